@@ -60,6 +60,17 @@ void printable_clean(char *text)
     *to = '\0';
 }
 
+void printable_make_utf8(char *text)
+{
+    for (char *at = text; *at;) {
+        uint32_t number;
+        size_t length = character((const unsigned char *)at, &number);
+        if (!length)
+            *at = '?';
+        at += length ? length : 1;
+    }
+}
+
 int printable_put(const char *text, FILE *out)
 {
     for (const char *at = text; *at;) {

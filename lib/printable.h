@@ -13,5 +13,8 @@
 /* In place; the text gets no longer. */
 void printable_clean(char *text);
 
+/* Only bytes that are no UTF-8 become '?', each; in place, the length stays. */
+void printable_make_utf8(char *text);
+
 /* Writes it cleaned. As fputs: negative if that failed. */
 int printable_put(const char *text, FILE *out);

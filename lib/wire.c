@@ -1,5 +1,7 @@
 #include "lib/wire.h"
 
+#include "lib/wire_texts.h"
+
 #include <errno.h>
 #include <pb_decode.h>
 #include <pb_encode.h>
@@ -40,6 +42,7 @@ int wire_decode(const uint8_t *message, size_t length, duopoly_Envelope *ret_env
     if (!pb_decode(&in, duopoly_Envelope_fields, ret_envelope))
         return err_set(err, EBADMSG, "malformed message of %zu bytes: %s", length,
                        PB_GET_ERROR(&in));
+    wire_texts_clean(ret_envelope);
     return 0;
 }
 

@@ -42,14 +42,19 @@ class Program:
         self.log = log
 
     def tell(self, message):
-        self.process.stdin.write(json.dumps(message) + "\n")
+        try:
+            self.process.stdin.write(json.dumps(message) + "\n")
+        except BrokenPipeError:
+            self.has_ended()
 
     def hear(self):
         line = self.process.stdout.readline()
-        if not line:
-            with open(self.log, errors="replace") as said:
-                raise AssertionError("the program %s has ended: %s" % (self.word, said.read()[-2000:]))
-        return json.loads(line)
+        return json.loads(line) if line else self.has_ended()
+
+    def has_ended(self):
+        """That is a fault of this harness and not of what it tries."""
+        with open(self.log, errors="replace") as said:
+            raise AssertionError("the program %s has ended: %s" % (self.word, said.read()[-2000:]))
 
     def end(self):
         """Its last words where it has some."""
@@ -86,7 +91,7 @@ class Run:
         self.roles, self.seconds, self.seed, self.keys, self.long, self.rights, self.say = roles, seconds, seed, keys, long, rights, say
         self.faults, self.moves, self.last = [], collections.Counter(), {}
         self.world, self.hostile, self.honest = None, {}, {}
-        self.memory, self.states = {}, collections.Counter()
+        self.memory, self.complete = {}, False
         self.logs = os.path.join(BUILD, "hostile", str(os.getpid()))
         self.told = {}
 
@@ -107,6 +112,7 @@ class Run:
                 if self.world.daemon.poll() is not None:
                     break
             self.finish()
+            self.complete = True
         finally:
             self.end()
         return self.faults
@@ -151,7 +157,7 @@ class Run:
                 shutil.copy(agent.log, self.logs)
             for text in self.world.remove():
                 self.fault("end", text)
-        if not self.faults:
+        if self.complete and not self.faults:
             shutil.rmtree(self.logs)
 
     # ---- windows ----

@@ -28,6 +28,35 @@ static void a_message_survives_the_wire(void **state)
     assert_string_equal(wire_kind_name(again.which_body), "start");
 }
 
+/* Of the message itself, of its parts and of lists of parts: whoever is told on can read it. */
+static void what_is_no_utf8_is_none_any_more(void **state)
+{
+    (void)state;
+    size_t length;
+    duopoly_GuestsPart *guests =
+        &wire_begin(&envelope, duopoly_Envelope_guests_part_tag)->body.guests_part;
+    guests->applications_count = 2;
+    strcpy(guests->applications[0].name, "app \xc3\xa9");
+    strcpy(guests->applications[1].name, "app \xc3");
+    strcpy(guests->applications[1].text, "\xff\xfe\xc0\x80 \xed\xa0\x80 \x1b[2J");
+    assert_int_equal(wire_encode(&envelope, bytes, sizeof(bytes), &length, NULL), 0);
+    assert_int_equal(wire_decode(bytes, length, &again, NULL), 0);
+    assert_string_equal(again.body.guests_part.applications[0].name, "app \xc3\xa9");
+    assert_string_equal(again.body.guests_part.applications[1].name, "app ?");
+    assert_string_equal(again.body.guests_part.applications[1].text, "???? ??? \x1b[2J");
+
+    strcpy(wire_begin(&envelope, duopoly_Envelope_host_state_tag)->body.host_state.queues, "\x80");
+    assert_int_equal(wire_encode(&envelope, bytes, sizeof(bytes), &length, NULL), 0);
+    assert_int_equal(wire_decode(bytes, length, &again, NULL), 0);
+    assert_string_equal(again.body.host_state.queues, "?");
+
+    wire_begin(&envelope, duopoly_Envelope_key_set_tag)->body.key_set.keys_count = 1;
+    strcpy(envelope.body.key_set.keys[0].name, "h\xf5");
+    assert_int_equal(wire_encode(&envelope, bytes, sizeof(bytes), &length, NULL), 0);
+    assert_int_equal(wire_decode(bytes, length, &again, NULL), 0);
+    assert_string_equal(again.body.key_set.keys[0].name, "h?");
+}
+
 static void bounds_are_kept(void **state)
 {
     (void)state;
@@ -184,6 +213,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_message_survives_the_wire),
+        cmocka_unit_test(what_is_no_utf8_is_none_any_more),
         cmocka_unit_test(bounds_are_kept),
         cmocka_unit_test(unknown_kinds_and_fields_decode_to_nothing),
         cmocka_unit_test(kinds_have_names),
