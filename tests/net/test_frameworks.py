@@ -170,7 +170,9 @@ class Framework(Agent):
             self.take()
 
     def until(self, condition, what):
+        end = time.monotonic() + 60
         while not condition():
+            assert time.monotonic() < end, f"{what}: not within a minute"
             self.take()
 
     def stage(self, job, stage, tasks, parents=(), phase=pb.PHASE_KNOWN, **more):
