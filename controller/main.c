@@ -59,7 +59,11 @@ struct controller {
 static const struct argp_option options[] = {
     {"config", 'c', "FILE", 0,
      "configuration (schemas/duopolyd.yaml explains it); without it, the defaults", 0},
-    {"check", KEY_CHECK, NULL, 0, "only read the configuration and say what is wrong with it", 0},
+    {"check", KEY_CHECK, NULL, 0,
+     "only read the configuration and say what is wrong with it; with --restore FILE also what "
+     "that backup "
+     "would revive",
+     0},
     {"presets", KEY_PRESETS, NULL, 0, "list what policy.preset may name, and what it means", 0},
     {"restore", KEY_RESTORE, "FILE", 0,
      "begin with this backup of the store, or, where there is none, with '" RESTORE_NOTHING
@@ -174,14 +178,23 @@ static int store_open_in(const struct settings *settings, const struct epoch *ep
     return r;
 }
 
-/* Before the store is opened; the folder is locked. */
-static int backup_take(const struct settings *settings, const char *backup, struct err *err)
+static void on_revived(void *user, const char *words)
 {
+    (void)user;
+    log_change("restore: %s", words);
+}
+
+/* Before the store is opened; the folder is locked, unless it is only looked at. */
+static int backup_take(const struct settings *settings, const char *backup, bool only_look,
+                       struct err *err)
+{
+    static const struct revival_say say = {on_revived, NULL};
     char path[sizeof(settings->state) + sizeof(STORE_FILE) + 1];
     if (strcmp(backup, RESTORE_NOTHING) == 0)
         return 0;
     snprintf(path, sizeof(path), "%s/%s", settings->state, STORE_FILE);
-    return store_restore(backup, path, err);
+    return only_look ? store_restore_look(backup, path, &say, err)
+                     : store_restore(backup, path, &say, err);
 }
 
 /* Job numbers that were given after the backup are not given again. */
@@ -246,7 +259,7 @@ static int controller_open(struct controller *controller, const struct settings 
     if (r == 0)
         r = epoch_open_in(settings, &controller->epoch, err);
     if (r == 0 && backup)
-        r = backup_take(settings, backup, err);
+        r = backup_take(settings, backup, false, err);
     if (r == 0)
         r = store_open_in(settings, controller->epoch, backup, &controller->store, err);
     if (r == 0)
@@ -347,6 +360,11 @@ int main(int argc, char **argv)
         log_with_times();
     if (settings_load(arguments.config, &settings, &err) < 0 ||
         agents_zmq_check(&settings, &err) < 0) {
+        log_error(LOG_FAULT_CONFIGURATION, "%s", err.text);
+        return EXIT_FAILURE;
+    }
+    if (arguments.check && arguments.restore &&
+        backup_take(&settings, arguments.restore, true, &err) < 0) {
         log_error(LOG_FAULT_CONFIGURATION, "%s", err.text);
         return EXIT_FAILURE;
     }

@@ -81,19 +81,49 @@ static int folder_sync(const char *path, struct err *err)
     return r;
 }
 
-int store_restore(const char *backup, const char *path, struct err *err)
+/* A sound copy at `fresh`, and what it revives. */
+static int fresh_make(const char *backup, const char *path, const char *fresh, bool keys,
+                      const struct revival_say *say, struct err *err)
 {
-    char fresh[ROOM];
-    path_make(fresh, path, ".restoring", "");
     int r = file_copy(backup, fresh, err);
     if (r == 0 && (r = check(fresh, err)) < 0)
         err_prefix(err, "%s is not taken", backup);
+    return r < 0 ? r : revival_look(path, fresh, keys, say, err);
+}
+
+/* With what SQLite has beside it. */
+static void fresh_remove(const char *fresh)
+{
+    static const char *const parts[] = {"-wal", "-shm", ""};
+    char name[ROOM + 8];
+    for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+        snprintf(name, sizeof(name), "%s%s", fresh, parts[i]);
+        unlink(name);
+    }
+}
+
+int store_restore_look(const char *backup, const char *path, const struct revival_say *say,
+                       struct err *err)
+{
+    char fresh[ROOM];
+    path_make(fresh, path, ".looked-at", "");
+    int r = fresh_make(backup, path, fresh, false, say, err);
+    fresh_remove(fresh);
+    return r;
+}
+
+int store_restore(const char *backup, const char *path, const struct revival_say *say,
+                  struct err *err)
+{
+    char fresh[ROOM];
+    path_make(fresh, path, ".restoring", "");
+    int r = fresh_make(backup, path, fresh, true, say, err);
     if (r == 0)
         r = set_aside(path, err);
     if (r == 0 && rename(fresh, path) < 0)
         r = err_sys(err, errno, "%s", path);
     if (r < 0) {
-        unlink(fresh);
+        fresh_remove(fresh);
         return r;
     }
     return folder_sync(path, err);

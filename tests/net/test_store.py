@@ -9,7 +9,7 @@ import subprocess
 
 import pytest
 
-from controller import Client, pb, wait_until, workload
+from controller import BUILD, DEADLINE, Client, pb, wait_until, workload
 from test_controller import next_start, one_job, run_attempt
 
 
@@ -417,6 +417,51 @@ def test_a_backup_begins_above_every_epoch(cluster):
     number = daemon.ctl("submit", workload(daemon.folder, [one_job("new")]))["jobs"][0]["job"]
     assert number == 1000001, "no number that was given after the backup is given again"
     assert daemon.ctl("audit")["audit"][-2]["what"] == f"restore {daemon.folder}/backup.db"
+
+
+def test_what_a_backup_revives_is_said_before_it_counts(cluster):
+    daemon = cluster.daemon(keys=True)
+    w1, w2 = daemon.key("w1"), daemon.key("w2")
+    daemon.ctl("stance", "enforce", "--all")
+    agent = cluster.agent(daemon, "w1", key=w1)
+    agent.join()
+    daemon.ctl("submit", workload(daemon.folder, [one_job("ends")]))
+    daemon.ctl("store", "backup", daemon.folder / "backup.db")
+    run_attempt(*next_start(agent))
+    run_attempt(*next_start(agent))
+    assert daemon.ctl("jobs", "-a")["jobs"][0]["state"] == "done"
+    daemon.ctl("stance", "observe", "--all", expect=1)  # the agent does not answer
+    daemon.ctl("drain", "w1")
+    daemon.ctl("keys", "revoke", "w2")
+    daemon.key("w3")
+    daemon.ctl("keys", "revoke", "w3")
+    daemon.key("w4")
+    daemon.kill()
+    said = ["key w2/1 was revoked since: it stays so", "job 1 (ends) has ended since, done: by the backup it goes on",
+            'drain w1 was set to "yes" since: by the backup it is not set', "by the backup, and was set to"]
+    state = sorted((daemon.folder / "state").iterdir())
+    look = subprocess.run([BUILD / "duopolyd", "--config", daemon.folder / "duopolyd.yaml", "--check", "--restore", daemon.folder / "backup.db"],
+                          capture_output=True, text=True, timeout=DEADLINE, check=True).stderr
+    assert all(words in look for words in said), look
+    assert [path for path in sorted((daemon.folder / "state").iterdir()) if "wal" not in path.name and "shm" not in path.name] == \
+        [path for path in state if "wal" not in path.name and "shm" not in path.name]
+    daemon.arguments = ["--restore", daemon.folder / "backup.db"]
+    daemon.start()
+    words = daemon.words()
+    assert all(f"restore: {line}" in words or line in words for line in said), words
+    states = {row["name"]: row["state"] for row in daemon.ctl("keys", "list")["keys"]}
+    assert (states["w1"], states["w2"], states["w3"], states["w4"]) == ("valid", "revoked", "revoked", "valid")
+    assert daemon.ctl("jobs", "-a")["jobs"][0]["state"] == "active"
+    revoked = cluster.agent(daemon, "w2", key=w2)
+    revoked.hello()
+    wait_until(lambda: "its key is revoked" in daemon.words(), "who was revoked since is kept out")
+    daemon.arguments = []
+    daemon.kill()
+    (daemon.folder / "state" / "store.db").unlink(missing_ok=True)
+    (daemon.folder / "state" / "store.db.before-restore").unlink()
+    daemon.arguments = ["--restore", daemon.folder / "backup.db"]
+    daemon.start()
+    assert "what was set since the backup is not known" in daemon.words()
 
 
 @pytest.mark.parametrize("keys", [True, False], ids=["keys", "no-keys"])
