@@ -160,11 +160,10 @@ static void lost_note(void *context, const struct attempt_view *attempt)
     bool mine = !attempt->foreign && !attempt->orphan && attempt->state != ATTEMPT_QUEUED &&
                 engine_task(lost->engine, attempt->job, attempt->stage, attempt->task, &task) == 0;
     if (mine && task.loss_fails)
-        snprintf(
-            words, sizeof(words),
-            "with its host, as number %" PRIu32
-            " that was lost with this task on it: the task is suspect, and it counts as failed",
-            task.losses + 1);
+        snprintf(words, sizeof(words),
+                 "the task is suspect, since %" PRIu32
+                 " hosts were lost with it, and this counts as a failure",
+                 task.losses + 1);
     note(lost->history, lost->engine, lost->now_ns, attempt, ENDING_LOST, NULL, words);
     if (*words && !lost->suspects++)
         lost->first = attempt->attempt;

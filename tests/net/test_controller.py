@@ -389,6 +389,28 @@ def test_what_a_lost_host_takes_along_is_told(cluster):
     assert f"Before, attempt {attempt} ('map') on h1 was lost." in daemon.ctl("explain", "1/0/0")["text"]
 
 
+def test_a_task_that_is_lost_with_host_after_host_is_suspect(cluster):
+    """The first loss is no fault of its; each after it counts as a failure, and four of those end its job."""
+    daemon = cluster.daemon(scripted=True)
+    for n in range(1, 6):
+        host = cluster.agent(daemon, f"h{n}")
+        host.join()
+        if n == 1:
+            daemon.ctl("submit", workload(daemon.folder, [one_job()]))
+        while not host.running:
+            host.receive_start()
+        host.state(*host.running, "STARTED")
+        wait_until(lambda: daemon.ctl("tasks")["tasks"][0]["state"] != "sent", "its start is known")
+        for seconds in (2, 2, 30):
+            daemon.clock.advance(seconds * SECOND)
+        if n < 5:
+            said = f"on h{n} was lost: the task is suspect, since {n} hosts were lost with it, and this counts as a failure"
+            assert (said in daemon.ctl("explain", "1/0/0")["text"]) == (n > 1)
+    job = daemon.ctl("job", 1)
+    assert job["state"] == "failed" and "task 1/0/0 was lost with 5 hosts, last with h5: it is suspect of taking them down" in job["text"], job
+    assert daemon.words().count("the task is suspect, since ") == 4
+
+
 class Watcher:
     """A client of the Unix socket by the schema alone."""
 

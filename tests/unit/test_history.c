@@ -250,6 +250,10 @@ static void an_output_lost_too_often_is_said(void **state)
     assert_string_equal(end.reason, "the output of task 5/0/0 was lost, or nobody could fetch it, "
                                     "4 times, last on w3");
     assert_string_equal(end.host, "w3");
+    failed.reason = REASON_TOO_MANY_LOSSES;
+    endings_of_job(history, engine, &failed, "", &end);
+    assert_string_equal(end.reason, "task 5/0/0 was lost with 4 hosts, last with w3: it is suspect "
+                                    "of taking them down");
     decisions_done(&decisions);
     engine_destroy(engine);
     history_destroy(history);
