@@ -15,6 +15,9 @@ from nets import BUILD, TOP, Capture, Net, cgroup2_root, needs_root, run, wait_f
 from scripted import DONE, FIRST, KILLED, REFUSED, STARTED, Agent, Site
 from test_agent import test_marks_follow_levels_and_end_with_the_attempt  # noqa: F401: these run here too
 from test_guests import Executor, Server, applications, dscps
+from test_outputs import (test_a_task_that_floods_fails_and_its_host_serves_on,  # noqa: F401
+                          test_an_output_deeper_than_a_path_goes,
+                          test_folders_by_the_thousand_are_no_outputs)
 from test_starters import test_what_starts_attempts_may_die_and_attempts_live_on  # noqa: F401
 from test_tasks import (test_an_attempt_from_start_to_result,  # noqa: F401
                         test_failures_carry_status_and_last_line,
