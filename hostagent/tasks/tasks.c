@@ -318,7 +318,7 @@ static void let_record_go(struct agent_attempt *attempt)
     struct err err = {0};
     bool kept = attempt->holds_output && attempt_store_keep(store, &attempt->start, &err) >= 0;
     if (attempt->holds_output && !kept)
-        log_error(LOG_FAULT_US, "an output is held no longer than this agent runs: %s", err.text);
+        log_error(LOG_FAULT_US, "an output goes, since it cannot be listed: %s", err.text);
     if (!kept)
         attempt_store_remove(store, attempt->start.attempt);
 }

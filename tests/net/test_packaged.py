@@ -272,6 +272,24 @@ def test_a_command_has_no_right_and_its_files_are_its_users(machine):
     wait_for("its end", lambda: not attempt(machine), 20)
 
 
+def test_what_a_command_leaves_is_held_and_goes_with_its_job(machine):
+    """Also where a unit's setting keeps openat2 from the programs (RestrictSUIDSGID=)."""
+    stages = [{"tasks": 1, "command": "leaves"}, {"tasks": 1, "command": "rest", "parents": [{"stage": 0, "sums": [0]}]}]
+    machine.state("submit", str(workload(machine.folder, [{"id": 1, "name": "leaves", "arrival_ms": 0, "stages": stages}], 1)))
+    outputs = "/run/duopoly-agent/outputs"
+    number = None
+    try:
+        wait_for("its second stage", lambda: attempt(machine), 20)
+        number = json.loads(machine.state("jobs", "--json"))["jobs"][0]["job"]
+        held = machine.run("ls", outputs).split()
+        assert len(held) == 1 and held[0].startswith(f"{number}-0-0-")
+        assert held[0] in machine.run("ls", "/run/duopoly-agent/attempts")
+    finally:
+        machine.state("cancel", str(number or 1))
+    wait_for("its output to go", lambda: not machine.run("ls", outputs), 20)
+    assert "cannot" not in machine.said("duopoly-starter"), machine.said("duopoly-starter")
+
+
 def test_queues_and_marks_are_there_and_a_plan_has_nothing_to_refuse(machine):
     shown = machine.run("tc", "qdisc", "show", "dev", "up0")
     assert "htb" in shown

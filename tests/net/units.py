@@ -42,6 +42,7 @@ LINK = f"""ip link add up0 type veth peer name up1
 ip link set up0 up
 ip link set up1 up
 ip address add {ADDRESS}/24 dev up0"""
+LEAVES = "mkdir -p $DUOPOLY_TASK_OUTPUT/a/b/c && touch $DUOPOLY_TASK_OUTPUT/a/b/c/d && chmod 0 $DUOPOLY_TASK_OUTPUT/a/b"
 JOURNAL = ("systemd-journald.socket", "systemd-journald-dev-log.socket", "systemd-journald.service")
 TARGETS = ("sysinit", "basic", "sockets", "shutdown", "network", "multi-user")
 # Users of this machine besides the daemons', and groups that are the administrator's to make.
@@ -90,7 +91,8 @@ class Machine:
         subprocess.run(["make", "-s", "-C", TOP, "install", "DESTDIR=" + folder + "/root", "PREFIX=" + PREFIX,
                         "BUILD=" + os.environ.get("BUILD", "build")], check=True, capture_output=True, timeout=600)
         self.change("duopoly-agent", lambda text: re.sub(r"(?m)^address:.*\n", "", text.replace("uplink: eth0", "uplink: up0")) +
-                    f'    - {{name: "true", argv: ["true"]}}\n    - {{name: rest, argv: [sleep, "1000"]}}\naddress: {ADDRESS}\n')
+                    f'    - {{name: "true", argv: ["true"]}}\n    - {{name: rest, argv: [sleep, "1000"]}}\n'
+                    f'    - {{name: leaves, argv: [sh, -c, "{LEAVES}"]}}\naddress: {ADDRESS}\n')
         self.change("duopoly-agent", agent or str)
         self.change("duopolyd", controller or str)
         self._write_units()
