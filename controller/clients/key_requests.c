@@ -1,10 +1,13 @@
 #include "controller/clients/key_requests.h"
 
+#include "controller/clients/listing_place.h"
 #include "controller/clients/refusal.h"
+#include "lib/fnv1a.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 #include <time.h>
 
 #define OVERLAP_MAX_S (366 * 86400) /* two keys of one name are valid for so long at most */
@@ -141,15 +144,28 @@ static void row_fill(const struct key_view *key, duopoly_KeyRow *ret_row)
     ret_row->until_s = key->state == KEY_ENDING || key->state == KEY_ENDED ? key->until_s : 0;
 }
 
+static bool key_at(const void *list, uint32_t place, uint64_t *ret_identity)
+{
+    struct key_view key;
+    if (keyring_at((struct keyring *)(uintptr_t)list, time(NULL), place, &key) < 0)
+        return false;
+    *ret_identity =
+        fnv1a(fnv1a(FNV1A_NOTHING, key.name, strlen(key.name)), &key.serial, sizeof(key.serial));
+    return true;
+}
+
 uint64_t keys_page(const struct agents_zmq *door, uint64_t cursor, duopoly_Page *page)
 {
     struct keyring *keyring = agents_zmq_keyring(door);
+    const struct listing_order order = {key_at, keyring};
     struct key_view key;
+    uint32_t row;
     if (!keyring)
         return 0;
-    for (; keyring_at(keyring, time(NULL), (uint32_t)cursor, &key) == 0; cursor++) {
+    for (uint32_t place = listing_resume(&order, cursor, &row);
+         keyring_at(keyring, time(NULL), place, &key) == 0; place++) {
         if (page->keys_count == MOST(page->keys))
-            return cursor;
+            return listing_cursor(&order, place, 0);
         row_fill(&key, &page->keys[page->keys_count++]);
     }
     return 0;

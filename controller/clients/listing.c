@@ -5,6 +5,7 @@
 #include "controller/clients/listing_counters.h"
 #include "controller/clients/listing_guests.h"
 #include "controller/clients/listing_links.h"
+#include "controller/clients/listing_place.h"
 #include "controller/clients/listing_switches.h"
 #include "controller/clients/refusal.h"
 #include "controller/resources_wire.h"
@@ -436,17 +437,16 @@ static void host_row(const struct conductor *conductor, const struct agent_view 
     refused_note(agent, row);
 }
 
-/* The cursor is the place in the order of names. A host that joins meanwhile may shift it by one:
- * `changed` says so. */
 static void hosts_page(const struct conductor *conductor, const duopoly_List *list,
                        duopoly_Page *page)
 {
     const struct agents *agents = conductor_agents(conductor);
-    uint32_t place = list->cursor > UINT32_MAX ? UINT32_MAX : (uint32_t)list->cursor;
+    const struct listing_order order = listing_agents(agents);
+    uint32_t row, place = listing_resume(&order, list->cursor, &row);
     struct agent_view agent;
     for (; agents_at(agents, place, &agent) == 0; place++) {
         if (page->hosts_count == MOST(page->hosts)) {
-            page->cursor = place;
+            page->cursor = listing_cursor(&order, place, 0);
             return;
         }
         host_row(conductor, &agent, &page->hosts[page->hosts_count++]);

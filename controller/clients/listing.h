@@ -4,7 +4,7 @@
  * A cursor says where the next page begins (0: the end); a page holds what schemas/duopoly.options
  * bounds, and looks at no more than LISTING_LOOKS things, so that one request never holds up the
  * controller: a page may then be short, or empty with a cursor. Rows come in order of their
- * identities, so none stands twice and none that was there all the time is missed; `changed` tells
+ * identities, or of names (listing_place.h), so none stands twice and none that was there all the time is missed; `changed` tells
  * that the state moved on since the first page. A list of jobs tells no places in turn, but the key
  * that turns go by. */
 #pragma once

@@ -1,5 +1,7 @@
 #include "controller/clients/listing_counters.h"
 
+#include "controller/clients/listing_place.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -10,8 +12,10 @@
 struct telling {
     duopoly_Page *page;
     const char *source;
-    uint32_t source_place, index, first;
+    uint32_t index,
+        first; /* also of those that are 0 and not told: a place is a counter's for good */
     bool full;
+    uint32_t stopped; /* full: at which */
 };
 
 static void tell(struct telling *telling, const char *name, uint64_t value)
@@ -21,7 +25,7 @@ static void tell(struct telling *telling, const char *name, uint64_t value)
     if (index < telling->first || telling->full)
         return;
     if (page->counters_count == MOST(page->counters)) {
-        page->cursor = (uint64_t)telling->source_place << 32 | index;
+        telling->stopped = index;
         telling->full = true;
         return;
     }
@@ -35,8 +39,10 @@ static void tell_kinds(struct telling *telling, const char *what, const uint64_t
 {
     char name[64];
     for (pb_size_t kind = 0; kind < AGENT_KINDS; kind++) {
-        if (!by_kind[kind])
+        if (!by_kind[kind]) {
+            telling->index++;
             continue;
+        }
         snprintf(name, sizeof(name), "%s.%s", what, wire_kind_name(kind));
         tell(telling, name, by_kind[kind]);
     }
@@ -196,28 +202,40 @@ static void agent_tell(struct telling *telling, const duopoly_AgentCounters *c)
     }
 }
 
+/* The controller, then agents. */
+static bool source_at(const void *list, uint32_t place, uint64_t *ret_identity)
+{
+    const struct listing_order agents = listing_agents(list);
+    *ret_identity = 0;
+    return place == 0 || agents.at(agents.list, place - 1, ret_identity);
+}
+
 void counters_page(const struct listing_sources *sources, const duopoly_List *list,
                    duopoly_Page *page)
 {
     const struct agents *agents = conductor_agents(sources->conductor);
-    uint32_t source = (uint32_t)(list->cursor >> 32), first = (uint32_t)list->cursor;
+    const struct listing_order order = {source_at, agents};
+    uint32_t first, source = listing_resume(&order, list->cursor, &first);
     struct agent_view agent;
     if (source == 0) {
         struct telling telling = {.page = page, .source = "controller", .first = first};
         controller_tell(&telling, sources);
-        if (telling.full)
+        if (telling.full) {
+            page->cursor = listing_cursor(&order, 0, telling.stopped);
             return;
+        }
         source = 1;
         first = 0;
     }
     for (; agents_at(agents, source - 1, &agent) == 0; source++, first = 0) {
-        struct telling telling = {
-            .page = page, .source = agent.name, .source_place = source, .first = first};
+        struct telling telling = {.page = page, .source = agent.name, .first = first};
         agent_tell(&telling, agent.counters);
         if (agent.state != AGENT_LOST &&
             (agent.guests->n || agent.guests->refused || agent.guests->left_out))
             guests_tell(&telling, agent.guests);
-        if (telling.full)
+        if (telling.full) {
+            page->cursor = listing_cursor(&order, source, telling.stopped);
             return;
+        }
     }
 }

@@ -1,5 +1,6 @@
 #include "controller/clients/listing_guests.h"
 
+#include "controller/clients/listing_place.h"
 #include "controller/clients/refusal.h"
 #include "lib/wire.h"
 
@@ -22,19 +23,19 @@ static void gate_tell(const struct conductor *conductor, duopoly_GuestApplicatio
         wire_copy(row->text, sizeof(row->text), text);
 }
 
-/* False: the page is full, and its cursor says where. */
-static bool fill(const struct conductor *conductor, const struct agent_view *agent, uint32_t place,
-                 uint32_t first, duopoly_GuestPage *page)
+/* False: the page is full; *row says where. */
+static bool fill(const struct conductor *conductor, const struct agent_view *agent, uint32_t *row,
+                 duopoly_GuestPage *page)
 {
-    for (uint32_t i = first; agent->state != AGENT_LOST && i < agent->guests->n; i++) {
+    for (uint32_t i = *row; agent->state != AGENT_LOST && i < agent->guests->n; i++) {
         if (page->rows_count == MOST) {
-            page->cursor = (uint64_t)place << 32 | i;
+            *row = i;
             return false;
         }
-        duopoly_GuestRow *row = &page->rows[page->rows_count++];
-        *row = (duopoly_GuestRow){.has_application = true, .application = agent->guests->rows[i]};
-        wire_copy(row->host, sizeof(row->host), agent->name);
-        gate_tell(conductor, &row->application);
+        duopoly_GuestRow *told = &page->rows[page->rows_count++];
+        *told = (duopoly_GuestRow){.has_application = true, .application = agent->guests->rows[i]};
+        wire_copy(told->host, sizeof(told->host), agent->name);
+        gate_tell(conductor, &told->application);
     }
     return true;
 }
@@ -43,7 +44,8 @@ void listing_guests(const struct conductor *conductor, const duopoly_List *list,
                     duopoly_Envelope *answer)
 {
     const struct agents *agents = conductor_agents(conductor);
-    uint32_t place = (uint32_t)(list->cursor >> 32), first = (uint32_t)list->cursor;
+    const struct listing_order order = listing_agents(agents);
+    uint32_t row, place = listing_resume(&order, list->cursor, &row);
     struct agent_view agent;
     if (*list->name && agents_named(agents, list->name, &agent) < 0) {
         refused_answer(answer, duopoly_Reason_REASON_UNKNOWN, "there is no host or switch %s",
@@ -51,8 +53,10 @@ void listing_guests(const struct conductor *conductor, const duopoly_List *list,
         return;
     }
     duopoly_GuestPage *page = &wire_begin(answer, duopoly_Envelope_guest_page_tag)->body.guest_page;
-    for (; agents_at(agents, place, &agent) == 0; place++, first = 0)
+    for (; agents_at(agents, place, &agent) == 0; place++, row = 0)
         if ((!*list->name || strcmp(list->name, agent.name) == 0) &&
-            !fill(conductor, &agent, place, first, page))
+            !fill(conductor, &agent, &row, page)) {
+            page->cursor = listing_cursor(&order, place, row);
             return;
+        }
 }

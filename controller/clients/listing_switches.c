@@ -1,7 +1,9 @@
 #include "controller/clients/listing_switches.h"
 
 #include "controller/clients/listing.h"
+#include "controller/clients/listing_place.h"
 #include "controller/clients/refusal.h"
+#include "lib/fnv1a.h"
 
 #include <string.h>
 
@@ -37,14 +39,26 @@ static void fill_row(const struct conductor *conductor, const struct inventory_s
         wire_copy(row->text, sizeof(row->text), agent.trouble);
 }
 
+static bool switch_at(const void *list, uint32_t place, uint64_t *ret_identity)
+{
+    const struct inventory *inventory = list;
+    if (place >= inventory->n)
+        return false;
+    const char *name = inventory->switches[place]->name;
+    *ret_identity = fnv1a(FNV1A_NOTHING, name, strlen(name));
+    return true;
+}
+
 static void switches_page(const struct conductor *conductor, const duopoly_List *list,
                           duopoly_SwitchPage *page)
 {
     const struct inventory *inventory = conductor_switches(conductor);
-    for (uint64_t i = list->cursor; i < inventory->n; i++) {
+    const struct listing_order order = {switch_at, inventory};
+    uint32_t row;
+    for (uint32_t i = listing_resume(&order, list->cursor, &row); i < inventory->n; i++) {
         const struct inventory_switch *one = inventory->switches[i];
         if (page->switches_count == MOST(page->switches)) {
-            page->cursor = i;
+            page->cursor = listing_cursor(&order, i, 0);
             return;
         }
         if (!*list->name || strcmp(list->name, one->name) == 0)

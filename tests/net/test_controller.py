@@ -532,6 +532,35 @@ def test_pages_of_jobs_repeat_and_omit_none_while_jobs_move(cluster, finished):
     assert set(range(1, 121)) - set(listed) <= (set() if finished else ended)
 
 
+@pytest.mark.parametrize("of, rows, name", [("HOSTS", "hosts", "name"), ("COUNTERS", "counters", "source")])
+def test_pages_in_the_order_of_names_repeat_and_omit_none(cluster, of, rows, name):
+    """Hosts join and are forgotten before and behind where the next page begins."""
+    daemon = cluster.daemon(config="timers: {heartbeat: 100 ms, silent: 300 ms, host_lost: 500 ms}\n")
+    there = [f"m{n:02}" for n in range(30)]
+    for n, host in enumerate(there):
+        cluster.agent(daemon, host, host=n + 1).join()
+    gone = [cluster.agent(daemon, host, host=n) for n, host in ((101, "a1"), (102, "a2"), (103, "z1"))]
+    for agent in gone:
+        agent.join()
+    client, listed, cursor, version, round_ = Client(daemon), [], 0, 0, 0
+    while True:
+        page = client.ask(list=pb.List(of=getattr(pb, "LIST_" + of), cursor=cursor, version=version)).page
+        listed += [(getattr(row, name), of == "COUNTERS" and row.name) for row in getattr(page, rows)]
+        cursor, version = page.cursor, page.version
+        if not cursor:
+            break
+        round_ += 1
+        for n in range(2):
+            cluster.agent(daemon, f"b{round_}{n}", host=110 + 2 * round_ + n).join()
+        if gone:
+            gone[0].close()
+            forget = pb.ForgetHost(name=gone.pop(0).name)
+            wait_until(lambda: client.ask(forget_host=forget).HasField("accepted"), "a host that is forgotten", every=0.05)
+    client.close()
+    assert round_ and len(listed) == len(set(listed))
+    assert set(there) <= {who for who, _ in listed}
+
+
 def test_the_mode_says_since_when_and_why(cluster):
     daemon = cluster.daemon(config="policy: {preset: duopoly}\n")
     mode = daemon.ctl("mode")
