@@ -1,5 +1,6 @@
 """A start before the machine is ready: the daemons wait for interfaces and addresses, say for what, and end when they are asked to."""
 
+import contextlib
 import os
 import re
 import subprocess
@@ -92,3 +93,40 @@ def test_who_checks_does_not_wait(tmp_path):
     config.write_text("name: w1\naddress: 10.0.0.1\nunits: [{slots: 1}]\nlink: {uplink: late0, rate: 100 Mbps}\n")
     done = subprocess.run([f"{BUILD}/duopoly-agent", "--config", config, "--check"], capture_output=True, text=True, timeout=20)
     assert done.returncode == 1 and f"{config}:4:16: uplink: there is no interface late0" in done.stderr, done.stderr
+
+
+@pytest.fixture
+def small_state(site):  # noqa: F811
+    """The agent's state folder is a small file system of its own; what fills it."""
+    state = os.path.join(site.net.dir, "h1")
+    os.mkdir(state)
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=256k,nr_inodes=96,mode=755", "duopoly-test", state], check=True)
+
+    class State:
+        def trouble(self, kind):
+            for n in range(96 if kind == "no inode" else 0):
+                with contextlib.suppress(OSError):
+                    open(f"{state}/empty{n}", "w").close()
+            with contextlib.suppress(OSError), open(f"{state}/ballast", "ab", buffering=0) as file:
+                while kind == "full":
+                    file.write(b"x" * 4096)
+
+        def over(self):
+            for name in os.listdir(state):
+                if name.startswith(("empty", "ballast")):
+                    os.unlink(f"{state}/{name}")
+    made = State()
+    yield made
+    made.over()
+    site.end()
+    site.agent = site.controller = None
+    subprocess.run(["umount", "-l", state], check=True)
+
+
+@pytest.mark.parametrize("kind", ["full", "no inode"])
+def test_an_agent_starts_on_a_state_folder_in_trouble(site, small_state, kind):  # noqa: F811
+    site.begin()
+    site.agent.kill()
+    small_state.trouble(kind)
+    site.agent.start()
+    site.wait_session(2)

@@ -193,6 +193,20 @@ def test_each_daemon_is_who_the_documentation_says(machine, unit):
     assert status["NoNewPrivs"] == "1" and status["Seccomp"] == "2"
 
 
+@pytest.mark.parametrize("unit", DAEMONS)
+def test_no_daemon_is_given_up(machine, unit):
+    """Killed more often in ten seconds than systemd's own limit lets it begin; where the starter goes the agent comes back with it."""
+    def runs(name):
+        pid = machine.shows(name, "MainPID")
+        return machine.shows(name, "ActiveState") == "active" and pid != "0" and pid
+
+    for _ in range(7):
+        pid = wait_for(f"{unit} runs", lambda: runs(unit), 20)
+        machine.run("kill", "-KILL", pid)
+        wait_for(f"{unit} runs again", lambda pid=pid: runs(unit) not in (False, pid), 20)
+    wait_for("all run", machine.active, 30)
+
+
 def asks(machine, user, *words):
     """Whether the user is answered."""
     done = machine.call("duopolyctl", *words, user=user)
