@@ -207,6 +207,35 @@ def test_no_daemon_is_given_up(machine, unit):
     wait_for("all run", machine.active, 30)
 
 
+@pytest.mark.parametrize("trouble", ["read-only", "full"])
+def test_a_controller_starts_on_a_state_folder_in_trouble(tmp_path, trouble):
+    """Under its unit: what systemd itself does with the folder keeps it from nothing."""
+    made = Machine(str(tmp_path), units=("duopolyd",), name="trouble",
+                   prepare="mkdir -p /var/lib/duopoly && mount -t tmpfs -o size=4m,mode=700 none /var/lib/duopoly && chown duopolyd:duopoly /var/lib/duopoly")
+
+    def status():
+        return json.loads(made.state("-j", "status") or "{}")
+    try:
+        made.start()
+        assert status()["epoch"] == 1
+        made.run("systemctl", "stop", "duopolyd")
+        if trouble == "full":
+            made.call("dd", "if=/dev/zero", "of=/var/lib/duopoly/ballast")
+        else:
+            made.run("mount", "-o", "remount,ro", "/var/lib/duopoly")
+        for epoch in (2, 3):
+            made.run("systemctl", "restart", "duopolyd")
+            wait_for("it runs", lambda epoch=epoch: status().get("epoch") == epoch, 20)
+        assert "nothing is changed, for it could not be kept" in status()["text"], made.said("duopolyd")
+        made.run("mount", "-o", "remount,rw", "/var/lib/duopoly")
+        made.run("rm", "-f", "/var/lib/duopoly/ballast")
+        if trouble == "read-only":  # the unit's own mount of the folder has the flag that it had at the start
+            made.run("systemctl", "restart", "duopolyd")
+        wait_for("it writes", lambda: "policy" in status() and not status().get("text"), 20)
+    finally:
+        made.stop()
+
+
 def asks(machine, user, *words):
     """Whether the user is answered."""
     done = machine.call("duopolyctl", *words, user=user)
