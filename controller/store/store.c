@@ -156,8 +156,7 @@ static int table_read(struct store *store, enum store_table table,
 
 bool store_absent(const char *path)
 {
-    struct stat file;
-    return stat(path, &file) < 0 ? errno == ENOENT : file.st_size == 0;
+    return store_file_is_empty(path);
 }
 
 /* What is known of the store beside it; a number of 0: nothing. */

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <time.h>
 #include <unistd.h>
@@ -55,8 +56,10 @@ int store_file_fail(const struct store_file *file, const char *what, struct err 
     bool io = (code & 0xff) == SQLITE_IOERR || (code & 0xff) == SQLITE_CANTOPEN;
     if (io && (system == ENOSPC || system == EDQUOT || disk_full(file)))
         return err_set(err, ENOSPC, "%s %s: no space left on its disk", file->path, what);
-    return err_set(err, code_of(code), "%s %s: %s", file->path, what,
-                   file->db ? sqlite3_errmsg(file->db) : "out of memory");
+    return err_set(err, code_of(code), "%s %s: %s%s", file->path, what,
+                   file->db ? sqlite3_errmsg(file->db) : "out of memory",
+                   code_of(code) == EBADMSG ? "; go on with a backup (duopolyd --restore FILE)"
+                                            : "");
 }
 
 static int run(struct store_file *file, const char *sql, struct err *err)
@@ -293,6 +296,12 @@ static void leave(struct store_file *file)
     store_file_close(file);
 }
 
+bool store_file_is_empty(const char *path)
+{
+    struct stat file;
+    return stat(path, &file) < 0 ? errno == ENOENT : file.st_size == 0;
+}
+
 struct store_file *store_file_create(const char *path, const struct store_schema *schema)
 {
     struct store_file *file = calloc(1, sizeof(*file));
@@ -321,7 +330,9 @@ int store_file_open_whole(const char *path, const char *vfs, const struct store_
     struct store_file *file = store_file_create(path, schema);
     if (!file)
         return err_sys(err, ENOMEM, "%s", path);
-    int r = connect(file, vfs, err);
+    /* WHY before SQLite looks: beside an empty file it removes the log. */
+    bool emptied = known->n && !vfs && store_file_is_empty(path);
+    int r = emptied ? lacking(file, known, err) : connect(file, vfs, err);
     if (r == 0)
         r = schema_settle(file, known, err);
     if (r == 0)

@@ -35,6 +35,8 @@ int store_file_open(const char *path, const char *vfs, const struct store_schema
 int store_file_open_whole(const char *path, const char *vfs, const struct store_schema *schema,
                           const struct store_commit *known, struct store_file **ret_file,
                           struct err *err);
+/* Whether there is no file, or one of no bytes. */
+bool store_file_is_empty(const char *path);
 /* NULL is fine. */
 void store_file_close(struct store_file *file);
 

@@ -343,10 +343,15 @@ static void an_emptied_store_is_not_taken_for_a_new_one(void **state)
     (void)state;
     struct err err;
     jobs_left("emptied", 3, false);
+    long bytes = size_of(path_of("emptied-wal"));
+    assert_int_equal(truncate(path_of("emptied"), 0), 0);
+    assert_true(store_absent(path_of("emptied")));
+    assert_int_equal(rows_read("emptied", &err), -EBADMSG);
+    assert_int_equal(size_of(path_of("emptied-wal")), bytes);
+    jobs_left("emptied", 3, false);
     assert_int_equal(unlink(path_of("emptied-wal")), 0);
     assert_int_equal(rows_read("emptied", &err), -EBADMSG);
     assert_int_equal(truncate(path_of("emptied"), 0), 0);
-    assert_true(store_absent(path_of("emptied")));
     assert_int_equal(rows_read("emptied", &err), -EBADMSG);
     assert_non_null(
         strstr(err.text, "lacks 4 commits that were on the disk: the last was number 4"));
