@@ -14,6 +14,7 @@ from test_fastpath import site as fastpath_site  # noqa: F401: a fixture
 from test_units import Manager
 
 pytestmark = needs_root
+SLOW_S = 60  # a start of an agent beside everything else that runs
 WAITS = "there is no interface late0 in this network namespace: waiting for it"
 
 
@@ -28,17 +29,24 @@ def late(space):
         space.ip("link", "set", name, "up")
 
 
+def session(site, n=1):  # noqa: F811
+    def there():
+        assert site.agent.process.poll() is None, read(site.agent.log)
+        return len(site.controller.of("inventory_end")) >= n
+    wait_for("a session", there, SLOW_S)
+
+
 def agent_without_interface(site, **options):  # noqa: F811
     site.controller = Controller(site.net.hosts[1], site.address)
     site.agent = Agent(site.net, site.net.hosts[0], site.address, link="{uplink: late0, rate: 100 Mbps}", **options)
-    wait_for("it waits", lambda: WAITS in read(site.agent.log) or site.agent.process.poll() is not None)
+    wait_for("it waits", lambda: WAITS in read(site.agent.log) or site.agent.process.poll() is not None, SLOW_S)
     assert site.agent.process.poll() is None, read(site.agent.log)
 
 
 def test_an_agent_waits_for_its_uplink(site):  # noqa: F811
     agent_without_interface(site)
     late(site.net.hosts[0])
-    site.wait_session()
+    session(site)
     assert read(site.agent.log).count(WAITS) == 1 and "it is there: going on" in read(site.agent.log)
 
 
@@ -62,9 +70,9 @@ def test_an_agent_waits_for_its_address(site):  # noqa: F811
     with open(site.agent.config, "w") as out:
         out.write(config)
     site.agent.start()
-    wait_for("its queues", lambda: "manages" in read(site.agent.log))
+    wait_for("its queues", lambda: "manages" in read(site.agent.log), SLOW_S)
     host.ip("addr", "add", host.address + "/24", "dev", "up0")
-    site.wait_session()
+    session(site)
     assert f"others fetch from this host at {host.address}" in read(site.agent.log)
 
 
@@ -77,10 +85,10 @@ def test_a_fastpath_waits_for_its_devices(fastpath_site, tmp_path):  # noqa: F81
     with open(log, "w") as out:
         process = fastpath_site.middle.popen("env", f"RUNTIME_DIRECTORY={fastpath_site.dir}", PROGRAM, "--config", str(config), stderr=out)
     try:
-        wait_for("it waits", lambda: WAITS in read(log) or process.poll() is not None)
+        wait_for("it waits", lambda: WAITS in read(log) or process.poll() is not None, SLOW_S)
         assert process.poll() is None, read(log)
         late(fastpath_site.middle)
-        wait_for("frames pass", lambda: "passing frames" in read(log) or process.poll() is not None, 30)
+        wait_for("frames pass", lambda: "passing frames" in read(log) or process.poll() is not None, SLOW_S)
         process.terminate()
         assert process.wait(20) == 0, read(log)
     finally:
@@ -129,4 +137,4 @@ def test_an_agent_starts_on_a_state_folder_in_trouble(site, small_state, kind): 
     site.agent.kill()
     small_state.trouble(kind)
     site.agent.start()
-    site.wait_session(2)
+    session(site, 2)
