@@ -80,15 +80,21 @@ bool beneath_is_folder(int folder, const char *name)
     return fd >= 0;
 }
 
-/* To a name that nobody has taken: whoever may write the folder cannot guess it. */
-static int move(int from, const char *name, int to, const char *prefix)
+/* A name that nobody has taken: whoever may write the folder cannot guess it. */
+static int make_up(const char *prefix, char ret_name[NAME_MAX + 1])
 {
-    char fresh[NAME_MAX + 1];
     uint64_t number = 0;
     if (getrandom(&number, sizeof(number), GRND_NONBLOCK) != sizeof(number))
         return -EAGAIN;
-    snprintf(fresh, sizeof(fresh), "%.*s%016" PRIx64, BENEATH_PREFIX, prefix, number);
-    return renameat2(from, name, to, fresh, RENAME_NOREPLACE) < 0 ? -errno : 0;
+    snprintf(ret_name, NAME_MAX + 1, "%.*s%016" PRIx64, BENEATH_PREFIX, prefix, number);
+    return 0;
+}
+
+static int move(int from, const char *name, int to, const char *prefix)
+{
+    char fresh[NAME_MAX + 1];
+    int r = make_up(prefix, fresh);
+    return r < 0 || renameat2(from, name, to, fresh, RENAME_NOREPLACE) == 0 ? r : -errno;
 }
 
 int beneath_put_aside(int folder, const char *name, const char *prefix)
@@ -105,7 +111,8 @@ int beneath_put_aside(int folder, const char *name, const char *prefix)
 struct sweep {
     int top;
     const char *prefix;
-    uint64_t steps; /* left */
+    const char *aside; /* an entry that is passed over; "": none */
+    uint64_t steps;    /* left */
     uint32_t gone, stay;
     int code; /* why the first one stays */
 };
@@ -167,67 +174,113 @@ static void count(struct sweep *sweep, int r)
     sweep->gone += r >= 0;
 }
 
-/* What stands in one folder of the top goes, or moves up. Where each entry stays, another pass is
- * of no use. */
-static void empty(struct sweep *sweep, const char *name)
+static bool is_entry(const struct sweep *sweep, const struct dirent *entry, const char *prefix)
 {
-    int fd = open_folder(sweep->top, name);
-    DIR *dir = fd < 0 ? NULL : fdopendir(fd);
-    if (!dir) {
-        count(sweep, fd < 0 ? fd : -ENOMEM);
-        return;
-    }
+    return strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0 &&
+           strcmp(entry->d_name, sweep->aside) != 0 &&
+           strncmp(entry->d_name, prefix, strlen(prefix)) == 0;
+}
+
+/* Each entry goes, or moves to the top if there is something in it. */
+static void empty(struct sweep *sweep, DIR *dir, const char *prefix)
+{
     for (struct dirent *entry; sweep->steps && (entry = readdir(dir));) {
-        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
+        if (!is_entry(sweep, entry, prefix))
             continue;
         sweep->steps--;
-        int r = drop(fd, entry->d_name);
-        count(sweep, r == -ENOTEMPTY ? move_up(sweep, fd, entry->d_name) : r);
+        int r = drop(dirfd(dir), entry->d_name);
+        count(sweep, r == -ENOTEMPTY ? move_up(sweep, dirfd(dir), entry->d_name) : r);
     }
-    closedir(dir);
+}
+
+static DIR *list(int folder, const char *name, int *ret_code)
+{
+    int fd = open_folder(folder, name);
+    DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+    *ret_code = fd < 0 ? fd : -ENOMEM;
+    return dir;
 }
 
 static void sweep_entry(struct sweep *sweep, const char *name)
 {
+    int code;
     sweep->steps--;
     int r = drop(sweep->top, name);
-    if (r == -ENOTEMPTY) {
-        empty(sweep, name);
+    DIR *dir = r == -ENOTEMPTY ? list(sweep->top, name, &code) : NULL;
+    if (dir) {
+        empty(sweep, dir, "");
+        closedir(dir);
         r = drop(sweep->top, name);
+    } else if (r == -ENOTEMPTY) {
+        r = code;
     }
     count(sweep, r);
 }
 
 static int sweep_top(struct sweep *sweep)
 {
-    int fd = beneath_open(sweep->top, ".", FOLDER, 0);
-    DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+    int code;
+    DIR *dir = list(sweep->top, ".", &code);
     if (!dir)
-        return fd < 0 ? fd : -ENOMEM;
+        return code;
     sweep->gone = sweep->stay = 0;
     for (struct dirent *entry; sweep->steps && (entry = readdir(dir));)
-        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0 &&
-            strncmp(entry->d_name, sweep->prefix, strlen(sweep->prefix)) == 0)
+        if (is_entry(sweep, entry, sweep->prefix))
             sweep_entry(sweep, entry->d_name);
     closedir(dir);
     return 0;
 }
 
-int beneath_clear(int folder, const char *prefix, uint64_t most, struct err *err)
+/* Passes over the top, until one changes nothing. */
+static int sweep_all(struct sweep *sweep, struct err *err)
 {
-    struct sweep sweep = {.top = folder, .prefix = prefix, .steps = most};
     int r;
     do
-        r = sweep_top(&sweep);
-    while (r >= 0 && sweep.gone && sweep.steps);
+        r = sweep_top(sweep);
+    while (r >= 0 && sweep->gone && sweep->steps);
     if (r < 0)
         return err_sys(err, -r, "reading a folder to be cleared");
-    if (!sweep.steps)
+    if (!sweep->steps)
         return 1;
-    return sweep.stay
-               ? err_sys(err, sweep.code, "%" PRIu32 " entries cannot be removed, the first since",
-                         sweep.stay)
+    return sweep->stay
+               ? err_sys(err, sweep->code, "%" PRIu32 " entries cannot be removed, the first since",
+                         sweep->stay)
                : 0;
+}
+
+/* WHY in a folder of their own: each pass looks at all that stands in the top, and there can be as many
+ * passes as folders stand in one another. */
+static int sweep_aside(struct sweep *sweep, int folder, const char *prefix, struct err *err)
+{
+    int code;
+    DIR *dir = list(folder, ".", &code);
+    sweep->top = dir ? beneath_open(folder, sweep->aside, FOLDER, 0) : code;
+    if (sweep->top >= 0)
+        empty(sweep, dir, prefix);
+    if (dir)
+        closedir(dir);
+    if (sweep->top < 0)
+        return err_sys(err, -sweep->top, "reading a folder to be cleared");
+    uint32_t stay = sweep->stay;
+    int r = sweep_all(sweep, err);
+    close(sweep->top);
+    return r == 0 && stay ? err_sys(err, sweep->code,
+                                    "%" PRIu32 " entries cannot be removed, the first since", stay)
+                          : r;
+}
+
+int beneath_clear(int folder, const char *prefix, uint64_t most, struct err *err)
+{
+    struct sweep sweep = {.top = folder, .prefix = prefix, .aside = "", .steps = most};
+    char aside[NAME_MAX + 1];
+    /* A full disk may have no room for it. */
+    if (!*prefix || make_up(prefix, aside) < 0 || mkdirat(folder, aside, 0700) < 0)
+        return sweep_all(&sweep, err);
+    sweep.prefix = "";
+    sweep.aside = aside;
+    int r = sweep_aside(&sweep, folder, prefix, err);
+    unlinkat(folder, aside, AT_REMOVEDIR);
+    return r;
 }
 
 int beneath_remove(int folder, const char *name, uint64_t most, struct err *err)

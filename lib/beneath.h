@@ -10,7 +10,7 @@
  * that are used here.
  *
  * Removing needs two descriptors and no memory, however deep the folders are: a folder that is not
- * empty moves up to the first one, under a name that nobody can guess, and is emptied there. So what
+ * empty moves up, under a name that nobody can guess, and is emptied there. So what
  * was done is on the disk, and a removal that was cut short goes on with the next. A process whose
  * files are fenced in by landlock cannot do so: it refuses all moves between folders.
  *
