@@ -73,7 +73,7 @@ endef
 WIRE_LIBS := -lzmq -lprotobuf-nanopb -lsystemd
 # Started for each attempt, so loading them must cost little; the sanitizers' libraries cannot be linked in.
 STATIC := $(if $(SAN),,-static-pie)
-$(eval $(call program,duopolyd,controller/main.c,controller engine lib proto,$(WIRE_LIBS) -lyaml -lsqlite3 -lxxhash -lseccomp -pthread))
+$(eval $(call program,duopolyd,controller/main.c,controller engine lib proto,$(WIRE_LIBS) -lyaml -lsqlite3 -lxxhash -lseccomp -lcrypto -pthread))
 $(eval $(call program,duopolyctl,controller/cli/main.c,cli render lib proto,$(WIRE_LIBS) -lxxhash -lm -lyaml -ljansson -lsmartcols))
 AGENT_LIBS := $(WIRE_LIBS) -lyaml -ljansson -lsmartcols -lhiredis -lssl -lcrypto -lseccomp -lbpf -lnl-route-3 -lnl-3 -lnftnl -lmnl
 $(eval $(call program,duopoly-agent,hostagent/main.c,agent lib proto,$(AGENT_LIBS)))
@@ -291,7 +291,7 @@ bench-frameworks: $(BUILD)/bench-frameworks ## what the facts of a framework's s
 # The controller as it would be without its store, to be compared with.
 $(BUILD)/bench-no-store/duopolyd: $(BUILD)/obj/controller/main.o $(BUILD)/obj/tests/stand_ins/no_store.o $(foreach a,controller engine lib proto,$(call archive,$(a)))
 	@mkdir -p $(dir $@)
-	$(CC) $(PIE) $(LDFLAGS) -o $@ $(filter %.o,$^) -Wl,--start-group $(filter %.a,$^) -Wl,--end-group $(WIRE_LIBS) -lyaml -lsqlite3 -lxxhash -lseccomp -pthread
+	$(CC) $(PIE) $(LDFLAGS) -o $@ $(filter %.o,$^) -Wl,--start-group $(filter %.a,$^) -Wl,--end-group $(WIRE_LIBS) -lyaml -lsqlite3 -lxxhash -lseccomp -lcrypto -pthread
 
 .PHONY: bench-live
 bench-live: deps ## strictness, slot latency, CPU time of starts and of the recording, mode switches, what the store adds to both, others' round trips beside hostile peers on this machine beside their bars, misses marked (root, 16 minutes; PARTS= names some)

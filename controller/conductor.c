@@ -5,6 +5,7 @@
 #include "controller/conductor_log.h"
 #include "controller/endings.h"
 #include "controller/frameworks/framework_numbers.h"
+#include "controller/knowledge.h"
 #include "controller/stances_kept.h"
 #include "controller/store/ledger.h"
 #include "controller/store/recovery.h"
@@ -58,6 +59,7 @@ struct conductor {
     const char *asker;              /* who asks for what is being stepped */
     struct mode_change mode_change; /* at_ns 0 and no rule: none yet */
     struct orphans orphans;
+    struct knowledge knowledge; /* agents' words are judged by it */
 };
 
 static void conductor_break(struct conductor *conductor, const char *what)
@@ -434,26 +436,6 @@ static bool on_job_wanted(void *user, uint64_t job)
            (view.state == JOB_ARRIVING || view.state == JOB_ACTIVE);
 }
 
-/* An end that came while no controller listened. One that failed counts once: an inventory may tell
- * it again before it heard that it was taken. */
-static bool on_end_wanted(void *user, const duopoly_AttemptState *state)
-{
-    const struct conductor *conductor = user;
-    struct attempt_view attempt;
-    struct task_view task;
-    struct job_view job;
-    bool done = state->phase == duopoly_AttemptPhase_PHASE_DONE;
-    bool failed = state->phase == duopoly_AttemptPhase_PHASE_FAILED ||
-                  state->phase == duopoly_AttemptPhase_PHASE_REFUSED;
-    if ((!done && !failed) || engine_attempt(conductor->engine, state->attempt, &attempt) == 0 ||
-        engine_job(conductor->engine, state->job, &job) < 0 || job.state != JOB_ACTIVE ||
-        engine_task(conductor->engine, state->job, state->stage, state->task, &task) < 0)
-        return false;
-    bool older = state->attempt >> 32 < epoch_number(conductor->epoch);
-    return task.state != TASK_DONE &&
-           (done || (older && !history_attempt(conductor->history, state->attempt)));
-}
-
 static void on_host_moved(void *user, uint32_t host)
 {
     const struct conductor *conductor = user;
@@ -487,6 +469,7 @@ int conductor_forget_host(struct conductor *conductor, const char *name)
     int r = agents_forget_name(conductor->agents, name);
     if (r == 0) {
         store_set(conductor->store, "drain", name, NULL);
+        knowledge_forget(&conductor->knowledge, name);
         inventory_forget(&conductor->switches, name);
     }
     run(conductor, false);
@@ -614,36 +597,6 @@ static void on_host_is(void *user, uint32_t from, uint32_t to)
     frameworks_host_is(conductor->frameworks, from, to);
 }
 
-static bool on_lives(void *user, uint64_t attempt)
-{
-    const struct conductor *conductor = user;
-    struct attempt_view view;
-    return engine_attempt(conductor->engine, attempt, &view) == 0;
-}
-
-static enum engine_reading on_reads_from(void *user, uint64_t attempt, uint32_t host)
-{
-    const struct conductor *conductor = user;
-    return engine_reads_from(conductor->engine, attempt, host);
-}
-
-static enum engine_reading on_reads_output(void *user, uint32_t host,
-                                           const duopoly_OutputLost *lost)
-{
-    const struct conductor *conductor = user;
-    return engine_reads_output(conductor->engine, host, lost->job, lost->stage, lost->task,
-                               lost->attempt);
-}
-
-static uint32_t on_holder(void *user, const duopoly_OutputLost *lost)
-{
-    const struct conductor *conductor = user;
-    struct task_view task;
-    return engine_task(conductor->engine, lost->job, lost->stage, lost->task, &task) == 0
-               ? task.host
-               : ENGINE_NONE;
-}
-
 static int agents_begin(struct conductor *conductor, const struct recovered *recovered)
 {
     const struct settings *settings = &conductor->settings;
@@ -667,11 +620,10 @@ static int agents_begin(struct conductor *conductor, const struct recovered *rec
         .guests = engine.dclas,
     };
     const struct agents_hooks hooks = {
-        on_send,           on_cut,         on_event,        on_failed,
-        on_levels,         on_job_wanted,  on_end_wanted,   on_host_moved,
-        on_newest_job,     on_epoch_seen,  on_jobs_between, on_switch_part,
-        on_lives,          on_reads_from,  on_reads_output, on_holder,
-        on_framework_user, on_host_needed, on_host_is,      conductor};
+        on_send,           on_cut,          on_event,       on_failed,
+        on_levels,         on_job_wanted,   on_host_moved,  on_newest_job,
+        on_epoch_seen,     on_jobs_between, on_switch_part, knowledge_hooks(&conductor->knowledge),
+        on_framework_user, on_host_needed,  on_host_is,     conductor};
     struct engine_status status;
     int r = agents_create(&config, &hooks, &conductor->timers, &conductor->agents);
     if (r == 0)
@@ -772,6 +724,9 @@ static int conductor_begin(struct conductor *conductor, const char *clock_path, 
     if (*recording->folder && (r = recording_open(recording->folder, (uint64_t)recording->max_bytes,
                                                   (uint32_t)recording->files, conductor->engine,
                                                   &conductor->recording, err)) < 0)
+        goto end;
+    if ((r = knowledge_open(conductor->engine, conductor->history, conductor->store,
+                            epoch_number(conductor->epoch), &conductor->knowledge, err)) < 0)
         goto end;
     if ((r = agents_begin(conductor, &recovered)) < 0)
         r = err_sys(err, -r, "the table of agents");

@@ -54,6 +54,7 @@ struct agent_unanswered {
 
 /* What is known of an agent as one that speaks of others: agent_words.c. */
 struct agent_words {
+    bool proves; /* in this controller's epoch it has shown the proof of an attempt */
     bool
         admitted; /* an inventory of it has been taken: it has brought what there is of older epochs */
     uint64_t *had; /* attempts that were lost while it had them, a ring, the newest AGENT_HAD_MAX */

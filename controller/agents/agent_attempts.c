@@ -133,6 +133,9 @@ void agents_start(struct agents *agents, int64_t now_ns, uint32_t host, const du
     if (r == 0) {
         placed->told = (struct placed_levels){start->coflow_level, start->macroflow_level};
         wire_begin(&agents->out, duopoly_Envelope_start_tag)->body.start = *start;
+        agents->out.body.start.proof =
+            agents->hooks.knows.proof(agents->hooks.knows.user, agent->name, start->attempt,
+                                      start->job, start->stage, start->task);
         agents->out.body.start.inputs = n_inputs;
         agents->out.body.start.stall_ms = (uint32_t)(agents->config.fetch_stall_ns / 1000000);
         r = agent_send(agent, &agents->out, true);
@@ -202,7 +205,7 @@ static void end_tell(struct agent *agent, const duopoly_AttemptState *state)
         [duopoly_AttemptPhase_PHASE_LOST] = EVENT_ATTEMPT_LOST,
     };
     struct placed_attempt *placed = agent_placed(agent, state->attempt);
-    if (!placed && agent->agents->hooks.end_wanted(agent->agents->hooks.user, state))
+    if (!placed && agent->agents->hooks.knows.end_wanted(agent->agents->hooks.knows.user, state))
         seen_tell(agent, state, ATTEMPT_COMPUTING);
     if (placed)
         placed_remove(agent, placed);

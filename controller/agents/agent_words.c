@@ -3,8 +3,9 @@
  *
  * An attempt is whose agent it is placed with (agent->attempts). Beside those an agent may bring one that it
  * had when it was lost (a start without an answer, a host that was away), and, in its first inventory
- * under this controller, those of older epochs: where they run is in no store, and its word is all that
- * there is. Each other number is another host's, a framework's, or nobody's.
+ * under this controller, those of older epochs: where they run is in no store, so it shows the number that
+ * came with the start (controller/attempt_proof.h); if its agent never did, its word is all that there is.
+ * Each other number is another host's, a framework's, or nobody's.
  *
  * Of others a host knows what it reads now. Sources that give nothing are weighed by the engine
  * (engine/source.h). That an output is gone is believed of one who reads it, and who is alone with that of
@@ -86,10 +87,33 @@ static bool had(const struct agent *agent, uint64_t attempt)
     return false;
 }
 
-static bool may_bring(const struct agent *agent, uint64_t attempt)
+static bool is_proved(const struct agent *agent, const duopoly_AttemptState *state)
 {
-    bool older = attempt >> 32 < agent->agents->config.epoch;
-    return (older && !agent->words.admitted) || had(agent, attempt);
+    const struct agents_knowledge *knows = &agent->agents->hooks.knows;
+    return state->proof && state->proof == knows->proof(knows->user, agent->name, state->attempt,
+                                                        state->job, state->stage, state->task);
+}
+
+/* It shows a proof, so it has to from now on. */
+static void proof_note(struct agent *agent, const duopoly_AttemptState *state)
+{
+    const struct agents_knowledge *knows = &agent->agents->hooks.knows;
+    if (agent->words.proves || !is_proved(agent, state))
+        return;
+    agent->words.proves = true;
+    if (!knows->proof_since(knows->user, agent->name))
+        knows->proof_shown(knows->user, agent->name);
+}
+
+/* WHY in its first inventory only: it names all that it has. */
+static bool may_bring_older(const struct agent *agent, const duopoly_AttemptState *state)
+{
+    const struct agents_knowledge *knows = &agent->agents->hooks.knows;
+    uint64_t epoch = state->attempt >> 32;
+    if (epoch >= agent->agents->config.epoch || agent->words.admitted)
+        return false;
+    uint32_t since = knows->proof_since(knows->user, agent->name);
+    return !since || epoch < since || is_proved(agent, state);
 }
 
 static const struct agent *placed_at(const struct agents *agents, uint64_t attempt)
@@ -113,7 +137,7 @@ enum agent_word agent_word_of_attempt(struct agent *agent, int64_t now_ns, pb_si
     const struct agent *owner = placed_at(agents, attempt);
     if (owner == agent)
         return WORD_COUNTS;
-    if (owner || agents->hooks.lives(agents->hooks.user, attempt))
+    if (owner || agents->hooks.knows.lives(agents->hooks.knows.user, attempt))
         return refuse_attempt(agent, now_ns, kind, attempt, owner);
     return WORD_SAYS_NOTHING;
 }
@@ -124,12 +148,14 @@ enum agent_word agent_word_of_state(struct agent *agent, int64_t now_ns,
     const pb_size_t kind = duopoly_Envelope_attempt_state_tag;
     struct agents *agents = agent->agents;
     enum agent_word word = agent_word_of_attempt(agent, now_ns, kind, state->attempt);
+    if (word == WORD_COUNTS)
+        proof_note(agent, state);
     if (word != WORD_SAYS_NOTHING)
         return word;
     /* WHY: an end is told again until its agent has heard that it was taken. */
-    if (is_over(state->phase) && !agents->hooks.end_wanted(agents->hooks.user, state))
+    if (is_over(state->phase) && !agents->hooks.knows.end_wanted(agents->hooks.knows.user, state))
         return WORD_SAYS_NOTHING;
-    return may_bring(agent, state->attempt)
+    return may_bring_older(agent, state) || had(agent, state->attempt)
                ? WORD_COUNTS
                : refuse_attempt(agent, now_ns, kind, state->attempt, NULL);
 }
@@ -187,14 +213,15 @@ enum agent_word agent_word_of_output(struct agent *agent, int64_t now_ns,
 {
     const pb_size_t kind = duopoly_Envelope_output_lost_tag;
     struct agents *agents = agent->agents;
-    enum engine_reading reads = agents->hooks.reads_output(agents->hooks.user, agent->host, lost);
+    enum engine_reading reads =
+        agents->hooks.knows.reads_output(agents->hooks.knows.user, agent->host, lost);
     if (reads == READING_OVER)
         return WORD_SAYS_NOTHING;
     if (reads == READING_NOT && !brings_task_of(agent, lost->job))
         return refuse(agent, now_ns, kind,
                       "nothing there reads the output of task %" PRIu64 "/%" PRIu32 "/%" PRIu32,
                       lost->job, lost->stage, lost->task);
-    uint32_t host = agents->hooks.holder(agents->hooks.user, lost);
+    uint32_t host = agents->hooks.knows.holder(agents->hooks.knows.user, lost);
     struct agent *holder = host < agents->n_indexes ? agents->hosts[host] : NULL;
     return !holder || holder == agent ? WORD_COUNTS : weigh_output(agent, holder, now_ns, lost);
 }
@@ -208,7 +235,7 @@ enum agent_word agent_word_of_source(struct agent *agent, int64_t now_ns, uint64
     /* What is not looked at is said again. */
     if (word != WORD_COUNTS || !may_look(agent, now_ns))
         return word == WORD_COUNTS ? WORD_SAYS_NOTHING : word;
-    switch (agents->hooks.reads_from(agents->hooks.user, attempt, source->host)) {
+    switch (agents->hooks.knows.reads_from(agents->hooks.knows.user, attempt, source->host)) {
     case READING_NOW:
         return WORD_COUNTS;
     case READING_OVER:

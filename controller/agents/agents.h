@@ -28,7 +28,7 @@
  *
  * An agent's words count if they are about itself or an attempt that it has (agent_words.c): one that was
  * sent there, one that it had when it was lost, and, in its first inventory after a restart, those of older
- * epochs, of which it alone knows. What it says of another host counts if something runs there that reads
+ * epochs, which it proves. What it says of another host counts if something runs there that reads
  * from that host now; alone it is believed of one such host at a time. What does not count is refused:
  * counted by kind and by agent, and said in the log, rarely. Who runs what it was not given is told to stop
  * it.
@@ -78,6 +78,27 @@ struct agents_config {
     struct level_table guests; /* levels of applications that nobody started here */
 };
 
+/* What the controller knows, by which words are judged. */
+struct agents_knowledge {
+    /* Whether the engine knows this attempt, of whomever, and it has not ended. */
+    bool (*lives)(void *user, uint64_t attempt);
+    /* Whether the end of an attempt that is in no agent's books counts: the engine does not know the
+     * attempt, but its task, which is not done. */
+    bool (*end_wanted)(void *user, const duopoly_AttemptState *state);
+    /* What a host can know of others' (engine.h). */
+    enum engine_reading (*reads_from)(void *user, uint64_t attempt, uint32_t host);
+    enum engine_reading (*reads_output)(void *user, uint32_t host, const duopoly_OutputLost *lost);
+    /* The host that holds this output; ENGINE_NONE: none. */
+    uint32_t (*holder)(void *user, const duopoly_OutputLost *lost);
+    /* The proof that goes with a start to the host of this name (attempt_proof.h); since which epoch that
+     * host shows it, 0: it never did; it has shown one. */
+    uint64_t (*proof)(void *user, const char *name, uint64_t attempt, uint64_t job, uint32_t stage,
+                      uint32_t task);
+    uint32_t (*proof_since)(void *user, const char *name);
+    void (*proof_shown)(void *user, const char *name);
+    void *user;
+};
+
 struct agents_hooks {
     /* Sends to a connection; < 0: it is gone or does not read, and the session ends. */
     int (*send)(void *user, uint64_t peer, const duopoly_Envelope *envelope);
@@ -91,9 +112,6 @@ struct agents_hooks {
      * outputs may still be wanted. */
     bool (*levels)(void *user, uint64_t attempt, uint32_t *ret_coflow, uint32_t *ret_macroflow);
     bool (*job_wanted)(void *user, uint64_t job);
-    /* Whether the end of an attempt that is in no agent's books counts: the engine does not know the
-     * attempt, but its task, which is not done. */
-    bool (*end_wanted)(void *user, const duopoly_AttemptState *state);
     /* What agents_kept says of this index has changed. */
     void (*host_moved)(void *user, uint32_t host);
     /* The highest number that a job has; whether a job lives with after < number ≤ until. */
@@ -104,13 +122,7 @@ struct agents_hooks {
     /* A part of what the agent of this name says of its switch. */
     void (*switch_part)(void *user, const char *name, int64_t now_ns,
                         const duopoly_SwitchPart *part);
-    /* Whether the engine knows this attempt, of whomever, and it has not ended. */
-    bool (*lives)(void *user, uint64_t attempt);
-    /* What a host can know of others' (engine.h). */
-    enum engine_reading (*reads_from)(void *user, uint64_t attempt, uint32_t host);
-    enum engine_reading (*reads_output)(void *user, uint32_t host, const duopoly_OutputLost *lost);
-    /* The host that holds this output; ENGINE_NONE: none. */
-    uint32_t (*holder)(void *user, const duopoly_OutputLost *lost);
+    struct agents_knowledge knows;
     /* Whose driver a framework's application of this name is; −1: there is none, or nobody says. */
     int64_t (*framework_user)(void *user, const char *name);
     /* Whether something runs on this host, or lies there. */

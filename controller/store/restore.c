@@ -91,6 +91,27 @@ static int fresh_make(const char *backup, const char *path, const char *fresh, b
     return r < 0 ? r : revival_look(path, fresh, keys, say, err);
 }
 
+/* WHY: what was sent since the backup may bear proofs of another key (attempt_proof.h), which are asked of
+ * nobody then. */
+static int proofs_drop(const char *fresh, struct err *err)
+{
+    static const char *const kinds[] = {"proof", "proof-from"};
+    struct row_bytes changes = {0};
+    struct store_file *file;
+    int r = store_file_open(fresh, NULL, &store_schema, &file, err);
+    if (r < 0)
+        return r;
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+        const struct row_value kind[] = {row_text(kinds[i])};
+        row_encode(store_schema.tables, STORE_SETTINGS, ROW_DELETE, kind, 1, &changes);
+    }
+    const struct store_piece piece = {changes.at, changes.used};
+    r = changes.failed ? err_sys(err, ENOMEM, "%s", fresh) : store_file_apply(file, &piece, 1, err);
+    row_bytes_done(&changes);
+    store_file_close(file);
+    return r;
+}
+
 /* With what SQLite has beside it. */
 static void fresh_remove(const char *fresh)
 {
@@ -118,6 +139,8 @@ int store_restore(const char *backup, const char *path, const struct revival_say
     char fresh[ROOM];
     path_make(fresh, path, ".restoring", "");
     int r = fresh_make(backup, path, fresh, true, say, err);
+    if (r == 0)
+        r = proofs_drop(fresh, err);
     if (r == 0)
         r = set_aside(path, err);
     if (r == 0 && rename(fresh, path) < 0)

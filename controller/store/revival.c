@@ -141,6 +141,12 @@ static const char *key_since(const struct known *now, const char *value)
                                                    : "has changed since: it stays as it is";
 }
 
+/* What nobody set. */
+static bool is_inner(const char *kind)
+{
+    return strncmp(kind, "proof", 5) == 0;
+}
+
 static int setting_compare(struct revival *revival, const struct row_value *row)
 {
     char kind[64], name[160], id[256], value[4096];
@@ -153,7 +159,7 @@ static int setting_compare(struct revival *revival, const struct row_value *row)
         const char *since = key_since(now, value);
         if (since)
             say(revival, KEYS, "key %s %s", name, since);
-    } else if (!now || strcmp(now->value, value) != 0) {
+    } else if (!is_inner(kind) && (!now || strcmp(now->value, value) != 0)) {
         say(revival, "setting", "%s %s is \"%s\" by the backup, and was set %s%s%s since", kind,
             name, value, now ? "to \"" : "back", now ? now->value : "", now ? "\"" : "");
     }
@@ -163,7 +169,7 @@ static int setting_compare(struct revival *revival, const struct row_value *row)
 /* The other way round: what stands in the present store alone. */
 static void setting_gone_say(struct revival *revival, const struct known *setting)
 {
-    if (strncmp(setting->id, KEYS " ", sizeof(KEYS)) != 0)
+    if (strncmp(setting->id, KEYS " ", sizeof(KEYS)) != 0 && !is_inner(setting->id))
         say(revival, "gone", "%s was set to \"%s\" since: by the backup it is not set", setting->id,
             setting->value);
 }

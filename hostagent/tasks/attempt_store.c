@@ -200,6 +200,8 @@ static void print_start(FILE *file, const duopoly_Start *start)
             "\ncompute_ns %" PRIu64 "\noutput_bytes %" PRIu64 "\nstall_ms %" PRIu32 "\n",
             start->job, start->stage, start->task, start->attempt, start->compute_ns,
             start->output_bytes, start->stall_ms);
+    if (start->proof)
+        fprintf(file, "proof %" PRIu64 "\n", start->proof);
 }
 
 /* All of it by one write where that is possible: one that was cut short in its head is none. */
@@ -270,12 +272,13 @@ int attempt_store_read(const struct attempt_store *store, uint64_t attempt,
                "stopped %u\nlevels %" SCNu32 " %" SCNu32 "\nunit %" SCNu32 " %" SCNd64 " %" SCNd64
                " %" SCNd64 " %" SCNd64 " %" SCNd64 " %" SCNd64 "\ncommand %63s\njob %" SCNu64
                "\nstage %" SCNu32 "\ntask %" SCNu32 "\nattempt %" SCNu64 "\ncompute_ns %" SCNu64
-               "\noutput_bytes %" SCNu64 "\nstall_ms %" SCNu32,
+               "\noutput_bytes %" SCNu64 "\nstall_ms %" SCNu32 "\nproof %" SCNu64,
                &stopped, &start.coflow_level, &start.macroflow_level, &start.unit,
                &resources->slots, &resources->cpu_milli, &resources->mem_bytes,
                &resources->gpu_milli, &resources->gpu_mem_bytes, &resources->io_bytes_s,
                start.command, &start.job, &start.stage, &start.task, &start.attempt,
-               &start.compute_ns, &start.output_bytes, &start.stall_ms) != 18 ||
+               &start.compute_ns, &start.output_bytes, &start.stall_ms,
+               &start.proof) < 18 || /* older records end before the proof */
         start.attempt != attempt)
         return err_set(err, EBADMSG, "%s is not the record of an attempt", path);
     start.has_resources = true;

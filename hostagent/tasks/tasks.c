@@ -83,7 +83,8 @@ static duopoly_AttemptState state_of(const struct agent_attempt *attempt)
                                   .coflow_level = start->coflow_level,
                                   .macroflow_level = start->macroflow_level,
                                   .has_resources = true,
-                                  .resources = start->resources};
+                                  .resources = start->resources,
+                                  .proof = start->proof};
     if (attempt->phase == duopoly_AttemptPhase_PHASE_FAILED)
         snprintf(state.text, sizeof(state.text), "%s", attempt->status.last_line);
     return state;

@@ -232,6 +232,24 @@ static uint32_t on_holder(void *user, const duopoly_OutputLost *lost)
     return lost->stage % (HOSTS + 1);
 }
 
+static uint64_t on_proof(void *user, const char *name, uint64_t attempt, uint64_t job,
+                         uint32_t stage, uint32_t task)
+{
+    (void)user, (void)name;
+    return 1 + (attempt ^ job ^ stage ^ task) % 3;
+}
+
+static uint32_t on_proof_since(void *user, const char *name)
+{
+    (void)user;
+    return (uint32_t)name[0] % 4;
+}
+
+static void on_proof_shown(void *user, const char *name)
+{
+    (void)user, (void)name;
+}
+
 int LLVMFuzzerInitialize(int *argc, char ***argv)
 {
     (void)argc, (void)argv;
@@ -261,17 +279,20 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                                        .failed = on_failed,
                                        .levels = on_levels,
                                        .job_wanted = on_job_wanted,
-                                       .end_wanted = on_end_wanted,
+                                       .knows.end_wanted = on_end_wanted,
                                        .host_moved = on_host_moved,
                                        .framework_user = on_framework_user,
                                        .newest_job = on_newest_job,
                                        .epoch_seen = on_epoch_seen,
                                        .jobs_between = on_jobs_between,
                                        .switch_part = on_switch_part,
-                                       .lives = on_lives,
-                                       .reads_from = on_reads_from,
-                                       .reads_output = on_reads_output,
-                                       .holder = on_holder,
+                                       .knows.lives = on_lives,
+                                       .knows.reads_from = on_reads_from,
+                                       .knows.reads_output = on_reads_output,
+                                       .knows.holder = on_holder,
+                                       .knows.proof = on_proof,
+                                       .knows.proof_since = on_proof_since,
+                                       .knows.proof_shown = on_proof_shown,
                                        .host_needed = on_host_needed,
                                        .host_is = on_host_is};
     const struct agent_kept known = {.host = 0, .name = "h1"};

@@ -100,6 +100,33 @@ def test_after_a_restart_each_host_brings_what_it_has_once(site):
     assert job_of(site)["state"] == "done"
 
 
+def test_what_was_sent_before_a_restart_is_its_hosts_alone(site):
+    """Whoever comes first: each shows the number that came with the start."""
+    a, b = site.agent("a"), site.agent("b")
+    site.ctl("submit", workload(site.folder, [{"id": 1, "name": "j", "stages": [{"tasks": 2, "compute_ms": 100000}]}], hosts=1))
+    starts = {}
+    for agent in (a, b):
+        wait_until(lambda: agent.running or agent.receive_start(), "a start")
+        starts[agent.name] = start = next(iter(agent.running.values()))
+        assert start.proof
+        agent.acknowledged(agent.state(start.attempt, "STARTED", job=1, task=start.task, proof=start.proof))
+    assert starts["a"].proof != starts["b"].proof
+    a.acknowledged(a.send(numbered=True, output_lost=pb.OutputLost(job=9)))  # what was noted is on the disk
+    site.kill()
+    site.start()
+    for agent in (b, a):  # first who lies
+        agent.socket.close()
+        agent.connect()
+        agent.hello_sequence += 1
+        theirs, own = starts["a" if agent is b else "b"], starts[agent.name]
+        agent.join([pb.AttemptState(attempt=of.attempt, phase=phase, job=1, task=of.task, proof=of.proof, resources=pb.Resources(slots=1))
+                    for of, phase in ([(theirs, pb.PHASE_DONE)] if agent is b else []) + [(own, pb.PHASE_STARTED)]])
+    job = job_of(site)
+    assert (job["state"], job["running"], job["done"]) == ("active", 2, 0), job
+    assert host_of(site, "a")["running"] == 1 and host_of(site, "a")["refused_words"] == 0
+    is_refused(site, "b", 1)
+
+
 def shuffle_begin(site):
     """A map that is done on a, and two reduces that read it, on a and b; x runs nothing."""
     agents = {"a": site.agent("a")}

@@ -33,7 +33,8 @@ static struct {
     uint32_t needed; /* this host is */
     uint64_t lives;  /* the engine knows this attempt, which no agent was given */
     enum engine_reading reads, reads_output;
-    uint32_t holder; /* of any output */
+    uint32_t holder;              /* of any output */
+    uint32_t proof_since, proofs; /* of any host; so often one showed it first */
     duopoly_Envelope envelope;
     duopoly_Welcome welcome;
 } world;
@@ -199,6 +200,26 @@ static inline uint32_t on_holder(void *user, const duopoly_OutputLost *lost)
     return world.holder;
 }
 
+static inline uint64_t on_proof(void *user, const char *name, uint64_t attempt, uint64_t job,
+                                uint32_t stage, uint32_t task)
+{
+    (void)user;
+    return 1000 * attempt + 100 * job + 10 * stage + task + (uint64_t)name[1];
+}
+
+static inline uint32_t on_proof_since(void *user, const char *name)
+{
+    (void)user, (void)name;
+    return world.proof_since;
+}
+
+static inline void on_proof_shown(void *user, const char *name)
+{
+    (void)user, (void)name;
+    world.proofs++;
+    world.proof_since = 3;
+}
+
 static void on_switch_part(void *user, const char *name, int64_t now_ns,
                            const duopoly_SwitchPart *part)
 {
@@ -221,12 +242,23 @@ static inline void world_begin(const struct agent_kept *kept, size_t n)
                                          .forget_ns = 600 * S,
                                          .congested_permille = 900,
                                          .cleared_permille = 800};
-    const struct agents_hooks hooks = {
-        on_send,           on_cut,         on_event,        on_failed,
-        on_levels,         on_job_wanted,  on_end_wanted,   on_host_moved,
-        on_newest_job,     on_epoch_seen,  on_jobs_between, on_switch_part,
-        on_lives,          on_reads_from,  on_reads_output, on_holder,
-        on_framework_user, on_host_needed, on_host_is,      NULL};
+    const struct agents_hooks hooks = {on_send,
+                                       on_cut,
+                                       on_event,
+                                       on_failed,
+                                       on_levels,
+                                       on_job_wanted,
+                                       on_host_moved,
+                                       on_newest_job,
+                                       on_epoch_seen,
+                                       on_jobs_between,
+                                       on_switch_part,
+                                       {on_lives, on_end_wanted, on_reads_from, on_reads_output,
+                                        on_holder, on_proof, on_proof_since, on_proof_shown, NULL},
+                                       on_framework_user,
+                                       on_host_needed,
+                                       on_host_is,
+                                       NULL};
     memset(&world, 0, sizeof(world));
     world.needed = ENGINE_NONE;
     world.reads = world.reads_output = READING_NOW;

@@ -116,6 +116,65 @@ static void of_two_that_bring_one_attempt_the_first_has_it(void **state)
     assert_int_equal(refused("h2"), 1);
 }
 
+static void brought(uint64_t peer, uint64_t attempt, uint64_t proof)
+{
+    duopoly_InventoryPart *part =
+        &message(peer, duopoly_Envelope_inventory_part_tag, true)->body.inventory_part;
+    part->attempts_count = 1;
+    part->attempts[0] = (duopoly_AttemptState){
+        .attempt = attempt, .job = 1, .phase = duopoly_AttemptPhase_PHASE_STARTED, .proof = proof};
+    deliver(peer);
+    inventory_end(peer, 1);
+}
+
+/* Where the hosts have shown proofs before, nobody takes what another was sent, whoever comes first. */
+static void who_proves_it_was_sent_an_attempt_has_it(void **state)
+{
+    const uint64_t older = (UINT64_C(2) << 32) + 11;
+    (void)state;
+    world.proof_since = 1;
+    for (uint64_t peer = 1; peer <= 2; peer++) {
+        hello(peer, peer == 1 ? "h1" : "h2", 7, 1);
+        deliver(peer);
+    }
+    const uint64_t of_h2 = on_proof(NULL, "h2", older, 1, 0, 0);
+    brought(1, older, of_h2); /* h1 knows even the number */
+    expect_facts("host_join(0) ");
+    assert_non_null(strstr(world.sent, "1:stop"));
+    brought(2, older, of_h2);
+    expect_facts("host_join(1) attempt_seen(11) ");
+    assert_int_equal(refused("h1"), 1);
+    assert_int_equal(refused("h2"), 0);
+}
+
+/* Its agent was older when it was sent the attempt. */
+static void what_was_sent_before_it_proved_is_believed(void **state)
+{
+    (void)state;
+    world.proof_since = 2;
+    hello(1, "h1", 7, 1);
+    deliver(1);
+    brought(1, (UINT64_C(1) << 32) + 11, 0);
+    expect_facts("host_join(0) attempt_seen(11) ");
+}
+
+static void who_shows_a_proof_is_asked_for_it_from_now_on(void **state)
+{
+    (void)state;
+    two_hosts_begin();
+    for (int i = 0; i < 2; i++) {
+        duopoly_AttemptState *said =
+            &message(1, duopoly_Envelope_attempt_state_tag, true)->body.attempt_state;
+        said->attempt = OURS + 11;
+        said->job = 1;
+        said->phase = duopoly_AttemptPhase_PHASE_STARTED;
+        said->proof =
+            i ? on_proof(NULL, "h1", OURS + 11, 1, 0, 0) : 5; /* a wrong one says nothing */
+        deliver(1);
+        assert_int_equal(world.proofs, i);
+    }
+}
+
 static void progress_of_others_is_left_out(void **state)
 {
     (void)state;
@@ -304,6 +363,9 @@ int main(void)
         CASE(an_end_that_is_told_again_is_no_lie),
         CASE(what_was_lost_may_come_back),
         CASE(of_two_that_bring_one_attempt_the_first_has_it),
+        CASE(who_proves_it_was_sent_an_attempt_has_it),
+        CASE(what_was_sent_before_it_proved_is_believed),
+        CASE(who_shows_a_proof_is_asked_for_it_from_now_on),
         CASE(progress_of_others_is_left_out),
         CASE(a_source_counts_from_who_reads_it),
         CASE(a_flood_of_words_on_sources_is_not_looked_at),

@@ -103,6 +103,7 @@ static void test_an_attempt_comes_back(void **state)
 {
     (void)state;
     duopoly_Start start = start_of(77, 12), back;
+    start.proof = UINT64_MAX;
     struct attempt_status status = {.exit_status = 3, .last_line = "no luck"}, read;
     uint64_t sum = 0;
     bool stopped = true;
