@@ -132,7 +132,13 @@ def tasks_of_nobody(role):
     number = job(role)
     facts(role, role.some(20, 2000), lambda i: {"framework_task": pb.FrameworkTask(
         attempt=role.rng.randrange(2**32), allow=role.rng.choice((0, 1, 2, i, 2**63, 2**64 - 1)), job=number, stage=role.rng.choice((0, 1, 1023)), task=role.rng.choice((0, i, 2**32 - 1)),
-        host=role.rng.choice(role.known.hosts + [""]), state=role.rng.randrange(5), received_bytes=role.rng.choice((0, 2**63, 2**64 - 1)))})
+        host=role.rng.choice(("", "nowhere", "x" * 63)), state=role.rng.randrange(5), received_bytes=role.rng.choice((0, 2**63, 2**64 - 1)))})
+
+
+def claim_slots(role):
+    """Its tasks run, it says, on hosts of others, by leave of nobody."""
+    facts(role, role.some(5, 100), lambda i: {"framework_task": pb.FrameworkTask(
+        attempt=role.rng.randrange(2**32), job=1, task=i, host=role.rng.choice(role.known.hosts + [""]), state=pb.TASK_STARTED)})
 
 
 def replays(role):
@@ -192,8 +198,10 @@ def broken_frames(role):
             one.close()
 
 
-def moves(_place):
-    return any_kind("FRAMEWORK", say) + [
+def moves(place):
+    # WHY long: what it takes of others so is its until its application is forgotten, ten minutes later.
+    claims = [Move("claims slots", 6, claim_slots)] if place.get("long") else []
+    return claims + any_kind("FRAMEWORK", say) + [
         Move("sparse stages", 14, sparse_stages), Move("wide shuffles", 14, wide_shuffles), Move("executors of giants", 10, executors_of_giants),
         Move("hosts that are not", 6, hosts_that_are_not), Move("many jobs", 10, many_jobs), Move("many tasks", 8, many_tasks),
         Move("tangled stages", 8, tangled_stages), Move("names without end", 5, names_without_end), Move("tasks of nobody", 10, tasks_of_nobody),

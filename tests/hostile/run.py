@@ -3,7 +3,7 @@
     python3 -B -m tests.hostile.run
 
 HOSTILE_SECONDS (3600), HOSTILE_SEED (drawn from the time) and HOSTILE_ROLES (all: task driver agent reader submitter stranger) say how long, which
-sequences, and who takes part; HOSTILE_KEYS=no is the same without keys. The time is cut into windows: quiet ones, each role alone, and all
+sequences, and who takes part. Agents have the rights that packaging/ gives them; HOSTILE_KEYS=no is the same without keys and as root. The time is cut into windows: quiet ones, each role alone, and all
 together, again and again. Within each, honest programs (honest.py) measure what others notice. At the end it prints, per role and for all, by
 how much their 99th percentiles grew, the controller's memory, and what was broken, with the last operations of who was at it. Exit status 1 when
 something was; logs stay in BUILD/hostile then."""
@@ -18,7 +18,7 @@ import time
 from . import path
 from .doors import Broken
 from .role import ROLES
-from .world import HONEST, FIRST_ROLE, World
+from .world import HONEST, FIRST_ROLE, Packaged, World
 from controller import BUILD
 from scripted import AsRoot
 
@@ -67,6 +67,12 @@ class Program:
             self.process.kill()
         self.process.wait()
         self.process.stdout.close()
+
+
+def schedule_first(process):
+    """All its threads before everything else on this machine: who attacks would have one of his own, and so would who builds beside."""
+    for thread in os.listdir("/proc/%d/task" % process.pid):
+        os.sched_setscheduler(int(thread), os.SCHED_RR, os.sched_param(1))
 
 
 class Plan:
@@ -126,6 +132,9 @@ class Run:
             self.hostile[role].tell(self.world.place(role, self.long))
         for role in self.roles:
             self.switch(role, {"on": False})
+        if self.long:
+            for process in [self.world.daemon, *(part.process for part in self.honest.values())]:
+                schedule_first(process)
 
     def finish(self):
         """The load runs out; then each part tells."""
@@ -284,7 +293,9 @@ def main(environment):
         print("test-hostile: namespaces and tasks of another user need root", file=sys.stderr)
         return 2
     print("%d s of %s, SEED=%d" % (seconds, " ".join(roles), seed), flush=True)
-    run = Run(roles, seconds, seed, keys=environment.get("HOSTILE_KEYS") != "no", say=lambda text: print(text, flush=True))
+    keys = environment.get("HOSTILE_KEYS") != "no"
+    run = Run(roles, seconds, seed, keys=keys, rights=Packaged if keys else AsRoot,
+              say=lambda text: print(text, flush=True))
     run.all()
     for move, n in sorted(run.moves.items()):
         print("  %6d %s" % (n, move))

@@ -51,11 +51,13 @@ def stalled(task):
 
 
 def connections(task):
-    task.words(lambda: ("connection 10.99.0.%d %d 10.99.0.%d %d" % (task.rng.randrange(256), task.rng.randrange(2**17), task.rng.randrange(256), task.rng.randrange(2**16))).encode(), 20000)
+    task.words(lambda: ("connection 10.99.0.%d %d 10.99.0.%d %d" % (task.rng.randrange(256), task.rng.randrange(2**17),
+                                                                    task.rng.randrange(256), task.rng.randrange(2**16))).encode(), 20000)
 
 
 def nonsense(task):
-    task.words(lambda: task.rng.choice((b"", b"\0", b"x" * 512, b"x" * 513, b"x" * 60000, b"done done", b"missing", b"received\n", b"stalled \xff\xfe 1", b"-1 -1")) or b" ", 5000)
+    task.words(lambda: task.rng.choice((b"", b"\0", b"x" * 512, b"x" * 513, b"x" * 60000, b"done done", b"missing", b"received\n",
+                                        b"stalled \xff\xfe 1", b"-1 -1")) or b" ", 5000)
 
 
 def received(task):
@@ -76,7 +78,8 @@ def outputs_of_others(task):
     folder = os.path.dirname(task.output)
     for i in range(task.rng.choice((10, 300))):
         try:
-            os.mkdir(os.path.join(folder, task.rng.choice(("%d-0-0-%d" % (i + 10**6, 2**62 + i), "x" * 255, "1", "-1-0-0-1", "\udcff\udcfe%d" % i))))
+            os.mkdir(os.path.join(folder, task.rng.choice(("%d-0-0-%d" % (i + 10**6, 2**62 + i), "x" * 255, "1", "-1-0-0-1",
+                                                           "\udcff\udcfe%d" % i))))
         except OSError:
             pass
 
@@ -187,7 +190,8 @@ def writes(task):
     """Into what is the agent's, the kernel's or root's."""
     state = os.path.dirname(os.path.dirname(task.output))
     own = next((line.split("::")[1].strip() for line in open("/proc/self/cgroup") if "::" in line), "/")
-    for path in (state + "/attempts/%016x" % task.attempt, state + "/attempts/of-a-task", state + "/key", "/sys/fs/cgroup" + own + "/cgroup.procs", "/sys/fs/cgroup" + own + "/../cgroup.kill",
+    for path in (state + "/attempts/%016x" % task.attempt, state + "/attempts/of-a-task", state + "/key",
+                 "/sys/fs/cgroup" + own + "/cgroup.procs", "/sys/fs/cgroup" + own + "/../cgroup.kill",
                  "/run/of-a-task", "/sys/fs/bpf/of-a-task"):
         try:
             with open(path, "w") as there:

@@ -12,6 +12,7 @@ from . import path  # noqa: F401
 from controller import BUILD, pb, read_key
 from nets import Net, wait_for
 from scripted import Agent
+from test_rights import AGENT, AsUnits, capabilities, under
 from .doors import Packets
 
 HERE = pathlib.Path(__file__).parent
@@ -25,6 +26,17 @@ KEYS = {"agent": ["h1", "h2", "h3", "h4", "h5"], "framework": ["driver1", "drive
 RIGHTS = {"driver": (DRIVER, DRIVERS[1], ("driver2",)), "reader": (READER, READERS[1], ("reader",)), "stranger": (STRANGER, STRANGER, ()),
           "agent": (None, None, ("h5",)), "submitter": (None, None, ("sch2",)), "task": (None, None, ("sch2",))}
 RUNNING = ("sent", "queued", "started", "receiving", "computing")
+
+
+class Packaged(AsUnits):
+    """As packaging/ has it, two on a machine: users of their own and few capabilities; the agent is in the drivers' group, tasks are not."""
+
+    def __init__(self, agent):
+        super().__init__(agent)
+        self.words = under(capabilities("duopoly-agent.service"), groups="%d,%d" % (NOBODY, DRIVERS[1]))
+        self.programs = os.path.join(agent.net.dir, agent.name + ".programs")
+        self.socket = os.path.join(agent.net.dir, agent.name + ".starter")
+        self.lines = ["  cgroup_root: " + self.root, "  starter: " + self.socket, "  user: nobody"]
 
 
 def sweep(group):
@@ -69,14 +81,20 @@ class World:
             self.make_keys(role, names)
         for i in range(HOSTS):
             self.agents.append(self.agent(i))
-        for agent in self.agents:
-            wait_for("host %s" % agent.name, lambda agent=agent: self.hosts().get(agent.name) == "up", 30)
+        wait_for("both hosts", self.both_up, 30)
+
+    def both_up(self):
+        assert not self.dead(), self.dead()
+        return all(self.hosts().get(agent.name) == "up" for agent in self.agents)
 
     def make_keys(self, role, names):
         pattern = names[0] if len(names) == 1 else "%s[1-%d]" % (names[0][:-1], len(names))
         self.run("duopolyctl", "-s", self.socket, "keys", "make", pattern, "--role", role, "--out", self.folder / "keys")
         for name in names:
+            os.chmod(self.folder / "keys", 0o755)  # the files in it are their owners'
             self.keys[name] = read_key(self.folder / "keys" / (name + ".key"))
+            if self.rights is Packaged:
+                os.chown(self.folder / "keys" / (name + ".key"), AGENT, AGENT)
 
     def run(self, program, *words):
         done = subprocess.run([BUILD / program, *map(str, words)], capture_output=True, text=True, timeout=60, check=False)
@@ -93,10 +111,15 @@ class World:
         if not program.exists():
             shutil.copy(HERE / "task_program.py", program)
         name = "h%d" % (i + 1)
-        lines = ["frameworks: {socket: %s, group: %s, key: \"%s\"}" % (self.folder / (name + ".frameworks"), DRIVERS[0], self.key_file("driver1" if i == 0 else "driver2"))]
+        lines = ["frameworks: {socket: %s, group: %s, key: \"%s\"}" % (self.folder / (name + ".run") / "frameworks", DRIVERS[0],
+                                                                       self.key_file("driver1" if i == 0 else "driver2"))]
         if self.keys:
             lines.append("key: %s" % self.key_file(name))
-        hostile = ["/usr/bin/python3", str(program), str(self.seed), str(self.folder / "tasks"), str(self.folder / (name + ".frameworks")), self.address[len("tcp://"):], "1" if self.small else "4"]
+        hostile = ["/usr/bin/python3", str(program), str(self.seed), str(self.folder / "tasks"),
+                   str(self.folder / (name + ".run") / "frameworks"), self.address[len("tcp://"):], "1" if self.small else "4"]
+        (self.folder / (name + ".run")).mkdir()
+        if self.rights is Packaged:
+            os.chown(self.folder / (name + ".run"), AGENT, AGENT)
         return Agent(self.net, self.net.hosts[i], self.address, name=name, rights=self.rights, lines=lines,
                      commands={"hostile": hostile, "honest": ["sleep", "0.02"]})
 
@@ -108,15 +131,17 @@ class World:
     def place(self, role, long):
         """For a hostile program."""
         user, group, keys = RIGHTS[role]
-        return {"address": self.address, "socket": self.socket, "frameworks": str(self.folder / "h2.frameworks"), "seed": self.seed, "long": long,
+        return {"address": self.address, "socket": self.socket, "frameworks": str(self.folder / "h2.run" / "frameworks"),
+                "seed": self.seed, "long": long,
                 "keys": {key: self.keys[key] for key in keys} if self.keys else {}, "user": user, "group": group, "tasks": str(self.folder / "tasks"),
                 "controller_key": self.keys["h1"]["controller"][0] if self.keys else "",
-                "sockets": [self.socket] + [str(self.folder / ("h%d.frameworks" % (i + 1))) for i in range(HOSTS)],
+                "sockets": [self.socket] + [str(self.folder / ("h%d.run" % (i + 1)) / "frameworks") for i in range(HOSTS)],
                 "secrets": [str(p) for p in self.folder.glob("**/*.key")] + [str(p) for p in self.folder.glob("state/*.db")],
                 "folders": [str(self.folder), str(self.folder / "state"), *(agent.state for agent in self.agents)]}
 
     def honest_place(self, patience):
-        return {"address": self.address, "socket": self.socket, "frameworks": str(self.folder / "h1.frameworks"), "keys": self.keys, "patience": patience}
+        return {"address": self.address, "socket": self.socket, "frameworks": str(self.folder / "h1.run" / "frameworks"),
+                "keys": self.keys, "patience": patience}
 
     def known(self):
         """What a hostile program may have found out: it is told as if it had."""
@@ -124,7 +149,8 @@ class World:
         try:
             rows = door.ask(5, list=pb.List(of=pb.LIST_TASKS)).page.tasks
             jobs = [row for row in door.ask(5, list=pb.List(of=pb.LIST_JOBS)).page.jobs if row.name.startswith("honest")]
-            return {"attempts": [row.attempt for row in rows if row.state in RUNNING and row.attempt], "jobs": sorted({row.job for row in jobs}),
+            return {"attempts": [row.attempt for row in rows if row.state in RUNNING and row.attempt],
+                    "jobs": sorted({row.job for row in jobs}),
                     "names": [row.name for row in jobs[:20]], "hosts": ["h1", "h2", "h3", "h4", "honest-app-tcp"],
                     "addresses": [(bytes(10) + bytes([0xff, 0xff, 10, 99, 0, end])).hex() for end in (1, 2, 250, 251)]}
         finally:
@@ -143,7 +169,8 @@ class World:
             door.close()
 
     def counters(self):
-        return {c["name"]: c["value"] for c in json.loads(self.run("duopolyctl", "-s", self.socket, "-j", "counters"))["counters"] if c["source"] == "controller"}
+        return {c["name"]: c["value"] for c in json.loads(self.run("duopolyctl", "-s", self.socket, "-j",
+                                                                   "counters"))["counters"] if c["source"] == "controller"}
 
     def log(self):
         return (self.folder / "duopolyd.log").read_text(errors="replace")
@@ -154,7 +181,8 @@ class World:
 
     def dead(self):
         """Sentences about what has ended that should live."""
-        ended = [("duopolyd", self.daemon, self.folder / "duopolyd.log")] + [(agent.name, agent.process, agent.log) for agent in self.agents]
+        ended = [("duopolyd", self.daemon, self.folder / "duopolyd.log")] + [(agent.name, agent.process,
+                                                                              agent.log) for agent in self.agents]
         return ["%s has ended (%s): %s" % (name, process.poll(), pathlib.Path(log).read_text(errors="replace")[-400:])
                 for name, process, log in ended if process.poll() is not None]
 
@@ -168,10 +196,10 @@ class World:
                 agent.kill()
             try:
                 agent.restore()
-                agent.rights.end()
             except (AssertionError, OSError, subprocess.SubprocessError) as failure:
                 left.append("%s: --restore: %s" % (agent.name, str(failure)[-300:]))
                 sweep(agent.cgroup)
+            agent.rights.end()
         if self.daemon and self.daemon.poll() is None:
             self.daemon.send_signal(signal.SIGTERM)
             try:

@@ -18,7 +18,7 @@ HELD = ["stranger"]
 @needs_root
 @pytest.mark.parametrize("keys", [True, False], ids=["keys", "no-keys"])
 def test_every_role_draws_its_moves_and_no_promise_breaks(keys):
-    made = run.Run(HELD, SECONDS if keys else SECONDS / 2, SEED, keys=keys, long=False)
+    made = run.Run(HELD, SECONDS if keys else SECONDS / 2, SEED, keys=keys, long=False, rights=run.Packaged if keys else run.AsRoot)
     print("\nTEST_SEED=%d" % SEED)
     faults = made.all()
     assert not faults, faults
