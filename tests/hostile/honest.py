@@ -18,6 +18,7 @@ from .doors import Broken, Packets, Stream, Tcp
 from controller import pb
 
 PATIENCE = 20.0
+ALIVE_SECONDS = 2.0  # so often who only listens over TCP says that he is there, as duopolyctl does
 CHANGE_SECONDS = 2.0  # a person, or his script, is no faster
 
 
@@ -93,7 +94,7 @@ class Submitter(Part):
     def __init__(self, place):
         super().__init__(place)
         self.n, self.open = 0, {}  # name: (number, since when)
-        self.last = 0.0
+        self.last = self.alive = 0.0
 
     def watcher(self):
         def make():
@@ -118,6 +119,9 @@ class Submitter(Part):
 
     def step(self):
         door = self.watcher()
+        if time.monotonic() - self.alive > ALIVE_SECONDS:
+            self.alive = time.monotonic()
+            door.say(acknowledge=pb.Acknowledge())
         if not self.ended and time.monotonic() - self.last > 0.25 and len(self.open) < 40:
             self.last = time.monotonic()
             self.submit(1 + self.n % 2)
