@@ -14,9 +14,13 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* Counted bytes; fewer are not worth the look through the heap. */
+#define MEMORY_GIVE (UINT64_C(8) << 20)
 
 /* Of the attempt that the next fact is about. */
 struct last_words {
@@ -51,8 +55,9 @@ struct conductor {
     uint64_t requests;
     struct decision rejection; /* of the last request */
     bool rejected, running, broken;
-    bool asking; /* a client's request may put more rows: they are committed together */
-    bool stuck;  /* the log says that the store is not written */
+    bool asking;        /* a client's request may put more rows: they are committed together */
+    uint64_t most_held; /* counted bytes, since memory was given back */
+    bool stuck;         /* the log says that the store is not written */
     uint64_t version;
     struct history *history;
     struct last_words words;
@@ -365,6 +370,13 @@ int conductor_request(struct conductor *conductor, struct event *request,
     return -EPERM;
 }
 
+void conductor_submitter(struct conductor *conductor, uint64_t submitter)
+{
+    struct event event = {.kind = EVENT_JOB_SUBMITTER};
+    event.job_submitter.submitter = submitter;
+    on_event(conductor, &event);
+}
+
 int conductor_cancel(struct conductor *conductor, uint64_t job, const char *asker,
                      struct decision *ret_rejection)
 {
@@ -390,11 +402,27 @@ static void on_due(void *user, int64_t now_ns)
     run_all(conductor, false);
 }
 
+/* What jobs that are over have had goes back to the system. WHY by hand: small pieces among others that stay
+ * keep the heap as large as it ever was. */
+static void memory_give(struct conductor *conductor)
+{
+    struct engine_status status;
+    engine_status(conductor->engine, &status);
+    const uint64_t held = status.submitted_bytes + status.framework_bytes;
+    if (held > conductor->most_held)
+        conductor->most_held = held;
+    if (conductor->most_held - held < MEMORY_GIVE || held > conductor->most_held / 2)
+        return;
+    malloc_trim(0);
+    conductor->most_held = held;
+}
+
 static int on_after(sd_event_source *source, void *user)
 {
     struct conductor *conductor = user;
     struct err err;
     (void)source;
+    memory_give(conductor);
     if (conductor->asking)
         conductor_commit(conductor);
     int r = conductor->recording ? recording_flush(conductor->recording, &err) : 0;

@@ -81,6 +81,8 @@ void conductor_believe(struct conductor *conductor, const duopoly_ControllerKeys
  * rejected, with the engine's reason in *ret_rejection. Not to be called from a hook. */
 int conductor_request(struct conductor *conductor, struct event *request,
                       struct decision *ret_rejection);
+/* Whose the job is that the next request begins, as some number that is not 0. */
+void conductor_submitter(struct conductor *conductor, uint64_t submitter);
 /* The next job number, as epoch_job_number. */
 int conductor_job_number(struct conductor *conductor, uint64_t *ret_job, struct err *err);
 /* Cancels a job for `asker`, whose words say who it is. As conductor_request. */

@@ -75,7 +75,7 @@ void conductor_log_framework(const struct frameworks *frameworks, const struct e
     char stage[256];
     if (d->kind == DECISION_ALLOW || d->kind == DECISION_ALLOW_END)
         allow_log(frameworks, engine, d);
-    if (d->kind != DECISION_OPEN)
+    if (d->kind != DECISION_OPEN || d->reason == REASON_TABLE_FULL)
         return;
     stage_say(frameworks, engine, d->open.job, d->open.stage, stage, sizeof(stage));
     open_log(stage, d);

@@ -280,6 +280,10 @@ static const struct conf_field bound_fields[] = {
     NUMBER(settings_bounds, cells_per_job, "cells_per_job", "16777216", 1, 1000000000),
     NUMBER(settings_bounds, finished, "finished", "10000", 1, 10000000),
     NUMBER(settings_bounds, shapes, "shapes", "1024", 1, 1000000),
+    BYTES(settings_bounds, memory_bytes, "memory", "4 GB", 1000000, INT64_C(1) << 50),
+    BYTES(settings_bounds, framework_memory_bytes, "framework_memory", "512 MB", 1000000,
+          INT64_C(1) << 50),
+    NUMBER(settings_bounds, tasks_per_stage, "tasks_per_stage", "65536", 1, 1048576),
     NUMBER(settings_bounds, tasks_per_host, "tasks_per_host", "4096", 1, 65536),
     NUMBER(settings_bounds, starts_per_host, "starts_per_host", "256", 1, 1024),
     NUMBER(settings_bounds, starts_at_once, "starts_at_once", "256", 1, 65536),
@@ -375,12 +379,16 @@ void settings_engine(const struct settings *settings, uint32_t epoch,
     levels_fill(&settings->levels.dclas, &ret_config->dclas);
     ret_config->hosts_max = (uint32_t)bounds->hosts;
     ret_config->units_per_host_max = (uint32_t)bounds->units_per_host;
-    ret_config->jobs_max = ret_config->framework_jobs_max = (uint32_t)bounds->jobs;
+    ret_config->jobs_max = (uint32_t)bounds->jobs;
+    ret_config->framework_jobs_max = (uint32_t)(bounds->jobs / 2 ? bounds->jobs / 2 : 1);
     ret_config->stages_per_job_max = (uint32_t)bounds->stages_per_job;
     ret_config->tasks_max = (uint64_t)bounds->tasks;
     ret_config->cells_per_job_max = (uint64_t)bounds->cells_per_job;
     ret_config->finished_max = (uint32_t)bounds->finished;
     ret_config->shapes_max = (uint32_t)bounds->shapes;
+    ret_config->memory_max = (uint64_t)bounds->memory_bytes;
+    ret_config->framework_memory_max = (uint64_t)bounds->framework_memory_bytes;
+    ret_config->stage_tasks_max = (uint32_t)bounds->tasks_per_stage;
     ret_config->host_attempts_max = (uint32_t)bounds->tasks_per_host;
     ret_config->host_starts_max = (uint32_t)bounds->starts_per_host;
     ret_config->step_starts_max = (uint32_t)bounds->starts_at_once;

@@ -8,6 +8,7 @@
 #include "controller/clients/status.h"
 #include "controller/clients/submission.h"
 #include "controller/endings.h"
+#include "lib/fnv1a.h"
 #include "lib/log.h"
 #include "lib/wire_unix.h"
 
@@ -93,6 +94,16 @@ static enum role client_say(const struct control *control, uint64_t client, char
         snprintf(text, size, "%suid %" PRIu32 " (process %" PRId32 ")", peer.uid ? "" : "root, ",
                  peer.uid, peer.pid);
     return roles[peer.standing];
+}
+
+/* The same as a number: of a key, or of a user of this machine. */
+static uint64_t submitter_of(const struct control *control, uint64_t client)
+{
+    const struct key_holder *who = remote_who(control->remote, client);
+    struct wire_unix_peer peer = {0};
+    if (who)
+        return fnv1a(FNV1A_NOTHING, who->name, strlen(who->name)) | UINT64_C(1) << 63;
+    return wire_unix_peer(control->server, client, &peer) < 0 ? 1 : UINT64_C(2) + peer.uid;
 }
 
 static int client_send(struct control *control, uint64_t client, const duopoly_Envelope *envelope)
@@ -454,6 +465,7 @@ static void request_answer(struct control *control, struct guest *guest,
     case duopoly_Envelope_submit_bytes_tag:
     case duopoly_Envelope_submit_end_tag:
     case duopoly_Envelope_submit_prepare_tag:
+        guest->submission.submitter = submitter_of(control, guest->client);
         submission_part(&guest->submission, control->conductor, request, &control->answer);
         submission_audit(control, guest, request->which_body);
         break;

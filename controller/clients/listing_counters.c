@@ -111,6 +111,7 @@ static void frameworks_tell(struct telling *telling, const struct frameworks_cou
     tell(telling, "frameworks.snapshots", c->snapshots);
     tell(telling, "frameworks.refused", c->refused);
     tell(telling, "frameworks.unknown_hosts", c->unknown_hosts);
+    tell(telling, "frameworks.over_share", c->over);
 }
 
 static void controller_tell(struct telling *telling, const struct listing_sources *sources)

@@ -99,6 +99,7 @@ static bool begin_take(struct submission *submission, struct conductor *conducto
     submission->parts = 0;
     submission->known = false;
     submission->open = true;
+    conductor_submitter(conductor, submission->submitter);
     if (conductor_request(conductor, &event, &rejection) == 0)
         return true;
     submission->open = false;

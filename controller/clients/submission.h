@@ -22,7 +22,8 @@
 
 struct submission {
     bool open;
-    bool known; /* the job is there already: `job` is its number */
+    bool known;         /* the job is there already: `job` is its number */
+    uint64_t submitter; /* who pays for what it begins, as some number; set by its owner */
     uint64_t job;
     char name[64];
     uint32_t last;       /* jobs that the last answer said to have begun */

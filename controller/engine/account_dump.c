@@ -1,11 +1,16 @@
 /* What others may make the engine hold and begin, in a dump. WHY a record of its own: logs of before have
  * none, and are without these bounds. */
+#include "controller/engine/account.h"
 #include "controller/engine/dump.h"
 #include "controller/engine/job.h"
 
 #include <errno.h>
 #include <inttypes.h>
 
+struct shares_record {
+    uint64_t memory_max, framework_memory_max;
+    uint32_t stage_tasks_max;
+};
 struct begun_record {
     uint32_t host_attempts_max, host_starts_max, step_starts_max;
 };
@@ -14,6 +19,7 @@ struct cut_record {
     uint64_t job;
     uint32_t stage;
 };
+DUMP_FITS(struct shares_record);
 DUMP_FITS(struct begun_record);
 DUMP_FITS(struct cut_record);
 
@@ -24,6 +30,16 @@ static int load_begun(struct engine *engine, const void *object, struct err *err
     engine->config.host_attempts_max = record->host_attempts_max;
     engine->config.host_starts_max = record->host_starts_max;
     engine->config.step_starts_max = record->step_starts_max;
+    return 0;
+}
+
+static int load_shares(struct engine *engine, const void *object, struct err *err)
+{
+    const struct shares_record *record = object;
+    (void)err;
+    engine->config.memory_max = record->memory_max;
+    engine->config.framework_memory_max = record->framework_memory_max;
+    engine->config.stage_tasks_max = record->stage_tasks_max;
     return 0;
 }
 
@@ -42,8 +58,12 @@ static int load_cut(struct engine *engine, const void *object, struct err *err)
 
 #define F FIELD_OF
 
-enum { BEGUN, CUT };
+enum { SHARES, BEGUN, CUT };
 const struct dump_kind account_kinds[] = {
+    [SHARES] = {{"shares",
+                 {F(shares_record, memory_max, U64), F(shares_record, framework_memory_max, U64),
+                  F(shares_record, stage_tasks_max, U32)}},
+                load_shares},
     [BEGUN] = {{"begun",
                 {F(begun_record, host_attempts_max, U32), F(begun_record, host_starts_max, U32),
                  F(begun_record, step_starts_max, U32)}},
@@ -52,6 +72,22 @@ const struct dump_kind account_kinds[] = {
     {{0}, NULL},
 };
 
+static void dump_owners(struct dumper *d, const struct engine *engine)
+{
+    struct sorted_node *node = sorted_first(&engine->accounts);
+    for (; node && node->key.a == ACCOUNT_APPLICATION; node = sorted_next(node)) {
+        const struct account *account = container_of(node, struct account, by_id);
+        struct event event = {.kind = EVENT_FRAMEWORK_OWNER};
+        if (!account->above[0])
+            continue;
+        event.framework_owner.application = account->id;
+        event.framework_owner.tells = 1;
+        event.framework_owner.user = account->above[0]->id;
+        event.framework_owner.key = account->above[1]->id;
+        dump_event(d, &event);
+    }
+}
+
 void account_dump_config(struct dumper *d, const struct engine *engine)
 {
     const struct engine_config *config = &engine->config;
@@ -59,12 +95,26 @@ void account_dump_config(struct dumper *d, const struct engine *engine)
                                        config->step_starts_max};
     if (begun.host_attempts_max || begun.host_starts_max || begun.step_starts_max)
         dump_record(d, &account_kinds[BEGUN].kind, &begun);
+    const struct shares_record shares = {config->memory_max, config->framework_memory_max,
+                                         config->stage_tasks_max};
+    if (shares.memory_max || shares.stage_tasks_max)
+        dump_record(d, &account_kinds[SHARES].kind, &shares);
+    dump_owners(d, engine);
+}
+
+void account_dump_submitter(struct dumper *d, uint64_t submitter)
+{
+    struct event event = {.kind = EVENT_JOB_SUBMITTER};
+    event.job_submitter.submitter = submitter;
+    if (submitter)
+        dump_event(d, &event);
 }
 
 void account_dump_cut(struct dumper *d, const struct engine *engine)
 {
     const struct stage *late = engine->late;
     const struct cut_record cut = {late ? late->job->number : 0, late ? late->index : 0};
+    account_dump_submitter(d, engine->submitter);
     if (engine->cut_short)
         dump_record(d, &account_kinds[CUT].kind, &cut);
 }

@@ -1,5 +1,6 @@
 #include "controller/engine/attempt.h"
 
+#include "controller/engine/account.h"
 #include "controller/engine/allow.h"
 #include "controller/engine/cluster.h"
 #include "controller/engine/failing.h"
@@ -270,6 +271,7 @@ void attempt_orphan(struct engine *engine, struct attempt *attempt)
 void attempt_destroy(struct engine *engine, struct attempt *attempt)
 {
     attempt_orphan(engine, attempt);
+    account_leave_attempt(engine, attempt);
     attempt_set_receiving(engine, attempt, false);
     failing_ended(engine, attempt);
     policy_end_attempt(engine, attempt);

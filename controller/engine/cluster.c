@@ -3,6 +3,7 @@
 #include "controller/engine/ground.h"
 #include "controller/engine/locality.h"
 
+#include "controller/engine/account.h"
 #include "controller/engine/attempt.h"
 #include "controller/engine/congestion.h"
 #include "controller/engine/estimate.h"
@@ -208,6 +209,7 @@ static void shape_drop(struct engine *engine, struct shape *shape)
     memmove(&engine->shapes[at], &engine->shapes[at + 1], after * sizeof(engine->shapes[0]));
     for (uint32_t i = at; i < engine->n_shapes; i++)
         engine->shapes[i]->index = i;
+    account_give_shape(engine, shape);
     free(shape);
 }
 
@@ -235,7 +237,7 @@ struct shape *cluster_shape_create(struct engine *engine, const struct resources
 }
 
 struct shape *cluster_shape(struct engine *engine, const struct resources *demand,
-                            const char *constraint, uint64_t application)
+                            const char *constraint, uint64_t application, struct account *account)
 {
     struct shape *shape = find_shape(engine, demand, constraint, application);
     if (shape)
@@ -243,7 +245,11 @@ struct shape *cluster_shape(struct engine *engine, const struct resources *deman
     for (uint32_t i = engine->n_shapes; i-- > 0;)
         if (!engine->shapes[i]->users)
             shape_drop(engine, engine->shapes[i]);
-    return cluster_shape_create(engine, demand, constraint, application);
+    shape = cluster_shape_create(engine, demand, constraint, application);
+    if (!shape || account_take_shape(engine, shape, account))
+        return shape;
+    shape_drop(engine, shape);
+    return NULL;
 }
 
 void host_leave_sums(struct engine *engine, const struct host *host)

@@ -65,11 +65,12 @@ void host_enter_sums(struct engine *engine, const struct host *host);
 /* An amount of one unit or room, cut to what the sums of all bear. */
 int64_t cluster_amount(const struct engine *engine, int64_t amount);
 
-/* The shape, made when new; NULL when shapes_max are in use. The caller counts itself in and out of
+/* The shape, made when new, for the account (NULL: nobody counts); NULL when shapes_max are in use, or
+ * the account's share of them. The caller counts itself in and out of
  * shape->users. One without users stays until another one is made, so that a cluster which idles
  * between jobs of one kind keeps its indexes. Making and dropping: O(hosts). */
 struct shape *cluster_shape(struct engine *engine, const struct resources *demand,
-                            const char *constraint, uint64_t application);
+                            const char *constraint, uint64_t application, struct account *account);
 /* For load: makes it behind the others and drops none. */
 struct shape *cluster_shape_create(struct engine *engine, const struct resources *demand,
                                    const char *constraint, uint64_t application);

@@ -64,6 +64,7 @@ void failing_dump_host(struct dumper *d, const struct host *host);
 void failing_dump_task(struct dumper *d, const struct task *task);
 /* What others may make it hold and begin. */
 void account_dump_config(struct dumper *d, const struct engine *engine);
+void account_dump_submitter(struct dumper *d, uint64_t submitter); /* 0: nothing */
 void account_dump_cut(struct dumper *d, const struct engine *engine);
 void rerun_dump_config(struct dumper *d, const struct engine *engine);
 void rerun_dump_task(struct dumper *d, const struct task *task);

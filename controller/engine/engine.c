@@ -1,5 +1,6 @@
 #include "controller/engine/engine.h"
 
+#include "controller/engine/account.h"
 #include "controller/engine/allow.h"
 #include "controller/engine/cluster.h"
 #include "controller/engine/commit/commit.h"
@@ -143,6 +144,7 @@ void engine_destroy(struct engine *engine)
     source_done(engine);
     sizes_done(engine);
     cluster_done(engine);
+    account_done(engine);
     policy_end(engine);
     table_done(&engine->attempt_by_number);
     free(engine);
@@ -204,6 +206,8 @@ static void (*const handlers[EVENT_KINDS])(struct engine *, const struct event *
     [EVENT_FRAMEWORK_DONE] = framework_done,
     [EVENT_FRAMEWORK_END] = framework_end,
     [EVENT_FRAMEWORK_ROOM] = room_told,
+    [EVENT_FRAMEWORK_OWNER] = account_owner,
+    [EVENT_JOB_SUBMITTER] = account_submitter,
 };
 
 void engine_apply(struct engine *engine, const struct event *event)

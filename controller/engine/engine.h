@@ -90,6 +90,11 @@ struct engine_config {
     /* Jobs of frameworks that it knows at once. 0: none, their facts are ignored and counted. */
     uint32_t framework_jobs_max;
     int64_t allow_ns; /* an allow whose start was not seen for so long is no more; 5 s */
+    /* Counted bytes of what is submitted, and of what frameworks tell; see account.h. 0 (the first): nothing
+     * is counted, as in logs of before. */
+    uint64_t memory_max, framework_memory_max;
+    /* Tasks of a framework's stage, also times the edges into it; 0: FRAMEWORK_TASKS_MAX. */
+    uint32_t stage_tasks_max;
     /* What is begun at once, whatever the numbers say: attempts of a host, messages with starts that it
      * has not answered (one start may need more), and starts in one step; the next step follows at once.
      * 0: no bound, as in logs of before. */
@@ -270,7 +275,8 @@ struct engine_status {
     uint32_t hosts, hosts_up, hosts_suspect;
     uint64_t jobs_active, tasks_ready, attempts;
     uint32_t held_stages;
-    int64_t slots, slots_free; /* of hosts that are up */
+    int64_t slots, slots_free;                 /* of hosts that are up */
+    uint64_t submitted_bytes, framework_bytes; /* counted, by account.h; 0: nobody counts */
 };
 void engine_status(const struct engine *engine, struct engine_status *ret_status);
 

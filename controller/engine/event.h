@@ -102,6 +102,8 @@ enum event_kind {
     EVENT_FRAMEWORK_DONE,    /* a task is done and its output is there, seen before or not */
     EVENT_FRAMEWORK_END,     /* the job is over, in whatever state it is */
     EVENT_FRAMEWORK_ROOM,    /* an application's room on a host, or that it tells none (room.h) */
+    EVENT_FRAMEWORK_OWNER,   /* whose an application is, or that it is no more (account.h) */
+    EVENT_JOB_SUBMITTER, /* whose the job is that begins next; without it: nobody's in particular */
     EVENT_KINDS
 };
 
@@ -267,6 +269,14 @@ struct event {
             uint32_t host;   /* ENGINE_NONE: no word on any */
             struct resources resources; /* of all its executors there; nothing: it has none there */
         } framework_room;
+        struct {
+            uint64_t application;
+            uint32_t tells; /* 0: it is no more; else its user and key, each as some number: */
+            uint64_t user, key;
+        } framework_owner;
+        struct {
+            uint64_t submitter; /* as some number, not 0 */
+        } job_submitter;
         struct {
             uint64_t attempt;
             uint32_t host;   /* the source */

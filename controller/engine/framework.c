@@ -1,6 +1,8 @@
 #include "controller/engine/framework.h"
 
+#include "controller/engine/account.h"
 #include "controller/engine/allow.h"
+#include "controller/engine/attempt.h"
 #include "controller/engine/cluster.h"
 #include "controller/engine/estimate.h"
 #include "controller/engine/framework_sizes.h"
@@ -26,6 +28,30 @@ static void *ignored(struct engine *engine)
     return NULL;
 }
 
+/* It is true, and there is no place for it. */
+static void *beyond(struct engine *engine)
+{
+    engine->over_share = true;
+    return ignored(engine);
+}
+
+/* What is not known of it is not ours to place: it goes on as it would without us. WHY each time: nothing
+ * is kept of a stage that is not kept. */
+static void leave_stage(struct engine *engine, uint64_t number, uint32_t index)
+{
+    struct job *job = job_find(engine, number);
+    struct stage *stage = job && job->framework ? job_stage_at(job, index) : NULL;
+    if (!engine->over_share || !engine->config.memory_max || (job && !job->framework))
+        return;
+    if (stage && !stage->framework->left) {
+        gate_open(engine, stage, REASON_TABLE_FULL, 0);
+        return;
+    }
+    struct decision *open = engine_decide(engine, DECISION_OPEN, REASON_TABLE_FULL, 0, 0);
+    open->open.job = number;
+    open->open.stage = index;
+}
+
 /* ---- jobs ---- */
 
 struct job *framework_find_job(struct engine *engine, uint64_t number)
@@ -33,10 +59,15 @@ struct job *framework_find_job(struct engine *engine, uint64_t number)
     struct job *job = job_find(engine, number);
     if (job)
         return job->framework ? job : ignored(engine);
-    if (!number || engine->framework_jobs >= engine->config.framework_jobs_max ||
-        engine->jobs.n >= engine->config.jobs_max || job_find_finished(engine, number))
+    if (!number || job_find_finished(engine, number))
         return ignored(engine);
+    struct account *account = account_of_application(engine, number >> ENGINE_APPLICATION_SHIFT);
+    if (engine->framework_jobs >= engine->config.framework_jobs_max ||
+        (!account && engine->jobs.n >= engine->config.jobs_max) ||
+        !account_admits_job(engine, account))
+        return beyond(engine);
     job = job_make(engine, number);
+    account_join(engine, job, account);
     job->framework = engine_allocate(engine, 1, sizeof(*job->framework));
     job->estimate_bytes = job->estimate_ns = -1;
     job->hosts = engine->joined ? engine->joined : 1;
@@ -73,9 +104,10 @@ void framework_follow(struct engine *engine, struct job *job)
 
 static struct stage *make_stage(struct engine *engine, struct job *job, uint32_t index)
 {
-    struct shape *shape = cluster_shape(engine, &one_slot, "", room_owner(engine, job));
-    if (!shape)
-        return ignored(engine);
+    struct shape *shape =
+        cluster_shape(engine, &one_slot, "", room_owner(engine, job), job->account);
+    if (!shape || !account_take(engine, job, ACCOUNT_STAGE))
+        return beyond(engine);
     struct stage *stage = engine_allocate(engine, 1, sizeof(*stage));
     stage->job = job;
     stage->bucket = job_bucket(engine, job, shape);
@@ -100,9 +132,22 @@ struct stage *framework_find_stage(struct engine *engine, struct job *job, uint3
     if (!job)
         return NULL;
     if (index >= engine->config.stages_per_job_max)
-        return ignored(engine);
+        return beyond(engine);
     struct stage *stage = job_stage_at(job, index);
     return stage ? stage : make_stage(engine, job, index);
+}
+
+/* A fact on a stage may cost so many looks at a task's edge. */
+static uint64_t work_max(const struct engine *engine)
+{
+    return engine->config.stage_tasks_max ? 4 * (uint64_t)engine->config.stage_tasks_max
+                                          : UINT64_MAX;
+}
+
+static uint32_t tasks_max(const struct engine *engine)
+{
+    uint32_t most = engine->config.stage_tasks_max;
+    return most && most < FRAMEWORK_TASKS_MAX ? most : FRAMEWORK_TASKS_MAX;
 }
 
 void framework_stage_destroy(struct engine *engine, struct stage *stage)
@@ -134,6 +179,9 @@ struct edge *framework_find_edge(struct engine *engine, struct stage *stage, uin
                              : ignored(engine);
     if (!from)
         return NULL;
+    if ((uint64_t)(stage->n_edges + 1) * stage->n_tasks > work_max(engine) ||
+        !account_take(engine, stage->job, ACCOUNT_EDGE))
+        return beyond(engine);
     struct edge *edges = reallocarray(stage->edges, stage->n_edges + 2, sizeof(*edges));
     if (!edges)
         longjmp(engine->no_memory, 1);
@@ -194,18 +242,32 @@ static void move_tasks(struct engine *engine, struct stage *stage, uint32_t room
     gate_go_on(engine, stage, clock);
 }
 
+/* Twice as much as there was, or as much as there may be. */
+static bool make_room(struct engine *engine, struct stage *stage, uint32_t n)
+{
+    uint32_t before = stage->framework->room, room = n > 2 * before ? n : 2 * before;
+    if (!account_admits(engine, stage->job, (uint64_t)ACCOUNT_TASK * (room - before)))
+        room = n;
+    if (!account_take(engine, stage->job, (uint64_t)ACCOUNT_TASK * (room - before)))
+        return false;
+    move_tasks(engine, stage, room);
+    return true;
+}
+
 static bool grow(struct engine *engine, struct stage *stage, uint32_t n)
 {
     struct job *job = stage->job;
     uint32_t before = stage->n_tasks, more = n - before, room = stage->framework->room;
-    if (n > FRAMEWORK_TASKS_MAX || engine->n_tasks + more > engine->config.tasks_max)
-        return ignored(engine);
-    if (n > room)
-        move_tasks(engine, stage, n > 2 * room ? n : 2 * room);
+    if (n > tasks_max(engine) || (uint64_t)n * stage->n_edges > work_max(engine) ||
+        !account_admits_tasks(engine, job, more))
+        return beyond(engine);
+    if (n > room && !make_room(engine, stage, n))
+        return beyond(engine);
     if (before && stage->n_done == before)
         job->stages_done--;
     job->n_tasks += more;
     engine->n_tasks += more;
+    engine->framework_tasks += more;
     stage->n_tasks = n;
     for (uint32_t i = before; i < n; i++) {
         struct task *task = &stage->tasks[i];
@@ -235,7 +297,8 @@ struct task *framework_find_task(struct engine *engine, struct stage *stage, uin
 /* What its maps run on is another kind of slot. */
 static void set_demand(struct engine *engine, struct stage *stage, const struct resources *demand)
 {
-    struct shape *shape = cluster_shape(engine, demand, "", room_owner(engine, stage->job));
+    struct shape *shape =
+        cluster_shape(engine, demand, "", room_owner(engine, stage->job), stage->job->account);
     if (!shape)
         ignored(engine);
     if (!shape || shape == stage->bucket->shape)
@@ -312,19 +375,23 @@ static void look(struct engine *engine, struct stage *stage)
 
 void framework_stage(struct engine *engine, const struct event *event)
 {
+    engine->over_share = false;
     if (!is_valid(event)) {
         ignored(engine);
         return;
     }
     struct job *job = framework_find_job(engine, event->framework_stage.job);
     struct stage *stage = framework_find_stage(engine, job, event->framework_stage.stage);
-    if (!stage)
+    if (!stage) {
+        leave_stage(engine, event->framework_stage.job, event->framework_stage.stage);
         return;
+    }
     announce(engine, stage, event);
     if (event->framework_stage.phase == FRAMEWORK_SKIPPED)
         skip(engine, stage);
     look(engine, stage);
     framework_follow(engine, job);
+    leave_stage(engine, event->framework_stage.job, event->framework_stage.stage);
 }
 
 /* Its framework will not start it where its block is not: that room is for others. */
@@ -364,6 +431,7 @@ void framework_tasks(struct engine *engine, const struct event *event)
 {
     uint32_t n = event->job_tasks.compute_ns.n, per = event->job_tasks.replicas_per_task,
              first = event->job_tasks.first;
+    engine->over_share = false;
     struct job *job = framework_find_job(engine, event->job_tasks.job);
     struct stage *stage = framework_find_stage(engine, job, event->job_tasks.stage);
     if (!stage || !n)
@@ -373,6 +441,7 @@ void framework_tasks(struct engine *engine, const struct event *event)
         first > FRAMEWORK_TASKS_MAX || (stage->replicas && per != stage->replicas_per_task) ||
         !framework_find_task(engine, stage, first + n - 1)) {
         ignored(engine);
+        leave_stage(engine, event->job_tasks.job, event->job_tasks.stage);
         return;
     }
     struct gate_clock clock = gate_stop(engine, stage);
@@ -466,16 +535,35 @@ static void adopt(struct engine *engine, const struct event *event, struct host 
     attempt->stage_index = event->framework_task.stage;
     attempt->task_index = event->framework_task.task;
     attempt_set_state(engine, attempt, attempt_seen_phase(event->framework_task.phase));
+    account_join_attempt(engine, attempt);
     room_enter(engine, attempt);
     if (attempt->task)
         join(engine, attempt, used, event->framework_task.received_bytes);
     host_touch(engine, host);
 }
 
+/* A task has a few attempts at a time, a host so many as it may run: more is no fact to go by. */
+static bool is_crowded(struct engine *engine, const struct event *event)
+{
+    const struct host *host = cluster_host(engine, event->framework_task.host);
+    const struct task *task = job_find_task(
+        engine, event->framework_task.job, event->framework_task.stage, event->framework_task.task);
+    const struct attempt *attempt = task ? task->attempts : NULL;
+    uint32_t n = 0;
+    for (; attempt && n < FRAMEWORK_ATTEMPTS_MAX; attempt = attempt->next_of_task)
+        n++;
+    return engine->config.memory_max &&
+           (n == FRAMEWORK_ATTEMPTS_MAX || (host && engine->config.host_attempts_max &&
+                                            host->running >= engine->config.host_attempts_max));
+}
+
 void framework_started(struct engine *engine, const struct event *event)
 {
     uint64_t number = event->framework_task.attempt;
-    bool known = number && engine->config.framework_jobs_max && !attempt_is_ours(engine, number);
+    bool known =
+        number && engine->config.framework_jobs_max && !attempt_is_ours(engine, number) &&
+        (attempt_find(engine, number) ||
+         (!is_crowded(engine, event) && account_admits_attempt(engine, event->framework_task.job)));
     struct attempt *attempt = known ? attempt_find(engine, number) : NULL;
     struct host *host =
         known && !attempt ? cluster_adopt(engine, event->framework_task.host) : NULL;

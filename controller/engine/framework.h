@@ -13,8 +13,9 @@
  *    says that it offers its tasks, or has announced it and its parents;
  *  - it has no failures that end it and no result: it is over when its framework says so.
  *
- * What a fact makes is bounded by framework_jobs_max, stages_per_job_max, FRAMEWORK_TASKS_MAX and
- * tasks_max; beyond, and for jobs that are over or ours, facts are ignored and counted. What was
+ * What a fact makes is bounded by framework_jobs_max, stages_per_job_max, stage_tasks_max, tasks_max and
+ * the shares of whose it is (account.h); beyond, and for jobs that are over or ours, facts are ignored and
+ * counted, and a stage that has no place is opened, so that its framework places it. What was
  * told of a task that nothing may be made of still counts as room that is taken.
  *
  * Stages are numbered so that parents come before children. Tasks are partitions: a stage that is
@@ -23,7 +24,10 @@
 
 #include "controller/engine/state.h"
 
-enum { FRAMEWORK_TASKS_MAX = 1 << 20 }; /* of a stage */
+enum {
+    FRAMEWORK_TASKS_MAX = 1 << 20, /* of a stage */
+    FRAMEWORK_ATTEMPTS_MAX = 64,   /* of a task, at a time; where accounts are kept */
+};
 
 /* Events. O(log n) plus what they make or change; FRAMEWORK_END: O(job). */
 void framework_job(struct engine *engine, const struct event *event);

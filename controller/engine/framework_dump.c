@@ -1,4 +1,5 @@
 /* Frameworks' jobs in a dump: as the facts that would make them, then what else is so. */
+#include "controller/engine/account.h"
 #include "controller/engine/allow.h"
 #include "controller/engine/dump.h"
 #include "controller/engine/framework_sizes.h"
@@ -120,6 +121,8 @@ static int load_foreign(struct engine *engine, const void *object, struct err *e
         (attempt->task && !attempt->task->stage->framework))
         return err_set(err, EINVAL, "attempt %" PRIu64 " is no framework's", record->attempt);
     attempt->foreign = true;
+    if (!record->allowed_until_ns)
+        account_join_attempt(engine, attempt);
     room_enter(engine, attempt);
     if (record->allowed_until_ns)
         allow_restore(engine, attempt, record->allowed_until_ns);

@@ -5,6 +5,24 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* WHY not sizeof: account.h. */
+enum {
+    TAKES_POINTER = 8,
+    TAKES_BLOCK = 576,
+    TAKES_ROWS = 576,
+    TAKES_ROW = 48,
+    TAKES_SPLITS = 800,
+    TAKES_HOST = 16,
+    TAKES_CELL = 16,
+    TAKES_POINTERS = 1 << 17,
+};
+
+uint64_t late_worst(uint32_t n)
+{
+    return TAKES_POINTERS + TAKES_ROWS + TAKES_ROW + TAKES_SPLITS +
+           (uint64_t)n * (TAKES_BLOCK + TAKES_HOST + TAKES_CELL);
+}
+
 _Static_assert(LATE_BLOCK == 32, "a bit for each");
 
 struct late_edge *late_make(struct engine *engine)
@@ -51,7 +69,8 @@ void late_destroy(struct late_edge *late)
 }
 
 /* Room for pointers up to the place, the new ones NULL. */
-static void *enlarge(struct engine *engine, void *array, uint32_t *room, uint32_t place)
+static void *enlarge(struct engine *engine, struct late_edge *late, void *array, uint32_t *room,
+                     uint32_t place)
 {
     uint32_t more = *room ? *room : 1;
     while (more <= place)
@@ -62,6 +81,7 @@ static void *enlarge(struct engine *engine, void *array, uint32_t *room, uint32_
     if (*room)
         memcpy(larger, array, *room * sizeof(*larger));
     free(array);
+    late->bytes += (more - *room) * (uint64_t)TAKES_POINTER;
     *room = more;
     return larger;
 }
@@ -71,9 +91,11 @@ static void *enlarge(struct engine *engine, void *array, uint32_t *room, uint32_
 struct late_block *late_block(struct engine *engine, struct late_edge *late, uint32_t reduce)
 {
     uint32_t place = reduce / LATE_BLOCK;
-    late->blocks = enlarge(engine, late->blocks, &late->blocks_room, place);
-    if (!late->blocks[place])
+    late->blocks = enlarge(engine, late, late->blocks, &late->blocks_room, place);
+    if (!late->blocks[place]) {
         late->blocks[place] = engine_allocate(engine, 1, sizeof(struct late_block));
+        late->bytes += TAKES_BLOCK;
+    }
     return late->blocks[place];
 }
 
@@ -87,10 +109,12 @@ static void set_split(struct engine *engine, struct late_edge *late, struct late
                       const struct u32s *hosts, const struct u64s *bytes)
 {
     late->n_splits -= split->n > 0;
+    late->bytes -= TAKES_HOST * (uint64_t)split->n;
     split_done(split);
     if (!hosts->n)
         return;
     late->n_splits++;
+    late->bytes += TAKES_HOST * (uint64_t)hosts->n;
     *split = (struct late_split){hosts->n, engine_allocate(engine, hosts->n, sizeof(uint32_t)),
                                  engine_allocate(engine, hosts->n, sizeof(uint64_t))};
     memcpy(split->hosts, hosts->at, hosts->n * sizeof(*split->hosts));
@@ -103,8 +127,10 @@ void late_set_sum(struct engine *engine, struct late_edge *late, uint32_t reduce
     struct late_block *block = late_block(engine, late, reduce);
     block->sums[reduce % LATE_BLOCK] = sum;
     block->summed |= UINT32_C(1) << reduce % LATE_BLOCK;
-    if (hosts->n && !block->splits)
+    if (hosts->n && !block->splits) {
         block->splits = engine_allocate(engine, LATE_BLOCK, sizeof(*block->splits));
+        late->bytes += TAKES_SPLITS;
+    }
     if (block->splits)
         set_split(engine, late, &block->splits[reduce % LATE_BLOCK], hosts, bytes);
 }
@@ -114,13 +140,16 @@ void late_set_sum(struct engine *engine, struct late_edge *late, uint32_t reduce
 struct late_row *late_row(struct engine *engine, struct late_edge *late, uint32_t map)
 {
     uint32_t place = map / LATE_BLOCK;
-    late->rows = enlarge(engine, late->rows, &late->rows_room, place);
-    if (!late->rows[place])
+    late->rows = enlarge(engine, late, late->rows, &late->rows_room, place);
+    if (!late->rows[place]) {
         late->rows[place] = engine_allocate(engine, 1, sizeof(struct late_rows));
+        late->bytes += TAKES_ROWS;
+    }
     struct late_row *row = &late->rows[place]->at[map % LATE_BLOCK];
     if (!row->told) {
         row->told = engine_allocate(engine, 1, sizeof(*row->told));
         late->n_rows++;
+        late->bytes += TAKES_ROW;
     }
     return row;
 }
@@ -237,9 +266,11 @@ static void insert(struct engine *engine, struct late_row *row, const uint32_t *
             cells[--all] = (struct late_cell){at[--n], 0};
 }
 
-void late_row_extend(struct engine *engine, struct late_row *row, const struct late_places *places)
+void late_row_extend(struct engine *engine, struct late_edge *late, struct late_row *row,
+                     const struct late_places *places)
 {
     uint32_t *at, n, next = 0;
+    late->bytes += (uint64_t)TAKES_CELL * late_row_lacks(engine, row, places);
     if (!places->at || goes_on(row, places)) {
         lengthen(engine, row, places->at ? row->n + places->n : places->n);
         return;

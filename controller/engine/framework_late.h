@@ -47,7 +47,8 @@ struct late_edge {
     uint32_t rows_room, blocks_room;
     uint32_t n_rows;
     uint32_t n_splits; /* reduce tasks with one */
-    bool complete;     /* the cells count */
+    uint64_t bytes; /* that it takes, but for itself; by the structures here, not by the heap's */
+    bool complete;  /* the cells count */
 };
 
 struct late_edge *late_make(struct engine *engine);
@@ -70,6 +71,9 @@ void late_set_sum(struct engine *engine, struct late_edge *late, uint32_t reduce
                   const struct u32s *hosts, const struct u64s *bytes);
 /* An empty one where it was told without hosts, or not at all. O(1). */
 struct late_split late_split_of(const struct late_edge *late, uint32_t reduce);
+
+/* At most so many bytes more does a piece of n cells, sums or hosts take. */
+uint64_t late_worst(uint32_t n);
 
 /* NULL: nothing was told of the map. O(1). The other makes it. */
 static inline struct late_row *late_row_find(const struct late_edge *late, uint32_t map)
@@ -95,4 +99,5 @@ struct late_places {
 };
 uint32_t late_row_lacks(struct engine *engine, const struct late_row *row,
                         const struct late_places *places);
-void late_row_extend(struct engine *engine, struct late_row *row, const struct late_places *places);
+void late_row_extend(struct engine *engine, struct late_edge *late, struct late_row *row,
+                     const struct late_places *places);

@@ -1,5 +1,6 @@
 #include "controller/engine/framework_sizes.h"
 
+#include "controller/engine/account.h"
 #include "controller/engine/attempt.h"
 #include "controller/engine/cluster.h"
 #include "controller/engine/framework.h"
@@ -322,7 +323,7 @@ static struct late_row *take_row(struct engine *engine, struct stage *stage, str
     if (!may_keep(engine, stage->job, late_row_lacks(engine, row, places)))
         return NULL;
     row = late_row(engine, edge->late, map);
-    late_row_extend(engine, row, places);
+    late_row_extend(engine, edge->late, row, places);
     return row;
 }
 
@@ -475,6 +476,7 @@ static bool take(struct engine *engine, struct stage *stage, struct edge *edge,
 void framework_bytes(struct engine *engine, const struct event *event)
 {
     uint32_t parent = event->framework_bytes.parent;
+    engine->over_share = false;
     struct job *job = parent < event->framework_bytes.stage
                           ? framework_find_job(engine, event->framework_bytes.job)
                           : NULL;
@@ -489,8 +491,12 @@ void framework_bytes(struct engine *engine, const struct event *event)
         sizes_follow_parents(engine, stage);
         policy_job_grew(engine, job);
     }
-    if (!take(engine, stage, framework_find_edge(engine, stage, parent, EDGE_BARRIER), event))
+    edge = framework_find_edge(engine, stage, parent, EDGE_BARRIER);
+    uint64_t before = edge->late->bytes;
+    if (!account_admits(engine, job, late_worst(event->framework_bytes.bytes.n)) ||
+        !take(engine, stage, edge, event))
         engine->counters.ignored_facts++;
+    account_add(engine, job, edge->late->bytes - before);
     stage->readied++;
 }
 

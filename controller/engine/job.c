@@ -1,5 +1,6 @@
 #include "controller/engine/job.h"
 
+#include "controller/engine/account.h"
 #include "controller/engine/attempt.h"
 #include "controller/engine/cluster.h"
 #include "controller/engine/estimate.h"
@@ -82,7 +83,8 @@ struct job *job_make(struct engine *engine, uint64_t number)
 
 void job_begin(struct engine *engine, const struct event *event)
 {
-    uint64_t number = event->job_begin.job, other, content;
+    uint64_t number = event->job_begin.job, other, content, submitter = engine->submitter;
+    engine->submitter = 0;
     const char *name = event->job_begin.name;
     size_t length = name ? strlen(name) : 0;
     if (number == 0 || length == 0 || length >= ENGINE_NAME_MAX) {
@@ -104,11 +106,14 @@ void job_begin(struct engine *engine, const struct event *event)
         engine_reject(engine, event, REASON_NUMBER_TAKEN, clamp_i64(number), 0);
         return;
     }
-    if (engine->jobs.n >= engine->config.jobs_max) {
+    struct account *account = account_of_submitter(engine, submitter);
+    if (engine->jobs.n - (account ? engine->framework_jobs : 0) >= engine->config.jobs_max ||
+        !account_admits_job(engine, account)) {
         engine_reject(engine, event, REASON_TABLE_FULL, 0, engine->config.jobs_max);
         return;
     }
     struct job *job = job_make(engine, number);
+    account_join(engine, job, account);
     job->content = event->job_begin.content;
     memcpy(job->name, name, length);
     job->user = event->job_begin.user;
@@ -130,6 +135,9 @@ struct bucket *job_bucket(struct engine *engine, struct job *job, struct shape *
     bucket->job = job;
     bucket->shape = shape;
     shape->users++;
+    /* WHY: a dump does not say for whom a shape was made. */
+    if (engine->suspended && !shape->account)
+        account_take_shape(engine, shape, job->account);
     TAILQ_INIT(&bucket->reduce_stages);
     job->buckets = engine_grow(engine, job->buckets, job->n_buckets);
     job->buckets[job->n_buckets++] = bucket;
@@ -179,7 +187,7 @@ static bool stage_is_valid(struct engine *engine, const struct job *job, const s
                 return false;
             }
     bool too_many = stage >= config->stages_per_job_max;
-    if (too_many || engine->n_tasks + tasks > config->tasks_max) {
+    if (too_many || !account_admits_tasks(engine, job, tasks)) {
         engine_reject(engine, event, REASON_TABLE_FULL, stage,
                       too_many ? config->stages_per_job_max : clamp_i64(config->tasks_max));
         return false;
@@ -193,8 +201,11 @@ void job_stage(struct engine *engine, const struct event *event)
     if (!job || !stage_is_valid(engine, job, event))
         return;
     const char *constraint = event->job_stage.constraint ? event->job_stage.constraint : "";
-    struct shape *shape = cluster_shape(engine, &event->job_stage.demand, constraint, 0);
-    if (!shape) {
+    struct shape *shape =
+        cluster_shape(engine, &event->job_stage.demand, constraint, 0, job->account);
+    uint64_t bytes = ACCOUNT_STAGE + (uint64_t)ACCOUNT_EDGE * event->job_stage.parents.n +
+                     (uint64_t)ACCOUNT_TASK * event->job_stage.tasks;
+    if (!shape || !account_take(engine, job, bytes)) {
         engine_reject(engine, event, REASON_TABLE_FULL, event->job_stage.stage,
                       engine->config.shapes_max);
         return;
@@ -286,7 +297,8 @@ void job_bytes(struct engine *engine, const struct event *event)
         return;
     }
     if (!edge->given) {
-        if (job->cells + cells > engine->config.cells_per_job_max) {
+        if (job->cells + cells > engine->config.cells_per_job_max ||
+            !account_take(engine, job, cells * ACCOUNT_CELL)) {
             engine_reject(engine, event, REASON_TABLE_FULL, clamp_i64(cells),
                           clamp_i64(engine->config.cells_per_job_max));
             return;
@@ -528,6 +540,8 @@ void job_destroy(struct engine *engine, struct job *job)
     sorted_remove(&engine->jobs, &job->by_number);
     sorted_remove(&engine->names, &job->by_name);
     engine->n_tasks -= job->n_tasks;
+    engine->framework_tasks -= job->framework ? job->n_tasks : 0;
+    account_leave(engine, job);
     for (uint32_t s = 0; s < job->n_stages; s++)
         stage_destroy(engine, job->stages[s]);
     for (uint32_t i = 0; i < job->n_buckets; i++) {

@@ -1,5 +1,6 @@
 /* Jobs in a dump: the events that made them, then what happened to them since, and what is kept of
  * those that are over. */
+#include "controller/engine/account.h"
 #include "controller/engine/cluster.h"
 #include "controller/engine/dump.h"
 #include "controller/engine/ground.h"
@@ -317,6 +318,7 @@ void job_dump_given(struct dumper *d, const struct job *job)
 
 void job_dump(struct dumper *d, const struct job *job)
 {
+    account_dump_submitter(d, job->account && !job->framework ? job->account->id : 0);
     job_dump_given(d, job);
     for (uint32_t s = 0; job->state == JOB_ACTIVE && s < job->n_stages; s++)
         dump_stage(d, job->stages[s]);

@@ -137,6 +137,10 @@ static const struct record_kind event_kinds[EVENT_KINDS] = {
                               {E(framework_room.application, U64), E(framework_room.tells, U32),
                                E(framework_room.host, U32),
                                E(framework_room.resources, RESOURCES)}},
+    [EVENT_FRAMEWORK_OWNER] = {"framework_owner",
+                               {E(framework_owner.application, U64), E(framework_owner.tells, U32),
+                                E(framework_owner.user, U64), E(framework_owner.key, U64)}},
+    [EVENT_JOB_SUBMITTER] = {"job_submitter", {E(job_submitter.submitter, U64)}},
 };
 
 static const struct record_kind decision_kinds[DECISION_KINDS] = {

@@ -25,6 +25,12 @@ struct table {
 /* By which size a transfer is ordered: as part of its Coflow or of its Macroflow. */
 enum transfer_order { ORDER_COFLOW, ORDER_MACROFLOW, ORDERS };
 
+/* Whose shares are of one whole: account.h. */
+enum account_pool_of { POOL_SUBMITTED, POOL_FRAMEWORKS, POOLS };
+struct account_pool {
+    uint64_t amount[3]; /* bytes, jobs, shapes */
+};
+
 struct attempt {
     uint64_t number;
     uint64_t job_number;
@@ -45,6 +51,7 @@ struct attempt {
         received_ns; /* for people: when it had all its input, as far as is known; 0; not dumped */
     uint32_t block_host; /* the replica that it reads from; ENGINE_NONE */
     bool receiving, stopping;
+    struct account *account;        /* index: of a framework's that was told of; else NULL */
     bool foreign;                   /* a framework's: never started or stopped from here */
     int64_t allowed_until_ns;       /* it is an allow (allow.h); 0: it is not */
     struct sorted_node allow_timer; /* engine->allow_timers */
@@ -209,6 +216,8 @@ struct job {
     struct stage **stages; /* in order of their numbers; of a framework's job only those told of */
     uint32_t n_stages, stages_done;
     uint64_t cells;
+    struct account *account; /* index: who pays; NULL: nobody counts */
+    uint64_t counted;        /* index: bytes, by account.h */
     struct bucket **buckets;
     uint32_t n_buckets;
     uint64_t n_tasks, n_ready, n_running, n_done;
@@ -347,10 +356,11 @@ struct shape {
     uint32_t index;
     struct resources demand;
     char constraint[ENGINE_NAME_MAX];
-    uint64_t application; /* whose room it takes; 0: the hosts' units */
-    uint32_t users;       /* buckets */
-    int64_t times;        /* how many more such tasks fit now */
-    uint64_t flips;       /* how often a host's room came or went */
+    uint64_t application;    /* whose room it takes; 0: the hosts' units */
+    uint32_t users;          /* buckets */
+    struct account *account; /* index: for whom it was made; NULL: nobody counts */
+    int64_t times;           /* how many more such tasks fit now */
+    uint64_t flips;          /* how often a host's room came or went */
     uint32_t possible,
         capable; /* units of joined hosts, of hosts that are up, that could hold one when empty */
     uint32_t capable_hosts, clean_hosts; /* index: host_shapes that are so */
@@ -422,9 +432,14 @@ struct engine {
     struct table attempt_by_number; /* index: attempts */
     struct sorted jobs, active, names, finished, finished_age, attempts, hold_timers;
     uint64_t finished_counter, n_tasks, n_ready, held_stages;
-    struct stage *late;      /* between hold_mark and the start that it is for; else NULL */
-    uint32_t framework_jobs; /* index */
-    struct sorted retries;   /* tasks that wait for another host (retry.h) */
+    struct stage *late;       /* between hold_mark and the start that it is for; else NULL */
+    uint32_t framework_jobs;  /* index */
+    uint64_t framework_tasks; /* index */
+    struct sorted accounts;   /* index but for the words of frameworks on them */
+    struct account_pool pools[POOLS];
+    uint64_t submitter;    /* of the job that begins next; not dumped: it comes with that */
+    bool over_share;       /* a fact that is being taken met a bound */
+    struct sorted retries; /* tasks that wait for another host (retry.h) */
     struct sorted probe_timers,
         probes_due; /* suspect hosts that fail what runs there (failing.h) */
     struct sorted applications;

@@ -326,6 +326,8 @@ void engine_status(const struct engine *engine, struct engine_status *ret_status
         .held_stages = (uint32_t)engine->held_stages,
         .slots = engine->total.amount[RES_SLOTS],
         .slots_free = engine->free.amount[RES_SLOTS],
+        .submitted_bytes = engine->pools[POOL_SUBMITTED].amount[0],
+        .framework_bytes = engine->pools[POOL_FRAMEWORKS].amount[0],
     };
     mode_numbers(engine, &ret_status->first_ready, &ret_status->first_free);
 }

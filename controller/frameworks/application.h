@@ -27,6 +27,7 @@ struct application {
     struct executors executors;
     bool replaying;
     bool full;             /* it named too many, or memory was short */
+    uint64_t over;         /* facts of this session that were beyond its share */
     uint64_t begun;        /* an attempt that was seen to run; 0: none since its host was told */
     uint64_t taken;        /* a message of this number waits to be acknowledged */
     uint64_t told;         /* digest of the order that it knows */

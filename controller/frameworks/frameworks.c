@@ -3,6 +3,7 @@
 #include "controller/frameworks/application.h"
 #include "controller/frameworks/framework_numbers.h"
 #include "lib/container_of.h"
+#include "lib/log.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -126,10 +127,26 @@ bool application_send(struct application *application, bool changes_state)
     return r >= 0;
 }
 
+/* Whose it is, for the engine's account. */
+static void owner_tell(const struct application *application, bool tells)
+{
+    const struct frameworks *frameworks = application->frameworks;
+    struct event event = {.kind = EVENT_FRAMEWORK_OWNER};
+    event.framework_owner.application =
+        framework_job_number(application->bits, 0) >> ENGINE_APPLICATION_SHIFT;
+    event.framework_owner.tells = tells;
+    event.framework_owner.key =
+        fnv1a(FNV1A_NOTHING, application->owner, strlen(application->owner));
+    event.framework_owner.user =
+        application->user < 0 ? event.framework_owner.key : (uint64_t)application->user;
+    frameworks->hooks.event(frameworks->hooks.user, &event);
+}
+
 static void forget(struct application *application, int64_t now_ns)
 {
     struct frameworks *frameworks = application->frameworks;
     application_forget(application, now_ns);
+    owner_tell(application, false);
     frameworks->counters.forgotten++;
     for (int i = 0; i < FRAMEWORKS_MAX; i++)
         if (frameworks->applications[i] == application)
@@ -161,10 +178,28 @@ static int64_t hello_user(const duopoly_FrameworkHello *hello)
     return hello->has_user ? (int64_t)hello->user : -1;
 }
 
-/* NULL: all places are taken. */
+/* Whether another application of this user and key may come: a user may have twice as many places as are
+ * left, and a key four times (engine/account.h). */
+static bool has_place(const struct frameworks *frameworks, const duopoly_FrameworkHello *hello,
+                      const char *owner)
+{
+    int left = 0, of_key = 0, of_user = 0;
+    for (int i = 0; i < FRAMEWORKS_MAX; i++) {
+        const struct application *application = frameworks->applications[i];
+        left += !application;
+        of_key += application && strcmp(application->owner, owner) == 0;
+        of_user += application && strcmp(application->owner, owner) == 0 &&
+                   application->user == hello_user(hello);
+    }
+    return left && of_user < 2 * left && (!*owner || of_key < 4 * left);
+}
+
+/* NULL: there is no place for it. */
 static struct application *application_add(struct frameworks *frameworks,
                                            const duopoly_FrameworkHello *hello, const char *owner)
 {
+    if (!has_place(frameworks, hello, owner))
+        return NULL;
     for (int i = 0; i < FRAMEWORKS_MAX; i++) {
         struct application *application =
             frameworks->applications[i] ? NULL : calloc(1, sizeof(*application));
@@ -176,7 +211,9 @@ static struct application *application_add(struct frameworks *frameworks,
         wire_copy(application->name, sizeof(application->name), hello->name);
         wire_copy(application->owner, sizeof(application->owner), owner);
         application->user = hello_user(hello);
-        return frameworks->applications[i] = application;
+        frameworks->applications[i] = application;
+        owner_tell(application, true);
+        return application;
     }
     return NULL;
 }
@@ -214,6 +251,7 @@ static void welcome(struct application *application, int64_t now_ns, uint32_t ve
     application->heard_ns = now_ns;
     application->replaying = true;
     application->full = false;
+    application->over = 0;
     application->taken = 0;
     frameworks->counters.sessions++;
     timers_arm(frameworks->timers, &application->beat, now_ns + frameworks->config.heartbeat_ns);
@@ -251,7 +289,7 @@ static void hello_take(struct frameworks *frameworks, int64_t now_ns, uint64_t p
     obstacle = hello_obstacle(application, hello, owner, &reason);
     if (!obstacle && !application && !(application = application_add(frameworks, hello, owner))) {
         reason = duopoly_Reason_REASON_LIMIT;
-        obstacle = "as many applications as are allowed are known";
+        obstacle = "its user or key has as many applications as it may, beside the others'";
     }
     if (obstacle) {
         refuse(frameworks, now_ns, peer, reason, 0, obstacle);
@@ -366,6 +404,19 @@ static bool level_take(struct frameworks *frameworks, int64_t now_ns,
     return true;
 }
 
+/* It told more than it may have kept; said once in a session. */
+static void over_count(struct application *application)
+{
+    application->frameworks->counters.over++;
+    if (application->over++)
+        return;
+    log_warning(LOG_FAULT_PEER,
+                "application %s tells more than its share of what may be kept (bounds: jobs, "
+                "tasks, shapes, framework_memory, tasks_per_stage): the rest is counted and not "
+                "kept, and its stages are its own to place",
+                application->name);
+}
+
 bool frameworks_decision(struct frameworks *frameworks, int64_t now_ns,
                          const struct decision *decision)
 {
@@ -385,6 +436,8 @@ bool frameworks_decision(struct frameworks *frameworks, int64_t now_ns,
         application = application_of_job(frameworks, decision->open.job);
         if (application && application->peer)
             application_open(application, decision->open.job, decision->open.stage);
+        if (application && decision->reason == REASON_TABLE_FULL)
+            over_count(application);
         return true;
     case DECISION_LEVEL:
         return level_take(frameworks, now_ns, decision);
@@ -427,8 +480,10 @@ bool frameworks_gate(const struct frameworks *frameworks, const char *name, bool
     const struct application *application = session_of(frameworks, name);
     if (!application)
         return false;
-    *ret_holds = application->holds;
-    *ret_text = application->text;
+    *ret_holds = application->holds && !application->over;
+    *ret_text = application->over
+                    ? "it tells more than its share: what is beyond is its own to place"
+                    : application->text;
     return true;
 }
 

@@ -17,7 +17,7 @@
  * Hosts are those whose agents have a name, and those that an executor was told on (executors.h), by the
  * name that it was told with; what runs elsewhere is counted and otherwise unknown.
  *
- * Bounds: FRAMEWORKS_MAX applications, EXECUTORS_MAX executors of each, FRAMEWORK_NAMED_MAX jobs and attempts in one replay,
+ * Bounds: FRAMEWORKS_MAX applications, of which a user and a key have their shares, EXECUTORS_MAX executors of each, FRAMEWORK_NAMED_MAX jobs and attempts in one replay,
  * WIRE_WINDOW unanswered snapshots; beyond, the session is refused or ends. Strangers are refused
  * FRAMEWORK_REFUSALS times a second.
  *
@@ -108,6 +108,7 @@ struct frameworks_counters {
     uint64_t sessions, replaced, ended, forgotten;
     uint64_t snapshots;
     uint64_t refused;       /* messages, answered or not */
+    uint64_t over;          /* facts beyond the share of their application */
     uint64_t unknown_hosts; /* words on hosts that have no agent and no executor */
 };
 const struct frameworks_counters *frameworks_counters(const struct frameworks *frameworks);

@@ -2,6 +2,7 @@
 connections to the real controller."""
 import pytest
 from controller import pb, wait_until, workload
+from test_frameworks import Framework
 from test_store import Client
 
 HUGE = 1 << 62
@@ -24,6 +25,10 @@ def site(cluster):
             agent = cluster.agent(*words, **arguments)
             agent.join()
             return agent
+
+        def framework(self, *words, **arguments):
+            made.append(Framework(*words, **arguments))
+            return made[-1]
 
         def client(self, daemon):
             made.append(Client(daemon))
@@ -68,3 +73,92 @@ def test_a_burst_ends_no_session(site):
     assert run_starts(agent, 3000) == 3000
     assert daemon.ctl("hosts")["hosts"][0]["running"] == 3000
     assert sessions(daemon) == 1
+
+
+def rss_mb(daemon):
+    with open(f"/proc/{daemon.process.pid}/status") as status:
+        return next(int(line.split()[1]) for line in status if line.startswith("VmRSS")) / 1024
+
+
+def tell_all(app, bodies):
+    """Tells many facts, no more of them unanswered than a session may have."""
+    for kind, body in bodies:
+        app.tell(**{kind: body})
+        while app.sent - app.answered > 500:
+            app.take()
+    app.settle()
+
+
+# Each as small messages that name much: m jobs with a last stage; a stage as wide as may be with bytes of its last task from many parents.
+def sparse_stages():
+    return [("stage", pb.FrameworkStage(job=job, stage=1023, tasks=1)) for job in range(3000)]
+
+
+def sparse_bytes(form):
+    last = 2 ** 20 - 1
+    more = {pb.FORM_SUMS: {"first": last}, pb.FORM_ROW: {}, pb.FORM_CELLS: {"at": [last]}, pb.FORM_HOSTS: {"first": last, "hosts": ["h"]}}[form]
+    return [("stage", pb.FrameworkStage(job=1, stage=200, tasks=2 ** 20))] + \
+        [("stage", pb.FrameworkStage(job=1, stage=p, tasks=1)) for p in range(200)] + \
+        [("bytes", pb.FrameworkBytes(job=1, stage=200, parent=p, form=form, bytes=[1], **more)) for p in range(120)]
+
+
+def many_tasks():
+    return [("stage", pb.FrameworkStage(job=job, stage=0, tasks=60000, phase=pb.PHASE_OFFERED)) for job in range(12)]
+
+
+def many_attempts():
+    return [("task", pb.FrameworkTask(attempt=a, job=1, stage=0, task=a % 8, host="a", state=pb.TASK_STARTED)) for a in range(1, 60000)]
+
+
+@pytest.mark.parametrize("facts, most_mb", [(sparse_stages, 30), (lambda: sparse_bytes(pb.FORM_SUMS), 60), (lambda: sparse_bytes(pb.FORM_ROW), 60),
+                                            (lambda: sparse_bytes(pb.FORM_CELLS), 60), (lambda: sparse_bytes(pb.FORM_HOSTS), 60),
+                                            (many_tasks, 60), (many_attempts, 60)])
+def test_an_applications_memory_follows_what_it_tells_and_its_share(site, facts, most_mb):
+    """Its session lasts, nobody else's submit is refused, and what it held is given back when its jobs are over."""
+    daemon = site.daemon(config="bounds: {framework_memory: 64 MB, agent_messages: 1000000}\ntimers: {silent: 60 s, host_lost: 120 s, forget: 1 s}\n", log=None)
+    site.host(daemon, "a")
+    app = site.framework(daemon).begin()
+    before = rss_mb(daemon)
+    tell_all(app, facts())
+    assert rss_mb(daemon) - before < most_mb
+    daemon.ctl("submit", workload(daemon.folder, [{"id": 1, "stages": [{"tasks": 2}]}]))
+    assert not app.refusals
+    app.close()
+    wait_until(lambda: "app-1" not in " ".join(row["name"] for row in daemon.ctl("jobs")["jobs"]), "it is forgotten")
+    wait_until(lambda: rss_mb(daemon) - before < 25, "its memory is given back")
+
+
+def test_one_users_applications_leave_places_and_jobs_to_others(site):
+    daemon = site.daemon(config="bounds: {jobs: 200}\ntimers: {silent: 60 s, host_lost: 120 s}\n", log=None)
+    site.host(daemon, "a")
+    app = site.framework(daemon)
+    welcome = 0
+    for n in range(70):
+        app.send(framework_hello=pb.FrameworkHello(version_min=1, version_max=1, name=f"app-{n}", boot=1, hello_sequence=n + 1, user=1000))
+        while True:
+            envelope = pb.Envelope.FromString(app.socket.recv())
+            if envelope.HasField("refused") or envelope.HasField("welcome"):
+                break
+        welcome += envelope.HasField("welcome")
+    assert 30 < welcome < 64, welcome
+    assert "as many applications as it may" in envelope.refused.text
+    other = site.framework(daemon, "spark", user=2000).begin()
+    tell_all(other, [("job", pb.FrameworkJob(job=job, name=f"q{job}")) for job in range(300)])
+    assert 20 < sum("spark/" in row["name"] for row in daemon.ctl("jobs")["jobs"]) <= 50
+    daemon.ctl("submit", workload(daemon.folder, [{"id": n, "stages": [{"tasks": 1}]} for n in range(1, 100)]))
+    third = site.framework(daemon, "third", user=3000).begin()
+    tell_all(third, [("job", pb.FrameworkJob(job=1, name="q"))])
+    assert "third/q" in {row["name"] for row in daemon.ctl("jobs")["jobs"]}
+
+
+def test_what_is_beyond_the_share_is_told_to_be_placed_by_its_framework(site):
+    daemon = site.daemon(config="bounds: {tasks_per_stage: 100}\ntimers: {silent: 60 s, host_lost: 120 s}\n", log=None)
+    site.host(daemon, "a")
+    app = site.framework(daemon).begin()
+    app.stage(7, 0, 50, phase=pb.PHASE_OFFERED)
+    app.stage(7, 1, 101, parents=[0])
+    app.until(lambda: (7, 1) in app.opened, "what is not kept is its own to place")
+    app.settle()
+    assert (7, 0) not in app.opened and app.of(7, 0)
+    assert daemon.counters()["frameworks.over_share"] >= 1
+    assert daemon.words().count("tells more than its share") == 1

@@ -112,8 +112,8 @@ class Relay:
 class Framework(Agent):
     """Keeps what it was told as a framework has to: allows in force, opened stages, order, levels. `relay`: whose socket it uses."""
 
-    def __init__(self, daemon, name="app-1", key=None, boot=1, relay=None):
-        self.relay = relay
+    def __init__(self, daemon, name="app-1", key=None, boot=1, relay=None, user=None):
+        self.relay, self.user = relay, user
         super().__init__(daemon, name, key=key, boot=boot)
 
     def connect(self):
@@ -128,7 +128,7 @@ class Framework(Agent):
         self.allows, self.opened, self.order, self.levels, self.refusals = {}, set(), [], {}, []
         self.answered, self.number, self.filling = 0, 0, False
         self.send(framework_hello=pb.FrameworkHello(version_min=1, version_max=1, name=self.name, boot=self.boot,
-                                                    hello_sequence=self.hello_sequence))
+                                                    hello_sequence=self.hello_sequence, user=self.user))
         envelope = self.receive()
         assert envelope.HasField("welcome"), envelope
         self.epoch = envelope.epoch

@@ -1,6 +1,7 @@
 """Executors that the agent did not start: found by their command lines, moved into cgroups of their own, and put back."""
 import contextlib
 import json
+import grp
 import os
 import random
 import shutil
@@ -33,11 +34,11 @@ def enter(group):
 class Executor:
     """`where`: a namespace; `group`: the cgroup that it is born in."""
 
-    def __init__(self, where, group, app="app-1", executor="1", cores=1, user=0, words=True):
+    def __init__(self, where, group, app="app-1", executor="1", cores=1, user=0, words=True, gid=None):
         self.argv = [sys.executable, os.path.join(HERE, "guest_executor.py"), "--driver-url", "spark://x", "--executor-id", executor,
                      "--cores", str(cores), "--app-id", app, "--hostname", "h"][:None if words else 2]
         enters = ["nsenter", "--net=/run/netns/" + where.name] if where else ["nsenter"]
-        self.process = subprocess.Popen([*enters, "-S", str(user), "-G", str(user), "--", *self.argv], preexec_fn=lambda: enter(group.path), text=True,
+        self.process = subprocess.Popen([*enters, "-S", str(user), "-G", str(user if gid is None else gid), "--", *self.argv], preexec_fn=lambda: enter(group.path), text=True,
                                         stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         self.born = "/" + os.path.relpath(group.path, cgroup2_root())
         assert self.process.stdout.readline() == f"ready {self.process.pid}\n"
@@ -458,14 +459,14 @@ def test_a_task_bears_the_level_of_its_allow(site, executors, shared, server, ou
 
 
 def test_who_announces_himself_is_who_the_kernel_says(site, executors, shared, server, out, talk):
-    controller, agent = site.begin(lines=[guests(users="[]")[0].replace("rescan", f"socket: {talk}, rescan")])
-    host = site.net.hosts[0]
-    plain = executors(host, shared, user=NOBODY, words=False)
-    liar = executors(host, shared, app="app-1", user=NOBODY)
+    controller, agent = site.begin(lines=[guests(users="[]")[0].replace("rescan", f"socket: {talk}, rescan"), "frameworks: {group: users}"])
+    host, users = site.net.hosts[0], grp.getgrnam("users").gr_gid
+    plain = executors(host, shared, user=NOBODY, words=False, gid=users)
+    liar = executors(host, shared, app="app-1", user=NOBODY, gid=users)
     assert answer(plain, "hello", talk, "app-2", "x", 4)["accepted"]["text"].startswith("its user nobody is not in guests.users")
     assert "is an executor of app-1, not of app-2" in answer(liar, "hello", talk, "app-2", "1", 1)["refused"]["text"]
     assert answer(liar, "task", 7, 1)["refused"]["text"] == "a guest begins with HELLO"
-    assert answer(executors(host, shared, user=65533), "hello", talk, "app-2", "1", 1) == {"errno": 13}, "nor of the group"
+    assert answer(executors(host, shared, user=NOBODY), "hello", talk, "app-2", "1", 1) == {"errno": 13}, "nor of the group"
     controller.do(f"guest app-1 {NOBODY} 6")
     controller.do("guest app-2 0 3 1")  # another user's driver
     controller.do("allow app-2 1 1 1 1 2 2 5000")

@@ -256,6 +256,167 @@ static void cells_of_any_order_make_a_row(void **state)
     }
 }
 
+/* ---- shares ---- */
+
+enum { KILOBYTE = 1024 };
+
+static void begin_shares(struct script *s, uint64_t memory, uint32_t jobs)
+{
+    struct engine_config config = script_config();
+    strcpy(config.place, "greedy");
+    config.memory_max = memory;
+    config.framework_memory_max = memory;
+    config.jobs_max = jobs;
+    config.framework_jobs_max = jobs / 2;
+    config.stage_tasks_max = 1000;
+    script_begin(s, &config);
+    s->reload = true;
+}
+
+#define APPLICATION(n) ((uint64_t)(n) << ENGINE_APPLICATION_SHIFT)
+
+static void owner(struct script *s, uint64_t application, uint64_t user, uint64_t key)
+{
+    struct event e = {.kind = EVENT_FRAMEWORK_OWNER};
+    e.framework_owner.application = application;
+    e.framework_owner.tells = user > 0;
+    e.framework_owner.user = user;
+    e.framework_owner.key = key;
+    script_event(s, e);
+}
+
+/* Jobs of an application until one is not kept. */
+static uint32_t flood_jobs(struct script *s, uint64_t application, uint32_t most)
+{
+    struct job_view view;
+    for (uint32_t job = 0; job < most; job++) {
+        struct event e = {.kind = EVENT_FRAMEWORK_JOB};
+        e.framework_job.job = APPLICATION(application) | job;
+        script_event(s, e);
+        if (engine_job(s->engine, APPLICATION(application) | job, &view) < 0)
+            return job;
+    }
+    return most;
+}
+
+static void one_applications_jobs_leave_the_others_theirs(void **state)
+{
+    struct script s;
+    (void)state;
+    begin_shares(&s, 1 << 30, 128);
+    s.reload = false;
+    owner(&s, 1, 7, 1);
+    owner(&s, 2, 7, 1);
+    owner(&s, 3, 8, 1);
+    assert_int_equal(flood_jobs(&s, 1, 1000), 32); /* half of the 64 that frameworks may have */
+    uint32_t second = flood_jobs(&s, 2, 1000), third = flood_jobs(&s, 3, 1000);
+    assert_true(second >= 8 && third >= 4);
+    submit(&s, 1, 1); /* and of those that are submitted nothing is gone */
+    assert_int_equal(script_rejection(&s), REASON_NONE);
+    struct event end = {.kind = EVENT_FRAMEWORK_END};
+    for (uint32_t job = 0; job < 32; job++) {
+        end.framework_end.job = APPLICATION(1) | job;
+        end.framework_end.outcome = JOB_DONE;
+        script_event(&s, end);
+    }
+    s.reload = true;
+    script_events(&s, NULL, 0);
+    s.reload = false;
+    uint32_t again = 0;
+    struct job_view view;
+    for (uint32_t job = 100; again < 1000; job++, again++) {
+        struct event e = {.kind = EVENT_FRAMEWORK_JOB};
+        e.framework_job.job = APPLICATION(3) | job;
+        script_event(&s, e);
+        if (engine_job(s.engine, e.framework_job.job, &view) < 0)
+            break;
+    }
+    assert_true(again >= 8); /* what was given back is there for others */
+    script_end(&s);
+}
+
+/* What there is no place for is its framework's to place, said each time. */
+static void what_is_beyond_the_share_is_left_to_its_framework(void **state)
+{
+    struct script s;
+    struct stage_view stage;
+    (void)state;
+    begin_shares(&s, 256 * KILOBYTE, 128);
+    owner(&s, 1, 7, 1);
+    script_event(&s, late_stage(APPLICATION(1), 0, 500)); /* 250 KB: more than half */
+    const struct decision *open = script_decision(&s, DECISION_OPEN, 0);
+    assert_non_null(open);
+    assert_int_equal(open->reason, REASON_TABLE_FULL);
+    assert_true(open->open.job == APPLICATION(1) && open->open.stage == 0);
+    assert_int_equal(engine_stage(s.engine, APPLICATION(1), 0, &stage),
+                     -ENOENT); /* no task of it */
+    script_event(&s, late_stage(APPLICATION(1), 0, 500));
+    assert_int_equal(script_count(&s, DECISION_OPEN), 1);
+    script_event(&s, late_stage(APPLICATION(1), 1, 100)); /* that is a share */
+    assert_int_equal(script_count(&s, DECISION_OPEN), 0);
+    uint32_t jobs = flood_jobs(&s, 1, 200);
+    script_event(&s, late_stage(APPLICATION(1) | jobs, 4, 1));
+    open = script_decision(&s, DECISION_OPEN, 0);
+    assert_non_null(open);
+    assert_true(open->open.job == (APPLICATION(1) | jobs) && open->open.stage == 4);
+    script_event(&s, late_stage(APPLICATION(2), 0, 1001)); /* tasks of a stage, whoever it is */
+    assert_int_equal(script_count(&s, DECISION_OPEN), 1);
+    script_end(&s);
+}
+
+static void attempts_count_while_they_run(void **state)
+{
+    struct script s;
+    struct attempt_view view;
+    uint32_t taken = 0;
+    (void)state;
+    begin_shares(&s, 64 * KILOBYTE, 128);
+    script_host(&s, 0, 4);
+    struct event e = {.kind = EVENT_FRAMEWORK_STARTED};
+    e.framework_task.job = APPLICATION(1);
+    e.framework_task.phase = ATTEMPT_STARTED;
+    for (uint32_t turn = 0; turn < 2; turn++) {
+        for (uint32_t i = 1; i <= 100; i++) {
+            e.framework_task.attempt = (UINT64_C(1) << 63) + turn * 1000 + i;
+            script_event(&s, e);
+        }
+        uint32_t now = 0;
+        for (view.attempt = 0; engine_attempt_after(s.engine, view.attempt, &view) == 0; now++)
+            ;
+        assert_true(now > 10 && now < 40 && (!turn || now == taken));
+        taken = now;
+        while (engine_attempt_after(s.engine, 0, &view) == 0)
+            script_attempt(&s, EVENT_ATTEMPT_LOST, view.attempt, 0);
+    }
+    script_end(&s);
+}
+
+/* A submitter alone gets eight ninths; another one the same of what is left. */
+static void one_submitters_jobs_leave_the_others_theirs(void **state)
+{
+    struct script s;
+    uint32_t had[3] = {0};
+    (void)state;
+    begin_shares(&s, 1 << 30, 90);
+    s.reload = false;
+    for (uint64_t who = 0; who < 3; who++)
+        for (uint64_t job = 1;; job++, had[who]++) {
+            struct event e = {.kind = EVENT_JOB_SUBMITTER};
+            char name[32];
+            e.job_submitter.submitter = who + 1;
+            script_event(&s, e);
+            snprintf(name, sizeof(name), "job-%u-%u", (unsigned)who, (unsigned)job);
+            script_event(&s, script_begin_event(1000 * who + job, name));
+            if (script_rejection(&s) != REASON_NONE)
+                break;
+        }
+    assert_int_equal(had[0], 80);
+    assert_true(had[1] >= 8 && had[2] >= 1);
+    s.reload = true;
+    script_events(&s, NULL, 0);
+    script_end(&s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -267,6 +428,10 @@ int main(void)
         cmocka_unit_test(stages_that_nobody_named_take_no_memory),
         cmocka_unit_test(bytes_that_nobody_told_take_no_memory),
         cmocka_unit_test(cells_of_any_order_make_a_row),
+        cmocka_unit_test(one_applications_jobs_leave_the_others_theirs),
+        cmocka_unit_test(what_is_beyond_the_share_is_left_to_its_framework),
+        cmocka_unit_test(attempts_count_while_they_run),
+        cmocka_unit_test(one_submitters_jobs_leave_the_others_theirs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
