@@ -3,6 +3,7 @@
 #include "controller/agents/dispatch.h"
 #include "controller/clock.h"
 #include "controller/conductor_log.h"
+#include "controller/cost.h"
 #include "controller/endings.h"
 #include "controller/frameworks/framework_numbers.h"
 #include "controller/knowledge.h"
@@ -14,13 +15,9 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* Counted bytes; fewer are not worth the look through the heap. */
-#define MEMORY_GIVE (UINT64_C(8) << 20)
 
 /* Of the attempt that the next fact is about. */
 struct last_words {
@@ -299,9 +296,12 @@ void conductor_message(struct conductor *conductor, uint64_t peer, const char *i
 void conductor_framework(struct conductor *conductor, uint64_t peer, const char *identity,
                          const duopoly_Envelope *envelope)
 {
+    const int64_t before_ns = cost_now_ns();
     frameworks_message(conductor->frameworks, clock_now_ns(conductor->clock), peer, identity,
                        envelope);
     run_all(conductor, false);
+    frameworks_spent(conductor->frameworks, clock_now_ns(conductor->clock), peer,
+                     cost_now_ns() - before_ns);
 }
 
 void conductor_framework_gone(struct conductor *conductor, uint64_t peer)
@@ -402,27 +402,12 @@ static void on_due(void *user, int64_t now_ns)
     run_all(conductor, false);
 }
 
-/* What jobs that are over have had goes back to the system. WHY by hand: small pieces among others that stay
- * keep the heap as large as it ever was. */
-static void memory_give(struct conductor *conductor)
-{
-    struct engine_status status;
-    engine_status(conductor->engine, &status);
-    const uint64_t held = status.submitted_bytes + status.framework_bytes;
-    if (held > conductor->most_held)
-        conductor->most_held = held;
-    if (conductor->most_held - held < MEMORY_GIVE || held > conductor->most_held / 2)
-        return;
-    malloc_trim(0);
-    conductor->most_held = held;
-}
-
 static int on_after(sd_event_source *source, void *user)
 {
     struct conductor *conductor = user;
     struct err err;
     (void)source;
-    memory_give(conductor);
+    cost_follow_memory(&conductor->most_held, engine_counted_bytes(conductor->engine));
     if (conductor->asking)
         conductor_commit(conductor);
     int r = conductor->recording ? recording_flush(conductor->recording, &err) : 0;
@@ -708,6 +693,7 @@ static int frameworks_begin(struct conductor *conductor)
         .silent_ns = timers->silent_ns,
         .forget_ns = timers->forget_ns,
         .executor_slots_max = conductor->settings.bounds.tasks_per_host,
+        .time_permille = conductor->settings.bounds.framework_time_permille,
     };
     const struct frameworks_hooks hooks = {
         on_send,  on_cut,     on_event,  on_framework_host, on_framework_host_name,

@@ -308,3 +308,21 @@ void endings_of_job(const struct history *history, const struct engine *engine,
     else if (!done)
         failed_say(history, engine, decision, ret_ending);
 }
+
+bool endings_is_wanted(const struct history *history, const struct engine *engine, uint32_t epoch,
+                       const duopoly_AttemptState *state)
+{
+    struct attempt_view attempt;
+    struct task_view task;
+    struct job_view job;
+    bool done = state->phase == duopoly_AttemptPhase_PHASE_DONE;
+    bool failed = state->phase == duopoly_AttemptPhase_PHASE_FAILED ||
+                  state->phase == duopoly_AttemptPhase_PHASE_REFUSED;
+    if ((!done && !failed) || engine_attempt(engine, state->attempt, &attempt) == 0 ||
+        engine_job(engine, state->job, &job) < 0 || job.state != JOB_ACTIVE ||
+        engine_task(engine, state->job, state->stage, state->task, &task) < 0)
+        return false;
+    bool older = state->attempt >> 32 < epoch;
+    return task.state != TASK_DONE &&
+           (done || (older && !history_attempt(history, state->attempt)));
+}

@@ -8,6 +8,8 @@
 
 #include "controller/history.h"
 
+#include "schemas/duopoly.pb.h"
+
 /* Copies at most size − 1 bytes of a peer's text; what is not printable ASCII becomes '?'. */
 void endings_words(const char *peers_words, char *ret_words, size_t size);
 
@@ -35,3 +37,8 @@ void endings_say_state(const struct job_view *job, const struct job_ending *endi
 void endings_of_job(const struct history *history, const struct engine *engine,
                     const struct decision *decision, const char *asker,
                     struct job_ending *ret_ending);
+
+/* Whether an end counts that came while no controller listened. One that failed counts once: an inventory
+ * may tell it again before it heard that it was taken. `epoch`: this controller's. */
+bool endings_is_wanted(const struct history *history, const struct engine *engine, uint32_t epoch,
+                       const duopoly_AttemptState *state);

@@ -283,6 +283,7 @@ static const struct conf_field bound_fields[] = {
     BYTES(settings_bounds, memory_bytes, "memory", "4 GB", 1000000, INT64_C(1) << 50),
     BYTES(settings_bounds, framework_memory_bytes, "framework_memory", "512 MB", 1000000,
           INT64_C(1) << 50),
+    SHARE(settings_bounds, framework_time_permille, "framework_time", "25 %"),
     NUMBER(settings_bounds, tasks_per_stage, "tasks_per_stage", "65536", 1, 1048576),
     NUMBER(settings_bounds, tasks_per_host, "tasks_per_host", "4096", 1, 65536),
     NUMBER(settings_bounds, starts_per_host, "starts_per_host", "256", 1, 1024),

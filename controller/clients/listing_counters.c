@@ -60,6 +60,7 @@ static void engine_tell(struct telling *telling, const struct engine *engine)
     tell(telling, "engine.level_changes", c.level_changes);
     tell(telling, "engine.rejects", c.rejects);
     tell(telling, "engine.ignored_facts", c.ignored_facts);
+    tell(telling, "engine.counted_bytes", engine_counted_bytes(engine));
     tell(telling, "engine.mode_switches", c.mode_switches);
     tell(telling, "engine.holds", c.holds);
     tell(telling, "engine.holds_expired", c.holds_expired);
@@ -112,6 +113,7 @@ static void frameworks_tell(struct telling *telling, const struct frameworks_cou
     tell(telling, "frameworks.refused", c->refused);
     tell(telling, "frameworks.unknown_hosts", c->unknown_hosts);
     tell(telling, "frameworks.over_share", c->over);
+    tell(telling, "frameworks.over_time", c->slow);
 }
 
 static void controller_tell(struct telling *telling, const struct listing_sources *sources)

@@ -275,10 +275,11 @@ struct engine_status {
     uint32_t hosts, hosts_up, hosts_suspect;
     uint64_t jobs_active, tasks_ready, attempts;
     uint32_t held_stages;
-    int64_t slots, slots_free;                 /* of hosts that are up */
-    uint64_t submitted_bytes, framework_bytes; /* counted, by account.h; 0: nobody counts */
+    int64_t slots, slots_free; /* of hosts that are up */
 };
 void engine_status(const struct engine *engine, struct engine_status *ret_status);
+/* What its jobs take by its account, in bytes; 0 where none is kept (memory_max). O(1). */
+uint64_t engine_counted_bytes(const struct engine *engine);
 
 /* Counted since creation (or load); not part of the state, never of a decision. */
 struct engine_counters {

@@ -273,6 +273,21 @@ static uint64_t cells_of(const struct stage *parent, const struct stage *stage, 
     return matrix ? (uint64_t)parent->n_tasks * stage->n_tasks : stage->n_tasks;
 }
 
+/* WHY as they come: a job may have millions of them, and its end is to be short. */
+static void sum_cells(struct stage *stage, struct stage *parent, const struct edge *edge,
+                      const struct u64s *bytes)
+{
+    uint64_t map = edge->filled / stage->n_tasks, reduce = edge->filled % stage->n_tasks;
+    for (uint32_t i = 0; i < bytes->n; i++) {
+        stage->tasks[reduce].bytes += bytes->at[i];
+        parent->tasks[map].output_bytes += bytes->at[i];
+        if (++reduce == stage->n_tasks) {
+            reduce = 0;
+            map++;
+        }
+    }
+}
+
 void job_bytes(struct engine *engine, const struct event *event)
 {
     struct job *job = arriving(engine, event, event->job_bytes.job);
@@ -311,6 +326,8 @@ void job_bytes(struct engine *engine, const struct event *event)
     if (event->job_bytes.bytes.n)
         memcpy(edge->bytes + edge->filled, event->job_bytes.bytes.at,
                event->job_bytes.bytes.n * sizeof(uint64_t));
+    if (matrix)
+        sum_cells(stage, job->stages[edge->parent], edge, &event->job_bytes.bytes);
     edge->filled += event->job_bytes.bytes.n;
 }
 
@@ -334,16 +351,6 @@ static uint32_t incomplete_stage(const struct job *job)
 bool job_is_complete(const struct job *job)
 {
     return job->n_stages && incomplete_stage(job) == job->n_stages;
-}
-
-static void sum_matrix(struct stage *stage, struct stage *parent, const struct edge *edge)
-{
-    for (uint32_t m = 0; m < parent->n_tasks; m++)
-        for (uint32_t r = 0; r < stage->n_tasks; r++) {
-            uint64_t bytes = edge->bytes[(size_t)m * stage->n_tasks + r];
-            stage->tasks[r].bytes += bytes;
-            parent->tasks[m].output_bytes += bytes;
-        }
 }
 
 /* As many maps get one byte more as sums leave a remainder that reaches them. */
@@ -371,11 +378,7 @@ static void sum_bytes(struct engine *engine, struct job *job)
         struct stage *stage = job->stages[s];
         for (uint32_t i = 0; i < stage->n_edges; i++) {
             struct stage *parent = job->stages[stage->edges[i].parent];
-            if (!stage->edges[i].bytes)
-                continue;
-            if (stage->edges[i].matrix)
-                sum_matrix(stage, parent, &stage->edges[i]);
-            else
+            if (stage->edges[i].bytes && !stage->edges[i].matrix)
                 sum_even(engine, stage, parent, &stage->edges[i]);
         }
         for (uint32_t t = 0; t < stage->n_tasks; t++) {

@@ -306,6 +306,11 @@ void engine_host_attempts(const struct engine *engine, uint32_t index,
     }
 }
 
+uint64_t engine_counted_bytes(const struct engine *engine)
+{
+    return engine->pools[POOL_SUBMITTED].amount[0] + engine->pools[POOL_FRAMEWORKS].amount[0];
+}
+
 void engine_status(const struct engine *engine, struct engine_status *ret_status)
 {
     const struct job *first = order_first(engine);
@@ -326,8 +331,6 @@ void engine_status(const struct engine *engine, struct engine_status *ret_status
         .held_stages = (uint32_t)engine->held_stages,
         .slots = engine->total.amount[RES_SLOTS],
         .slots_free = engine->free.amount[RES_SLOTS],
-        .submitted_bytes = engine->pools[POOL_SUBMITTED].amount[0],
-        .framework_bytes = engine->pools[POOL_FRAMEWORKS].amount[0],
     };
     mode_numbers(engine, &ret_status->first_ready, &ret_status->first_free);
 }

@@ -35,6 +35,12 @@ struct application {
     duopoly_Snapshot next; /* what has been decided since the last one */
 };
 
+/* What those of one user and key have taken of the loop's time. */
+struct spender {
+    uint64_t owner; /* 0: free */
+    int64_t credit_ns, at_ns;
+};
+
 struct frameworks {
     struct frameworks_config config;
     struct frameworks_hooks hooks;
@@ -44,7 +50,8 @@ struct frameworks {
     struct frameworks_counters counters;
     struct executor_room *rooms; /* a hash */
     uint32_t shared;             /* executors whose room is everybody's */
-    int64_t refusals_ns;         /* the second in which these were answered: */
+    struct spender spenders[FRAMEWORKS_MAX];
+    int64_t refusals_ns; /* the second in which these were answered: */
     uint32_t refusals;
     duopoly_Envelope out;
     duopoly_GuestAllows guests;

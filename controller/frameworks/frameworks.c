@@ -218,6 +218,58 @@ static struct application *application_add(struct frameworks *frameworks,
     return NULL;
 }
 
+/* ---- time ---- */
+
+static uint64_t owner_hash(const char *owner, int64_t user)
+{
+    return fnv1a(fnv1a(FNV1A_NOTHING, owner, strlen(owner)), &user, sizeof(user)) | 1;
+}
+
+/* What it has left by now; where there is no place for one more the one that has most left makes room. */
+static struct spender *spender_of(struct frameworks *frameworks, int64_t now_ns, uint64_t owner)
+{
+    struct spender *best = NULL;
+    for (int i = 0; i < FRAMEWORKS_MAX; i++) {
+        struct spender *at = &frameworks->spenders[i];
+        const int64_t passed_ns = now_ns - at->at_ns, share = frameworks->config.time_permille;
+        if (passed_ns > 0) {
+            at->credit_ns += passed_ns / 1000 * share;
+            at->at_ns = now_ns;
+        }
+        if (at->credit_ns > FRAMEWORK_BURST_NS || !at->owner)
+            at->credit_ns = FRAMEWORK_BURST_NS;
+        if (at->owner == owner)
+            return at;
+        if (!best || at->credit_ns > best->credit_ns)
+            best = at;
+    }
+    *best = (struct spender){owner, FRAMEWORK_BURST_NS, now_ns};
+    return best;
+}
+
+void frameworks_spent(struct frameworks *frameworks, int64_t now_ns, uint64_t peer,
+                      int64_t spent_ns)
+{
+    struct application *application = application_of_peer(frameworks, peer);
+    if (!application || !frameworks->config.time_permille)
+        return;
+    struct spender *spender =
+        spender_of(frameworks, now_ns, owner_hash(application->owner, application->user));
+    spender->credit_ns -= spent_ns;
+    if (spender->credit_ns >= 0)
+        return;
+    frameworks->counters.slow++;
+    log_warning(LOG_FAULT_PEER,
+                "application %s takes more of the controller's time than its share "
+                "(bounds.framework_time): its session ends, and it goes on without duopoly for "
+                "a while",
+                application->name);
+    refuse(frameworks, now_ns, peer, duopoly_Reason_REASON_LIMIT, 0,
+           "this application takes more of the controller's time than its share; go on without, "
+           "and say HELLO later");
+    application_end(application, now_ns);
+}
+
 /* NULL: it may have no session. */
 static const char *hello_obstacle(const struct application *application,
                                   const duopoly_FrameworkHello *hello, const char *owner,
@@ -287,6 +339,14 @@ static void hello_take(struct frameworks *frameworks, int64_t now_ns, uint64_t p
     }
     application = application_of_bits(frameworks, framework_bits(hello->name));
     obstacle = hello_obstacle(application, hello, owner, &reason);
+    if (!obstacle && frameworks->config.time_permille &&
+        spender_of(frameworks, now_ns, owner_hash(owner, hello_user(hello)))->credit_ns <
+            FRAMEWORK_BURST_NS / 2 &&
+        !(application && application->peer)) {
+        reason = duopoly_Reason_REASON_LIMIT;
+        obstacle = "its user's applications took more of the controller's time than their share; "
+                   "say HELLO later";
+    }
     if (!obstacle && !application && !(application = application_add(frameworks, hello, owner))) {
         reason = duopoly_Reason_REASON_LIMIT;
         obstacle = "its user or key has as many applications as it may, beside the others'";

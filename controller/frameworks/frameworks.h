@@ -35,11 +35,14 @@
 #define FRAMEWORK_ORDER     1024 /* jobs in turn that are looked at; the others come after them */
 #define FRAMEWORK_VALID_MS  2000
 #define FRAMEWORK_REFUSALS  100
+#define FRAMEWORK_BURST_NS  INT64_C(2000000000)
 
 struct frameworks_config {
     uint32_t epoch;
     int64_t heartbeat_ns, silent_ns, forget_ns; /* heartbeat: below FRAMEWORK_VALID_MS */
     int64_t executor_slots_max;                 /* more are cut to it; 0: no bound */
+    int64_t
+        time_permille; /* of the loop's time that the applications of one user and key may take; 0: no bound */
 };
 
 struct frameworks_hooks {
@@ -73,6 +76,11 @@ void frameworks_destroy(struct frameworks *frameworks);
  * to be stepped before it returns to its sender. */
 void frameworks_message(struct frameworks *frameworks, int64_t now_ns, uint64_t peer,
                         const char *identity, const duopoly_Envelope *envelope);
+/* Taking that peer's last message, with all that followed, took so much of the loop's time. Who takes more
+ * than its share for longer than FRAMEWORK_BURST_NS has its session ended, with a sentence, and may come
+ * again once it has made up for half of that: meanwhile its applications go on without us. */
+void frameworks_spent(struct frameworks *frameworks, int64_t now_ns, uint64_t peer,
+                      int64_t spent_ns);
 /* Whether this connection has a session. */
 bool frameworks_knows(const struct frameworks *frameworks, uint64_t peer);
 /* The connection is no more. */
@@ -108,6 +116,7 @@ struct frameworks_counters {
     uint64_t sessions, replaced, ended, forgotten;
     uint64_t snapshots;
     uint64_t refused;       /* messages, answered or not */
+    uint64_t slow;          /* sessions ended because of the time that they took */
     uint64_t over;          /* facts beyond the share of their application */
     uint64_t unknown_hosts; /* words on hosts that have no agent and no executor */
 };

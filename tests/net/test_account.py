@@ -162,3 +162,26 @@ def test_what_is_beyond_the_share_is_told_to_be_placed_by_its_framework(site):
     assert (7, 0) not in app.opened and app.of(7, 0)
     assert daemon.counters()["frameworks.over_share"] >= 1
     assert daemon.words().count("tells more than its share") == 1
+
+
+def test_who_takes_too_much_time_goes_on_without_and_may_come_again(site):
+    """A share of nothing: two seconds of the loop's time and no more."""
+    daemon = site.daemon(config="bounds: {framework_time: 1 %, agent_messages: 1000000}\ntimers: {silent: 60 s, host_lost: 120 s}\n", log=None)
+    site.host(daemon, "a")
+    app, other = site.framework(daemon, "wide", user=1).begin(), site.framework(daemon, "modest", user=2).begin()
+    for stage in range(3):
+        app.stage(1, stage, 60000, parents=[stage - 1] if stage else [])
+    turn = 0
+    while not app.refusals:
+        turn += 1
+        app.stage(1, 2, 60000, parents=[1], phase=(pb.PHASE_KNOWN, pb.PHASE_OFFERED)[turn % 2])
+        while app.sent - app.answered > 50 and not app.refusals:
+            app.take()
+    assert app.refusals[0].reason == pb.REASON_LIMIT and "more of the controller's time" in app.refusals[0].text
+    assert daemon.counters()["frameworks.over_time"] == 1
+    assert "application wide takes more of the controller's time" in daemon.words()
+    tell_all(other, [("job", pb.FrameworkJob(job=1, name="q"))])
+    app.connect()
+    app.send(framework_hello=pb.FrameworkHello(version_min=1, version_max=1, name="wide", boot=1, hello_sequence=9, user=1))
+    assert "say HELLO later" in app.receive().refused.text
+    site.framework(daemon, "third", user=3).begin()
