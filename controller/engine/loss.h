@@ -4,8 +4,8 @@
  * host down, and then goes on to the next one, and the next. So from the losses_max-th host on that was
  * lost while an attempt of a task was there, the task is *suspect*, and each such loss counts as one
  * failure of it: the last that is allowed fails its job, which says so. What only waited on its node
- * does not count, nor what was told to stop. Losses are forgotten with a restart of the controller;
- * failures are not.
+ * does not count, nor what was told to stop. Losses, and what they counted as failures, are
+ * forgotten with a restart of the controller.
  *
  * With losses_max = 0 nothing is counted, as in logs of before. */
 #pragma once
