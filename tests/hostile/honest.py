@@ -235,9 +235,9 @@ class Framework(Part):
         door.say(True, framework_end=pb.FrameworkEnd(job=number))
 
     def wait(self, door, wanted, number, began):
-        """The allow of this job; meanwhile its facts are acknowledged."""
+        """The allow of this job: slots are a matter of turn, so it may take as long as a job may; that its facts are taken may not."""
         told = False
-        while time.monotonic() - began < PATIENCE:
+        while time.monotonic() - began < (self.place["patience"] if told else PATIENCE):
             envelope = door.take(0.5)
             if envelope is not None and envelope.HasField("refused"):
                 raise Broken("refused: %s" % envelope.refused.text)
