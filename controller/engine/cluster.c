@@ -280,12 +280,14 @@ void host_enter_sums(struct engine *engine, const struct host *host)
     engine->up++;
 }
 
+struct unit *host_own_unit(const struct host *host, uint32_t unit)
+{
+    return &host->units[unit < host->n_units ? unit : host->n_units - 1];
+}
+
 static struct unit *unit_of(const struct attempt *attempt)
 {
-    const struct host *host = attempt->host;
-    return attempt->room
-               ? &attempt->room->unit
-               : &host->units[attempt->unit < host->n_units ? attempt->unit : host->n_units - 1];
+    return attempt->room ? &attempt->room->unit : host_own_unit(attempt->host, attempt->unit);
 }
 
 void host_occupy(struct engine *engine, const struct attempt *attempt, bool occupy)

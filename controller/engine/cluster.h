@@ -33,6 +33,8 @@ struct host *cluster_host(const struct engine *engine, uint32_t index);
 /* The host, made as a not yet joined one when it is unknown (for attempts seen before it joined);
  * NULL beyond hosts_max. */
 struct host *cluster_adopt(struct engine *engine, uint32_t index);
+/* The unit of this number, the last one for any that it has not. */
+struct unit *host_own_unit(const struct host *host, uint32_t unit);
 bool host_up(const struct host *host);
 bool host_suspect(const struct host *host);
 /* Whether it may be given one more attempt: what it runs and has not answered is bounded. */

@@ -514,6 +514,24 @@ static void join(struct engine *engine, struct attempt *attempt, struct attempt 
     gate_seen(engine, stage);
 }
 
+/* What it takes of the host. WHY half of what is free, of what nobody allowed it and no executor of its own
+ * gives it: that it runs there is its framework's word alone, and others must be left something. */
+static struct resources taken(const struct engine *engine, const struct event *event,
+                              const struct host *host, bool allowed)
+{
+    const struct resources *free = &host_own_unit(host, event->framework_task.unit)->free;
+    const uint64_t application = event->framework_task.job >> ENGINE_APPLICATION_SHIFT;
+    bool bounded = engine->config.memory_max && !allowed && !room_find(host, application) &&
+                   !room_find(host, ENGINE_EVERYBODY);
+    struct resources resources = event->framework_task.resources;
+    for (int r = 0; r < ENGINE_RESOURCES; r++) {
+        int64_t most = !bounded ? INT64_MAX : free->amount[r] > 0 ? free->amount[r] / 2 : 0;
+        int64_t amount = resources.amount[r] > 0 ? resources.amount[r] : 0;
+        resources.amount[r] = amount < most ? amount : most;
+    }
+    return resources;
+}
+
 static void adopt(struct engine *engine, const struct event *event, struct host *host)
 {
     struct job *job = framework_find_job(engine, event->framework_task.job);
@@ -522,9 +540,7 @@ static void adopt(struct engine *engine, const struct event *event, struct host 
     bool over = task && task->state == TASK_DONE;
     struct attempt *used =
         allow_used_by(engine, over ? NULL : task, host, event->framework_task.allow);
-    struct resources resources = event->framework_task.resources;
-    for (int r = 0; r < ENGINE_RESOURCES; r++)
-        resources.amount[r] = resources.amount[r] > 0 ? resources.amount[r] : 0;
+    struct resources resources = taken(engine, event, host, used != NULL);
     if (task && !over)
         task_run(engine, task);
     struct attempt *attempt =
@@ -542,7 +558,8 @@ static void adopt(struct engine *engine, const struct event *event, struct host 
     host_touch(engine, host);
 }
 
-/* A task has a few attempts at a time, a host so many as it may run: more is no fact to go by. */
+/* A task has a few attempts at a time, a host half of those that it may run: more is no fact to go by, and the
+ * other half is for what is allowed or started. */
 static bool is_crowded(struct engine *engine, const struct event *event)
 {
     const struct host *host = cluster_host(engine, event->framework_task.host);
@@ -554,7 +571,7 @@ static bool is_crowded(struct engine *engine, const struct event *event)
         n++;
     return engine->config.memory_max &&
            (n == FRAMEWORK_ATTEMPTS_MAX || (host && engine->config.host_attempts_max &&
-                                            host->running >= engine->config.host_attempts_max));
+                                            host->running >= engine->config.host_attempts_max / 2));
 }
 
 void framework_started(struct engine *engine, const struct event *event)

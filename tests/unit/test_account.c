@@ -391,6 +391,30 @@ static void attempts_count_while_they_run(void **state)
     script_end(&s);
 }
 
+/* Of what nobody allowed it, a framework's word alone takes no more than half of what is free. */
+static void claims_leave_others_some_of_each_host(void **state)
+{
+    struct script s;
+    (void)state;
+    begin_shares(&s, 1 << 30, 128);
+    script_host(&s, 0, 4);
+    script_host(&s, 1, 4);
+    struct event e = {.kind = EVENT_FRAMEWORK_STARTED};
+    e.framework_task.job = APPLICATION(1);
+    e.framework_task.phase = ATTEMPT_STARTED;
+    e.framework_task.resources.amount[RES_SLOTS] = 1;
+    for (uint32_t i = 1; i <= 100; i++) {
+        e.framework_task.attempt = (UINT64_C(1) << 63) + i;
+        e.framework_task.task = i;
+        e.framework_task.host = i % 2;
+        e.framework_task.resources.amount[RES_SLOTS] = i;
+        script_event(&s, e);
+    }
+    submit(&s, 1, 10);
+    assert_true(script_count(&s, DECISION_START) >= 2);
+    script_end(&s);
+}
+
 /* A submitter alone gets eight ninths; another one the same of what is left. */
 static void one_submitters_jobs_leave_the_others_theirs(void **state)
 {
@@ -431,6 +455,7 @@ int main(void)
         cmocka_unit_test(one_applications_jobs_leave_the_others_theirs),
         cmocka_unit_test(what_is_beyond_the_share_is_left_to_its_framework),
         cmocka_unit_test(attempts_count_while_they_run),
+        cmocka_unit_test(claims_leave_others_some_of_each_host),
         cmocka_unit_test(one_submitters_jobs_leave_the_others_theirs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
