@@ -1,5 +1,7 @@
 #include "controller/knowledge.h"
 
+#include "controller/endings.h"
+
 static bool on_lives(void *user, uint64_t attempt)
 {
     const struct knowledge *knowledge = user;
@@ -7,24 +9,10 @@ static bool on_lives(void *user, uint64_t attempt)
     return engine_attempt(knowledge->engine, attempt, &view) == 0;
 }
 
-/* An end that came while no controller listened. One that failed counts once: an inventory may tell
- * it again before it heard that it was taken. */
 static bool on_end_wanted(void *user, const duopoly_AttemptState *state)
 {
     const struct knowledge *knowledge = user;
-    struct attempt_view attempt;
-    struct task_view task;
-    struct job_view job;
-    bool done = state->phase == duopoly_AttemptPhase_PHASE_DONE;
-    bool failed = state->phase == duopoly_AttemptPhase_PHASE_FAILED ||
-                  state->phase == duopoly_AttemptPhase_PHASE_REFUSED;
-    if ((!done && !failed) || engine_attempt(knowledge->engine, state->attempt, &attempt) == 0 ||
-        engine_job(knowledge->engine, state->job, &job) < 0 || job.state != JOB_ACTIVE ||
-        engine_task(knowledge->engine, state->job, state->stage, state->task, &task) < 0)
-        return false;
-    bool older = state->attempt >> 32 < knowledge->epoch;
-    return task.state != TASK_DONE &&
-           (done || (older && !history_attempt(knowledge->history, state->attempt)));
+    return endings_is_wanted(knowledge->history, knowledge->engine, knowledge->epoch, state);
 }
 
 static enum engine_reading on_reads_from(void *user, uint64_t attempt, uint32_t host)

@@ -2,13 +2,12 @@
 import contextlib
 import multiprocessing
 import os
-import socket
 import subprocess
 
 import pytest
 import zmq
 
-from controller import BUILD, pb, read_key, wait_until
+from controller import BUILD, Client, pb, read_key, wait_until
 
 NOBODY, DAEMON = 65534, 1
 LOCAL = "readers: nogroup\ngroup: daemon\n"
@@ -20,24 +19,6 @@ def as_user(number):
     os.setgroups([])
     os.setgid(number)
     os.setuid(number)
-
-
-class Client:
-    """A connection to the daemon's socket."""
-
-    def __init__(self, daemon):
-        self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        self.socket.settimeout(20)
-        self.socket.connect(str(daemon.socket))
-
-    def send(self, **body):
-        envelope = pb.Envelope(version=1)
-        for kind, value in body.items():
-            getattr(envelope, kind).CopyFrom(value)
-        self.socket.send(envelope.SerializeToString())
-
-    def receive(self):
-        return pb.Envelope.FromString(self.socket.recv(1 << 17))
 
 
 @contextlib.contextmanager
@@ -65,7 +46,7 @@ def watchers_hold(daemon, n):
             client = Client(daemon)
             try:
                 client.send(watch=pb.Watch())
-                if client.receive().HasField("accepted"):
+                if client.answer().HasField("accepted"):
                     held.append(client)
             except OSError:
                 pass
@@ -103,7 +84,7 @@ def test_refused_requests_push_out_no_change(cluster):
         for n in range(1 << 30):
             client.send(cancel_job=pb.CancelJob(job=1))
             if n >= 16:
-                client.receive()
+                client.answer()
             if n == 2000:
                 pipe.send("floods")
 
