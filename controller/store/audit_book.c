@@ -5,10 +5,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-bool audit_is_refused(const char *result)
+static bool begins(const char *text, const char *word)
 {
-    static const char word[] = "refused, ";
-    return strncmp(result, word, sizeof(word) - 1) == 0;
+    return strncmp(text, word, strlen(word)) == 0;
+}
+
+enum audit_kind audit_kind_of(const char *what, const char *result)
+{
+    if (begins(result, "refused, "))
+        return AUDIT_REFUSED;
+    return begins(what, "submit ") || begins(what, "cancel ") ? AUDIT_JOB : AUDIT_CHANGE;
 }
 
 bool audit_admits(struct audit_book *book, const char *who, uint64_t now_ms, uint32_t *ret_left_out)
@@ -19,47 +25,37 @@ bool audit_admits(struct audit_book *book, const char *who, uint64_t now_ms, uin
 int audit_take(struct audit_book *book, uint64_t n, int64_t at_ns, const char *who,
                const char *what, const char *result, uint64_t *ret_gone)
 {
-    bool refused = audit_is_refused(result);
-    struct audit_line *line = refused ? &book->refused[book->n_refused % AUDIT_REFUSED]
-                                      : &book->changes[book->n_changes % AUDIT_CHANGES];
+    enum audit_kind kind = audit_kind_of(what, result);
+    struct audit_line *line = &book->lines[kind][book->n[kind] % AUDIT_SHOWN];
     size_t room = strlen(who) + strlen(what) + strlen(result) + 3;
     char *text = malloc(room);
     *ret_gone = 0;
     if (!text)
         return -ENOMEM;
     snprintf(text, room, "%s%c%s%c%s", who, 0, what, 0, result);
-    *ret_gone = refused ? line->n : 0;
+    *ret_gone = kind == AUDIT_REFUSED ? line->n : 0;
     free(line->text);
     *line = (struct audit_line){n, at_ns, text};
-    book->n_refused += refused;
-    book->n_changes += !refused;
+    book->n[kind]++;
     book->newest = n;
     return 0;
 }
 
-static const struct audit_line *first_after(const struct audit_line *lines, size_t n,
-                                            uint64_t after, const struct audit_line *first)
-{
-    for (size_t i = 0; i < n; i++)
-        if (lines[i].n > after && (!first || lines[i].n < first->n))
-            first = &lines[i];
-    return first;
-}
-
 const struct audit_line *audit_after(const struct audit_book *book, uint64_t after)
 {
-    return first_after(book->refused, AUDIT_REFUSED, after,
-                       first_after(book->changes, AUDIT_CHANGES, after, NULL));
-}
-
-static void lines_free(struct audit_line *lines, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        free(lines[i].text);
+    const struct audit_line *first = NULL;
+    for (int kind = 0; kind < AUDIT_KINDS; kind++)
+        for (int i = 0; i < AUDIT_SHOWN; i++) {
+            const struct audit_line *line = &book->lines[kind][i];
+            if (line->n > after && (!first || line->n < first->n))
+                first = line;
+        }
+    return first;
 }
 
 void audit_done(struct audit_book *book)
 {
-    lines_free(book->changes, AUDIT_CHANGES);
-    lines_free(book->refused, AUDIT_REFUSED);
+    for (int kind = 0; kind < AUDIT_KINDS; kind++)
+        for (int i = 0; i < AUDIT_SHOWN; i++)
+            free(book->lines[kind][i].text);
 }

@@ -1,6 +1,7 @@
-/* The newest of the audit in memory: what was changed, and, apart from it, what was refused. A flood of
- * refused requests takes no place of a change, here or in the store's file, and of one asker no more
- * of the others' than the log would (lib/log.h): further ones are counted, and the next row says how many.
+/* The newest of the audit in memory: what was changed, which jobs were submitted and cancelled, and what was
+ * refused, each apart: neither a flood of refused requests nor of jobs takes the place of a change. Refused
+ * ones take none in the store's file either, and of one asker no more than the log would (lib/log.h): further
+ * ones are counted, and the next row says how many.
  *
  * Pure but for memory. Looking one up is O(rows). */
 #pragma once
@@ -10,8 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define AUDIT_CHANGES 1024
-#define AUDIT_REFUSED 1024
+#define AUDIT_SHOWN 1024 /* of each kind */
 
 struct audit_line {
     uint64_t n; /* 0: none */
@@ -19,16 +19,19 @@ struct audit_line {
     char *text; /* who, zero, what, zero, result, zero */
 };
 
+/* By the words of a row, since the file has no others. */
+enum audit_kind { AUDIT_CHANGE, AUDIT_JOB, AUDIT_REFUSED, AUDIT_KINDS };
+
 /* Zero to begin with. */
 struct audit_book {
-    struct audit_line changes[AUDIT_CHANGES], refused[AUDIT_REFUSED]; /* rings */
-    uint64_t n_changes, n_refused;
+    struct audit_line lines[AUDIT_KINDS][AUDIT_SHOWN]; /* rings */
+    uint64_t n[AUDIT_KINDS];
     uint64_t newest; /* the highest number */
     struct log_limit askers;
 };
 
-/* A request that was refused, by its result's words. */
-bool audit_is_refused(const char *result);
+/* Refused: its result begins with "refused, "; of a job: it is called "submit …" or "cancel …". */
+enum audit_kind audit_kind_of(const char *what, const char *result);
 
 /* Whether one more refusal of this asker is to be written; *ret_left_out: so many were not since. */
 bool audit_admits(struct audit_book *book, const char *who, uint64_t now_ms,

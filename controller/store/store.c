@@ -364,7 +364,7 @@ void store_audit(struct store *store, const char *who, const char *what, const c
 {
     char more[400];
     uint32_t left_out;
-    if (!audit_is_refused(result)) {
+    if (audit_kind_of(what, result) != AUDIT_REFUSED) {
         audit_put(store, who, what, result);
         return;
     }

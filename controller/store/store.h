@@ -72,8 +72,8 @@ void store_settings(const struct store *store, const char *kind,
                     void *context);
 
 /* Part of the present change, or of none: who (a user or a key's name) asked for what, and what came
- * of it. One that begins with "refused, " changed nothing: the newest of these are kept apart, and of
- * one asker's only some in a while are written. Peers' text is to be printable already. */
+ * of it. The newest of each kind (audit_book.h) are kept apart, and of what one asker was refused only some
+ * in a while is written. Peers' text is to be printable already. */
 void store_audit(struct store *store, const char *who, const char *what, const char *result);
 struct store_audit_row {
     uint64_t n; /* counted from 1 */

@@ -104,7 +104,7 @@ static void the_audit_goes_on_where_it_was(void **state)
     struct store *store = begun_at("audit");
     uint64_t seen = 0, n = 0;
     char what[32];
-    for (int i = 1; i <= AUDIT_CHANGES + 10; i++) {
+    for (int i = 1; i <= AUDIT_SHOWN + 10; i++) {
         snprintf(what, sizeof(what), "cancel %d", i);
         store_audit(store, "uid 7", what, "done");
     }
@@ -117,12 +117,29 @@ static void the_audit_goes_on_where_it_was(void **state)
         seen = row.n;
         n++;
     }
-    assert_true(n == AUDIT_CHANGES + 1 && seen == AUDIT_CHANGES + 12);
+    assert_true(n == AUDIT_SHOWN + 2 && seen == AUDIT_SHOWN + 12);
     assert_string_equal(row.who, "root");
     assert_string_equal(row.result, "turn is fifo from now on");
     assert_int_equal(store_audit_after(store, seen - 2, &row), 0);
     assert_string_equal(row.what, "cancel 3");
     assert_string_equal(row.result, "refused, there is no such job");
+    store_close(store, NULL);
+}
+
+static void jobs_take_no_place_of_a_change(void **state)
+{
+    (void)state;
+    struct store_audit_row row;
+    struct store *store = begun_at("jobs of many");
+    uint64_t seen = 0, changes = 0, jobs = 0;
+    store_audit(store, "ann", "drain w1", "host w1 gets no new tasks");
+    for (int i = 0; i < 3 * AUDIT_SHOWN; i++)
+        store_audit(store, "bob", i % 2 ? "cancel 1" : "submit a as job 1", "job 1");
+    for (; store_audit_after(store, seen, &row) == 0; seen = row.n) {
+        changes += strcmp(row.who, "ann") == 0;
+        jobs += strcmp(row.who, "bob") == 0;
+    }
+    assert_true(changes == 1 && jobs == AUDIT_SHOWN);
     store_close(store, NULL);
 }
 
@@ -140,7 +157,7 @@ static void what_was_refused_takes_no_place_of_a_change(void **state)
         store_audit(store, who, "cancel", "refused, 'cancel_job' takes another role");
     }
     store_audit(store, "ann", "drain w1 --undo", "host w1 takes tasks again");
-    for (int i = 0; i < 3 * AUDIT_REFUSED; i++) { /* from as many as there are keys */
+    for (int i = 0; i < 3 * AUDIT_SHOWN; i++) { /* from as many as there are keys */
         snprintf(who, sizeof(who), "key %d", i);
         store_audit(store, who, "cancel", "refused, 'cancel_job' takes another role");
     }
@@ -151,7 +168,7 @@ static void what_was_refused_takes_no_place_of_a_change(void **state)
         refused += strcmp(row.what, "cancel") == 0;
     }
     assert_int_equal(changes, 2);
-    assert_true(refused > 0 && refused <= AUDIT_REFUSED);
+    assert_true(refused > 0 && refused <= AUDIT_SHOWN);
     store_close(store, NULL);
     struct store_file *file;
     assert_int_equal(store_file_open(path_of("refused"), NULL, &store_schema, &file, NULL), 0);
@@ -714,6 +731,7 @@ int main(void)
         cmocka_unit_test(settings_come_back),
         cmocka_unit_test(settings_are_listed_by_kind_and_bounded),
         cmocka_unit_test(the_audit_goes_on_where_it_was),
+        cmocka_unit_test(jobs_take_no_place_of_a_change),
         cmocka_unit_test(what_was_refused_takes_no_place_of_a_change),
         cmocka_unit_test(a_flipped_bit_is_found_and_named),
         cmocka_unit_test(a_bit_anywhere_in_the_log_is_found),
