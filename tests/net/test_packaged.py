@@ -264,8 +264,8 @@ def test_a_socket_of_another_group(tmp_path, machine):
     """Takes a unit whose user is in it; whose user is not says so."""
     config = machine.folder + "/other.yaml"
     with open(config, "w") as out:
-        out.write("listen: tcp://127.0.0.1:*\nsocket: /tmp/other/socket\nstate: /tmp/other\ngroup: staff\n")
-    machine.run("install", "-d", "-o", "carol", "/tmp/other")
+        out.write("listen: tcp://127.0.0.1:*\nsocket: /run/other/socket\nstate: /run/other\ngroup: staff\n")
+    machine.run("install", "-d", "-o", "carol", "/run/other")
     done = machine.call("duopolyd", "--config", config, user="carol")
     assert done.returncode == 1 and "cannot be given to the group with the number" in done.stderr, done
     other = Machine(str(tmp_path), units=("duopolyd",), controller=lambda text: text.replace("\ngroup: duopoly\n", "\ngroup: staff\n"), name="other")
@@ -278,7 +278,7 @@ def test_a_socket_of_another_group(tmp_path, machine):
 
 
 def test_who_may_use_the_agents_sockets(machine):
-    assert machine.run("stat", "-c", "%U %G %a", "/run/duopoly-agent/frameworks") == "duopoly-agent duopoly-task 660"
+    assert machine.run("stat", "-c", "%U %G %a", "/run/duopoly-agent/frameworks") == "duopoly-agent duopoly-frameworks 660"
     assert machine.run("stat", "-c", "%U %a", "/run/duopoly-starter") == "duopoly-agent 600"
     script = "import socket, sys; s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET); s.connect('/run/duopoly-starter'); s.settimeout(10); sys.exit(s.recv(1) != b'')"
     assert "PermissionError" in machine.call("/usr/bin/python3", "-c", script, user="carol").stderr
