@@ -2,6 +2,7 @@
 
 The tests hold what the controller does to them (test_floods.py), the benchmark what they cost the others (tests/bench/live_floods.py).
 Nothing needs root."""
+import errno
 import json
 import os
 import resource
@@ -201,6 +202,8 @@ class Silent:
     believes to be connected, is forgotten and, without a word to say, never notices."""
 
     AT_ONCE = 512
+    # Nobody answers the end of a connection that was put off until it speaks: it would keep its port for minutes, and ports run out.
+    RESET = struct.pack("ii", 1, 0)
     PATIENCE = 3 * DEADLINE  # attackers are nice
 
     WHAT = "%d connections that never say a word" % HALF_OPEN
@@ -221,7 +224,9 @@ class Silent:
             self.opened += some
             for one in some:
                 one.setblocking(False)
-                one.connect_ex((host, int(port)))
+                one.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, self.RESET)
+                begun = one.connect_ex((host, int(port)))
+                assert begun in (0, errno.EINPROGRESS), os.strerror(begun)
             self.wait_for(some)
 
     def wait_for(self, some):
