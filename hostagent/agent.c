@@ -45,8 +45,9 @@ static void say_begin(const struct agent_parts *agent)
 int agent_run(const struct agent_settings *settings, struct settings_resolved *resolved,
               bool replace, struct err *err)
 {
-    struct agent_parts agent = {.settings = settings, .resolved = resolved, .lock_fd = -1};
-    int r = agent_open_parts(&agent, replace, err);
+    struct agent_parts agent = {
+        .settings = settings, .resolved = resolved, .lock_fd = -1, .replace = replace};
+    int r = agent_open_parts(&agent, err);
     bool failed = r < 0, locked = agent.lock_fd >= 0;
     if (!failed) {
         say_begin(&agent);

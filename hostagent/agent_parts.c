@@ -382,78 +382,183 @@ void agent_remove_cgroup(const struct agent_parts *agent)
     "run "                                                                                         \
     "on)"
 
-int agent_open_parts(struct agent_parts *agent, bool replace, struct err *err)
+static int open_lock(struct agent_parts *agent, struct err *err)
 {
-    int r = agent_open_lock(agent->settings->state, &agent->lock_fd, err);
+    return agent_open_lock(agent->settings->state, &agent->lock_fd, err);
+}
+
+static void close_lock(struct agent_parts *agent)
+{
+    if (agent->lock_fd >= 0)
+        close(agent->lock_fd);
+}
+
+static int open_measurements(struct agent_parts *agent, struct err *err)
+{
+    return measurements_open(agent->settings->measurements, &agent->measurements, err);
+}
+
+static void close_measurements(struct agent_parts *agent)
+{
+    measurements_close(agent->measurements);
+}
+
+static int open_loop(struct agent_parts *agent, struct err *err)
+{
+    int r = loop_open(&agent->event, err);
+    return r < 0 ? r : loop_say_reload(agent->event, RELOAD, err);
+}
+
+static void close_loop(struct agent_parts *agent)
+{
+    sd_event_unref(agent->event);
+}
+
+static void close_sampler(struct agent_parts *agent)
+{
+    sd_event_source_disable_unref(agent->sampler);
+}
+
+static int open_queues(struct agent_parts *agent, struct err *err)
+{
+    int r = agent_leave_former(agent, err);
     if (r >= 0)
-        r = measurements_open(agent->settings->measurements, &agent->measurements, err);
-    if (r >= 0)
-        r = loop_open(&agent->event, err);
-    if (r >= 0)
-        r = loop_say_reload(agent->event, RELOAD, err);
-    if (r >= 0)
-        r = agent_open_sampler(agent, err);
-    if (r >= 0)
-        r = agent_leave_former(agent, err);
-    if (r >= 0)
-        r = agent_open_queues(agent, replace, err);
+        r = agent_open_queues(agent, agent->replace, err);
     if (r >= 0)
         r = note_begun(agent, err);
-    if (r >= 0)
-        r = agent_set_queues(agent, err);
-    if (r >= 0)
-        agent_set_routes(agent,
-                         stance_kept(agent->settings->state) == duopoly_Stance_STANCE_ENFORCE);
-    if (r >= 0 && agent_is_host(agent))
-        r = agent_make_cgroup(agent, err);
-    if (r >= 0)
-        r = open_marks(agent, err);
-    if (r >= 0)
-        r = open_plane(agent, err);
-    if (r >= 0) /* libbpf opens / for a map that it takes over */
-        r = fence_agent_files(agent->settings, agent->resolved, err);
-    if (r >= 0)
-        r = open_stance(agent, err);
-    if (r >= 0)
-        r = open_guard(agent, err);
-    if (r >= 0)
-        r = open_probe(agent, err);
-    if (r >= 0)
-        r = agent_open_links(agent, err);
-    if (r >= 0)
-        agent_say_tunnels(agent);
-    if (r >= 0 && agent->queues)
-        r = switch_links_open(agent->queues, &agent->switch_links, err);
-    if (r >= 0 && agent_is_host(agent))
-        r = open_host(agent, err);
-    if (r >= 0)
-        r = open_uplink(agent, err);
-    if (r >= 0)
-        r = open_frameworks(agent, err);
-    if (r >= 0 && agent_is_host(agent))
-        r = open_guests(agent, err);
-    return r < 0 ? r : fence_agent_calls(err);
+    return r < 0 ? r : agent_set_queues(agent, err);
+}
+
+static void close_queues(struct agent_parts *agent)
+{
+    switches_close(agent->queues);
+}
+
+static int open_routes(struct agent_parts *agent, struct err *err)
+{
+    (void)err;
+    agent_set_routes(agent, stance_kept(agent->settings->state) == duopoly_Stance_STANCE_ENFORCE);
+    return 0;
+}
+
+static int open_cgroup(struct agent_parts *agent, struct err *err)
+{
+    return agent_make_cgroup(agent, err);
+}
+
+static void close_marks(struct agent_parts *agent)
+{
+    marks_close(agent->marks);
+    mark_plane_close(agent->plane); /* WHY after them: they borrow it */
+}
+
+/* libbpf opens / for a map that it takes over: not before the marks. */
+static int fence_files(struct agent_parts *agent, struct err *err)
+{
+    return fence_agent_files(agent->settings, agent->resolved, err);
+}
+
+static void close_stance(struct agent_parts *agent)
+{
+    stance_close(agent->stance);
+}
+
+static void close_guard(struct agent_parts *agent)
+{
+    guard_close(agent->guard);
+}
+
+static void close_probe(struct agent_parts *agent)
+{
+    probe_close(agent->probe);
+}
+
+static int open_links(struct agent_parts *agent, struct err *err)
+{
+    int r = agent_open_links(agent, err);
+    if (r < 0)
+        return r;
+    agent_say_tunnels(agent);
+    return agent->queues ? switch_links_open(agent->queues, &agent->switch_links, err) : 0;
+}
+
+static void close_links(struct agent_parts *agent)
+{
+    link_report_close(agent->link_report);
+    switch_links_close(agent->switch_links);
+    links_nl_close(agent->links_nl);
+}
+
+static void close_host(struct agent_parts *agent)
+{
+    tasks_close(agent->tasks);
+}
+
+static void close_uplink(struct agent_parts *agent)
+{
+    uplink_close(agent->uplink);
+}
+
+static void close_frameworks(struct agent_parts *agent)
+{
+    frameworks_relay_close(agent->frameworks);
+}
+
+static void close_guests(struct agent_parts *agent)
+{
+    guest_socket_close(agent->guest_socket);
+    guests_close(agent->guests);
+}
+
+static int fence_calls(struct agent_parts *agent, struct err *err)
+{
+    (void)agent;
+    return fence_agent_calls(err);
+}
+
+enum whose { OF_ALL, OF_HOSTS };
+
+/* In the order in which they need each other. `close` takes a part that was not opened, too; NULL: it
+ * outlives us, or there is nothing to put away. */
+static const struct part {
+    enum whose whose;
+    int (*open)(struct agent_parts *agent, struct err *err);
+    void (*close)(struct agent_parts *agent);
+} parts[] = {
+    {OF_ALL, open_lock, close_lock},
+    {OF_ALL, open_measurements, close_measurements},
+    {OF_ALL, open_loop, close_loop},
+    {OF_ALL, agent_open_sampler, close_sampler},
+    {OF_ALL, open_queues, close_queues},
+    {OF_ALL, open_routes, NULL},
+    {OF_HOSTS, open_cgroup, NULL},
+    {OF_ALL, open_marks, close_marks},
+    {OF_ALL, open_plane, NULL},
+    {OF_ALL, fence_files, NULL},
+    {OF_ALL, open_stance, close_stance},
+    {OF_ALL, open_guard, close_guard},
+    {OF_ALL, open_probe, close_probe},
+    {OF_ALL, open_links, close_links},
+    {OF_HOSTS, open_host, close_host},
+    {OF_ALL, open_uplink, close_uplink},
+    {OF_ALL, open_frameworks, close_frameworks},
+    {OF_HOSTS, open_guests, close_guests},
+    {OF_ALL, fence_calls, NULL},
+};
+#define PARTS (sizeof(parts) / sizeof(parts[0]))
+
+int agent_open_parts(struct agent_parts *agent, struct err *err)
+{
+    int r = 0;
+    for (size_t i = 0; r >= 0 && i < PARTS; i++)
+        if (parts[i].whose == OF_ALL || agent_is_host(agent))
+            r = parts[i].open(agent, err);
+    return r;
 }
 
 void agent_close_parts(struct agent_parts *agent)
 {
-    guest_socket_close(agent->guest_socket);
-    guests_close(agent->guests);
-    frameworks_relay_close(agent->frameworks);
-    uplink_close(agent->uplink);
-    tasks_close(agent->tasks);
-    probe_close(agent->probe);
-    guard_close(agent->guard);
-    stance_close(agent->stance);
-    link_report_close(agent->link_report);
-    switch_links_close(agent->switch_links);
-    links_nl_close(agent->links_nl);
-    marks_close(agent->marks);
-    mark_plane_close(agent->plane);
-    switches_close(agent->queues);
-    sd_event_source_disable_unref(agent->sampler);
-    sd_event_unref(agent->event);
-    measurements_close(agent->measurements);
-    if (agent->lock_fd >= 0)
-        close(agent->lock_fd);
+    for (size_t i = PARTS; i-- > 0;)
+        if (parts[i].close)
+            parts[i].close(agent);
 }

@@ -16,6 +16,7 @@ struct agent_parts {
     struct settings_resolved *resolved;
     int lock_fd;
     bool marking;  /* marks were begun, so they can be taken back */
+    bool replace;  /* what somebody else put on our ports */
     bool succeeds; /* an agent before us left queues and marks, which go on if we cannot */
     sd_event *event;
     sd_event_source *sampler;
@@ -57,7 +58,8 @@ static inline bool agent_is_host(const struct agent_parts *agent)
 /* ---- all parts (agent_parts.c) ---- */
 
 /* In the order in which they need each other. On failure close_parts puts away what is open. */
-int agent_open_parts(struct agent_parts *agent, bool replace, struct err *err);
+int agent_open_parts(struct agent_parts *agent, struct err *err);
+/* The other way round; takes some that are not open. */
 void agent_close_parts(struct agent_parts *agent);
 
 /* −EBUSY: another agent runs with that directory. */
