@@ -29,7 +29,6 @@ FLOOR_SECONDS = 0.002
 # A 99th percentile of fewer is none.
 SAMPLES = 100
 JUDGED_BY_TIME = ("heartbeat", "join", "status", "hosts", "status from afar", "come and ask", "change", "submit part", "submit end", "fact", "framework join")
-MEMORY_KB = 600_000  # of the short form's small bounds, and of the default's: what they may hold besides is given in the line that is printed
 
 
 class Program:
@@ -185,7 +184,7 @@ class Run:
         known = self.known(name) if on else None
         before = len(self.faults)
         for role in on:
-            self.switch(role, {"on": True, "known": known})
+            self.switch(role, {"on": True, "known": self.known_to(role, known)})
         for part in self.honest.values():
             part.tell({"window": name})
         until = time.monotonic() + seconds
@@ -210,6 +209,10 @@ class Run:
         except (Broken, OSError) as broken:
             self.fault(window, "before it, duopolyd: %s" % broken)
             return dict.fromkeys(("attempts", "jobs", "names", "hosts", "addresses"), [])
+
+    def known_to(self, role, known):
+        """Hosts and applications of others are no driver's where what it claims of them is its own for long (role_driver.py), or by their names."""
+        return dict(known, hosts=["nowhere"]) if role == "driver" and not (self.long and self.keys) else known
 
     def look(self, name):
         if self.world.daemon.poll() is None:
@@ -270,10 +273,10 @@ class Run:
             self.say("  " + "; ".join(row))
 
     def judge_memory(self):
-        most = max(self.memory.values(), default=0)
-        self.say("the controller's memory, kB at most: %s" % ", ".join("%s %d" % pair for pair in sorted(self.memory.items())))
-        if most > MEMORY_KB:
-            self.fault("all", "the controller had %d kB of memory, more than %d" % (most, MEMORY_KB))
+        most, bound = max(self.memory.values(), default=0), self.world.memory_bound_kb()
+        self.say("the controller's memory, kB at most, of %d that are configured: %s" % (bound, ", ".join("%s %d" % pair for pair in sorted(self.memory.items()))))
+        if most > bound:
+            self.fault("all", "the controller had %d kB of memory, more than %d" % (most, bound))
 
 
 def percentile(samples, percent):

@@ -25,6 +25,7 @@ DRIVERS, READERS, OPERATORS = ("news", 9), ("games", 60), ("adm", 4)
 KEYS = {"agent": ["h1", "h2", "h3", "h4", "h5"], "framework": ["driver1", "driver2"], "read-only": ["reader"], "scheduler": ["sch1", "sch2"], "operator": ["op"]}
 RIGHTS = {"driver": (DRIVER, DRIVERS[1], ("driver2",)), "reader": (READER, READERS[1], ("reader",)), "stranger": (STRANGER, STRANGER, ()),
           "agent": (None, None, ("h5",)), "submitter": (None, None, ("sch2",)), "task": (None, None, ("sch2",))}
+OWN_MB = 64  # of the controller without anything of others
 RUNNING = ("sent", "queued", "started", "receiving", "computing")
 
 
@@ -50,9 +51,12 @@ def sweep(group):
 
 
 class World:
-    """`small`: bounds that a short run reaches; else what stands in duopolyd.yaml."""
+    """`small`: bounds that a short run reaches; else such that an hour's do, on a small machine."""
 
-    SMALL = "bounds: {hosts: 64, jobs: 2000, tasks: 40000, cells_per_job: 65536, finished: 500, incoming: 64 MB, unanswered: 16 MB}\n"
+    # MB; what the controller may hold of others is their sum.
+    SMALL = {"memory": 64, "framework_memory": 32, "incoming": 64, "unanswered": 16}
+    LARGE = {"memory": 512, "framework_memory": 128, "incoming": 256, "unanswered": 64}
+    COUNTS = "hosts: 64, jobs: 2000, tasks: 40000, cells_per_job: 65536, finished: 500, "
 
     def __init__(self, roles, keys, small, rights, seed):
         self.net = Net(FIRST_ROLE + len(roles))
@@ -75,13 +79,21 @@ class World:
             self.run("duopolyctl", "keys", "make", "controller", "--role", "controller", "--out", self.folder / "state" / "keys")
         (self.folder / "duopolyd.yaml").write_text(
             "listen: %s\ntrust: %s\nsocket: %s\ngroup: %s\nreaders: %s\nstate: %s/state\n%s" % (
-                self.address, "keys" if keys else "everybody-who-connects", self.socket, OPERATORS[0], READERS[0], self.folder, self.SMALL if self.small else ""))
+                self.address, "keys" if keys else "everybody-who-connects", self.socket, OPERATORS[0], READERS[0], self.folder, self.bounds()))
         self.start_controller()
         for role, names in KEYS.items() if keys else ():
             self.make_keys(role, names)
         for i in range(HOSTS):
             self.agents.append(self.agent(i))
         wait_for("both hosts", self.both_up, 30)
+
+    def bounds(self):
+        """A line of the configuration."""
+        megabytes = self.SMALL if self.small else self.LARGE
+        return "bounds: {%s%s}\n" % (self.COUNTS if self.small else "", ", ".join("%s: %d MB" % pair for pair in megabytes.items()))
+
+    def memory_bound_kb(self):
+        return 1000 * (OWN_MB + sum((self.SMALL if self.small else self.LARGE).values()))
 
     def both_up(self):
         assert not self.dead(), self.dead()

@@ -11,14 +11,17 @@ from nets import needs_root
 from tests.hostile import edges, role, role_agent, role_driver, role_reader, role_stranger, role_submitter, role_task, run, task_program
 
 SEED = int(os.environ.get("TEST_SEED", 20261126))
-SECONDS = 8
-HELD = ["stranger"]
+SECONDS = 12
+# WHY not the driver: one that offers tasks and never starts them is allowed the slots again and again, and others wait for theirs.
+HELD = [name for name in role.ROLES if name != "driver"]
 
 
 @needs_root
 @pytest.mark.parametrize("keys", [True, False], ids=["keys", "no-keys"])
 def test_every_role_draws_its_moves_and_no_promise_breaks(keys):
-    made = run.Run(HELD, SECONDS if keys else SECONDS / 2, SEED, keys=keys, long=False, rights=run.Packaged if keys else run.AsRoot)
+    # Without keys an agent is whoever says its name: no promise holds against that one.
+    roles = [name for name in HELD if keys or name != "agent"]
+    made = run.Run(roles, SECONDS if keys else SECONDS / 2, SEED, keys=keys, long=False, rights=run.Packaged if keys else run.AsRoot)
     print("\nTEST_SEED=%d" % SEED)
     faults = made.all()
     assert not faults, faults
