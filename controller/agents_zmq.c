@@ -104,6 +104,15 @@ static void on_flood(void *user, uint64_t peer)
     conductor_flood(door->conductor, peer);
 }
 
+static void on_endless(void *user, const char *address)
+{
+    (void)user;
+    log_of(address, LOG_LEVEL_WARNING, LOG_FAULT_PEER,
+           "a connection from %s sends a message that does not end: it is cut off, and its address "
+           "for a while",
+           address);
+}
+
 static void on_gone(void *user, uint64_t peer, bool cut)
 {
     const struct agents_zmq *door = user;
@@ -265,6 +274,7 @@ int agents_zmq_open(sd_event *loop, const struct settings *settings,
                                              .on_malformed = on_malformed,
                                              .on_gone = on_gone,
                                              .on_flood = on_flood,
+                                             .on_endless = on_endless,
                                              .user = door};
     door->loop = sd_event_ref(loop);
     door->most = limits->most;

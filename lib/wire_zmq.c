@@ -5,6 +5,7 @@
 #include "lib/wire_zmq_edge.h"
 #include "lib/wire_zmq_queue.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -39,6 +40,7 @@ struct wire_zmq {
     struct wire_zmq_dial *dial; /* DEALER */
     bool up;                    /* DEALER */
     bool listening;             /* ROUTER with limits */
+    uint64_t dropped; /* ROUTER: the peer whose message of several parts is being dropped */
     struct wire_zmq_queue queue;
     char address[ADDRESS_SIZE];
     duopoly_Envelope incoming;
@@ -175,9 +177,25 @@ static bool message_is_flood(struct wire_zmq *endpoint, uint64_t peer, zmq_msg_t
     return verdict != DOOR_TAKE;
 }
 
-/* Receives one message of one frame behind, at a ROUTER, the peer's. False if there was none. */
+/* Nobody of ours sends a message of several parts. One of a million is as dear as so many messages: each
+ * part counts as one, and others have their turn in between. */
+static bool part_drop(struct wire_zmq *endpoint)
+{
+    zmq_msg_t part;
+    zmq_msg_init(&part);
+    bool came = zmq_msg_recv(&part, endpoint->data.socket, ZMQ_DONTWAIT) >= 0;
+    if (came)
+        message_is_flood(endpoint, endpoint->dropped, &part);
+    zmq_msg_close(&part);
+    return came;
+}
+
+/* Receives one message of one frame behind, at a ROUTER, the peer's, or a part of one that is dropped. False if
+ * there was none. */
 static bool message_receive(struct wire_zmq *endpoint)
 {
+    if (wire_zmq_has_more(endpoint->data.socket))
+        return part_drop(endpoint);
     zmq_msg_t frame;
     uint64_t peer = 0;
     zmq_msg_init(&frame);
@@ -190,12 +208,11 @@ static bool message_receive(struct wire_zmq *endpoint)
     }
     if (came && message_is_flood(endpoint, peer, &frame)) {
         well = false;
-        wire_zmq_rest_drop(endpoint->data.socket);
     } else if (came && (!well || wire_zmq_has_more(endpoint->data.socket))) {
         well = false;
         endpoint->counters.malformed++;
-        wire_zmq_rest_drop(endpoint->data.socket);
     }
+    endpoint->dropped = peer;
     if (well)
         message_hand_over(endpoint, peer, &frame);
     zmq_msg_close(&frame);
@@ -453,11 +470,23 @@ static int endpoint_create(sd_event *loop, int type, const char *address,
     return 0;
 }
 
-static int on_tick(sd_event_source *source, uint64_t usec, void *user)
+static void on_endless(void *user, const struct sockaddr_in6 *address)
 {
     const struct wire_zmq *endpoint = user;
+    char text[INET6_ADDRSTRLEN] = "";
+    const void *bytes = address->sin6_family == AF_INET
+                            ? (const void *)&((const struct sockaddr_in *)address)->sin_addr
+                            : (const void *)&address->sin6_addr;
+    inet_ntop(address->sin6_family, bytes, text, sizeof(text));
+    if (endpoint->handler.on_endless)
+        endpoint->handler.on_endless(endpoint->handler.user, text);
+}
+
+static int on_tick(sd_event_source *source, uint64_t usec, void *user)
+{
+    struct wire_zmq *endpoint = user;
     (void)usec;
-    wire_zmq_door_tick(endpoint->door, now_usec(endpoint));
+    wire_zmq_door_tick(endpoint->door, now_usec(endpoint), on_endless, endpoint);
     return sd_event_source_set_time_relative(source, DOOR_TICK_USEC);
 }
 

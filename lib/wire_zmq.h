@@ -26,8 +26,8 @@
  *
  * Memory: what a ROUTER has of a peer's messages before it hands them over is WIRE_RECEIVE of them
  * and one that is coming in, so WIRE_PEER_BYTES at most; the rest waits at the peer. (More would be
- * no faster: measured with 4, one peer brings 150 000 a second and twenty bring 400 000.) A peer
- * that takes nothing for ROUTER_STUCK_MS is left by the kernel (TCP_USER_TIMEOUT).
+ * no faster: measured with 4, one peer brings 150 000 a second and twenty bring 400 000.) Of a message
+ * that does not end it has more until the door has looked. A peer that takes nothing for ROUTER_STUCK_MS is left by the kernel (TCP_USER_TIMEOUT).
  *
  * Threads: all calls in the loop's thread; ZeroMQ has one of its own for input and output. Nothing
  * blocks. An endpoint owns its ZeroMQ context. No fork without exec while one is open. Handlers may
@@ -72,6 +72,8 @@ struct wire_zmq_handler {
     void *user;
     /* ROUTER with limits; may be NULL. The peer sent more than it may: it is being cut off. */
     void (*on_flood)(void *user, uint64_t peer);
+    /* ROUTER with limits; may be NULL. A connection from there is ended: its message did not end. */
+    void (*on_endless)(void *user, const char *address);
     /* ROUTER with limits; may be NULL where nothing is cut. A peer that had said something is gone,
      * or its identity was cut. */
     void (*on_gone)(void *user, uint64_t peer, bool cut);

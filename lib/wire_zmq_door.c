@@ -1,6 +1,7 @@
 #include "lib/wire_zmq_door.h"
 
 #include "lib/wire_zmq_flood.h"
+#include "lib/wire_zmq_taken.h"
 
 #include <linux/filter.h>
 #include <netinet/in.h>
@@ -22,6 +23,7 @@ struct holder {
 
 struct connection {
     struct flood_count count;
+    struct taken taken;
     bool open, spoke, flooded;
     bool crowded;             /* ended, for its identity has too many */
     struct sockaddr_in6 peer; /* of either family; all zero: not TCP */
@@ -36,6 +38,7 @@ struct wire_zmq_door {
     struct holder *holders;
     struct connection *connections; /* by descriptor */
     int n;
+    int looked;   /* the next descriptor to look at */
     int listener; /* −1: not known */
     bool paused;
 };
@@ -222,6 +225,8 @@ uint64_t wire_zmq_door_event(struct wire_zmq_door *door, int event, int value, u
 enum wire_zmq_verdict wire_zmq_door_judge(struct wire_zmq_door *door, int fd, uint64_t now_usec)
 {
     struct connection *connection = connection_at(door, fd);
+    if (connection)
+        connection->taken.handed = true;
     if (!connection || !door->limits.per_second)
         return DOOR_TAKE;
     if (connection->flooded)
@@ -289,8 +294,28 @@ void wire_zmq_door_cut(struct wire_zmq_door *door, uint64_t identity,
     }
 }
 
-void wire_zmq_door_tick(struct wire_zmq_door *door, uint64_t now_usec)
+/* Some of them, in turn: 10 000 in one go would hold the loop. */
+static void endless_break(struct wire_zmq_door *door, uint64_t now_usec,
+                          void (*endless)(void *user, const struct sockaddr_in6 *address),
+                          void *user)
 {
+    for (int i = 0; i < DOOR_LOOKS && i < door->n; i++) {
+        int fd = door->looked = (door->looked + 1) % door->n;
+        struct connection *connection = &door->connections[fd];
+        if (!connection->open || connection->flooded || !taken_is_endless(&connection->taken, fd) ||
+            !connection_break(door, fd))
+            continue;
+        connection->flooded = true;
+        flood_places_shut(&door->floods, &connection->peer, now_usec);
+        door->counters.endless++;
+        endless(user, &connection->peer);
+    }
+}
+
+void wire_zmq_door_tick(struct wire_zmq_door *door, uint64_t now_usec,
+                        void (*endless)(void *user, const struct sockaddr_in6 *address), void *user)
+{
+    endless_break(door, now_usec, endless, user);
     for (int fd = 0; fd < door->n; fd++) {
         struct connection *connection = &door->connections[fd];
         uint64_t allowed_ns =

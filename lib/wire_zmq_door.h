@@ -18,18 +18,22 @@
  *    What was accepted before we heard of it is ended at once. Leave descriptors spare for that:
  *    without any, libzmq 4.3.4 asks for the next connection without a pause.
  *  - One that brings more than `per_second` messages in a second is ended, and so is each new one
- *    from its address for FLOOD_SHUT_USEC (wire_zmq_flood.h).
+ *    from its address for FLOOD_SHUT_USEC (wire_zmq_flood.h). The parts of a message count as messages.
+ *  - One whose message does not end (wire_zmq_taken.h) is ended like one that brings too many. All are looked
+ *    at in turn, DOOR_LOOKS at a tick: until then ZeroMQ has taken what the network brings meanwhile.
  *  - A connection over which an identity spoke is ended when that identity is cut, and when the identity
  *    has as many already as its guard gives it: no key takes all that there are.
  *
- * Memory: 80 bytes for each descriptor number up to the highest that was seen. Not told by ZeroMQ:
+ * Memory: 96 bytes for each descriptor number up to the highest that was seen. Not told by ZeroMQ:
  * addresses other than TCP's; such connections are counted and never ended. One thread. */
 #pragma once
 
+#include <netinet/in.h>
 #include <stdbool.h>
 #include <stdint.h>
 
-#define DOOR_TICK_USEC 250000u
+#define DOOR_TICK_USEC 100000u
+#define DOOR_LOOKS     512 /* descriptors at a tick: so many microseconds */
 
 struct wire_zmq_limits {
     uint32_t most; /* connections; from 1 */
@@ -45,7 +49,8 @@ struct wire_zmq_door_counters {
     uint64_t cut;      /* ended because of who spoke */
     uint64_t crowded;  /* ended because who spoke had too many */
     uint64_t floods;   /* ended because they sent too much */
-    uint64_t shut_out; /* ended because one from their address had */
+    uint64_t endless;  /* ended because their message did not end */
+    uint64_t shut_out; /* ended because one from their address had sent too much */
 };
 
 struct wire_zmq_door;
@@ -66,7 +71,7 @@ enum wire_zmq_verdict {
     DOOR_DROP   /* it comes after that one */
 };
 
-/* A message came over the descriptor. */
+/* A message, or a part of one, came over the descriptor. */
 enum wire_zmq_verdict wire_zmq_door_judge(struct wire_zmq_door *door, int fd, uint64_t now_usec);
 
 /* A message of this peer came over the descriptor; `identity` is a digest of who it is, 0 of
@@ -86,8 +91,11 @@ void wire_zmq_door_cut(struct wire_zmq_door *door, uint64_t identity,
 void wire_zmq_door_cut_peer(struct wire_zmq_door *door, uint64_t peer);
 void wire_zmq_door_break(struct wire_zmq_door *door, int fd);
 
-/* Every DOOR_TICK_USEC. */
-void wire_zmq_door_tick(struct wire_zmq_door *door, uint64_t now_usec);
+/* Every DOOR_TICK_USEC. `endless` is told of each connection whose message does not end; its address is
+ * borrowed, and may be an AF_INET one. */
+void wire_zmq_door_tick(struct wire_zmq_door *door, uint64_t now_usec,
+                        void (*endless)(void *user, const struct sockaddr_in6 *address),
+                        void *user);
 
 const struct wire_zmq_door_counters *wire_zmq_door_counters(const struct wire_zmq_door *door);
 

@@ -132,6 +132,7 @@ static void controller_tell(struct telling *telling, const struct listing_source
     tell(telling, "agents.refused", agents_zmq_connections(sources->door)->refused);
     tell(telling, "agents.pauses", agents_zmq_connections(sources->door)->pauses);
     tell(telling, "agents.floods", agents_zmq_connections(sources->door)->floods);
+    tell(telling, "agents.endless", agents_zmq_connections(sources->door)->endless);
     tell(telling, "agents.shut_out", agents_zmq_connections(sources->door)->shut_out);
     tell(telling, "agents.cut", agents_zmq_connections(sources->door)->cut);
     tell(telling, "agents.crowded", agents_zmq_connections(sources->door)->crowded);

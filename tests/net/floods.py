@@ -327,6 +327,34 @@ class Oversize(Repeated):
         time.sleep(0.01)
 
 
+class Endless(Repeated):
+    """One message, part after part without a last one; whenever it is cut off it comes back."""
+
+    WHAT = "a message that does not end"
+    CONFIG, LASTING, FLOOR = "", False, False
+    PARTS = (b"\1\xc8" + bytes(200)) * 500
+
+    def __init__(self, daemon):
+        self.peer, self.sent, self.cut = None, 0, 0
+        super().__init__(daemon)
+
+    def step(self):
+        try:
+            if not self.peer:
+                self.peer = Peer(self.daemon)
+            self.peer.socket.sendall(self.PARTS)
+            self.sent += len(self.PARTS)
+        except OSError:
+            self.close()
+            self.cut += 1
+            time.sleep(0.1)  # as ZeroMQ does
+
+    def close(self):
+        if self.peer:
+            self.peer.close()
+        self.peer = None
+
+
 class Mute(Repeated):
     """Two that ask for answers and take none, one of them with a session."""
 
@@ -355,7 +383,7 @@ class Mute(Repeated):
         self.mute.close()
 
 
-ATTACKS = [Messages, Silent, HalfOpen, ComeAndGoSilent, ComeAndGo, Oversize, Mute]
+ATTACKS = [Messages, Silent, HalfOpen, ComeAndGoSilent, ComeAndGo, Oversize, Endless, Mute]
 
 
 def ratio_of(quiet, attacked):

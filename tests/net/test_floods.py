@@ -122,6 +122,21 @@ def test_oversize_parts_end_their_connection(under):
     assert memory(daemon) - before < 16e6
 
 
+def test_who_never_ends_a_message_is_cut_off(under):
+    daemon, probe, attack, before = under(floods.Endless)
+    most = 0
+
+    def is_cut():  # WHY no bound of its memory: it is what a busy machine sends before the next look
+        nonlocal most
+        most = max(most, memory(daemon) - before)
+        return daemon.counters()["agents.endless"] >= 1
+    attack.switch(True)
+    wait_until(is_cut, "who does not end is cut off", 0.01)
+    others_get_through(probe, attack)
+    print("%.1f MB sent, %.1f MB more memory at most" % (attack.sent / 1e6, most / 1e6))
+    assert "sends a message that does not end: it is cut off" in daemon.words()
+
+
 def test_who_never_reads_holds_little(under):
     daemon, probe, attack, before = under(floods.Mute)
     others_get_through(probe, attack)

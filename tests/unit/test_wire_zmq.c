@@ -19,6 +19,7 @@ struct end {
     int messages, malformed, ups, downs;
     uint64_t last;
     bool in_order;
+    char endless[64]; /* the address of who was ended for it */
 };
 
 static sd_event *loop;
@@ -52,6 +53,12 @@ static void on_down(void *user)
     ((struct end *)user)->downs++;
 }
 
+static void on_endless(void *user, const char *address)
+{
+    struct end *end = user;
+    snprintf(end->endless, sizeof(end->endless), "%s", address);
+}
+
 /* Runs the loop until *count reaches `wanted`; fails after ten seconds. */
 static void wait_for(const int *count, int wanted)
 {
@@ -73,8 +80,10 @@ static void end_init(struct end *end)
 
 static int router_open(const char *address, const struct wire_zmq_limits *limits)
 {
-    struct wire_zmq_handler handler = {
-        .on_message = on_message, .on_malformed = on_malformed, .user = &router};
+    struct wire_zmq_handler handler = {.on_message = on_message,
+                                       .on_malformed = on_malformed,
+                                       .on_endless = on_endless,
+                                       .user = &router};
     end_init(&router);
     return wire_zmq_listen(loop, address, limits, NULL, &handler, &router.endpoint, NULL);
 }
@@ -233,12 +242,14 @@ static void strangers_are_survived(void **state)
     zmq_ctx_term(context);
 }
 
-enum { ROOM = 8 };
+enum { ROOM = 8, A_SECOND = 2000 };
 
 static int limited_open(const char *address, uint32_t most, uint64_t idle_ns)
 {
-    const struct wire_zmq_limits limits = {
-        .most = most, .idle_ns = idle_ns, .pressed_ns = UINT64_C(300000000)};
+    const struct wire_zmq_limits limits = {.most = most,
+                                           .idle_ns = idle_ns,
+                                           .pressed_ns = UINT64_C(300000000),
+                                           .per_second = A_SECOND};
     dealer = (struct end){0};
     assert_true(sd_event_new(&loop) >= 0);
     assert_int_equal(router_open(address, &limits), 0);
@@ -414,6 +425,84 @@ static void peers_that_fell_silent_are_ended(void **state)
     wait_for(&dealer.ups, 2);
 }
 
+/* A connection that has done ZeroMQ's handshake (RFC 23, NULL), by hand. */
+static int greeted_open(void)
+{
+    static const uint8_t greeting[64] = {0xff, [9] = 0x7f, 3, 0, 'N', 'U', 'L', 'L'};
+    static const char ready[] = "\x04\x1c\x05READY\x0bSocket-Type\0\0\0\x06"
+                                "DEALER";
+    int fd = silent_open();
+    wait_until_ready(fd, POLLOUT);
+    assert_int_equal(send(fd, greeting, sizeof(greeting), 0), sizeof(greeting));
+    assert_int_equal(send(fd, ready, sizeof(ready) - 1, 0), sizeof(ready) - 1);
+    /* What follows before its answer has come may be taken for a part of the handshake. */
+    for (size_t came = 0; came <= sizeof(greeting) + sizeof(ready);) {
+        char answer[256];
+        assert_true(sd_event_run(loop, 1000) >= 0);
+        ssize_t n = recv(fd, answer, sizeof(answer), 0);
+        assert_true(n > 0 || errno == EAGAIN);
+        came += n > 0 ? (size_t)n : 0;
+    }
+    return fd;
+}
+
+/* Parts, each with the word that more follow: ZeroMQ keeps them all, and hands over none. */
+static void a_message_without_end_is_cut_off(void **state)
+{
+    (void)state;
+    enum { PART = 200 };
+    uint8_t parts[300 * (2 + PART)] = {0};
+    size_t sent = 0;
+    int fd = greeted_open();
+    for (size_t at = 0; at < sizeof(parts); at += 2 + PART) {
+        parts[at] = 1;
+        parts[at + 1] = PART;
+    }
+    while (!connections()->endless && sent < (size_t)1 << 30) {
+        ssize_t n = send(fd, parts + sent % sizeof(parts), sizeof(parts) - sent % sizeof(parts),
+                         MSG_NOSIGNAL);
+        sent += n > 0 ? (size_t)n : 0;
+        assert_true(sd_event_run(loop, 0) >= 0);
+    }
+    assert_int_equal(connections()->endless, 1);
+    assert_string_equal(router.endless, "127.0.0.1");
+    wait_until_ready(fd, POLLRDHUP);
+    close(fd);
+}
+
+/* Whole ones may be as many bytes as they like. */
+static void many_bytes_in_messages_that_end_are_none_without_end(void **state)
+{
+    (void)state;
+    enum { MANY = 100 };
+    static uint8_t nonsense[WIRE_MAX_BYTES];
+    void *context = zmq_ctx_new(), *plain = zmq_socket(context, ZMQ_DEALER);
+    memset(nonsense, 0xff, sizeof(nonsense));
+    assert_int_equal(zmq_connect(plain, wire_zmq_address(router.endpoint)), 0);
+    for (int i = 0; i < MANY; i++)
+        assert_int_equal(zmq_send(plain, nonsense, sizeof(nonsense), 0), sizeof(nonsense));
+    wait_for(&router.malformed, MANY);
+    assert_int_equal(connections()->endless, 0);
+    assert_int_equal(connections()->connections, 1);
+    zmq_close(plain);
+    zmq_ctx_term(context);
+}
+
+static void parts_of_a_message_count_as_messages(void **state)
+{
+    (void)state;
+    void *context = zmq_ctx_new(), *plain = zmq_socket(context, ZMQ_DEALER);
+    const int none = 0;
+    assert_int_equal(zmq_setsockopt(plain, ZMQ_LINGER, &none, sizeof(none)), 0);
+    assert_int_equal(zmq_connect(plain, wire_zmq_address(router.endpoint)), 0);
+    for (int i = 0; i <= A_SECOND; i++)
+        assert_int_equal(zmq_send(plain, "", 0, ZMQ_SNDMORE), 0);
+    assert_int_equal(zmq_send(plain, "", 0, 0), 0);
+    wait_for_count(&connections()->floods, 1);
+    zmq_close(plain);
+    zmq_ctx_term(context);
+}
+
 static void addresses_are_checked(void **state)
 {
     (void)state;
@@ -453,6 +542,11 @@ int main(void)
                                         both_close),
         cmocka_unit_test_setup_teardown(who_is_let_in_may_leave, patient_open, both_close),
         cmocka_unit_test_setup_teardown(peers_that_fell_silent_are_ended, impatient_open,
+                                        both_close),
+        cmocka_unit_test_setup_teardown(a_message_without_end_is_cut_off, roomy_open, both_close),
+        cmocka_unit_test_setup_teardown(many_bytes_in_messages_that_end_are_none_without_end,
+                                        roomy_open, both_close),
+        cmocka_unit_test_setup_teardown(parts_of_a_message_count_as_messages, roomy_open,
                                         both_close),
         CASE(addresses_are_checked),
     };
