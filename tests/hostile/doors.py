@@ -82,9 +82,11 @@ class Door:
 class Tcp(Door):
     """ZeroMQ's DEALER, with a key (the dictionary of controller.read_key) or without one."""
 
-    def __init__(self, context, address, key=None):
+    def __init__(self, context, address, key=None, identity=None):
         super().__init__()
         self.socket = context.socket(zmq.DEALER)
+        if identity:
+            self.socket.setsockopt(zmq.ROUTING_ID, identity)
         self.socket.setsockopt(zmq.LINGER, 0)
         self.socket.setsockopt(zmq.SNDHWM, 2000)
         self.socket.setsockopt(zmq.RECONNECT_IVL, 200)
@@ -94,9 +96,9 @@ class Tcp(Door):
             self.socket.curve_serverkey = key["controller"][0].encode()
         self.socket.connect(address)
 
-    def put(self, raw):
+    def put(self, raw, more=False):
         try:
-            self.socket.send(raw, zmq.DONTWAIT)
+            self.socket.send(raw, zmq.DONTWAIT | (zmq.SNDMORE if more else 0))
         except zmq.Again:
             raise Broken("nothing is taken in") from None
 
@@ -121,6 +123,15 @@ class Packets(Door):
     def put(self, raw):
         self.socket.settimeout(2)
         self.socket.send(raw or b"\0")
+
+    def pass_descriptors(self, count):
+        """With a message come so many: who takes the message holds them, unless it throws them away."""
+        with open("/dev/null", "rb") as one:
+            socket.send_fds(self.socket, [b"\0"], [one.fileno()] * count)
+
+    def say_no_more(self):
+        """Its half is closed; it goes on listening."""
+        self.socket.shutdown(socket.SHUT_WR)
 
     def get(self, seconds):
         self.socket.settimeout(seconds or 1e-4)

@@ -159,6 +159,40 @@ def any_kind(role_in_table, say):
             Move("bytes of nobody", 8, bytes_of_nobody)]
 
 
+def of_the_transport(key):
+    """Moves of who has a key: what ZeroMQ takes and the schema does not know."""
+
+    def own_door(role, **more):
+        return Tcp(role.context, role.place["address"], role.place["keys"].get(key), **more)
+
+    def many_parts(role):
+        """A message of many parts, whole ones around it."""
+        one, parts = own_door(role), role.some(300, 9000)
+        try:
+            one.say(acknowledge=pb.Acknowledge())
+            for i in range(parts):
+                one.put(role.rng.randbytes(role.rng.choice((0, 1, 200))), more=i < parts - 1)
+            one.say(acknowledge=pb.Acknowledge())
+            role.note("%d" % parts)
+            role.pause(0.2)
+        finally:
+            one.close()
+
+    def names_itself(role):
+        """A routing id of its own, now and then one that two have."""
+        held = []
+        try:
+            for _ in range(role.some(2, 20)):
+                held.append(own_door(role, identity=role.rng.choice((b"x", b"h1", b"x" * 255, role.rng.randbytes(5).replace(b"\0", b"x")))))
+                held[-1].say(acknowledge=pb.Acknowledge())
+            role.pause(0.1)
+        finally:
+            for one in held:
+                one.close()
+
+    return [Move("many parts", 4, many_parts), Move("names itself", 3, names_itself)]
+
+
 def listen(inbox):
     for line in sys.stdin:
         inbox.put(json.loads(line))

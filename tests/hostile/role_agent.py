@@ -3,7 +3,7 @@
 What it may do by right is left out: ends of tasks that it was itself given are its own word (docs/threats.md)."""
 import time
 
-from .role import Move, any_kind
+from .role import Move, any_kind, of_the_transport
 from controller import pb
 
 PHASES = [value.number for value in pb.AttemptPhase.DESCRIPTOR.values]
@@ -204,10 +204,42 @@ def never_read(role):
     role.close("h5")
 
 
+def out_of_order(role):
+    """Words about what it was itself given, in every order, again and again, about more than there is; at last its end."""
+    opened, mine = session(role), []
+    until = time.monotonic() + 0.5
+    while time.monotonic() < until and not mine and not role.over():
+        envelope = opened.take(0.02)
+        if envelope is not None and envelope.HasField("start"):
+            mine.append(envelope.start.attempt)
+    for attempt in mine:
+        for _ in range(role.some(5, 100)):
+            opened.say(True, attempt_state=pb.AttemptState(attempt=attempt, phase=role.rng.choice([p for p in PHASES if p < pb.PHASE_DONE or p > pb.PHASE_LOST]),
+                                                           text=role.rng.choice(("", "x" * 200)), received_bytes=role.rng.choice((0, 1, 2**62)),
+                                                           resources=pb.Resources(slots=role.rng.choice(HUGE))))
+            opened.say(progress=pb.Progress(attempts=[pb.AttemptBytes(attempt=attempt, received_bytes=role.rng.choice((0, 2**62, 2**64 - 1)))] * 50))
+        for _ in range(3):
+            opened.say(True, attempt_state=pb.AttemptState(attempt=attempt, phase=pb.PHASE_DONE))
+
+
+def twice_at_once(role):
+    """Two sessions of one name, each of which says that it is the newer one."""
+    both = [door(role), role.tcp("h5", "h5 again")]
+    for i in range(role.some(4, 40)):
+        if role.over():
+            break
+        one = both[i % 2]
+        if one.welcome("hello", hello(role, boot=role.rng.randrange(3)), 0.3):
+            one.say(True, inventory_end=pb.InventoryEnd(parts=0))
+        both[1 - i % 2].say(True, agent_heartbeat=pb.AgentHeartbeat())
+    role.close_all()
+
+
 def moves(place):
     # Who talks too much is kept out for 20 s: a short form is over by then.
     cut_off = [Move("talks too much", 1, talk_too_much)] if place.get("long") else []
-    return cut_off + any_kind("AGENT", say) + [
+    return cut_off + any_kind("AGENT", say) + of_the_transport("h5") + [
+        Move("out of order", 8, out_of_order), Move("twice at once", 6, twice_at_once),
         Move("ends another's attempt", 20, end_anothers_attempt), Move("blames a source", 12, blame_a_source),
         Move("loses others' outputs", 8, lose_others_outputs), Move("progress of others", 6, progress_of_others),
         Move("claims much", 14, claim_much), Move("an inventory of fables", 10, inventory_of_fables), Move("a forged epoch", 6, forged_epoch),

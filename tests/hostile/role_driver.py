@@ -4,7 +4,7 @@ import struct
 import time
 
 from .doors import Broken, Stream
-from .role import Move, any_kind
+from .role import Move, any_kind, of_the_transport
 from controller import pb
 
 WIDE = 2**20
@@ -179,6 +179,33 @@ def sequences(role):
     role.close("app")
 
 
+def backwards(role):
+    """The end before the beginning, each of it again and again: of jobs, stages, tasks and executors."""
+    number, attempt = role.rng.randrange(2**32), role.rng.randrange(2**31)
+    words = [dict(framework_end=pb.FrameworkEnd(job=number, outcome=1)), dict(framework_executor=pb.FrameworkExecutor(executor="e", host="nowhere")),
+             *(dict(framework_task=pb.FrameworkTask(attempt=attempt, job=number, stage=1, host="nowhere", state=state)) for state in reversed(pb.FrameworkTaskState.values())),
+             dict(framework_bytes=pb.FrameworkBytes(job=number, stage=1, parent=0, bytes=[2**62] * 3)),
+             *(dict(framework_stage=pb.FrameworkStage(job=number, stage=s, tasks=3 - s, phase=phase, parents=[pb.Edge(parent=1 - s)])) for s in (1, 0) for phase in (2, 0, 1)),
+             dict(framework_job=pb.FrameworkJob(job=number, name="backwards"))]
+    facts(role, role.some(30, 1000), lambda i: words[i % len(words)] if role.rng.random() < 0.8 else role.rng.choice(words))
+
+
+def descriptors_and_halves(role):
+    """At the agent's socket: with its bytes come descriptors, and then no more bytes from who goes on listening."""
+    if not role.place.get("frameworks"):
+        return
+    held = []
+    try:
+        for _ in range(role.rng.choice((1, 9, 20))):
+            held.append(Stream(role.place["frameworks"]))
+            held[-1].pass_descriptors(role.rng.choice((1, 50, 250)))
+            held[-1].say_no_more()
+        role.pause(0.2)
+    finally:
+        for one in held:
+            one.close()
+
+
 def broken_frames(role):
     """At the agent's socket: lengths that lie, halves, and connections that say nothing."""
     if not role.place.get("frameworks"):
@@ -201,7 +228,8 @@ def broken_frames(role):
 def moves(place):
     # WHY long: what it takes of others so is its until its application is forgotten, ten minutes later.
     claims = [Move("claims slots", 6, claim_slots)] if place.get("long") else []
-    return claims + any_kind("FRAMEWORK", say) + [
+    return claims + any_kind("FRAMEWORK", say) + of_the_transport("driver2") + [
+        Move("backwards", 8, backwards), Move("descriptors and halves", 4, descriptors_and_halves),
         Move("sparse stages", 14, sparse_stages), Move("wide shuffles", 14, wide_shuffles), Move("executors of giants", 10, executors_of_giants),
         Move("hosts that are not", 6, hosts_that_are_not), Move("many jobs", 10, many_jobs), Move("many tasks", 8, many_tasks),
         Move("tangled stages", 8, tangled_stages), Move("names without end", 5, names_without_end), Move("tasks of nobody", 10, tasks_of_nobody),

@@ -2,7 +2,7 @@
 import socket
 
 from .doors import Packets, Tcp
-from .role import Move, any_kind
+from .role import Move, any_kind, of_the_transport
 from controller import pb
 
 CHANGES = ("cancel_job", "drain_host", "set_policy", "forget_host", "set_stance", "key_revoke", "key_set", "store_care", "rotate_controller", "submit_begin")
@@ -129,14 +129,66 @@ def never_read(role):
     role.close_all()
 
 
+def asks_in_heaps(role):
+    """What costs the most to answer, without a pause between two; every answer is taken."""
+    opened = door(role)
+    bodies = [dict(explain=role.body("explain")) for _ in range(9)] + [
+        dict(explain=pb.Explain(job=role.rng.choice(role.known.jobs or [1]))), dict(get_audit=pb.GetAudit()),
+        dict(list=pb.List(of=pb.LIST_TASKS, finished=True)), dict(get_controller_keys=pb.GetControllerKeys())]
+
+    def one(i):
+        opened.say(**role.rng.choice(bodies))
+        if i % 8 == 7:
+            opened.drain()
+    role.note("%d" % role.repeat(role.some(100, 4000), one, 4000))
+    opened.take(0.2)
+    opened.drain()
+
+
+def watches_again_and_again(role):
+    opened = door(role)
+    role.repeat(role.some(50, 2000), lambda i: opened.say(watch=pb.Watch(job=role.rng.choice([0, i] + role.known.jobs))) or (i % 16 == 15 and opened.drain()), 4000)
+    role.close_all()
+
+
+def reads_slowly(role):
+    """Asks for much, and takes one answer now and then: it is not stuck, and never through."""
+    opened = door(role)
+    role.repeat(role.some(30, 200), lambda i: opened.say(list=pb.List(of=role.rng.choice((0, 2)), finished=True)), 1000)
+    for _ in range(role.rng.choice((3, 20))):
+        if role.over():
+            break
+        opened.take(0.05)
+        role.pause(0.05)
+    role.close_all()
+
+
+def halves(role):
+    """Ways in over which nothing more is said, by who goes on listening, with descriptors that nobody wants."""
+    held = []
+    try:
+        for _ in range(role.some(5, 60)):
+            held.append(Packets(role.place["socket"]))
+            if role.rng.random() < 0.5:
+                held[-1].pass_descriptors(role.rng.choice((1, 50, 250)))
+            held[-1].say(watch=pb.Watch())
+            held[-1].say_no_more()
+        role.pause(0.3)
+    finally:
+        for one in held:
+            one.close()
+
+
 def too_long(role):
     opened = role.unix()
     opened.put(role.rng.randbytes(role.rng.choice((65535, 65536, 65537, 100_000))))
     role.close("unix")
 
 
-def moves(_place):
-    return any_kind("READER", say) + [
+def moves(place):
+    return any_kind("READER", say) + (of_the_transport("reader") if place.get("keys") else []) + [
+        Move("asks in heaps", 8, asks_in_heaps), Move("watches again and again", 4, watches_again_and_again), Move("reads slowly", 4, reads_slowly),
+        Move("halves", 4, halves),
         Move("holds connections", 6, hold_connections), Move("holds silent connections", 4, hold_silent_connections), Move("holds watchers", 8, hold_watchers),
         Move("watches from afar", 4, watch_from_afar), Move("knocks", 5, knock), Move("asks for changes", 14, ask_for_changes),
         Move("one change again and again", 8, one_change_again_and_again), Move("lists all", 10, list_all), Move("explains all", 8, explain_all),

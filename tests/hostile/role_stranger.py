@@ -73,6 +73,36 @@ def random_bytes(role):
     some_connections(role, role.some(5, 100), lambda: role.rng.randbytes(role.rng.choice((1, 64, 1000, 60000))), 0.05)
 
 
+def halves(role):
+    """A greeting, and no more to say: it goes on listening."""
+    opened = []
+    try:
+        for _ in range(role.some(5, 200)):
+            one = socket.create_connection(where(role), 0.5)
+            opened.append(one)
+            one.sendall(GREETING[:role.rng.choice((1, 12, 64))])
+            one.shutdown(socket.SHUT_WR)
+        role.pause(0.3)
+    finally:
+        for one in opened:
+            one.close()
+
+
+def one_message_without_end(role):
+    """Parts, and each says that more follow. Where keys are wanted nobody hears even the first."""
+    one = socket.create_connection(where(role), 0.5)
+    try:
+        one.sendall(GREETING + READY)
+        role.pause(0.05)
+        parts = (b"\1\xc8" + bytes(200)) * 100
+        for _ in range(role.some(5, 2000)):
+            if role.over():
+                break
+            one.sendall(parts)
+    finally:
+        one.close()
+
+
 def slowly(role):
     """A greeting, one byte after the other."""
     one = socket.create_connection(where(role), 0.5)
@@ -168,6 +198,6 @@ def files(role):
 
 def moves(_place):
     return [Move("comes and goes", 10, come_and_go), Move("half open", 8, half_open), Move("silent", 6, silent), Move("oversize", 8, oversize),
-            Move("handshakes of nobody", 12, handshakes_of_nobody), Move("random bytes", 10, random_bytes), Move("slowly", 3, slowly),
+            Move("handshakes of nobody", 12, handshakes_of_nobody), Move("random bytes", 10, random_bytes), Move("slowly", 3, slowly), Move("halves", 4, halves), Move("one message without end", 5, one_message_without_end),
             Move("a made-up key", 8, made_up_key), Move("plain", 10, plain), Move("plain flood", 6, plain_flood), Move("local doors", 10, local_doors),
             Move("knocks", 8, knock), Move("files", 8, files)]

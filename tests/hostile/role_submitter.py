@@ -1,5 +1,6 @@
 """A scheduler's key that means harm. What it may do by right is left out: it may cancel anybody's job, so it cancels only its own (docs/threats.md)."""
-from .role import Move, any_kind
+from .doors import Packets, Tcp
+from .role import Move, any_kind, of_the_transport
 from controller import pb
 
 COMMANDS = ("true", "true", "false", "no-such-command", "", "x" * 300, "missing")
@@ -158,8 +159,40 @@ def never_read(role):
     role.close("submit")
 
 
-def moves(_place):
-    return any_kind("SCHEDULER", say) + [
+def parts_held(role):
+    """Submissions that are begun, large, and not ended, on many ways in at once."""
+    held = []
+    try:
+        for _ in range(role.some(4, 60)):
+            if role.over():
+                break
+            one = Tcp(role.context, role.place["address"], role.place["keys"]["sch2"]) if role.place["keys"] else Packets(role.place["socket"])
+            held.append(one)
+            one.ask(submit_begin=pb.SubmitBegin(name=role.fresh("held"), content=1, estimate_bytes=-1, estimate_ns=-1))
+            wide = role.some(100, 4096)
+            for number in range(3):
+                one.ask(submit_stage=stage(number, wide, command="x" * 31, parents=range(number)))
+            for first in range(0, role.some(1, 8) * 1024, 1024):
+                one.ask(submit_bytes=pb.SubmitBytes(stage=1, parent=0, first=first, matrix=True, bytes=[1] * 1024))
+        role.note("%d" % len(held))
+        role.pause(role.rng.choice((0, 0.3)))
+    finally:
+        for one in held:
+            one.close()
+
+
+def everything_after_everything(role):
+    """Each stage has all before it for parents."""
+    submit(role, [stage(number, role.rng.choice((1, 3)), parents=range(number)) for number in range(role.some(10, 100))])
+
+
+def names_of_much(role):
+    submit(role, [stage(command="/" * role.rng.choice((30, 63, 64, 255)), constraint="a" * role.rng.choice((0, 31, 32)))], name=role.fresh("x" * role.rng.choice((10, 40, 63, 255))))
+
+
+def moves(place):
+    return any_kind("SCHEDULER", say) + (of_the_transport("sch2") if place.get("keys") else []) + [
+        Move("parts held", 6, parts_held), Move("everything after everything", 5, everything_after_everything), Move("names of much", 4, names_of_much),
         Move("demands of nothing", 12, demands_of_nothing), Move("demands of much", 8, demands_of_much), Move("many tasks", 8, many_tasks), Move("a matrix", 8, matrix),
         Move("tangled stages", 8, tangled_stages), Move("commands that fail", 10, commands_that_fail), Move("many jobs", 8, many_jobs),
         Move("parts without end", 6, parts_without_end), Move("prepared without end", 6, prepared_without_end), Move("the same name", 5, same_name),

@@ -22,7 +22,7 @@ from .world import HONEST, FIRST_ROLE, Packaged, World
 from controller import BUILD
 from scripted import AsRoot
 
-PARTS = ("submitter", "host", "framework", "operator")
+PARTS = ("submitter", "framework", "host", "operator")  # in the order of their ends
 SLOWER = 2.0
 # What is slower than this is slow; below it a ratio says nothing about anybody's wait (the machine's own scheduling does as much).
 FLOOR_SECONDS = 0.002
@@ -99,6 +99,7 @@ class Run:
         self.memory, self.complete = {}, False
         self.logs = os.path.join(BUILD, "hostile", str(os.getpid()))
         self.told = {}
+        self.times, self.since = [], time.monotonic()
 
     def fault(self, window, text):
         self.faults.append((window, text))
@@ -110,19 +111,29 @@ class Run:
         """Everything; the faults found."""
         os.makedirs(self.logs, exist_ok=True)
         try:
-            self.world = World(self.roles, self.keys, not self.long, self.rights, self.seed)
             self.begin()
+            self.took("the begin")
             for window, on, seconds in Plan(self.roles, self.seconds, self.long).windows():
                 self.window(window, on, seconds)
                 if self.world.daemon.poll() is not None:
                     break
+            self.took("windows")
             self.finish()
             self.complete = True
+            self.took("the rest of the load")
         finally:
             self.end()
+            self.took("the removal")
+            self.say("it took " + ", ".join(self.times))
         return self.faults
 
+    def took(self, what):
+        now = time.monotonic()
+        self.times.append("%s %.1f s" % (what, now - self.since))
+        self.since = now
+
     def begin(self):
+        self.world = World(self.roles, self.keys, not self.long, self.rights, self.seed)
         for part in PARTS:
             self.honest[part] = Program(self.world.net.hosts[HONEST], "tests.hostile.honest", part, os.path.join(self.logs, "honest-%s.log" % part))
             self.honest[part].tell(self.world.honest_place(120 if self.long else 60))
@@ -136,11 +147,10 @@ class Run:
                 schedule_first(process)
 
     def finish(self):
-        """The load runs out; then each part tells."""
-        for part in self.honest.values():
+        """The load runs out, part by part: who runs tasks does so until nobody waits for one. Each tells then."""
+        for name, part in self.honest.items():
             part.tell({"window": "end"})
             part.end()
-        for name, part in self.honest.items():
             try:
                 self.told[name] = part.hear()
             except AssertionError as ended:

@@ -213,6 +213,53 @@ def descriptors(task):
         os.close(one)
 
 
+def passes_descriptors(task):
+    """With its words come descriptors: who takes them holds them, unless it throws them away."""
+    with open("/dev/null", "rb") as one:
+        for _ in range(task.rng.choice((1, 100))):
+            socket.send_fds(task.say, [b"received"], [one.fileno()] * task.rng.choice((1, 250)))
+
+
+def half(task):
+    task.say.shutdown(task.rng.choice((socket.SHUT_RD, socket.SHUT_WR, socket.SHUT_RDWR)))
+
+
+def like_an_executor(task):
+    """By its command line it is somebody's executor, with as much room as it says."""
+    if os.fork() == 0:
+        os.execv(sys.executable, [b"java", b"-c", b"import time; time.sleep(30)", b"org.apache.spark.executor.CoarseGrainedExecutorBackend", b"--executor-id", b"\xff\xfe",
+                                  b"--cores", b"999999999999", b"--app-id", task.rng.choice((b"honest-app-tcp", b"x" * 100_000))])
+
+
+def connects(task):
+    """Connections of its own by the hundred, on its host."""
+    held = [socket.socket()]
+    try:
+        held[0].bind((task.rng.choice(("127.0.0.1", "0.0.0.0")), 0))
+        held[0].listen(1000)
+        for _ in range(task.rng.choice((10, 500))):
+            held.append(socket.create_connection(("127.0.0.1", held[0].getsockname()[1]), 0.5))
+    except OSError:
+        pass
+    finally:
+        for one in held:
+            one.close()
+
+
+def names_of_files(task):
+    """Links to one file under names that no line can hold, and a size that no disk has."""
+    os.makedirs(task.output, exist_ok=True)
+    path = os.path.join(task.output, "one")
+    with open(path, "w"):
+        pass
+    for i in range(task.rng.choice((5, 500))):
+        try:
+            os.link(path, os.path.join(task.output, task.rng.choice(("%d\n" % i, "\udcff%d" % i, "\x1b[2J%d" % i, "%d" % i + "x" * 240))))
+        except OSError:
+            pass
+    os.truncate(path, task.rng.choice((0, 2**40)))
+
+
 def done_and_on(task):
     """It says that it is done, and goes on."""
     task.say.send(b"done")
@@ -232,7 +279,8 @@ def dies(task):
 MOVES = [("missing", 14, missing), ("stalled", 12, stalled), ("connections", 10, connections), ("nonsense", 8, nonsense), ("received", 4, received),
          ("outputs", 10, outputs), ("outputs of others", 6, outputs_of_others), ("deep", 5, deep), ("kinds of files", 6, kinds_of_files), ("its output is a link", 3, output_is_a_link),
          ("swaps", 5, swap), ("processes", 5, processes), ("deaf", 3, deaf), ("loud", 4, loud), ("speaks as a framework", 6, framework), ("knocks", 5, knock),
-         ("writes", 6, writes), ("descriptors", 3, descriptors), ("done and on", 4, done_and_on), ("closes", 2, closes), ("dies", 3, dies)]
+         ("writes", 6, writes), ("descriptors", 3, descriptors), ("done and on", 4, done_and_on),
+         ("passes descriptors", 4, passes_descriptors), ("half", 2, half), ("like an executor", 3, like_an_executor), ("connects", 4, connects), ("names of files", 4, names_of_files), ("closes", 2, closes), ("dies", 3, dies)]
 
 
 def main(words):
@@ -246,6 +294,7 @@ def main(words):
             move(task)
         except OSError as error:
             task.log.write("(%s)\n" % error)
+            time.sleep(0.01)
     if task.rng.random() < 0.5:
         task.say.send(b"done")
     raise SystemExit(task.rng.choice((0, 0, 1)))

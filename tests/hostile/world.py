@@ -1,6 +1,7 @@
 """Where it happens: a duopolyd, two real agents whose tasks are real processes, and a namespace with an address of its own for every program.
 
 Made of the parts of tests/net. Root only."""
+import concurrent.futures
 import json
 import os
 import pathlib
@@ -200,18 +201,21 @@ class World:
 
     # ---- its end ----
 
+    def remove_agent(self, agent, left):
+        if agent.process and agent.process.poll() is None:
+            agent.kill()
+        try:
+            agent.restore()
+        except (AssertionError, OSError, subprocess.SubprocessError) as failure:
+            left.append("%s: --restore: %s" % (agent.name, str(failure)[-300:]))
+            sweep(agent.cgroup)
+        agent.rights.end()
+
     def remove(self):
         """All that was made goes, also what hostile tasks left; what could not go is said."""
         left = []
-        for agent in self.agents:
-            if agent.process and agent.process.poll() is None:
-                agent.kill()
-            try:
-                agent.restore()
-            except (AssertionError, OSError, subprocess.SubprocessError) as failure:
-                left.append("%s: --restore: %s" % (agent.name, str(failure)[-300:]))
-                sweep(agent.cgroup)
-            agent.rights.end()
+        with concurrent.futures.ThreadPoolExecutor(HOSTS) as at_once:
+            list(at_once.map(lambda agent: self.remove_agent(agent, left), self.agents))
         if self.daemon and self.daemon.poll() is None:
             self.daemon.send_signal(signal.SIGTERM)
             try:
