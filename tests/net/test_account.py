@@ -12,22 +12,25 @@ def sessions(daemon):
     return daemon.counters()["sessions.begun"]
 
 
-@pytest.fixture
-def site(cluster):
-    """A controller and what makes hosts and clients."""
+@pytest.fixture(params=[True, False], ids=["keys", "no-keys"])
+def site(request, cluster):
+    """A controller and what makes hosts and clients; each has a key of its own, or none has."""
     made = []
+
+    def key(daemon, name, role):
+        return daemon.key(name, role) if request.param else None
 
     class Site:
         def daemon(self, **arguments):
-            return cluster.daemon(**arguments)
+            return cluster.daemon(keys=request.param, **arguments)
 
-        def host(self, *words, **arguments):
-            agent = cluster.agent(*words, **arguments)
+        def host(self, daemon, name, **arguments):
+            agent = cluster.agent(daemon, name, key=key(daemon, name, "agent"), **arguments)
             agent.join()
             return agent
 
-        def framework(self, *words, **arguments):
-            made.append(Framework(*words, **arguments))
+        def framework(self, daemon, name="app-1", **arguments):
+            made.append(Framework(daemon, name, key=key(daemon, name, "framework"), **arguments))
             return made[-1]
 
         def client(self, daemon):
