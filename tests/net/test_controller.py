@@ -389,11 +389,12 @@ def test_what_a_lost_host_takes_along_is_told(cluster):
     assert f"Before, attempt {attempt} ('map') on h1 was lost." in daemon.ctl("explain", "1/0/0")["text"]
 
 
-def test_a_task_that_is_lost_with_host_after_host_is_suspect(cluster):
+@pytest.mark.parametrize("keys", [True, False], ids=["keys", "no-keys"])
+def test_a_task_that_is_lost_with_host_after_host_is_suspect(cluster, keys):
     """The first loss is no fault of its; each after it counts as a failure, and four of those end its job."""
-    daemon = cluster.daemon(scripted=True)
+    daemon = cluster.daemon(scripted=True, keys=keys)
     for n in range(1, 6):
-        host = cluster.agent(daemon, f"h{n}")
+        host = cluster.agent(daemon, f"h{n}", key=daemon.key(f"h{n}") if keys else None)
         host.join()
         if n == 1:
             daemon.ctl("submit", workload(daemon.folder, [one_job()]))

@@ -36,19 +36,22 @@ class App(Framework):
         self.until(lambda: sorted(allow.host for allow in self.of(1, 0)) == sorted(hosts), hosts)
 
 
-@pytest.fixture
-def site(cluster):
-    """A controller, agents of two hosts, and what makes applications and more agents."""
-    daemon = cluster.daemon(config=PATIENT)
+@pytest.fixture(params=[True, False], ids=["keys", "no-keys"])
+def site(request, cluster):
+    """A controller, agents of two hosts, and what makes applications and more agents; each has a key of its own, or none has."""
+    daemon = cluster.daemon(config=PATIENT, keys=request.param)
     made = []
 
+    def key(name, role):
+        return daemon.key(name, role) if request.param else None
+
     def agent(name, host, **more):
-        made.append(Agent(daemon, name, slots=SLOTS, host=host, **more))
+        made.append(Agent(daemon, name, slots=SLOTS, host=host, key=key(name, "agent"), **more))
         made[-1].join()
         return made[-1]
 
     def app(name="app-1"):
-        made.append(App(daemon, name))
+        made.append(App(daemon, name, key=key(name, "framework")))
         return made[-1].begin()
     agents = [agent("h1", 1), agent("h2", 2)]
     yield daemon, agents, app, agent

@@ -55,9 +55,13 @@ def watchers_hold(daemon, n):
     return work
 
 
+with_and_without_keys = pytest.mark.parametrize("keys", [True, False], ids=["keys", "no-keys"])
+
+
 @needs_root
-def test_watchers_of_a_reader_keep_no_operator_out(cluster):
-    daemon = cluster.daemon(log=None, config=LOCAL)
+@with_and_without_keys
+def test_watchers_of_a_reader_keep_no_operator_out(cluster, keys):
+    daemon = cluster.daemon(log=None, config=LOCAL, keys=keys)
     os.chmod(daemon.folder, 0o755)
     with another(NOBODY, watchers_hold(daemon, 300)) as reader:
         assert reader.poll(60) and reader.recv() == 64
@@ -73,10 +77,11 @@ def test_watchers_of_a_reader_keep_no_operator_out(cluster):
 
 
 @needs_root
-def test_refused_requests_push_out_no_change(cluster):
-    daemon = cluster.daemon(log=None, config=LOCAL)
+@with_and_without_keys
+def test_refused_requests_push_out_no_change(cluster, keys):
+    daemon = cluster.daemon(log=None, config=LOCAL, keys=keys)
     os.chmod(daemon.folder, 0o755)
-    agent = cluster.agent(daemon, "a")
+    agent = cluster.agent(daemon, "a", key=daemon.key("a") if keys else None)
     agent.join()
 
     def flood(pipe):
