@@ -327,6 +327,12 @@ void agents_zmq_cut(void *user, uint64_t peer)
     wire_zmq_cut_peer(door->endpoint, peer);
 }
 
+bool agents_zmq_comes_from(void *user, uint64_t peer, const uint8_t address[16])
+{
+    const struct agents_zmq *door = user;
+    return wire_zmq_comes_from(door->endpoint, peer, address);
+}
+
 uint32_t agents_zmq_most(const struct agents_zmq *door)
 {
     return door->most;

@@ -45,6 +45,8 @@ void agents_zmq_attach(struct agents_zmq *door, struct conductor *conductor,
 int agents_zmq_send(void *user, uint64_t peer, const duopoly_Envelope *envelope);
 /* As agents_hooks.cut, likewise. */
 void agents_zmq_cut(void *user, uint64_t peer);
+/* As agents_where.comes_from, likewise. */
+bool agents_zmq_comes_from(void *user, uint64_t peer, const uint8_t address[16]);
 
 /* How many connections there may be. */
 uint32_t agents_zmq_most(const struct agents_zmq *door);

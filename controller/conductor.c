@@ -606,8 +606,7 @@ static bool on_host_needed(void *user, uint32_t host)
 
 static void on_host_is(void *user, uint32_t from, uint32_t to)
 {
-    const struct conductor *conductor = user;
-    frameworks_host_is(conductor->frameworks, from, to);
+    frameworks_host_is(((const struct conductor *)user)->frameworks, from, to);
 }
 
 static int agents_begin(struct conductor *conductor, const struct recovered *recovered)
@@ -631,6 +630,7 @@ static int agents_begin(struct conductor *conductor, const struct recovered *rec
         .congested_permille = (uint32_t)settings->policy.congested_permille,
         .cleared_permille = (uint32_t)settings->policy.cleared_permille,
         .guests = engine.dclas,
+        .where = conductor->hooks.where,
     };
     const struct agents_hooks hooks = {
         on_send,           on_cut,          on_event,       on_failed,

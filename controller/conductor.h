@@ -41,6 +41,7 @@ struct conductor_hooks {
     /* As agents_hooks.epoch_seen. */
     bool (*epoch_seen)(void *user, const char *name, uint32_t epoch);
     void *send_user, *ended_user, *epoch_user; /* ended_user: of job_ended and stored */
+    struct agents_where where;
 };
 
 /* `epoch` and `store` (opened, not begun) are borrowed until close; `clock_path` NULL: real time

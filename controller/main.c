@@ -243,7 +243,8 @@ static int controller_open(struct controller *controller, const struct settings 
                                     on_epoch_seen,
                                     NULL,
                                     NULL,
-                                    controller};
+                                    controller,
+                                    {agents_zmq_comes_from, NULL}};
     const char *backup = controller->restored ? NULL : arguments->restore;
     struct wire_zmq_limits limits = {.idle_ns = (uint64_t)settings->timers.host_lost_ns,
                                      .pressed_ns = (uint64_t)settings->timers.silent_ns,
@@ -270,7 +271,7 @@ static int controller_open(struct controller *controller, const struct settings 
         r = agents_zmq_open(controller->loop, settings, &limits, &controller->door, err);
     if (r < 0)
         return r;
-    hooks.send_user = controller->door;
+    hooks.send_user = hooks.where.user = controller->door;
     hooks.ended_user = controller->control;
     r = conductor_open(controller->loop, settings, controller->epoch, controller->store,
                        arguments->clock, &hooks, &controller->conductor, err);

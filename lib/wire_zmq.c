@@ -601,6 +601,11 @@ void wire_zmq_cut_peer(struct wire_zmq *endpoint, uint64_t peer)
     wire_zmq_door_cut_peer(endpoint->door, peer);
 }
 
+bool wire_zmq_comes_from(const struct wire_zmq *endpoint, uint64_t peer, const uint8_t address[16])
+{
+    return wire_zmq_door_comes_from(endpoint->door, peer, address);
+}
+
 static int dealer_connect(void *user, const char *address, bool is_v6)
 {
     struct wire_zmq *endpoint = user;

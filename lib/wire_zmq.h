@@ -127,6 +127,10 @@ void wire_zmq_cut(struct wire_zmq *endpoint, const char *identity);
 /* ROUTER with limits: breaks the connection of this peer. on_gone follows. O(connections). */
 void wire_zmq_cut_peer(struct wire_zmq *endpoint, uint64_t peer);
 
+/* ROUTER with limits: whether the connection of this peer comes from this address (lib/address.h).
+ * O(connections). */
+bool wire_zmq_comes_from(const struct wire_zmq *endpoint, uint64_t peer, const uint8_t address[16]);
+
 /* Connects as DEALER, with `keys` (copied; NULL: in plain text), and keeps trying until closed. Never
  * fails because nobody listens or the name is unknown; −EINVAL: `address` is no tcp://HOST:PORT. */
 int wire_zmq_connect(sd_event *loop, const char *address, const struct key_file *keys,

@@ -1,5 +1,6 @@
 #include "lib/wire_zmq_door.h"
 
+#include "lib/address.h"
 #include "lib/wire_zmq_flood.h"
 #include "lib/wire_zmq_taken.h"
 
@@ -292,6 +293,25 @@ void wire_zmq_door_cut(struct wire_zmq_door *door, uint64_t identity,
         wire_zmq_door_break(door, fd);
         each(user, peer);
     }
+}
+
+static bool peer_is_at(const struct sockaddr_in6 *peer, const uint8_t address[16])
+{
+    if (peer->sin6_family == AF_INET)
+        return address_is_v4(address) &&
+               memcmp(&((const struct sockaddr_in *)peer)->sin_addr, address + ADDRESS_V4_AT,
+                      sizeof(struct in_addr)) == 0;
+    return peer->sin6_family == AF_INET6 &&
+           memcmp(&peer->sin6_addr, address, sizeof(peer->sin6_addr)) == 0;
+}
+
+bool wire_zmq_door_comes_from(const struct wire_zmq_door *door, uint64_t peer,
+                              const uint8_t address[16])
+{
+    for (int fd = 0; fd < door->n; fd++)
+        if (door->connections[fd].open && door->connections[fd].who == peer)
+            return peer_is_at(&door->connections[fd].peer, address);
+    return false;
 }
 
 /* Some of them, in turn: 10 000 in one go would hold the loop. */

@@ -91,6 +91,10 @@ void wire_zmq_door_cut(struct wire_zmq_door *door, uint64_t identity,
 void wire_zmq_door_cut_peer(struct wire_zmq_door *door, uint64_t peer);
 void wire_zmq_door_break(struct wire_zmq_door *door, int fd);
 
+/* Whether the connection over which this peer spoke comes from this address (lib/address.h). */
+bool wire_zmq_door_comes_from(const struct wire_zmq_door *door, uint64_t peer,
+                              const uint8_t address[16]);
+
 /* Every DOOR_TICK_USEC. `endless` is told of each connection whose message does not end; its address is
  * borrowed, and may be an AF_INET one. */
 void wire_zmq_door_tick(struct wire_zmq_door *door, uint64_t now_usec,

@@ -235,7 +235,8 @@ void agent_hello(struct agents *agents, int64_t now_ns, uint64_t peer, const cha
                  const duopoly_Envelope *envelope);
 
 /* agent_address.c */
-struct agent_refusal agent_address_refusal(struct agents *agents, int64_t now_ns,
+/* May end the session of another that gave this one's address. */
+struct agent_refusal agent_address_refusal(struct agents *agents, int64_t now_ns, uint64_t peer,
                                            const duopoly_Hello *hello);
 
 /* agent_session.c */

@@ -4,10 +4,12 @@
  *
  * Of two hosts with one address the first keeps it while it is alive: the second is refused, and each is
  * named. When the first is silent the address goes to who comes with it (a machine was replaced, a host
- * renamed). */
+ * renamed). Who connects from the address has it in any case, unless the first does, too: a host that took
+ * another's while that was away would keep it out. */
 #include "controller/agents/agent.h"
 
 #include "lib/address.h"
+#include "lib/log.h"
 
 #include <stdio.h>
 
@@ -33,17 +35,40 @@ static struct agent_refusal taken(struct agents *agents, const duopoly_Hello *he
     return (struct agent_refusal){duopoly_Reason_REASON_CONFLICT, agents->why};
 }
 
-struct agent_refusal agent_address_refusal(struct agents *agents, int64_t now_ns,
+static bool comes_from(const struct agents *agents, uint64_t peer, const uint8_t *address)
+{
+    const struct agents_where *where = &agents->config.where;
+    return where->comes_from && where->comes_from(where->user, peer, address);
+}
+
+static void usurper_end(struct agents *agents, struct agent *usurper, const duopoly_Hello *hello)
+{
+    char text[INET6_ADDRSTRLEN];
+    address_print(hello->address, text);
+    snprintf(
+        agents->why, sizeof(agents->why),
+        "%s is the address of %.63s, which connects from there, and not this host's (`address`)",
+        text, hello->name);
+    log_of(usurper->name, LOG_LEVEL_WARNING, LOG_FAULT_PEER, "the session of agent %s is ended: %s",
+           usurper->name, agents->why);
+    agent_end(usurper, duopoly_Reason_REASON_CONFLICT, agents->why);
+}
+
+struct agent_refusal agent_address_refusal(struct agents *agents, int64_t now_ns, uint64_t peer,
                                            const duopoly_Hello *hello)
 {
     const char *why = address_useless(hello->address);
-    const struct agent *other = agent_at_address(agents, hello->address);
+    struct agent *other = agent_at_address(agents, hello->address);
     if (hello->role == duopoly_Role_ROLE_SWITCH)
         return (struct agent_refusal){duopoly_Reason_REASON_NONE, NULL};
     if (why)
         return useless(agents, hello, why);
     if (other && other != agent_find(agents, hello->name) && other->open &&
-        now_ns - other->heard_ns < agents->config.silent_ns)
-        return taken(agents, hello, other->name);
+        now_ns - other->heard_ns < agents->config.silent_ns) {
+        if (!comes_from(agents, peer, hello->address) ||
+            comes_from(agents, other->peer, hello->address))
+            return taken(agents, hello, other->name);
+        usurper_end(agents, other, hello);
+    }
     return (struct agent_refusal){duopoly_Reason_REASON_NONE, NULL};
 }

@@ -94,13 +94,13 @@ static struct agent_refusal name_refusal(const struct agents *agents, int64_t no
     return session_refusal(agent, now_ns, hello);
 }
 
-static struct agent_refusal hello_refusal(struct agents *agents, int64_t now_ns,
+static struct agent_refusal hello_refusal(struct agents *agents, int64_t now_ns, uint64_t peer,
                                           const char *identity, const duopoly_Envelope *envelope)
 {
     struct agent_refusal refusal = name_refusal(agents, now_ns, identity, envelope);
     return refusal.reason != duopoly_Reason_REASON_NONE
                ? refusal
-               : agent_address_refusal(agents, now_ns, &envelope->body.hello);
+               : agent_address_refusal(agents, now_ns, peer, &envelope->body.hello);
 }
 
 static void units_fill(struct agent *agent, const duopoly_Hello *hello, uint64_t *ret_units)
@@ -224,7 +224,7 @@ void agent_hello(struct agents *agents, int64_t now_ns, uint64_t peer, const cha
                  const duopoly_Envelope *envelope)
 {
     const duopoly_Hello *hello = &envelope->body.hello;
-    struct agent_refusal refusal = hello_refusal(agents, now_ns, identity, envelope);
+    struct agent_refusal refusal = hello_refusal(agents, now_ns, peer, identity, envelope);
     struct agent *agent = NULL, *other;
     if (refusal.reason == duopoly_Reason_REASON_NONE &&
         !(agent = agent_find(agents, hello->name)) &&

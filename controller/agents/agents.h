@@ -67,6 +67,13 @@
 /* A second, to connections without a session. */
 #define AGENT_REFUSALS 1000
 
+/* Where connections come from. */
+struct agents_where {
+    /* Whether this one does from this address, as the transport sees it; NULL: nobody knows. */
+    bool (*comes_from)(void *user, uint64_t peer, const uint8_t address[16]);
+    void *user;
+};
+
 struct agents_config {
     uint32_t epoch, hosts_max;
     int64_t heartbeat_ns, silent_ns, host_lost_ns, lease_ns, resync_wait_ns, start_timeout_ns;
@@ -76,6 +83,7 @@ struct agents_config {
     uint64_t unanswered_bytes; /* of all agents; beyond it the session with most of them ends */
     uint32_t congested_permille, cleared_permille; /* what agents report at once (engine.h) */
     struct level_table guests; /* levels of applications that nobody started here */
+    struct agents_where where;
 };
 
 /* What the controller knows, by which words are judged. */

@@ -74,6 +74,20 @@ def test_two_hosts_with_one_address_are_named(site):  # noqa: F811
     assert len(refusals()) == 1 and losing().count("is also the address of") == 1
 
 
+@pytest.mark.parametrize("listen", [f"tcp://*:{PORT}", f"tcp://{CTL}:{PORT}"])
+def test_who_connects_from_an_address_has_it(site, listen):  # noqa: F811
+    """A host that says it is at another's, while that is away, does not keep it out."""
+    log = site.controller(listen)
+    own = "address: 10.99.0.2"
+    usurper = site.agent(f"tcp://{CTL}:{PORT}", name="usurper", host=site.controller_host, address=own, uplink="up0")
+    session(usurper)
+    said = site.agent(f"tcp://{CTL}:{PORT}", name="owner", address=own)
+    session(said)
+    wait_for("it is refused then", lambda: "agent usurper is refused: 10.99.0.2 is also the address of owner" in open(log).read())
+    assert "the session of agent usurper is ended: 10.99.0.2 is the address of owner, which connects from there" in open(log).read()
+    assert said().count("session with controller tcp") == 1
+
+
 def test_the_shipped_configuration_has_none():
     """So that two hosts that keep it are two."""
     with open(os.path.join(TOP, "packaging", "duopoly-agent.yaml")) as shipped:

@@ -30,8 +30,9 @@ static struct {
     uint64_t sequence[8];      /* of each peer */
     uint64_t sent_sequence[8]; /* the last to each peer */
     uint64_t newest_job, live_job;
-    uint32_t needed; /* this host is */
-    uint64_t lives;  /* the engine knows this attempt, which no agent was given */
+    uint32_t needed;        /* this host is */
+    uint64_t comes_from_it; /* this peer's connection does from whatever address */
+    uint64_t lives;         /* the engine knows this attempt, which no agent was given */
     enum engine_reading reads, reads_output;
     uint32_t holder;              /* of any output */
     uint32_t proof_since, proofs; /* of any host; so often one showed it first */
@@ -47,6 +48,12 @@ __attribute__((format(printf, 2, 3))) static inline void line_add(char *lines, c
     va_start(ap, format);
     vsnprintf(lines + used, (1 << 16) - used, format, ap);
     va_end(ap);
+}
+
+static inline bool on_comes_from(void *user, uint64_t peer, const uint8_t address[16])
+{
+    (void)user, (void)address;
+    return peer == world.comes_from_it;
 }
 
 static inline int on_send(void *user, uint64_t peer, const duopoly_Envelope *e)
@@ -241,7 +248,8 @@ static inline void world_begin(const struct agent_kept *kept, size_t n)
                                          .unanswered_bytes = UNANSWERED,
                                          .forget_ns = 600 * S,
                                          .congested_permille = 900,
-                                         .cleared_permille = 800};
+                                         .cleared_permille = 800,
+                                         .where = {on_comes_from, NULL}};
     const struct agents_hooks hooks = {on_send,
                                        on_cut,
                                        on_event,

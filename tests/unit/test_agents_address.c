@@ -86,6 +86,26 @@ static void two_hosts_with_one_address_are_named(void **state)
     assert_non_null(strstr(world.sent, "1:welcome"));
 }
 
+/* Who took the address of a host that was away keeps it from nobody who connects from there, and does not
+ * get it back. */
+static void who_connects_from_an_address_has_it(void **state)
+{
+    (void)state;
+    hello_at(2, "usurper", 22);
+    deliver(2);
+    inventory_end(2, 0);
+    world.comes_from_it = 1;
+    *world.sent = *world.facts = '\0';
+    hello_at(1, "h1", 22);
+    deliver(1);
+    assert_non_null(strstr(world.sent, "2:refused(7)"));
+    assert_non_null(strstr(world.sent, "1:welcome"));
+    *world.sent = *world.facts = '\0';
+    hello_at(2, "usurper", 22)->hello_sequence = 2;
+    deliver(2);
+    refused(2, duopoly_Reason_REASON_CONFLICT, "::16 is also the address of h1");
+}
+
 /* Who has it already may say so again: a session begins anew, a host boots. */
 static void a_host_may_say_its_own_again(void **state)
 {
@@ -101,9 +121,8 @@ static void a_host_may_say_its_own_again(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        CASE(addresses_of_no_use_are_refused),
-        CASE(a_switch_serves_nothing),
-        CASE(two_hosts_with_one_address_are_named),
+        CASE(addresses_of_no_use_are_refused),      CASE(a_switch_serves_nothing),
+        CASE(two_hosts_with_one_address_are_named), CASE(who_connects_from_an_address_has_it),
         CASE(a_host_may_say_its_own_again),
     };
     return cmocka_run_group_tests_name("agents_address", tests, NULL, NULL);
