@@ -393,6 +393,7 @@ void settings_engine(const struct settings *settings, uint32_t epoch,
     ret_config->host_attempts_max = (uint32_t)bounds->tasks_per_host;
     ret_config->host_starts_max = (uint32_t)bounds->starts_per_host;
     ret_config->step_starts_max = (uint32_t)bounds->starts_at_once;
+    ret_config->lapses_spared = SETTINGS_LAPSES_SPARED;
 }
 
 /* A name stands for a folder in `state`. */

@@ -14,6 +14,9 @@
 #define SETTINGS_GROUP   "duopoly"
 #define SETTINGS_READERS "duopoly-readers"
 
+/* Allows that an application used, which make up for as many that lapse. */
+#define SETTINGS_LAPSES_SPARED 64
+
 enum { SETTINGS_TRUST_KEYS, SETTINGS_TRUST_EVERYBODY };
 
 struct settings_timers {

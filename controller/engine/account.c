@@ -1,6 +1,7 @@
 #include "controller/engine/account.h"
 
 #include "controller/engine/ground.h"
+#include "controller/engine/lapse.h"
 
 #include <stdlib.h>
 
@@ -167,6 +168,16 @@ struct account *account_of_application(struct engine *engine, uint64_t applicati
                                      : NULL;
 }
 
+const struct account *account_known(const struct engine *engine, uint64_t application)
+{
+    return account_find(engine, ACCOUNT_APPLICATION, application);
+}
+
+struct account *account_loaded(struct engine *engine, uint32_t level, uint64_t id)
+{
+    return level <= ACCOUNT_USER ? account_find(engine, (enum account_level)level, id) : NULL;
+}
+
 static void drop_unheld(struct engine *engine, struct account *account)
 {
     account->held++;
@@ -305,6 +316,8 @@ static void put_above(struct engine *engine, struct account *account, struct acc
                       struct account *key)
 {
     struct account *above[] = {user, key};
+    const uint32_t limit = account->limit;
+    lapse_set_limit(account, 0);
     for (int i = 0; i < 2; i++) {
         struct account *before = account->above[i];
         for (enum amount what = BYTES; what <= SHAPES; what++) {
@@ -317,6 +330,7 @@ static void put_above(struct engine *engine, struct account *account, struct acc
         account->above[i] = above[i];
         let_go(engine, before);
     }
+    lapse_set_limit(account, limit);
 }
 
 void account_owner(struct engine *engine, const struct event *event)
@@ -327,12 +341,15 @@ void account_owner(struct engine *engine, const struct event *event)
         engine->counters.ignored_facts++;
         return;
     }
-    bool told = account->above[0], tells = event->framework_owner.tells;
+    bool told = account->above[0], tells = event->framework_owner.tells != OWNER_GONE;
     account->held++; /* while it is looked at */
     put_above(engine, account,
               tells ? hold(engine, ACCOUNT_USER, event->framework_owner.user) : NULL,
               tells ? hold(engine, ACCOUNT_KEY, event->framework_owner.key) : NULL);
     account->held += tells;
     account->held -= told;
+    account->away = event->framework_owner.tells == OWNER_AWAY;
+    if (tells && !told)
+        lapse_begin(account);
     let_go(engine, account);
 }

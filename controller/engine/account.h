@@ -41,6 +41,12 @@ struct account {
     struct account *above[2]; /* of an application: its user and its key; NULL: not told */
     uint64_t bytes, jobs, shapes;
     uint64_t refused; /* facts and requests, for people */
+    /* Of applications and users: lapse.h. */
+    uint32_t allowed; /* index: allows in force; of a user: of those that are bounded */
+    uint32_t limit;   /* so many may be; 0: any number */
+    uint32_t spare;   /* that were used, and make up for as many that lapse */
+    uint64_t lapsed;  /* for people */
+    bool away;        /* its framework has no session */
     uint32_t held;    /* by jobs, accounts and words of its framework; 0: it goes */
     struct sorted_node by_id;
 };
@@ -53,6 +59,9 @@ void account_submitter(struct engine *engine, const struct event *event);
  * share. account_join counts it, account_leave gives back all that was counted for it. */
 struct account *account_of_submitter(struct engine *engine, uint64_t submitter);
 struct account *account_of_application(struct engine *engine, uint64_t application);
+/* NULL: none is kept of it. O(log n). */
+const struct account *account_known(const struct engine *engine, uint64_t application);
+struct account *account_loaded(struct engine *engine, uint32_t level, uint64_t id);
 bool account_admits_job(struct engine *engine, struct account *account);
 void account_join(struct engine *engine, struct job *job, struct account *account);
 void account_leave(struct engine *engine, struct job *job);

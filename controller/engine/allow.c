@@ -3,6 +3,7 @@
 #include "controller/engine/cluster.h"
 #include "controller/engine/gate.h"
 #include "controller/engine/ground.h"
+#include "controller/engine/lapse.h"
 #include "controller/engine/outcome.h"
 #include "controller/engine/stage.h"
 
@@ -18,6 +19,7 @@ void allow_restore(struct engine *engine, struct attempt *attempt, int64_t until
     if (attempt->task) {
         attempt->task->stage->framework->allowed++;
         attempt->task->stage->job->n_allowed++;
+        lapse_count(engine, attempt->task->stage->job, 1);
     }
     set_timer(engine, attempt, attempt->stopping ? 0 : until_ns);
 }
@@ -51,11 +53,30 @@ static void say_end(struct engine *engine, const struct attempt *allow, enum rea
     decision->allow_end.host = allow->host->index;
 }
 
+/* WHY half of its time for what late news bring about: who follows allows tells them at once. */
+static bool is_wasted(const struct engine *engine, const struct attempt *allow, enum reason reason)
+{
+    switch (reason) {
+    case REASON_UNKNOWN_HOST:
+    case REASON_SOURCE_LOST:
+        return false;
+    case REASON_ELSEWHERE:
+    case REASON_NO_BLOCK_THERE:
+    case REASON_ROOM_GONE:
+    case REASON_INPUT_LOST:
+        return engine->now_ns - allow->started_ns >= engine->config.allow_ns / 2;
+    default:
+        return true;
+    }
+}
+
 void allow_withdraw(struct engine *engine, struct attempt *attempt, enum reason reason)
 {
     if (attempt->stopping)
         return;
     attempt->stopping = true;
+    if (attempt->task && is_wasted(engine, attempt, reason))
+        lapse_unused(engine, attempt->task->stage);
     say_end(engine, attempt, reason, 0);
     set_timer(engine, attempt, 0);
 }
@@ -94,6 +115,7 @@ void allow_settle(struct engine *engine, struct attempt *allow, const struct att
 {
     say_end(engine, allow, REASON_USED, clamp_i64(by->number));
     engine->counters.allows_used++;
+    lapse_used(engine, allow->task->stage);
     end(engine, allow);
 }
 
@@ -103,6 +125,7 @@ static void end_unused(struct engine *engine, struct attempt *allow)
     int64_t since = allow->started_ns;
     say_end(engine, allow, REASON_UNUSED, engine->now_ns - since);
     engine->counters.allows_unused++;
+    lapse_unused(engine, stage);
     end(engine, allow);
     gate_wasted(engine, stage, since);
     if (gate_is_shut(stage) && ++stage->framework->unused >= ALLOW_UNUSED_MAX)

@@ -8,6 +8,7 @@
 #include "controller/engine/ground.h"
 #include "controller/engine/hold.h"
 #include "controller/engine/job.h"
+#include "controller/engine/lapse.h"
 #include "controller/engine/locality.h"
 #include "controller/engine/network/network.h"
 #include "controller/engine/order.h"
@@ -257,6 +258,7 @@ void attempt_orphan(struct engine *engine, struct attempt *attempt)
     if (attempt->allowed_until_ns) {
         task->stage->framework->allowed--;
         task->stage->job->n_allowed--;
+        lapse_count(engine, task->stage->job, -1);
     }
     struct attempt **at = &task->attempts;
     while (*at != attempt)

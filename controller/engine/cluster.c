@@ -8,6 +8,7 @@
 #include "controller/engine/congestion.h"
 #include "controller/engine/estimate.h"
 #include "controller/engine/failing.h"
+#include "controller/engine/lapse.h"
 #include "controller/engine/outcome.h"
 #include "controller/engine/policy.h"
 #include "controller/engine/resources.h"
@@ -183,12 +184,12 @@ static struct host_shape *host_shape_create(struct engine *engine, struct host *
 }
 
 static struct shape *find_shape(const struct engine *engine, const struct resources *demand,
-                                const char *constraint, uint64_t application)
+                                const char *constraint, const struct shape_of *of)
 {
     for (uint32_t i = 0; i < engine->n_shapes; i++) {
         struct shape *shape = engine->shapes[i];
-        if (shape->application == application && resources_equal(&shape->demand, demand) &&
-            strcmp(shape->constraint, constraint) == 0)
+        if (shape->application == of->application && shape->bound == of->bound &&
+            resources_equal(&shape->demand, demand) && strcmp(shape->constraint, constraint) == 0)
             return shape;
     }
     return NULL;
@@ -214,14 +215,15 @@ static void shape_drop(struct engine *engine, struct shape *shape)
 }
 
 struct shape *cluster_shape_create(struct engine *engine, const struct resources *demand,
-                                   const char *constraint, uint64_t application)
+                                   const char *constraint, const struct shape_of *of)
 {
     if (engine->n_shapes == engine->config.shapes_max)
         return NULL;
     struct shape *shape = engine_allocate(engine, 1, sizeof(*shape));
     shape->index = engine->n_shapes;
     shape->demand = *demand;
-    shape->application = application;
+    shape->application = of->application;
+    shape->bound = of->bound;
     copy_word(shape->constraint, sizeof(shape->constraint), constraint);
     TAILQ_INIT(&shape->moved);
     TAILQ_INIT(&shape->waits);
@@ -237,19 +239,25 @@ struct shape *cluster_shape_create(struct engine *engine, const struct resources
 }
 
 struct shape *cluster_shape(struct engine *engine, const struct resources *demand,
-                            const char *constraint, uint64_t application, struct account *account)
+                            const char *constraint, const struct shape_of *of,
+                            struct account *account)
 {
-    struct shape *shape = find_shape(engine, demand, constraint, application);
+    struct shape *shape = find_shape(engine, demand, constraint, of);
     if (shape)
         return shape;
     for (uint32_t i = engine->n_shapes; i-- > 0;)
         if (!engine->shapes[i]->users)
             shape_drop(engine, engine->shapes[i]);
-    shape = cluster_shape_create(engine, demand, constraint, application);
+    shape = cluster_shape_create(engine, demand, constraint, of);
     if (!shape || account_take_shape(engine, shape, account))
         return shape;
     shape_drop(engine, shape);
     return NULL;
+}
+
+int64_t shape_times(const struct engine *engine, const struct shape *shape)
+{
+    return shape->bound && lapse_is_full(account_known(engine, shape->bound)) ? 0 : shape->times;
 }
 
 void host_leave_sums(struct engine *engine, const struct host *host)

@@ -1,7 +1,8 @@
 /* Hosts, their units, what fits where, and whether the network is congested. Private to
  * controller/engine.
  *
- * A *shape* is one (demand, constraint, application whose room it takes); per shape the engine keeps how many more such tasks fit
+ * A *shape* is one (demand, constraint, application whose room it takes, application whose allows bound it);
+ * per shape the engine keeps how many more such tasks fit
  * and in which order hosts are preferred, so that no decision looks at all hosts. host_touch()
  * brings the indexes up to date after any change of a host: O(shapes · units of that host · log
  * hosts). Slots of silent, lost and draining hosts are not free. */
@@ -67,13 +68,20 @@ void host_enter_sums(struct engine *engine, const struct host *host);
 /* An amount of one unit or room, cut to what the sums of all bear. */
 int64_t cluster_amount(const struct engine *engine, int64_t amount);
 
+/* Applications: whose room its tasks take, and whose allows bound them; 0: none. */
+struct shape_of {
+    uint64_t application, bound;
+};
 /* The shape, made when new, for the account (NULL: nobody counts); NULL when shapes_max are in use, or
  * the account's share of them. The caller counts itself in and out of
  * shape->users. One without users stays until another one is made, so that a cluster which idles
  * between jobs of one kind keeps its indexes. Making and dropping: O(hosts). */
 struct shape *cluster_shape(struct engine *engine, const struct resources *demand,
-                            const char *constraint, uint64_t application, struct account *account);
+                            const char *constraint, const struct shape_of *of,
+                            struct account *account);
 /* For load: makes it behind the others and drops none. */
 struct shape *cluster_shape_create(struct engine *engine, const struct resources *demand,
-                                   const char *constraint, uint64_t application);
+                                   const char *constraint, const struct shape_of *of);
+/* So many more of its tasks may be started or allowed now. O(log n). */
+int64_t shape_times(const struct engine *engine, const struct shape *shape);
 void cluster_done(struct engine *engine);

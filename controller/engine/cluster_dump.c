@@ -8,7 +8,7 @@
 struct shape_record {
     struct resources demand;
     char constraint[ENGINE_NAME_MAX];
-    uint64_t application;
+    uint64_t application, bound;
 };
 struct host_record {
     uint32_t host;
@@ -23,7 +23,8 @@ DUMP_FITS(struct host_record);
 static int load_shape(struct engine *engine, const void *object, struct err *err)
 {
     const struct shape_record *record = object;
-    if (!cluster_shape_create(engine, &record->demand, record->constraint, record->application))
+    if (!cluster_shape_create(engine, &record->demand, record->constraint,
+                              &(struct shape_of){record->application, record->bound}))
         return err_set(err, EINVAL, "more than %u shapes", engine->config.shapes_max);
     return 0;
 }
@@ -55,7 +56,7 @@ const struct dump_kind cluster_kinds[] = {
                load_shape},
     [ROOM_SHAPE] = {{"room_shape",
                      {F(shape_record, application, U64), F(shape_record, demand, RESOURCES),
-                      F(shape_record, constraint, CHARS)}},
+                      F(shape_record, constraint, CHARS), FIELD_ADDED(shape_record, bound, U64)}},
                     load_shape},
     [HOST] = {{"host",
                {F(host_record, host, U32), F(host_record, joined, BOOL),
@@ -70,9 +71,11 @@ const struct dump_kind cluster_kinds[] = {
 
 void cluster_dump_shape(struct dumper *d, const struct shape *shape)
 {
-    struct shape_record record = {.demand = shape->demand, .application = shape->application};
+    struct shape_record record = {
+        .demand = shape->demand, .application = shape->application, .bound = shape->bound};
+    bool own = shape->application || shape->bound;
     strcpy(record.constraint, shape->constraint);
-    dump_record(d, &cluster_kinds[shape->application ? ROOM_SHAPE : SHAPE].kind, &record);
+    dump_record(d, &cluster_kinds[own ? ROOM_SHAPE : SHAPE].kind, &record);
 }
 
 void cluster_dump_host(struct dumper *d, const struct host *host)

@@ -11,6 +11,7 @@
 #include "controller/engine/ground.h"
 #include "controller/engine/hold.h"
 #include "controller/engine/job.h"
+#include "controller/engine/lapse.h"
 #include "controller/engine/mode.h"
 #include "controller/engine/order.h"
 #include "controller/engine/outcome.h"
@@ -260,11 +261,15 @@ static bool place_all(struct engine *engine)
 {
     struct claim claim;
     bool proposed = place_failed(engine);
+    lapse_step_aside(engine);
     while (engine->n_ready && may_start(engine) && engine->place->pick(engine, &claim)) {
         proposed = true;
+        if (lapse_set_apart(engine, claim.task->stage))
+            continue;
         if (!engine->commit->admits(engine, &claim))
             break;
         start(engine, &claim);
+        lapse_step_aside(engine);
     }
     return proposed;
 }

@@ -99,6 +99,9 @@ struct engine_config {
      * has not answered (one start may need more), and starts in one step; the next step follows at once.
      * 0: no bound, as in logs of before. */
     uint32_t host_attempts_max, host_starts_max, step_starts_max;
+    /* Allows that an application used make up for so many that lapse (lapse.h). 0: those that lapse are not
+     * counted, as in logs of before. */
+    uint32_t lapses_spared;
     /* Bounds; a request beyond one is rejected with REASON_TABLE_FULL, a fact beyond one is ignored
      * and counted. */
     uint32_t hosts_max, units_per_host_max, jobs_max, stages_per_job_max, finished_max, shapes_max;

@@ -102,13 +102,16 @@ enum event_kind {
     EVENT_FRAMEWORK_DONE,    /* a task is done and its output is there, seen before or not */
     EVENT_FRAMEWORK_END,     /* the job is over, in whatever state it is */
     EVENT_FRAMEWORK_ROOM,    /* an application's room on a host, or that it tells none (room.h) */
-    EVENT_FRAMEWORK_OWNER,   /* whose an application is, or that it is no more (account.h) */
+    EVENT_FRAMEWORK_OWNER,   /* whose an application is, whether it is there, or that it is no more
+                                (account.h) */
     EVENT_JOB_SUBMITTER, /* whose the job is that begins next; without it: nobody's in particular */
     EVENT_KINDS
 };
 
 enum job_kind { JOB_BATCH, JOB_STREAM, JOB_UNKNOWN };
 enum edge_kind { EDGE_BARRIER, EDGE_PIPELINED };
+/* No more; its framework has a session; it has none now, and may come back. */
+enum owner_tells { OWNER_GONE, OWNER_THERE, OWNER_AWAY };
 enum host_load_resource { LOAD_UPLINK, LOAD_DOWNLINK, LOAD_DISK };
 
 struct event {
@@ -271,7 +274,8 @@ struct event {
         } framework_room;
         struct {
             uint64_t application;
-            uint32_t tells; /* 0: it is no more; else its user and key, each as some number: */
+            uint32_t tells; /* enum owner_tells; unless it is no more its user and key, each as some
+                               number: */
             uint64_t user, key;
         } framework_owner;
         struct {

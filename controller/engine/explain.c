@@ -1,10 +1,12 @@
 /* Why a task runs where it runs with the level that it has, or why it waits. */
 #include "controller/engine/explain.h"
+#include "controller/engine/account.h"
 #include "controller/engine/attempt.h"
 #include "controller/engine/cluster.h"
 #include "controller/engine/commit/commit.h"
 #include "controller/engine/hold.h"
 #include "controller/engine/job.h"
+#include "controller/engine/lapse.h"
 #include "controller/engine/locality.h"
 #include "controller/engine/mode.h"
 #include "controller/engine/network/network.h"
@@ -278,6 +280,32 @@ static void say_hold(const struct engine *engine, struct engine_explanation *e,
                 (double)(hold_end_ns(task->stage) - engine->now_ns) / 1e9);
 }
 
+/* Nothing is allowed to the task's application now. */
+static bool is_refused(const struct engine *engine, const struct task *task)
+{
+    const struct job *job = task->stage->job;
+    return lapse_is_full(job->account) && lapse_bound(engine, job, true);
+}
+
+static void explain_lapses(struct engine_explanation *e, const struct account *account)
+{
+    const struct account *user = account->above[0];
+    add_fact(e, "allows_in_force", "%" PRIu32, account->allowed);
+    add_fact(e, "allows_lapsed", "%" PRIu64, account->lapsed);
+    if (account->away) {
+        explain_say(e, "Waits: its application has no session, and is allowed nothing meanwhile.");
+        return;
+    }
+    add_fact(e, "allows_at_most", "%" PRIu32, account->limit);
+    explain_say(e,
+                "Waits: its application let %" PRIu64 " allows lapse without a start, so it may "
+                "have %" PRIu32 " at a time, and twice as many with each that it uses.",
+                account->lapsed, account->limit);
+    if (user && user->limit && user->allowed >= user->limit)
+        explain_say(e, " All applications of its user that do so may have %" PRIu32 " together.",
+                    user->limit);
+}
+
 static void explain_ready(const struct engine *engine, struct engine_explanation *e,
                           const struct task *task)
 {
@@ -288,6 +316,8 @@ static void explain_ready(const struct engine *engine, struct engine_explanation
         explain_say(e, "Waits: its application has no executor on a host that is up.");
     else if (shape->application && shape->times <= 0)
         explain_say(e, "Waits for a slot: its application's executors have none free.");
+    else if (is_refused(engine, task))
+        explain_lapses(e, task->stage->job->account);
     else if (!shape->capable)
         explain_say(e, "Waits: no host that is up can hold it (%u known ones could).",
                     shape->possible);
@@ -306,7 +336,7 @@ static void explain_ready(const struct engine *engine, struct engine_explanation
         explain_say(e, " %u suspect host%s no new work (duopolyctl hosts says why).",
                     engine->suspects, engine->suspects == 1 ? " gets" : "s get");
     add_fact(e, "waits_s", "%.3f", (double)(engine->now_ns - task->ready_ns) / 1e9);
-    add_fact(e, "free_slots_for_it", "%" PRId64, shape->times);
+    add_fact(e, "free_slots_for_it", "%" PRId64, shape_times(engine, shape));
     if (task->stage->held) {
         add_fact(e, "hold_reason", "%s", reason_name(task->stage->hold_reason));
         add_fact(e, "hold_left", "%" PRId64, task->stage->hold_left);

@@ -9,6 +9,7 @@
 #include "controller/engine/gate.h"
 #include "controller/engine/ground.h"
 #include "controller/engine/job.h"
+#include "controller/engine/lapse.h"
 #include "controller/engine/locality.h"
 #include "controller/engine/order.h"
 #include "controller/engine/outcome.h"
@@ -96,16 +97,25 @@ void framework_follow(struct engine *engine, struct job *job)
     /* WHY not while it is loaded: then it has the one that it had. */
     if (engine->suspended)
         return;
+    lapse_come_back(job);
     job->estimate_key = estimate_duration(engine, job);
     order_change(engine, job);
 }
 
 /* ---- stages ---- */
 
+static struct shape *shape_for(struct engine *engine, struct job *job, bool apart,
+                               const struct resources *demand)
+{
+    const struct shape_of of = {room_owner(engine, job), lapse_bound(engine, job, apart)};
+    return cluster_shape(engine, demand, "", &of, job->account);
+}
+
 static struct stage *make_stage(struct engine *engine, struct job *job, uint32_t index)
 {
-    struct shape *shape =
-        cluster_shape(engine, &one_slot, "", room_owner(engine, job), job->account);
+    bool apart = engine->suspended ? engine->next_apart : lapse_is_bounded(job->account);
+    struct shape *shape = shape_for(engine, job, apart, &one_slot);
+    engine->next_apart = false;
     if (!shape || !account_take(engine, job, ACCOUNT_STAGE))
         return beyond(engine);
     struct stage *stage = engine_allocate(engine, 1, sizeof(*stage));
@@ -118,6 +128,7 @@ static struct stage *make_stage(struct engine *engine, struct job *job, uint32_t
     TAILQ_INIT(&stage->attempts);
     stage->framework = engine_allocate(engine, 1, sizeof(*stage->framework));
     stage->framework->stage = stage;
+    stage->framework->apart = apart;
     uint32_t place = job_stage_place(job, index);
     job->stages = engine_grow(engine, job->stages, job->n_stages);
     memmove(&job->stages[place + 1], &job->stages[place],
@@ -297,8 +308,7 @@ struct task *framework_find_task(struct engine *engine, struct stage *stage, uin
 /* What its maps run on is another kind of slot. */
 static void set_demand(struct engine *engine, struct stage *stage, const struct resources *demand)
 {
-    struct shape *shape =
-        cluster_shape(engine, demand, "", room_owner(engine, stage->job), stage->job->account);
+    struct shape *shape = shape_for(engine, stage->job, stage->framework->apart, demand);
     if (!shape)
         ignored(engine);
     if (!shape || shape == stage->bucket->shape)
@@ -312,12 +322,16 @@ static void set_demand(struct engine *engine, struct stage *stage, const struct 
     gate_go_on(engine, stage, clock);
 }
 
+void framework_refit(struct engine *engine, struct stage *stage)
+{
+    const struct resources demand = stage->bucket->shape->demand;
+    set_demand(engine, stage, &demand);
+}
+
 void framework_move(struct engine *engine, struct job *job)
 {
-    for (uint32_t i = 0; i < job->n_stages; i++) {
-        const struct resources demand = job->stages[i]->bucket->shape->demand;
-        set_demand(engine, job->stages[i], &demand);
-    }
+    for (uint32_t i = 0; i < job->n_stages; i++)
+        framework_refit(engine, job->stages[i]);
 }
 
 static bool is_valid(const struct event *event)
@@ -347,6 +361,7 @@ static void announce(struct engine *engine, struct stage *stage, const struct ev
     if (event->framework_stage.tasks > stage->n_tasks)
         grow(engine, stage, event->framework_stage.tasks);
     own->announced |= event->framework_stage.tasks > 0;
+    own->apart = own->apart && (engine->suspended || lapse_is_bounded(stage->job->account));
     set_demand(engine, stage, &event->framework_stage.demand);
     sizes_follow_parents(engine, stage);
     for (uint32_t i = 0; i < stage->n_children; i++)

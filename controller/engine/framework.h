@@ -52,7 +52,8 @@ void framework_count(struct task *task, int by);
 void framework_follow(struct engine *engine, struct job *job);
 /* The stage may be ready: is_due of stage.c asks. `parents`: as far as they decide it. */
 bool framework_is_due(const struct stage *stage, bool parents);
-/* Its tasks take other room than before (room_owner): O(its stages and ready tasks). */
+/* Its tasks take other room than before (room_owner, lapse_bound): O(its stages and ready tasks). */
+void framework_refit(struct engine *engine, struct stage *stage);
 void framework_move(struct engine *engine, struct job *job);
 /* Frees what a stage or job has beside others; NULL does nothing. */
 void framework_stage_destroy(struct engine *engine, struct stage *stage);

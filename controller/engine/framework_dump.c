@@ -23,6 +23,12 @@ struct growing_record {
     int64_t submitted_ns, slot_wait_ns;
     uint64_t estimate_key;
     uint32_t hosts;
+    bool last;
+};
+/* Before the stage that it is about. */
+struct apart_record {
+    uint64_t job;
+    uint32_t stage;
 };
 struct gate_record {
     uint64_t job;
@@ -39,6 +45,7 @@ struct foreign_record {
 DUMP_FITS(struct frameworks_record);
 DUMP_FITS(struct sizes_record);
 DUMP_FITS(struct growing_record);
+DUMP_FITS(struct apart_record);
 DUMP_FITS(struct gate_record);
 DUMP_FITS(struct foreign_record);
 
@@ -84,6 +91,18 @@ static int load_growing(struct engine *engine, const void *object, struct err *e
     job->slot_wait_ns = record->slot_wait_ns;
     job->estimate_key = record->estimate_key;
     job->hosts = record->hosts;
+    job->framework->last = record->last;
+    return 0;
+}
+
+static int load_apart(struct engine *engine, const void *object, struct err *err)
+{
+    const struct apart_record *record = object;
+    const struct job *job = find(engine, record->job);
+    if (!job || job_stage_at(job, record->stage))
+        return err_set(err, EINVAL, "stage %u of job %" PRIu64 " is there, or its job is not",
+                       record->stage, record->job);
+    engine->next_apart = true;
     return 0;
 }
 
@@ -131,7 +150,7 @@ static int load_foreign(struct engine *engine, const void *object, struct err *e
 
 #define F FIELD_OF
 
-enum { FRAMEWORKS, SIZES, GROWING, GATE, FOREIGN };
+enum { FRAMEWORKS, SIZES, GROWING, APART, GATE, FOREIGN };
 const struct dump_kind framework_kinds[] = {
     [FRAMEWORKS] = {{"frameworks",
                      {F(frameworks_record, framework_jobs_max, U32),
@@ -145,8 +164,9 @@ const struct dump_kind framework_kinds[] = {
     [GROWING] = {{"growing",
                   {F(growing_record, job, U64), F(growing_record, submitted_ns, I64),
                    F(growing_record, slot_wait_ns, I64), F(growing_record, estimate_key, U64),
-                   F(growing_record, hosts, U32)}},
+                   F(growing_record, hosts, U32), FIELD_ADDED(growing_record, last, BOOL)}},
                  load_growing},
+    [APART] = {{"apart", {F(apart_record, job, U64), F(apart_record, stage, U32)}}, load_apart},
     [GATE] = {{"gate",
                {F(gate_record, job, U64), F(gate_record, stage, U32),
                 F(gate_record, announced, BOOL), F(gate_record, offered, BOOL),
@@ -253,6 +273,9 @@ static void dump_bytes(struct dumper *d, const struct stage *stage, const struct
 static void dump_given(struct dumper *d, const struct stage *stage)
 {
     uint32_t *lists = (uint32_t *)d->lists;
+    const struct apart_record apart = {stage->job->number, stage->index};
+    if (stage->framework->apart)
+        dump_record(d, &framework_kinds[APART].kind, &apart);
     for (uint32_t i = 0; i < stage->n_edges; i++) {
         lists[i] = stage->edges[i].parent;
         lists[stage->n_edges + i] = stage->edges[i].kind;
@@ -283,8 +306,9 @@ void framework_dump_given(struct dumper *d, const struct job *job)
     for (uint32_t s = 0; s < job->n_stages; s++)
         for (uint32_t i = 0; i < job->stages[s]->n_edges; i++)
             dump_bytes(d, job->stages[s], &job->stages[s]->edges[i]);
-    const struct growing_record record = {job->number, job->submitted_ns, job->slot_wait_ns,
-                                          job->estimate_key, job->hosts};
+    const struct growing_record record = {job->number,       job->submitted_ns,
+                                          job->slot_wait_ns, job->estimate_key,
+                                          job->hosts,        job->framework->last};
     dump_record(d, &framework_kinds[GROWING].kind, &record);
 }
 

@@ -1,5 +1,6 @@
 #include "controller/engine/hold.h"
 
+#include "controller/engine/cluster.h"
 #include "controller/engine/gate.h"
 #include "controller/engine/ground.h"
 #include "controller/engine/place/place.h"
@@ -183,7 +184,7 @@ bool hold_mark(struct engine *engine)
     engine->late = NULL;
     for (uint32_t i = 0; i < engine->n_shapes; i++) {
         struct shape *shape = engine->shapes[i];
-        if (shape->times <= 0)
+        if (shape_times(engine, shape) <= 0)
             continue;
         for (struct sorted_node *node = sorted_first(&shape->unheld); node;
              node = sorted_first(&shape->unheld)) {

@@ -201,8 +201,8 @@ void job_stage(struct engine *engine, const struct event *event)
     if (!job || !stage_is_valid(engine, job, event))
         return;
     const char *constraint = event->job_stage.constraint ? event->job_stage.constraint : "";
-    struct shape *shape =
-        cluster_shape(engine, &event->job_stage.demand, constraint, 0, job->account);
+    struct shape *shape = cluster_shape(engine, &event->job_stage.demand, constraint,
+                                        &(struct shape_of){0, 0}, job->account);
     uint64_t bytes = ACCOUNT_STAGE + (uint64_t)ACCOUNT_EDGE * event->job_stage.parents.n +
                      (uint64_t)ACCOUNT_TASK * event->job_stage.tasks;
     if (!shape || !account_take(engine, job, bytes)) {

@@ -1,5 +1,6 @@
 #include "controller/engine/mode.h"
 
+#include "controller/engine/cluster.h"
 #include "controller/engine/ground.h"
 #include "controller/engine/network/network.h"
 #include "controller/engine/order.h"
@@ -55,7 +56,7 @@ void mode_numbers(const struct engine *engine, uint64_t *ret_ready, int64_t *ret
             continue;
         uint64_t ready =
             engine->config.mode_ignore_held ? count_unheld(engine, bucket) : bucket->n_ready;
-        int64_t free = bucket->shape->times;
+        int64_t free = shape_times(engine, bucket->shape);
         if (i == 0 || (int64_t)ready - free > (int64_t)*ret_ready - *ret_free) {
             *ret_ready = ready;
             *ret_free = free;
@@ -69,10 +70,10 @@ static void numbers_of_all(const struct engine *engine, uint64_t *ret_ready, int
     *ret_free = 0;
     for (uint32_t i = 0; i < engine->n_shapes; i++) {
         const struct shape *shape = engine->shapes[i];
-        if (shape->capable &&
-            (int64_t)shape->n_ready - shape->times > (int64_t)*ret_ready - *ret_free) {
+        int64_t free = shape_times(engine, shape);
+        if (shape->capable && (int64_t)shape->n_ready - free > (int64_t)*ret_ready - *ret_free) {
             *ret_ready = shape->n_ready;
-            *ret_free = shape->times;
+            *ret_free = free;
         }
     }
 }

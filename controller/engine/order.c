@@ -5,7 +5,8 @@
 
 static struct sorted_key key_of(const struct engine *engine, const struct job *job)
 {
-    uint64_t number = engine->suspended ? 0 : engine->turn->number(engine, job);
+    bool last = job->framework && job->framework->last;
+    uint64_t number = engine->suspended ? 0 : last ? UINT64_MAX : engine->turn->number(engine, job);
     return (struct sorted_key){number, job->number, 0};
 }
 

@@ -129,6 +129,7 @@ struct framework_stage {
     uint64_t history;
     bool announced; /* else it was made by a task that was seen, or by a child, or by sizes */
     bool offered, ungated, left;
+    bool apart;                    /* its shape is its application's alone: lapse.h */
     uint32_t room;                 /* tasks that there is memory for */
     uint32_t allowed;              /* tasks that are allowed and have not been seen */
     uint32_t unused;               /* allows without a start, one after the other */
@@ -243,6 +244,7 @@ struct job {
 struct framework_job {
     uint64_t maps;    /* tasks without network input */
     uint64_t work_ns; /* of these; saturates */
+    bool last;        /* behind all others: lapse.h */
 };
 
 struct finished {
@@ -357,6 +359,7 @@ struct shape {
     struct resources demand;
     char constraint[ENGINE_NAME_MAX];
     uint64_t application;    /* whose room it takes; 0: the hosts' units */
+    uint64_t bound;          /* the application whose allows bound it (lapse.h); 0: none */
     uint32_t users;          /* buckets */
     struct account *account; /* index: for whom it was made; NULL: nobody counts */
     int64_t times;           /* how many more such tasks fit now */
@@ -439,6 +442,7 @@ struct engine {
     struct account_pool pools[POOLS];
     uint64_t submitter;    /* of the job that begins next; not dumped: it comes with that */
     bool over_share;       /* a fact that is being taken met a bound */
+    bool next_apart;       /* the stage that is made next is; not dumped: it comes with that */
     struct sorted retries; /* tasks that wait for another host (retry.h) */
     struct sorted probe_timers,
         probes_due; /* suspect hosts that fail what runs there (failing.h) */

@@ -11,7 +11,8 @@ static bool pick_overdue(struct engine *engine, struct claim *ret_claim)
 {
     for (uint32_t i = 0; i < engine->n_shapes; i++) {
         struct shape *shape = engine->shapes[i];
-        struct sorted_node *node = shape->times > 0 ? sorted_first(&shape->overdue) : NULL;
+        struct sorted_node *node =
+            shape_times(engine, shape) > 0 ? sorted_first(&shape->overdue) : NULL;
         struct bucket *bucket = node ? container_of(node, struct stage, waiting)->bucket : NULL;
         if (bucket && bucket->ready_maps.n)
             return place_pair(engine, bucket, false, ret_claim);
@@ -23,8 +24,9 @@ static struct bucket *first_reduce(const struct engine *engine)
 {
     struct bucket *best = NULL;
     for (uint32_t i = 0; i < engine->n_shapes; i++) {
-        struct sorted_node *node =
-            engine->shapes[i]->times > 0 ? sorted_first(&engine->shapes[i]->reduces) : NULL;
+        struct sorted_node *node = shape_times(engine, engine->shapes[i]) > 0
+                                       ? sorted_first(&engine->shapes[i]->reduces)
+                                       : NULL;
         struct bucket *bucket = node ? container_of(node, struct bucket, by_turn_reduces) : NULL;
         if (bucket && (!best || sorted_compare(bucket->job->turn, best->job->turn) < 0))
             best = bucket;

@@ -61,9 +61,9 @@ static bool is_better(const struct engine *engine, const struct claim *a, const 
     return a->fit->host->running < b->fit->host->running;
 }
 
-static bool has_map(const struct bucket *bucket)
+static bool has_map(const struct engine *engine, const struct bucket *bucket)
 {
-    return bucket->ready_maps.n && bucket->shape->times > 0;
+    return bucket->ready_maps.n && shape_times(engine, bucket->shape) > 0;
 }
 
 bool place_pair_of_job(struct engine *engine, struct job *job, bool local_only,
@@ -73,14 +73,14 @@ bool place_pair_of_job(struct engine *engine, struct job *job, bool local_only,
     bool found = false, even = locality_is_even(engine, job);
     for (uint32_t i = 0; i < job->n_buckets; i++) {
         engine->counters.visits++;
-        if (!has_map(job->buckets[i]) || !local_pair(engine, job->buckets[i], even, &claim))
+        if (!has_map(engine, job->buckets[i]) || !local_pair(engine, job->buckets[i], even, &claim))
             continue;
         if (!found || is_better(engine, &claim, ret_claim))
             *ret_claim = claim;
         found = true;
     }
     for (uint32_t i = 0; !found && i < job->n_buckets; i++)
-        found = has_map(job->buckets[i]) &&
+        found = has_map(engine, job->buckets[i]) &&
                 any_pair(engine, job->buckets[i], local_only || even, ret_claim);
     return found;
 }
@@ -96,7 +96,7 @@ struct bucket *place_first_bucket(const struct engine *engine)
     struct bucket *best = NULL;
     for (uint32_t i = 0; i < engine->n_shapes; i++) {
         const struct shape *shape = engine->shapes[i];
-        if (shape->times <= 0)
+        if (shape_times(engine, shape) <= 0)
             continue;
         struct sorted_node *map = sorted_first(&shape->maps),
                            *reduce = sorted_first(&shape->reduces);
@@ -140,7 +140,7 @@ struct bucket *place_first_local(struct engine *engine)
     struct bucket *best = NULL;
     for (uint32_t i = 0; i < engine->n_shapes; i++) {
         struct shape *shape = engine->shapes[i];
-        if (shape->times <= 0)
+        if (shape_times(engine, shape) <= 0)
             continue;
         struct bucket *local = locality_first(engine, shape);
         struct sorted_node *unlocated = sorted_first(&shape->unlocated);

@@ -288,7 +288,7 @@ static bool pick_reduce(struct engine *engine, const struct job *before, struct 
     struct claim claim;
     bool found = false;
     for (uint32_t i = 0; i < engine->n_shapes; i++) {
-        if (engine->shapes[i]->times <= 0 ||
+        if (shape_times(engine, engine->shapes[i]) <= 0 ||
             !pick_of_shape(engine, engine->shapes[i], before, &claim))
             continue;
         const struct job *job = claim.task->stage->job;
@@ -408,7 +408,7 @@ static struct map_choice choose_map(struct engine *engine)
         sooner(&choice, place_first_local(engine), EVENLY);
     for (uint32_t i = 0; i < engine->n_shapes; i++) {
         const struct shape *shape = engine->shapes[i];
-        if (shape->times <= 0)
+        if (shape_times(engine, shape) <= 0)
             continue;
         if (!last)
             sooner(&choice, first_uneven(engine, shape, choice.bucket), NEXT_TO_BLOCK);
@@ -434,7 +434,7 @@ static bool pick_late(struct engine *engine, struct claim *ret_claim)
         const struct shape *shape = engine->shapes[i];
         uint64_t now = (uint64_t)engine->now_ns;
         struct sorted_node *node = sorted_first_below(&shape->overdue, now + 1);
-        for (; node && shape->times > 0; node = sorted_next_below(node, now + 1)) {
+        for (; node && shape_times(engine, shape) > 0; node = sorted_next_below(node, now + 1)) {
             const struct stage *stage = container_of(node, struct stage, waiting);
             engine->counters.visits++;
             if (stage->n_ready > stage->ready_reduces.n)

@@ -90,8 +90,9 @@ static bool pick_reduce(struct engine *engine, struct job *job, bool largest,
         struct stage *stage;
         TAILQ_FOREACH (stage, &bucket->reduce_stages, of_bucket) {
             engine->counters.visits++;
-            struct task *task =
-                bucket->shape->times > 0 ? candidate(stage, order, largest, limit) : NULL;
+            struct task *task = shape_times(engine, bucket->shape) > 0
+                                    ? candidate(stage, order, largest, limit)
+                                    : NULL;
             if (task && (!best || is_before(task, best, largest)))
                 best = task;
         }
@@ -117,8 +118,9 @@ static struct bucket *first_map(const struct engine *engine)
 {
     struct bucket *best = NULL;
     for (uint32_t i = 0; i < engine->n_shapes; i++) {
-        struct sorted_node *node =
-            engine->shapes[i]->times > 0 ? sorted_first(&engine->shapes[i]->maps) : NULL;
+        struct sorted_node *node = shape_times(engine, engine->shapes[i]) > 0
+                                       ? sorted_first(&engine->shapes[i]->maps)
+                                       : NULL;
         best = earlier(best, node ? container_of(node, struct bucket, by_turn_maps) : NULL);
     }
     return best;
@@ -131,7 +133,7 @@ static bool pick_others_reduce(struct engine *engine, struct claim *ret_claim)
     struct bucket *best = NULL;
     for (uint32_t i = 0; i < engine->n_shapes; i++) {
         struct shape *shape = engine->shapes[i];
-        if (shape->times <= 0)
+        if (shape_times(engine, shape) <= 0)
             continue;
         struct sorted_node *node = sorted_first_below(&shape->reduces, passing_limit(shape, order));
         best = earlier(best, node ? container_of(node, struct bucket, by_turn_reduces) : NULL);
@@ -166,7 +168,7 @@ static bool pick_overdue(struct engine *engine, struct claim *ret_claim)
     for (uint32_t i = 0; i < engine->n_shapes; i++) {
         struct shape *shape = engine->shapes[i];
         struct sorted_node *node = sorted_first(&shape->overdue);
-        if (!node || shape->times <= 0)
+        if (!node || shape_times(engine, shape) <= 0)
             continue;
         struct stage *stage = container_of(node, struct stage, waiting);
         if (!stage->ready_reduces.n)

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "controller/engine/attempt.h"
+#include "controller/engine/cluster.h"
 #include "controller/engine/locality.h"
 #include "controller/engine/policy.h"
 
