@@ -240,9 +240,8 @@ static uint64_t commit(struct conductor *conductor)
     return ticket;
 }
 
-/* Steps until nothing follows any more, then sends levels and acknowledges. `wake`: at least once,
- * also without a
- * fact. */
+/* Steps until nothing follows any more, then sends levels and acknowledges. `wake`: at least once, also
+ * without a fact. */
 static void run(struct conductor *conductor, bool wake)
 {
     if (conductor->running)
@@ -302,12 +301,13 @@ void conductor_framework(struct conductor *conductor, uint64_t peer, const char 
     run_all(conductor, false);
     frameworks_spent(conductor->frameworks, clock_now_ns(conductor->clock), peer,
                      cost_now_ns() - before_ns);
+    run_all(conductor, false);
 }
 
 void conductor_framework_gone(struct conductor *conductor, uint64_t peer)
 {
     frameworks_gone(conductor->frameworks, peer);
-    rearm(conductor);
+    run(conductor, false);
 }
 
 bool conductor_words(const struct conductor *conductor, uint64_t job, uint32_t stage, uint32_t task,
@@ -593,8 +593,7 @@ static void on_switch_part(void *user, const char *name, int64_t now_ns,
 
 static int64_t on_framework_user(void *user, const char *name)
 {
-    const struct conductor *conductor = user;
-    return frameworks_user(conductor->frameworks, name);
+    return frameworks_user(((const struct conductor *)user)->frameworks, name);
 }
 
 static bool on_host_needed(void *user, uint32_t host)
@@ -691,6 +690,7 @@ static int frameworks_begin(struct conductor *conductor)
         .epoch = epoch_number(conductor->epoch),
         .heartbeat_ns = timers->heartbeat_ns < most_ns ? timers->heartbeat_ns : most_ns,
         .silent_ns = timers->silent_ns,
+        .lost_ns = timers->host_lost_ns,
         .forget_ns = timers->forget_ns,
         .executor_slots_max = conductor->settings.bounds.tasks_per_host,
         .time_permille = conductor->settings.bounds.framework_time_permille,

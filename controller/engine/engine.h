@@ -232,8 +232,9 @@ struct attempt_view {
     uint64_t coflow_bytes, macroflow_bytes, received_bytes;
     int64_t started_ns; /* when it was sent; of one that was found running, when that was */
     int64_t
-        received_ns; /* when it had all its input; 0: not yet, it reads nothing, or nobody knows */
-    bool found;      /* it was found running */
+        received_ns;  /* when it had all its input; 0: not yet, it reads nothing, or nobody knows */
+    bool found;       /* it was found running */
+    bool in_own_room; /* of its application's executors there (room.h) */
 };
 /* By identity: 0 or −ENOENT. O(log n). */
 int engine_host(const struct engine *engine, uint32_t host, struct host_view *ret_view);
@@ -283,6 +284,17 @@ struct engine_status {
 void engine_status(const struct engine *engine, struct engine_status *ret_status);
 /* What its jobs take by its account, in bytes; 0 where none is kept (memory_max). O(1). */
 uint64_t engine_counted_bytes(const struct engine *engine);
+
+/* What an application of a framework takes by its account. */
+struct account_view {
+    uint64_t bytes, bytes_max, jobs, jobs_max; /* most: of all frameworks together */
+    uint64_t refused;                          /* facts beyond its share */
+    uint32_t allowed, allows_max;              /* allows in force; so many may be, 0: any number */
+    uint64_t lapsed;                           /* allows that it did not use */
+};
+/* −ENOENT: nothing is counted for it. O(log n). */
+int engine_account(const struct engine *engine, uint64_t application,
+                   struct account_view *ret_view);
 
 /* Counted since creation (or load); not part of the state, never of a decision. */
 struct engine_counters {

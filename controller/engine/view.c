@@ -1,4 +1,5 @@
 /* Copies of state for those who look. */
+#include "controller/engine/account.h"
 #include "controller/engine/attempt.h"
 #include "controller/engine/cluster.h"
 #include "controller/engine/framework_sizes.h"
@@ -270,7 +271,26 @@ static void view_attempt(const struct attempt *attempt, struct attempt_view *ret
         .started_ns = attempt->started_ns,
         .received_ns = attempt->received_ns,
         .found = attempt->reason == REASON_NONE,
+        .in_own_room = attempt->room && attempt->room->application != ENGINE_EVERYBODY,
     };
+}
+
+int engine_account(const struct engine *engine, uint64_t application, struct account_view *ret_view)
+{
+    const struct account *account = account_known(engine, application);
+    if (!account)
+        return -ENOENT;
+    *ret_view = (struct account_view){
+        .bytes = account->bytes,
+        .bytes_max = engine->config.framework_memory_max,
+        .jobs = account->jobs,
+        .jobs_max = engine->config.framework_jobs_max,
+        .refused = account->refused,
+        .allowed = account->allowed,
+        .allows_max = account->limit,
+        .lapsed = account->lapsed,
+    };
+    return 0;
 }
 
 int engine_attempt(const struct engine *engine, uint64_t number, struct attempt_view *ret_view)

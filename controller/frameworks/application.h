@@ -21,7 +21,9 @@ struct application {
     uint64_t peer;  /* 0: no session */
     struct wire_session session;
     int64_t heard_ns, spoke_ns;
-    struct timer beat;    /* with a session: a heartbeat; without: forgets it */
+    struct timer beat;    /* with a session: a heartbeat; without: gives back what it held */
+    int64_t ended_ns;     /* without a session: since when, */
+    bool given_back;      /* and what runs there is over */
     struct numbers named; /* jobs and attempts of the replay that is under way */
     struct stage_names names;
     struct executors executors;
@@ -67,7 +69,11 @@ int application_fact(struct application *application, const duopoly_Envelope *en
                      struct err *err);
 /* All has been told: what was not named is over. */
 void application_replayed(struct application *application, int64_t now_ns);
-/* Its jobs are cancelled, its attempts lost, and its executors gone. */
+/* What runs by its word alone is over: where nobody allowed it, and no executor of its own gives room. */
+void application_claims_end(const struct application *application);
+/* All that runs is lost, and its executors gone. */
+void application_lose(struct application *application, int64_t now_ns);
+/* The same, and its jobs are cancelled. */
 void application_forget(struct application *application, int64_t now_ns);
 
 /* application_snapshot.c */

@@ -46,16 +46,29 @@ static void emit(const struct application *application, const struct event *even
     frameworks->hooks.event(frameworks->hooks.user, event);
 }
 
+static void attempt_end(const struct application *application, uint64_t number)
+{
+    struct event event = {.kind = EVENT_ATTEMPT_LOST};
+    event.attempt.attempt = number;
+    emit(application, &event);
+}
+
 static void attempts_end(const struct application *application, const struct numbers *named)
 {
     struct attempt_view attempt = {.attempt = framework_attempt_number(application->bits, 0) - 1};
     while (engine_attempt_after(application->frameworks->engine, attempt.attempt, &attempt) == 0 &&
-           framework_owns_attempt(application->bits, attempt.attempt)) {
-        struct event event = {.kind = EVENT_ATTEMPT_LOST};
-        event.attempt.attempt = attempt.attempt;
+           framework_owns_attempt(application->bits, attempt.attempt))
         if (!is_named(named, attempt.attempt))
-            emit(application, &event);
-    }
+            attempt_end(application, attempt.attempt);
+}
+
+void application_claims_end(const struct application *application)
+{
+    struct attempt_view attempt = {.attempt = framework_attempt_number(application->bits, 0) - 1};
+    while (engine_attempt_after(application->frameworks->engine, attempt.attempt, &attempt) == 0 &&
+           framework_owns_attempt(application->bits, attempt.attempt))
+        if (attempt.found && !attempt.in_own_room)
+            attempt_end(application, attempt.attempt);
 }
 
 static void jobs_end(struct application *application, const struct numbers *named)
@@ -88,6 +101,13 @@ void application_replayed(struct application *application, int64_t now_ns)
     free(named->at);
     *named = (struct numbers){0};
     executors_replayed(application, now_ns);
+}
+
+void application_lose(struct application *application, int64_t now_ns)
+{
+    const struct numbers nothing = {0};
+    attempts_end(application, &nothing);
+    executors_leave(application, now_ns);
 }
 
 void application_forget(struct application *application, int64_t now_ns)

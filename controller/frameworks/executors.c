@@ -312,9 +312,14 @@ void executors_replayed(struct application *application, int64_t now_ns)
         tell(application, false);
 }
 
-void executors_forget(struct application *application, int64_t now_ns)
+void executors_leave(struct application *application, int64_t now_ns)
 {
     go_unless_named(application, now_ns, ++application->executors.session);
+}
+
+void executors_forget(struct application *application, int64_t now_ns)
+{
+    executors_leave(application, now_ns);
     tell(application, false);
 }
 

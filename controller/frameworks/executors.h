@@ -63,6 +63,8 @@ void executors_replayed(struct application *application, int64_t now_ns);
 /* −EINVAL with a sentence: it counts for nothing. */
 int executors_take(struct application *application, int64_t now_ns,
                    const duopoly_FrameworkExecutor *told, struct err *err);
+/* All of them go; that it tells them stays. */
+void executors_leave(struct application *application, int64_t now_ns);
 /* All of them go, with what the engine knows of them. */
 void executors_forget(struct application *application, int64_t now_ns);
 /* Frees them, without a word. */

@@ -80,6 +80,11 @@ bool frameworks_knows(const struct frameworks *frameworks, uint64_t peer)
 
 /* ---- sessions ---- */
 
+static int64_t smaller(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
 static void refuse(struct frameworks *frameworks, int64_t now_ns, uint64_t peer,
                    duopoly_Reason reason, uint64_t sequence, const char *text)
 {
@@ -99,6 +104,41 @@ static void refuse(struct frameworks *frameworks, int64_t now_ns, uint64_t peer,
     frameworks->hooks.send(frameworks->hooks.user, peer, &frameworks->out);
 }
 
+/* Whose it is, for the engine's account. */
+static void owner_tell(const struct application *application, enum owner_tells tells)
+{
+    const struct frameworks *frameworks = application->frameworks;
+    struct event event = {.kind = EVENT_FRAMEWORK_OWNER};
+    event.framework_owner.application =
+        framework_job_number(application->bits, 0) >> ENGINE_APPLICATION_SHIFT;
+    event.framework_owner.tells = tells;
+    event.framework_owner.key =
+        fnv1a(FNV1A_NOTHING, application->owner, strlen(application->owner));
+    event.framework_owner.user =
+        application->user < 0 ? event.framework_owner.key : (uint64_t)application->user;
+    frameworks->hooks.event(frameworks->hooks.user, &event);
+}
+
+static uint64_t parts_of(uint64_t amount, uint64_t most)
+{
+    uint64_t part = most / FRAMEWORK_KEPT;
+    return part && amount > part ? amount / part : 1;
+}
+
+/* How long what it has is kept for it, from its session's end on. WHY by how much that is: others may need
+ * the room. */
+static int64_t kept_ns(const struct application *application)
+{
+    const struct frameworks *frameworks = application->frameworks;
+    struct account_view account = {0};
+    engine_account(frameworks->engine,
+                   framework_job_number(application->bits, 0) >> ENGINE_APPLICATION_SHIFT,
+                   &account);
+    const uint64_t bytes = parts_of(account.bytes, account.bytes_max),
+                   jobs = parts_of(account.jobs, account.jobs_max);
+    return frameworks->config.forget_ns / (int64_t)(bytes > jobs ? bytes : jobs);
+}
+
 void application_end(struct application *application, int64_t now_ns)
 {
     struct frameworks *frameworks = application->frameworks;
@@ -108,7 +148,12 @@ void application_end(struct application *application, int64_t now_ns)
     application->named = (struct numbers){0};
     memset(&application->next, 0, sizeof(application->next));
     frameworks->counters.ended++;
-    timers_arm(frameworks->timers, &application->beat, now_ns + frameworks->config.forget_ns);
+    application->ended_ns = now_ns;
+    application->given_back = false;
+    owner_tell(application, OWNER_AWAY);
+    application_claims_end(application);
+    timers_arm(frameworks->timers, &application->beat,
+               now_ns + smaller(frameworks->config.lost_ns, frameworks->config.forget_ns));
 }
 
 bool application_send(struct application *application, bool changes_state)
@@ -127,31 +172,35 @@ bool application_send(struct application *application, bool changes_state)
     return r >= 0;
 }
 
-/* Whose it is, for the engine's account. */
-static void owner_tell(const struct application *application, bool tells)
-{
-    const struct frameworks *frameworks = application->frameworks;
-    struct event event = {.kind = EVENT_FRAMEWORK_OWNER};
-    event.framework_owner.application =
-        framework_job_number(application->bits, 0) >> ENGINE_APPLICATION_SHIFT;
-    event.framework_owner.tells = tells;
-    event.framework_owner.key =
-        fnv1a(FNV1A_NOTHING, application->owner, strlen(application->owner));
-    event.framework_owner.user =
-        application->user < 0 ? event.framework_owner.key : (uint64_t)application->user;
-    frameworks->hooks.event(frameworks->hooks.user, &event);
-}
-
 static void forget(struct application *application, int64_t now_ns)
 {
     struct frameworks *frameworks = application->frameworks;
     application_forget(application, now_ns);
-    owner_tell(application, false);
+    owner_tell(application, OWNER_GONE);
     frameworks->counters.forgotten++;
     for (int i = 0; i < FRAMEWORKS_MAX; i++)
         if (frameworks->applications[i] == application)
             frameworks->applications[i] = NULL;
     application_free(application);
+}
+
+/* Nobody has come back. */
+static void give_back(struct application *application, int64_t now_ns)
+{
+    const struct frameworks *frameworks = application->frameworks;
+    const int64_t until_ns = application->ended_ns + kept_ns(application);
+    if (now_ns >= until_ns) {
+        if (until_ns < application->ended_ns + frameworks->config.forget_ns)
+            log_note("application %s has had no session for %" PRId64
+                     " s and is forgotten: it holds much of what may be kept for frameworks",
+                     application->name, (now_ns - application->ended_ns) / SECOND_NS);
+        forget(application, now_ns);
+        return;
+    }
+    if (!application->given_back)
+        application_lose(application, now_ns);
+    application->given_back = true;
+    timers_arm(frameworks->timers, &application->beat, until_ns);
 }
 
 static void on_beat(struct timer *timer, int64_t now_ns)
@@ -160,7 +209,7 @@ static void on_beat(struct timer *timer, int64_t now_ns)
     const struct frameworks *frameworks = application->frameworks;
     const uint64_t peer = application->peer;
     if (!peer) {
-        forget(application, now_ns);
+        give_back(application, now_ns);
         return;
     }
     if (now_ns - application->heard_ns > frameworks->config.silent_ns) {
@@ -212,7 +261,6 @@ static struct application *application_add(struct frameworks *frameworks,
         wire_copy(application->owner, sizeof(application->owner), owner);
         application->user = hello_user(hello);
         frameworks->applications[i] = application;
-        owner_tell(application, true);
         return application;
     }
     return NULL;
@@ -363,6 +411,7 @@ static void hello_take(struct frameworks *frameworks, int64_t now_ns, uint64_t p
         application_end(application, now_ns);
     }
     application->peer = peer;
+    owner_tell(application, OWNER_THERE);
     application->boot = hello->boot;
     application->hello_sequence = hello->hello_sequence;
     application->holds = hello->holds;
@@ -534,6 +583,15 @@ int64_t frameworks_user(const struct frameworks *frameworks, const char *name)
     return application ? application->user : -1;
 }
 
+static bool lets_lapse(const struct application *application)
+{
+    struct account_view account;
+    return engine_account(application->frameworks->engine,
+                          framework_job_number(application->bits, 0) >> ENGINE_APPLICATION_SHIFT,
+                          &account) == 0 &&
+           account.allows_max;
+}
+
 bool frameworks_gate(const struct frameworks *frameworks, const char *name, bool *ret_holds,
                      const char **ret_text)
 {
@@ -543,6 +601,8 @@ bool frameworks_gate(const struct frameworks *frameworks, const char *name, bool
     *ret_holds = application->holds && !application->over;
     *ret_text = application->over
                     ? "it tells more than its share: what is beyond is its own to place"
+                : lets_lapse(application)
+                    ? "it lets allows lapse, and gets fewer at a time until it uses them"
                     : application->text;
     return true;
 }

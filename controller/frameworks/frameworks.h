@@ -7,11 +7,14 @@
  * tells all again in each session, and until it says that it has, nothing is concluded from silence.
  * How its jobs ended is, and what their stages had (store/ledger.h).
  *
- * A name is one application until it is forgotten: `forget` after its last session ended its jobs
- * are cancelled. It belongs to the identity, and where an agent relays
+ * A name is one application until it is forgotten. What it held is given back in three steps: when its
+ * session ends it is allowed nothing more, and what runs by its word alone (nobody allowed it, no executor of
+ * its own gives it room) is over; `lost` later all that runs is lost and its executors are gone, as on a host
+ * that is; `forget` after the session's end its jobs are cancelled, sooner where it holds more than one in
+ * FRAMEWORK_KEPT of what all frameworks may: twice as much half as long. A name belongs to the identity, and where an agent relays
  * to its host's user, whose HELLO named it first. The newest HELLO of a name
  * has the session, the other is told; a session that says nothing for `silent` is over. Its end
- * ends no job and no allow. With FrameworkReplayed, jobs and attempts that the session has not named
+ * ends no job and no allow; allows in force are good for as long as they were. With FrameworkReplayed, jobs and attempts that the session has not named
  * are over.
  *
  * Hosts are those whose agents have a name, and those that an executor was told on (executors.h), by the
@@ -36,11 +39,12 @@
 #define FRAMEWORK_VALID_MS  2000
 #define FRAMEWORK_REFUSALS  100
 #define FRAMEWORK_BURST_NS  INT64_C(2000000000)
+#define FRAMEWORK_KEPT      64
 
 struct frameworks_config {
     uint32_t epoch;
-    int64_t heartbeat_ns, silent_ns, forget_ns; /* heartbeat: below FRAMEWORK_VALID_MS */
-    int64_t executor_slots_max;                 /* more are cut to it; 0: no bound */
+    int64_t heartbeat_ns, silent_ns, lost_ns, forget_ns; /* heartbeat: below FRAMEWORK_VALID_MS */
+    int64_t executor_slots_max;                          /* more are cut to it; 0: no bound */
     int64_t
         time_permille; /* of the loop's time that the applications of one user and key may take; 0: no bound */
 };

@@ -164,8 +164,11 @@ static void engine_end(void)
 
 static void world_begin(void)
 {
-    const struct frameworks_config config = {
-        .epoch = 1, .heartbeat_ns = SECOND, .silent_ns = 3 * SECOND, .forget_ns = 60 * SECOND};
+    const struct frameworks_config config = {.epoch = 1,
+                                             .heartbeat_ns = SECOND,
+                                             .silent_ns = 3 * SECOND,
+                                             .lost_ns = 30 * SECOND,
+                                             .forget_ns = 60 * SECOND};
     const struct frameworks_hooks hooks = {on_send,  on_cut,     on_event,  on_host, on_host_name,
                                            on_claim, on_release, on_guests, NULL};
     said_begin();
