@@ -451,8 +451,7 @@ static bool on_job_wanted(void *user, uint64_t job)
 
 static void on_host_moved(void *user, uint32_t host)
 {
-    const struct conductor *conductor = user;
-    ledger_host_moved(conductor->ledger, host);
+    ledger_host_moved(((const struct conductor *)user)->ledger, host);
 }
 
 int conductor_set_stance(struct conductor *conductor, enum stance_scope scope, const char *name,
@@ -626,6 +625,7 @@ static int agents_begin(struct conductor *conductor, const struct recovered *rec
         .fetch_stall_ns = settings->timers.fetch_stall_ns,
         .unit_slots_max = settings->bounds.tasks_per_host,
         .unanswered_bytes = (uint64_t)settings->bounds.unanswered_bytes,
+        .claims_bytes = (uint64_t)settings->bounds.claims_bytes,
         .congested_permille = (uint32_t)settings->policy.congested_permille,
         .cleared_permille = (uint32_t)settings->policy.cleared_permille,
         .guests = engine.dclas,

@@ -292,6 +292,7 @@ static const struct conf_field bound_fields[] = {
     BYTES(settings_bounds, incoming_bytes, "incoming", "4 GB", 16 * WIRE_PEER_BYTES,
           INT64_C(1) << 50),
     BYTES(settings_bounds, unanswered_bytes, "unanswered", "256 MB", 1000000, INT64_C(1) << 50),
+    BYTES(settings_bounds, claims_bytes, "claims", "1 GB", 100000, INT64_C(1) << 50),
     END,
 };
 static const struct conf_section bound_section = {bound_fields, sizeof(struct settings_bounds),

@@ -8,6 +8,7 @@
  *   agent_unanswered.c  bytes on their way to agents
  *   agent_attempts.c  inventories, and the attempts that an agent is answerable for
  *   agent_words.c     which of its words count
+ *   agent_claims.c    what it says that it has, and was not given
  *   agent_levels.c    attempts' levels on their way to the hosts
  *   agent_forget.c    names that go, and indexes that come back
  *   agent_keep.c      what is kept of a host over a restart
@@ -24,6 +25,12 @@
 #define AGENT_HAD_MAX   1024
 #define AGENT_LOST_SAID 64
 
+/* Bytes that a thing takes which an agent claims, with what the engine keeps of it: agent_claims.c. */
+#define AGENT_CLAIMED_ATTEMPT 2048
+#define AGENT_CLAIMED_GUEST   512
+/* Jobs that nobody knows and of which outputs stand in one inventory: so many are told to be forgotten. */
+#define AGENT_STRANGE_JOBS 65536
+
 struct placed_levels {
     uint32_t coflow, macroflow;
 };
@@ -35,7 +42,8 @@ struct placed_attempt {
     struct agent *agent;
     struct timer timer; /* armed until the start is answered */
     bool asked;
-    bool listed; /* in the inventory that has just come in */
+    bool listed;  /* in the inventory that has just come in */
+    bool claimed; /* the agent named it first, and pays for it */
     struct placed_levels told, wanted;
     bool relabelled; /* wanted is to be told: in agent->relabelled */
     STAILQ_ENTRY(placed_attempt) levels_link;
@@ -71,6 +79,16 @@ struct agent_words {
     struct rarely said;
     int64_t looks_since_ns; /* its words were looked at so often in the second from then on */
     uint32_t looks;
+};
+
+/* agent_claims.c */
+struct agent_claims {
+    uint64_t bytes;
+    uint32_t parked, guests; /* things of the inventory at hand; applications */
+    uint32_t strange;        /* jobs of that inventory that nobody knows */
+    uint64_t cut;            /* things, since this controller's start */
+    const char *about;       /* the last of them: a constant; NULL: none */
+    struct rarely said;
 };
 
 enum inventory_state { INVENTORY_NONE, INVENTORY_COMING, INVENTORY_PARKED, INVENTORY_IN };
@@ -137,6 +155,7 @@ struct agent {
     struct agent_links links;
     struct agent_guests guests;
     struct agent_words words;
+    struct agent_claims claims;
 };
 
 #define AGENTS_REFUSED 64
@@ -155,7 +174,7 @@ struct agents {
     /* How many refusals went to strangers in the second from then on; bytes of all sessions. */
     int64_t refusals_since_ns;
     uint32_t refusals;
-    uint64_t unanswered_bytes;
+    uint64_t unanswered_bytes, claimed_bytes;
     struct agent *names, *peers, *addresses;     /* hashes */
     struct placed_attempt *placed;               /* by number */
     struct agent **order;                        /* all, in the natural order of names */
@@ -299,6 +318,13 @@ void agent_inventory_end(struct agent *agent, const duopoly_Envelope *envelope);
 void agent_admit(struct agent *agent);
 void agent_attempt_state(struct agent *agent, const duopoly_AttemptState *state);
 void agent_attempts_drop(struct agent *agent);
+
+/* agent_claims.c: so many bytes more for what it claims; false: beyond its share, then nothing is counted. They
+ * are counted whether or not; are given back; so many things were cut, which is said (`what`: a constant). */
+bool agent_claim(struct agent *agent, uint64_t bytes);
+void agent_claim_add(struct agent *agent, uint64_t bytes);
+void agent_claim_back(struct agent *agent, uint64_t bytes);
+void agent_claim_cut(struct agent *agent, uint64_t things, const char *what);
 
 /* agent_words.c */
 enum agent_word { WORD_COUNTS, WORD_SAYS_NOTHING, WORD_REFUSED };

@@ -8,6 +8,7 @@
  * An inventory is gathered whole before any of it is told: after a restart it waits (is parked)
  * until the other hosts that were known before have sent theirs. */
 #include "controller/agents/agent.h"
+#include "controller/resource_bounds.h"
 #include "controller/resources_wire.h"
 
 #include "lib/container_of.h"
@@ -44,6 +45,8 @@ static void placed_remove(struct agent *agent, struct placed_attempt *placed)
 {
     timers_disarm(agent->agents->timers, &placed->timer);
     agent_level_drop(placed);
+    if (placed->claimed)
+        agent_claim_back(agent, AGENT_CLAIMED_ATTEMPT);
     HASH_DEL(agent->attempts, placed);
     HASH_DELETE(by_number, agent->agents->placed, placed);
     free(placed);
@@ -152,9 +155,14 @@ void agents_start(struct agents *agents, int64_t now_ns, uint32_t host, const du
 
 static struct placed_attempt *seen_add(struct agent *agent, const duopoly_AttemptState *state)
 {
+    bool claimed = !agent_placed(agent, state->attempt);
     struct placed_attempt *placed = placed_add(agent, state->attempt);
     if (placed)
         placed->told = (struct placed_levels){state->coflow_level, state->macroflow_level};
+    if (placed && claimed) {
+        placed->claimed = true;
+        agent_claim_add(agent, AGENT_CLAIMED_ATTEMPT);
+    }
     return placed;
 }
 
@@ -167,6 +175,7 @@ static void seen_tell(struct agent *agent, const duopoly_AttemptState *state,
                       enum attempt_state phase)
 {
     struct event event = {.kind = EVENT_ATTEMPT_SEEN};
+    char text[96];
     event.attempt_seen.attempt = state->attempt;
     event.attempt_seen.job = state->job;
     event.attempt_seen.stage = state->stage;
@@ -180,6 +189,7 @@ static void seen_tell(struct agent *agent, const duopoly_AttemptState *state,
     for (int i = 0; i < ENGINE_RESOURCES; i++)
         if (resources->amount[i] < 0)
             resources->amount[i] = 0;
+    resource_bounds_cut(resources, agent->agents->config.unit_slots_max, text, sizeof(text));
     event_tell(agent, &event);
 }
 
@@ -279,12 +289,15 @@ void agent_seen_drop(struct agent *agent)
     free(agent->seen);
     agent->seen = NULL;
     agent->n_seen = agent->seen_size = 0;
+    agent_claim_back(agent, (uint64_t)AGENT_CLAIMED_ATTEMPT * agent->claims.parked);
+    agent->claims.parked = 0;
 }
 
 void agent_inventory_begin(struct agent *agent)
 {
     agent->inventory = INVENTORY_COMING;
     agent->parts = 0;
+    agent->claims.strange = 0;
     agent_seen_drop(agent);
 }
 
@@ -296,6 +309,22 @@ static void inventory_refuse(struct agent *agent, const duopoly_Envelope *envelo
     log_of(agent->name, LOG_LEVEL_WARNING, LOG_FAULT_PEER,
            "the inventory of agent %s is refused: %s", agent->name, text);
     agent_end(agent, reason, text);
+}
+
+/* False: there is no room for what it says that it runs. */
+static bool seen_claim(struct agent *agent, const duopoly_AttemptState *state)
+{
+    if (agent_placed(agent, state->attempt))
+        return true;
+    if (agent_claim(agent, AGENT_CLAIMED_ATTEMPT)) {
+        agent->claims.parked++;
+        return true;
+    }
+    agent_claim_cut(agent, 1, "attempts that it was not given");
+    if (is_running(state->phase))
+        agents_stop(agent->agents, agent->host, state->attempt,
+                    "more attempts are claimed than may be kept", 0, false);
+    return false;
 }
 
 static int seen_append(struct agent *agent, const duopoly_AttemptState *states, uint32_t n)
@@ -312,8 +341,9 @@ static int seen_append(struct agent *agent, const duopoly_AttemptState *states, 
         agent->seen = seen;
         agent->seen_size = size;
     }
-    memcpy(agent->seen + agent->n_seen, states, n * sizeof(*states));
-    agent->n_seen += n;
+    for (uint32_t i = 0; i < n; i++)
+        if (seen_claim(agent, &states[i]))
+            agent->seen[agent->n_seen++] = states[i];
     return 0;
 }
 
@@ -327,8 +357,12 @@ static void outputs_check(struct agent *agent, const duopoly_InventoryPart *part
         if (job == asked)
             continue;
         asked = job;
-        if (!agents->hooks.job_wanted(agents->hooks.user, job))
+        if (agents->hooks.job_wanted(agents->hooks.user, job))
+            continue;
+        if (agent->claims.strange++ < AGENT_STRANGE_JOBS)
             agents_forget(agents, agent->host, job);
+        else
+            agent_claim_cut(agent, 1, "outputs of jobs that nobody knows");
     }
 }
 

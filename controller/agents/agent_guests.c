@@ -81,28 +81,27 @@ static void drop_untold(struct guest_levels *levels, const struct agent_guests *
 }
 
 static void add_rows(struct guest_levels *levels, struct agent_guests *guests,
-                     const duopoly_GuestsPart *part)
+                     const duopoly_GuestsPart *part, uint32_t n)
 {
-    size_t n = part->applications_count;
     guests->rows = n ? calloc(n, sizeof(*guests->rows)) : NULL;
     guests->n = 0;
-    for (size_t i = 0; guests->rows && i < n; i++)
+    for (uint32_t i = 0; guests->rows && i < n; i++)
         if (add(levels, &part->applications[i]))
             guests->rows[guests->n++] = part->applications[i];
 }
 
 void agent_guests_take(struct guest_levels *levels, struct agent_guests *guests,
-                       const duopoly_GuestsPart *part,
+                       const duopoly_GuestsPart *part, uint32_t n,
                        bool (*vouched)(void *user, const duopoly_GuestApplication *row), void *user,
                        duopoly_GuestLevels *ret_levels)
 {
     struct agent_guests before = *guests;
     subtract(levels, &before);
-    add_rows(levels, guests, part);
+    add_rows(levels, guests, part, n);
     drop_untold(levels, &before);
     free(before.rows);
     guests->refused = part->refused;
-    guests->left_out = part->left_out;
+    guests->left_out = part->left_out + part->applications_count - n;
     ret_levels->levels_count = 0;
     for (uint32_t i = 0; i < guests->n; i++) {
         const struct guest_level *application = find(levels, &guests->rows[i]);

@@ -36,11 +36,11 @@ struct agent_guests {
     uint64_t refused, left_out;
 };
 
-/* *ret_levels: of those of its applications whose level, or whether they are `vouched` for, is not as
+/* The part's first n applications. *ret_levels: of those of its applications whose level, or whether they are `vouched` for, is not as
  * told there. Rows whose names cannot
  * be are left out, and without memory all. */
 void agent_guests_take(struct guest_levels *levels, struct agent_guests *guests,
-                       const duopoly_GuestsPart *part,
+                       const duopoly_GuestsPart *part, uint32_t n,
                        bool (*vouched)(void *user, const duopoly_GuestApplication *row), void *user,
                        duopoly_GuestLevels *ret_levels);
 /* Whether the agent tells of an application with this name. O(rows). */

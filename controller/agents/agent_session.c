@@ -275,12 +275,26 @@ static bool is_vouched(void *user, const duopoly_GuestApplication *row)
     return agents->hooks.framework_user(agents->hooks.user, row->name) == (int64_t)row->user;
 }
 
+/* So many of them have room. */
+static uint32_t guests_claim(struct agent *agent, uint32_t n)
+{
+    const uint32_t told = n;
+    agent_claim_back(agent, (uint64_t)AGENT_CLAIMED_GUEST * agent->claims.guests);
+    while (n && !agent_claim(agent, (uint64_t)AGENT_CLAIMED_GUEST * n))
+        n--;
+    agent->claims.guests = n;
+    if (n < told)
+        agent_claim_cut(agent, told - n, "applications of guests");
+    return n;
+}
+
 static void guests_take(struct agent *agent, const duopoly_GuestsPart *part)
 {
     struct agents *agents = agent->agents;
     duopoly_GuestLevels *levels =
         &wire_begin(&agents->out, duopoly_Envelope_guest_levels_tag)->body.guest_levels;
-    agent_guests_take(&agents->guest_levels, &agent->guests, part, is_vouched, agents, levels);
+    agent_guests_take(&agents->guest_levels, &agent->guests, part,
+                      guests_claim(agent, part->applications_count), is_vouched, agents, levels);
     if (levels->levels_count)
         agent_send(agent, &agents->out, true);
 }

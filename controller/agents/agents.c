@@ -325,6 +325,8 @@ static int view_fill(const struct agent *agent, struct agent_view *ret_view)
         .marks = agent->state.marks,
         .refused_words = agent->words.refused,
         .refused_about = agent->words.about,
+        .claims_cut = agent->claims.cut,
+        .cut_about = agent->claims.about,
         .heard_ns = agent->heard_ns,
         .lost_ns = agent->lost_ns,
         .counters = &agent->counters,
@@ -428,6 +430,7 @@ static void agent_free(struct agent *agent)
     agent_links_done(&agent->links);
     agent_guests_done(&agents->guest_levels, &agent->guests);
     agent_words_done(agent);
+    agent_claim_back(agent, agent->claims.bytes);
     free(agent);
 }
 

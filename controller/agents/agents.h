@@ -42,7 +42,8 @@
  * Hosts without an agent are those that somebody's executors are on (agents_claim_host).
  *
  * Bounds: hosts_max agents of each role, AGENT_ATTEMPTS_MAX attempts in one inventory and of one
- * agent at once, WIRE_WINDOW unanswered messages of one and unanswered_bytes of all; what exceeds
+ * agent at once, claims_bytes of what all claim (agent_claims.c), WIRE_WINDOW unanswered messages of one and
+ * unanswered_bytes of all; what exceeds
  * one is refused with a sentence and counted, a peer that does not read loses its session.
  *
  * Who has no session is told what was wrong with a message only AGENT_REFUSALS times a second, all
@@ -80,6 +81,8 @@ struct agents_config {
     int64_t forget_ns;      /* a lost agent that never brought anything is forgotten then */
     int64_t fetch_stall_ns; /* in each start: a source that gives nothing for so long is told of */
     int64_t unit_slots_max; /* what claims more is cut to it; 0: no bound */
+    uint64_t claims_bytes; /* what all agents say that they have and were not given takes so much at
+                              most; 0: no bound */
     uint64_t unanswered_bytes; /* of all agents; beyond it the session with most of them ends */
     uint32_t congested_permille, cleared_permille; /* what agents report at once (engine.h) */
     struct level_table guests; /* levels of applications that nobody started here */
@@ -262,6 +265,8 @@ struct agent_view {
     const char *marks;         /* its mark driver, and why no better one */
     uint64_t refused_words;    /* that were about others, since this controller's start */
     const char *refused_about; /* the last of them; "" none */
+    uint64_t claims_cut;       /* things that it claims and that were not kept, likewise */
+    const char *cut_about;     /* the last of them; NULL: none */
     int64_t heard_ns;          /* when it was heard last; no sooner than this controller's start */
     int64_t lost_ns;           /* LOST: since when; 0: since before this controller's start */
     uint8_t address[16];

@@ -384,6 +384,16 @@ static void refused_note(const struct agent_view *agent, duopoly_HostRow *row)
                  used ? "; " : "", agent->refused_words, agent->refused_about);
 }
 
+/* That it claims more than is kept, likewise. */
+static void claims_note(const struct agent_view *agent, duopoly_HostRow *row)
+{
+    size_t used = strlen(row->text);
+    if (agent->claims_cut)
+        snprintf(row->text + used, sizeof(row->text) - used,
+                 "%s%" PRIu64 " things that it claims are cut: %s", used ? "; " : "",
+                 agent->claims_cut, agent->cut_about);
+}
+
 /* What it said of itself. */
 static void said_fill(const struct agent_view *agent, duopoly_HostRow *row)
 {
@@ -435,6 +445,7 @@ static void host_row(const struct conductor *conductor, const struct agent_view 
 {
     host_row_fill(conductor, agent, row);
     refused_note(agent, row);
+    claims_note(agent, row);
 }
 
 static void hosts_page(const struct conductor *conductor, const duopoly_List *list,

@@ -78,6 +78,34 @@ def test_a_burst_ends_no_session(site):
     assert sessions(daemon) == 1
 
 
+def bring(agent, first, n):
+    """A session whose inventory has n attempts of a time before this controller's."""
+    agent.hello()
+    agent.epoch = agent.expect("welcome").epoch
+    for part, at in enumerate(range(0, n, 32)):
+        agent.send(numbered=True, inventory_part=pb.InventoryPart(part=part, attempts=[
+            pb.AttemptState(attempt=first + i, job=1, phase=pb.PHASE_STARTED) for i in range(at, min(n, at + 32))]))
+    agent.send(numbered=True, inventory_end=pb.InventoryEnd(parts=(n + 31) // 32))
+    return agent
+
+
+def test_what_a_host_says_that_it_runs_is_bounded_and_leaves_others_theirs(site, cluster):
+    """What is beyond is told to stop, and said."""
+    daemon = site.daemon(config="bounds: {claims: 200 kB}\ntimers: {silent: 60 s, host_lost: 120 s}\n")
+    liar = bring(cluster.agent(daemon, "liar"), 1, 1000)
+    stops = 0
+    while stops < 1000:
+        stops += liar.receive().HasField("stop")
+    rows = {row["name"]: row for row in daemon.ctl("hosts")["hosts"]}
+    assert rows["liar"]["running"] == 49, rows
+    assert rows["liar"]["text"] == "951 things that it claims are cut: attempts that it was not given", rows
+    assert "agent liar claims more than may be kept of it (bounds.claims)" in daemon.words()
+    honest = bring(cluster.agent(daemon, "honest"), 2001, 10)
+    honest.acknowledged(honest.sent)
+    rows = {row["name"]: row for row in daemon.ctl("hosts")["hosts"]}
+    assert rows["honest"]["running"] == 10 and not rows["honest"]["text"], rows
+
+
 def rss_mb(daemon):
     with open(f"/proc/{daemon.process.pid}/status") as status:
         return next(int(line.split()[1]) for line in status if line.startswith("VmRSS")) / 1024

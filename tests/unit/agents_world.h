@@ -14,6 +14,9 @@
 
 #define S          INT64_C(1000000000)
 #define UNANSWERED 100000
+#ifndef CLAIMS
+#define CLAIMS 0 /* bytes of what all claim; 0: no bound */
+#endif
 
 static struct {
     struct timers timers;
@@ -27,6 +30,7 @@ static struct {
     uint32_t moved;           /* rows of hosts that changed */
     uint32_t coflow_level, macroflow_level;
     char words[256];
+    int64_t most_slots;        /* that an attempt was seen to take */
     uint64_t sequence[8];      /* of each peer */
     uint64_t sent_sequence[8]; /* the last to each peer */
     uint64_t newest_job, live_job;
@@ -101,6 +105,9 @@ static inline void on_event(void *user, const struct event *event)
     assert_non_null(kind_end);
     /* The kind and the first field say enough here. */
     bool of_attempt = event->kind >= EVENT_ATTEMPT_SEEN && event->kind <= EVENT_ATTEMPT_LOST;
+    if (event->kind == EVENT_ATTEMPT_SEEN &&
+        event->attempt_seen.resources.amount[RES_SLOTS] > world.most_slots)
+        world.most_slots = event->attempt_seen.resources.amount[RES_SLOTS];
     bool of_source = event->kind == EVENT_SOURCE_STALLED || event->kind == EVENT_SOURCE_FLOWS;
     *kind_end = '\0';
     line_add(world.facts, "%s(%d) ", record,
@@ -245,6 +252,7 @@ static inline void world_begin(const struct agent_kept *kept, size_t n)
                                          .resync_wait_ns = 5 * S,
                                          .start_timeout_ns = 5 * S,
                                          .unit_slots_max = 4096,
+                                         .claims_bytes = CLAIMS,
                                          .unanswered_bytes = UNANSWERED,
                                          .forget_ns = 600 * S,
                                          .congested_permille = 900,

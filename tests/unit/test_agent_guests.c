@@ -51,7 +51,8 @@ static bool is_vouched(void *user, const duopoly_GuestApplication *one)
 
 static void tell(int agent)
 {
-    agent_guests_take(&levels, &agents[agent], &parts[agent], is_vouched, NULL, &told);
+    agent_guests_take(&levels, &agents[agent], &parts[agent], parts[agent].applications_count,
+                      is_vouched, NULL, &told);
 }
 
 /* What the agent is answered for the only application that it tells of: −1, nothing. */

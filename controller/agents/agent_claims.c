@@ -1,0 +1,52 @@
+/* What agents say that they have and were not given: attempts in their inventories, applications of guests. It
+ * is counted before it is kept, by a table of what a thing takes at most (agent.h), for each agent and in sum
+ * (claims_bytes). An agent may have as much as is left for all others together, so one alone gets half, and
+ * whoever comes later still has a share. What is beyond is cut: not kept, counted, said in the log, rarely,
+ * and in `hosts`; an attempt that is cut is told to stop, since nobody would know that it runs. */
+#include "controller/agents/agent.h"
+
+#include "lib/log.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+static bool admits(const struct agent *agent, uint64_t bytes)
+{
+    const struct agents *agents = agent->agents;
+    uint64_t most = agents->config.claims_bytes, left = most - agents->claimed_bytes;
+    if (!most)
+        return true;
+    return agents->claimed_bytes < most && bytes <= left && agent->claims.bytes + bytes <= left;
+}
+
+void agent_claim_add(struct agent *agent, uint64_t bytes)
+{
+    agent->claims.bytes += bytes;
+    agent->agents->claimed_bytes += bytes;
+}
+
+bool agent_claim(struct agent *agent, uint64_t bytes)
+{
+    bool may = admits(agent, bytes);
+    if (may)
+        agent_claim_add(agent, bytes);
+    return may;
+}
+
+void agent_claim_back(struct agent *agent, uint64_t bytes)
+{
+    agent->claims.bytes -= bytes;
+    agent->agents->claimed_bytes -= bytes;
+}
+
+void agent_claim_cut(struct agent *agent, uint64_t things, const char *what)
+{
+    struct agent_claims *claims = &agent->claims;
+    claims->cut += things;
+    claims->about = what;
+    if (rarely_say(&claims->said, agent->name, (uint64_t)agent->heard_ns / 1000))
+        log_of(agent->name, LOG_LEVEL_WARNING, LOG_FAULT_PEER,
+               "agent %s claims more than may be kept of it (bounds.claims), and it is cut: %s "
+               "(%" PRIu64 " so far)",
+               agent->name, what, claims->cut);
+}
