@@ -665,8 +665,7 @@ static uint32_t on_claim(void *user, const char *name, const uint8_t *address)
 
 static void on_release(void *user, int64_t now_ns, uint32_t host)
 {
-    const struct conductor *conductor = user;
-    agents_release_host(conductor->agents, now_ns, host);
+    agents_release_host(((const struct conductor *)user)->agents, now_ns, host);
 }
 
 static const char *on_framework_host_name(void *user, uint32_t host)
@@ -678,8 +677,7 @@ static const char *on_framework_host_name(void *user, uint32_t host)
 
 static void on_guests(void *user, uint32_t host, const duopoly_GuestAllows *said)
 {
-    const struct conductor *conductor = user;
-    agents_tell_guests(conductor->agents, host, said);
+    agents_tell_guests(((const struct conductor *)user)->agents, host, said);
 }
 
 static int frameworks_begin(struct conductor *conductor)
@@ -694,6 +692,8 @@ static int frameworks_begin(struct conductor *conductor)
         .forget_ns = timers->forget_ns,
         .executor_slots_max = conductor->settings.bounds.tasks_per_host,
         .time_permille = conductor->settings.bounds.framework_time_permille,
+        .all_executors_max = (uint64_t)conductor->settings.bounds.executors,
+        .all_slots_max = (uint64_t)conductor->settings.bounds.executor_slots,
     };
     const struct frameworks_hooks hooks = {
         on_send,  on_cut,     on_event,  on_framework_host, on_framework_host_name,

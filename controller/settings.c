@@ -288,6 +288,8 @@ static const struct conf_field bound_fields[] = {
     NUMBER(settings_bounds, tasks_per_host, "tasks_per_host", "4096", 1, 65536),
     NUMBER(settings_bounds, starts_per_host, "starts_per_host", "256", 1, 1024),
     NUMBER(settings_bounds, starts_at_once, "starts_at_once", "256", 1, 65536),
+    NUMBER(settings_bounds, executors, "executors", "65536", 1, 10000000),
+    NUMBER(settings_bounds, executor_slots, "executor_slots", "4000000", 1, INT64_C(1) << 40),
     NUMBER(settings_bounds, agent_messages, "agent_messages", "10000", 100, 1000000000),
     BYTES(settings_bounds, incoming_bytes, "incoming", "4 GB", 16 * WIRE_PEER_BYTES,
           INT64_C(1) << 50),

@@ -102,7 +102,9 @@ void application_guests_level(const struct application *application, uint64_t at
 /* What it calls this host; "": it has no name for it. */
 const char *application_host_name(const struct application *application, uint32_t host);
 
-/* frameworks.c: its session is over. */
+/* frameworks.c: it told more than its share; said once in a session. */
+void application_over(struct application *application);
+/* Its session is over. */
 void application_end(struct application *application, int64_t now_ns);
 /* Sends frameworks->out in its session; false: it ended meanwhile. */
 bool application_send(struct application *application, bool changes_state);

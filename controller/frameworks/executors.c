@@ -73,6 +73,11 @@ static void shared_count(struct frameworks *frameworks, const struct executor *e
         room_tell(frameworks, ENGINE_EVERYBODY, ENGINE_NONE, NULL, false);
 }
 
+static uint64_t slots_of(const struct executor *executor)
+{
+    return (uint64_t)executor->resources.amount[RES_SLOTS];
+}
+
 static bool room_add(struct application *application, const struct executor *executor)
 {
     struct frameworks *frameworks = application->frameworks;
@@ -81,6 +86,7 @@ static bool room_add(struct application *application, const struct executor *exe
     if (!room)
         return false;
     room->executors++;
+    application->executors.slots += slots_of(executor);
     resources_add(&room->sum, &executor->resources);
     shared_count(frameworks, executor, true);
     room_tell(frameworks, owner, executor->host->host, &room->sum, true);
@@ -94,6 +100,7 @@ static void room_remove(struct application *application, const struct executor *
     struct executor_room *room = room_find(frameworks, owner, executor->host->host);
     if (!room)
         return;
+    application->executors.slots -= slots_of(executor);
     resources_subtract(&room->sum, &executor->resources);
     room_tell(frameworks, owner, executor->host->host, &room->sum, true);
     shared_count(frameworks, executor, false);
@@ -110,9 +117,11 @@ static void room_resize(struct application *application, struct executor *execut
     struct executor_room *room = room_find(frameworks, owner, executor->host->host);
     if (!room || resources_equal(&executor->resources, resources))
         return;
+    application->executors.slots -= slots_of(executor);
     resources_subtract(&room->sum, &executor->resources);
     resources_add(&room->sum, resources);
     executor->resources = *resources;
+    application->executors.slots += slots_of(executor);
     room_tell(frameworks, owner, executor->host->host, &room->sum, true);
 }
 
@@ -212,9 +221,11 @@ static int told_check(const duopoly_FrameworkExecutor *told, struct err *err)
     return 0;
 }
 
-/* What it may take, cut to what there can be: said once for an application. */
+/* What it may take, cut to what there can be, and to its share: said once for an application. `before`: what
+ * it has; NULL: it is new. */
 static struct resources resources_told(struct application *application,
-                                       const duopoly_FrameworkExecutor *told)
+                                       const duopoly_FrameworkExecutor *told,
+                                       const struct executor *before)
 {
     struct resources resources = resources_from_wire(&told->resources);
     char text[96];
@@ -225,6 +236,9 @@ static struct resources resources_told(struct application *application,
         log_warning(LOG_FAULT_PEER, "application %s: executor %s %s", application->name,
                     told->executor, text);
     }
+    if (executors_cut_slots(application, before ? slots_of(before) : 0,
+                            &resources.amount[RES_SLOTS]))
+        application_over(application);
     return resources;
 }
 
@@ -241,6 +255,10 @@ static int come(struct application *application, int64_t now_ns,
     if (HASH_CNT(by_name, executors->by_name) >= EXECUTORS_MAX)
         return err_set(err, EINVAL, "executor %s is one too many: %d are known", told->executor,
                        EXECUTORS_MAX);
+    if (!executors_have_place(application)) {
+        application_over(application);
+        return 0;
+    }
     struct executor_host *host = host_claim(application, told->host, told->address);
     struct executor *executor = host ? calloc(1, sizeof(*executor)) : NULL;
     if (!host) {
@@ -251,7 +269,7 @@ static int come(struct application *application, int64_t now_ns,
     if (executor) {
         wire_copy(executor->name, sizeof(executor->name), told->executor);
         executor->host = host;
-        executor->resources = resources_told(application, told);
+        executor->resources = resources_told(application, told, NULL);
         executor->shared = told->shared;
         executor->session = executors->session;
     }
@@ -279,7 +297,7 @@ int executors_take(struct application *application, int64_t now_ns,
         tell(application, true);
     }
     if (executor && stays(executor, told)) {
-        const struct resources resources = resources_told(application, told);
+        const struct resources resources = resources_told(application, told, executor);
         executor->session = executors->session;
         room_resize(application, executor, &resources);
         return 0;

@@ -6,7 +6,9 @@
  * out. Room that is shared is everybody's, whoever told it. What has come stays over the end of a
  * session; what the next one has not named until its replay is over has gone.
  *
- * Bounds: EXECUTORS_MAX of an application; what an executor, or all of a host together, have beyond
+ * Bounds: EXECUTORS_MAX of an application, and of executors and their slots its share, its user's and its key's
+ * of all_executors_max and all_slots_max (executor_shares.c): what is beyond is counted, said, and not
+ * kept; what an executor, or all of a host together, have beyond
  * resource_bounds.h is cut. O(1). One thread. */
 #pragma once
 
@@ -40,6 +42,7 @@ struct executor {
 struct executors { /* begins as zeros */
     struct executor *by_name;
     struct executor_host *hosts, *hosts_by_index;
+    uint64_t slots; /* of all of them */
     uint32_t session;
     bool tells;    /* it says that it tells them, or has told one in this session */
     bool is_known; /* the engine knows that it tells */
@@ -56,6 +59,11 @@ struct executor_room {
     struct resources sum;
     uint32_t executors;
 };
+
+/* executor_shares.c: whether it may tell one more. Cuts the slots of one that has `has` now to what it may
+ * have; true: they were more. O(FRAMEWORKS_MAX). */
+bool executors_have_place(const struct application *application);
+bool executors_cut_slots(const struct application *application, uint64_t has, int64_t *slots);
 
 /* A session begins; `tells`: it will tell executors. All has been told. */
 void executors_begin(struct application *application, bool tells);

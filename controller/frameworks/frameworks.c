@@ -513,15 +513,15 @@ static bool level_take(struct frameworks *frameworks, int64_t now_ns,
     return true;
 }
 
-/* It told more than it may have kept; said once in a session. */
-static void over_count(struct application *application)
+void application_over(struct application *application)
 {
     application->frameworks->counters.over++;
     if (application->over++)
         return;
     log_warning(LOG_FAULT_PEER,
                 "application %s tells more than its share of what may be kept (bounds: jobs, "
-                "tasks, shapes, framework_memory, tasks_per_stage): the rest is counted and not "
+                "tasks, shapes, framework_memory, tasks_per_stage, executors, executor_slots): the "
+                "rest is counted and not "
                 "kept, and its stages are its own to place",
                 application->name);
 }
@@ -546,7 +546,7 @@ bool frameworks_decision(struct frameworks *frameworks, int64_t now_ns,
         if (application && application->peer)
             application_open(application, decision->open.job, decision->open.stage);
         if (application && decision->reason == REASON_TABLE_FULL)
-            over_count(application);
+            application_over(application);
         return true;
     case DECISION_LEVEL:
         return level_take(frameworks, now_ns, decision);

@@ -20,7 +20,8 @@
  * Hosts are those whose agents have a name, and those that an executor was told on (executors.h), by the
  * name that it was told with; what runs elsewhere is counted and otherwise unknown.
  *
- * Bounds: FRAMEWORKS_MAX applications, of which a user and a key have their shares, EXECUTORS_MAX executors of each, FRAMEWORK_NAMED_MAX jobs and attempts in one replay,
+ * Bounds: FRAMEWORKS_MAX applications, of which a user and a key have their shares, EXECUTORS_MAX executors of each and their
+ * shares of all (executors.h), FRAMEWORK_NAMED_MAX jobs and attempts in one replay,
  * WIRE_WINDOW unanswered snapshots; beyond, the session is refused or ends. Strangers are refused
  * FRAMEWORK_REFUSALS times a second.
  *
@@ -45,6 +46,7 @@ struct frameworks_config {
     uint32_t epoch;
     int64_t heartbeat_ns, silent_ns, lost_ns, forget_ns; /* heartbeat: below FRAMEWORK_VALID_MS */
     int64_t executor_slots_max;                          /* more are cut to it; 0: no bound */
+    uint64_t all_executors_max, all_slots_max;           /* of all applications; 0: no bound */
     int64_t
         time_permille; /* of the loop's time that the applications of one user and key may take; 0: no bound */
 };

@@ -6,6 +6,7 @@ from test_frameworks import Framework
 from test_store import Client
 
 HUGE = 1 << 62
+PATIENT = "timers: {silent: 60 s, host_lost: 120 s}\n"
 
 
 def sessions(daemon):
@@ -180,6 +181,26 @@ def test_one_users_applications_leave_places_and_jobs_to_others(site):
     third = site.framework(daemon, "third", user=3000).begin()
     tell_all(third, [("job", pb.FrameworkJob(job=1, name="q"))])
     assert "third/q" in {row["name"] for row in daemon.ctl("jobs")["jobs"]}
+
+
+def test_one_users_executors_leave_places_and_slots_to_others(site):
+    """What is beyond is counted, said once, and its session goes on."""
+    daemon = site.daemon(config="bounds: {executors: 100, executor_slots: 1000, hosts: 1000}\n" + PATIENT, log=None)
+
+    def told(name, user, slots):
+        app = site.framework(daemon, name, user=user).begin()
+        tell_all(app, [("executor", pb.FrameworkExecutor(executor=f"{n}", host=f"{name}-{n}", resources=pb.Resources(slots=slots)))
+                       for n in range(200)])
+        assert not app.refusals
+        rows = [row for row in daemon.ctl("hosts")["hosts"] if row["name"].startswith(name)]
+        return len(rows), sum(row["slots"] for row in rows)
+
+    assert told("one", 1, slots=1) == (50, 50)
+    count, slots = told("two", 1, slots=4096)  # the same user's: twice what is left
+    assert 10 <= count <= 20 and 400 <= slots <= 500, (count, slots)
+    count, slots = told("three", 2, slots=100)
+    assert count >= 10 and slots >= 200, (count, slots)
+    assert daemon.words().count("tells more than its share") == 3
 
 
 def test_what_is_beyond_the_share_is_told_to_be_placed_by_its_framework(site):
