@@ -3,10 +3,9 @@
 #include "controller/agents/dispatch.h"
 #include "controller/clock.h"
 #include "controller/conductor_log.h"
-#include "controller/cost.h"
 #include "controller/endings.h"
-#include "controller/frameworks/framework_numbers.h"
 #include "controller/knowledge.h"
+#include "controller/portions.h"
 #include "controller/stances_kept.h"
 #include "controller/store/ledger.h"
 #include "controller/store/recovery.h"
@@ -54,7 +53,9 @@ struct conductor {
     bool rejected, running, broken;
     bool asking;        /* a client's request may put more rows: they are committed together */
     uint64_t most_held; /* counted bytes, since memory was given back */
-    bool stuck;         /* the log says that the store is not written */
+    struct portions *tidying;
+    struct cost_turns turns;
+    bool stuck; /* the log says that the store is not written */
     uint64_t version;
     struct history *history;
     struct last_words words;
@@ -71,20 +72,6 @@ static void conductor_break(struct conductor *conductor, const char *what)
     sd_event_exit(conductor->loop, EXIT_FAILURE);
 }
 
-/* What its framework calls the attempt that this is the bad end of; false: it is none, or not known. */
-static bool failure_words(const struct conductor *conductor, const struct event *event,
-                          char *ret_text, size_t size)
-{
-    const bool failure = event->kind == EVENT_ATTEMPT_FAILED ||
-                         event->kind == EVENT_ATTEMPT_KILLED || event->kind == EVENT_ATTEMPT_LOST;
-    const uint64_t attempt = event->attempt.attempt;
-    struct attempt_view view;
-    return failure && attempt & FRAMEWORK_ATTEMPT_BIT &&
-           engine_attempt(conductor->engine, attempt, &view) == 0 &&
-           frameworks_words(conductor->frameworks, view.job, view.stage, view.task, attempt,
-                            ret_text, size);
-}
-
 static void on_event(void *user, const struct event *event)
 {
     struct conductor *conductor = user;
@@ -94,7 +81,7 @@ static void on_event(void *user, const struct event *event)
     int64_t now_ns = clock_now_ns(conductor->clock);
     ledger_note(conductor->ledger, now_ns, before, event);
     char own[sizeof(words->text)];
-    const char *last = failure_words(conductor, event, own, sizeof(own))            ? own
+    const char *last = frameworks_failure(conductor->frameworks, event, own, sizeof(own)) ? own
                        : words->attempt && words->attempt == event->attempt.attempt ? words->text
                                                                                     : "";
     endings_note(conductor->history, conductor->engine, now_ns, event, last);
@@ -146,13 +133,6 @@ static void job_tell(struct conductor *conductor, const struct decision *decisio
     conductor->hooks.job_ended(conductor->hooks.ended_user, &event);
 }
 
-static void mode_note(struct conductor *conductor, int64_t now_ns, const struct decision *decision)
-{
-    struct mode_change *change = &conductor->mode_change;
-    *change = (struct mode_change){now_ns, decision->left, decision->right, ""};
-    wire_copy(change->rule, sizeof(change->rule), engine_policy(conductor->engine, "mode"));
-}
-
 static void decision_take(struct conductor *conductor, int64_t now_ns,
                           const struct decision *decision)
 {
@@ -183,11 +163,15 @@ static void decision_take(struct conductor *conductor, int64_t now_ns,
  * reach all hosts together. Nothing depends on their order. */
 static void modes_take(struct conductor *conductor, int64_t now_ns)
 {
-    for (size_t i = 0; i < conductor->decisions.n; i++)
-        if (conductor->decisions.at[i].kind == DECISION_MODE) {
-            mode_note(conductor, now_ns, &conductor->decisions.at[i]);
-            decision_take(conductor, now_ns, &conductor->decisions.at[i]);
-        }
+    struct mode_change *change = &conductor->mode_change;
+    for (size_t i = 0; i < conductor->decisions.n; i++) {
+        const struct decision *decision = &conductor->decisions.at[i];
+        if (decision->kind != DECISION_MODE)
+            continue;
+        *change = (struct mode_change){now_ns, decision->left, decision->right, ""};
+        wire_copy(change->rule, sizeof(change->rule), engine_policy(conductor->engine, "mode"));
+        decision_take(conductor, now_ns, decision);
+    }
 }
 
 static void step(struct conductor *conductor)
@@ -207,7 +191,7 @@ static void step(struct conductor *conductor)
     conductor->version++;
     if (conductor->recording)
         recording_step(conductor->recording, now_ns, events, n, &conductor->decisions);
-    if (ledger_stepped(conductor->ledger) < 0) {
+    if (ledger_stepped(conductor->ledger, &conductor->decisions) < 0) {
         conductor_break(conductor, "out of memory");
         return;
     }
@@ -240,8 +224,8 @@ static uint64_t commit(struct conductor *conductor)
     return ticket;
 }
 
-/* Steps until nothing follows any more, then sends levels and acknowledges. `wake`: at least once, also
- * without a fact. */
+/* Steps until nothing follows any more, then sends levels and acknowledges. `wake`: at least once,
+ * also without a fact. */
 static void run(struct conductor *conductor, bool wake)
 {
     if (conductor->running)
@@ -310,21 +294,9 @@ void conductor_framework_gone(struct conductor *conductor, uint64_t peer)
     run(conductor, false);
 }
 
-bool conductor_words(const struct conductor *conductor, uint64_t job, uint32_t stage, uint32_t task,
-                     uint64_t attempt, char *ret_text, size_t size)
+const struct frameworks *conductor_frameworks(const struct conductor *conductor)
 {
-    return frameworks_words(conductor->frameworks, job, stage, task, attempt, ret_text, size);
-}
-
-bool conductor_gate(const struct conductor *conductor, const char *name, bool *ret_holds,
-                    const char **ret_text)
-{
-    return frameworks_gate(conductor->frameworks, name, ret_holds, ret_text);
-}
-
-const struct frameworks_counters *conductor_frameworks(const struct conductor *conductor)
-{
-    return frameworks_counters(conductor->frameworks);
+    return conductor->frameworks;
 }
 
 bool conductor_has_framework(const struct conductor *conductor, uint64_t peer)
@@ -402,12 +374,22 @@ static void on_due(void *user, int64_t now_ns)
     run_all(conductor, false);
 }
 
+static bool on_tidying(void *user)
+{
+    const struct conductor *conductor = user;
+    return engine_tidy(conductor->engine);
+}
+
 static int on_after(sd_event_source *source, void *user)
 {
     struct conductor *conductor = user;
     struct err err;
     (void)source;
-    cost_follow_memory(&conductor->most_held, engine_counted_bytes(conductor->engine));
+    cost_turn_over(&conductor->turns);
+    cost_follow_memory(&conductor->most_held, engine_counted_bytes(conductor->engine) +
+                                                  engine_removed_bytes(conductor->engine));
+    if (engine_tidy(conductor->engine))
+        portions_begin(conductor->tidying);
     if (conductor->asking)
         conductor_commit(conductor);
     int r = conductor->recording ? recording_flush(conductor->recording, &err) : 0;
@@ -546,6 +528,19 @@ uint64_t conductor_commit(struct conductor *conductor)
 {
     run_all(conductor, false);
     return commit(conductor);
+}
+
+int conductor_prepare(struct conductor *conductor, uint64_t job, uint64_t most)
+{
+    int r = engine_prepare(conductor->engine, job, most);
+    if (r < 0)
+        conductor_break(conductor, "out of memory");
+    return r;
+}
+
+const struct cost_turns *conductor_turns(const struct conductor *conductor)
+{
+    return &conductor->turns;
 }
 
 uint64_t conductor_newest_stored(const struct conductor *conductor)
@@ -748,7 +743,8 @@ static int conductor_begin(struct conductor *conductor, const char *clock_path, 
         r = err_sys(err, -r, "the table of frameworks");
     else if ((r = sd_event_add_post(conductor->loop, &conductor->after, on_after, conductor)) < 0)
         r = err_sys(err, -r, "the loop");
-    else
+    else if ((r = portions_open(conductor->loop, on_tidying, conductor, &conductor->tidying,
+                                err)) == 0)
         rearm(conductor);
 end:
     free(recovered.hosts);
@@ -783,6 +779,7 @@ void conductor_close(struct conductor *conductor)
     if (!conductor)
         return;
     sd_event_source_disable_unref(conductor->after);
+    portions_close(conductor->tidying);
     frameworks_destroy(conductor->frameworks);
     agents_destroy(conductor->agents);
     inventory_done(&conductor->switches);

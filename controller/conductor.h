@@ -16,6 +16,7 @@
 #pragma once
 
 #include "controller/agents/agents.h"
+#include "controller/cost.h"
 #include "controller/engine/engine.h"
 #include "controller/epoch.h"
 #include "controller/frameworks/frameworks.h"
@@ -63,13 +64,7 @@ void conductor_flood(struct conductor *conductor, uint64_t peer);
 void conductor_framework(struct conductor *conductor, uint64_t peer, const char *identity,
                          const duopoly_Envelope *envelope);
 void conductor_framework_gone(struct conductor *conductor, uint64_t peer);
-const struct frameworks_counters *conductor_frameworks(const struct conductor *conductor);
-/* As frameworks_words. */
-bool conductor_words(const struct conductor *conductor, uint64_t job, uint32_t stage, uint32_t task,
-                     uint64_t attempt, char *ret_text, size_t size);
-/* As frameworks_gate. */
-bool conductor_gate(const struct conductor *conductor, const char *name, bool *ret_holds,
-                    const char **ret_text);
+const struct frameworks *conductor_frameworks(const struct conductor *conductor);
 /* Whether a framework's session is on this connection. */
 bool conductor_has_framework(const struct conductor *conductor, uint64_t peer);
 
@@ -82,6 +77,8 @@ void conductor_believe(struct conductor *conductor, const duopoly_ControllerKeys
  * rejected, with the engine's reason in *ret_rejection. Not to be called from a hook. */
 int conductor_request(struct conductor *conductor, struct event *request,
                       struct decision *ret_rejection);
+/* As engine_prepare. */
+int conductor_prepare(struct conductor *conductor, uint64_t job, uint64_t most);
 /* Whose the job is that the next request begins, as some number that is not 0. */
 void conductor_submitter(struct conductor *conductor, uint64_t submitter);
 /* The next job number, as epoch_job_number. */
@@ -117,6 +114,8 @@ const struct agents *conductor_agents(const struct conductor *conductor);
 const struct settings *conductor_settings(const struct conductor *conductor);
 /* The highest job number that the store had at the start. */
 uint64_t conductor_newest_stored(const struct conductor *conductor);
+/* What the loop's turns took. */
+const struct cost_turns *conductor_turns(const struct conductor *conductor);
 uint32_t conductor_epoch(const struct conductor *conductor);
 /* The last change of the mode, with the rule and the numbers that it followed from; NULL: none. */
 struct mode_change {

@@ -4,6 +4,16 @@
 
 #include <stdint.h>
 
+/* Turns of the loop: from the end of one to the end of the next, by cost_now_ns. */
+struct cost_turns {
+    int64_t ended_ns;     /* the last; 0: none has */
+    uint64_t turns, slow; /* more than COST_SLOW_NS */
+    int64_t longest_ns;
+};
+#define COST_SLOW_NS INT64_C(5000000)
+/* A turn ends. */
+void cost_turn_over(struct cost_turns *turns);
+
 /* The time of this thread. WHY not the wall's: what others do on this machine is no message's fault. */
 int64_t cost_now_ns(void);
 

@@ -14,6 +14,7 @@
 
 #define WIRE_LEVELS      8
 #define EVEN_WAIT_MAX_NS (86400 * SECOND)
+#define READY_AT_ONCE    1024 /* tasks, by one step of the engine: 1 to 3 ms */
 
 #define OF_PRESET "preset" /* as a value: what policy.preset says */
 
@@ -397,6 +398,7 @@ void settings_engine(const struct settings *settings, uint32_t epoch,
     ret_config->host_starts_max = (uint32_t)bounds->starts_per_host;
     ret_config->step_starts_max = (uint32_t)bounds->starts_at_once;
     ret_config->lapses_spared = SETTINGS_LAPSES_SPARED;
+    ret_config->step_ready_max = READY_AT_ONCE;
 }
 
 /* A name stands for a folder in `state`. */

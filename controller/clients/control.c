@@ -1,13 +1,16 @@
 #include "controller/clients/control.h"
 
+#include "controller/clients/audit_page.h"
 #include "controller/clients/explanation.h"
 #include "controller/clients/key_requests.h"
 #include "controller/clients/listing.h"
+#include "controller/clients/policy_requests.h"
 #include "controller/clients/refusal.h"
 #include "controller/clients/remote.h"
 #include "controller/clients/status.h"
 #include "controller/clients/submission.h"
 #include "controller/endings.h"
+#include "controller/portions.h"
 #include "lib/fnv1a.h"
 #include "lib/log.h"
 #include "lib/wire_unix.h"
@@ -17,6 +20,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/queue.h>
 
 #define TRIAL_MOST_S 3600
 
@@ -36,6 +40,15 @@ struct guest {
     uint64_t watched; /* job, 0: all */
     struct submission submission;
     struct held_answer answer;
+    duopoly_Envelope
+        *late;   /* a job's end that is prepared in portions, then taken; NULL: none. Owned */
+    bool behind; /* it is not read until the store has caught up */
+};
+
+/* What a client that has gone had prepared, to be cancelled one by one. */
+struct leaving {
+    STAILQ_ENTRY(leaving) link;
+    struct submission submission;
 };
 
 #define GUESTS (UNIX_CLIENTS + REMOTE_CLIENTS)
@@ -47,6 +60,8 @@ struct control {
     struct agents_zmq *door;
     struct guest guests[GUESTS]; /* by the client's place, as in wire_unix.h, then in remote.h */
     uint64_t refused[AGENT_KINDS];
+    struct portions *portions;
+    STAILQ_HEAD(, leaving) leaving;
     uint64_t carer; /* the client that waits for the store's care */
     duopoly_Envelope answer, event;
 };
@@ -63,16 +78,6 @@ static struct guest *guest_of(struct control *control, uint64_t client)
     if (guest->client != client)
         *guest = (struct guest){.client = client};
     return guest;
-}
-
-__attribute__((format(printf, 2, 3))) static void accepted_answer(duopoly_Envelope *answer,
-                                                                  const char *format, ...)
-{
-    duopoly_Accepted *accepted = &wire_begin(answer, duopoly_Envelope_accepted_tag)->body.accepted;
-    va_list ap;
-    va_start(ap, format);
-    vsnprintf(accepted->text, sizeof(accepted->text), format, ap);
-    va_end(ap);
 }
 
 /* Who a client is, in words, and what he may. */
@@ -297,64 +302,9 @@ static void forget_answer(struct control *control, uint64_t client, const char *
     change_log(control, client, "host forget %s", name);
 }
 
-/* The names that answer a question, or, where there is no such question, the questions. */
-static void policies_refuse(duopoly_Envelope *answer, const duopoly_SetPolicy *set)
-{
-    char names[160] = "";
-    const char *name;
-    for (unsigned i = 0; (name = engine_policy_name(set->question, i)); i++) {
-        size_t used = strlen(names);
-        snprintf(names + used, sizeof(names) - used, "%s%s", i ? ", " : "", name);
-    }
-    if (*names)
-        refused_answer(answer, duopoly_Reason_REASON_UNSUPPORTED,
-                       "%s has no policy '%s'; there are: %s", set->question, set->name, names);
-    else
-        refused_answer(answer, duopoly_Reason_REASON_UNSUPPORTED,
-                       "there is no question '%s'; there are: turn, place, commit, network, mode",
-                       set->question);
-}
-
-/* What the configuration says to a question; NULL: there is no such question. */
-static const char *policy_configured(const struct control *control, const char *question,
-                                     struct engine_config *config)
-{
-    settings_engine(conductor_settings(control->conductor), 1, config);
-    return strcmp(question, "turn") == 0      ? config->turn
-           : strcmp(question, "place") == 0   ? config->place
-           : strcmp(question, "commit") == 0  ? config->commit
-           : strcmp(question, "network") == 0 ? config->network
-           : strcmp(question, "mode") == 0    ? engine_policy_name("mode", config->mode_rule)
-                                              : NULL;
-}
-
-static void policy_try(struct control *control, const duopoly_SetPolicy *set)
-{
-    struct event event = {.kind = EVENT_POLICY_SET};
-    struct decision rejection;
-    struct engine_config config;
-    const char *configured = policy_configured(control, set->question, &config);
-    bool back = configured && strcmp(set->name, "configured") == 0;
-    event.policy_set.question = set->question;
-    event.policy_set.name = back ? configured : set->name;
-    if (conductor_request(control->conductor, &event, &rejection) < 0) {
-        policies_refuse(&control->answer, set);
-        return;
-    }
-    store_set(conductor_store(control->conductor), "policy", set->question,
-              back ? NULL : set->name);
-    if (back)
-        accepted_answer(&control->answer, "%s is %s again, as the configuration says",
-                        set->question, configured);
-    else
-        accepted_answer(&control->answer,
-                        "%s is %s from now on, after a restart too, until it is told otherwise",
-                        set->question, set->name);
-}
-
 static void policy_answer(struct control *control, uint64_t client, const duopoly_SetPolicy *set)
 {
-    policy_try(control, set);
+    policy_set_answer(control->conductor, set, &control->answer);
     change_log(control, client, "policy %s %s", set->question, set->name);
 }
 
@@ -374,25 +324,6 @@ static void watch_answer(struct control *control, struct guest *guest, uint64_t 
         accepted_answer(&control->answer, "the end of job %" PRIu64 " will be told", job);
     else
         accepted_answer(&control->answer, "the end of every job will be told");
-}
-
-static void audit_answer(struct control *control, uint64_t after)
-{
-    duopoly_AuditPage *page =
-        &wire_begin(&control->answer, duopoly_Envelope_audit_page_tag)->body.audit_page;
-    struct store_audit_row row;
-    while (store_audit_after(conductor_store(control->conductor), after, &row) == 0) {
-        if (page->rows_count == sizeof(page->rows) / sizeof(page->rows[0])) {
-            page->more = true;
-            return;
-        }
-        duopoly_AuditRow *out = &page->rows[page->rows_count++];
-        out->n = after = row.n;
-        out->at_ns = (uint64_t)row.at_ns;
-        wire_copy(out->who, sizeof(out->who), row.who);
-        wire_copy(out->what, sizeof(out->what), row.what);
-        wire_copy(out->result, sizeof(out->result), row.result);
-    }
 }
 
 static void on_cared(void *user, const struct err *err, uint64_t rows);
@@ -502,7 +433,8 @@ static void request_answer(struct control *control, struct guest *guest,
         status_answer(control->conductor, &control->answer);
         break;
     case duopoly_Envelope_get_audit_tag:
-        audit_answer(control, request->body.get_audit.after);
+        audit_answer(conductor_store(control->conductor), request->body.get_audit.after,
+                     &control->answer);
         break;
     case duopoly_Envelope_store_care_tag:
         care_answer(control, guest, &request->body.store_care);
@@ -534,34 +466,10 @@ static void request_answer(struct control *control, struct guest *guest,
     }
 }
 
-/* Whether a request is to change something that is to last. */
-static bool is_change(pb_size_t kind)
-{
-    switch (kind) {
-    case duopoly_Envelope_submit_begin_tag:
-    case duopoly_Envelope_submit_stage_tag:
-    case duopoly_Envelope_submit_tasks_tag:
-    case duopoly_Envelope_submit_bytes_tag:
-    case duopoly_Envelope_submit_end_tag:
-    case duopoly_Envelope_submit_prepare_tag:
-    case duopoly_Envelope_submit_commit_tag:
-    case duopoly_Envelope_cancel_job_tag:
-    case duopoly_Envelope_drain_host_tag:
-    case duopoly_Envelope_forget_host_tag:
-    case duopoly_Envelope_set_policy_tag:
-    case duopoly_Envelope_key_set_tag:
-    case duopoly_Envelope_key_revoke_tag:
-    case duopoly_Envelope_rotate_controller_tag:
-        return true;
-    default:
-        return false;
-    }
-}
-
 /* A stance that has to be confirmed is a trial, and not kept. */
 static bool is_kept(const duopoly_Envelope *request)
 {
-    return is_change(request->which_body) ||
+    return request_changes(request->which_body) ||
            (request->which_body == duopoly_Envelope_set_stance_tag &&
             !request->body.set_stance.confirm_s);
 }
@@ -571,7 +479,7 @@ static bool is_kept(const duopoly_Envelope *request)
 static bool store_refuses(struct control *control, uint64_t client, pb_size_t kind)
 {
     struct err err;
-    if (!is_change(kind) || store_refusal(conductor_store(control->conductor), &err) == 0)
+    if (!request_changes(kind) || store_refusal(conductor_store(control->conductor), &err) == 0)
         return false;
     refused_answer(&control->answer, duopoly_Reason_REASON_LIMIT, "%s", err.text);
     change_log(control, client, "%s", wire_kind_name(kind));
@@ -598,7 +506,7 @@ static bool answer_hold(struct control *control, struct guest *guest,
     struct err err;
     if (!is_kept(request) || control->answer.which_body != duopoly_Envelope_accepted_tag)
         return false;
-    if (!is_change(request->which_body) &&
+    if (!request_changes(request->which_body) &&
         store_refusal(conductor_store(control->conductor), &err) < 0) {
         size_t used = strlen(accepted->text);
         snprintf(accepted->text + used, sizeof(accepted->text) - used,
@@ -646,6 +554,16 @@ static void held_look(struct control *control, struct guest *guest, const struct
     client_hold(control, guest->client, false);
 }
 
+/* Who submits faster than the disk takes it waits, and is not refused. */
+static void behind_look(struct control *control, struct guest *guest, bool failed)
+{
+    bool behind = !failed && store_is_behind(conductor_store(control->conductor));
+    if (behind == guest->behind)
+        return;
+    guest->behind = behind;
+    client_hold(control, guest->client, behind);
+}
+
 void control_stored(void *user)
 {
     struct control *control = user;
@@ -654,6 +572,8 @@ void control_stored(void *user)
     for (struct guest *guest = control->guests; guest < control->guests + GUESTS; guest++)
         if (guest->client && guest->answer.held && !guest->answer.cared)
             held_look(control, guest, failed ? &err : NULL);
+        else if (guest->behind)
+            behind_look(control, guest, failed);
 }
 
 static void on_cared(void *user, const struct err *err, uint64_t rows)
@@ -678,10 +598,11 @@ static void on_cared(void *user, const struct err *err, uint64_t rows)
     client_hold(control, guest->client, false);
 }
 
-static void on_message(void *user, uint64_t client, const duopoly_Envelope *request)
+static void message_take(struct control *control, struct guest *guest,
+                         const duopoly_Envelope *request)
 {
-    struct control *control = user;
-    struct guest *guest = guest_of(control, client);
+    const uint64_t client = guest->client;
+    struct err err;
     if (request->version < WIRE_VERSION_MIN || request->version > WIRE_VERSION_MAX)
         refused_answer(&control->answer, duopoly_Reason_REASON_VERSION,
                        "this controller speaks version %d, not %" PRIu32, WIRE_VERSION_MAX,
@@ -691,13 +612,80 @@ static void on_message(void *user, uint64_t client, const duopoly_Envelope *requ
         request_answer(control, guest, request);
     if (!guest->answer.held && !answer_hold(control, guest, request))
         answer_send(control, client, request->sequence, request->which_body);
+    if (guest->client == client && guest->submission.open)
+        behind_look(control, guest, store_failure(conductor_store(control->conductor), &err) < 0);
+}
+
+/* The end of a large job: what it would have to do at once is done in portions, while nothing more is read of
+ * its client. */
+static bool late_begin(struct control *control, struct guest *guest,
+                       const duopoly_Envelope *request)
+{
+    bool ends = request->which_body == duopoly_Envelope_submit_end_tag ||
+                request->which_body == duopoly_Envelope_submit_prepare_tag;
+    if (!ends || !submission_prepare(&guest->submission, control->conductor) ||
+        !(guest->late = malloc(sizeof(*request))))
+        return false;
+    *guest->late = *request;
+    client_hold(control, guest->client, true);
+    portions_begin(control->portions);
+    return true;
+}
+
+static void late_end(struct control *control, struct guest *guest)
+{
+    const uint64_t client = guest->client;
+    duopoly_Envelope *request = guest->late;
+    guest->late = NULL;
+    message_take(control, guest, request);
+    free(request);
+    if (guest->client == client && !guest->answer.held && !guest->behind)
+        client_hold(control, client, false);
+}
+
+static void on_message(void *user, uint64_t client, const duopoly_Envelope *request)
+{
+    struct control *control = user;
+    struct guest *guest = guest_of(control, client);
+    if (!late_begin(control, guest, request))
+        message_take(control, guest, request);
+}
+
+/* One portion for everybody who waits for one. */
+static bool on_portion(void *user)
+{
+    struct control *control = user;
+    struct leaving *leaving = STAILQ_FIRST(&control->leaving);
+    bool more = false;
+    for (struct guest *guest = control->guests; guest < control->guests + GUESTS; guest++) {
+        if (!guest->late)
+            continue;
+        more = true;
+        if (!submission_prepare(&guest->submission, control->conductor))
+            late_end(control, guest);
+    }
+    if (leaving && !submission_close(&leaving->submission, control->conductor)) {
+        STAILQ_REMOVE_HEAD(&control->leaving, link);
+        free(leaving);
+    }
+    return more || leaving;
 }
 
 static void on_close(void *user, uint64_t client)
 {
     struct control *control = user;
     struct guest *guest = guest_of(control, client);
-    submission_close(&guest->submission, control->conductor);
+    bool more = submission_close(&guest->submission, control->conductor);
+    struct leaving *leaving = more ? malloc(sizeof(*leaving)) : NULL;
+    if (leaving) {
+        leaving->submission = guest->submission;
+        STAILQ_INSERT_TAIL(&control->leaving, leaving, link);
+        portions_begin(control->portions);
+    } else if (more) {
+        while (submission_close(&guest->submission, control->conductor))
+            ;
+    }
+    free(guest->late);
     *guest = (struct guest){.client = 0};
 }
 
@@ -721,10 +709,14 @@ int control_open(sd_event *loop, const struct settings *settings, struct control
         return err_sys(err, ENOMEM, "%s", settings->socket);
     const struct wire_unix_handler handler = {on_message, on_close, control};
     const struct wire_unix_groups groups = {settings->group, settings->readers};
-    int r =
-        wire_unix_listen(loop, settings->socket, &groups, (uint64_t)settings->timers.client_idle_ns,
-                         &handler, &control->server, err);
+    STAILQ_INIT(&control->leaving);
+    int r = portions_open(loop, on_portion, control, &control->portions, err);
+    if (r == 0)
+        r = wire_unix_listen(loop, settings->socket, &groups,
+                             (uint64_t)settings->timers.client_idle_ns, &handler, &control->server,
+                             err);
     if (r < 0) {
+        portions_close(control->portions);
         free(control);
         return r;
     }
@@ -760,11 +752,20 @@ void control_remote_gone(void *user, uint64_t peer)
 
 void control_close(struct control *control)
 {
+    struct leaving *leaving;
     if (!control)
         return;
     wire_unix_close(control->server);
     remote_destroy(control->remote);
-    for (struct guest *guest = control->guests; guest < control->guests + GUESTS; guest++)
+    portions_close(control->portions);
+    for (struct guest *guest = control->guests; guest < control->guests + GUESTS; guest++) {
         submission_free(&guest->submission);
+        free(guest->late);
+    }
+    while ((leaving = STAILQ_FIRST(&control->leaving))) {
+        STAILQ_REMOVE_HEAD(&control->leaving, link);
+        submission_free(&leaving->submission);
+        free(leaving);
+    }
     free(control);
 }

@@ -46,8 +46,9 @@ static void say_framework(const struct conductor *conductor, const duopoly_Expla
     char words[sizeof(((duopoly_TaskRow *)0)->text)];
     if (engine_task(conductor_engine(conductor), subject->job, subject->stage, subject->task,
                     &task) < 0 ||
-        !conductor_words(conductor, subject->job, subject->stage, subject->task,
-                         subject->attempt ? subject->attempt : task.attempt, words, sizeof(words)))
+        !frameworks_words(conductor_frameworks(conductor), subject->job, subject->stage,
+                          subject->task, subject->attempt ? subject->attempt : task.attempt, words,
+                          sizeof(words)))
         return;
     say(out, " Its framework calls it %s.", words);
     add_fact(out, "framework", "%s", words);

@@ -193,8 +193,8 @@ static void task_row(const struct conductor *conductor, const struct task_view *
     if (last)
         wire_copy(row->text, sizeof(row->text), last->words);
     else
-        conductor_words(conductor, task->job, task->stage, task->task, task->attempt, row->text,
-                        sizeof(row->text));
+        frameworks_words(conductor_frameworks(conductor), task->job, task->stage, task->task,
+                         task->attempt, row->text, sizeof(row->text));
 }
 
 /* Of a task whose job has ended there is only what is kept. */

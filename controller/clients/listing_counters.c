@@ -116,13 +116,21 @@ static void frameworks_tell(struct telling *telling, const struct frameworks_cou
     tell(telling, "frameworks.over_time", c->slow);
 }
 
+static void turns_tell(struct telling *telling, const struct cost_turns *turns)
+{
+    tell(telling, "loop.turns", turns->turns);
+    tell(telling, "loop.over_5_ms", turns->slow);
+    tell(telling, "loop.longest_us", (uint64_t)turns->longest_ns / 1000);
+}
+
 static void controller_tell(struct telling *telling, const struct listing_sources *sources)
 {
     const struct recording *recording = conductor_recording(sources->conductor);
     const struct wire_zmq_counters *agents = agents_zmq_counters(sources->door);
     engine_tell(telling, conductor_engine(sources->conductor));
     sessions_tell(telling, agents_counters(conductor_agents(sources->conductor)));
-    frameworks_tell(telling, conductor_frameworks(sources->conductor));
+    frameworks_tell(telling, frameworks_counters(conductor_frameworks(sources->conductor)));
+    turns_tell(telling, conductor_turns(sources->conductor));
     tell_kinds(telling, "refused", sources->refused_requests);
     tell(telling, "agents.received", agents->received);
     tell(telling, "agents.sent", agents->sent);

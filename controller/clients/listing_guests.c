@@ -15,7 +15,7 @@ static void gate_tell(const struct conductor *conductor, duopoly_GuestApplicatio
     bool holds;
     const char *text;
     if (row->rung != duopoly_Rung_RUNG_MARK || !row->vouched ||
-        !conductor_gate(conductor, row->name, &holds, &text))
+        !frameworks_gate(conductor_frameworks(conductor), row->name, &holds, &text))
         return;
     if (holds)
         row->rung = duopoly_Rung_RUNG_HOLD;

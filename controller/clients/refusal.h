@@ -1,4 +1,5 @@
-/* Why a client does not get what it asked for: a reason for programs, a sentence for people. */
+/* Why a client does not get what it asked for: a reason for programs, a sentence for people; and that it
+ * does. */
 #pragma once
 
 #include "controller/conductor.h"
@@ -17,3 +18,10 @@ void absent_job_answer(const struct conductor *conductor, uint64_t job, duopoly_
 
 /* The engine's reason in the wire's few. */
 duopoly_Reason reason_on_wire(enum reason reason);
+
+/* Fills an Accepted. */
+__attribute__((format(printf, 2, 3))) void accepted_answer(duopoly_Envelope *answer,
+                                                           const char *format, ...);
+
+/* Whether a request of this kind is to change something that is to last. */
+bool request_changes(pb_size_t kind);

@@ -1,6 +1,7 @@
 #include "controller/clients/submission.h"
 
 #include "controller/clients/refusal.h"
+#include "controller/cost.h"
 #include "controller/endings.h"
 #include "controller/engine/resources.h"
 #include "controller/resources_wire.h"
@@ -12,8 +13,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define TASKS_MAX   (sizeof(((duopoly_SubmitTasks *)0)->tasks) / sizeof(duopoly_TaskInput))
-#define PARENTS_MAX (sizeof(((duopoly_SubmitStage *)0)->parents) / sizeof(duopoly_Edge))
+#define TASKS_MAX (sizeof(((duopoly_SubmitTasks *)0)->tasks) / sizeof(duopoly_TaskInput))
+/* Looks at tasks: 0.1 ms. */
+#define PREPARED_AT_ONCE 8192
+#define PARENTS_MAX      (sizeof(((duopoly_SubmitStage *)0)->parents) / sizeof(duopoly_Edge))
 
 /* Why a whole job cannot begin. */
 static void obstacle_answer(const struct conductor *conductor, uint64_t job, enum reason reason,
@@ -293,6 +296,7 @@ void submission_commit(struct submission *submission, struct conductor *conducto
 {
     uint32_t left = submission->end - submission->begun;
     uint32_t n = most && most < SUBMISSION_COMMIT ? most : SUBMISSION_COMMIT;
+    const int64_t until_ns = cost_now_ns() + SUBMISSION_COMMIT_NS;
     struct decision rejection;
     /* One that is open would never end or be cancelled once the others have begun. */
     if (submission->open) {
@@ -305,7 +309,7 @@ void submission_commit(struct submission *submission, struct conductor *conducto
     for (uint32_t i = 0; i < n; i++)
         if (!startable(conductor, submission->prepared[submission->begun + i], answer))
             return;
-    for (; n > 0; n--) {
+    for (; n > 0 && (most || cost_now_ns() < until_ns); n--) {
         struct event event = {.kind = EVENT_JOB_END};
         event.job_end.job = submission->job = submission->prepared[submission->begun];
         if (conductor_request(conductor, &event, &rejection) < 0) {
@@ -392,12 +396,22 @@ void submission_undo(struct submission *submission, struct conductor *conductor)
     submission->last = 0;
 }
 
-void submission_close(struct submission *submission, struct conductor *conductor)
+bool submission_prepare(const struct submission *submission, struct conductor *conductor)
 {
-    submission_drop(submission, conductor);
-    for (; submission->begun < submission->end; submission->begun++)
-        arriving_cancel(conductor, submission->prepared[submission->begun]);
+    return submission->open && !submission->known &&
+           conductor_prepare(conductor, submission->job, PREPARED_AT_ONCE) > 0;
+}
+
+bool submission_close(struct submission *submission, struct conductor *conductor)
+{
+    if (submission->open)
+        submission_drop(submission, conductor);
+    else if (submission->begun < submission->end)
+        arriving_cancel(conductor, submission->prepared[submission->begun++]);
+    if (submission->begun < submission->end)
+        return true;
     submission_free(submission);
+    return false;
 }
 
 void submission_free(struct submission *submission)

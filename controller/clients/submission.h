@@ -19,6 +19,8 @@
 
 /* Jobs that one message begins at most: a turn of the loop is to be short. */
 #define SUBMISSION_COMMIT 64
+/* So long, where the client does not say how many. */
+#define SUBMISSION_COMMIT_NS INT64_C(2000000)
 
 struct submission {
     bool open;
@@ -37,14 +39,17 @@ struct submission {
 void submission_part(struct submission *submission, struct conductor *conductor,
                      const duopoly_Envelope *part, duopoly_Envelope *answer);
 
-/* Begins prepared jobs (0: as many as may be) and fills `answer` (Accepted or Refused). */
+/* Begins prepared jobs (0: as many as may be, at least one) and fills `answer` (Accepted or Refused). */
 void submission_commit(struct submission *submission, struct conductor *conductor, uint32_t most,
                        duopoly_Envelope *answer);
 
 /* What the last answer was to say cannot be kept, and was not said: cancels the jobs that it began. */
 void submission_undo(struct submission *submission, struct conductor *conductor);
 
-/* The client is gone: cancels what came of jobs that have not begun. */
-void submission_close(struct submission *submission, struct conductor *conductor);
+/* Does a portion of what the end of the open job would do at once (engine_prepare). True: there is more. */
+bool submission_prepare(const struct submission *submission, struct conductor *conductor);
+
+/* The client is gone: cancels one of the jobs that have not begun. True: there are more. */
+bool submission_close(struct submission *submission, struct conductor *conductor);
 /* Only frees what it owns. */
 void submission_free(struct submission *submission);

@@ -13,7 +13,7 @@ struct shares_record {
     uint32_t stage_tasks_max;
 };
 struct begun_record {
-    uint32_t host_attempts_max, host_starts_max, step_starts_max;
+    uint32_t host_attempts_max, host_starts_max, step_starts_max, step_ready_max;
 };
 struct spared_record {
     uint32_t lapses_spared;
@@ -41,6 +41,7 @@ static int load_begun(struct engine *engine, const void *object, struct err *err
     engine->config.host_attempts_max = record->host_attempts_max;
     engine->config.host_starts_max = record->host_starts_max;
     engine->config.step_starts_max = record->step_starts_max;
+    engine->config.step_ready_max = record->step_ready_max;
     return 0;
 }
 
@@ -98,7 +99,8 @@ const struct dump_kind account_kinds[] = {
                 load_shares},
     [BEGUN] = {{"begun",
                 {F(begun_record, host_attempts_max, U32), F(begun_record, host_starts_max, U32),
-                 F(begun_record, step_starts_max, U32)}},
+                 F(begun_record, step_starts_max, U32),
+                 FIELD_ADDED(begun_record, step_ready_max, U32)}},
                load_begun},
     [SPARED] = {{"spared", {F(spared_record, lapses_spared, U32)}}, load_spared},
     [LAPSES] = {{"lapses",
@@ -130,8 +132,9 @@ void account_dump_config(struct dumper *d, const struct engine *engine)
 {
     const struct engine_config *config = &engine->config;
     const struct begun_record begun = {config->host_attempts_max, config->host_starts_max,
-                                       config->step_starts_max};
-    if (begun.host_attempts_max || begun.host_starts_max || begun.step_starts_max)
+                                       config->step_starts_max, config->step_ready_max};
+    if (begun.host_attempts_max || begun.host_starts_max || begun.step_starts_max ||
+        begun.step_ready_max)
         dump_record(d, &account_kinds[BEGUN].kind, &begun);
     const struct shares_record shares = {config->memory_max, config->framework_memory_max,
                                          config->stage_tasks_max};

@@ -12,6 +12,7 @@
 #include "controller/engine/locality.h"
 #include "controller/engine/network/network.h"
 #include "controller/engine/order.h"
+#include "controller/engine/packed.h"
 #include "controller/engine/room.h"
 #include "controller/engine/source.h"
 #include "controller/engine/stage.h"
@@ -46,11 +47,11 @@ static void locate(const struct task *map, struct engine_input *ret_input)
     ret_input->attempt = map->state == TASK_DONE || !live ? map->done_attempt : live->number;
 }
 
-/* Bytes of the maps' outputs for one reducer: by `column`, or evenly. */
+/* Bytes of the maps' outputs for one reducer: from a `matrix`, or evenly. */
 struct cells {
-    const uint64_t *column;
-    size_t step;
-    uint64_t part, more; /* each map has `part` of them, the first `more` maps one more */
+    const struct packed *matrix; /* NULL: evenly */
+    uint64_t at, step;           /* the first map's, and from one to the next */
+    uint64_t part, more;         /* each map has `part` of them, the first `more` maps one more */
 };
 
 static struct cells cells_of(const struct edge *edge, const struct stage *parent,
@@ -58,15 +59,16 @@ static struct cells cells_of(const struct edge *edge, const struct stage *parent
 {
     if (!edge->bytes)
         return (struct cells){0};
-    const uint64_t *at = &edge->bytes[reduce];
-    return edge->matrix
-               ? (struct cells){.column = at, .step = stage->n_tasks}
-               : (struct cells){.part = *at / parent->n_tasks, .more = *at % parent->n_tasks};
+    if (edge->matrix)
+        return (struct cells){.matrix = edge->bytes, .at = reduce, .step = stage->n_tasks};
+    uint64_t sum = packed_at(edge->bytes, reduce);
+    return (struct cells){.part = sum / parent->n_tasks, .more = sum % parent->n_tasks};
 }
 
 static inline uint64_t cell_of(const struct cells *cells, uint32_t map)
 {
-    return cells->column ? cells->column[map * cells->step] : cells->part + (map < cells->more);
+    return cells->matrix ? packed_at(cells->matrix, cells->at + map * cells->step)
+                         : cells->part + (map < cells->more);
 }
 
 /* WHY inlined: a task may have thousands of inputs, and its start reads them twice. */

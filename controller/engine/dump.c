@@ -165,7 +165,7 @@ int engine_dump_job(const struct engine *engine, uint64_t number, void *room,
     const struct finished *finished = job ? NULL : job_find_finished(engine, number);
     d.buffer = (char *)(d.lists + lists_max(&engine->config));
     if (job)
-        job_dump_given(&d, job);
+        job_dump_state(&d, job);
     else if (finished)
         job_dump_finished(&d, finished);
     else

@@ -44,8 +44,8 @@ void dump_event(struct dumper *d, const struct event *event);
 void cluster_dump_shape(struct dumper *d, const struct shape *shape);
 void cluster_dump_host(struct dumper *d, const struct host *host);
 void job_dump(struct dumper *d, const struct job *job);
-/* Only how it was submitted, and its `job` record. */
-void job_dump_given(struct dumper *d, const struct job *job);
+/* Its `job` record, which stands behind how it was submitted; nothing of a framework's. */
+void job_dump_state(struct dumper *d, const struct job *job);
 /* Blocks and computing of its tasks, as the events that tell them. */
 void job_dump_tasks_given(struct dumper *d, const struct stage *stage);
 void job_dump_finished(struct dumper *d, const struct finished *finished);

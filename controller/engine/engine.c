@@ -16,6 +16,7 @@
 #include "controller/engine/order.h"
 #include "controller/engine/outcome.h"
 #include "controller/engine/place/place.h"
+#include "controller/engine/removal.h"
 #include "controller/engine/retry.h"
 #include "controller/engine/room.h"
 #include "controller/engine/source.h"
@@ -109,6 +110,7 @@ int engine_create(const struct engine_config *config, struct engine **ret_engine
         return err_set(err, ENOMEM, "no memory for the engine");
     engine->config = *config;
     engine->now_ns = INT64_MIN;
+    TAILQ_INIT(&engine->removed);
     engine->idle_since_ns = INT64_MAX;
     engine->mode_since_ns = INT64_MIN / 2;
     engine->hosts = calloc(config->hosts_max, sizeof(struct host *));
@@ -142,6 +144,8 @@ void engine_destroy(struct engine *engine)
         sorted_remove(&engine->finished, node);
         free(finished);
     }
+    while (removal_go_on(engine))
+        ;
     source_done(engine);
     sizes_done(engine);
     cluster_done(engine);
@@ -300,7 +304,9 @@ int engine_step(struct engine *engine, int64_t now_ns, const struct event *event
     pass_time(engine, now_ns > engine->now_ns ? now_ns : engine->now_ns);
     engine->counters.steps++;
     engine->counters.events += n;
+    engine->step_ready = 0;
     bool ignored = apply_all(engine, events, n);
+    stage_go_on(engine);
     source_expire(engine);
     failing_expire(engine);
     allow_expire(engine);
@@ -316,6 +322,7 @@ int engine_step(struct engine *engine, int64_t now_ns, const struct event *event
     if (!engine->cut_short)
         gate_mark(engine);
     policy_settle(engine);
+    removal_go_on(engine);
     engine->out = NULL;
     decisions->idle = ignored && !decisions->n && engine->now_ns < deadline_ns &&
                       engine_deadline_ns(engine) == deadline_ns && !proposed;
@@ -333,7 +340,7 @@ int64_t engine_deadline_ns(const struct engine *engine)
                                  source_deadline_ns(engine),  allow_deadline_ns(engine),
                                  gate_deadline_ns(engine),    place_deadline_ns(engine),
                                  failing_deadline_ns(engine), retry_deadline_ns(engine)};
-    int64_t first = engine->cut_short ? engine->now_ns : INT64_MAX;
+    int64_t first = engine->cut_short || engine->opening.n ? engine->now_ns : INT64_MAX;
     for (size_t i = 0; i < sizeof(deadlines) / sizeof(deadlines[0]); i++)
         first = deadlines[i] < first ? deadlines[i] : first;
     return first;

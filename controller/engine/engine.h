@@ -102,6 +102,10 @@ struct engine_config {
     /* Allows that an application used make up for so many that lapse (lapse.h). 0: those that lapse are not
      * counted, as in logs of before. */
     uint32_t lapses_spared;
+    /* Tasks that are made ready in one step, a task with blocks counting for one more with each; the next
+     * step follows at once. WHY counted: a stage of 10⁶ tasks would hold everybody for a second. 0: no
+     * bound, as in logs of before. */
+    uint32_t step_ready_max;
     /* Bounds; a request beyond one is rejected with REASON_TABLE_FULL, a fact beyond one is ignored
      * and counted. */
     uint32_t hosts_max, units_per_host_max, jobs_max, stages_per_job_max, finished_max, shapes_max;
@@ -344,6 +348,16 @@ void engine_say_mode_use(const struct engine *engine, char *text, size_t size);
 int engine_explain(const struct engine *engine, uint64_t job, uint32_t stage, uint32_t task,
                    struct engine_explanation *ret_explanation);
 
+/* Does some of what the end of a job that has come whole would have to do at once: so many looks at its tasks
+ * at most. Nothing else changes, but that the job takes no more parts. 1: there is more; 0: nothing is left,
+ * or it is no such job; −ENOMEM leaves the engine unusable. */
+int engine_prepare(struct engine *engine, uint64_t job, uint64_t most);
+/* Gives back some of the memory of jobs that are over, about 0.1 ms' work; each step does, too. True: there is
+ * more. Nothing else changes. */
+bool engine_tidy(struct engine *engine);
+/* What these were counted with, as far as it is not given back. O(1). */
+uint64_t engine_removed_bytes(const struct engine *engine);
+
 /* Writes the state as records (record.h), one line each, in order of identities; equal states give
  * equal bytes. `sink` returns 0, or −errno to stop. */
 int engine_dump(const struct engine *engine,
@@ -353,11 +367,11 @@ int engine_dump(const struct engine *engine,
 size_t engine_dump_room(const struct engine *engine);
 int engine_dump_in(const struct engine *engine, void *room,
                    int (*sink)(void *context, const char *line, size_t length), void *context);
-/* The part of a dump that a store keeps of one job: of a live one how it was submitted (and its `job`
- * record), of one that is over its `finished` record. `room` as above. −ENOENT. O(its size).
+/* What a dump has of one job beside how it was submitted: of a live one its `job` record, of one that is
+ * over its `finished` record. `room` as above. −ENOENT. O(log n).
  *
- * Between the host records and the end of an empty engine's dump such lines make an engine with
- * these jobs again: a live one's lines are followed by a `task` record for each task that is done
+ * Between the host records and the end of an empty engine's dump the events that submitted a live job and
+ * its `job` record make an engine with these jobs again, if they are followed by a `task` record for each task that is done
  * (or has failed), then by "resume job=N slot_wait_ns=NS", which opens the stages that are due. What
  * engine_sizes_after had is "sizes input=0 shuffle=0 n_means=0 history=H mean=BYTES". */
 int engine_dump_job(const struct engine *engine, uint64_t job, void *room,

@@ -12,14 +12,8 @@ static uint64_t saturate(wide value)
 uint64_t estimate_duration(const struct engine *engine, const struct job *job)
 {
     const struct framework_job *sums = job->framework;
-    uint64_t maps = sums ? sums->maps : 0;
-    wide work_ns = sums ? sums->work_ns : 0;
-    for (uint32_t s = 0; !sums && s < job->n_stages; s++)
-        for (uint32_t t = 0; t < job->stages[s]->n_tasks; t++) {
-            const struct task *task = &job->stages[s]->tasks[t];
-            maps += !task->bytes;
-            work_ns += task->bytes ? 0 : task->compute_ns;
-        }
+    uint64_t maps = sums ? sums->maps : job->maps;
+    wide work_ns = sums ? sums->work_ns : job->maps_ns;
     if (job->estimate_ns >= 0)
         work_ns = (wide)maps * (uint64_t)job->estimate_ns;
     uint64_t bytes = job->estimate_bytes >= 0 ? (uint64_t)job->estimate_bytes : job->shuffle_bytes;

@@ -166,8 +166,6 @@ void framework_stage_destroy(struct engine *engine, struct stage *stage)
     if (!stage->framework)
         return;
     gate_forget(engine, stage);
-    for (uint32_t i = 0; i < stage->n_edges; i++)
-        late_destroy(stage->edges[i].late);
     free(stage->framework);
 }
 

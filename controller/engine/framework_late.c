@@ -55,17 +55,24 @@ static void rows_destroy(struct late_rows *rows)
     free(rows);
 }
 
-void late_destroy(struct late_edge *late)
+bool late_shrink(struct late_edge **late, uint32_t *left)
 {
-    for (uint32_t i = 0; i < late->rows_room; i++)
-        if (late->rows[i])
-            rows_destroy(late->rows[i]);
-    for (uint32_t i = 0; i < late->blocks_room; i++)
-        if (late->blocks[i])
-            block_destroy(late->blocks[i]);
-    free(late->rows);
-    free(late->blocks);
-    free(late);
+    struct late_edge *of = *late;
+    for (; of && of->rows_room && *left; --*left)
+        if (of->rows[--of->rows_room])
+            rows_destroy(of->rows[of->rows_room]);
+    for (; of && of->blocks_room && *left; --*left)
+        if (of->blocks[--of->blocks_room])
+            block_destroy(of->blocks[of->blocks_room]);
+    if (of && (of->rows_room || of->blocks_room))
+        return false;
+    if (of) {
+        free(of->rows);
+        free(of->blocks);
+    }
+    free(of);
+    *late = NULL;
+    return true;
 }
 
 /* Room for pointers up to the place, the new ones NULL. */

@@ -52,7 +52,9 @@ struct late_edge {
 };
 
 struct late_edge *late_make(struct engine *engine);
-void late_destroy(struct late_edge *late);
+/* Gives back up to *left blocks of it, and takes their number from *left. True: all of it is gone; NULL is,
+ * too. */
+bool late_shrink(struct late_edge **late, uint32_t *left);
 
 /* The block that a reduce task stands in, at index % LATE_BLOCK. NULL: nothing was told of it. O(1). The other
  * makes it. */

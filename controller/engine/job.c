@@ -1,6 +1,7 @@
 #include "controller/engine/job.h"
 
 #include "controller/engine/account.h"
+#include "controller/engine/assembly.h"
 #include "controller/engine/attempt.h"
 #include "controller/engine/cluster.h"
 #include "controller/engine/estimate.h"
@@ -9,7 +10,9 @@
 #include "controller/engine/hold.h"
 #include "controller/engine/locality.h"
 #include "controller/engine/order.h"
+#include "controller/engine/packed.h"
 #include "controller/engine/policy.h"
+#include "controller/engine/removal.h"
 #include "controller/engine/resources.h"
 #include "controller/engine/retry.h"
 #include "controller/engine/stage.h"
@@ -43,7 +46,11 @@ struct task *job_find_task(const struct engine *engine, uint64_t number, uint32_
                            uint32_t task)
 {
     struct stage *of = find_stage(engine, number, stage);
-    return of && task < of->n_tasks ? &of->tasks[task] : NULL;
+    if (!of || task >= of->n_tasks)
+        return NULL;
+    if (!of->tasks[task].stage)
+        assembly_make_task(of, task);
+    return &of->tasks[task];
 }
 
 uint64_t job_name_hash(const char *name)
@@ -144,13 +151,22 @@ struct bucket *job_bucket(struct engine *engine, struct job *job, struct shape *
     return bucket;
 }
 
-/* The job that may still take parts, or NULL after a rejection. */
+/* The job that has not come whole, or NULL after a rejection. */
 static struct job *arriving(struct engine *engine, const struct event *event, uint64_t number)
 {
     struct job *job = job_find(engine, number);
     if (job && job->state == JOB_ARRIVING)
         return job;
     engine_reject(engine, event, job ? REASON_BAD_STATE : REASON_UNKNOWN_JOB, clamp_i64(number), 0);
+    return NULL;
+}
+
+static struct job *taking_parts(struct engine *engine, const struct event *event, uint64_t number)
+{
+    struct job *job = arriving(engine, event, number);
+    if (!job || !assembly_begun(job))
+        return job;
+    engine_reject(engine, event, REASON_BAD_STATE, clamp_i64(number), 0);
     return NULL;
 }
 
@@ -197,7 +213,7 @@ static bool stage_is_valid(struct engine *engine, const struct job *job, const s
 
 void job_stage(struct engine *engine, const struct event *event)
 {
-    struct job *job = arriving(engine, event, event->job_stage.job);
+    struct job *job = taking_parts(engine, event, event->job_stage.job);
     if (!job || !stage_is_valid(engine, job, event))
         return;
     const char *constraint = event->job_stage.constraint ? event->job_stage.constraint : "";
@@ -218,11 +234,6 @@ void job_stage(struct engine *engine, const struct event *event)
     strncpy(stage->command, event->job_stage.command ? event->job_stage.command : "",
             sizeof(stage->command) - 1);
     stage->tasks = engine_allocate(engine, stage->n_tasks, sizeof(*stage->tasks));
-    for (uint32_t i = 0; i < stage->n_tasks; i++) {
-        stage->tasks[i].stage = stage;
-        stage->tasks[i].index = i;
-        stage->tasks[i].done_host = ENGINE_NONE;
-    }
     stage->n_edges = event->job_stage.parents.n;
     stage->edges = engine_allocate(engine, stage->n_edges + 1, sizeof(*stage->edges));
     for (uint32_t i = 0; i < stage->n_edges; i++) {
@@ -239,7 +250,7 @@ void job_stage(struct engine *engine, const struct event *event)
 
 void job_tasks(struct engine *engine, const struct event *event)
 {
-    struct job *job = arriving(engine, event, event->job_tasks.job);
+    struct job *job = taking_parts(engine, event, event->job_tasks.job);
     if (!job)
         return;
     struct stage *stage = find_stage(engine, job->number, event->job_tasks.stage);
@@ -288,9 +299,15 @@ static void sum_cells(struct stage *stage, struct stage *parent, const struct ed
     }
 }
 
+static void sum_sums(struct stage *stage, const struct edge *edge, const struct u64s *bytes)
+{
+    for (uint32_t i = 0; i < bytes->n; i++)
+        stage->tasks[edge->filled + i].bytes += bytes->at[i];
+}
+
 void job_bytes(struct engine *engine, const struct event *event)
 {
-    struct job *job = arriving(engine, event, event->job_bytes.job);
+    struct job *job = taking_parts(engine, event, event->job_bytes.job);
     if (!job)
         return;
     struct stage *stage = find_stage(engine, job->number, event->job_bytes.stage);
@@ -319,15 +336,15 @@ void job_bytes(struct engine *engine, const struct event *event)
             return;
         }
         job->cells += cells;
-        edge->bytes = engine_allocate(engine, cells, sizeof(uint64_t));
+        edge->bytes = packed_make(engine, cells);
         edge->matrix = matrix;
         edge->given = true;
     }
-    if (event->job_bytes.bytes.n)
-        memcpy(edge->bytes + edge->filled, event->job_bytes.bytes.at,
-               event->job_bytes.bytes.n * sizeof(uint64_t));
+    packed_append(engine, edge->bytes, event->job_bytes.bytes.at, event->job_bytes.bytes.n);
     if (matrix)
         sum_cells(stage, job->stages[edge->parent], edge, &event->job_bytes.bytes);
+    else
+        sum_sums(stage, edge, &event->job_bytes.bytes);
     edge->filled += event->job_bytes.bytes.n;
 }
 
@@ -353,60 +370,10 @@ bool job_is_complete(const struct job *job)
     return job->n_stages && incomplete_stage(job) == job->n_stages;
 }
 
-/* As many maps get one byte more as sums leave a remainder that reaches them. */
-static void sum_even(struct engine *engine, struct stage *stage, struct stage *parent,
-                     const struct edge *edge)
-{
-    uint32_t *remainders = engine_allocate(engine, parent->n_tasks, sizeof(*remainders));
-    uint64_t base = 0;
-    for (uint32_t r = 0; r < stage->n_tasks; r++) {
-        stage->tasks[r].bytes += edge->bytes[r];
-        base += edge->bytes[r] / parent->n_tasks;
-        remainders[edge->bytes[r] % parent->n_tasks]++;
-    }
-    uint32_t reached = 0;
-    for (uint32_t m = parent->n_tasks; m-- > 0;) {
-        parent->tasks[m].output_bytes += base + reached;
-        reached += remainders[m];
-    }
-    free(remainders);
-}
-
-static void sum_bytes(struct engine *engine, struct job *job)
-{
-    for (uint32_t s = 0; s < job->n_stages; s++) {
-        struct stage *stage = job->stages[s];
-        for (uint32_t i = 0; i < stage->n_edges; i++) {
-            struct stage *parent = job->stages[stage->edges[i].parent];
-            if (stage->edges[i].bytes && !stage->edges[i].matrix)
-                sum_even(engine, stage, parent, &stage->edges[i]);
-        }
-        for (uint32_t t = 0; t < stage->n_tasks; t++) {
-            stage->total_bytes += stage->tasks[t].bytes;
-            job->left_ns += stage->tasks[t].compute_ns;
-        }
-        job->shuffle_bytes += stage->total_bytes;
-        job->left_bytes += stage->total_bytes;
-    }
-}
-
-static void link_children(struct engine *engine, struct job *job)
-{
-    for (uint32_t s = 0; s < job->n_stages; s++) {
-        struct stage *stage = job->stages[s];
-        stage->parents_missing = stage->n_edges;
-        stage->children = engine_allocate(engine, job->n_stages - s, sizeof(uint32_t));
-        for (uint32_t i = 0; i < stage->n_edges; i++) {
-            struct stage *parent = job->stages[stage->edges[i].parent];
-            parent->children[parent->n_children++] = s;
-        }
-    }
-}
-
 void job_assemble(struct engine *engine, struct job *job)
 {
-    link_children(engine, job);
-    sum_bytes(engine, job);
+    assembly_go_on(engine, job, UINT64_MAX);
+    assembly_end(engine, job);
 }
 
 void job_activate(struct engine *engine, struct job *job)
@@ -514,22 +481,6 @@ static void remember(struct engine *engine, const struct job *job)
     job_remember(engine, record);
 }
 
-static void stage_destroy(struct engine *engine, struct stage *stage)
-{
-    for (uint32_t t = 0; stage->tasks && t < stage->n_tasks; t++)
-        locality_remove(engine, &stage->tasks[t]);
-    for (uint32_t t = 0; stage->tasks && t < stage->n_tasks; t++)
-        retry_forget(engine, &stage->tasks[t]);
-    framework_stage_destroy(engine, stage);
-    for (uint32_t i = 0; stage->edges && i < stage->n_edges; i++)
-        free(stage->edges[i].bytes);
-    free(stage->edges);
-    free(stage->children);
-    free(stage->replicas);
-    free(stage->tasks);
-    free(stage);
-}
-
 void job_destroy(struct engine *engine, struct job *job)
 {
     for (struct sorted_node *node = sorted_first(&job->outputs); node;
@@ -545,19 +496,18 @@ void job_destroy(struct engine *engine, struct job *job)
     engine->n_tasks -= job->n_tasks;
     engine->framework_tasks -= job->framework ? job->n_tasks : 0;
     account_leave(engine, job);
-    for (uint32_t s = 0; s < job->n_stages; s++)
-        stage_destroy(engine, job->stages[s]);
+    for (uint32_t s = 0; job->framework && s < job->n_stages; s++)
+        framework_stage_destroy(engine, job->stages[s]);
     for (uint32_t i = 0; i < job->n_buckets; i++) {
-        locality_forget(job->buckets[i]);
+        locality_withdraw(job->buckets[i]);
         job->buckets[i]->shape->users--;
-        table_done(&job->buckets[i]->locals);
         free(job->buckets[i]);
     }
     engine->framework_jobs -= job->framework != NULL;
     free(job->framework);
-    free(job->stages);
     free(job->buckets);
-    free(job);
+    free(job->assembly.remainders);
+    removal_begin(engine, job);
 }
 
 /* Its framework says that the job is over, so it is. */
@@ -574,7 +524,7 @@ static void withdraw(struct engine *engine, struct job *job, enum reason reason)
 {
     for (uint32_t s = 0; s < job->n_stages; s++) {
         struct stage *stage = job->stages[s];
-        stage_close(engine, stage);
+        stage_withdraw(engine, stage);
         struct attempt *attempt, *next;
         TAILQ_FOREACH_SAFE (attempt, &stage->attempts, of_stage, next) {
             attempt_stop(engine, attempt, reason, false);
@@ -583,6 +533,9 @@ static void withdraw(struct engine *engine, struct job *job, enum reason reason)
                 forget_attempt(engine, attempt);
         }
     }
+    for (uint32_t i = 0; i < job->n_buckets; i++)
+        bucket_withdraw(job->buckets[i]);
+    retry_withdraw(engine, job);
     order_remove(engine, job);
     for (struct sorted_node *node = sorted_first(&job->outputs); node && !job->framework;
          node = sorted_next(node)) {

@@ -6,6 +6,7 @@
 #include "controller/engine/ground.h"
 #include "controller/engine/job.h"
 #include "controller/engine/locality.h"
+#include "controller/engine/packed.h"
 #include "controller/engine/stage.h"
 
 #include <errno.h>
@@ -27,6 +28,7 @@ struct stage_record {
     uint64_t received_level; /* former */
     enum reason hold_reason;
     int64_t hold_left, hold_right, held_since_ns, held_until_ns, hold_due_ns;
+    uint32_t opening; /* how many of its tasks were looked at, and one; 0: it does not open */
 };
 struct task_record {
     uint64_t job;
@@ -88,6 +90,8 @@ static int load_stage(struct engine *engine, const void *object, struct err *err
     stage->held_since_ns = record->held_since_ns;
     stage->held_until_ns = record->held_until_ns;
     stage->hold_due_ns = record->hold_due_ns;
+    if (record->opening && stage->open)
+        stage_restore_opening(engine, stage, record->opening - 1);
     return 0;
 }
 
@@ -155,7 +159,7 @@ const struct dump_kind job_kinds[] = {
                  FORMER(stage_record, received_level, U64), F(stage_record, hold_reason, REASON),
                  F(stage_record, hold_left, I64), F(stage_record, hold_right, I64),
                  F(stage_record, held_since_ns, I64), F(stage_record, held_until_ns, I64),
-                 ADDED(stage_record, hold_due_ns, I64)}},
+                 ADDED(stage_record, hold_due_ns, I64), ADDED(stage_record, opening, U32)}},
                load_stage},
     [TASK] = {{"task",
                {F(task_record, job, U64), F(task_record, stage, U32), F(task_record, task, U32),
@@ -201,16 +205,19 @@ void job_dump_tasks_given(struct dumper *d, const struct stage *stage)
 
 static void dump_edge(struct dumper *d, const struct stage *stage, const struct edge *edge)
 {
+    uint64_t *values = d->lists;
     for (uint64_t first = 0; first < edge->filled; first += DUMP_CHUNK) {
+        uint32_t n =
+            (uint32_t)(edge->filled - first < DUMP_CHUNK ? edge->filled - first : DUMP_CHUNK);
+        for (uint32_t i = 0; i < n; i++)
+            values[i] = packed_at(edge->bytes, first + i);
         struct event event = {.kind = EVENT_JOB_BYTES};
         event.job_bytes.job = stage->job->number;
         event.job_bytes.stage = stage->index;
         event.job_bytes.parent = edge->parent;
         event.job_bytes.first = (uint32_t)first;
         event.job_bytes.matrix = edge->matrix;
-        event.job_bytes.bytes = (struct u64s){
-            edge->bytes + first,
-            (uint32_t)(edge->filled - first < DUMP_CHUNK ? edge->filled - first : DUMP_CHUNK)};
+        event.job_bytes.bytes = (struct u64s){values, n};
         dump_event(d, &event);
     }
 }
@@ -277,6 +284,7 @@ static void dump_stage(struct dumper *d, const struct stage *stage)
         .held_since_ns = stage->held_since_ns,
         .held_until_ns = stage->held_until_ns,
         .hold_due_ns = stage->hold_due_ns,
+        .opening = stage->of_opening.in ? stage->opening + 1 : 0,
     };
     if (stage->n_tasks)
         dump_record(d, &job_kinds[STAGE].kind, &record);
@@ -286,7 +294,21 @@ static void dump_stage(struct dumper *d, const struct stage *stage)
         dump_task(d, &stage->tasks[t]);
 }
 
-void job_dump_given(struct dumper *d, const struct job *job)
+void job_dump_state(struct dumper *d, const struct job *job)
+{
+    const struct job_record record = {
+        .job = job->number,
+        .state = job->state,
+        .submitted_ns = job->submitted_ns,
+        .slot_wait_ns = job->slot_wait_ns,
+        .estimate_key = job->estimate_key,
+        .hosts = job->hosts,
+    };
+    if (!job->framework)
+        dump_record(d, &job_kinds[JOB].kind, &record);
+}
+
+static void dump_given(struct dumper *d, const struct job *job)
 {
     if (job->framework) {
         framework_dump_given(d, job);
@@ -305,21 +327,13 @@ void job_dump_given(struct dumper *d, const struct job *job)
     dump_event(d, &begin);
     for (uint32_t s = 0; s < job->n_stages; s++)
         dump_stage_given(d, job->stages[s]);
-    struct job_record record = {
-        .job = job->number,
-        .state = job->state,
-        .submitted_ns = job->submitted_ns,
-        .slot_wait_ns = job->slot_wait_ns,
-        .estimate_key = job->estimate_key,
-        .hosts = job->hosts,
-    };
-    dump_record(d, &job_kinds[JOB].kind, &record);
+    job_dump_state(d, job);
 }
 
 void job_dump(struct dumper *d, const struct job *job)
 {
     account_dump_submitter(d, job->account && !job->framework ? job->account->id : 0);
-    job_dump_given(d, job);
+    dump_given(d, job);
     for (uint32_t s = 0; job->state == JOB_ACTIVE && s < job->n_stages; s++)
         dump_stage(d, job->stages[s]);
 }

@@ -483,6 +483,21 @@ void locality_forget(struct bucket *bucket)
     bucket->moved = 0;
 }
 
+void locality_withdraw(struct bucket *bucket)
+{
+    struct local_maps *local;
+    for (uint32_t at = 0; (local = table_next(&bucket->locals, &at));) {
+        local->n = 0;
+        place_waiting(local);
+        TAILQ_REMOVE(&local->host->locals, local, on_host);
+        free(local);
+    }
+    table_done(&bucket->locals);
+    bucket->pairs = (struct sorted){0};
+    bucket->n_up = bucket->n_under = 0;
+    locality_forget(bucket);
+}
+
 /* Those whose following costs at most so many looks. */
 static void follow_moves(struct engine *engine, struct shape *shape, uint64_t *most)
 {

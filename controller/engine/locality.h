@@ -59,6 +59,8 @@ int locality_best_pair(struct engine *engine, struct bucket *bucket, bool even,
 void locality_reorder(struct bucket *bucket);
 /* The bucket is about to go. */
 void locality_forget(struct bucket *bucket);
+/* Its ready maps wait on no host any more, all at once; they themselves are not looked at. */
+void locality_withdraw(struct bucket *bucket);
 /* The first job by turn with a ready map of this shape next to whose block there is room, as its
  * bucket; NULL: none. O(log n); where jobs were moved since the last time, either the hosts of
  * their ready maps or the jobs that wait on hosts with room are looked at, whichever are fewer; and

@@ -166,7 +166,9 @@ static void begin_tasks(struct engine *engine, enum question q, struct stage *st
         return;
     uint32_t room = stage->framework ? stage->framework->room : stage->n_tasks;
     stage->kept_tasks[q] = engine_allocate(engine, room, state->size);
-    for (uint32_t t = 0; state->init && t < stage->n_tasks; t++)
+    /* WHY: of what has not begun zeros are right (policy.h), and a job may begin with 10⁶ tasks. */
+    bool begun = stage->framework || stage->n_started || !TAILQ_EMPTY(&stage->attempts);
+    for (uint32_t t = 0; begun && state->init && t < stage->n_tasks; t++)
         state->init(engine, (union policy_of){.task = &stage->tasks[t]},
                     policy_of_task(&stage->tasks[t], q, state->size));
 }

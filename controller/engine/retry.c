@@ -95,6 +95,17 @@ void retry_leave(struct engine *engine, struct task *task)
     task->stage->job->n_retries--;
 }
 
+void retry_withdraw(struct engine *engine, struct job *job)
+{
+    struct sorted_node *node = sorted_first(&engine->retries), *next;
+    for (; node && job->n_retries; node = next) {
+        struct retry *retry = container_of(node, struct retry, waits);
+        next = sorted_next(node);
+        if (retry->task->stage->job == job)
+            retry_leave(engine, retry->task);
+    }
+}
+
 void retry_done(struct engine *engine, struct task *task, const struct host *host)
 {
     for (uint32_t i = 0; task->retry && host && i < task->retry->n; i++)

@@ -44,6 +44,8 @@ void retry_leave(struct engine *engine, struct task *task);
 /* It was done on that host: proof against others, and the end of what is remembered. */
 void retry_done(struct engine *engine, struct task *task, const struct host *host);
 void retry_forget(struct engine *engine, struct task *task);
+/* None of the job waits any more. O(all that wait), where some of it do. */
+void retry_withdraw(struct engine *engine, struct job *job);
 
 /* The next start, as a claim; false: none. */
 bool retry_pick(struct engine *engine, struct claim *ret_claim);

@@ -189,11 +189,85 @@ void stage_open_if_due(struct engine *engine, struct stage *stage)
     stage_reopen(engine, stage);
 }
 
+/* What it costs to make a task ready, in looks at one that is not blocked. */
+enum { READYING = 16 };
+
+static bool may_ready(const struct engine *engine)
+{
+    uint64_t most = engine->config.step_ready_max;
+    return !most || engine->step_ready < most * READYING;
+}
+
+static void stop_opening(struct engine *engine, struct stage *stage)
+{
+    sorted_remove(&engine->opening, &stage->of_opening);
+    stage->opening = 0;
+}
+
+/* From where it stands, as far as this step may. */
+static void open_some(struct engine *engine, struct stage *stage)
+{
+    uint32_t t = stage->opening;
+    for (; t < stage->n_tasks && may_ready(engine); t++) {
+        bool blocked = stage->tasks[t].state == TASK_BLOCKED;
+        engine->step_ready += blocked ? READYING * (1 + stage->replicas_per_task) : 1;
+        if (blocked)
+            make_ready(engine, &stage->tasks[t]);
+    }
+    if (t == stage->n_tasks)
+        stop_opening(engine, stage);
+    else
+        stage_restore_opening(engine, stage, t);
+}
+
 void stage_reopen(struct engine *engine, struct stage *stage)
 {
-    for (uint32_t t = 0; stage->open && t < stage->n_tasks; t++)
-        if (stage->tasks[t].state == TASK_BLOCKED)
-            make_ready(engine, &stage->tasks[t]);
+    if (!stage->open)
+        return;
+    stage->opening = 0;
+    open_some(engine, stage);
+}
+
+void stage_restore_opening(struct engine *engine, struct stage *stage, uint32_t task)
+{
+    struct sorted_key key = {stage->job->number, stage->index, 0};
+    stage->opening = task;
+    sorted_place(&engine->opening, &stage->of_opening, key, 0);
+}
+
+void stage_go_on(struct engine *engine)
+{
+    struct sorted_node *node;
+    while ((node = sorted_first(&engine->opening)) && may_ready(engine))
+        open_some(engine, container_of(node, struct stage, of_opening));
+}
+
+void stage_withdraw(struct engine *engine, struct stage *stage)
+{
+    if (!stage->open)
+        return;
+    stage->open = false;
+    stop_opening(engine, stage);
+    if (stage->ready_reduces.n)
+        TAILQ_REMOVE(&stage->bucket->reduce_stages, stage, of_bucket);
+    stage->ready_reduces = (struct sorted){0};
+    if (stage->n_ready) {
+        count_ready(engine, stage, -(int)stage->n_ready);
+        hold_stage_empty(engine, stage);
+        if (stage->framework)
+            gate_empty(stage);
+    }
+    if (stage->framework)
+        gate_rest(engine, stage);
+}
+
+void bucket_withdraw(struct bucket *bucket)
+{
+    bucket->ready_maps = bucket->unlocated = (struct sorted){0};
+    locality_withdraw(bucket);
+    sorted_remove(&bucket->shape->maps, &bucket->by_turn_maps);
+    sorted_remove(&bucket->shape->unlocated, &bucket->by_turn_unlocated);
+    sorted_remove(&bucket->shape->reduces, &bucket->by_turn_reduces);
 }
 
 void stage_close(struct engine *engine, struct stage *stage)
@@ -201,6 +275,7 @@ void stage_close(struct engine *engine, struct stage *stage)
     if (!stage->open)
         return;
     stage->open = false;
+    stop_opening(engine, stage);
     for (uint32_t t = 0; t < stage->n_tasks; t++)
         if (stage->tasks[t].state == TASK_READY)
             leave_queue(engine, &stage->tasks[t], TASK_BLOCKED);

@@ -3,7 +3,7 @@
  *
  * A stage is open when every barrier parent has ended and every task of every pipelined parent runs
  * or has ended; tasks of an open stage that neither run nor are done are ready. Ready tasks stand
- * in the queues of their bucket: reduce tasks by bytes, maps by locality.h. What a transition
+ * in the queues of their bucket (those of a large stage come to it in portions, step by step): reduce tasks by bytes, maps by locality.h. What a transition
  * changes in them, in the counts of stage, job and engine and in the job's turn is done here. O(log
  * n), plus the tasks and attempts whose state changes with it. */
 #pragma once
@@ -15,7 +15,17 @@ uint64_t stage_coflow_bytes(const struct stage *stage);
 /* Its tasks are ready from now on, if its parents let it; they are blocked again. */
 void stage_open_if_due(struct engine *engine, struct stage *stage);
 void stage_close(struct engine *engine, struct stage *stage);
-/* It has more tasks: those of an open stage are ready. O(tasks). */
+/* Goes on with the stages whose tasks could not all be ready at once (step_ready_max), those of the oldest
+ * job first, as far as this step may. */
+void stage_go_on(struct engine *engine);
+/* For load: it had come so far. */
+void stage_restore_opening(struct engine *engine, struct stage *stage, uint32_t task);
+/* Its job ends: it leaves the sets and counts that others look at; its tasks are not looked at, however many
+ * they are. O(log n). */
+void stage_withdraw(struct engine *engine, struct stage *stage);
+/* The same of a bucket, when all its stages are withdrawn. O(hosts where its maps wait · log). */
+void bucket_withdraw(struct bucket *bucket);
+/* It has more tasks: those of an open stage are ready, as many at once as may be. */
 void stage_reopen(struct engine *engine, struct stage *stage);
 /* It has more tasks, or is known better: who reads from it is ready, or not any more. */
 void stage_children_follow(struct engine *engine, struct stage *stage);

@@ -114,11 +114,15 @@ struct local_maps {
                        not had its part of the job's maps */
 };
 
+/* Numbers: packed.h. */
+struct packed;
+
 struct edge {
     uint32_t parent;
     enum edge_kind kind;
     bool matrix, given;
-    uint64_t *bytes; /* matrix: maps × reduces; else a sum per reduce; NULL: not given, all 0 */
+    struct packed
+        *bytes; /* matrix: maps × reduces; else a sum per reduce; NULL: not given, all 0 */
     uint64_t filled;
     struct late_edge *late; /* a framework's: what was told so far, in its place; else NULL */
 };
@@ -157,6 +161,9 @@ struct stage {
     uint32_t n_ready, n_running, n_done, n_started; /* n_started: running or done */
     uint32_t parents_missing;                       /* edges that still keep it closed */
     bool open;
+    uint32_t
+        opening; /* while it stands in engine->opening: the first task that may still be blocked */
+    struct sorted_node of_opening;
     uint64_t total_bytes; /* into the stage */
     bool coflow_fixed;    /* at the first dispatch */
     uint64_t coflow_bytes;
@@ -208,6 +215,16 @@ struct output_host {
     struct sorted_node by_job;  /* host->outputs */
 };
 
+/* How far it has come, of a job that was submitted: assembly.h. */
+struct assembly {
+    bool begun;
+    uint32_t stage, task, child, edge, map;
+    uint32_t *remainders; /* of the edge that is looked at */
+    uint64_t part, reached;
+};
+
+__extension__ typedef unsigned __int128 engine_wide;
+
 struct job {
     uint64_t number, content;
     char name[ENGINE_NAME_MAX];
@@ -226,6 +243,12 @@ struct job {
     uint64_t n_allowed; /* of a framework's: may start, have not been seen to; running, too */
     uint32_t held_stages;
     uint64_t shuffle_bytes;
+    struct assembly assembly;
+    /* Of one that was submitted, all its tasks: those without network input, what these compute, and the
+     * largest block. */
+    uint64_t maps;
+    engine_wide maps_ns;
+    uint64_t largest_input;
     uint64_t left_ns,
         left_bytes; /* index: computing and network input of tasks that are not done */
     int64_t submitted_ns, finished_ns, slot_wait_ns;
@@ -238,6 +261,8 @@ struct job {
     struct sorted outputs;       /* output_host by host; value: the fewer, the more of them */
     uint64_t n_outputs;          /* on all hosts */
     struct sorted_node by_number, by_turn, by_name;
+    TAILQ_ENTRY(job) of_removed; /* engine->removed */
+    uint64_t removed_bytes;      /* of those that it was counted with, what is not back yet */
 };
 
 /* What a framework's job has beside others. */
@@ -405,8 +430,13 @@ struct engine {
         void (*settle[QUESTIONS + 1])(struct engine *);
     } told;
     int64_t now_ns;
-    uint32_t step_starts; /* in this step */
-    bool cut_short;       /* the last step ended at step_starts_max: the next is due */
+    uint32_t step_starts;   /* in this step */
+    uint64_t step_ready;    /* looks at tasks of stages that open, in this step (stage.c) */
+    struct sorted opening;  /* stages that have tasks to be made ready; by job and index */
+    uint64_t removed_bytes; /* of jobs that are over: what is not back yet */
+    TAILQ_HEAD(, job)
+    removed;        /* jobs that are over and whose memory is not given back (removal.h) */
+    bool cut_short; /* the last step ended at step_starts_max: the next is due */
     uint64_t attempt_counter;
     struct decisions *out;
     jmp_buf no_memory;

@@ -1,19 +1,48 @@
 #include "controller/store/ledger.h"
 
 #include "controller/endings.h"
+#include "controller/engine/record.h"
 #include "controller/frameworks/framework_numbers.h"
 #include "controller/store/record_times.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <uthash.h>
+
+/* Which bytes of an edge a part has. */
+struct piece {
+    uint32_t stage, parent, matrix, first, n;
+};
 
 struct note {
     enum event_kind kind;
+    uint64_t request;
     uint64_t job, attempt;
+    char *record; /* of a job's part; owned */
+    int length;
+    struct piece piece; /* of JOB_BYTES */
     uint32_t stage, task, host, failures;
     int64_t ready_ns, started_ns, ended_ns;
 };
+
+/* Bytes that were told piece by piece, and have no row yet: one for all jobs. */
+struct pending {
+    uint64_t job; /* 0: none */
+    struct piece piece;
+    char *record;
+    size_t length, size;
+};
+
+/* A job that has not come whole. */
+struct arriving {
+    UT_hash_handle hh;
+    uint64_t job;
+    int64_t parts; /* that have rows */
+};
+
+/* Bytes of a row. */
+enum { ROW_FULL = 32768 };
 
 struct ledger {
     struct store *store;
@@ -27,8 +56,8 @@ struct ledger {
     void *room;    /* of engine_dump_job */
     char *record;  /* with wall-clock times */
     size_t length; /* of `record` */
-    int64_t part;
-    uint64_t job;   /* whose parts are put */
+    struct arriving *arriving;
+    struct pending pending;
     uint64_t sizes; /* the last place in the order of learning that has a row */
 };
 
@@ -56,7 +85,15 @@ void ledger_destroy(struct ledger *ledger)
 {
     if (!ledger)
         return;
+    struct arriving *arriving, *next;
+    HASH_ITER (hh, ledger->arriving, arriving, next) {
+        HASH_DEL(ledger->arriving, arriving);
+        free(arriving);
+    }
+    for (size_t i = 0; i < ledger->n; i++)
+        free(ledger->notes[i].record);
     free(ledger->notes);
+    free(ledger->pending.record);
     free(ledger->moved);
     free(ledger->room);
     free(ledger->record);
@@ -116,6 +153,28 @@ static void job_note(struct ledger *ledger, uint64_t job, enum event_kind kind)
         *note = (struct note){.kind = kind, .job = job};
 }
 
+/* WHY as it comes: written when the job is whole, a large one's parts would be a second's work at once. */
+static void part_note(struct ledger *ledger, const struct event *event, uint64_t job)
+{
+    struct event bare = *event;
+    bare.request = 0;
+    int n = record_encode_event(&bare, ledger->room, RECORD_MAX);
+    char *record = n < 0 ? NULL : malloc((size_t)n + 1);
+    struct note *note = record ? note_add(ledger) : NULL;
+    if (!note) {
+        free(record);
+        ledger->failed = true;
+        return;
+    }
+    memcpy(record, ledger->room, (size_t)n + 1);
+    *note = (struct note){
+        .kind = event->kind, .request = event->request, .job = job, .record = record, .length = n};
+    if (event->kind == EVENT_JOB_BYTES)
+        note->piece =
+            (struct piece){event->job_bytes.stage, event->job_bytes.parent, event->job_bytes.matrix,
+                           event->job_bytes.first, event->job_bytes.bytes.n};
+}
+
 static void output_note(struct ledger *ledger, const struct event *event)
 {
     if (is_frameworks(event->output_lost.job))
@@ -132,8 +191,23 @@ void ledger_note(struct ledger *ledger, int64_t now_ns, const struct event *befo
                  const struct event *event)
 {
     switch (event->kind) {
+    case EVENT_JOB_BEGIN:
+        part_note(ledger, event, event->job_begin.job);
+        break;
+    case EVENT_JOB_STAGE:
+        part_note(ledger, event, event->job_stage.job);
+        break;
+    case EVENT_JOB_TASKS:
+        part_note(ledger, event, event->job_tasks.job);
+        break;
+    case EVENT_JOB_BYTES:
+        part_note(ledger, event, event->job_bytes.job);
+        break;
     case EVENT_JOB_END:
         job_note(ledger, event->job_end.job, event->kind);
+        break;
+    case EVENT_JOB_CANCEL:
+        job_note(ledger, event->job_cancel.job, event->kind);
         break;
     case EVENT_ATTEMPT_DONE:
     case EVENT_ATTEMPT_FAILED:
@@ -148,29 +222,157 @@ void ledger_note(struct ledger *ledger, int64_t now_ns, const struct event *befo
     }
 }
 
-static int part_put(void *context, const char *line, size_t length)
+static struct arriving *arriving_find(const struct ledger *ledger, uint64_t job)
+{
+    struct arriving *arriving = NULL;
+    HASH_FIND(hh, ledger->arriving, &job, sizeof(job), arriving);
+    return arriving;
+}
+
+static void arriving_drop(struct ledger *ledger, struct arriving *arriving)
+{
+    HASH_DEL(ledger->arriving, arriving);
+    free(arriving);
+}
+
+/* Its first part was taken: the job is there. NULL: it is not, or memory is short. */
+static struct arriving *arriving_make(struct ledger *ledger, uint64_t job)
+{
+    struct job_view view;
+    if (engine_job(ledger->engine, job, &view) < 0)
+        return NULL;
+    struct arriving *arriving = calloc(1, sizeof(*arriving));
+    ledger->failed |= !arriving;
+    if (!arriving)
+        return NULL;
+    arriving->job = job;
+    HASH_ADD(hh, ledger->arriving, job, sizeof(arriving->job), arriving);
+    return arriving;
+}
+
+static void part_put(struct ledger *ledger, struct arriving *arriving, const char *record,
+                     size_t length)
+{
+    const struct row_value row[PARTS_COLUMNS] = {
+        ROW_NUMBER(arriving->job), ROW_NUMBER(arriving->parts++), ROW_BYTES(record, length)};
+    store_put(ledger->store, STORE_PARTS, row);
+}
+
+static void pending_put(struct ledger *ledger)
+{
+    struct pending *pending = &ledger->pending;
+    struct arriving *arriving = pending->job ? arriving_find(ledger, pending->job) : NULL;
+    if (arriving)
+        part_put(ledger, arriving, pending->record, pending->length);
+    pending->job = 0;
+}
+
+static void pending_append(struct ledger *ledger, const char *text, size_t length)
+{
+    struct pending *pending = &ledger->pending;
+    if (pending->length + length > pending->size) {
+        size_t size = 2 * (pending->length + length);
+        char *record = realloc(pending->record, size);
+        ledger->failed |= !record;
+        if (!record)
+            return;
+        pending->record = record;
+        pending->size = size;
+    }
+    memcpy(pending->record + pending->length, text, length);
+    pending->length += length;
+}
+
+static bool follows(const struct pending *pending, uint64_t job, const struct piece *piece)
+{
+    const struct piece *before = &pending->piece;
+    return pending->job == job && piece->stage == before->stage &&
+           piece->parent == before->parent && piece->matrix == before->matrix &&
+           piece->first == before->first + before->n;
+}
+
+/* WHY not a row for each piece: a row of some kilobytes takes a page more than it fills. */
+static void bytes_put(struct ledger *ledger, const struct note *note)
+{
+    struct pending *pending = &ledger->pending;
+    const char *values = strrchr(note->record, '=') + 1;
+    if (!note->piece.n)
+        return;
+    if (follows(pending, note->job, &note->piece) && pending->length < ROW_FULL) {
+        pending_append(ledger, ",", 1);
+        pending_append(ledger, values, strlen(values));
+        pending->piece.n += note->piece.n;
+        return;
+    }
+    pending_put(ledger);
+    pending->job = note->job;
+    pending->piece = note->piece;
+    pending->length = 0;
+    pending_append(ledger, note->record, (size_t)note->length);
+}
+
+static bool was_rejected(const struct note *note, const struct decisions *decisions)
+{
+    for (size_t i = 0; i < decisions->n; i++)
+        if (decisions->at[i].kind == DECISION_REJECT &&
+            decisions->at[i].reject.request == note->request)
+            return true;
+    return false;
+}
+
+static void part_judge(struct ledger *ledger, const struct note *note,
+                       const struct decisions *decisions)
+{
+    struct arriving *arriving = arriving_find(ledger, note->job);
+    if (was_rejected(note, decisions))
+        return;
+    if (!arriving && note->kind == EVENT_JOB_BEGIN)
+        arriving = arriving_make(ledger, note->job);
+    if (arriving && note->kind == EVENT_JOB_BYTES) {
+        bytes_put(ledger, note);
+        return;
+    }
+    pending_put(ledger);
+    if (arriving)
+        part_put(ledger, arriving, note->record, (size_t)note->length);
+}
+
+/* What was cancelled before it had come whole; the others have an end (ledger_job_ended). */
+static void cancel_judge(struct ledger *ledger, uint64_t job)
+{
+    struct arriving *arriving = arriving_find(ledger, job);
+    const struct row_value number = ROW_NUMBER(job);
+    struct job_view view;
+    if (!arriving || engine_job(ledger->engine, job, &view) == 0)
+        return;
+    store_put(ledger->store, STORE_GARBAGE, &number);
+    arriving_drop(ledger, arriving);
+}
+
+static int state_read(void *context, const char *line, size_t length)
 {
     struct ledger *ledger = context;
     int n = record_times_shift(line, length, ledger->offset_ns, INT64_MAX, ledger->record);
-    if (n < 0)
-        return n;
-    const struct row_value row[PARTS_COLUMNS] = {
-        ROW_NUMBER(ledger->job), ROW_NUMBER(ledger->part++), ROW_BYTES(ledger->record, (size_t)n)};
-    store_put(ledger->store, STORE_PARTS, row);
-    return 0;
+    ledger->length = n < 0 ? 0 : (size_t)n;
+    return n < 0 ? n : 0;
 }
 
 static int job_put(struct ledger *ledger, uint64_t number)
 {
+    struct arriving *arriving = arriving_find(ledger, number);
     struct job_view job;
-    if (engine_job(ledger->engine, number, &job) < 0 || job.state != JOB_ACTIVE)
+    if (!arriving || engine_job(ledger->engine, number, &job) < 0 || job.state != JOB_ACTIVE)
         return 0;
     const struct row_value row[JOBS_COLUMNS] = {ROW_NUMBER(number), row_text(job.name),
                                                 ROW_NUMBER(job.submitted_ns + ledger->offset_ns)};
+    int r = engine_dump_job(ledger->engine, number, ledger->room, state_read, ledger);
+    if (r < 0)
+        return r;
+    pending_put(ledger);
     store_put(ledger->store, STORE_JOBS, row);
-    ledger->job = number;
-    ledger->part = 0;
-    return engine_dump_job(ledger->engine, number, ledger->room, part_put, ledger);
+    part_put(ledger, arriving, ledger->record, ledger->length);
+    arriving_drop(ledger, arriving);
+    return 0;
 }
 
 static void task_put(struct ledger *ledger, const struct note *note, bool done, uint32_t failures)
@@ -223,32 +425,37 @@ static void sizes_put(struct ledger *ledger)
     }
 }
 
-int ledger_stepped(struct ledger *ledger)
+static int note_judge(struct ledger *ledger, const struct note *note,
+                      const struct decisions *decisions)
 {
-    int r = ledger->failed ? -ENOMEM : 0;
-    for (size_t i = 0; i < ledger->n && r == 0; i++)
-        if (ledger->notes[i].kind == EVENT_JOB_END)
-            r = job_put(ledger, ledger->notes[i].job);
-        else
-            task_judge(ledger, &ledger->notes[i]);
-    ledger->n = 0;
-    sizes_put(ledger);
-    return r;
+    if (note->record)
+        part_judge(ledger, note, decisions);
+    else if (note->kind == EVENT_JOB_END)
+        return job_put(ledger, note->job);
+    else if (note->kind == EVENT_JOB_CANCEL)
+        cancel_judge(ledger, note->job);
+    else
+        task_judge(ledger, note);
+    return 0;
 }
 
-static int finished_read(void *context, const char *line, size_t length)
+int ledger_stepped(struct ledger *ledger, const struct decisions *decisions)
 {
-    struct ledger *ledger = context;
-    int n = record_times_shift(line, length, ledger->offset_ns, INT64_MAX, ledger->record);
-    ledger->length = n < 0 ? 0 : (size_t)n;
-    return n < 0 ? n : 0;
+    int r = 0;
+    for (size_t i = 0; i < ledger->n; i++) {
+        r = r < 0 ? r : note_judge(ledger, &ledger->notes[i], decisions);
+        free(ledger->notes[i].record);
+    }
+    ledger->n = 0;
+    sizes_put(ledger);
+    return ledger->failed ? -ENOMEM : r;
 }
 
 int ledger_job_ended(struct ledger *ledger, const struct job_ending *ending)
 {
     struct job_view job;
     const struct row_value number = ROW_NUMBER(ending->job);
-    int r = engine_dump_job(ledger->engine, ending->job, ledger->room, finished_read, ledger);
+    int r = engine_dump_job(ledger->engine, ending->job, ledger->room, state_read, ledger);
     if (r < 0 || engine_job(ledger->engine, ending->job, &job) < 0)
         return r;
     const struct row_value row[FINISHED_COLUMNS] = {

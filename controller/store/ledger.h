@@ -9,8 +9,11 @@
  * engine takes it, while its attempt is still known, and judged after the step. Rows are part of
  * the present change: the caller commits it (store.h).
  *
+ * A job's parts have rows as they come, and its `jobs` row makes it one when it is whole: what is cancelled
+ * before is pruned as what is over is, and so is what a controller's end left half (recovery.h).
+ *
  * Times in rows are wall-clock; `offset_ns` is the wall clock's minus the engine's at this start.
- * O(1) per event, and once O(its size) per job. */
+ * O(size) per event. */
 #pragma once
 
 #include "controller/agents/agents.h"
@@ -30,8 +33,8 @@ void ledger_destroy(struct ledger *ledger);
  * before and is stepped with it (an attempt may be told as seen and as ended at once), NULL: none. */
 void ledger_note(struct ledger *ledger, int64_t now_ns, const struct event *before,
                  const struct event *event);
-/* After the step: puts the rows of what was noted. −ENOMEM: something could not be put. */
-int ledger_stepped(struct ledger *ledger);
+/* After the step that decided this: puts the rows of what was noted. −ENOMEM: something could not be put. */
+int ledger_stepped(struct ledger *ledger, const struct decisions *decisions);
 /* A job that was accepted is over; after ledger_stepped. */
 int ledger_job_ended(struct ledger *ledger, const struct job_ending *ending);
 

@@ -379,12 +379,21 @@ static int tasks_pass(struct recovery *recovery, int64_t job)
     return r;
 }
 
+/* Of jobs that are over, or never came whole. */
 static int parts_pass(struct recovery *recovery, int64_t job)
 {
     struct reader *parts = &recovery->parts;
+    int64_t before = 0;
     int r = 0;
-    while (r == 0 && parts->there && parts->row[PARTS_JOB].number < job)
-        r = reader_next(recovery, parts);
+    for (; r == 0 && parts->there && parts->row[PARTS_JOB].number < job;
+         r = reader_next(recovery, parts)) {
+        const struct row_value number = ROW_NUMBER(parts->row[PARTS_JOB].number);
+        if (number.number == before)
+            continue;
+        before = number.number;
+        number_seen(recovery, before);
+        store_put(recovery->store, STORE_GARBAGE, &number);
+    }
     return r;
 }
 

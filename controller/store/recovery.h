@@ -3,6 +3,7 @@
  *
  * Jobs come back through engine_load, the way that dumps are read: a dump of an empty engine of the
  * present configuration, with the store's records before its end (engine.h, engine_dump_job).
+ * Parts of a job that had not come whole when the controller ended are given up.
  *
  * WHY not events that are replayed: they would be decided about again one by one, with sizes,
  * estimates and places in turn of an empty cluster; and WHY not a dump of the whole engine now and

@@ -441,6 +441,11 @@ int store_care(struct store *store, const char *to, store_care_done *on_done, vo
                             &store->care, err);
 }
 
+bool store_is_behind(const struct store *store)
+{
+    return store_writer_is_behind(store->writer);
+}
+
 void store_counters(const struct store *store, struct store_writer_counters *ret_counters)
 {
     store_writer_counters(store->writer, ret_counters);

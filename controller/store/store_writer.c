@@ -317,6 +317,11 @@ bool store_writer_full(const struct store_writer *writer)
     return atomic_load(&writer->waiting) > STORE_WAITING;
 }
 
+bool store_writer_is_behind(const struct store_writer *writer)
+{
+    return atomic_load(&writer->waiting) > STORE_WAITING / 2;
+}
+
 int store_writer_failure(struct store_writer *writer, struct err *err)
 {
     pthread_mutex_lock(&writer->lock);

@@ -214,7 +214,7 @@ static void step(const struct event *events, size_t n)
     for (size_t i = 0; i < n; i++)
         ledger_note(world.ledger, world.now_ns, i ? &events[i - 1] : NULL, &events[i]);
     engine_step(world.engine, world.now_ns, events, n, &world.decisions);
-    ledger_stepped(world.ledger);
+    ledger_stepped(world.ledger, &world.decisions);
     for (size_t i = 0; i < world.decisions.n; i++)
         if (world.decisions.at[i].kind == DECISION_START)
             world.running[(world.first + world.n++) % world.size] =

@@ -243,3 +243,9 @@ int recovery_run(struct store *store, const struct engine_config *config, int64_
     *ret_recovered = (struct recovered){0};
     return engine_create(config, &ret_recovered->engine, err);
 }
+
+bool store_is_behind(const struct store *store)
+{
+    (void)store;
+    return false;
+}

@@ -112,7 +112,7 @@ static void step(const struct event *events, size_t n)
     for (size_t i = 0; i < n; i++)
         ledger_note(world.ledger, world.now_ns, i ? &events[i - 1] : NULL, &events[i]);
     assert_int_equal(engine_step(world.engine, world.now_ns, events, n, &world.decisions), 0);
-    assert_int_equal(ledger_stepped(world.ledger), 0);
+    assert_int_equal(ledger_stepped(world.ledger, &world.decisions), 0);
     decisions_take();
     assert_int_equal(store_commit(world.store, &ticket), 0);
 }

@@ -502,9 +502,8 @@ static uint64_t block_of(const struct task *task)
     return unknown && !task->input_bytes ? UINT64_MAX : task->input_bytes;
 }
 
-static void count_block(struct joint_job *kept, const struct task *task)
+static void count_block(struct joint_job *kept, uint64_t block)
 {
-    uint64_t block = block_of(task);
     uint64_t bytes = block < UINT64_MAX / SMALL_BLOCKS ? block * SMALL_BLOCKS : UINT64_MAX;
     if (bytes > kept->blocks_bytes)
         kept->blocks_bytes = bytes;
@@ -514,7 +513,7 @@ static void task_counts(struct engine *engine, struct task *task, bool in)
 {
     (void)engine;
     if (in)
-        count_block(task->stage->job->kept[QUESTION_PLACE], task);
+        count_block(task->stage->job->kept[QUESTION_PLACE], block_of(task));
 }
 
 /* Its shuffle, or so much as its largest block stands for. */
@@ -526,9 +525,10 @@ static uint64_t small_bytes(const struct job *job, const struct joint_job *kept)
 static void init_job(struct engine *engine, union policy_of of, void *state)
 {
     const struct job *job = of.job;
-    for (uint32_t s = 0; s < job->n_stages; s++)
+    count_block(state, job->largest_input);
+    for (uint32_t s = 0; job->framework && s < job->n_stages; s++)
         for (uint32_t t = 0; t < job->stages[s]->n_tasks; t++)
-            count_block(state, &job->stages[s]->tasks[t]);
+            count_block(state, block_of(&job->stages[s]->tasks[t]));
     locality_job_init(engine, of, state);
 }
 

@@ -48,7 +48,10 @@ static void count(struct srpt_job *left, const struct task *task, bool past)
 static void init_job(struct engine *engine, union policy_of of, void *state)
 {
     (void)engine;
-    for (uint32_t s = 0; s < of.job->n_stages; s++)
+    if (!of.job->framework)
+        *(struct srpt_job *)state =
+            (struct srpt_job){of.job->maps, of.job->maps_ns, of.job->shuffle_bytes};
+    for (uint32_t s = 0; of.job->framework && s < of.job->n_stages; s++)
         for (uint32_t t = 0; t < of.job->stages[s]->n_tasks; t++)
             count(state, &of.job->stages[s]->tasks[t], false);
 }

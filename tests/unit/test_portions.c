@@ -1,0 +1,222 @@
+/* Large jobs: what would hold everybody for long is done in portions, and nobody can tell. */
+#include "tests/model/script.h"
+
+enum { MANY = 20000, AT_ONCE = 1000 };
+
+static void begin(struct script *s, const char *place, uint32_t ready_max)
+{
+    struct engine_config config = script_config();
+    strcpy(config.place, place);
+    config.step_ready_max = ready_max;
+    script_begin(s, &config);
+}
+
+static uint64_t ready(const struct script *s)
+{
+    struct engine_status status;
+    engine_status(s->engine, &status);
+    return status.tasks_ready;
+}
+
+static bool is_due(const struct script *s)
+{
+    return engine_deadline_ns(s->engine) <= s->now_ns;
+}
+
+/* All of a stage's sums, or tasks with these two replicas each. */
+static void bytes(struct script *s, uint64_t job, uint32_t n)
+{
+    uint64_t sums[MANY];
+    struct event event = {.kind = EVENT_JOB_BYTES, .request = job};
+    for (uint32_t i = 0; i < n; i++)
+        sums[i] = 1000003 + i;
+    event.job_bytes.job = job;
+    event.job_bytes.stage = 1;
+    event.job_bytes.bytes = (struct u64s){sums, n};
+    script_event(s, event);
+    assert_int_equal(script_rejection(s), REASON_NONE);
+}
+
+static void blocks(struct script *s, uint64_t job)
+{
+    uint64_t inputs[MANY];
+    uint32_t replicas[2 * MANY];
+    struct event event = {.kind = EVENT_JOB_TASKS, .request = job};
+    for (uint32_t i = 0; i < MANY; i++) {
+        inputs[i] = 1000 + i;
+        replicas[2 * i] = i % 2;
+        replicas[2 * i + 1] = 1 - i % 2;
+    }
+    event.job_tasks.job = job;
+    event.job_tasks.replicas_per_task = 2;
+    event.job_tasks.replicas = (struct u32s){replicas, 2 * MANY};
+    event.job_tasks.input_bytes = event.job_tasks.compute_ns = (struct u64s){inputs, MANY};
+    script_event(s, event);
+    assert_int_equal(script_rejection(s), REASON_NONE);
+}
+
+/* One stage of them; `next`: reduce tasks that read from it. */
+static void parts(struct script *s, uint64_t job, uint32_t tasks, uint32_t next)
+{
+    script_job_begin(s, job);
+    script_stage(s, job, 0, tasks, ENGINE_NONE, EDGE_BARRIER);
+    if (!next)
+        return;
+    script_stage(s, job, 1, next, 0, EDGE_BARRIER);
+    bytes(s, job, next);
+}
+
+static void a_stage_opens_in_portions(void **state)
+{
+    struct script s;
+    (void)state;
+    begin(&s, "greedy", AT_ONCE);
+    s.reload = true;
+    script_host(&s, 0, 3);
+    parts(&s, 1, MANY, 0);
+    script_job_end(&s, 1);
+    assert_int_equal(ready(&s), AT_ONCE - 3);
+    assert_int_equal(script_count(&s, DECISION_START), 3);
+    for (uint64_t seen = AT_ONCE; is_due(&s); seen = ready(&s) + 3) {
+        script_events(&s, NULL, 0);
+        assert_true(ready(&s) + 3 <= seen + AT_ONCE);
+    }
+    assert_int_equal(ready(&s), MANY - 3);
+    for (uint32_t t = 0; t < MANY; t++)
+        assert_true(script_task_state(&s, 1, 0, t) != TASK_BLOCKED);
+    script_end(&s);
+}
+
+/* While a large one opens. */
+static void a_small_job_is_not_behind_a_large_one(void **state)
+{
+    struct script s;
+    (void)state;
+    begin(&s, "greedy", AT_ONCE);
+    script_host(&s, 0, 1);
+    parts(&s, 1, MANY, 0);
+    script_job_end(&s, 1);
+    parts(&s, 2, 10, 0);
+    assert_true(is_due(&s));
+    script_job_end(&s, 2);
+    for (uint32_t t = 0; t < 10; t++)
+        assert_true(script_task_state(&s, 2, 0, t) != TASK_BLOCKED);
+    assert_int_equal(script_task_state(&s, 1, 0, MANY - 1), TASK_BLOCKED);
+    script_end(&s);
+}
+
+/* At any moment: it is gone at once, and so is all that it held. */
+static void a_job_that_is_cancelled_is_gone_at_once(void **state)
+{
+    (void)state;
+    for (int steps = 0; steps < 30; steps += 7) {
+        struct script s;
+        begin(&s, steps % 2 ? "nats" : "greedy", AT_ONCE);
+        script_host(&s, 0, 2);
+        script_host(&s, 1, 2);
+        script_job_begin(&s, 1);
+        script_stage(&s, 1, 0, MANY, ENGINE_NONE, EDGE_BARRIER);
+        blocks(&s, 1);
+        script_job_end(&s, 1);
+        for (int i = 0; i < steps; i++)
+            script_events(&s, NULL, 0);
+        parts(&s, 2, 5, 0);
+        script_job_end(&s, 2);
+        script_cancel(&s, 1);
+        struct job_view view;
+        assert_int_equal(engine_job(s.engine, 1, &view), 0);
+        assert_int_equal(view.state, JOB_CANCELLED);
+        assert_false(is_due(&s));
+        assert_true(engine_tidy(s.engine));
+        s.reload = true;
+        script_events(&s, NULL, 0);
+        s.reload = false;
+        for (uint32_t t = 0; t < 5; t++)
+            assert_true(script_task_state(&s, 2, 0, t) != TASK_BLOCKED);
+        script_end(&s);
+    }
+}
+
+/* It is over while its memory is not: the same name may come again, and what is tidied ends. */
+static void memory_comes_back_in_portions(void **state)
+{
+    struct script s;
+    int portions = 0;
+    (void)state;
+    begin(&s, "greedy", 0);
+    parts(&s, 1, MANY, MANY);
+    script_job_end(&s, 1);
+    assert_int_equal(ready(&s), MANY);
+    script_cancel(&s, 1);
+    assert_int_equal(ready(&s), 0);
+    parts(&s, 2, MANY, 0);
+    while (engine_tidy(s.engine))
+        portions++;
+    assert_in_range(portions, 2 * MANY / 2048, 2 * MANY / 512);
+    script_cancel(&s, 2);
+    script_end(&s);
+}
+
+static void prepare(struct script *s, uint64_t job)
+{
+    int portions = 0;
+    while (engine_prepare(s->engine, job, 777) > 0)
+        portions++;
+    assert_true(portions > MANY / 777);
+}
+
+/* What was prepared is decided as what was not, and dumped alike. */
+static void preparing_changes_nothing(void **state)
+{
+    struct script s[2];
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        begin(&s[i], "nats", AT_ONCE);
+        script_host(&s[i], 0, 2);
+        parts(&s[i], 1, MANY, 999);
+        parts(&s[i], 2, 10, 0);
+        if (i)
+            prepare(&s[i], 1);
+        script_job_end(&s[i], 2);
+        script_job_end(&s[i], 1);
+    }
+    assert_int_equal(engine_digest(s[0].engine), engine_digest(s[1].engine));
+    for (uint32_t t = 0; t < MANY; t++) {
+        struct task_view views[2];
+        for (int i = 0; i < 2; i++)
+            assert_int_equal(engine_task(s[i].engine, 1, 0, t, &views[i]), 0);
+        assert_int_equal(views[0].output_bytes, views[1].output_bytes);
+    }
+    for (int i = 0; i < 2; i++)
+        script_end(&s[i]);
+}
+
+/* It may be cancelled half prepared, and takes no part any more. */
+static void what_is_prepared_is_whole(void **state)
+{
+    struct script s;
+    (void)state;
+    begin(&s, "greedy", AT_ONCE);
+    parts(&s, 1, MANY, MANY);
+    assert_int_equal(engine_prepare(s.engine, 1, MANY * 2 + 10), 1);
+    script_stage(&s, 1, 2, 1, 0, EDGE_BARRIER);
+    assert_int_equal(script_rejection(&s), REASON_BAD_STATE);
+    script_cancel(&s, 1);
+    assert_int_equal(engine_prepare(s.engine, 1, 1), 0);
+    script_job_begin(&s, 3);
+    assert_int_equal(engine_prepare(s.engine, 3, 1), 0);
+    script_end(&s);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_stage_opens_in_portions),
+        cmocka_unit_test(a_small_job_is_not_behind_a_large_one),
+        cmocka_unit_test(a_job_that_is_cancelled_is_gone_at_once),
+        cmocka_unit_test(memory_comes_back_in_portions),
+        cmocka_unit_test(preparing_changes_nothing),
+        cmocka_unit_test(what_is_prepared_is_whole),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
