@@ -128,7 +128,9 @@ static int switch_check(const struct switch_settings *settings, struct err *err)
 
 int check_agent(const struct agent_settings *settings, struct err *err)
 {
-    int r = *settings->key ? key_file_check(settings->key, ROLE_AGENT, settings->name, err) : 0;
+    int r = files_check_writable(settings->state, err);
+    if (r == 0 && *settings->key)
+        r = key_file_check(settings->key, ROLE_AGENT, settings->name, err);
     if (r == 0 && *settings->frameworks.key)
         r = key_file_check(settings->frameworks.key, ROLE_FRAMEWORK, NULL, err);
     if (r == 0)

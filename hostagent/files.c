@@ -111,6 +111,23 @@ int files_read_whole(const char *path, size_t most, char **ret_text, struct err 
     return r;
 }
 
+int files_check_writable(const char *path, struct err *err)
+{
+    char above[FILES_PATH];
+    files_path(above, "%s", path);
+    for (char *end = above; access(above, F_OK) < 0 && end; *end = 0)
+        if (!(end = strrchr(above + 1, '/')))
+            return 0;
+    /* WHY no look at the mount: one that failed is read-only only when somebody writes. */
+    int fd = open(above, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600), why = errno;
+    if (fd >= 0)
+        close(fd);
+    return fd < 0 && (why == EROFS || why == EIO)
+               ? err_set(err, EROFS, "%s cannot be written (%s): it is to be mounted writable",
+                         path, strerror(why))
+               : 0;
+}
+
 int files_make_dirs(const char *path, mode_t mode, struct err *err)
 {
     char part[FILES_PATH];

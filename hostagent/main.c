@@ -57,6 +57,11 @@ struct arguments {
     bool check, replace, restore, plan;
 };
 
+static bool begins(const struct arguments *arguments)
+{
+    return !arguments->check && !arguments->plan && !arguments->restore && !arguments->stance;
+}
+
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
     struct arguments *arguments = state->input;
@@ -130,7 +135,7 @@ struct site {
     struct settings_resolved resolved;
 };
 
-/* −ENODEV, −ENETDOWN: an interface is not there yet. */
+/* −ENODEV, −ENETDOWN: an interface is not there yet. −EROFS: nor is a state folder that can be written. */
 static int site_read(void *user, struct err *err)
 {
     struct site *site = user;
@@ -141,6 +146,8 @@ static int site_read(void *user, struct err *err)
         r = settings_resolve(&site->settings, arguments->config, resolved, err);
     if (r >= 0 && !arguments->restore && !arguments->stance)
         r = settings_find_ports(&site->settings, true, &resolved->ports, &resolved->tunnels, err);
+    if (r >= 0 && begins(arguments))
+        r = files_check_writable(site->settings.state, err);
     return r;
 }
 
@@ -161,7 +168,7 @@ static int run(const struct arguments *arguments, struct err *err)
 {
     static struct site site;
     site.arguments = arguments;
-    if (!arguments->check && !arguments->plan && !arguments->restore && !arguments->stance)
+    if (begins(arguments))
         return begin(arguments, &site, err);
     int r = site_read(&site, err);
     if (r < 0)
@@ -185,7 +192,7 @@ int main(int argc, char **argv)
     signal(SIGPIPE, SIG_IGN); /* a switch that goes is an error of the write */
     argp_parse(&argp, argc, argv, 0, NULL, &arguments);
     log_open("duopoly-agent", LOG_LEVEL_NOTE);
-    if (!arguments.check && !arguments.plan && !arguments.restore && !arguments.stance)
+    if (begins(&arguments))
         log_with_times();
     int status = run(&arguments, &err);
     if (status < 0) {

@@ -31,7 +31,9 @@ static int plan_state(struct planner *planner, struct err *err)
         const char *format, *what;
     } files[] = {{AGENT_LOCK, "an agent runs"}, {AGENT_BEGUN, "something of this host is changed"}};
     char path[FILES_PATH];
-    int r = changes_path(planner->changes, "folder", settings->state, "the agent's state", err);
+    int r = files_check_writable(settings->state, err);
+    if (r >= 0)
+        r = changes_path(planner->changes, "folder", settings->state, "the agent's state", err);
     for (size_t i = 0; r >= 0 && i < sizeof(files) / sizeof(files[0]); i++) {
         snprintf(path, sizeof(path), files[i].format, settings->state);
         r = changes_path(planner->changes, "file", path, files[i].what, err);

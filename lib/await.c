@@ -17,11 +17,12 @@ struct waiting {
     struct err *err; /* borrowed: the last sentence */
     char told[sizeof(((struct err *)0)->text)];
     int said;
+    int read_only_s; /* so long it was that */
 };
 
 static bool may_come(int said)
 {
-    return said == -ENODEV || said == -ENETDOWN;
+    return said == -ENODEV || said == -ENETDOWN || said == -EROFS;
 }
 
 static void tell(struct waiting *waiting)
@@ -37,7 +38,8 @@ static int on_time(sd_event_source *source, uint64_t now_us, void *user)
 {
     struct waiting *waiting = user;
     waiting->said = waiting->there(waiting->user, waiting->err);
-    if (!may_come(waiting->said))
+    waiting->read_only_s += waiting->said == -EROFS;
+    if (!may_come(waiting->said) || waiting->read_only_s > AWAIT_READ_ONLY_S)
         return sd_event_exit(sd_event_source_get_event(source), 1);
     tell(waiting);
     sd_event_source_set_time(source, now_us + EACH_US);

@@ -140,11 +140,23 @@ int attempt_store_room(const struct attempt_store *store, struct err *err)
     struct statvfs fs;
     if (statvfs(store->directory, &fs) < 0)
         return err_sys(err, errno, "looking for room in %s", store->directory);
+    if (fs.f_flag & ST_RDONLY)
+        return err_sys(err, EROFS, "no attempt can be recorded in %s", store->directory);
     bool bytes = fs.f_blocks == 0 || fs.f_bavail * fs.f_frsize >= ATTEMPT_STORE_SPARE;
     bool files = fs.f_files == 0 || fs.f_favail >= ATTEMPT_STORE_FILES;
     return bytes && files
                ? 0
                : err_sys(err, ENOSPC, "no room for another attempt in %s", store->directory);
+}
+
+int attempt_store_try(const struct attempt_store *store, struct err *err)
+{
+    static const char bytes[4096];
+    char path[FILES_PATH];
+    files_path(path, "%s/room", store->directory);
+    int r = files_write(path, bytes, sizeof(bytes), 0600, err);
+    unlink(path);
+    return r;
 }
 
 void attempt_store_path(const struct attempt_store *store, uint64_t attempt, char path[FILES_PATH])

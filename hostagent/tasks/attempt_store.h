@@ -57,9 +57,11 @@ int attempt_store_init(struct attempt_store *store, const char *directory,
 int attempt_store_plan(const char *directory, struct changes *changes, struct err *err);
 
 /* Whether another attempt has room: its record, and what those that run need at their ends
- * (ATTEMPT_STORE_SPARE bytes and ATTEMPT_STORE_FILES files are kept for these). −ENOSPC with the
- * sentence. One system call. */
+ * (ATTEMPT_STORE_SPARE bytes and ATTEMPT_STORE_FILES files are kept for these). −ENOSPC, −EROFS with the
+ * sentence. One system call. The other one writes a file and removes it: what is no room that can be counted
+ * (a quota, a disk that fails) shows then. −errno with the sentence. */
 int attempt_store_room(const struct attempt_store *store, struct err *err);
+int attempt_store_try(const struct attempt_store *store, struct err *err);
 
 /* An attempt's record. −EEXIST if it has one. O(inputs). */
 int attempt_store_make(const struct attempt_store *store, const duopoly_Start *start,

@@ -373,6 +373,9 @@ bool tasks_find_room(struct tasks *tasks)
 {
     struct err err = {0};
     bool had = !tasks->no_room[0], has = attempt_store_room(&tasks->store, &err) >= 0;
+    if (has && tasks->unsure)
+        has = attempt_store_try(&tasks->store, &err) >= 0;
+    tasks->unsure = tasks->unsure && !has;
     if (has == had)
         return has;
     snprintf(tasks->no_room, sizeof(tasks->no_room), "%.255s", has ? "" : err.text);

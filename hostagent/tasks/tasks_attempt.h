@@ -75,6 +75,7 @@ struct tasks {
     struct tasks_counters counters;
     uint32_t tell_share; /* entries of words of each attempt in this tick */
     char no_room[256];   /* why; "": there is */
+    bool unsure;         /* a record could not be written though there seemed to be room */
 };
 
 static inline bool attempt_ended(const struct agent_attempt *attempt)

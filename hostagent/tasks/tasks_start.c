@@ -98,6 +98,7 @@ static int run(struct agent_attempt *attempt, struct err *err)
     if (r < 0)
         return r;
     r = attempt_store_make(&tasks->store, &attempt->start, attempt->inputs, attempt->inputs_n, err);
+    tasks->unsure = tasks->unsure || r == -EDQUOT || r == -EIO || r == -EROFS || r == -ENOSPC;
     if (r >= 0)
         r = attempt_mark(attempt, err); /* before the process exists: its first packet is marked */
     if (r >= 0)

@@ -8,7 +8,7 @@ import subprocess
 import pytest
 
 from nets import BUILD, needs_root, wait_for
-from scripted import Agent, Controller, site  # noqa: F401: a fixture
+from scripted import FIRST, REFUSED, Agent, Controller, site  # noqa: F401: a fixture
 from test_fastpath import PROGRAM
 from test_fastpath import site as fastpath_site  # noqa: F401: a fixture
 from test_units import Manager
@@ -104,6 +104,27 @@ def test_who_checks_does_not_wait(tmp_path):
 
 
 @pytest.fixture
+def disk(site, tmp_path):  # noqa: F811
+    """Mounts a real file system of its own on the agent's folder; the agent ends before it does."""
+    image, folders = str(tmp_path / "disk"), []
+
+    def make(folder, errors):
+        os.makedirs(folder, exist_ok=True)
+        with open(image, "wb") as file:
+            file.truncate(32 << 20)
+        subprocess.run(["mkfs.ext4", "-q", image], check=True)
+        if subprocess.run(["mount", "-o", f"loop,errors={errors}", image, folder], check=False).returncode:
+            pytest.skip("no file system can be mounted from a file here")
+        folders.append(folder)
+        return folder
+    yield make
+    if site.agent:
+        site.agent.kill()
+    for folder in folders:
+        subprocess.run(["umount", "-l", folder], check=True)
+
+
+@pytest.fixture
 def small_state(site):  # noqa: F811
     """The agent's state folder is a small file system of its own; what fills it."""
     state = os.path.join(site.net.dir, "h1")
@@ -129,6 +150,45 @@ def small_state(site):  # noqa: F811
     site.end()
     site.agent = site.controller = None
     subprocess.run(["umount", "-l", state], check=True)
+
+
+def remount(folder, how):
+    subprocess.run(["mount", "-o", f"remount,{how}", folder], check=True)
+
+
+def test_an_agent_waits_for_a_state_folder_that_is_read_only(site, small_state):  # noqa: F811
+    """It says once for what, and --check and --plan say it."""
+    state, said = os.path.join(site.net.dir, "h1"), "cannot be written (Read-only file system): it is to be mounted writable"
+    remount(state, "ro")
+    site.controller = Controller(site.net.hosts[1], site.address)
+    site.agent = Agent(site.net, site.net.hosts[0], site.address)
+    wait_for("it waits", lambda: f"{said}: waiting for it" in read(site.agent.log), SLOW_S)
+    for flag in ("--check", "--plan"):
+        with site.net.hosts[0].popen(f"{BUILD}/duopoly-agent", "--config", site.agent.config, flag, stdout=subprocess.PIPE,
+                                     stderr=subprocess.STDOUT, text=True) as looks:
+            words = looks.communicate(timeout=SLOW_S)[0]
+        assert looks.returncode == 1 and f"{state} {said}" in words, words
+    remount(state, "rw")
+    session(site)
+    assert read(site.agent.log).count(said) == 1
+
+
+@pytest.mark.parametrize("errors", ["remount-ro", "continue"])
+def test_an_agent_whose_disk_fails_starts_nothing_and_says_so(site, disk, errors):  # noqa: F811
+    """What the kernel then refuses to write is no attempt's failure: that there is no room is said first."""
+    state = disk(os.path.join(site.net.dir, "h1"), errors)
+    site.controller = Controller(site.net.hosts[1], site.address)
+    site.agent = Agent(site.net, site.net.hosts[0], site.address)
+    session(site)
+    remount(state, "abort")
+    site.controller.do(f"start {FIRST + 1} 1 0 0 true")
+    site.controller.wait_phase(FIRST + 1, REFUSED)
+    kinds = [message["kind"] for message in site.controller.messages if message["kind"] in ("host_room", "attempt_state")]
+    assert kinds.index("host_room") < len(kinds) - 1, kinds
+    assert "Read-only file system" in site.controller.of("host_room")[0]["text"]
+    site.agent.kill()
+    site.agent.start()
+    wait_for("it waits", lambda: "cannot be written (Read-only file system)" in read(site.agent.log), SLOW_S)
 
 
 @pytest.mark.parametrize("kind", ["full", "no inode"])
