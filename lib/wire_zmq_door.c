@@ -1,8 +1,8 @@
 #include "lib/wire_zmq_door.h"
 
-#include "lib/address.h"
 #include "lib/wire_zmq_flood.h"
 #include "lib/wire_zmq_taken.h"
+#include "lib/wire_zmq_unheard.h"
 
 #include <linux/filter.h>
 #include <netinet/in.h>
@@ -26,6 +26,7 @@ struct connection {
     struct flood_count count;
     struct taken taken;
     bool open, spoke, flooded;
+    bool unheard;             /* it counts as one of its address that said nothing */
     bool crowded;             /* ended, for its identity has too many */
     struct sockaddr_in6 peer; /* of either family; all zero: not TCP */
     uint64_t heard_usec;
@@ -37,6 +38,7 @@ struct wire_zmq_door {
     struct wire_zmq_door_counters counters;
     struct flood_places floods;
     struct holder *holders;
+    struct unheard *unheard;
     struct connection *connections; /* by descriptor */
     int n;
     int looked;   /* the next descriptor to look at */
@@ -161,6 +163,24 @@ static void holder_leave(struct wire_zmq_door *door, uint64_t identity)
     free(holder);
 }
 
+/* False: too many of its address said nothing yet. */
+static bool unheard_begin(struct wire_zmq_door *door, struct connection *connection)
+{
+    const struct in6_addr place = flood_place_of(&connection->peer);
+    if (!peer_is_known(&connection->peer))
+        return true;
+    connection->unheard = true;
+    return unheard_add(&door->unheard, &place, door->limits.most, door->counters.connections);
+}
+
+static void unheard_end(struct wire_zmq_door *door, struct connection *connection)
+{
+    const struct in6_addr place = flood_place_of(&connection->peer);
+    if (connection->unheard)
+        unheard_remove(&door->unheard, &place);
+    connection->unheard = false;
+}
+
 /* The peer that spoke over it; 0: none did. */
 static uint64_t connection_end(struct wire_zmq_door *door, int fd)
 {
@@ -168,6 +188,7 @@ static uint64_t connection_end(struct wire_zmq_door *door, int fd)
     if (!connection)
         return 0;
     connection->open = false;
+    unheard_end(door, connection);
     door->counters.connections--;
     if (connection->identity)
         holder_leave(door, connection->identity);
@@ -202,6 +223,11 @@ static void connection_begin(struct wire_zmq_door *door, int fd, uint64_t now_us
         (struct connection){.open = true, .peer = peer_of(fd), .heard_usec = now_usec};
     if (flood_places_is_shut(&door->floods, &door->connections[fd].peer, now_usec))
         door->counters.shut_out += connection_break(door, fd);
+    if (!unheard_begin(door, &door->connections[fd])) {
+        door->counters.refused += connection_break(door, fd);
+        connection_end(door, fd); /* it takes no place of others' until ZeroMQ tells its end */
+        return;
+    }
     if (door->counters.connections < door->limits.most)
         return;
     pause_set(door, true);
@@ -260,6 +286,7 @@ bool wire_zmq_door_heard(struct wire_zmq_door *door, int fd, uint64_t peer, uint
         if (connection->identity)
             holder_leave(door, connection->identity);
     }
+    unheard_end(door, connection);
     connection->heard_usec = now_usec;
     connection->who = peer;
     connection->identity = identity;
@@ -297,12 +324,8 @@ void wire_zmq_door_cut(struct wire_zmq_door *door, uint64_t identity,
 
 static bool peer_is_at(const struct sockaddr_in6 *peer, const uint8_t address[16])
 {
-    if (peer->sin6_family == AF_INET)
-        return address_is_v4(address) &&
-               memcmp(&((const struct sockaddr_in *)peer)->sin_addr, address + ADDRESS_V4_AT,
-                      sizeof(struct in_addr)) == 0;
-    return peer->sin6_family == AF_INET6 &&
-           memcmp(&peer->sin6_addr, address, sizeof(peer->sin6_addr)) == 0;
+    const struct in6_addr place = flood_place_of(peer);
+    return peer_is_known(peer) && memcmp(&place, address, sizeof(place)) == 0;
 }
 
 bool wire_zmq_door_comes_from(const struct wire_zmq_door *door, uint64_t peer,
@@ -372,6 +395,7 @@ void wire_zmq_door_close(struct wire_zmq_door *door)
         HASH_DEL(door->holders, holder);
         free(holder);
     }
+    unheard_done(&door->unheard);
     free(door->connections);
     free(door);
 }

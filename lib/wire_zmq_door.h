@@ -12,7 +12,8 @@
  *    Both sides of ZeroMQ's protocol speak at once (RFC 23). Without net.ipv4.tcp_syncookies many
  *    silent ones delay others.
  *  - One that has sent no message for `idle_ns` is ended; at the bound those are that have never sent
- *    any for `pressed_ns`, so that silent ones cannot keep others out.
+ *    any for `pressed_ns`, so that silent ones cannot keep others out. One address has seven eighths of what
+ *    others leave of those that have not sent any (wire_zmq_unheard.h); one more is ended at once.
  *  - At `most` connections the listener pauses: a filter on its socket drops what arrives for it,
  *    and peers try again by themselves. (Unbinding would end all connections that it has accepted.)
  *    What was accepted before we heard of it is ended at once. Leave descriptors spare for that:

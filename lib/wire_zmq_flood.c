@@ -2,8 +2,7 @@
 
 #include <string.h>
 
-/* Of IPv4 the mapped one (RFC 4291 §2.5.5.2). */
-static struct in6_addr place_of(const struct sockaddr_in6 *address)
+struct in6_addr flood_place_of(const struct sockaddr_in6 *address)
 {
     struct in6_addr place = address->sin6_addr;
     if (address->sin6_family == AF_INET) {
@@ -33,7 +32,7 @@ static int oldest(const struct flood_places *places)
 void flood_places_shut(struct flood_places *places, const struct sockaddr_in6 *address,
                        uint64_t now_usec)
 {
-    struct in6_addr place = place_of(address);
+    struct in6_addr place = flood_place_of(address);
     int at = find(places, &place);
     if (at < 0)
         at = oldest(places);
@@ -44,7 +43,7 @@ void flood_places_shut(struct flood_places *places, const struct sockaddr_in6 *a
 bool flood_places_is_shut(const struct flood_places *places, const struct sockaddr_in6 *address,
                           uint64_t now_usec)
 {
-    struct in6_addr place = place_of(address);
+    struct in6_addr place = flood_place_of(address);
     int at = find(places, &place);
     return at >= 0 && now_usec < places->places[at].until_usec;
 }

@@ -35,6 +35,9 @@ struct flood_places {
     } places[FLOOD_PLACES];
 };
 
+/* The address alone; of IPv4 the mapped one (RFC 4291 §2.5.5.2). */
+struct in6_addr flood_place_of(const struct sockaddr_in6 *address);
+
 /* `address`: of either family; its port is not looked at. */
 void flood_places_shut(struct flood_places *places, const struct sockaddr_in6 *address,
                        uint64_t now_usec);

@@ -89,12 +89,13 @@ HEARTBEAT = frame(pb.Envelope(version=1, epoch=1, agent_heartbeat=pb.AgentHeartb
 class Peer:
     """A connection that speaks ZeroMQ's protocol itself."""
 
-    def __init__(self, daemon, receive_bytes=None, greet=True):
+    def __init__(self, daemon, receive_bytes=None, greet=True, source=""):
         host, _, port = daemon.address.partition("//")[2].rpartition(":")
         self.socket = socket.socket()
         if receive_bytes:
             self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_bytes)
         self.socket.settimeout(DEADLINE)
+        self.socket.bind((source, 0))
         self.socket.connect((host, int(port)))
         if greet:
             self.greet()

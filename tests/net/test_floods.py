@@ -95,8 +95,8 @@ def test_no_more_connect_than_memory_allows(cluster):
     assert "%d connections of agents" % most in daemon.words()
     before, peers = memory(daemon), []
     try:
-        for _ in range(most - 2):
-            peers.append(floods.Peer(daemon))
+        for i in range(most - 2):
+            peers.append(floods.Peer(daemon, source="127.1.0.%d" % (1 + i)))
         large = b"\x02" + struct.pack(">Q", 65536) + bytes(65000)  # all but its end
         for peer in peers:
             peer.socket.sendall(large)
@@ -104,7 +104,7 @@ def test_no_more_connect_than_memory_allows(cluster):
         grown = wait_until(lambda: memory(daemon) - before, "memory")
         print("\n%d connections with a message of 64 KiB each half sent: %.1f MB of %.0f MB" % (len(peers), grown / 1e6, allowed / 1e6))
         assert grown < allowed
-        more = [floods.Peer(daemon, greet=False) for _ in range(4)]
+        more = [floods.Peer(daemon, greet=False, source="127.2.0.%d" % (1 + i)) for i in range(4)]
         peers += more
         for peer in more:
             peer.socket.sendall(floods.GREETING[:1])

@@ -33,13 +33,14 @@ def cpu_seconds(pid):
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-def flood(address, words):
-    """That many connections, which say so much. None says HELLO."""
+def flood(address, words, hosts=FLOOD):
+    """That many connections, which say so much, from so many addresses of this host. None says HELLO."""
     host, _, port = address.partition("//")[2].rpartition(":")
     opened = []
-    for _ in range(FLOOD):
+    for i in range(FLOOD):
         one = socket.socket()
         one.setblocking(False)
+        one.bind(("127.1.%d.%d" % divmod(256 + i % hosts, 256), 0))
         one.connect_ex((host, int(port)))
         opened.append(one)
     wanting = list(opened)
@@ -88,6 +89,23 @@ def test_silent_connections_lock_nobody_out(cluster, words):
         counters = daemon.counters()
         assert counters["agents.idle"] > 0
         assert len(os.listdir("/proc/%d/fd" % daemon.process.pid)) < FILES
+    finally:
+        for one in opened:
+            one.close()
+
+
+@pytest.mark.parametrize("hosts", [1, 2, 32])
+def test_few_hosts_make_nobody_wait(cluster, hosts):
+    """Their connections that have said nothing never take all places: the listener does not pause."""
+    daemon = cluster.daemon(files=FILES)
+    cluster.agent(daemon, "early", host=1).join()
+    opened = flood(daemon.address, GREETING, hosts)
+    try:
+        wait_until(lambda: daemon.counters()["agents.refused"] > 0, "one more than it may have")
+        cluster.agent(daemon, "late", host=2).join()
+        wait_until(lambda: daemon.ctl("status")["hosts_up"] == 2, "both are up")
+        counters = daemon.counters()
+        assert (counters["agents.pauses"], counters["agents.idle"]) == (0, 0), counters
     finally:
         for one in opened:
             one.close()

@@ -275,20 +275,29 @@ static int roomy_open(void **state)
     return limited_open("tcp://127.0.0.1:*", 100 * ROOM, UINT64_C(60000000000));
 }
 
+static int wider_open(void **state)
+{
+    (void)state;
+    return limited_open("tcp://127.0.0.1:*", 4 * ROOM, UINT64_C(60000000000));
+}
+
 static int impatient_open(void **state)
 {
     (void)state;
     return limited_open("tcp://127.0.0.1:*", ROOM, UINT64_C(1000000000));
 }
 
-/* A TCP connection that says nothing; it need not stand yet. */
-static int silent_open(void)
+/* A TCP connection that says nothing; it need not stand yet. From 127.0.0.`from`. */
+static int silent_open_from(uint32_t from)
 {
+    const struct sockaddr_in own = {.sin_family = AF_INET,
+                                    .sin_addr.s_addr = htonl(INADDR_LOOPBACK - 1 + from)};
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     const char *port = strrchr(wire_zmq_address(router.endpoint), ':') + 1;
     address.sin_port = htons((uint16_t)atoi(port));
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
     assert_true(fd >= 0);
+    assert_int_equal(bind(fd, (const struct sockaddr *)&own, sizeof(own)), 0);
     assert_true(connect(fd, (struct sockaddr *)&address, sizeof(address)) == 0 ||
                 errno == EINPROGRESS);
     return fd;
@@ -300,13 +309,23 @@ static void wait_until_ready(int fd, short events)
     assert_int_equal(poll(&ready, 1, 10000), 1);
 }
 
-/* One that begins a greeting, and never ends it. */
-static int begun_open(void)
+static int silent_open(void)
 {
-    int fd = silent_open();
+    return silent_open_from(1);
+}
+
+/* One that begins a greeting, and never ends it. */
+static int begun_open_from(uint32_t from)
+{
+    int fd = silent_open_from(from);
     wait_until_ready(fd, POLLOUT);
     assert_int_equal(send(fd, "\xff", 1, 0), 1);
     return fd;
+}
+
+static int begun_open(void)
+{
+    return begun_open_from(1);
 }
 
 static const struct wire_zmq_door_counters *connections(void)
@@ -338,7 +357,7 @@ static void silent_peers_cannot_keep_others_out(void **state)
     assert_int_equal(message_send(&dealer, WIRE_RESULT, 1), 0);
     wait_for(&router.messages, 1);
     for (int i = 0; i < 4 * ROOM; i++)
-        silent[i] = begun_open();
+        silent[i] = begun_open_from(2 + (uint32_t)i);
     wait_for_count(&connections()->pauses, 1);
     wait_for_count(&connections()->idle, ROOM - 1);
     struct wire_zmq *first = dealer.endpoint;
@@ -347,6 +366,30 @@ static void silent_peers_cannot_keep_others_out(void **state)
     assert_int_equal(message_send(&dealer, WIRE_RESULT, 2), 0);
     wait_for(&router.messages, 2);
     assert_int_equal(dealer.downs, 0);
+    wire_zmq_close(first);
+    for (int i = 0; i < 4 * ROOM; i++)
+        close(silent[i]);
+}
+
+/* Whoever it is has seven eighths of what others leave; then no pause keeps others out. */
+static void one_address_alone_keeps_nobody_out(void **state)
+{
+    (void)state;
+    int silent[4 * ROOM];
+    dealer_open(wire_zmq_address(router.endpoint));
+    wait_for(&dealer.ups, 1);
+    assert_int_equal(message_send(&dealer, WIRE_RESULT, 1), 0);
+    wait_for(&router.messages, 1);
+    for (int i = 0; i < 4 * ROOM; i++)
+        silent[i] = begun_open_from(2);
+    wait_for_count(&connections()->refused, 4);
+    assert_int_equal(connections()->pauses, 0);
+    struct wire_zmq *first = dealer.endpoint;
+    dealer_open(wire_zmq_address(router.endpoint));
+    wait_for(&dealer.ups, 1);
+    assert_int_equal(message_send(&dealer, WIRE_RESULT, 2), 0);
+    wait_for(&router.messages, 2);
+    assert_int_equal(connections()->idle, 0);
     wire_zmq_close(first);
     for (int i = 0; i < 4 * ROOM; i++)
         close(silent[i]);
@@ -534,6 +577,7 @@ int main(void)
         CASE(strangers_are_survived),
         cmocka_unit_test_setup_teardown(silent_peers_cannot_keep_others_out, patient_open,
                                         both_close),
+        cmocka_unit_test_setup_teardown(one_address_alone_keeps_nobody_out, wider_open, both_close),
         cmocka_unit_test_setup_teardown(a_crowd_at_the_door_keeps_no_message_waiting, roomy_open,
                                         both_close),
         cmocka_unit_test_setup_teardown(who_says_nothing_is_not_even_let_in, patient_open,
