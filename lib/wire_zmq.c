@@ -10,11 +10,13 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <zmq.h>
 
-#define TOS_CS6      0xc0 /* RFC 2474: class selector 6, the control band */
-#define BURST        256  /* messages handled before the loop's other sources have their turn */
-#define EVENTS       16   /* of connections, handled before the next message has its turn */
+#define TOS_CS6      0xc0    /* RFC 2474: class selector 6, the control band */
+#define BURST        256     /* messages handled before the loop's other sources have their turn, */
+#define BURST_NS     2000000 /* or for so long, where messages take long */
+#define EVENTS       16      /* of connections, handled before the next message has its turn */
 #define PEER_BIT     (UINT64_C(1) << 32) /* so that no peer is 0 */
 #define ADDRESS_SIZE 256
 
@@ -236,10 +238,18 @@ static bool waits_to_send(const void *user)
     return wire_zmq_queue_first(&endpoint->queue) != NULL;
 }
 
+static int64_t monotonic_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec * INT64_C(1000000000) + now.tv_nsec;
+}
+
 static void data_drain(void *user)
 {
     struct wire_zmq *endpoint = user;
-    for (int i = 0; i < BURST; i++) {
+    const int64_t until_ns = monotonic_ns() + BURST_NS;
+    for (int i = 0; i < BURST && (i == 0 || monotonic_ns() < until_ns); i++) {
         if (endpoint->door)
             door_drain(endpoint);
         bool flushed = queue_flush_one(endpoint);

@@ -233,17 +233,31 @@ static void pass_time(struct engine *engine, int64_t now_ns)
     engine->now_ns = now_ns;
 }
 
+/* Inputs of starts for each task that may be made ready: a start tells its host all of them. */
+enum { INPUTS = 4 };
+
 /* False: this step has begun as many as one may; the next step goes on. */
 static bool may_start(struct engine *engine)
 {
     uint32_t most = engine->config.step_starts_max;
-    engine->cut_short = most && engine->step_starts >= most;
+    uint64_t inputs_max = (uint64_t)engine->config.step_ready_max * INPUTS;
+    engine->cut_short =
+        (most && engine->step_starts >= most) || (inputs_max && engine->step_inputs >= inputs_max);
     return !engine->cut_short;
+}
+
+static uint64_t inputs_of(const struct stage *stage)
+{
+    uint64_t inputs = 0;
+    for (uint32_t i = 0; i < stage->n_edges; i++)
+        inputs += job_stage_at(stage->job, stage->edges[i].parent)->n_tasks;
+    return inputs;
 }
 
 static void start(struct engine *engine, const struct claim *claim)
 {
     engine->step_starts++;
+    engine->step_inputs += inputs_of(claim->task->stage);
     attempt_start(engine, claim);
     mode_update(engine);
 }
@@ -314,6 +328,7 @@ int engine_step(struct engine *engine, int64_t now_ns, const struct event *event
     gate_expire(engine);
     mode_update(engine);
     engine->step_starts = 0;
+    engine->step_inputs = 0;
     engine->cut_short = false;
     bool proposed = place_all(engine);
     /* WHY not when it was cut short: who waits then waits for the rest, and not for a slot. */

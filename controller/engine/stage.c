@@ -192,6 +192,16 @@ void stage_open_if_due(struct engine *engine, struct stage *stage)
 /* What it costs to make a task ready, in looks at one that is not blocked. */
 enum { READYING = 16 };
 
+/* What a task of the stage costs: policies look where its block, and where each map's bytes for it are. */
+static uint64_t cost_of_task(const struct stage *stage)
+{
+    uint64_t cost = READYING * (1 + (uint64_t)stage->replicas_per_task);
+    for (uint32_t i = 0; i < stage->n_edges; i++)
+        if (stage->edges[i].matrix)
+            cost += job_stage_at(stage->job, stage->edges[i].parent)->n_tasks / 2;
+    return cost;
+}
+
 static bool may_ready(const struct engine *engine)
 {
     uint64_t most = engine->config.step_ready_max;
@@ -207,10 +217,11 @@ static void stop_opening(struct engine *engine, struct stage *stage)
 /* From where it stands, as far as this step may. */
 static void open_some(struct engine *engine, struct stage *stage)
 {
+    const uint64_t cost = cost_of_task(stage);
     uint32_t t = stage->opening;
     for (; t < stage->n_tasks && may_ready(engine); t++) {
         bool blocked = stage->tasks[t].state == TASK_BLOCKED;
-        engine->step_ready += blocked ? READYING * (1 + stage->replicas_per_task) : 1;
+        engine->step_ready += blocked ? cost : 1;
         if (blocked)
             make_ready(engine, &stage->tasks[t]);
     }
@@ -275,6 +286,7 @@ void stage_close(struct engine *engine, struct stage *stage)
     if (!stage->open)
         return;
     stage->open = false;
+    stage->closed++;
     stop_opening(engine, stage);
     for (uint32_t t = 0; t < stage->n_tasks; t++)
         if (stage->tasks[t].state == TASK_READY)

@@ -168,6 +168,7 @@ struct stage {
     bool coflow_fixed;    /* at the first dispatch */
     uint64_t coflow_bytes;
     uint64_t received_bytes; /* by all its attempts that there were */
+    uint64_t closed;         /* how often it was closed */
     uint64_t readied; /* how often a task became ready, or was told otherwise what it reads */
     void *kept[QUESTIONS], *kept_tasks[QUESTIONS]; /* by policies: policy.h */
     struct attempts attempts;
@@ -431,6 +432,7 @@ struct engine {
     } told;
     int64_t now_ns;
     uint32_t step_starts;   /* in this step */
+    uint64_t step_inputs;   /* of these */
     uint64_t step_ready;    /* looks at tasks of stages that open, in this step (stage.c) */
     struct sorted opening;  /* stages that have tasks to be made ready; by job and index */
     uint64_t removed_bytes; /* of jobs that are over: what is not back yet */

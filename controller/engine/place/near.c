@@ -33,7 +33,7 @@ static void add(void *context, const struct engine_input *input)
         return;
     uint64_t bytes = tally->bytes[input->host] += input->bytes;
     if (bytes > tally->most.bytes || (bytes == tally->most.bytes && input->host < tally->most.host))
-        tally->most = (struct near_home){input->host, bytes};
+        tally->most = (struct near_home){input->host, true, bytes};
 }
 
 static void clear(void *context, const struct engine_input *input)
@@ -45,7 +45,7 @@ static void clear(void *context, const struct engine_input *input)
 
 static struct near_home home_of(struct tally *tally, const struct task *task)
 {
-    tally->most = (struct near_home){ENGINE_NONE, 0};
+    tally->most = (struct near_home){ENGINE_NONE, true, 0};
     task_outputs_read(task, add, tally);
     task_outputs_read(task, clear, tally);
     return tally->most;
@@ -88,14 +88,17 @@ static void tally_all(struct engine *engine, const struct stage *stage, struct n
 {
     struct tally tally = {.hosts = engine->n_hosts};
     near->at = engine_allocate(engine, stage->ready_reduces.n, sizeof(*near->at));
-    near->homes = engine_allocate(engine, stage->n_tasks, sizeof(*near->homes));
+    if (!near->homes)
+        near->homes = engine_allocate(engine, stage->n_tasks, sizeof(*near->homes));
     tally.bytes = engine_allocate(engine, tally.hosts, sizeof(*tally.bytes));
     for (struct sorted_node *node = sorted_first(&stage->ready_reduces); node;
          node = sorted_next(node)) {
         const struct task *task = container_of(node, struct task, ready);
         struct near_home *home = &near->homes[task->index];
         engine->counters.visits++;
-        *home = task->guessed ? (struct near_home){ENGINE_NONE, 0} : home_of(&tally, task);
+        if (!home->known)
+            *home =
+                task->guessed ? (struct near_home){ENGINE_NONE, true, 0} : home_of(&tally, task);
         if (home->host != ENGINE_NONE)
             near->at[near->n++] =
                 (struct near_task){.home = home->host, .task = task->index, .bytes = task->bytes};
@@ -111,8 +114,14 @@ void near_follow(struct engine *engine, const struct stage *stage, struct near *
 {
     if (near->readied == stage->readied)
         return;
-    near_done(near);
+    /* WHY a task's home stays while its stage is open: no output moves, for that would close it. */
+    if (stage->framework || near->closed != stage->closed)
+        near_done(near);
+    free(near->at);
+    near->at = NULL;
+    near->n = 0;
     near->readied = stage->readied;
+    near->closed = stage->closed;
     if (has_homes(stage) && stage->ready_reduces.n)
         tally_all(engine, stage, near);
 }
@@ -137,9 +146,9 @@ static struct near_home home_by_outputs(const struct task *task)
     const struct job *job = task->stage->job;
     uint64_t most = most_outputs(job);
     if (!most || task->guessed || is_pipelined(task->stage))
-        return (struct near_home){ENGINE_NONE, 0};
+        return (struct near_home){ENGINE_NONE, true, 0};
     const struct sorted_node *node = sorted_first_below(&job->outputs, UINT64_MAX - most + 1);
-    return (struct near_home){(uint32_t)node->key.a,
+    return (struct near_home){(uint32_t)node->key.a, true,
                               (uint64_t)((wide)task->bytes * most / job->n_outputs)};
 }
 

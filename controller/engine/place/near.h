@@ -22,16 +22,18 @@
 struct near_task;
 /* Of one stage; zeroed it is empty. It owns what it points to. */
 struct near {
-    uint64_t readied; /* the stage's, when it was made */
+    uint64_t readied, closed; /* the stage's, when it was made */
     uint32_t n;
     struct near_task *at; /* its ready tasks by home, the largest first */
     struct near_home {
         uint32_t host; /* ENGINE_NONE: none of its own */
+        bool known;
         uint64_t bytes;
     } * homes; /* of each task; NULL: by the job's outputs */
 };
 
-/* Follows what was told since. O(1) when nothing was, else each ready task's inputs. */
+/* Follows what was told since. O(1) when nothing was, else the ready tasks, and the inputs of those that were
+ * not ready before; of all, when a framework tells them, or the stage was closed. */
 void near_follow(struct engine *engine, const struct stage *stage, struct near *near);
 void near_done(struct near *near);
 

@@ -1,0 +1,148 @@
+"""Large jobs: while one comes, begins or goes the loop is not held, nobody sees half of it, and it takes little more memory than its bytes.
+
+Turns of the loop are judged by the processor's time that they take, so other programs of this machine make none slow."""
+import pytest
+from controller import Client, pb, wait_until
+
+SLOW_OF_TURNS = 0.001  # one in a thousand may take more than 5 ms; one of fewer may, too
+PIECE = 1024
+
+
+def memory(daemon):
+    with open(f"/proc/{daemon.process.pid}/statm") as statm:
+        return int(statm.read().split()[1]) * 4096
+
+
+class Submission:
+    """A job part by part; each is taken, or the test fails."""
+
+    def __init__(self, daemon, name):
+        self.client, self.parts = Client(daemon), 0
+        self.take(submit_begin=pb.SubmitBegin(name=name, content=1, estimate_bytes=-1, estimate_ns=-1))
+
+    def take(self, **body):
+        answer = self.client.ask(**body)
+        assert not answer.HasField("refused"), answer
+        self.parts += 1
+        return answer
+
+    def stage(self, stage, tasks, parents=()):
+        self.take(submit_stage=pb.SubmitStage(stage=stage, tasks=tasks, demand=pb.Resources(slots=1), command="map",
+                                              parents=[pb.Edge(parent=p) for p in parents]))
+
+    def bytes(self, stage, parent, n, matrix, value=1):
+        for first in range(0, n, PIECE):
+            self.take(submit_bytes=pb.SubmitBytes(stage=stage, parent=parent, matrix=matrix, first=first, bytes=[value] * min(PIECE, n - first)))
+
+    def end(self):
+        return self.take(submit_end=pb.SubmitEnd(parts=self.parts)).accepted.job
+
+
+@pytest.fixture
+def submit():
+    made = []
+
+    def begin(*words):
+        made.append(Submission(*words))
+        return made[-1]
+    yield begin
+    for submission in made:
+        submission.client.close()
+
+
+def turns(daemon):
+    counters = daemon.counters()
+    return counters["loop.turns"], counters.get("loop.over_5_ms", 0), counters["loop.longest_us"] / 1000
+
+
+def assert_prompt(daemon, before, turns_at_least):
+    after = turns(daemon)
+    print("%d turns, %d over 5 ms, the longest of all %.1f ms" % (after[0] - before[0], after[1] - before[1], after[2]))
+    assert after[0] - before[0] >= turns_at_least
+    assert after[1] - before[1] <= max(1, SLOW_OF_TURNS * (after[0] - before[0])), after
+
+
+def ready(daemon):
+    return daemon.ctl("status")["tasks_ready"]
+
+
+def test_a_million_tasks_hold_nobody(cluster, submit):
+    """They come as one stage: its end, its opening and its cancel are many turns of the loop."""
+    daemon = cluster.daemon()
+    before, took = turns(daemon), memory(daemon)
+    large = submit(daemon, "large")
+    large.stage(0, 1_000_000)
+    assert ready(daemon) == 0
+    job = large.end()
+    small = submit(daemon, "small")
+    small.stage(0, 3)
+    small.end()
+    assert 3 <= ready(daemon) < 1_000_003
+    wait_until(lambda: ready(daemon) == 1_000_003, "all are ready", 0.1)
+    daemon.ctl("cancel", str(job))
+    assert ready(daemon) == 3
+    assert [j["state"] for j in daemon.ctl("jobs", "-a")["jobs"] if j["job"] == job] == ["cancelled"]
+    wait_until(lambda: memory(daemon) < took + (32 << 20), "its memory is given back", 0.1)
+    assert_prompt(daemon, before, 1000)
+
+
+def test_a_matrix_takes_little_more_than_its_bytes(cluster, submit):
+    """4096 x 4096 cells are 16 MB on the wire. The first one makes the controller as large as whatever it does makes it; then each counts."""
+    tasks, jobs = 4096, []
+    daemon = cluster.daemon()
+    for value in (1, 100):
+        before, took = turns(daemon), memory(daemon)
+        matrix = submit(daemon, f"matrix-{value}")
+        matrix.stage(0, tasks)
+        matrix.stage(1, tasks, [0])
+        matrix.bytes(1, 0, tasks * tasks, True, value)
+        jobs.append(matrix.end())
+        more = memory(daemon) - took
+        print("%.1f MB more" % (more / (1 << 20)))
+        assert more < (20 if value > 1 else 40) << 20
+        assert_prompt(daemon, before, tasks * tasks // PIECE)
+    daemon.kill()
+    daemon.start()
+    assert {j["job"] for j in daemon.ctl("jobs")["jobs"]} == set(jobs)
+    before = turns(daemon)
+    for job in jobs:
+        daemon.ctl("cancel", str(job))
+    assert daemon.counters()["engine.counted_bytes"] == 0
+    assert_prompt(daemon, before, 2)
+
+
+def test_what_had_not_come_whole_is_not_there_after_a_restart(cluster, submit):
+    """Its parts had rows already: nobody sees it, its name is free, and they are removed."""
+    daemon = cluster.daemon()
+    half = submit(daemon, "half")
+    half.stage(0, 3)
+    half.stage(1, 2000, [0])
+    half.bytes(1, 0, 2000, False)
+    whole = submit(daemon, "whole")
+    whole.stage(0, 3)
+    job = whole.end()
+    daemon.kill()
+    daemon.start()
+    assert [j["job"] for j in daemon.ctl("jobs", "-a")["jobs"]] == [job]
+    again = submit(daemon, "half")
+    again.stage(0, 5)
+    assert again.end() > job
+    wait_until(lambda: daemon.counters()["store.pruned"] >= 4, "its rows are pruned", 0.05)
+
+
+def test_what_a_client_had_prepared_goes_with_it_job_by_job(cluster, submit):
+    daemon = cluster.daemon()
+    first = submit(daemon, "prepared-0")
+    for i in range(2000):
+        if i:
+            first.parts = 0
+            first.take(submit_begin=pb.SubmitBegin(name=f"prepared-{i}", content=1, estimate_bytes=-1, estimate_ns=-1))
+        first.stage(0, 300)
+        first.take(submit_prepare=pb.SubmitPrepare(parts=first.parts))
+    before = turns(daemon)
+    first.client.close()
+    wait_until(lambda: daemon.counters()["engine.counted_bytes"] == 0, "all are cancelled", 0.05)
+    assert_prompt(daemon, before, 10)
+    again = submit(daemon, "prepared-7")
+    again.stage(0, 1)
+    again.end()
