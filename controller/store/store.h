@@ -102,7 +102,7 @@ int store_refusal(struct store *store, struct err *err);
 int store_care(struct store *store, const char *to, store_care_done *on_done, void *user,
                struct err *err);
 
-/* Half of what may wait to be written does: who can wait is to wait. */
+/* An eighth of what may wait to be written does: who can wait is to wait. */
 bool store_is_behind(const struct store *store);
 
 void store_counters(const struct store *store, struct store_writer_counters *ret_counters);

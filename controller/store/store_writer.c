@@ -319,7 +319,7 @@ bool store_writer_full(const struct store_writer *writer)
 
 bool store_writer_is_behind(const struct store_writer *writer)
 {
-    return atomic_load(&writer->waiting) > STORE_WAITING / 2;
+    return atomic_load(&writer->waiting) > STORE_WAITING / 8;
 }
 
 int store_writer_failure(struct store_writer *writer, struct err *err)

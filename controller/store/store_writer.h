@@ -48,7 +48,7 @@ void store_writer_seen(struct store_writer *writer);
 uint64_t store_writer_handed(const struct store_writer *writer);
 uint64_t store_writer_committed(const struct store_writer *writer);
 bool store_writer_full(const struct store_writer *writer);
-/* Half as much waits. */
+/* An eighth as much waits. */
 bool store_writer_is_behind(const struct store_writer *writer);
 /* −errno with the sentence while the last commit failed, else 0. */
 int store_writer_failure(struct store_writer *writer, struct err *err);
