@@ -161,14 +161,10 @@ struct stage {
     uint32_t n_ready, n_running, n_done, n_started; /* n_started: running or done */
     uint32_t parents_missing;                       /* edges that still keep it closed */
     bool open;
-    uint32_t
-        opening; /* while it stands in engine->opening: the first task that may still be blocked */
-    struct sorted_node of_opening;
     uint64_t total_bytes; /* into the stage */
     bool coflow_fixed;    /* at the first dispatch */
     uint64_t coflow_bytes;
     uint64_t received_bytes; /* by all its attempts that there were */
-    uint64_t closed;         /* how often it was closed */
     uint64_t readied; /* how often a task became ready, or was told otherwise what it reads */
     void *kept[QUESTIONS], *kept_tasks[QUESTIONS]; /* by policies: policy.h */
     struct attempts attempts;
@@ -183,6 +179,10 @@ struct stage {
     struct sorted_node hold_timer; /* engine->hold_timers */
     struct sorted_node waiting;    /* shape->unheld or shape->overdue */
     TAILQ_ENTRY(stage) of_job;     /* job->waiting while it stands in one of these */
+    uint32_t
+        opening; /* while it stands in engine->opening: the first task that may still be blocked */
+    struct sorted_node of_opening;
+    uint64_t closed; /* how often it was closed */
 };
 
 /* Tasks of one job with the same demand and constraint. */
@@ -244,12 +244,6 @@ struct job {
     uint64_t n_allowed; /* of a framework's: may start, have not been seen to; running, too */
     uint32_t held_stages;
     uint64_t shuffle_bytes;
-    struct assembly assembly;
-    /* Of one that was submitted, all its tasks: those without network input, what these compute, and the
-     * largest block. */
-    uint64_t maps;
-    engine_wide maps_ns;
-    uint64_t largest_input;
     uint64_t left_ns,
         left_bytes; /* index: computing and network input of tasks that are not done */
     int64_t submitted_ns, finished_ns, slot_wait_ns;
@@ -262,6 +256,12 @@ struct job {
     struct sorted outputs;       /* output_host by host; value: the fewer, the more of them */
     uint64_t n_outputs;          /* on all hosts */
     struct sorted_node by_number, by_turn, by_name;
+    struct assembly assembly;
+    /* Of one that was submitted, all its tasks: those without network input, what these compute, and the
+     * largest block. */
+    uint64_t maps;
+    engine_wide maps_ns;
+    uint64_t largest_input;
     TAILQ_ENTRY(job) of_removed; /* engine->removed */
     uint64_t removed_bytes;      /* of those that it was counted with, what is not back yet */
 };
