@@ -2,8 +2,10 @@
 
 #include "controller/cli/stance.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -294,13 +296,76 @@ const struct list list_of_hosts = {duopoly_ListOf_LIST_HOSTS, "hosts", host_colu
 const struct list list_of_counters = {duopoly_ListOf_LIST_COUNTERS, "counters", counter_columns,
                                       counter_rows};
 
+/* Which tasks one pass over a job had, in its order: that of stages and their tasks. */
+struct pass {
+    uint64_t *tasks;
+    size_t n, size;
+};
+
+/* Over the tasks of a job that goes on, by their states as people want to see them. Where it moves meanwhile, a
+ * task may have come from one part to the next: it stands in the first, and what was in none is looked for
+ * once more among those that run. */
+static const duopoly_TaskPart parts[] = {duopoly_TaskPart_TASKS_LIVE,
+                                         duopoly_TaskPart_TASKS_WAITING,
+                                         duopoly_TaskPart_TASKS_LIVE, duopoly_TaskPart_TASKS_DONE};
+enum { PASSES = sizeof(parts) / sizeof(parts[0]) };
+
 /* Pages of one list, written until there are `most` rows; then counted, if that is `counted`. */
 struct pages {
     const struct list *list;
     duopoly_List request;
     uint64_t most, written, counted, done; /* done: of both, rows of tasks that were done */
     bool counts, changed;
+    struct pass *passes; /* PASSES of them, of which this is number `pass`; NULL: a row is a row */
+    int pass;
 };
+
+static bool pass_has(const struct pass *pass, uint64_t task)
+{
+    size_t from = 0, to = pass->n;
+    while (from < to) {
+        size_t half = from + (to - from) / 2;
+        if (pass->tasks[half] < task)
+            from = half + 1;
+        else
+            to = half;
+    }
+    return from < pass->n && pass->tasks[from] == task;
+}
+
+/* −ENOMEM. */
+static int pass_add(struct pass *pass, uint64_t task)
+{
+    if (pass->n == pass->size) {
+        size_t size = pass->size ? 2 * pass->size : 64;
+        uint64_t *tasks = reallocarray(pass->tasks, size, sizeof(*tasks));
+        if (!tasks)
+            return -ENOMEM;
+        pass->tasks = tasks;
+        pass->size = size;
+    }
+    pass->tasks[pass->n++] = task;
+    return 0;
+}
+
+/* Keeps the rows that no pass before had. */
+static int new_ones_keep(const struct pages *pages, duopoly_Page *page)
+{
+    pb_size_t kept = 0;
+    for (pb_size_t i = 0; i < page->tasks_count; i++) {
+        uint64_t task = (uint64_t)page->tasks[i].stage << 32 | page->tasks[i].task;
+        bool had = false;
+        for (int p = 0; p < pages->pass; p++)
+            had |= pass_has(&pages->passes[p], task);
+        if (had)
+            continue;
+        if (pass_add(&pages->passes[pages->pass], task) < 0)
+            return -ENOMEM;
+        page->tasks[kept++] = page->tasks[i];
+    }
+    page->tasks_count = kept;
+    return 0;
+}
 
 static void page_take(struct pages *pages, const duopoly_Page *page, struct writer *writer)
 {
@@ -318,6 +383,7 @@ static void page_take(struct pages *pages, const duopoly_Page *page, struct writ
 static int pages_read(struct client *client, struct pages *pages, struct writer *writer,
                       struct err *err)
 {
+    duopoly_Page page;
     pages->request.cursor = 0;
     do {
         const duopoly_Envelope *answer;
@@ -325,7 +391,10 @@ static int pages_read(struct client *client, struct pages *pages, struct writer 
         int r = client_call(client, duopoly_Envelope_page_tag, &answer, err);
         if (r < 0)
             return r;
-        page_take(pages, &answer->body.page, writer);
+        page = answer->body.page;
+        if (pages->passes && new_ones_keep(pages, &page) < 0)
+            return err_sys(err, ENOMEM, "the list");
+        page_take(pages, &page, writer);
         pages->request.cursor = answer->body.page.cursor;
         pages->request.version = answer->body.page.version;
     } while (pages->request.cursor && (pages->counts || pages->written < pages->most));
@@ -367,24 +436,36 @@ static void missing_write(const duopoly_JobRow *job, const struct pages *pages, 
         writer_field(writer, "not_kept", "not kept", value_text(text));
 }
 
+static int passes_read(struct client *client, struct pages *pages, struct writer *writer,
+                       struct err *err)
+{
+    struct pass passes[PASSES] = {0};
+    int r = 0;
+    pages->passes = passes;
+    for (int p = 0; p < PASSES && r == 0 && pages->written < pages->most; p++) {
+        pages->pass = p;
+        pages->request.part = parts[p];
+        r = pages_read(client, pages, writer, err);
+    }
+    for (int p = 0; p < PASSES; p++)
+        free(passes[p].tasks);
+    return r;
+}
+
 int job_tasks_write(struct client *client, const duopoly_JobRow *job, uint64_t most,
                     struct writer *writer, struct err *err)
 {
     bool ended = strcmp(job->state, "active") != 0 && strcmp(job->state, "arriving") != 0;
-    struct pages pages = {
-        .list = &list_of_tasks,
-        .request = {.of = duopoly_ListOf_LIST_TASKS,
-                    .job = job->job,
-                    .finished = true,
-                    .part = ended ? duopoly_TaskPart_TASKS_ALL : duopoly_TaskPart_TASKS_LIVE},
-        .most = most,
-        .counts = ended};
-    int r;
+    struct pages pages = {.list = &list_of_tasks,
+                          .request = {.of = duopoly_ListOf_LIST_TASKS,
+                                      .job = job->job,
+                                      .finished = true,
+                                      .part = duopoly_TaskPart_TASKS_ALL},
+                          .most = most,
+                          .counts = ended};
     writer_table(writer, list_of_tasks.key, list_of_tasks.columns);
-    do
-        r = pages_read(client, &pages, writer, err);
-    while (r == 0 && !ended && pages.written < most &&
-           pages.request.part++ < duopoly_TaskPart_TASKS_DONE);
+    int r =
+        ended ? pages_read(client, &pages, writer, err) : passes_read(client, &pages, writer, err);
     if (r < 0)
         return r;
     writer_table_end(writer);

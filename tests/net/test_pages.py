@@ -1,8 +1,13 @@
 """Lists in pages: in order, and no row twice or missing while rows come, go and move."""
 
+import json
+import socket
+import subprocess
+import threading
+
 import pytest
 
-from controller import Client, pb, wait_until, workload
+from controller import BUILD, Client, pb, wait_until, workload
 from test_controller import one_job
 
 
@@ -77,3 +82,58 @@ def test_pages_in_the_order_of_names_repeat_and_omit_none(cluster, of, rows, nam
     assert round_ and len(listed) == len(set(listed))
     assert set(there) <= {who for who, _ in listed}
 
+
+
+class Between:
+    """Passes messages on between one client and the controller; calls `before` with each request."""
+
+    def __init__(self, daemon, before):
+        self.path = daemon.folder / "between"
+        self.listening = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self.listening.bind(str(self.path))
+        self.listening.listen()
+        self.thread = threading.Thread(target=self.pass_on, args=(daemon, before), daemon=True)
+        self.thread.start()
+
+    def pass_on(self, daemon, before):
+        (client, _), controller = self.listening.accept(), Client(daemon)
+        while request := client.recv(65536):
+            before(pb.Envelope.FromString(request))
+            controller.socket.send(request)
+            client.send(controller.socket.recv(65536))
+        client.close()
+        controller.close()
+
+    def close(self):
+        self.listening.close()
+        self.thread.join(10)
+
+
+def test_a_jobs_tasks_stand_there_once_while_they_move(cluster):
+    """Between those that run and those that wait, the one that ran is done, and the one that waited runs."""
+    daemon = cluster.daemon()
+    agent = cluster.agent(daemon, "a", slots=1)
+    agent.join()
+    daemon.ctl("submit", workload(daemon.folder, [one_job()]))
+    while not agent.running:
+        agent.receive_start()
+    asked = []
+
+    def before(request):
+        if not request.HasField("list") or request.list.of != pb.LIST_TASKS:
+            return
+        asked.append(request.list.part)
+        if len(asked) != 2:
+            return
+        attempt = list(agent.running)[0]
+        agent.state(attempt, "STARTED")
+        agent.state(attempt, "DONE")
+        wait_until(lambda: [t["state"] for t in daemon.ctl("tasks", "1", "-a")["tasks"] if t["stage"] == 0] == ["done"], "it is done")
+
+    between = Between(daemon, before)
+    try:
+        said = subprocess.run([BUILD / "duopolyctl", "-j", "-s", between.path, "job", "1"], capture_output=True, text=True, timeout=60, check=True).stdout
+    finally:
+        between.close()
+    assert asked[:2] == [pb.TASKS_LIVE, pb.TASKS_WAITING]
+    assert sorted((t["stage"], t["task"]) for t in json.loads(said)["tasks"]) == [(0, 0), (1, 0)], said
