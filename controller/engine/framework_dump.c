@@ -1,6 +1,7 @@
 /* Frameworks' jobs in a dump: as the facts that would make them, then what else is so. */
 #include "controller/engine/account.h"
 #include "controller/engine/allow.h"
+#include "controller/engine/cluster.h"
 #include "controller/engine/dump.h"
 #include "controller/engine/framework_sizes.h"
 #include "controller/engine/gate.h"
@@ -46,7 +47,13 @@ DUMP_FITS(struct frameworks_record);
 DUMP_FITS(struct sizes_record);
 DUMP_FITS(struct growing_record);
 DUMP_FITS(struct apart_record);
+struct sized_record {
+    uint64_t job;
+    uint32_t stage, task;
+    uint64_t bytes;
+};
 DUMP_FITS(struct gate_record);
+DUMP_FITS(struct sized_record);
 DUMP_FITS(struct foreign_record);
 
 static int load_frameworks(struct engine *engine, const void *object, struct err *err)
@@ -130,6 +137,19 @@ static int load_gate(struct engine *engine, const void *object, struct err *err)
     return 0;
 }
 
+/* Behind its stage's gate, which has sized all tasks by what was told. */
+static int load_sized(struct engine *engine, const void *object, struct err *err)
+{
+    const struct sized_record *record = object;
+    struct job *job = find(engine, record->job);
+    struct stage *stage = job ? job_stage_at(job, record->stage) : NULL;
+    if (!stage || !stage->n_edges || record->task >= stage->n_tasks || !record->bytes)
+        return err_set(err, EINVAL, "task %" PRIu64 "/%u/%u is no framework's, or reads nothing",
+                       record->job, record->stage, record->task);
+    sizes_restore_task(engine, &stage->tasks[record->task], record->bytes);
+    return 0;
+}
+
 static int load_foreign(struct engine *engine, const void *object, struct err *err)
 {
     const struct foreign_record *record = object;
@@ -143,6 +163,7 @@ static int load_foreign(struct engine *engine, const void *object, struct err *e
     if (!record->allowed_until_ns)
         account_join_attempt(engine, attempt);
     room_enter(engine, attempt);
+    host_touch(engine, attempt->host);
     if (record->allowed_until_ns)
         allow_restore(engine, attempt, record->allowed_until_ns);
     return 0;
@@ -150,7 +171,7 @@ static int load_foreign(struct engine *engine, const void *object, struct err *e
 
 #define F FIELD_OF
 
-enum { FRAMEWORKS, SIZES, GROWING, APART, GATE, FOREIGN };
+enum { FRAMEWORKS, SIZES, GROWING, APART, GATE, SIZED, FOREIGN };
 const struct dump_kind framework_kinds[] = {
     [FRAMEWORKS] = {{"frameworks",
                      {F(frameworks_record, framework_jobs_max, U32),
@@ -175,6 +196,10 @@ const struct dump_kind framework_kinds[] = {
                 F(gate_record, guess, U64), F(gate_record, ready_ns, I64),
                 F(gate_record, due_ns, I64)}},
               load_gate},
+    [SIZED] = {{"sized",
+                {F(sized_record, job, U64), F(sized_record, stage, U32), F(sized_record, task, U32),
+                 F(sized_record, bytes, U64)}},
+               load_sized},
     [FOREIGN] = {{"foreign",
                   {F(foreign_record, attempt, U64), F(foreign_record, allowed_until_ns, I64)}},
                  load_foreign},
@@ -329,6 +354,11 @@ void framework_dump_stage(struct dumper *d, const struct stage *stage)
         .due_ns = own->due_ns,
     };
     dump_record(d, &framework_kinds[GATE].kind, &record);
+    for (uint32_t t = 0; t < stage->n_tasks; t++) {
+        const struct sized_record sized = {record.job, record.stage, t, stage->tasks[t].bytes};
+        if (sizes_is_behind(&stage->tasks[t]))
+            dump_record(d, &framework_kinds[SIZED].kind, &sized);
+    }
 }
 
 void framework_dump_attempt(struct dumper *d, const struct attempt *attempt)

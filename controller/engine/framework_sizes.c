@@ -42,20 +42,34 @@ static bool known_of(const struct edge *edge, uint32_t reduce, uint64_t *bytes)
 
 /* ---- tasks ---- */
 
-static void size_task(struct engine *engine, struct task *task)
+/* By all that was told so far. */
+static uint64_t size_of(const struct task *task, bool *ret_known)
 {
     const struct stage *stage = task->stage;
-    struct framework_stage *own = stage->framework;
     uint64_t bytes = 0;
     bool known = true;
-    engine->counters.visits++;
     for (uint32_t i = 0; i < stage->n_edges; i++)
         known &= known_of(&stage->edges[i], task->index, &bytes);
-    own->guessed += (uint32_t)!known - (uint32_t)task->guessed;
+    *ret_known = known;
+    if (!known && bytes < stage->framework->guess)
+        bytes = stage->framework->guess;
+    return bytes || known ? bytes : 1;
+}
+
+static void size_task(struct engine *engine, struct task *task)
+{
+    bool known;
+    uint64_t bytes = size_of(task, &known);
+    engine->counters.visits++;
+    task->stage->framework->guessed += (uint32_t)!known - (uint32_t)task->guessed;
     task->guessed = !known;
-    if (!known && bytes < own->guess)
-        bytes = own->guess;
-    task_resize(engine, task, bytes || known ? bytes : 1);
+    task_resize(engine, task, bytes);
+}
+
+bool sizes_is_behind(const struct task *task)
+{
+    bool known;
+    return task->stage->n_edges && size_of(task, &known) != task->bytes;
 }
 
 /* The stage's live attempts, whose sizes are others; `reason` says why a level changes. */
@@ -301,6 +315,12 @@ void sizes_restore_guess(struct engine *engine, struct stage *stage, uint64_t gu
     stage->framework->guess = guess;
     if (stage->n_edges)
         size_all(engine, stage);
+}
+
+void sizes_restore_task(struct engine *engine, struct task *task, uint64_t bytes)
+{
+    task_resize(engine, task, bytes);
+    settle(engine, task->stage);
 }
 
 /* ---- pieces ---- */

@@ -63,5 +63,9 @@ struct sizes {
 };
 struct sizes *sizes_of(struct engine *engine);
 void sizes_remember(struct engine *engine, uint64_t history, uint64_t mean);
+/* For the dump: the task's size is not by all that was told, for it does not follow each row; for load: this is
+ * what it was. */
+bool sizes_is_behind(const struct task *task);
+void sizes_restore_task(struct engine *engine, struct task *task, uint64_t bytes);
 /* For load: the guess that the stage had. */
 void sizes_restore_guess(struct engine *engine, struct stage *stage, uint64_t guess);

@@ -659,7 +659,7 @@ static void run(const struct manners *manners, const char *const policy[3], uint
     static struct world w;
     print_message("%s, %s %s %s, seed %llu\n", manners->name, policy[0], policy[1], policy[2],
                   (unsigned long long)seed);
-    begin(&w, manners, policy, seed, seed % 2 && !with_twin);
+    begin(&w, manners, policy, seed, seed % 2);
     for (int i = 0; !is_over(&w) && i < 20000; i++) {
         if (with_twin && i % 16 == 0) {
             if (w.twin)
