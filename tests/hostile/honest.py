@@ -203,22 +203,23 @@ class Host(Part):
 
 
 class Framework(Part):
-    """A driver whose jobs have one task each: it says what is, waits until it may start it, and says that it is done. By both ways in."""
+    """A driver whose jobs have one task each: it says what is, waits until it may start it, and says that it is done."""
+    WAY = "tcp"
 
     def __init__(self, place):
         super().__init__(place)
-        self.number, self.state = 0, {}
+        self.number = 0
 
-    def session(self, way):
+    def session(self):
         """An agent that has no session yet ends its drivers' at once: they come again, as Spark's plug-in does."""
         began = time.monotonic()
         while True:
-            hello = pb.FrameworkHello(version_min=1, version_max=1, name="honest-app-" + way, boot=1, hello_sequence=time.monotonic_ns(), holds=True)
+            hello = pb.FrameworkHello(version_min=1, version_max=1, name="honest-app-" + self.WAY, boot=1, hello_sequence=time.monotonic_ns(), holds=True)
             try:
-                door = self.tcp("driver1") if way == "tcp" else Stream(self.place["frameworks"])
+                door = self.way_in()
                 if door.welcome("framework_hello", hello, PATIENCE):
                     break
-                raise Broken("no session by %s: %s" % (way, door.refused))
+                raise Broken("no session: %s" % door.refused)
             except (Broken, OSError):
                 if time.monotonic() - began > PATIENCE:
                     raise
@@ -227,9 +228,11 @@ class Framework(Part):
         door.say(True, framework_replayed=pb.FrameworkReplayed())
         return door
 
+    def way_in(self):
+        return self.tcp("driver1")
+
     def step(self):
-        for way in ("tcp", "socket") if self.place["frameworks"] else ("tcp",):
-            self.one_job(self.fresh(way, lambda way=way: self.session(way)))
+        self.one_job(self.fresh("app", self.session))
         time.sleep(0.05)
 
     def one_job(self, door):
@@ -256,7 +259,27 @@ class Framework(Part):
             if allow:
                 self.note("allow", began)
                 return allow
-        raise Broken("no allow of job %d" % number)
+        raise Broken("no allow of job %d%s: %s" % (number, "" if told else ", which it was not heard to tell of", self.why(number)))
+
+    def why(self, number):
+        """What the controller says, for who looks for the fault."""
+        door = Packets(self.place["socket"])
+        try:
+            rows = [row for row in door.ask(PATIENCE, list=pb.List(of=pb.LIST_JOBS)).page.jobs if row.state == "active"]
+            hosts = door.ask(PATIENCE, list=pb.List(of=pb.LIST_HOSTS)).page.hosts
+            own = [door.ask(PATIENCE, explain=pb.Explain(job=row.job)).explanation.text for row in rows if row.name.startswith("honest-app-" + self.WAY)]
+            return "%s; jobs: %s; hosts: %s" % (own[-1:], [(row.name, row.ready, row.running, row.text) for row in rows[:6]],
+                                                [(row.name, row.state, row.free.slots, row.running, row.text) for row in hosts])
+        finally:
+            door.close()
+
+
+class FrameworkBySocket(Framework):
+    """By way of an agent."""
+    WAY = "socket"
+
+    def way_in(self):
+        return Stream(self.place["frameworks"])
 
 
 class Operator(Part):
@@ -327,7 +350,7 @@ class Operator(Part):
         return dict(super().report(), changes=len(self.made), audit=found, by_kind={what: self.made.count(what) for what in set(self.made)})
 
 
-PARTS = {"submitter": Submitter, "host": Host, "framework": Framework, "operator": Operator}
+PARTS = {"submitter": Submitter, "host": Host, "framework tcp": Framework, "framework socket": FrameworkBySocket, "operator": Operator}
 
 
 def listen(inbox):

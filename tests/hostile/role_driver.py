@@ -225,11 +225,9 @@ def broken_frames(role):
             one.close()
 
 
-def moves(place):
-    # WHY long: what it takes of others so is its until its application is forgotten, ten minutes later.
-    claims = [Move("claims slots", 6, claim_slots)] if place.get("long") else []
-    return claims + any_kind("FRAMEWORK", say) + of_the_transport("driver2") + [
-        Move("backwards", 8, backwards), Move("descriptors and halves", 4, descriptors_and_halves),
+def moves(_place):
+    return any_kind("FRAMEWORK", say) + of_the_transport("driver2") + [
+        Move("claims slots", 6, claim_slots), Move("backwards", 8, backwards), Move("descriptors and halves", 4, descriptors_and_halves),
         Move("sparse stages", 14, sparse_stages), Move("wide shuffles", 14, wide_shuffles), Move("executors of giants", 10, executors_of_giants),
         Move("hosts that are not", 6, hosts_that_are_not), Move("many jobs", 10, many_jobs), Move("many tasks", 8, many_tasks),
         Move("tangled stages", 8, tangled_stages), Move("names without end", 5, names_without_end), Move("tasks of nobody", 10, tasks_of_nobody),

@@ -22,7 +22,7 @@ from .world import HONEST, FIRST_ROLE, Packaged, World
 from controller import BUILD
 from scripted import AsRoot
 
-PARTS = ("submitter", "framework", "host", "operator")  # in the order of their ends
+PARTS = ("submitter", "framework tcp", "framework socket", "host", "operator")  # in the order of their ends
 SLOWER = 2.0
 # What is slower than this is slow; below it a ratio says nothing about anybody's wait (the machine's own scheduling does as much).
 FLOOR_SECONDS = 0.002
@@ -97,7 +97,7 @@ class Run:
         self.faults, self.moves, self.last = [], collections.Counter(), {}
         self.world, self.hostile, self.honest = None, {}, {}
         self.memory, self.complete = {}, False
-        self.logs = os.path.join(BUILD, "hostile", str(os.getpid()))
+        self.logs = os.path.join(BUILD, "hostile", "%d%s" % (os.getpid(), "" if keys else "-no-keys"))
         self.told = {}
         self.times, self.since = [], time.monotonic()
 
@@ -135,7 +135,7 @@ class Run:
     def begin(self):
         self.world = World(self.roles, self.keys, not self.long, self.rights, self.seed)
         for part in PARTS:
-            self.honest[part] = Program(self.world.net.hosts[HONEST], "tests.hostile.honest", part, os.path.join(self.logs, "honest-%s.log" % part))
+            self.honest[part] = Program(self.world.net.hosts[HONEST], "tests.hostile.honest", part, os.path.join(self.logs, "honest-%s.log" % part.replace(" ", "-")))
             self.honest[part].tell(self.world.honest_place(120 if self.long else 60))
         for i, role in enumerate(self.roles):
             self.hostile[role] = Program(self.world.net.hosts[FIRST_ROLE + i], "tests.hostile.role", role, os.path.join(self.logs, role + ".log"))
@@ -221,8 +221,8 @@ class Run:
             return dict.fromkeys(("attempts", "jobs", "names", "hosts", "addresses"), [])
 
     def known_to(self, role, known):
-        """Hosts and applications of others are no driver's where what it claims of them is its own for long (role_driver.py), or by their names."""
-        return dict(known, hosts=["nowhere"]) if role == "driver" and not (self.long and self.keys) else known
+        """Without keys an application is whoever says its name: no promise holds against that."""
+        return dict(known, hosts=[name for name in known["hosts"] if not name.startswith("honest-")]) if role == "driver" and not self.keys else known
 
     def look(self, name):
         if self.world.daemon.poll() is None:

@@ -12,15 +12,13 @@ from tests.hostile import edges, role, role_agent, role_driver, role_reader, rol
 
 SEED = int(os.environ.get("TEST_SEED", 20261126))
 SECONDS = 9
-# WHY not the driver: one that offers tasks and never starts them is allowed the slots again and again, and others wait for theirs.
-HELD = [name for name in role.ROLES if name != "driver"]
 
 
 @needs_root
 @pytest.mark.parametrize("keys", [True, False], ids=["keys", "no-keys"])
 def test_every_role_draws_its_moves_and_no_promise_breaks(keys):
     # Without keys an agent is whoever says its name: no promise holds against that one.
-    roles = [name for name in HELD if keys or name != "agent"]
+    roles = [name for name in role.ROLES if keys or name != "agent"]
     made = run.Run(roles, SECONDS if keys else SECONDS / 2, SEED, keys=keys, long=False, rights=run.Packaged if keys else run.AsRoot)
     print("\nTEST_SEED=%d" % SEED)
     faults = made.all()
@@ -43,12 +41,12 @@ def test_each_kind_is_filled_to_its_edges():
     known = edges.Known(jobs=[7], attempts=[9], hosts=["h1"], addresses=[bytes(16)])
     seen = set()
     for field in pb.Envelope.DESCRIPTOR.oneofs_by_name["body"].fields:
-        for _ in range(20):
+        for _ in range(40):
             body = edges.body(rng, pb, field.name, known)
             envelope = pb.Envelope(version=1, **{field.name: body})
             assert len(edges.written(envelope)) <= edges.ENVELOPE_BYTES
             seen.update(value for _, value in body.ListFields() if isinstance(value, int))
-    assert {2**32 - 1, 2**64 - 1, -2**63, 7, 9} <= seen
+    assert {2**32 - 1, 2**64 - 1, 7, 9} <= seen and min(seen) < -2**31
 
 
 def test_what_is_no_utf8_reaches_the_wire():
