@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from controller import BUILD, Agent, Daemon, pb, wait_until, workload
+from controller import BUILD, Agent, Client, Daemon, pb, wait_until, workload
 
 
 @pytest.fixture
@@ -151,10 +151,14 @@ def test_after_a_full_disk_it_goes_on(made):
     daemon = daemon_of(made, "64 kB")
     agent = agent_of(made, daemon)
     unlimited = resource.prlimit(daemon.process.pid, resource.RLIMIT_FSIZE)
+    client = Client(daemon)
+    for i in range(100):
+        client.ask(submit_begin=pb.SubmitBegin(name=f"job-{i}", content=1, estimate_bytes=-1, estimate_ns=-1))
+        client.ask(submit_stage=pb.SubmitStage(stage=0, tasks=1, demand=pb.Resources(slots=1), command="map"))
+        assert client.ask(submit_prepare=pb.SubmitPrepare(parts=2)).HasField("accepted")
     resource.prlimit(daemon.process.pid, resource.RLIMIT_FSIZE, (8000, unlimited[1]))
-    path = workload(daemon.folder, small_jobs(100))
-    said = daemon.ctl("submit", path, expect=1)
-    assert "nothing was begun" in said or "nothing is changed" in said, said  # the store has no room either
+    assert "nothing was begun" in client.ask(submit_commit=pb.SubmitCommit()).refused.text, "the store has no room either"
+    client.close()
     wait_until(lambda: daemon.ctl("status") and "steps are left out" in daemon.words(), "the operator is told")
     round_trip(agent)
     resource.prlimit(daemon.process.pid, resource.RLIMIT_FSIZE, unlimited)
