@@ -25,8 +25,11 @@ def site(request, cluster):
         def daemon(self, **arguments):
             return cluster.daemon(keys=request.param, **arguments)
 
+        def agent(self, daemon, name, **arguments):
+            return cluster.agent(daemon, name, key=key(daemon, name, "agent"), **arguments)
+
         def host(self, daemon, name, **arguments):
-            agent = cluster.agent(daemon, name, key=key(daemon, name, "agent"), **arguments)
+            agent = self.agent(daemon, name, **arguments)
             agent.join()
             return agent
 
@@ -90,10 +93,10 @@ def bring(agent, first, n):
     return agent
 
 
-def test_what_a_host_says_that_it_runs_is_bounded_and_leaves_others_theirs(site, cluster):
+def test_what_a_host_says_that_it_runs_is_bounded_and_leaves_others_theirs(site):
     """What is beyond is told to stop, and said."""
     daemon = site.daemon(config="bounds: {claims: 200 kB}\ntimers: {silent: 60 s, host_lost: 120 s}\n")
-    liar = bring(cluster.agent(daemon, "liar"), 1, 1000)
+    liar = bring(site.agent(daemon, "liar"), 1, 1000)
     stops = 0
     while stops < 1000:
         stops += liar.receive().HasField("stop")
@@ -101,7 +104,7 @@ def test_what_a_host_says_that_it_runs_is_bounded_and_leaves_others_theirs(site,
     assert rows["liar"]["running"] == 49, rows
     assert rows["liar"]["text"] == "951 things that it claims are cut: attempts that it was not given", rows
     assert "agent liar claims more than may be kept of it (bounds.claims)" in daemon.words()
-    honest = bring(cluster.agent(daemon, "honest"), 2001, 10)
+    honest = bring(site.agent(daemon, "honest"), 2001, 10)
     honest.acknowledged(honest.sent)
     rows = {row["name"]: row for row in daemon.ctl("hosts")["hosts"]}
     assert rows["honest"]["running"] == 10 and not rows["honest"]["text"], rows
@@ -196,8 +199,8 @@ def test_one_users_executors_leave_places_and_slots_to_others(site):
         return len(rows), sum(row["slots"] for row in rows)
 
     assert told("one", 1, slots=1) == (50, 50)
-    count, slots = told("two", 1, slots=4096)  # the same user's: twice what is left
-    assert 10 <= count <= 20 and 400 <= slots <= 500, (count, slots)
+    count, slots = told("two", 1, slots=4096)  # the same user's, if it is the same key's: twice what is left
+    assert 10 <= count <= 25 and 400 <= slots <= 500, (count, slots)
     count, slots = told("three", 2, slots=100)
     assert count >= 10 and slots >= 200, (count, slots)
     assert daemon.words().count("tells more than its share") == 3
