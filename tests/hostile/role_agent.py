@@ -3,6 +3,7 @@
 What it may do by right is left out: ends of tasks that it was itself given are its own word (docs/threats.md)."""
 import time
 
+from .doors import Broken
 from .role import Move, any_kind, of_the_transport
 from controller import pb
 
@@ -233,6 +234,20 @@ def twice_at_once(role):
             one.say(True, inventory_end=pb.InventoryEnd(parts=0))
         both[1 - i % 2].say(True, agent_heartbeat=pb.AgentHeartbeat())
     role.close_all()
+
+
+def off(role):
+    """It takes no more, and has nothing: what others wait for afterwards is no loss of this host, which takes timers.host_lost."""
+    role.close_all()
+    try:
+        opened = session(role)
+        opened.say(True, host_room=pb.HostRoom(text="off"))
+        until = time.monotonic() + 0.3
+        while time.monotonic() < until:
+            obey(role)
+            time.sleep(0.02)
+    except (Broken, OSError):
+        pass  # it is kept out
 
 
 def moves(place):
