@@ -247,8 +247,11 @@ class Framework(Part):
 
     def wait(self, door, wanted, number, began):
         """The allow of this job: slots are a matter of turn, so it may take as long as a job may; that its facts are taken may not."""
-        told = False
+        told, alive = False, began
         while time.monotonic() - began < (self.place["patience"] if told else PATIENCE):
+            if time.monotonic() - alive > ALIVE_SECONDS / 2:  # a session without a word ends after timers.silent
+                alive = time.monotonic()
+                door.say(acknowledge=pb.Acknowledge())
             envelope = door.take(0.5)
             if envelope is not None and envelope.HasField("refused"):
                 raise Broken("refused: %s" % envelope.refused.text)
@@ -267,8 +270,7 @@ class Framework(Part):
         try:
             rows = [row for row in door.ask(PATIENCE, list=pb.List(of=pb.LIST_JOBS)).page.jobs if row.state == "active"]
             hosts = door.ask(PATIENCE, list=pb.List(of=pb.LIST_HOSTS)).page.hosts
-            own = [door.ask(PATIENCE, explain=pb.Explain(job=row.job)).explanation.text for row in rows if row.name.startswith("honest-app-" + self.WAY)]
-            return "%s; jobs: %s; hosts: %s" % (own[-1:], [(row.name, row.ready, row.running, row.text) for row in rows[:6]],
+            return "jobs: %s; hosts: %s" % ([(row.name, row.ready, row.running, row.text) for row in rows[:6]],
                                                 [(row.name, row.state, row.free.slots, row.running, row.text) for row in hosts])
         finally:
             door.close()
