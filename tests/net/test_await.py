@@ -105,7 +105,8 @@ def test_who_checks_does_not_wait(tmp_path):
 
 @pytest.fixture
 def disk(site, tmp_path):  # noqa: F811
-    """Mounts a real file system of its own on the agent's folder; the agent ends before it does."""
+    """Mounts a real file system of its own on the agent's folder; the agent ends before it does. What the agent noted there of its cgroup
+    is gone with it, so that nobody but us removes that."""
     image, folders = str(tmp_path / "disk"), []
 
     def make(folder, errors):
@@ -122,6 +123,8 @@ def disk(site, tmp_path):  # noqa: F811
         site.agent.kill()
     for folder in folders:
         subprocess.run(["umount", "-l", folder], check=True)
+    if site.agent:
+        os.rmdir(site.agent.cgroup)
 
 
 @pytest.fixture
