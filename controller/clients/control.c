@@ -40,8 +40,8 @@ struct guest {
     uint64_t watched; /* job, 0: all */
     struct submission submission;
     struct held_answer answer;
-    duopoly_Envelope
-        *late;   /* a job's end that is prepared in portions, then taken; NULL: none. Owned */
+    /* A job's end that is prepared in portions, then taken; NULL: none. Owned. */
+    duopoly_Envelope *late;
     bool behind; /* it is not read until the store has caught up */
 };
 

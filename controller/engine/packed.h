@@ -23,8 +23,7 @@ enum {
 };
 
 struct packed_piece {
-    uint32_t
-        blocks[PACKED_BLOCKS]; /* where in `bits` it begins, in bytes << 8, and its width in bits */
+    uint32_t blocks[PACKED_BLOCKS]; /* where it begins in `bits`, in bytes << 8 | width in bits */
     uint8_t bits[];
 };
 

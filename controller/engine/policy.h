@@ -42,10 +42,9 @@ typedef void policy_state_hook(struct engine *engine, union policy_of of, void *
 
 struct policy_state {
     size_t size; /* 0: it keeps nothing there, and nothing below counts */
-    policy_state_hook
-        *init; /* from facts; zeroed before. NULL: zeros are right, as they must be of tasks
-                                   of a submitted stage of which nothing has begun. An attempt has
-                                   only its task, host and resources when it is made */
+    /* From facts; zeroed before. NULL: zeros are right, as they must be of tasks of a submitted stage of
+     * which nothing has begun. An attempt has only its task, host and resources when it is made. */
+    policy_state_hook *init;
     policy_state_hook *done;    /* gives back what the state holds besides itself; NULL: nothing */
     const struct field *fields; /* what facts do not tell; NULL: nothing. Ends with FIELD_END */
     bool (*keeps)(const void *state); /* its fields are others than init made; NULL: perhaps */

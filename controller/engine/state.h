@@ -121,8 +121,7 @@ struct edge {
     uint32_t parent;
     enum edge_kind kind;
     bool matrix, given;
-    struct packed
-        *bytes; /* matrix: maps × reduces; else a sum per reduce; NULL: not given, all 0 */
+    struct packed *bytes; /* matrix: maps × reduces; else one sum a reduce; NULL: all are 0 */
     uint64_t filled;
     struct late_edge *late; /* a framework's: what was told so far, in its place; else NULL */
 };
@@ -179,8 +178,7 @@ struct stage {
     struct sorted_node hold_timer; /* engine->hold_timers */
     struct sorted_node waiting;    /* shape->unheld or shape->overdue */
     TAILQ_ENTRY(stage) of_job;     /* job->waiting while it stands in one of these */
-    uint32_t
-        opening; /* while it stands in engine->opening: the first task that may still be blocked */
+    uint32_t opening; /* in engine->opening: the first task that may still be blocked */
     struct sorted_node of_opening;
     uint64_t closed; /* how often it was closed */
 };
@@ -431,14 +429,13 @@ struct engine {
         void (*settle[QUESTIONS + 1])(struct engine *);
     } told;
     int64_t now_ns;
-    uint32_t step_starts;   /* in this step */
-    uint64_t step_inputs;   /* of these */
-    uint64_t step_ready;    /* looks at tasks of stages that open, in this step (stage.c) */
-    struct sorted opening;  /* stages that have tasks to be made ready; by job and index */
-    uint64_t removed_bytes; /* of jobs that are over: what is not back yet */
-    TAILQ_HEAD(, job)
-    removed;        /* jobs that are over and whose memory is not given back (removal.h) */
-    bool cut_short; /* the last step ended at step_starts_max: the next is due */
+    uint32_t step_starts;      /* in this step */
+    uint64_t step_inputs;      /* of these */
+    uint64_t step_ready;       /* looks at tasks of stages that open, in this step (stage.c) */
+    struct sorted opening;     /* stages that have tasks to be made ready; by job and index */
+    uint64_t removed_bytes;    /* of jobs that are over: what is not back yet */
+    TAILQ_HEAD(, job) removed; /* over, and their memory is not given back (removal.h) */
+    bool cut_short;            /* the last step ended at step_starts_max: the next is due */
     uint64_t attempt_counter;
     struct decisions *out;
     jmp_buf no_memory;

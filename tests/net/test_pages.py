@@ -11,13 +11,18 @@ from controller import BUILD, Client, pb, wait_until, workload
 from test_controller import one_job
 
 
-def test_jobs_stand_in_turn_with_their_places(cluster):
-    daemon = cluster.daemon()
-    jobs = [one_job(f"j{i}") for i in range(60)]
+def submit(daemon, n):
+    """So many jobs of different sizes, in another order than that of their numbers."""
+    jobs = [one_job(f"j{i}") for i in range(n)]
     for i, job in enumerate(jobs):
         job["id"] = i + 1
-        job["stages"][1]["parents"][0]["sums"] = [10_000_000 * (1 + i * 7 % 60)]
+        job["stages"][1]["parents"][0]["sums"] = [10_000_000 * (1 + i * 7 % n)]
     daemon.ctl("submit", workload(daemon.folder, jobs))
+
+
+def test_jobs_stand_in_turn_with_their_places(cluster):
+    daemon = cluster.daemon()
+    submit(daemon, 60)
     rows = daemon.ctl("jobs")["jobs"]
     assert [r["place"] for r in rows] == list(range(1, 61)) and len({r["job"] for r in rows}) == 60
     assert [r["shuffle_bytes"] for r in rows] == sorted(r["shuffle_bytes"] for r in rows)
@@ -31,11 +36,7 @@ def test_jobs_stand_in_turn_with_their_places(cluster):
 def test_pages_of_jobs_repeat_and_omit_none_while_jobs_move(cluster, finished):
     """Between two pages turns change, and jobs of the next page, of this one and of one before end."""
     daemon = cluster.daemon()
-    jobs = [one_job(f"j{i}") for i in range(120)]
-    for i, job in enumerate(jobs):
-        job["id"] = i + 1
-        job["stages"][1]["parents"][0]["sums"] = [10_000_000 * (1 + i * 7 % 120)]
-    daemon.ctl("submit", workload(daemon.folder, jobs))
+    submit(daemon, 120)
     client, listed, ended, cursor, version, round_ = Client(daemon), [], set(), 0, 0, 0
     while True:
         page = client.ask(list=pb.List(of=pb.LIST_JOBS, finished=finished, cursor=cursor, version=version)).page
