@@ -36,8 +36,8 @@ $(DEPS_FOUND): packages.txt
 # ---- modules: archive name = the folders whose sources it holds -------------------------------------------------------------
 ARCHIVES       := lib engine mincost mcmf plainflow controller render cli agent task sim replay taskloop verify workload dataplane model
 DIRS_lib       := lib lib/workload lib/port lib/sonic
-DIRS_engine    := controller/engine controller/engine/turn controller/engine/place controller/engine/commit controller/engine/network
-DIRS_mincost   := controller/engine/mincost
+DIRS_engine    := controller/engine $(addprefix controller/engine/,base books watch policy turn place commit network facts look dump)
+DIRS_mincost   := lib/mincost
 DIRS_mcmf      := controller/mcmf
 DIRS_plainflow := tests/mincost
 DIRS_controller := controller controller/agents controller/clients controller/frameworks controller/recording controller/store \

@@ -4,7 +4,7 @@
 #include "controller/clients/control.h"
 #include "controller/conductor.h"
 #include "controller/descriptors.h"
-#include "controller/engine/presets.h"
+#include "controller/engine/policy/presets.h"
 #include "controller/epoch.h"
 #include "controller/epoch_claims.h"
 #include "controller/fence.h"

@@ -1,6 +1,6 @@
 #include "controller/settings.h"
 
-#include "controller/engine/presets.h"
+#include "controller/engine/policy/presets.h"
 
 #include "lib/conf_check.h"
 #include "lib/wire.h"

@@ -8,7 +8,7 @@
  * Each other number is another host's, a framework's, or nobody's.
  *
  * Of others a host knows what it reads now. Sources that give nothing are weighed by the engine
- * (engine/source.h). That an output is gone is believed of one who reads it, and who is alone with that of
+ * (engine/watch/source.h). That an output is gone is believed of one who reads it, and who is alone with that of
  * the outputs of one host at a time, once for each task; what more he says counts as soon as another
  * host says it of the same holder, within `host_lost`. */
 #include "controller/agents/agent.h"

@@ -3,7 +3,7 @@
 #include "controller/clients/refusal.h"
 #include "controller/cost.h"
 #include "controller/endings.h"
-#include "controller/engine/resources.h"
+#include "controller/engine/base/resources.h"
 #include "controller/resources_wire.h"
 
 #include "lib/log.h"

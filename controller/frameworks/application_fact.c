@@ -2,7 +2,7 @@
 #include "controller/frameworks/framework_numbers.h"
 #include "controller/resources_wire.h"
 
-#include "controller/engine/resources.h"
+#include "controller/engine/base/resources.h"
 
 #include <errno.h>
 #include <stdio.h>

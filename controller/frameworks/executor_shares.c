@@ -1,5 +1,5 @@
 /* How many executors, and slots of executors, an application may tell: as what frameworks tell the engine
- * (engine/account.h) it is counted for the application, its user and its key. An application may have as much
+ * (engine/books/account.h) it is counted for the application, its user and its key. An application may have as much
  * as is left of all, a user twice, a key four times that: so who takes all that he may leaves something for
  * the others. */
 #include "controller/frameworks/application.h"

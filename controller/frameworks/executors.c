@@ -3,7 +3,7 @@
 #include "controller/resource_bounds.h"
 #include "controller/resources_wire.h"
 
-#include "controller/engine/resources.h"
+#include "controller/engine/base/resources.h"
 #include "lib/log.h"
 
 #include <errno.h>

@@ -228,7 +228,7 @@ static int64_t hello_user(const duopoly_FrameworkHello *hello)
 }
 
 /* Whether another application of this user and key may come: a user may have twice as many places as are
- * left, and a key four times (engine/account.h). */
+ * left, and a key four times (engine/books/account.h). */
 static bool has_place(const struct frameworks *frameworks, const duopoly_FrameworkHello *hello,
                       const char *owner)
 {

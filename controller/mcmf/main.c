@@ -13,8 +13,8 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "controller/engine/mincost/mincost.h"
 #include "controller/mcmf/reader.h"
+#include "lib/mincost/mincost.h"
 #include "lib/program.h"
 #include "lib/text_mark.h"
 

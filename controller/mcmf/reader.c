@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "controller/engine/mincost/mincost.h"
+#include "lib/mincost/mincost.h"
 
 static int fail(const struct reader *reader, struct err *err, const char *what)
 {

@@ -1,6 +1,6 @@
 #include "controller/recording/recording.h"
 
-#include "controller/engine/record.h"
+#include "controller/engine/base/record.h"
 #include "controller/recording/recording_dump.h"
 #include "controller/recording/recording_writer.h"
 

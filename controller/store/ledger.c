@@ -1,7 +1,7 @@
 #include "controller/store/ledger.h"
 
 #include "controller/endings.h"
-#include "controller/engine/record.h"
+#include "controller/engine/base/record.h"
 #include "controller/frameworks/framework_numbers.h"
 #include "controller/store/record_times.h"
 

@@ -2,7 +2,7 @@
  * with each boot of the machine, the store's rows are on the wall clock. Pure. */
 #pragma once
 
-#include "controller/engine/record.h"
+#include "controller/engine/base/record.h"
 
 #include <stddef.h>
 #include <stdint.h>

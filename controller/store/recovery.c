@@ -1,6 +1,6 @@
 #include "controller/store/recovery.h"
 
-#include "controller/engine/record.h"
+#include "controller/engine/base/record.h"
 #include "controller/frameworks/framework_numbers.h"
 #include "controller/store/record_times.h"
 

@@ -8,7 +8,7 @@
  * 90 %; a workload file gets the daemon's 30 s, 90 % and 80 %. */
 #pragma once
 
-#include "controller/engine/presets.h"
+#include "controller/engine/policy/presets.h"
 #include "lib/workload/workload_input.h"
 #include "testbed/sim/cluster/run.h"
 

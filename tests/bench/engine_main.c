@@ -10,7 +10,7 @@
  * too. Every bar is printed with what was measured, and MISS where it is missed; exit status 1 then.
  *
  *   bench-engine [STEPS [POLICY]]    measured steps a row (default 100000); one policy only */
-#include "controller/engine/presets.h"
+#include "controller/engine/policy/presets.h"
 #include "tests/model/script.h"
 
 #include <inttypes.h>

@@ -13,7 +13,7 @@
  * the end of its tasks, which start on other hosts than they are allowed. The slots are all taken, at
  * n and at 10 n, but for one line: most hosts are idle there, at both.
  * MISS marks what is missed; exit status 1 then. */
-#include "controller/engine/presets.h"
+#include "controller/engine/policy/presets.h"
 #include "lib/wire.h"
 #include "tests/model/script.h"
 

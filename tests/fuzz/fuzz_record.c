@@ -1,7 +1,7 @@
 /* Fuzz target of records: whatever decodes as an event or a decision must encode to the very same
  * text. `make fuzz` explores from the seeds in tests/fuzz/record; test_record_fuzz replays them in
  * every variant. */
-#include "controller/engine/record.h"
+#include "controller/engine/base/record.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "controller/engine/mincost/mincost.h"
+#include "lib/mincost/mincost.h"
 #include "tests/mincost/queue_scheduler.h"
 #include "tests/mincost/quincy.h"
 

@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "controller/engine/mincost/mincost.h"
+#include "lib/mincost/mincost.h"
 
 #ifdef __cplusplus
 extern "C" {

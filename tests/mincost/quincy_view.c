@@ -1,7 +1,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "controller/engine/mincost/mincost.h"
+#include "lib/mincost/mincost.h"
 #include "tests/mincost/quincy_state.h"
 
 /* Units that come to each machine through its rack, and to each rack through the cluster, not yet

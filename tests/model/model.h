@@ -28,7 +28,7 @@ struct m_demand {
 };
 struct m_host {
     bool known, joined, silent, lost, draining;
-    bool suspect, mute, blind, reached, cut; /* as in controller/engine/source.h */
+    bool suspect, mute, blind, reached, cut; /* as in controller/engine/watch/source.h */
     uint32_t strikes;
     uint64_t generation;
     uint32_t labels; /* index into m_labels */

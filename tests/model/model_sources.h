@@ -1,4 +1,4 @@
-/* Who cannot read from whom, in the literal model: the rules of controller/engine/source.h by
+/* Who cannot read from whom, in the literal model: the rules of controller/engine/watch/source.h by
  * scans. */
 #pragma once
 

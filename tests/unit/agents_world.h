@@ -5,7 +5,7 @@
 #include "tests/unit/test.h"
 
 #include "controller/agents/agents.h"
-#include "controller/engine/record.h"
+#include "controller/engine/base/record.h"
 #include "lib/fnv1a.h"
 
 #include <errno.h>

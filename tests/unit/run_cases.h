@@ -4,7 +4,7 @@
 
 #include "tests/unit/test.h"
 
-#include "controller/engine/presets.h"
+#include "controller/engine/policy/presets.h"
 #include "testbed/sim/cluster/run.h"
 
 #include <string.h>

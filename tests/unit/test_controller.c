@@ -1,7 +1,7 @@
 /* The daemon's ground: settings, timers, the epoch's file. */
 #include "tests/unit/folder.h"
 
-#include "controller/engine/presets.h"
+#include "controller/engine/policy/presets.h"
 #include "controller/epoch.h"
 #include "controller/settings.h"
 #include "controller/timers.h"

@@ -3,7 +3,7 @@
 #include "tests/model/model_step.h"
 #include "tests/model/script_dump.h"
 
-#include "controller/engine/record.h"
+#include "controller/engine/base/record.h"
 #include "lib/fnv1a.h"
 
 static uint64_t hash_decisions(uint64_t hash, const struct decisions *decisions)

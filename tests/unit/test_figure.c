@@ -2,7 +2,7 @@
  * same in all of them. */
 #include "tests/unit/test.h"
 
-#include "controller/engine/presets.h"
+#include "controller/engine/policy/presets.h"
 #include "testbed/sim/coflows/coflows.h"
 #include "testbed/sim/experiments.h"
 #include "testbed/sim/figure_number.h"

@@ -5,7 +5,7 @@
 #include "tests/model/script.h"
 #include "tests/model/script_dump.h"
 
-#include "controller/engine/record.h"
+#include "controller/engine/base/record.h"
 
 enum {
     HOSTS = 5,

@@ -6,7 +6,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "controller/engine/mincost/graph.h"
+#include "lib/mincost/graph.h"
 #include "tests/mincost/random.h"
 
 enum { PROBLEMS = 60, ROUNDS = 40 };

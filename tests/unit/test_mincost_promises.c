@@ -8,7 +8,7 @@
 #include <pthread.h>
 #include <string.h>
 
-#include "controller/engine/mincost/mincost.h"
+#include "lib/mincost/mincost.h"
 #include "tests/mincost/quincy.h"
 
 /* The Makefile has the linker send all allocations of this program's objects here. */

@@ -7,7 +7,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "controller/engine/mincost/mincost.h"
+#include "lib/mincost/mincost.h"
 #include "tests/mincost/random.h"
 
 #if defined(__SANITIZE_ADDRESS__) || !defined(__OPTIMIZE__)

@@ -1,6 +1,6 @@
 #include "tests/unit/test.h"
 
-#include "controller/engine/packed.h"
+#include "controller/engine/base/packed.h"
 
 #include <malloc.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* Every entry of every policy table, held to its contract. */
-#include "controller/engine/policies.h"
+#include "controller/engine/policy/policies.h"
 #include "tests/model/model_step.h"
 
 enum { MEGABYTE = 1000000 };

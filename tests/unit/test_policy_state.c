@@ -4,8 +4,8 @@
 #include "tests/model/model_step.h"
 #include "tests/model/script_dump.h"
 
-#include "controller/engine/policies.h"
-#include "controller/engine/record.h"
+#include "controller/engine/base/record.h"
+#include "controller/engine/policy/policies.h"
 
 #include <errno.h>
 

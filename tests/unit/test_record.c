@@ -2,9 +2,9 @@
  * same text. */
 #include "tests/unit/test.h"
 
+#include "controller/engine/base/field.h"
+#include "controller/engine/base/record.h"
 #include "controller/engine/engine.h"
-#include "controller/engine/field.h"
-#include "controller/engine/record.h"
 
 #include <errno.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* duopoly-sim replay: a recorded run is decided again, and a changed record is found. */
 #include "tests/model/script.h"
 
-#include "controller/engine/record.h"
+#include "controller/engine/base/record.h"
 #include "testbed/sim/cluster/recording_replay.h"
 
 /* Records what a script does, as the controller would. */

@@ -4,7 +4,7 @@
  * 2 s, no slot counts twice, and what was recorded is decided again byte for byte. */
 #include "tests/unit/run_cases.h"
 
-#include "controller/engine/record.h"
+#include "controller/engine/base/record.h"
 #include "testbed/sim/cluster/recording_replay.h"
 #include "testbed/sim/run_setup.h"
 

@@ -1,6 +1,6 @@
 #include "tests/unit/test.h"
 
-#include "controller/engine/sorted.h"
+#include "controller/engine/base/sorted.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 #include "tests/unit/test.h"
 
-#include "controller/engine/table.h"
+#include "controller/engine/base/table.h"
 
 enum { NUMBERS = 300 };
 

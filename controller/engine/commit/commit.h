@@ -1,8 +1,8 @@
 /* May a claim commit? */
 #pragma once
 
-#include "controller/engine/attempt.h"
-#include "controller/engine/policy.h"
+#include "controller/engine/books/attempt.h"
+#include "controller/engine/policy/policy.h"
 
 struct commit_policy {
     struct policy policy;

@@ -1,8 +1,8 @@
 #include "controller/engine/commit/commit.h"
 
-#include "controller/engine/cluster.h"
-#include "controller/engine/ground.h"
-#include "controller/engine/job.h"
+#include "controller/engine/base/ground.h"
+#include "controller/engine/books/cluster.h"
+#include "controller/engine/books/job.h"
 
 static bool fits(const struct engine *engine, const struct claim *claim)
 {

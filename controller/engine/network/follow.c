@@ -1,5 +1,5 @@
 /* One level for a whole stage that follows what was received. */
-#include "controller/engine/ground.h"
+#include "controller/engine/base/ground.h"
 #include "controller/engine/network/network.h"
 
 static void tell(struct engine *engine, struct attempt *attempt, uint64_t level, int64_t left,

@@ -1,7 +1,7 @@
 /* How urgent on the wire: the two levels of a transfer, and by which size the network serves. */
 #pragma once
 
-#include "controller/engine/explain.h"
+#include "controller/engine/look/explain.h"
 
 struct network_policy {
     struct policy policy;

@@ -10,7 +10,7 @@
  *
  * Cost: O(log n) for an attempt or a turn that moves, O(receiving jobs) where labels may be wrong,
  * and each attempt whose level changes. */
-#include "controller/engine/ground.h"
+#include "controller/engine/base/ground.h"
 #include "controller/engine/network/network.h"
 
 #include <inttypes.h>

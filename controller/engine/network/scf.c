@@ -1,6 +1,6 @@
 /* Shortest Coflow first by the bytes that are left of it, as reports of received bytes tell: what
  * NEAT's simulations run on. */
-#include "controller/engine/ground.h"
+#include "controller/engine/base/ground.h"
 #include "controller/engine/network/network.h"
 
 #include <inttypes.h>

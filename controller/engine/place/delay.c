@@ -4,7 +4,7 @@
  *
  * The wait is the engine's hold: what a pick leaves although a slot is free is held, and comes back
  * as overdue when the hold ends. */
-#include "controller/engine/ground.h"
+#include "controller/engine/base/ground.h"
 #include "controller/engine/place/place.h"
 
 static bool pick_overdue(struct engine *engine, struct claim *ret_claim)

@@ -41,15 +41,15 @@
  * looks at each host with room where none takes it, or where outputs are on as many; a start looks at
  * all its inputs. Of stages that wait for slots at home, HOMELESS_MAX at most, only the homes are
  * looked at. */
-#include "controller/engine/cluster.h"
-#include "controller/engine/ground.h"
-#include "controller/engine/hold.h"
-#include "controller/engine/order.h"
+#include "controller/engine/base/ground.h"
+#include "controller/engine/base/resources.h"
+#include "controller/engine/base/table.h"
+#include "controller/engine/books/cluster.h"
+#include "controller/engine/books/order.h"
+#include "controller/engine/books/stage.h"
 #include "controller/engine/place/joint_host.h"
 #include "controller/engine/place/place.h"
-#include "controller/engine/resources.h"
-#include "controller/engine/stage.h"
-#include "controller/engine/table.h"
+#include "controller/engine/watch/hold.h"
 
 enum { SMALL_MS = 1000, SMALL_BLOCKS = 10 };
 enum { HOMELESS_MAX = 16 }; /* stages that wait for slots at home: each is asked each time */

@@ -1,8 +1,8 @@
 #include "controller/engine/place/joint_host.h"
 
-#include "controller/engine/cluster.h"
-#include "controller/engine/ground.h"
-#include "controller/engine/resources.h"
+#include "controller/engine/base/ground.h"
+#include "controller/engine/base/resources.h"
+#include "controller/engine/books/cluster.h"
 
 __extension__ typedef unsigned __int128 wide;
 

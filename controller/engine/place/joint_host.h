@@ -2,8 +2,8 @@
  * "Reduces"). Pure questions. */
 #pragma once
 
+#include "controller/engine/base/state.h"
 #include "controller/engine/place/near.h"
-#include "controller/engine/state.h"
 
 /* How long a task receives: rules tell no more of its bytes. The longer, the more of them. */
 enum { JOINT_SHORT_MS = 1000, JOINT_LONG_MS = 15000 };

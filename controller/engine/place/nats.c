@@ -15,12 +15,12 @@
  *    source's text;
  *  - a stage whose hold ends goes first, anywhere (hold.h); the only runnable work of an idle
  *    cluster is never held. */
-#include "controller/engine/ground.h"
+#include "controller/engine/base/ground.h"
 #include "controller/engine/place/place.h"
 
+#include "controller/engine/books/order.h"
+#include "controller/engine/books/stage.h"
 #include "controller/engine/network/network.h"
-#include "controller/engine/order.h"
-#include "controller/engine/stage.h"
 
 /* The size below which a transfer would be first on some downlink with a free slot. */
 static uint64_t passing_limit(const struct shape *shape, enum transfer_order order)

@@ -1,9 +1,9 @@
 #include "controller/engine/place/near.h"
 
-#include "controller/engine/attempt.h"
-#include "controller/engine/cluster.h"
-#include "controller/engine/framework_sizes.h"
-#include "controller/engine/ground.h"
+#include "controller/engine/base/ground.h"
+#include "controller/engine/books/attempt.h"
+#include "controller/engine/books/cluster.h"
+#include "controller/engine/watch/framework_sizes.h"
 
 #include <stdlib.h>
 

@@ -17,7 +17,7 @@
  * Pure memory of facts: it is the same whenever it is made. */
 #pragma once
 
-#include "controller/engine/state.h"
+#include "controller/engine/base/state.h"
 
 struct near_task;
 /* Of one stage; zeroed it is empty. It owns what it points to. */

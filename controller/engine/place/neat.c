@@ -11,8 +11,8 @@
  *
  * WHY not O(log n): the published algorithm compares all hosts; the cost is O(hosts + attempts +
  * receiving jobs × hosts) a pick. */
-#include "controller/engine/cluster.h"
-#include "controller/engine/ground.h"
+#include "controller/engine/base/ground.h"
+#include "controller/engine/books/cluster.h"
 #include "controller/engine/place/place.h"
 
 #include <stdlib.h>

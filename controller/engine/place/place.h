@@ -1,10 +1,10 @@
 /* Which task, where, or hold: proposes one claim at a time until nothing more. */
 #pragma once
 
-#include "controller/engine/attempt.h"
-#include "controller/engine/cluster.h"
-#include "controller/engine/locality.h"
-#include "controller/engine/policy.h"
+#include "controller/engine/books/attempt.h"
+#include "controller/engine/books/cluster.h"
+#include "controller/engine/policy/policy.h"
+#include "controller/engine/watch/locality.h"
 
 struct place_policy {
     struct policy policy;

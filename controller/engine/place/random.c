@@ -1,4 +1,4 @@
-#include "controller/engine/ground.h"
+#include "controller/engine/base/ground.h"
 #include "controller/engine/place/place.h"
 
 struct random_engine {

@@ -1,7 +1,7 @@
 /* Whose turn: the order of jobs, as a number per job. */
 #pragma once
 
-#include "controller/engine/explain.h"
+#include "controller/engine/look/explain.h"
 
 struct turn_policy {
     struct policy policy;

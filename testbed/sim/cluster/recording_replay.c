@@ -3,8 +3,8 @@
 #include "lib/number.h"
 #include "lib/text_mark.h"
 
+#include "controller/engine/base/record.h"
 #include "controller/engine/engine.h"
-#include "controller/engine/record.h"
 
 #include <errno.h>
 #include <inttypes.h>

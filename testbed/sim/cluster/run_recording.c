@@ -1,6 +1,6 @@
 #include "testbed/sim/cluster/run_recording.h"
 
-#include "controller/engine/record.h"
+#include "controller/engine/base/record.h"
 
 #include <errno.h>
 #include <inttypes.h>

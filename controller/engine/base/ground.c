@@ -1,0 +1,59 @@
+#include "controller/engine/base/ground.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void *engine_allocate(struct engine *engine, size_t n, size_t size)
+{
+    void *memory = calloc(n ? n : 1, size);
+    if (!memory)
+        longjmp(engine->no_memory, 1);
+    return memory;
+}
+
+void *engine_grow(struct engine *engine, void *array, uint32_t n)
+{
+    if (n & (n - 1) || n == 1)
+        return array;
+    void *grown = reallocarray(array, n ? 2 * (size_t)n : 2, sizeof(void *));
+    if (!grown)
+        longjmp(engine->no_memory, 1);
+    return grown;
+}
+
+struct decision *engine_decide(struct engine *engine, enum decision_kind kind, enum reason reason,
+                               int64_t left, int64_t right)
+{
+    struct decisions *out = engine->out;
+    if (out->n == out->capacity) {
+        size_t capacity = out->capacity ? 2 * out->capacity : 64;
+        struct decision *grown = reallocarray(out->at, capacity, sizeof(*grown));
+        if (!grown)
+            longjmp(engine->no_memory, 1);
+        out->at = grown;
+        out->capacity = capacity;
+    }
+    struct decision *decision = &out->at[out->n++];
+    memset(decision, 0, sizeof(*decision));
+    decision->kind = kind;
+    decision->reason = reason;
+    decision->left = left;
+    decision->right = right;
+    engine->counters.decisions++;
+    return decision;
+}
+
+void engine_reject(struct engine *engine, const struct event *event, enum reason reason,
+                   int64_t left, int64_t right)
+{
+    struct decision *decision = engine_decide(engine, DECISION_REJECT, reason, left, right);
+    decision->reject.request = event->request;
+    decision->reject.event = event->kind;
+    engine->counters.rejects++;
+}
+
+void decisions_done(struct decisions *decisions)
+{
+    free(decisions->at);
+    *decisions = (struct decisions){0};
+}

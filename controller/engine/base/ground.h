@@ -1,0 +1,33 @@
+/* What all modules of the engine stand on: memory of the step, decisions, random numbers. It
+ * decides nothing. Private to controller/engine. */
+#pragma once
+
+#include "controller/engine/base/state.h"
+
+/* Memory for the step; does not return when there is none (engine_step then returns −ENOMEM).
+ * Zeroed. */
+void *engine_allocate(struct engine *engine, size_t n, size_t size);
+/* An array of pointers with room for entry number n; it grows by doubling. Takes and returns the
+ * array. */
+void *engine_grow(struct engine *engine, void *array, uint32_t n);
+/* A zeroed decision at the end of this step's list. */
+struct decision *engine_decide(struct engine *engine, enum decision_kind kind, enum reason reason,
+                               int64_t left, int64_t right);
+/* Answers a request with no. */
+void engine_reject(struct engine *engine, const struct event *event, enum reason reason,
+                   int64_t left, int64_t right);
+
+/* The engine's named random source, a counter-based generator: splitmix64's finalizer (Steele, Lea,
+ * Flood 2014) over seed and names. */
+static inline uint64_t engine_mix(uint64_t seed, uint64_t x, uint64_t y)
+{
+    uint64_t z = seed + 0x9e3779b97f4a7c15u * (x + 1) + 0xd1342543de82ef95u * (y + 1);
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+    return z ^ (z >> 31);
+}
+
+static inline int64_t clamp_i64(uint64_t value)
+{
+    return value > INT64_MAX ? INT64_MAX : (int64_t)value;
+}

@@ -1,0 +1,215 @@
+#include "controller/engine/base/sorted.h"
+
+static uint64_t least_of(const struct sorted_node *node)
+{
+    return node ? node->least : UINT64_MAX;
+}
+
+/* True when the subtree's least value changed. WHY 0 apart: nothing is less, and most sets have no
+ * other value. Then no child has to be read, which nobody has touched for long. */
+static bool refresh(struct sorted_node *node)
+{
+    uint64_t least = node->value, before = node->least;
+    if (least) {
+        uint64_t left = least_of(RB_LEFT(node, entry)), right = least_of(RB_RIGHT(node, entry));
+        if (left < least)
+            least = left;
+        if (right < least)
+            least = right;
+    }
+    node->least = least;
+    return least != before;
+}
+
+static int compare_nodes(const struct sorted_node *x, const struct sorted_node *y)
+{
+    return sorted_compare(x->key, y->key);
+}
+
+#undef RB_AUGMENT
+#define RB_AUGMENT(node) refresh(node)
+RB_GENERATE_INTERNAL(sorted_tree, sorted_node, entry, compare_nodes, __attribute__((unused)) static)
+
+static void refresh_upwards(struct sorted_node *node)
+{
+    while (node && refresh(node))
+        node = RB_PARENT(node, entry);
+}
+
+/* WHY not RB_INSERT: it refreshes the parent and what it rotates, not the whole path to the root;
+ * on the way down that costs nothing. */
+void sorted_insert(struct sorted *set, struct sorted_node *node, struct sorted_key key,
+                   uint64_t value)
+{
+    struct sorted_node **at = &RB_ROOT(&set->tree), *parent = NULL;
+    bool first = true;
+    while (*at) {
+        parent = *at;
+        if (value < parent->least)
+            parent->least = value;
+        bool before = sorted_compare(key, parent->key) < 0;
+        first = first && before;
+        at = before ? &RB_LEFT(parent, entry) : &RB_RIGHT(parent, entry);
+    }
+    *at = node;
+    RB_SET(node, parent, entry);
+    node->key = key;
+    node->value = node->least = value;
+    node->in = true;
+    sorted_tree_RB_INSERT_COLOR(&set->tree, node);
+    if (first)
+        set->first = node;
+    set->n++;
+}
+
+/* Its parent, or the root, has the other (NULL: nothing) in its place. */
+static void replace(struct sorted *set, const struct sorted_node *node, struct sorted_node *other)
+{
+    struct sorted_node *parent = RB_PARENT(node, entry);
+    if (!parent)
+        RB_ROOT(&set->tree) = other;
+    else if (RB_LEFT(parent, entry) == node)
+        RB_LEFT(parent, entry) = other;
+    else
+        RB_RIGHT(parent, entry) = other;
+    if (other)
+        RB_PARENT(other, entry) = parent;
+}
+
+/* The next after a node with two children takes its place; ret_parent, ret_child: where the next
+ * was. Returns what colour went there. */
+static int replace_by_next(struct sorted *set, struct sorted_node *node,
+                           struct sorted_node **ret_parent, struct sorted_node **ret_child)
+{
+    struct sorted_node *next = sorted_next(node), *parent = RB_PARENT(next, entry);
+    int color = RB_COLOR(next, entry);
+    *ret_child = RB_RIGHT(next, entry);
+    *ret_parent = parent == node ? next : parent;
+    replace(set, next, *ret_child);
+    replace(set, node, next);
+    next->entry = node->entry;
+    next->least = node->least;
+    RB_PARENT(RB_LEFT(next, entry), entry) = next;
+    if (RB_RIGHT(next, entry))
+        RB_PARENT(RB_RIGHT(next, entry), entry) = next;
+    for (node = *ret_parent; node != next && refresh(node);)
+        node = RB_PARENT(node, entry);
+    return color;
+}
+
+/* WHY not RB_REMOVE: it refreshes the whole path to the root. With a neutral value a node's removal
+ * changes no ancestor's least value, but of those between it and the next. */
+void sorted_remove(struct sorted *set, struct sorted_node *node)
+{
+    if (!node->in)
+        return;
+    struct sorted_node *left = RB_LEFT(node, entry), *right = RB_RIGHT(node, entry),
+                       *child = left ? left : right, *parent = RB_PARENT(node, entry);
+    int color = RB_COLOR(node, entry);
+    node->value = UINT64_MAX;
+    refresh_upwards(node);
+    if (set->first == node)
+        set->first = sorted_next(node);
+    if (left && right)
+        color = replace_by_next(set, node, &parent, &child);
+    else
+        replace(set, node, child);
+    if (color == RB_BLACK)
+        sorted_tree_RB_REMOVE_COLOR(&set->tree, parent, child);
+    node->in = false;
+    set->n--;
+}
+
+void sorted_place(struct sorted *set, struct sorted_node *node, struct sorted_key key,
+                  uint64_t value)
+{
+    if (node->in && sorted_compare(node->key, key) == 0) {
+        if (node->value != value) {
+            node->value = value;
+            refresh_upwards(node);
+        }
+        return;
+    }
+    sorted_remove(set, node);
+    sorted_insert(set, node, key, value);
+}
+
+struct sorted_node *sorted_last(const struct sorted *set)
+{
+    struct sorted_node *node = RB_ROOT(&set->tree);
+    while (node && RB_RIGHT(node, entry))
+        node = RB_RIGHT(node, entry);
+    return node;
+}
+
+struct sorted_node *sorted_next(const struct sorted_node *node)
+{
+    return sorted_tree_RB_NEXT((struct sorted_node *)(uintptr_t)node);
+}
+
+struct sorted_node *sorted_previous(const struct sorted_node *node)
+{
+    return sorted_tree_RB_PREV((struct sorted_node *)(uintptr_t)node);
+}
+
+struct sorted_node *sorted_from(const struct sorted *set, struct sorted_key key)
+{
+    struct sorted_node *found = NULL, *node = RB_ROOT(&set->tree);
+    while (node) {
+        if (sorted_compare(node->key, key) >= 0) {
+            found = node;
+            node = RB_LEFT(node, entry);
+        } else {
+            node = RB_RIGHT(node, entry);
+        }
+    }
+    return found;
+}
+
+struct sorted_node *sorted_find(const struct sorted *set, struct sorted_key key)
+{
+    struct sorted_node *node = RB_ROOT(&set->tree);
+    while (node) {
+        int order = sorted_compare(key, node->key);
+        if (!order)
+            return node;
+        node = order < 0 ? RB_LEFT(node, entry) : RB_RIGHT(node, entry);
+    }
+    return NULL;
+}
+
+static struct sorted_node *first_below(struct sorted_node *node, uint64_t limit)
+{
+    if (least_of(node) >= limit)
+        return NULL;
+    for (;;) {
+        if (least_of(RB_LEFT(node, entry)) < limit)
+            node = RB_LEFT(node, entry);
+        else if (node->value < limit)
+            return node;
+        else
+            node = RB_RIGHT(node, entry);
+    }
+}
+
+struct sorted_node *sorted_first_below(const struct sorted *set, uint64_t limit)
+{
+    return first_below(RB_ROOT(&set->tree), limit);
+}
+
+struct sorted_node *sorted_next_below(const struct sorted_node *node, uint64_t limit)
+{
+    struct sorted_node *found = first_below(RB_RIGHT(node, entry), limit);
+    for (struct sorted_node *up = RB_PARENT(node, entry); up && !found;
+         node = up, up = RB_PARENT(node, entry)) {
+        if (RB_RIGHT(up, entry) == node)
+            continue;
+        found = up->value < limit ? up : first_below(RB_RIGHT(up, entry), limit);
+    }
+    return found;
+}
+
+uint64_t sorted_least(const struct sorted *set)
+{
+    return least_of(RB_ROOT(&set->tree));
+}

@@ -1,0 +1,524 @@
+/* What the engine knows: the structures that its modules share. Private to controller/engine.
+ *
+ * Ownership: the engine owns everything; a job owns its stages, buckets and tasks; a host owns its
+ * units. Attempts belong to the engine and point to their task until the task's job ends (then they
+ * are orphans until their host says that they ended). Everything marked "index" can be rebuilt from
+ * the rest and is not dumped. */
+#pragma once
+
+#include "controller/engine/base/sorted.h"
+#include "controller/engine/engine.h"
+
+#include <bsd/sys/queue.h>
+#include <setjmp.h>
+
+/* What a policy answers: policy.h. */
+enum question { QUESTION_TURN, QUESTION_PLACE, QUESTION_COMMIT, QUESTION_NETWORK, QUESTIONS };
+
+/* From numbers to things: table.h. */
+struct table {
+    struct table_slot *slots; /* NULL: none yet */
+    uint32_t bits;            /* 2^bits slots */
+    uint32_t n;
+};
+
+/* By which size a transfer is ordered: as part of its Coflow or of its Macroflow. */
+enum transfer_order { ORDER_COFLOW, ORDER_MACROFLOW, ORDERS };
+
+/* Whose shares are of one whole: account.h. */
+enum account_pool_of { POOL_SUBMITTED, POOL_FRAMEWORKS, POOLS };
+struct account_pool {
+    uint64_t amount[3]; /* bytes, jobs, shapes */
+};
+
+struct attempt {
+    uint64_t number;
+    uint64_t job_number;
+    struct task *task;            /* NULL: orphan */
+    TAILQ_ENTRY(attempt) on_host; /* beside what is looked for there */
+    struct host *host;
+    struct room *room; /* index: whose slot it has; NULL: one of the host's units */
+    uint32_t stage_index, task_index;
+    uint32_t unit;
+    enum attempt_state state;
+    struct resources resources;
+    uint64_t level[ORDERS];
+    uint64_t bytes[ORDERS]; /* sizes that the levels come from */
+    uint64_t received_bytes, remote_bytes;
+    uint32_t messages; /* index: that bring its start to its host */
+    int64_t started_ns;
+    int64_t
+        received_ns; /* for people: when it had all its input, as far as is known; 0; not dumped */
+    uint32_t block_host; /* the replica that it reads from; ENGINE_NONE */
+    bool receiving, stopping;
+    struct account *account;        /* index: of a framework's that was told of; else NULL */
+    bool foreign;                   /* a framework's: never started or stopped from here */
+    int64_t allowed_until_ns;       /* it is an allow (allow.h); 0: it is not */
+    struct sorted_node allow_timer; /* engine->allow_timers */
+    enum reason reason;             /* of its start, for explain */
+    int64_t left, right;
+    void *kept[QUESTIONS];              /* by policies: policy.h */
+    struct sorted_node by_number;       /* engine->attempts */
+    struct sorted_node by_size[ORDERS]; /* host->receiving, while it receives */
+    TAILQ_ENTRY(attempt) of_stage;      /* only with a task */
+    struct attempt *next_of_task;
+    struct host *block_of; /* whose block_readers it stands in; NULL: none */
+    TAILQ_ENTRY(attempt) of_block;
+    TAILQ_HEAD(, stall) stalls; /* sources that give it nothing (source.h) */
+    uint32_t n_stalls;
+};
+TAILQ_HEAD(attempts, attempt);
+
+struct local_ref {
+    struct task *task;
+    struct local_maps *local;
+    uint32_t index, of; /* its place among the task's */
+    TAILQ_ENTRY(local_ref) link;
+};
+
+struct task {
+    struct stage *stage;
+    uint32_t index;
+    enum task_state state;
+    uint32_t failures;
+    uint32_t losses; /* hosts that were lost with an attempt of it (loss.h) */
+    uint32_t reruns; /* outputs that were lost, though their hosts were not (rerun.h) */
+    uint64_t bytes;  /* network input by the edges: the Macroflow; 0: a map */
+    bool guessed;    /* a framework's: nobody has told its bytes (framework_sizes.h) */
+    uint64_t input_bytes, compute_ns, output_bytes;
+    uint64_t done_attempt;
+    uint32_t done_host;
+    int64_t ready_ns, started_ns;
+    struct attempt *attempts;           /* live ones */
+    struct sorted_node ready;           /* stage->ready_reduces or bucket->ready_maps */
+    struct sorted_node ready_unlocated; /* bucket->unlocated */
+    struct local_ref *refs;             /* index: while it is a ready map with replicas */
+    uint32_t n_refs, candidates;        /* index: locals, and how many of them fit */
+    struct retry *retry;                /* where it failed (retry.h); NULL: nowhere yet */
+};
+
+/* Ready maps of one bucket whose block is on one host. */
+struct local_maps {
+    struct bucket *bucket;
+    struct host *host;
+    struct sorted_node pair;                /* bucket->pairs: nats' order of (task, server) pairs */
+    struct sorted_node waiting;             /* host_shape->waiting */
+    TAILQ_HEAD(local_refs, local_ref) refs; /* by stage and index of their tasks */
+    uint32_t n;
+    TAILQ_ENTRY(local_maps) on_host; /* host->locals */
+    uint32_t with_candidates[ENGINE_REPLICAS_MAX + 1];
+    uint32_t fewest; /* candidates, of `pair`; more than ENGINE_REPLICAS_MAX: no task has any */
+    bool fit;        /* as of the bucket's last look */
+    uint64_t placed; /* of the job's maps on the host; 0 where they are not kept even */
+    bool up, under;  /* where maps are kept even: its host could run such a task when empty, and has
+                       not had its part of the job's maps */
+};
+
+/* Numbers: packed.h. */
+struct packed;
+
+struct edge {
+    uint32_t parent;
+    enum edge_kind kind;
+    bool matrix, given;
+    struct packed *bytes; /* matrix: maps × reduces; else one sum a reduce; NULL: all are 0 */
+    uint64_t filled;
+    struct late_edge *late; /* a framework's: what was told so far, in its place; else NULL */
+};
+
+/* What a framework's stage has beside others: framework.h, gate.h. */
+struct framework_stage {
+    struct stage *stage;
+    uint64_t history;
+    bool announced; /* else it was made by a task that was seen, or by a child, or by sizes */
+    bool offered, ungated, left;
+    bool apart;                    /* its shape is its application's alone: lapse.h */
+    uint32_t room;                 /* tasks that there is memory for */
+    uint32_t allowed;              /* tasks that are allowed and have not been seen */
+    uint32_t unused;               /* allows without a start, one after the other */
+    uint32_t guessed;              /* tasks */
+    uint64_t guess;                /* bytes of each of these, at least */
+    int64_t ready_ns;              /* since when something of it waits; of_waiting */
+    bool waits;                    /* it stands in shape->waits: nothing counts its time yet */
+    int64_t due_ns;                /* when it is opened; 0: nothing counts its time */
+    struct sorted_node gate_timer; /* engine->gate_timers */
+    TAILQ_ENTRY(framework_stage) of_waits;
+};
+
+struct stage {
+    struct job *job;
+    struct bucket *bucket;
+    uint32_t index, n_tasks;
+    char command[ENGINE_NAME_MAX];
+    struct edge *edges;
+    uint32_t n_edges, n_children;
+    uint32_t *children;
+    uint32_t *replicas; /* n_tasks × replicas_per_task; NULL */
+    uint32_t replicas_per_task;
+    struct task *tasks;
+    uint32_t tasks_given;
+    uint32_t n_ready, n_running, n_done, n_started; /* n_started: running or done */
+    uint32_t parents_missing;                       /* edges that still keep it closed */
+    bool open;
+    uint64_t total_bytes; /* into the stage */
+    bool coflow_fixed;    /* at the first dispatch */
+    uint64_t coflow_bytes;
+    uint64_t received_bytes; /* by all its attempts that there were */
+    uint64_t readied; /* how often a task became ready, or was told otherwise what it reads */
+    void *kept[QUESTIONS], *kept_tasks[QUESTIONS]; /* by policies: policy.h */
+    struct attempts attempts;
+    struct framework_stage *framework; /* NULL: it runs in slots of ours */
+    struct sorted ready_reduces;       /* (bytes, index) */
+    TAILQ_ENTRY(stage) of_bucket;      /* bucket->reduce_stages while ready_reduces.n */
+    bool held, overdue;
+    enum reason hold_reason;
+    int64_t hold_left, hold_right, held_since_ns; /* overdue: since it could have run */
+    int64_t held_until_ns;         /* by the wait since its last start (hold_end_ns) */
+    int64_t hold_due_ns;           /* when it is late; 0: no slot was kept from it yet */
+    struct sorted_node hold_timer; /* engine->hold_timers */
+    struct sorted_node waiting;    /* shape->unheld or shape->overdue */
+    TAILQ_ENTRY(stage) of_job;     /* job->waiting while it stands in one of these */
+    uint32_t opening; /* in engine->opening: the first task that may still be blocked */
+    struct sorted_node of_opening;
+    uint64_t closed; /* how often it was closed */
+};
+
+/* Tasks of one job with the same demand and constraint. */
+struct bucket {
+    struct job *job;
+    struct shape *shape;
+    uint32_t n_ready;
+    struct sorted ready_maps;             /* (stage, index) */
+    struct sorted unlocated;              /* those without a block */
+    TAILQ_HEAD(, stage) reduce_stages;    /* with ready tasks that have network input */
+    struct sorted_node by_turn_maps;      /* shape->maps */
+    struct sorted_node by_turn_unlocated; /* shape->unlocated */
+    struct sorted_node by_turn_reduces;   /* shape->reduces; value: its smallest transfer */
+    struct table locals;                  /* index: by host */
+    struct sorted pairs;                  /* index */
+    uint64_t moved; /* index: so many locals of shape->moved_locals; 0: not in shape->moved */
+    TAILQ_ENTRY(bucket) of_moved;
+    bool synced; /* index: pairs were right at change number `seen` */
+    uint64_t seen;
+    uint64_t seen_flips;    /* the shape's, then */
+    uint64_t looked;        /* at tasks and hosts since, without the index */
+    uint32_t n_up, n_under; /* index: locals */
+};
+
+/* Where outputs of a job lie. */
+struct output_host {
+    struct job *job;
+    struct host *host;
+    uint32_t outputs;
+    struct sorted_node by_host; /* job->outputs */
+    struct sorted_node by_job;  /* host->outputs */
+};
+
+/* How far it has come, of a job that was submitted: assembly.h. */
+struct assembly {
+    bool begun;
+    uint32_t stage, task, child, edge, map;
+    uint32_t *remainders; /* of the edge that is looked at */
+    uint64_t part, reached;
+};
+
+__extension__ typedef unsigned __int128 engine_wide;
+
+struct job {
+    uint64_t number, content;
+    char name[ENGINE_NAME_MAX];
+    uint32_t user, kind;
+    int64_t priority, deadline_ns, estimate_bytes, estimate_ns;
+    enum job_state state;
+    struct stage **stages; /* in order of their numbers; of a framework's job only those told of */
+    uint32_t n_stages, stages_done;
+    uint64_t cells;
+    struct account *account; /* index: who pays; NULL: nobody counts */
+    uint64_t counted;        /* index: bytes, by account.h */
+    struct bucket **buckets;
+    uint32_t n_buckets;
+    uint64_t n_tasks, n_ready, n_running, n_done;
+    uint64_t n_retries; /* tasks that wait for another host (retry.h); not among n_ready */
+    uint64_t n_allowed; /* of a framework's: may start, have not been seen to; running, too */
+    uint32_t held_stages;
+    uint64_t shuffle_bytes;
+    uint64_t left_ns,
+        left_bytes; /* index: computing and network input of tasks that are not done */
+    int64_t submitted_ns, finished_ns, slot_wait_ns;
+    uint64_t estimate_key; /* SJF: changed only by a new estimate or another cluster (estimate.h) */
+    uint32_t hosts;        /* that were joined when it was submitted, at least 1 */
+    void *kept[QUESTIONS]; /* by policies: policy.h */
+    struct framework_job *framework; /* NULL: its slots are ours */
+    struct sorted_key turn;
+    TAILQ_HEAD(, stage) waiting; /* index: stages that stand in a set by turn */
+    struct sorted outputs;       /* output_host by host; value: the fewer, the more of them */
+    uint64_t n_outputs;          /* on all hosts */
+    struct sorted_node by_number, by_turn, by_name;
+    struct assembly assembly;
+    /* Of one that was submitted, all its tasks: those without network input, what these compute, and the
+     * largest block. */
+    uint64_t maps;
+    engine_wide maps_ns;
+    uint64_t largest_input;
+    TAILQ_ENTRY(job) of_removed; /* engine->removed */
+    uint64_t removed_bytes;      /* of those that it was counted with, what is not back yet */
+};
+
+/* What a framework's job has beside others. */
+struct framework_job {
+    uint64_t maps;    /* tasks without network input */
+    uint64_t work_ns; /* of these; saturates */
+    bool last;        /* behind all others: lapse.h */
+};
+
+struct finished {
+    uint64_t number, content, tasks, shuffle_bytes, key;
+    char name[ENGINE_NAME_MAX];
+    uint32_t user, stages;
+    enum job_state state;
+    int64_t submitted_ns, finished_ns, slot_wait_ns;
+    struct sorted_node by_number, by_age, by_name;
+};
+
+struct unit {
+    struct resources total, free;
+    uint32_t running;
+};
+
+/* What an application's executors have on a host: room.h. */
+struct room {
+    uint64_t application;
+    struct host *host;
+    struct unit unit;
+    struct sorted_node by_application; /* host->rooms */
+    TAILQ_ENTRY(room) of_application;
+};
+
+/* It tells where it has room. */
+struct application {
+    uint64_t number;
+    TAILQ_HEAD(, room) rooms;
+    struct sorted_node by_number; /* engine->applications */
+};
+
+/* How one demand fits one unit; of a shape of an application unit 0 is its room: index. */
+struct fit {
+    struct host *host;
+    uint32_t unit;
+    int64_t times;
+    bool possible, capable;     /* would fit if the unit were empty; and the host is up */
+    struct sorted_node by_load; /* shape->by_load: fewest tasks first; value: host_crowd() */
+    struct sorted_node by_tie;  /* shape->by_tie: random order */
+    struct sorted_node by_receivers[ORDERS]; /* shape->by_receivers: fewest receiving tasks, then
+                                                the longest smallest transfer */
+};
+
+struct host_shape {
+    struct host *host;
+    uint32_t fitting;              /* units with room */
+    bool capable;                  /* some unit could hold one when empty, and the host is up, */
+    bool clean;                    /* and nothing has failed there since something was done */
+    struct sorted waiting;         /* locals, by their job's turn */
+    struct sorted_node local_host; /* shape->local_hosts while both */
+    struct fit fit[];
+};
+
+/* Who can read from it and from whom it can read, as far as that fails (source.h). */
+struct reach {
+    bool suspect; /* no new work: it is mute or blind */
+    bool mute;    /* suspect as a source */
+    bool blind;   /* as a reader it is itself at fault */
+    bool reached; /* it has read from somebody since its first pair */
+    bool cut;     /* its outputs were counted lost since it is suspect */
+    uint32_t strikes;
+    uint32_t readers, sources; /* index: pairs as a source, as a reader */
+    int64_t suspect_since_ns;
+};
+
+/* How often what runs there fails (failing.h). */
+struct failing {
+    bool suspect;             /* no new work but a probe */
+    uint32_t in_a_row;        /* attempts that failed since the last that was done */
+    uint32_t proofs;          /* tasks that failed here since then and were done elsewhere */
+    uint32_t probes;          /* that failed, of this suspicion; counted to FAILING_DOUBLINGS */
+    uint64_t probe;           /* the attempt; 0: none runs */
+    uint64_t era;             /* index: how often a row of failures ended */
+    int64_t since_ns;         /* suspect */
+    int64_t due_ns;           /* of the next probe; INT64_MAX: now */
+    struct sorted_node timer; /* engine->probe_timers or engine->probes_due */
+};
+
+struct host {
+    uint32_t index;
+    uint64_t generation;
+    char name[ENGINE_NAME_MAX], rack[ENGINE_NAME_MAX], labels[ENGINE_LABELS_MAX];
+    bool joined, silent, lost, draining;
+    uint64_t uplink_bps, downlink_bps;
+    uint32_t uplink_permille, downlink_permille;
+    uint32_t foreign_permille; /* of the downlink, by others than our attempts: what was reported
+                                  when none had received since the report before, or less since */
+    bool downlink_ours;        /* an attempt has received since the last report */
+    uint32_t n_units, running;
+    uint32_t sent; /* index: messages with starts that it has not answered */
+    struct unit *units;
+    struct sorted rooms;        /* by application */
+    struct resources taken;     /* index: by rooms; the units have so much less, */
+    struct resources beyond;    /* index: but for what they have not */
+    struct resources room_free; /* index: of all rooms */
+    uint64_t tie_draws, tie;    /* a random place among equals, drawn anew at each start here */
+    struct attempts attempts;
+    struct reach reach;
+    struct failing failing;
+    struct attempts block_readers;   /* index: attempts that read their block from here */
+    TAILQ_HEAD(, local_maps) locals; /* index */
+    struct sorted receiving[ORDERS]; /* by_size */
+    struct sorted outputs;
+    struct host_shape **shapes; /* index: one per engine shape */
+    void *kept[QUESTIONS];      /* by policies: policy.h */
+};
+
+/* One (demand, constraint): index over hosts and jobs. */
+struct shape {
+    uint32_t index;
+    struct resources demand;
+    char constraint[ENGINE_NAME_MAX];
+    uint64_t application;    /* whose room it takes; 0: the hosts' units */
+    uint64_t bound;          /* the application whose allows bound it (lapse.h); 0: none */
+    uint32_t users;          /* buckets */
+    struct account *account; /* index: for whom it was made; NULL: nobody counts */
+    int64_t times;           /* how many more such tasks fit now */
+    uint64_t flips;          /* how often a host's room came or went */
+    uint32_t possible,
+        capable; /* units of joined hosts, of hosts that are up, that could hold one when empty */
+    uint32_t capable_hosts, clean_hosts; /* index: host_shapes that are so */
+    uint64_t n_ready;
+    struct sorted by_load, by_tie, by_receivers[ORDERS];
+    struct sorted maps, unlocated, reduces; /* buckets by turn; values: place.h */
+    struct sorted local_hosts;  /* hosts with room and waiting locals, by the first local's turn */
+    TAILQ_HEAD(, bucket) moved; /* whose locals wait by a turn that they had before */
+    uint64_t moved_locals;      /* so many, when they moved */
+    uint64_t looked;            /* at locals because of them, and not paid for by following them */
+    TAILQ_HEAD(, framework_stage) waits; /* index: gate.h */
+    struct sorted unheld,
+        overdue; /* stages with ready tasks, by turn; overdue: value = when it goes anywhere */
+};
+
+enum { CHANGES = 4096 };
+
+struct engine {
+    struct engine_config config;
+    union { /* in force; each table begins with its struct policy */
+        struct {
+            const struct turn_policy *turn;
+            const struct place_policy *place;
+            const struct commit_policy *commit;
+            const struct network_policy *network;
+        };
+        const struct policy *policies[QUESTIONS];
+    };
+    void *kept[QUESTIONS]; /* by policies: policy.h */
+    bool suspended;        /* policies keep nothing yet: it is being loaded */
+    struct {               /* index: who is told what; each ends with NULL */
+        void (*task_moved[QUESTIONS + 1])(struct engine *, struct task *, enum task_state);
+        void (*received[QUESTIONS + 1])(struct engine *, struct attempt *, uint64_t);
+        void (*outputs_moved[QUESTIONS + 1])(struct engine *, struct job *);
+        void (*attempt_moved[QUESTIONS + 1])(struct engine *, struct task *, struct attempt *);
+        void (*turn_moved[QUESTIONS + 1])(struct engine *, struct job *, bool);
+        void (*task_counts[QUESTIONS + 1])(struct engine *, struct task *, bool);
+        void (*job_grew[QUESTIONS + 1])(struct engine *, struct job *);
+        void (*settle[QUESTIONS + 1])(struct engine *);
+    } told;
+    int64_t now_ns;
+    uint32_t step_starts;      /* in this step */
+    uint64_t step_inputs;      /* of these */
+    uint64_t step_ready;       /* looks at tasks of stages that open, in this step (stage.c) */
+    struct sorted opening;     /* stages that have tasks to be made ready; by job and index */
+    uint64_t removed_bytes;    /* of jobs that are over: what is not back yet */
+    TAILQ_HEAD(, job) removed; /* over, and their memory is not given back (removal.h) */
+    bool cut_short;            /* the last step ended at step_starts_max: the next is due */
+    uint64_t attempt_counter;
+    struct decisions *out;
+    jmp_buf no_memory;
+
+    struct host **hosts; /* hosts_max entries */
+    uint32_t n_hosts;    /* highest known index + 1 */
+    uint32_t joined, up;
+    struct sorted blind, blind_of_reader, blind_timers; /* who cannot read from whom (source.h) */
+    uint32_t suspects, struck;    /* index: suspect hosts; those with strikes */
+    struct resources total, free; /* of hosts that are up and not draining */
+    uint64_t uplink_bps;
+    uint64_t keyed_slots, keyed_bps; /* what SJF keys were last computed anew for; 0: never */
+    struct shape **shapes;
+    uint32_t n_shapes;
+    uint32_t changes[CHANGES]; /* hosts whose room or load changed, a ring */
+    uint64_t n_changes;
+
+    uint32_t hot, warm; /* uplinks above congested_permille; at or above cleared_permille */
+    bool congested;
+
+    enum mode mode;
+    uint64_t mode_sequence;
+    int64_t mode_since_ns;
+    bool mode_pending; /* the other mode is due when the dwell is over */
+
+    struct table attempt_by_number; /* index: attempts */
+    struct sorted jobs, active, names, finished, finished_age, attempts, hold_timers;
+    uint64_t finished_counter, n_tasks, n_ready, held_stages;
+    struct stage *late;       /* between hold_mark and the start that it is for; else NULL */
+    uint32_t framework_jobs;  /* index */
+    uint64_t framework_tasks; /* index */
+    struct sorted accounts;   /* index but for the words of frameworks on them */
+    struct account_pool pools[POOLS];
+    uint64_t submitter;    /* of the job that begins next; not dumped: it comes with that */
+    bool over_share;       /* a fact that is being taken met a bound */
+    bool next_apart;       /* the stage that is made next is; not dumped: it comes with that */
+    struct sorted retries; /* tasks that wait for another host (retry.h) */
+    struct sorted probe_timers,
+        probes_due; /* suspect hosts that fail what runs there (failing.h) */
+    struct sorted applications;
+    uint32_t rooms;                          /* index */
+    struct sorted allow_timers, gate_timers; /* index */
+    int64_t idle_since_ns; /* in a step: when the first allow was given of those that were not used;
+                              INT64_MAX: none */
+    struct sizes *sizes;   /* what stages had (framework_sizes.h); NULL: nothing yet */
+    struct engine_counters counters;
+};
+
+/* One event, without deciding anything that follows from it. */
+void engine_apply(struct engine *engine, const struct event *event);
+
+static inline const uint32_t *task_replicas(const struct task *task)
+{
+    const struct stage *stage = task->stage;
+    return stage->replicas ? stage->replicas + (size_t)task->index * stage->replicas_per_task
+                           : NULL;
+}
+
+/* The first stage with a number ≥ index: its place. O(log n), O(1) where all stages are there. */
+static inline uint32_t job_stage_place(const struct job *job, uint32_t index)
+{
+    uint32_t from = 0, to = job->n_stages;
+    if (index < to && job->stages[index]->index == index)
+        return index;
+    while (from < to) {
+        uint32_t half = from + (to - from) / 2;
+        if (job->stages[half]->index < index)
+            from = half + 1;
+        else
+            to = half;
+    }
+    return from;
+}
+
+/* All numbers of its stages are below it. */
+static inline uint32_t job_stage_end(const struct job *job)
+{
+    return job->n_stages ? job->stages[job->n_stages - 1]->index + 1 : 0;
+}
+
+/* NULL: there is none of this number. */
+static inline struct stage *job_stage_at(const struct job *job, uint32_t index)
+{
+    uint32_t place = job_stage_place(job, index);
+    return place < job->n_stages && job->stages[place]->index == index ? job->stages[place] : NULL;
+}

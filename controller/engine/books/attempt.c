@@ -1,0 +1,561 @@
+#include "controller/engine/books/attempt.h"
+
+#include "controller/engine/base/ground.h"
+#include "controller/engine/base/packed.h"
+#include "controller/engine/base/table.h"
+#include "controller/engine/books/account.h"
+#include "controller/engine/books/cluster.h"
+#include "controller/engine/books/job.h"
+#include "controller/engine/books/order.h"
+#include "controller/engine/books/room.h"
+#include "controller/engine/books/stage.h"
+#include "controller/engine/network/network.h"
+#include "controller/engine/turn/turn.h"
+#include "controller/engine/watch/allow.h"
+#include "controller/engine/watch/failing.h"
+#include "controller/engine/watch/framework_sizes.h"
+#include "controller/engine/watch/hold.h"
+#include "controller/engine/watch/lapse.h"
+#include "controller/engine/watch/locality.h"
+#include "controller/engine/watch/source.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+struct attempt *attempt_find(const struct engine *engine, uint64_t number)
+{
+    return table_find(&engine->attempt_by_number, number);
+}
+
+struct remote {
+    uint32_t host;
+    uint64_t bytes;
+};
+
+static void add_remote(void *context, const struct engine_input *input)
+{
+    struct remote *remote = context;
+    if (input->host != remote->host)
+        remote->bytes += input->bytes;
+}
+
+/* Where the map's output is, or is being made (pipelined edges). */
+static void locate(const struct task *map, struct engine_input *ret_input)
+{
+    const struct attempt *live = map->attempts;
+    ret_input->host = map->state == TASK_DONE || !live ? map->done_host : live->host->index;
+    ret_input->attempt = map->state == TASK_DONE || !live ? map->done_attempt : live->number;
+}
+
+/* Bytes of the maps' outputs for one reducer: from a `matrix`, or evenly. */
+struct cells {
+    const struct packed *matrix; /* NULL: evenly */
+    uint64_t at, step;           /* the first map's, and from one to the next */
+    uint64_t part, more;         /* each map has `part` of them, the first `more` maps one more */
+};
+
+static struct cells cells_of(const struct edge *edge, const struct stage *parent,
+                             const struct stage *stage, uint32_t reduce)
+{
+    if (!edge->bytes)
+        return (struct cells){0};
+    if (edge->matrix)
+        return (struct cells){.matrix = edge->bytes, .at = reduce, .step = stage->n_tasks};
+    uint64_t sum = packed_at(edge->bytes, reduce);
+    return (struct cells){.part = sum / parent->n_tasks, .more = sum % parent->n_tasks};
+}
+
+static inline uint64_t cell_of(const struct cells *cells, uint32_t map)
+{
+    return cells->matrix ? packed_at(cells->matrix, cells->at + map * cells->step)
+                         : cells->part + (map < cells->more);
+}
+
+/* WHY inlined: a task may have thousands of inputs, and its start reads them twice. */
+static inline __attribute__((always_inline)) int
+each_output(const struct task *task, void (*each)(void *, const struct engine_input *),
+            void *context)
+{
+    const struct stage *stage = task->stage;
+    int n = 0;
+    for (uint32_t i = 0; i < stage->n_edges; i++) {
+        const struct edge *edge = &stage->edges[i];
+        const struct stage *parent = job_stage_at(stage->job, edge->parent);
+        if (edge->late) {
+            n += sizes_each_input(edge, task, locate, each, context);
+            continue;
+        }
+        struct cells cells = cells_of(edge, parent, stage, task->index);
+        struct engine_input input = {.stage = edge->parent};
+        for (uint32_t m = 0; edge->bytes && m < parent->n_tasks; m++) {
+            input.task = m;
+            input.bytes = cell_of(&cells, m);
+            if (!input.bytes)
+                continue;
+            locate(&parent->tasks[m], &input);
+            each(context, &input);
+            n++;
+        }
+    }
+    return n;
+}
+
+static inline __attribute__((always_inline)) int
+each_input(const struct attempt *attempt, void (*each)(void *, const struct engine_input *),
+           void *context)
+{
+    const struct task *task = attempt->task;
+    if (!task)
+        return 0;
+    if (attempt->block_host == ENGINE_NONE)
+        return each_output(task, each, context);
+    struct engine_input block = {attempt->block_host, true, ENGINE_NONE,
+                                 ENGINE_NONE,         0,    task->input_bytes};
+    each(context, &block);
+    return 1 + each_output(task, each, context);
+}
+
+int task_outputs_read(const struct task *task,
+                      void (*each)(void *context, const struct engine_input *input), void *context)
+{
+    return each_output(task, each, context);
+}
+
+bool task_reads_output(const struct task *task, uint32_t parent, uint32_t map)
+{
+    const struct stage *stage = task->stage;
+    for (uint32_t i = 0; i < stage->n_edges; i++) {
+        const struct edge *edge = &stage->edges[i];
+        if (edge->parent != parent || edge->late || !edge->bytes)
+            continue;
+        struct cells cells = cells_of(edge, stage->job->stages[parent], stage, task->index);
+        return map < stage->job->stages[parent]->n_tasks && cell_of(&cells, map);
+    }
+    return false;
+}
+
+int engine_inputs(const struct engine *engine, uint64_t number,
+                  void (*each)(void *context, const struct engine_input *input), void *context)
+{
+    const struct attempt *attempt = attempt_find(engine, number);
+    return attempt ? each_input(attempt, each, context) : -ENOENT;
+}
+
+static void count_messages(struct attempt *attempt, uint32_t inputs)
+{
+    uint32_t messages = 1 + inputs / ATTEMPT_INPUTS;
+    if (attempt->state != ATTEMPT_SENT || attempt->foreign)
+        return;
+    attempt->host->sent += messages - attempt->messages;
+    attempt->messages = messages;
+}
+
+/* Bytes that it reads from other hosts. O(maps). */
+static uint64_t read_inputs(struct attempt *attempt)
+{
+    struct remote remote = {attempt->host->index, 0};
+    if (attempt->task && attempt->task->guessed)
+        return attempt->task->bytes;
+    count_messages(attempt, (uint32_t)each_input(attempt, add_remote, &remote));
+    return remote.bytes;
+}
+
+void attempt_count_messages(struct attempt *attempt)
+{
+    read_inputs(attempt);
+}
+
+/* WHY by number: lists must not remember in which order surprises came, or a loaded dump would
+ * decide otherwise. */
+static void join_task(struct attempt *attempt, struct task *task)
+{
+    attempt->job_number = task->stage->job->number;
+    attempt->stage_index = task->stage->index;
+    attempt->task_index = task->index;
+    struct attempt **at = &task->attempts;
+    while (*at && (*at)->number > attempt->number)
+        at = &(*at)->next_of_task;
+    attempt->next_of_task = *at;
+    *at = attempt;
+    struct attempt *before = TAILQ_LAST(&task->stage->attempts, attempts);
+    while (before && before->number > attempt->number)
+        before = TAILQ_PREV(before, attempts, of_stage);
+    if (before)
+        TAILQ_INSERT_AFTER(&task->stage->attempts, before, attempt, of_stage);
+    else
+        TAILQ_INSERT_HEAD(&task->stage->attempts, attempt, of_stage);
+}
+
+void attempt_set_state(struct engine *engine, struct attempt *attempt, enum attempt_state state)
+{
+    struct host *host = attempt->host;
+    bool answered = attempt->state == ATTEMPT_SENT && state != ATTEMPT_SENT;
+    attempt->state = state;
+    if (!answered)
+        return;
+    bool took = host_takes(engine, host);
+    host->sent -= attempt->messages;
+    if (!took && host_takes(engine, host))
+        host_touch(engine, host);
+}
+
+struct attempt *attempt_create(struct engine *engine, uint64_t number, struct task *task,
+                               struct host *host, uint32_t unit, const struct resources *resources)
+{
+    struct attempt *attempt = engine_allocate(engine, 1, sizeof(*attempt));
+    attempt->number = number;
+    attempt->task = task;
+    attempt->foreign = task && task->stage->framework;
+    attempt->host = host;
+    attempt->unit = unit;
+    attempt->resources = *resources;
+    attempt->block_host = ENGINE_NONE;
+    TAILQ_INIT(&attempt->stalls);
+    attempt->started_ns = engine->now_ns;
+    struct sorted_key key = {number, 0, 0};
+    sorted_insert(&engine->attempts, &attempt->by_number, key, 0);
+    table_put(engine, &engine->attempt_by_number, number, attempt);
+    TAILQ_INSERT_TAIL(&host->attempts, attempt, on_host);
+    attempt->messages = 1;
+    host->sent++;
+    host_occupy(engine, attempt, true);
+    if (task) {
+        join_task(attempt, task);
+        room_enter(engine, attempt);
+        locality_recount(engine, task->stage->job, host);
+    }
+    policy_begin_attempt(engine, attempt);
+    return attempt;
+}
+
+/* What policies and the order of turns make of it. */
+static void tell_moved(struct engine *engine, struct task *task, struct attempt *attempt)
+{
+    policy_attempt_moved(engine, task, attempt);
+    if (engine->turn->policy.attempt_moved)
+        order_change(engine, task->stage->job);
+}
+
+void attempt_set_receiving(struct engine *engine, struct attempt *attempt, bool receiving)
+{
+    attempt->receiving = receiving;
+    attempt->host->downlink_ours |= receiving;
+    for (int order = 0; order < ORDERS; order++) {
+        struct sorted_key key = {attempt->bytes[order], attempt->number, 0};
+        if (receiving)
+            sorted_place(&attempt->host->receiving[order], &attempt->by_size[order], key, 0);
+        else
+            sorted_remove(&attempt->host->receiving[order], &attempt->by_size[order]);
+    }
+    if (attempt->task)
+        tell_moved(engine, attempt->task, attempt);
+}
+
+void attempt_orphan(struct engine *engine, struct attempt *attempt)
+{
+    if (!attempt->task)
+        return;
+    source_release(engine, attempt);
+    struct task *task = attempt->task;
+    if (attempt->allowed_until_ns) {
+        task->stage->framework->allowed--;
+        task->stage->job->n_allowed--;
+        lapse_count(engine, task->stage->job, -1);
+    }
+    struct attempt **at = &task->attempts;
+    while (*at != attempt)
+        at = &(*at)->next_of_task;
+    *at = attempt->next_of_task;
+    TAILQ_REMOVE(&task->stage->attempts, attempt, of_stage);
+    attempt->task = NULL;
+    locality_recount(engine, task->stage->job, attempt->host);
+    tell_moved(engine, task, attempt);
+}
+
+void attempt_destroy(struct engine *engine, struct attempt *attempt)
+{
+    attempt_orphan(engine, attempt);
+    account_leave_attempt(engine, attempt);
+    attempt_set_receiving(engine, attempt, false);
+    failing_ended(engine, attempt);
+    policy_end_attempt(engine, attempt);
+    allow_forget(engine, attempt);
+    host_occupy(engine, attempt, false);
+    attempt->host->sent -= attempt->state == ATTEMPT_SENT ? attempt->messages : 0;
+    TAILQ_REMOVE(&attempt->host->attempts, attempt, on_host);
+    sorted_remove(&engine->attempts, &attempt->by_number);
+    table_drop(&engine->attempt_by_number, attempt->number);
+    free(attempt);
+}
+
+void attempt_measure(struct attempt *attempt)
+{
+    const struct task *task = attempt->task;
+    bool block = attempt->block_host != ENGINE_NONE;
+    attempt->bytes[ORDER_COFLOW] = task->bytes ? stage_coflow_bytes(task->stage)
+                                   : block     ? task->input_bytes
+                                               : 0;
+    attempt->bytes[ORDER_MACROFLOW] = task->bytes + (block ? task->input_bytes : 0);
+    attempt->remote_bytes = read_inputs(attempt);
+}
+
+/* Its sizes, and the levels that follow. A stage's Coflow is fixed at its first dispatch, but that of
+ * a framework's stage, whose sizes come later. */
+void attempt_set_sizes(struct engine *engine, struct attempt *attempt)
+{
+    struct stage *stage = attempt->task->stage;
+    if (!stage->coflow_fixed && !stage->framework) {
+        stage->coflow_fixed = true;
+        stage->coflow_bytes = stage->total_bytes;
+    }
+    attempt_measure(attempt);
+    if (stage->framework)
+        sizes_set_levels(engine, attempt);
+    else
+        engine->network->levels(engine, stage, attempt);
+}
+
+/* WHY a loop: a surprising inventory may hold a number of this epoch that was never given. */
+static uint64_t next_number(struct engine *engine)
+{
+    uint64_t number;
+    do {
+        number = (uint64_t)engine->config.epoch << 32 | (uint32_t)++engine->attempt_counter;
+    } while (attempt_find(engine, number));
+    return number;
+}
+
+static void say_start(struct engine *engine, const struct attempt *attempt,
+                      const struct claim *claim)
+{
+    struct decision *decision =
+        engine_decide(engine, DECISION_START, claim->reason, claim->left, claim->right);
+    decision->start.attempt = attempt->number;
+    decision->start.job = attempt->job_number;
+    decision->start.stage = attempt->stage_index;
+    decision->start.task = attempt->task_index;
+    decision->start.host = attempt->host->index;
+    decision->start.unit = attempt->unit;
+    decision->start.resources = attempt->resources;
+    decision->start.coflow_level = attempt->level[ORDER_COFLOW];
+    decision->start.macroflow_level = attempt->level[ORDER_MACROFLOW];
+    decision->start.input_bytes = attempt->remote_bytes;
+    engine->counters.starts++;
+}
+
+struct attempt *attempt_start(struct engine *engine, const struct claim *claim)
+{
+    struct task *task = claim->task;
+    struct host *host = claim->fit->host;
+    uint64_t number = next_number(engine);
+    const struct resources *demand = &task->stage->bucket->shape->demand;
+    task_run(engine, task);
+    struct attempt *attempt = attempt_create(engine, number, task, host, claim->fit->unit, demand);
+    source_set_block(engine, attempt, source_choose(engine, task, host, number));
+    if (host->failing.suspect)
+        failing_started(engine, attempt);
+    attempt->reason = claim->reason;
+    attempt->left = claim->left;
+    attempt->right = claim->right;
+    attempt_set_sizes(engine, attempt);
+    attempt_set_receiving(engine, attempt, attempt->remote_bytes > 0);
+    if (attempt->foreign)
+        allow_give(engine, attempt, claim);
+    else
+        say_start(engine, attempt, claim);
+    host_draw_tie(engine, host);
+    host_touch(engine, host);
+    hold_stage_served(engine, task->stage);
+    return attempt;
+}
+
+void attempt_stop(struct engine *engine, struct attempt *attempt, enum reason reason, bool requeue)
+{
+    if (attempt->allowed_until_ns)
+        allow_withdraw(engine, attempt, reason);
+    if (attempt->stopping || attempt->foreign)
+        return;
+    attempt->stopping = true;
+    struct decision *decision = engine_decide(engine, DECISION_STOP, reason, 0, 0);
+    decision->stop.attempt = attempt->number;
+    decision->stop.host = attempt->host->index;
+    decision->stop.grace_ns = (uint64_t)engine->config.stop_grace_ns;
+    decision->stop.requeue = requeue;
+    engine->counters.stops++;
+}
+
+struct attempt *attempt_known(struct engine *engine, const struct event *event)
+{
+    struct attempt *attempt = attempt_find(engine, event->attempt.attempt);
+    bool runs = attempt && !attempt->allowed_until_ns;
+    engine->counters.ignored_facts += !runs;
+    return runs ? attempt : NULL;
+}
+
+void attempt_count_bytes(struct engine *engine, struct attempt *attempt, uint64_t total)
+{
+    if (total <= attempt->received_bytes)
+        return;
+    uint64_t more = total - attempt->received_bytes;
+    attempt->received_bytes = total;
+    if (!attempt->task)
+        return;
+    attempt->task->stage->received_bytes += more;
+    policy_received(engine, attempt, more);
+    if (attempt->task->guessed)
+        sizes_follow_received(engine, attempt);
+    if (engine->turn->policy.received)
+        order_change(engine, attempt->task->stage->job);
+}
+
+static void has_input(struct engine *engine, struct attempt *attempt)
+{
+    attempt_set_state(engine, attempt, ATTEMPT_COMPUTING);
+    attempt->received_ns = engine->now_ns;
+}
+
+enum attempt_state attempt_seen_phase(uint32_t phase)
+{
+    return phase >= ATTEMPT_QUEUED && phase <= ATTEMPT_COMPUTING ? (enum attempt_state)phase
+                                                                 : ATTEMPT_STARTED;
+}
+
+void attempt_tell_levels(struct engine *engine, const struct attempt *attempt)
+{
+    struct decision *decision = engine_decide(engine, DECISION_LEVEL, REASON_ADOPTED,
+                                              clamp_i64(attempt->bytes[ORDER_COFLOW]),
+                                              clamp_i64(attempt->bytes[ORDER_MACROFLOW]));
+    decision->level.attempt = attempt->number;
+    decision->level.host = attempt->host->index;
+    decision->level.coflow_level = attempt->level[ORDER_COFLOW];
+    decision->level.macroflow_level = attempt->level[ORDER_MACROFLOW];
+    engine->counters.level_changes++;
+}
+
+bool attempt_is_ours(const struct engine *engine, uint64_t number)
+{
+    uint64_t epoch = number >> 32;
+    return epoch > 0 && epoch <= engine->config.epoch;
+}
+
+/* Of several of ours the newest counts: we begin another one when we take the one before for lost. A
+ * result that comes all the same is one. Copies that a framework makes are meant to run beside. */
+static void stop_older(struct engine *engine, const struct task *task)
+{
+    struct attempt *newest = task->attempts, *other;
+    while (newest && !attempt_is_ours(engine, newest->number))
+        newest = newest->next_of_task;
+    for (other = newest ? newest->next_of_task : NULL; other; other = other->next_of_task)
+        if (attempt_is_ours(engine, other->number))
+            attempt_stop(engine, other, REASON_REPLACED, false);
+}
+
+static void adopt(struct engine *engine, const struct event *event, struct host *host)
+{
+    struct task *task = job_find_task(engine, event->attempt_seen.job, event->attempt_seen.stage,
+                                      event->attempt_seen.task);
+    if (task && task->stage->job->state != JOB_ACTIVE)
+        task = NULL;
+    bool over = task && task->state == TASK_DONE;
+    if (task && !over)
+        task_run(engine, task);
+    struct resources resources = event->attempt_seen.resources;
+    for (int r = 0; r < ENGINE_RESOURCES; r++)
+        resources.amount[r] = resources.amount[r] > 0 ? resources.amount[r] : 0;
+    struct attempt *attempt =
+        attempt_create(engine, event->attempt_seen.attempt, over ? NULL : task, host,
+                       event->attempt_seen.unit, &resources);
+    attempt->job_number = event->attempt_seen.job;
+    attempt->stage_index = event->attempt_seen.stage;
+    attempt->task_index = event->attempt_seen.task;
+    attempt_set_state(engine, attempt, attempt_seen_phase(event->attempt_seen.phase));
+    if (!attempt->task) {
+        attempt_stop(engine, attempt, over ? REASON_REPLACED : REASON_ORPHAN, false);
+    } else {
+        attempt_set_sizes(engine, attempt);
+        attempt_set_receiving(engine, attempt,
+                              attempt->remote_bytes > 0 && attempt->state != ATTEMPT_COMPUTING);
+        attempt_count_bytes(engine, attempt, event->attempt_seen.received_bytes);
+        attempt_tell_levels(engine, attempt);
+        stop_older(engine, task);
+    }
+    host_touch(engine, host);
+}
+
+void attempt_seen(struct engine *engine, const struct event *event)
+{
+    /* 0 is no attempt's number. */
+    engine->counters.ignored_facts += !event->attempt_seen.attempt;
+    struct host *host =
+        event->attempt_seen.attempt ? cluster_adopt(engine, event->attempt_seen.host) : NULL;
+    if (!host)
+        return;
+    struct attempt *attempt = attempt_find(engine, event->attempt_seen.attempt);
+    if (!attempt) {
+        adopt(engine, event, host);
+        return;
+    }
+    if (attempt->allowed_until_ns) {
+        engine->counters.ignored_facts++;
+        return;
+    }
+    attempt_follow(engine, attempt, attempt_seen_phase(event->attempt_seen.phase),
+                   event->attempt_seen.received_bytes);
+    if (attempt->stopping) {
+        attempt->stopping = false;
+        attempt_stop(engine, attempt, REASON_REPLACED, false);
+    }
+}
+
+void attempt_follow(struct engine *engine, struct attempt *attempt, enum attempt_state phase,
+                    uint64_t received_bytes)
+{
+    attempt_count_bytes(engine, attempt, received_bytes);
+    bool was_computing = attempt->state == ATTEMPT_COMPUTING;
+    if (phase > attempt->state)
+        attempt_set_state(engine, attempt, phase);
+    if (!was_computing && attempt->state == ATTEMPT_COMPUTING)
+        has_input(engine, attempt);
+    if (attempt->state == ATTEMPT_COMPUTING && (attempt->receiving || !was_computing)) {
+        if (attempt->receiving)
+            source_received(engine, attempt);
+        attempt_set_receiving(engine, attempt, false);
+        host_touch(engine, attempt->host);
+    }
+}
+
+void attempt_queued(struct engine *engine, const struct event *event)
+{
+    struct attempt *attempt = attempt_known(engine, event);
+    if (attempt && attempt->state == ATTEMPT_SENT)
+        attempt_set_state(engine, attempt, ATTEMPT_QUEUED);
+}
+
+void attempt_started(struct engine *engine, const struct event *event)
+{
+    struct attempt *attempt = attempt_known(engine, event);
+    if (attempt && attempt->state <= ATTEMPT_STARTED)
+        attempt_set_state(engine, attempt,
+                          attempt->receiving                      ? ATTEMPT_RECEIVING
+                          : attempt->task && attempt->task->bytes ? ATTEMPT_STARTED
+                                                                  : ATTEMPT_COMPUTING);
+}
+
+void attempt_progress(struct engine *engine, const struct event *event)
+{
+    struct attempt *attempt = attempt_known(engine, event);
+    if (attempt)
+        attempt_count_bytes(engine, attempt, event->attempt.received_bytes);
+}
+
+void attempt_received(struct engine *engine, const struct event *event)
+{
+    struct attempt *attempt = attempt_known(engine, event);
+    if (!attempt)
+        return;
+    attempt_count_bytes(engine, attempt, event->attempt.received_bytes);
+    has_input(engine, attempt);
+    source_received(engine, attempt);
+    attempt_set_receiving(engine, attempt, false);
+    host_touch(engine, attempt->host);
+}

@@ -1,0 +1,607 @@
+#include "controller/engine/books/cluster.h"
+
+#include "controller/engine/base/ground.h"
+#include "controller/engine/watch/locality.h"
+
+#include "controller/engine/base/resources.h"
+#include "controller/engine/books/account.h"
+#include "controller/engine/books/attempt.h"
+#include "controller/engine/books/room.h"
+#include "controller/engine/facts/outcome.h"
+#include "controller/engine/policy/policy.h"
+#include "controller/engine/watch/congestion.h"
+#include "controller/engine/watch/estimate.h"
+#include "controller/engine/watch/failing.h"
+#include "controller/engine/watch/lapse.h"
+#include "controller/engine/watch/source.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+bool host_suspect(const struct host *host)
+{
+    return host->reach.suspect || host->failing.suspect;
+}
+
+bool host_up(const struct host *host)
+{
+    return host->joined && !host->silent && !host->lost && !host->draining && !host_suspect(host);
+}
+
+bool host_takes(const struct engine *engine, const struct host *host)
+{
+    uint32_t attempts = engine->config.host_attempts_max, starts = engine->config.host_starts_max;
+    return (!attempts || host->running < attempts) && (!starts || host->sent < starts);
+}
+
+struct host *cluster_host(const struct engine *engine, uint32_t index)
+{
+    return index < engine->n_hosts ? engine->hosts[index] : NULL;
+}
+
+static void copy_word(char *to, size_t size, const char *from)
+{
+    size_t length = from ? strnlen(from, size - 1) : 0;
+    if (length)
+        memcpy(to, from, length);
+    to[length] = 0;
+}
+
+bool cluster_has_label(const char *labels, const char *label)
+{
+    size_t length = strlen(label);
+    if (!length)
+        return true;
+    for (const char *at = labels; at; at = strchr(at, ','), at = at ? at + 1 : NULL)
+        if (strncmp(at, label, length) == 0 && (at[length] == ',' || at[length] == 0))
+            return true;
+    return false;
+}
+
+static void fit_unplace(struct shape *shape, struct fit *fit)
+{
+    sorted_remove(&shape->by_load, &fit->by_load);
+    sorted_remove(&shape->by_tie, &fit->by_tie);
+    for (int order = 0; order < ORDERS; order++)
+        sorted_remove(&shape->by_receivers[order], &fit->by_receivers[order]);
+}
+
+uint64_t host_crowd(const struct host *host)
+{
+    uint64_t receivers = host->receiving[ORDER_COFLOW].n;
+    receivers = receivers < HOST_CROWDED ? receivers : HOST_CROWDED;
+    return receivers << 56 | (uint64_t)host->running << 24 | host->index;
+}
+
+static void fit_place(struct shape *shape, struct fit *fit)
+{
+    const struct host *host = fit->host;
+    uint64_t place = (uint64_t)host->index << 16 | fit->unit;
+    struct sorted_key load = {host->running, host->tie, place};
+    sorted_place(&shape->by_load, &fit->by_load, load, host_crowd(host));
+    struct sorted_key tie = {host->tie, place, 0};
+    sorted_place(&shape->by_tie, &fit->by_tie, tie, 0);
+    for (int order = 0; order < ORDERS; order++) {
+        const struct sorted *receiving = &host->receiving[order];
+        const struct sorted_node *smallest = sorted_first(receiving);
+        uint64_t longest_first = smallest ? ~smallest->key.a : 0;
+        struct sorted_key key = {receiving->n, longest_first, host->tie << 40 | place};
+        sorted_place(&shape->by_receivers[order], &fit->by_receivers[order], key, longest_first);
+    }
+}
+
+void host_shape_update(struct shape *shape, struct host_shape *host_shape)
+{
+    const struct sorted_node *first =
+        host_shape->fitting ? sorted_first(&host_shape->waiting) : NULL;
+    if (!first) {
+        sorted_remove(&shape->local_hosts, &host_shape->local_host);
+        return;
+    }
+    struct sorted_key key = {first->key.a, first->key.b, host_shape->host->index};
+    sorted_place(&shape->local_hosts, &host_shape->local_host, key, 0);
+}
+
+const struct unit *host_unit(const struct host *host, const struct shape *shape, uint32_t i)
+{
+    if (!shape->application)
+        return &host->units[i];
+    const struct room *room = i ? NULL : room_find(host, shape->application);
+    return room ? &room->unit : NULL;
+}
+
+static void shape_refit(struct engine *engine, struct shape *shape, struct host *host)
+{
+    struct host_shape *here = host->shapes[shape->index];
+    bool labelled = cluster_has_label(host->labels, shape->constraint),
+         usable = labelled && host_up(host), takes = usable && host_takes(engine, host);
+    bool was_capable = here->capable, was_fitting = here->fitting > 0;
+    here->fitting = 0;
+    here->capable = false;
+    for (uint32_t i = 0; i < (shape->application ? 1 : host->n_units); i++) {
+        struct fit *fit = &here->fit[i];
+        const struct unit *unit = host_unit(host, shape, i);
+        engine->counters.visits++;
+        bool possible =
+            labelled && host->joined && unit && resources_times(&unit->total, &shape->demand) > 0;
+        shape->possible += (uint32_t)possible - (uint32_t)fit->possible;
+        shape->capable += (uint32_t)(possible && usable) - (uint32_t)fit->capable;
+        fit->possible = possible;
+        fit->capable = possible && usable;
+        int64_t times = takes && unit ? resources_times(&unit->free, &shape->demand) : 0;
+        shape->times += times - fit->times;
+        fit->times = times;
+        here->fitting += times > 0;
+        here->capable |= fit->capable;
+        if (times > 0)
+            fit_place(shape, fit);
+        else
+            fit_unplace(shape, fit);
+    }
+    bool clean = here->capable && !host->failing.in_a_row;
+    shape->capable_hosts += (uint32_t)here->capable - (uint32_t)was_capable;
+    shape->clean_hosts += (uint32_t)clean - (uint32_t)here->clean;
+    here->clean = clean;
+    shape->flips += (here->fitting > 0) != was_fitting;
+    host_shape_update(shape, here);
+    if (here->capable != was_capable)
+        locality_host_changed(engine, host);
+}
+
+void host_touch(struct engine *engine, struct host *host)
+{
+    for (uint32_t i = 0; i < engine->n_shapes; i++)
+        shape_refit(engine, engine->shapes[i], host);
+    engine->changes[engine->n_changes++ % CHANGES] = host->index;
+}
+
+void host_draw_tie(struct engine *engine, struct host *host)
+{
+    host->tie = engine_mix(engine->config.seed, host->index, ++host->tie_draws);
+}
+
+struct fit *host_fit(const struct host *host, const struct shape *shape)
+{
+    struct host_shape *here = host->shapes[shape->index];
+    struct fit *best = NULL;
+    for (uint32_t i = 0; i < host->n_units; i++)
+        if (here->fit[i].times > 0 &&
+            (!best || host->units[i].running < host->units[best->unit].running))
+            best = &here->fit[i];
+    return best;
+}
+
+static struct host_shape *host_shape_create(struct engine *engine, struct host *host)
+{
+    struct host_shape *here =
+        engine_allocate(engine, 1, sizeof(*here) + host->n_units * sizeof(here->fit[0]));
+    here->host = host;
+    for (uint32_t i = 0; i < host->n_units; i++) {
+        here->fit[i].host = host;
+        here->fit[i].unit = i;
+    }
+    return here;
+}
+
+static struct shape *find_shape(const struct engine *engine, const struct resources *demand,
+                                const char *constraint, const struct shape_of *of)
+{
+    for (uint32_t i = 0; i < engine->n_shapes; i++) {
+        struct shape *shape = engine->shapes[i];
+        if (shape->application == of->application && shape->bound == of->bound &&
+            resources_equal(&shape->demand, demand) && strcmp(shape->constraint, constraint) == 0)
+            return shape;
+    }
+    return NULL;
+}
+
+/* Those behind it move up: their order decides between equals. */
+static void shape_drop(struct engine *engine, struct shape *shape)
+{
+    uint32_t at = shape->index, after = --engine->n_shapes - at;
+    for (uint32_t i = 0; i < engine->n_hosts; i++) {
+        struct host *host = engine->hosts[i];
+        if (!host)
+            continue;
+        free(host->shapes[at]);
+        memmove(&host->shapes[at], &host->shapes[at + 1], after * sizeof(host->shapes[0]));
+        host->shapes[engine->n_shapes] = NULL;
+    }
+    memmove(&engine->shapes[at], &engine->shapes[at + 1], after * sizeof(engine->shapes[0]));
+    for (uint32_t i = at; i < engine->n_shapes; i++)
+        engine->shapes[i]->index = i;
+    account_give_shape(engine, shape);
+    free(shape);
+}
+
+struct shape *cluster_shape_create(struct engine *engine, const struct resources *demand,
+                                   const char *constraint, const struct shape_of *of)
+{
+    if (engine->n_shapes == engine->config.shapes_max)
+        return NULL;
+    struct shape *shape = engine_allocate(engine, 1, sizeof(*shape));
+    shape->index = engine->n_shapes;
+    shape->demand = *demand;
+    shape->application = of->application;
+    shape->bound = of->bound;
+    copy_word(shape->constraint, sizeof(shape->constraint), constraint);
+    TAILQ_INIT(&shape->moved);
+    TAILQ_INIT(&shape->waits);
+    engine->shapes[engine->n_shapes++] = shape;
+    for (uint32_t i = 0; i < engine->n_hosts; i++) {
+        struct host *host = engine->hosts[i];
+        if (!host)
+            continue;
+        host->shapes[shape->index] = host_shape_create(engine, host);
+        shape_refit(engine, shape, host);
+    }
+    return shape;
+}
+
+struct shape *cluster_shape(struct engine *engine, const struct resources *demand,
+                            const char *constraint, const struct shape_of *of,
+                            struct account *account)
+{
+    struct shape *shape = find_shape(engine, demand, constraint, of);
+    if (shape)
+        return shape;
+    for (uint32_t i = engine->n_shapes; i-- > 0;)
+        if (!engine->shapes[i]->users)
+            shape_drop(engine, engine->shapes[i]);
+    shape = cluster_shape_create(engine, demand, constraint, of);
+    if (!shape || account_take_shape(engine, shape, account))
+        return shape;
+    shape_drop(engine, shape);
+    return NULL;
+}
+
+int64_t shape_times(const struct engine *engine, const struct shape *shape)
+{
+    return shape->bound && lapse_is_full(account_known(engine, shape->bound)) ? 0 : shape->times;
+}
+
+void host_leave_sums(struct engine *engine, const struct host *host)
+{
+    if (!host_up(host))
+        return;
+    for (uint32_t i = 0; i < host->n_units; i++) {
+        resources_subtract(&engine->total, &host->units[i].total);
+        resources_subtract(&engine->free, &host->units[i].free);
+    }
+    resources_subtract(&engine->total, &host->beyond);
+    resources_subtract(&engine->free, &host->room_free);
+    engine->uplink_bps -= host->uplink_bps;
+    engine->up--;
+}
+
+void host_enter_sums(struct engine *engine, const struct host *host)
+{
+    if (!host_up(host))
+        return;
+    for (uint32_t i = 0; i < host->n_units; i++) {
+        resources_add(&engine->total, &host->units[i].total);
+        resources_add(&engine->free, &host->units[i].free);
+    }
+    resources_add(&engine->total, &host->beyond);
+    resources_add(&engine->free, &host->room_free);
+    engine->uplink_bps += host->uplink_bps;
+    engine->up++;
+}
+
+struct unit *host_own_unit(const struct host *host, uint32_t unit)
+{
+    return &host->units[unit < host->n_units ? unit : host->n_units - 1];
+}
+
+static struct unit *unit_of(const struct attempt *attempt)
+{
+    return attempt->room ? &attempt->room->unit : host_own_unit(attempt->host, attempt->unit);
+}
+
+void host_occupy(struct engine *engine, const struct attempt *attempt, bool occupy)
+{
+    struct host *host = attempt->host;
+    struct unit *here = unit_of(attempt);
+    const struct resources *resources = &attempt->resources;
+    void (*count)(struct resources *, const struct resources *) =
+        occupy ? resources_subtract : resources_add;
+    if (attempt->room)
+        count(&host->room_free, resources);
+    if (occupy) {
+        resources_subtract(&here->free, resources);
+        here->running++;
+        host->running++;
+    } else {
+        resources_add(&here->free, resources);
+        here->running--;
+        host->running--;
+    }
+    if (host_up(host))
+        count(&engine->free, resources);
+}
+
+struct host *cluster_adopt(struct engine *engine, uint32_t index)
+{
+    if (index >= engine->config.hosts_max) {
+        engine->counters.ignored_facts++;
+        return NULL;
+    }
+    if (index >= engine->n_hosts)
+        engine->n_hosts = index + 1;
+    if (engine->hosts[index])
+        return engine->hosts[index];
+    struct host *host = engine_allocate(engine, 1, sizeof(*host));
+    host->index = index;
+    host->n_units = 1;
+    host->units = engine_allocate(engine, 1, sizeof(*host->units));
+    TAILQ_INIT(&host->attempts);
+    TAILQ_INIT(&host->block_readers);
+    TAILQ_INIT(&host->locals);
+    host_draw_tie(engine, host);
+    host->shapes = engine_allocate(engine, engine->config.shapes_max, sizeof(struct host_shape *));
+    for (uint32_t i = 0; i < engine->n_shapes; i++)
+        host->shapes[i] = host_shape_create(engine, host);
+    engine->hosts[index] = host;
+    policy_begin_host(engine, host);
+    return host;
+}
+
+/* WHY a bound: so many hosts of so many units add up without passing INT64_MAX. Only a mistake is
+ * beyond it, at 57 TB with 10 000 hosts of 16. */
+int64_t cluster_amount(const struct engine *engine, int64_t amount)
+{
+    int64_t most =
+        INT64_MAX / ((int64_t)engine->config.hosts_max * engine->config.units_per_host_max);
+    return amount < most ? amount : most;
+}
+
+/* Gives the host other units, with what runs there taken off them. */
+static void replace_units(struct engine *engine, struct host *host, const struct u64s *vectors)
+{
+    uint32_t n = vectors->n / ENGINE_RESOURCES;
+    if (n > engine->config.units_per_host_max)
+        n = engine->config.units_per_host_max;
+    if (!n)
+        return;
+    struct unit *units = engine_allocate(engine, n, sizeof(*units));
+    for (uint32_t i = 0; i < n; i++)
+        for (int r = 0; r < ENGINE_RESOURCES; r++) {
+            int64_t amount = clamp_i64(vectors->at[i * ENGINE_RESOURCES + (uint32_t)r]);
+            units[i].total.amount[r] = units[i].free.amount[r] = cluster_amount(engine, amount);
+        }
+    for (uint32_t i = 0; i < engine->n_shapes; i++) {
+        struct host_shape *old = host->shapes[i];
+        for (uint32_t u = 0; u < host->n_units; u++) {
+            fit_unplace(engine->shapes[i], &old->fit[u]);
+            engine->shapes[i]->times -= old->fit[u].times;
+            engine->shapes[i]->capable -= old->fit[u].capable;
+            engine->shapes[i]->possible -= old->fit[u].possible;
+        }
+    }
+    free(host->units);
+    host->units = units;
+    host->n_units = n;
+    host->running = 0;
+    struct attempt *attempt;
+    TAILQ_FOREACH (attempt, &host->attempts, on_host) {
+        host->running++;
+        if (attempt->room)
+            continue;
+        struct unit *here = unit_of(attempt);
+        resources_subtract(&here->free, &attempt->resources);
+        here->running++;
+    }
+    room_take(host);
+    for (uint32_t i = 0; i < engine->n_shapes; i++) {
+        struct host_shape *old = host->shapes[i], *new = host_shape_create(engine, host);
+        new->waiting = old->waiting;
+        new->capable = old->capable;
+        new->clean = old->clean;
+        sorted_remove(&engine->shapes[i]->local_hosts, &old->local_host);
+        host->shapes[i] = new;
+        free(old);
+    }
+}
+
+static void describe(struct engine *engine, struct host *host, const struct event *event)
+{
+    copy_word(host->name, sizeof(host->name), event->host_join.name);
+    copy_word(host->rack, sizeof(host->rack), event->host_join.rack);
+    copy_word(host->labels, sizeof(host->labels), event->host_join.labels);
+    host->uplink_bps = event->host_join.uplink_bps;
+    host->downlink_bps = event->host_join.downlink_bps;
+    replace_units(engine, host, &event->host_join.units);
+}
+
+/* Nothing runs there any more, and nothing is there. */
+static void forget_generation(struct engine *engine, struct host *host)
+{
+    attempts_of_host_lost(engine, host);
+    failing_forget(engine, host);
+    source_host_lost(engine, host);
+}
+
+/* WHY: one without is there by its rooms only (no agent has told anything of it). When an agent comes
+ * what runs there runs on. */
+static bool has_units(const struct host *host)
+{
+    static const struct resources nothing;
+    for (uint32_t i = 0; i < host->n_units; i++)
+        if (!resources_equal(&host->units[i].total, &nothing))
+            return true;
+    return false;
+}
+
+void cluster_join(struct engine *engine, const struct event *event)
+{
+    struct host *host = cluster_adopt(engine, event->host_join.host);
+    if (!host)
+        return;
+    if (host->joined && host->generation != event->host_join.generation && has_units(host))
+        forget_generation(engine, host);
+    host_leave_sums(engine, host);
+    engine->joined += !host->joined;
+    host->joined = true;
+    host->silent = host->lost = false;
+    host->generation = event->host_join.generation;
+    congestion_follow_hosts(engine);
+    describe(engine, host, event);
+    host_enter_sums(engine, host);
+    host_touch(engine, host);
+    estimate_follow_cluster(engine);
+}
+
+void cluster_change(struct engine *engine, const struct event *event)
+{
+    struct host *host = cluster_host(engine, event->host_join.host);
+    if (!host || !host->joined) {
+        cluster_join(engine, event);
+        return;
+    }
+    host_leave_sums(engine, host);
+    describe(engine, host, event);
+    host_enter_sums(engine, host);
+    host_touch(engine, host);
+    estimate_follow_cluster(engine);
+}
+
+void cluster_silent(struct engine *engine, const struct event *event)
+{
+    struct host *host = cluster_adopt(engine, event->host.host);
+    if (!host)
+        return;
+    host_leave_sums(engine, host);
+    host->silent = true;
+    host_enter_sums(engine, host);
+    congestion_report(engine, host, 0);
+    host_touch(engine, host);
+    estimate_follow_cluster(engine);
+}
+
+void cluster_lost(struct engine *engine, const struct event *event)
+{
+    struct host *host = cluster_adopt(engine, event->host.host);
+    if (!host)
+        return;
+    host_leave_sums(engine, host);
+    host->silent = host->lost = true;
+    host_enter_sums(engine, host);
+    congestion_report(engine, host, 0);
+    forget_generation(engine, host);
+    host_touch(engine, host);
+    estimate_follow_cluster(engine);
+}
+
+void cluster_set_suspect(struct engine *engine, struct host *host, bool *which, bool suspect)
+{
+    if (*which == suspect)
+        return;
+    host_leave_sums(engine, host);
+    engine->suspects -= host_suspect(host);
+    *which = suspect;
+    engine->suspects += host_suspect(host);
+    host_enter_sums(engine, host);
+    host_touch(engine, host);
+    estimate_follow_cluster(engine);
+}
+
+void cluster_forget(struct engine *engine, const struct event *event)
+{
+    static const uint64_t nothing[ENGINE_RESOURCES];
+    struct host *host = cluster_host(engine, event->host.host);
+    if (!host || (host->joined && !host->silent)) {
+        engine_reject(engine, event, host ? REASON_BAD_STATE : REASON_UNKNOWN_HOST,
+                      event->host.host, 0);
+        return;
+    }
+    struct event gone = {.kind = EVENT_HOST_CHANGE};
+    gone.host_join.units = (struct u64s){nothing, ENGINE_RESOURCES};
+    cluster_lost(engine, event);
+    engine->joined -= host->joined;
+    host->joined = host->silent = host->lost = host->draining = false;
+    host->generation = 0;
+    host->downlink_permille = host->foreign_permille = 0;
+    host->downlink_ours = false;
+    describe(engine, host, &gone);
+    congestion_follow_hosts(engine);
+    host_touch(engine, host);
+}
+
+void cluster_back(struct engine *engine, const struct event *event)
+{
+    struct host *host = cluster_adopt(engine, event->host.host);
+    if (!host)
+        return;
+    host_leave_sums(engine, host);
+    host->silent = host->lost = false;
+    host_enter_sums(engine, host);
+    host_touch(engine, host);
+    estimate_follow_cluster(engine);
+}
+
+void cluster_drain(struct engine *engine, const struct event *event)
+{
+    struct host *host = cluster_host(engine, event->host_drain.host);
+    if (!host) {
+        engine_reject(engine, event, REASON_UNKNOWN_HOST, event->host_drain.host, 0);
+        return;
+    }
+    host_leave_sums(engine, host);
+    host->draining = !event->host_drain.undo;
+    host_enter_sums(engine, host);
+    host_touch(engine, host);
+    estimate_follow_cluster(engine);
+}
+
+static void report_downlink(struct host *host, uint32_t permille)
+{
+    host->downlink_permille = permille;
+    if (!host->downlink_ours || permille < host->foreign_permille)
+        host->foreign_permille = permille;
+    host->downlink_ours = host->receiving[ORDER_COFLOW].n > 0;
+}
+
+void cluster_load(struct engine *engine, const struct event *event)
+{
+    struct host *host = cluster_host(engine, event->host_load.host);
+    if (!host) {
+        engine->counters.ignored_facts++;
+        return;
+    }
+    if (event->host_load.resource == LOAD_UPLINK)
+        congestion_report(engine, host, event->host_load.permille);
+    else if (event->host_load.resource == LOAD_DOWNLINK)
+        report_downlink(host, event->host_load.permille);
+}
+
+void cluster_restore(struct engine *engine, struct host *host, bool silent, bool lost,
+                     bool draining, uint32_t uplink_permille)
+{
+    host_leave_sums(engine, host);
+    host->silent = silent;
+    host->lost = lost;
+    host->draining = draining;
+    host_enter_sums(engine, host);
+    congestion_report(engine, host, uplink_permille);
+}
+
+void cluster_done(struct engine *engine)
+{
+    for (uint32_t i = 0; i < engine->n_hosts; i++) {
+        struct host *host = engine->hosts[i];
+        if (!host)
+            continue;
+        policy_end_host(engine, host);
+        room_done(host);
+        for (uint32_t s = 0; s < engine->n_shapes; s++)
+            free(host->shapes[s]);
+        free(host->shapes);
+        free(host->units);
+        free(host);
+    }
+    for (uint32_t i = 0; i < engine->n_shapes; i++)
+        free(engine->shapes[i]);
+    room_applications_done(engine);
+    free(engine->hosts);
+    free(engine->shapes);
+}

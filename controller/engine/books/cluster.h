@@ -1,0 +1,87 @@
+/* Hosts, their units, what fits where, and whether the network is congested. Private to
+ * controller/engine.
+ *
+ * A *shape* is one (demand, constraint, application whose room it takes, application whose allows bound it);
+ * per shape the engine keeps how many more such tasks fit
+ * and in which order hosts are preferred, so that no decision looks at all hosts. host_touch()
+ * brings the indexes up to date after any change of a host: O(shapes · units of that host · log
+ * hosts). Slots of silent, lost and draining hosts are not free. */
+#pragma once
+
+#include "controller/engine/base/state.h"
+
+/* Events. Facts: nothing is refused; a host index beyond hosts_max is ignored and counted. */
+void cluster_join(struct engine *engine, const struct event *event);
+void cluster_change(struct engine *engine, const struct event *event);
+void cluster_silent(struct engine *engine, const struct event *event);
+void cluster_lost(struct engine *engine, const struct event *event);
+void cluster_back(struct engine *engine, const struct event *event);
+void cluster_drain(struct engine *engine, const struct event *event);
+void cluster_load(struct engine *engine, const struct event *event);
+/* Rejected for a host that is up. What is left is as an index that nobody has joined under. */
+void cluster_forget(struct engine *engine, const struct event *event);
+
+/* Takes the host out of what is up, or back in. `which`: its suspicion as a source or reader (source.h
+ * decides), or as one that fails what runs there (failing.h). */
+void cluster_set_suspect(struct engine *engine, struct host *host, bool *which, bool suspect);
+
+/* For load: the host's state as it was. The caller touches the host. */
+void cluster_restore(struct engine *engine, struct host *host, bool silent, bool lost,
+                     bool draining, uint32_t uplink_permille);
+
+/* NULL: unknown. */
+struct host *cluster_host(const struct engine *engine, uint32_t index);
+/* The host, made as a not yet joined one when it is unknown (for attempts seen before it joined);
+ * NULL beyond hosts_max. */
+struct host *cluster_adopt(struct engine *engine, uint32_t index);
+/* The unit of this number, the last one for any that it has not. */
+struct unit *host_own_unit(const struct host *host, uint32_t unit);
+bool host_up(const struct host *host);
+bool host_suspect(const struct host *host);
+/* Whether it may be given one more attempt: what it runs and has not answered is bounded. */
+bool host_takes(const struct engine *engine, const struct host *host);
+/* Is `label` one of the comma-separated labels? The empty label is everybody's. */
+bool cluster_has_label(const char *labels, const char *label);
+void host_touch(struct engine *engine, struct host *host);
+/* Draws the host's random place among equals anew; the next host_touch applies it. */
+void host_draw_tie(struct engine *engine, struct host *host);
+/* After the first of its waiting locals changed. */
+void host_shape_update(struct shape *shape, struct host_shape *host_shape);
+/* Fewest receivers first, then fewest tasks, then the lowest index; HOST_CROWDED receivers and more
+ * count as so many. */
+uint64_t host_crowd(const struct host *host);
+enum { HOST_CROWDED = 255 };
+/* A unit of the host with room for the shape, the one with the fewest tasks; NULL: none. */
+struct fit *host_fit(const struct host *host, const struct shape *shape);
+/* What the shape's tasks would run in as the host's unit i: that, or the room of the shape's
+ * application (i = 0); NULL: nothing is there for them. */
+const struct unit *host_unit(const struct host *host, const struct shape *shape, uint32_t i);
+
+/* Occupies or frees what the attempt has of its room or unit (one beyond the known ones is clipped to
+ * the last); the caller touches the host. */
+void host_occupy(struct engine *engine, const struct attempt *attempt, bool occupy);
+
+/* A change of a host stands between these two, so that the sums of hosts that are up stay right
+ * whatever changed. */
+void host_leave_sums(struct engine *engine, const struct host *host);
+void host_enter_sums(struct engine *engine, const struct host *host);
+/* An amount of one unit or room, cut to what the sums of all bear. */
+int64_t cluster_amount(const struct engine *engine, int64_t amount);
+
+/* Applications: whose room its tasks take, and whose allows bound them; 0: none. */
+struct shape_of {
+    uint64_t application, bound;
+};
+/* The shape, made when new, for the account (NULL: nobody counts); NULL when shapes_max are in use, or
+ * the account's share of them. The caller counts itself in and out of
+ * shape->users. One without users stays until another one is made, so that a cluster which idles
+ * between jobs of one kind keeps its indexes. Making and dropping: O(hosts). */
+struct shape *cluster_shape(struct engine *engine, const struct resources *demand,
+                            const char *constraint, const struct shape_of *of,
+                            struct account *account);
+/* For load: makes it behind the others and drops none. */
+struct shape *cluster_shape_create(struct engine *engine, const struct resources *demand,
+                                   const char *constraint, const struct shape_of *of);
+/* So many more of its tasks may be started or allowed now. O(log n). */
+int64_t shape_times(const struct engine *engine, const struct shape *shape);
+void cluster_done(struct engine *engine);

@@ -1,0 +1,46 @@
+/* Jobs: how they arrive in parts, when their tasks are ready, when they are over. Private to
+ * controller/engine.
+ *
+ * A job is active from job_end until its last task is accepted, or until it fails or is cancelled.
+ * What its stages and tasks do meanwhile: stage.h. */
+#pragma once
+
+#include "controller/engine/base/state.h"
+
+/* Requests; rejected with a reason, then nothing has changed. */
+void job_begin(struct engine *engine, const struct event *event);
+void job_stage(struct engine *engine, const struct event *event);
+void job_tasks(struct engine *engine, const struct event *event);
+void job_bytes(struct engine *engine, const struct event *event);
+void job_end(struct engine *engine, const struct event *event);
+void job_update(struct engine *engine, const struct event *event);
+void job_cancel(struct engine *engine, const struct event *event);
+
+/* An arriving job without a name; the number must be free. Its buckets, one per shape. */
+struct job *job_make(struct engine *engine, uint64_t number);
+struct bucket *job_bucket(struct engine *engine, struct job *job, struct shape *shape);
+
+struct job *job_find(const struct engine *engine, uint64_t number);
+struct finished *job_find_finished(const struct engine *engine, uint64_t number);
+/* NULL: no such task in an active or arriving job. */
+struct task *job_find_task(const struct engine *engine, uint64_t number, uint32_t stage,
+                           uint32_t task);
+
+/* A task failed for good, or the job is cancelled: every attempt is stopped, outputs are forgotten.
+ * The job is freed. */
+void job_fail(struct engine *engine, struct job *job, enum reason reason, struct task *task,
+              uint64_t attempt, int64_t left);
+
+bool job_is_complete(const struct job *job);
+/* All parts are there: links stages to their children, sums bytes per task, stage and job. */
+void job_assemble(struct engine *engine, struct job *job);
+/* An assembled job with its estimate takes part from now on; its stages are not looked at. */
+void job_activate(struct engine *engine, struct job *job);
+/* Its last task was accepted. The job is freed. */
+void job_finish(struct engine *engine, struct job *job);
+/* Frees without any decision. */
+void job_destroy(struct engine *engine, struct job *job);
+/* Keeps a record of a job that is over, the oldest one leaves at finished_max. Takes `record`. */
+void job_remember(struct engine *engine, struct finished *record);
+/* FNV-1a of a name, the key of the name index. */
+uint64_t job_name_hash(const char *name);

@@ -1,0 +1,56 @@
+#include "controller/engine/books/order.h"
+
+#include "controller/engine/books/stage.h"
+#include "controller/engine/turn/turn.h"
+
+static struct sorted_key key_of(const struct engine *engine, const struct job *job)
+{
+    bool last = job->framework && job->framework->last;
+    uint64_t number = engine->suspended ? 0 : last ? UINT64_MAX : engine->turn->number(engine, job);
+    return (struct sorted_key){number, job->number, 0};
+}
+
+void order_add(struct engine *engine, struct job *job)
+{
+    job->turn = key_of(engine, job);
+    sorted_insert(&engine->active, &job->by_turn, job->turn, 0);
+}
+
+void order_remove(struct engine *engine, struct job *job)
+{
+    sorted_remove(&engine->active, &job->by_turn);
+}
+
+/* Does it leave its place between its neighbours? */
+static bool passes(const struct sorted_node *node, struct sorted_key key)
+{
+    const struct sorted_node *before = sorted_previous(node), *after = sorted_next(node);
+    return (before && sorted_compare(key, before->key) < 0) ||
+           (after && sorted_compare(after->key, key) < 0);
+}
+
+void order_change(struct engine *engine, struct job *job)
+{
+    if (!job->by_turn.in)
+        return;
+    struct sorted_key key = key_of(engine, job);
+    if (sorted_compare(key, job->turn) == 0)
+        return;
+    bool passed = passes(&job->by_turn, key);
+    job->turn = key;
+    sorted_place(&engine->active, &job->by_turn, key, 0);
+    job_reorder(engine, job);
+    policy_turn_moved(engine, job, passed);
+}
+
+void order_rebuild(struct engine *engine)
+{
+    for (struct sorted_node *node = sorted_first(&engine->jobs); node; node = sorted_next(node))
+        order_change(engine, container_of(node, struct job, by_number));
+}
+
+struct job *order_first(const struct engine *engine)
+{
+    struct sorted_node *first = sorted_first(&engine->active);
+    return first ? container_of(first, struct job, by_turn) : NULL;
+}

@@ -1,0 +1,92 @@
+#include "controller/engine/books/removal.h"
+
+#include "controller/engine/base/packed.h"
+#include "controller/engine/books/account.h"
+#include "controller/engine/watch/framework_late.h"
+
+#include <stdlib.h>
+
+/* Tasks, and so many pieces of memory of other kinds; a tenth of a millisecond. */
+enum { PORTION = 1024 };
+
+/* The last tasks. WHY an array that shrinks: pages of a large one go back as it does. */
+static void tasks_shrink(struct stage *stage, uint32_t *left)
+{
+    uint32_t n = stage->n_tasks, until = n > *left ? n - *left : 0;
+    for (uint32_t t = until; t < n; t++) {
+        free(stage->tasks[t].refs);
+        free(stage->tasks[t].retry);
+    }
+    *left -= n - until;
+    stage->n_tasks = until;
+    struct task *shrunk = until ? realloc(stage->tasks, until * sizeof(*stage->tasks)) : NULL;
+    stage->tasks = shrunk ? shrunk : stage->tasks;
+}
+
+/* True: nothing is left of it. */
+static bool stage_shrink(struct stage *stage, uint32_t *left)
+{
+    while (stage->n_edges && *left)
+        if (packed_shrink(&stage->edges[stage->n_edges - 1].bytes, left) &&
+            late_shrink(&stage->edges[stage->n_edges - 1].late, left))
+            stage->n_edges--;
+    if (stage->n_tasks && *left)
+        tasks_shrink(stage, left);
+    if (stage->n_edges || stage->n_tasks || !*left)
+        return false;
+    --*left;
+    free(stage->edges);
+    free(stage->children);
+    free(stage->replicas);
+    free(stage->tasks);
+    free(stage);
+    return true;
+}
+
+static bool job_shrink(struct engine *engine, struct job *job)
+{
+    uint64_t most = job->removed_bytes, some = (uint64_t)PORTION * ACCOUNT_TASK;
+    uint32_t left = PORTION;
+    some = some < most ? some : most;
+    job->removed_bytes -= some;
+    engine->removed_bytes -= some;
+    while (job->n_stages && stage_shrink(job->stages[job->n_stages - 1], &left))
+        job->n_stages--;
+    if (job->n_stages)
+        return false;
+    engine->removed_bytes -= job->removed_bytes;
+    free(job->stages);
+    free(job);
+    return true;
+}
+
+void removal_begin(struct engine *engine, struct job *job)
+{
+    engine->removed_bytes += job->removed_bytes = job->counted;
+    if (!job_shrink(engine, job))
+        TAILQ_INSERT_TAIL(&engine->removed, job, of_removed);
+}
+
+bool removal_go_on(struct engine *engine)
+{
+    struct job *job = TAILQ_FIRST(&engine->removed), *next;
+    if (!job)
+        return false;
+    next = TAILQ_NEXT(job, of_removed);
+    TAILQ_REMOVE(&engine->removed, job, of_removed);
+    if (!job_shrink(engine, job))
+        TAILQ_INSERT_HEAD(&engine->removed, job, of_removed);
+    else if (!next)
+        return false;
+    return true;
+}
+
+uint64_t engine_removed_bytes(const struct engine *engine)
+{
+    return engine->removed_bytes;
+}
+
+bool engine_tidy(struct engine *engine)
+{
+    return removal_go_on(engine);
+}

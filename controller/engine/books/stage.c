@@ -1,0 +1,612 @@
+#include "controller/engine/books/stage.h"
+
+#include "controller/engine/base/ground.h"
+#include "controller/engine/books/attempt.h"
+#include "controller/engine/books/cluster.h"
+#include "controller/engine/books/job.h"
+#include "controller/engine/books/order.h"
+#include "controller/engine/facts/framework.h"
+#include "controller/engine/network/network.h"
+#include "controller/engine/place/place.h"
+#include "controller/engine/policy/policy.h"
+#include "controller/engine/watch/framework_sizes.h"
+#include "controller/engine/watch/gate.h"
+#include "controller/engine/watch/hold.h"
+#include "controller/engine/watch/locality.h"
+#include "controller/engine/watch/rerun.h"
+#include "controller/engine/watch/retry.h"
+
+#include <stdlib.h>
+
+uint64_t stage_coflow_bytes(const struct stage *stage)
+{
+    return stage->coflow_fixed ? stage->coflow_bytes : stage->total_bytes;
+}
+
+/* The smallest transfer into the bucket's ready reduce tasks, by the order that the network follows in
+ * slot-rich mode. */
+static uint64_t smallest_transfer(struct engine *engine, struct bucket *bucket)
+{
+    uint64_t least = UINT64_MAX;
+    struct stage *stage;
+    TAILQ_FOREACH (stage, &bucket->reduce_stages, of_bucket) {
+        engine->counters.visits++;
+        uint64_t bytes = engine->network->order(MODE_SLOT_RICH) == ORDER_COFLOW
+                             ? stage_coflow_bytes(stage)
+                             : sorted_first(&stage->ready_reduces)->key.a;
+        if (bytes < least)
+            least = bytes;
+    }
+    return least;
+}
+
+static uint64_t reduce_value(struct engine *engine, struct bucket *bucket)
+{
+    return engine->place->reduce_value ? engine->place->reduce_value(engine, bucket)
+                                       : smallest_transfer(engine, bucket);
+}
+
+static void place_by_turn(struct sorted *set, struct sorted_node *node, const struct job *job,
+                          bool in, uint64_t value)
+{
+    if (in)
+        sorted_place(set, node, job->turn, value);
+    else
+        sorted_remove(set, node);
+}
+
+void bucket_update(struct engine *engine, struct bucket *bucket)
+{
+    struct shape *shape = bucket->shape;
+    bool reduces = !TAILQ_EMPTY(&bucket->reduce_stages);
+    uint64_t of_maps = engine->place->map_value ? engine->place->map_value(bucket) : 0;
+    place_by_turn(&shape->maps, &bucket->by_turn_maps, bucket->job, bucket->ready_maps.n > 0,
+                  of_maps);
+    place_by_turn(&shape->unlocated, &bucket->by_turn_unlocated, bucket->job,
+                  locality_anywhere(engine, bucket), 0);
+    place_by_turn(&shape->reduces, &bucket->by_turn_reduces, bucket->job, reduces,
+                  reduces ? reduce_value(engine, bucket) : 0);
+}
+
+void job_reorder(struct engine *engine, struct job *job)
+{
+    for (uint32_t i = 0; i < job->n_buckets; i++) {
+        bucket_update(engine, job->buckets[i]);
+        locality_reorder(job->buckets[i]);
+    }
+    struct stage *stage;
+    TAILQ_FOREACH (stage, &job->waiting, of_job) {
+        engine->counters.visits++;
+        hold_reorder(engine, stage);
+    }
+}
+
+static void count_ready(struct engine *engine, struct stage *stage, int by)
+{
+    stage->n_ready += (uint32_t)by;
+    stage->bucket->n_ready += (uint32_t)by;
+    stage->bucket->shape->n_ready += (uint64_t)(int64_t)by;
+    stage->job->n_ready += (uint64_t)(int64_t)by;
+    engine->n_ready += (uint64_t)(int64_t)by;
+}
+
+/* A framework may know where a block is, and not its size. */
+static bool has_block(const struct task *task)
+{
+    return task->stage->replicas && (task->input_bytes || task->stage->job->framework);
+}
+
+static void queue_map(struct engine *engine, struct task *task)
+{
+    struct bucket *bucket = task->stage->bucket;
+    struct sorted_key key = {task->stage->index, task->index, 0};
+    sorted_insert(&bucket->ready_maps, &task->ready, key, 0);
+    if (has_block(task))
+        locality_add(engine, task);
+    if (!task->n_refs)
+        sorted_insert(&bucket->unlocated, &task->ready_unlocated, key, 0);
+}
+
+static void queue_reduce(struct task *task)
+{
+    struct stage *stage = task->stage;
+    struct sorted_key key = {task->bytes, task->index, 0};
+    if (!stage->ready_reduces.n)
+        TAILQ_INSERT_TAIL(&stage->bucket->reduce_stages, stage, of_bucket);
+    sorted_insert(&stage->ready_reduces, &task->ready, key, 0);
+}
+
+static void make_ready(struct engine *engine, struct task *task)
+{
+    if (retry_take(engine, task))
+        return;
+    task->state = TASK_READY;
+    task->ready_ns = engine->now_ns;
+    task->stage->readied++;
+    if (task->bytes)
+        queue_reduce(task);
+    else
+        queue_map(engine, task);
+    count_ready(engine, task->stage, 1);
+    bucket_update(engine, task->stage->bucket);
+    hold_stage_ready(engine, task->stage);
+    if (task->stage->framework)
+        gate_ready(engine, task->stage);
+}
+
+void task_queue_anywhere(struct engine *engine, struct task *task)
+{
+    int64_t ready_ns = task->ready_ns;
+    retry_leave(engine, task);
+    task->retry->anywhere = true;
+    make_ready(engine, task);
+    task->ready_ns = ready_ns;
+}
+
+static void leave_queue(struct engine *engine, struct task *task, enum task_state state)
+{
+    struct stage *stage = task->stage;
+    struct bucket *bucket = stage->bucket;
+    if (task->bytes) {
+        sorted_remove(&stage->ready_reduces, &task->ready);
+        if (!stage->ready_reduces.n)
+            TAILQ_REMOVE(&bucket->reduce_stages, stage, of_bucket);
+    } else {
+        sorted_remove(&bucket->ready_maps, &task->ready);
+        sorted_remove(&bucket->unlocated, &task->ready_unlocated);
+        locality_remove(engine, task);
+    }
+    task->state = state;
+    count_ready(engine, stage, -1);
+    bucket_update(engine, bucket);
+    if (!stage->n_ready)
+        hold_stage_empty(engine, stage);
+    if (stage->framework && !stage->n_ready)
+        gate_empty(stage);
+}
+
+static bool parent_is_ready(const struct stage *stage, const struct edge *edge)
+{
+    const struct stage *parent = job_stage_at(stage->job, edge->parent);
+    return edge->kind == EDGE_BARRIER ? parent->n_done == parent->n_tasks
+                                      : parent->n_started == parent->n_tasks;
+}
+
+static bool is_due(struct stage *stage)
+{
+    stage->parents_missing = 0;
+    for (uint32_t i = 0; i < stage->n_edges; i++)
+        stage->parents_missing += !parent_is_ready(stage, &stage->edges[i]);
+    return stage->framework ? framework_is_due(stage, !stage->parents_missing)
+                            : !stage->parents_missing;
+}
+
+void stage_open_if_due(struct engine *engine, struct stage *stage)
+{
+    if (!is_due(stage) || stage->open)
+        return;
+    stage->open = true;
+    stage_reopen(engine, stage);
+}
+
+/* What it costs to make a task ready, in looks at one that is not blocked. */
+enum { READYING = 16 };
+
+/* What a task of the stage costs: policies look where its block, and where each map's bytes for it are. */
+static uint64_t cost_of_task(const struct stage *stage)
+{
+    uint64_t cost = READYING * (1 + (uint64_t)stage->replicas_per_task);
+    for (uint32_t i = 0; i < stage->n_edges; i++)
+        if (stage->edges[i].matrix)
+            cost += job_stage_at(stage->job, stage->edges[i].parent)->n_tasks / 2;
+    return cost;
+}
+
+static bool may_ready(const struct engine *engine)
+{
+    uint64_t most = engine->config.step_ready_max;
+    return !most || engine->step_ready < most * READYING;
+}
+
+static void stop_opening(struct engine *engine, struct stage *stage)
+{
+    sorted_remove(&engine->opening, &stage->of_opening);
+    stage->opening = 0;
+}
+
+/* From where it stands, as far as this step may. */
+static void open_some(struct engine *engine, struct stage *stage)
+{
+    const uint64_t cost = cost_of_task(stage);
+    uint32_t t = stage->opening;
+    for (; t < stage->n_tasks && may_ready(engine); t++) {
+        bool blocked = stage->tasks[t].state == TASK_BLOCKED;
+        engine->step_ready += blocked ? cost : 1;
+        if (blocked)
+            make_ready(engine, &stage->tasks[t]);
+    }
+    if (t == stage->n_tasks)
+        stop_opening(engine, stage);
+    else
+        stage_restore_opening(engine, stage, t);
+}
+
+void stage_reopen(struct engine *engine, struct stage *stage)
+{
+    if (!stage->open)
+        return;
+    stage->opening = 0;
+    open_some(engine, stage);
+}
+
+void stage_restore_opening(struct engine *engine, struct stage *stage, uint32_t task)
+{
+    struct sorted_key key = {stage->job->number, stage->index, 0};
+    stage->opening = task;
+    sorted_place(&engine->opening, &stage->of_opening, key, 0);
+}
+
+void stage_go_on(struct engine *engine)
+{
+    struct sorted_node *node;
+    while ((node = sorted_first(&engine->opening)) && may_ready(engine))
+        open_some(engine, container_of(node, struct stage, of_opening));
+}
+
+void stage_withdraw(struct engine *engine, struct stage *stage)
+{
+    if (!stage->open)
+        return;
+    stage->open = false;
+    stop_opening(engine, stage);
+    if (stage->ready_reduces.n)
+        TAILQ_REMOVE(&stage->bucket->reduce_stages, stage, of_bucket);
+    stage->ready_reduces = (struct sorted){0};
+    if (stage->n_ready) {
+        count_ready(engine, stage, -(int)stage->n_ready);
+        hold_stage_empty(engine, stage);
+        if (stage->framework)
+            gate_empty(stage);
+    }
+    if (stage->framework)
+        gate_rest(engine, stage);
+}
+
+void bucket_withdraw(struct bucket *bucket)
+{
+    bucket->ready_maps = bucket->unlocated = (struct sorted){0};
+    locality_withdraw(bucket);
+    sorted_remove(&bucket->shape->maps, &bucket->by_turn_maps);
+    sorted_remove(&bucket->shape->unlocated, &bucket->by_turn_unlocated);
+    sorted_remove(&bucket->shape->reduces, &bucket->by_turn_reduces);
+}
+
+void stage_close(struct engine *engine, struct stage *stage)
+{
+    if (!stage->open)
+        return;
+    stage->open = false;
+    stage->closed++;
+    stop_opening(engine, stage);
+    for (uint32_t t = 0; t < stage->n_tasks; t++)
+        if (stage->tasks[t].state == TASK_READY)
+            leave_queue(engine, &stage->tasks[t], TASK_BLOCKED);
+        else
+            retry_leave(engine, &stage->tasks[t]);
+    if (stage->framework)
+        gate_rest(engine, stage);
+}
+
+static void children_look(struct engine *engine, struct stage *stage)
+{
+    for (uint32_t i = 0; i < stage->n_children; i++)
+        stage_open_if_due(engine, job_stage_at(stage->job, stage->children[i]));
+}
+
+/* A task of the stage waits again: what was pipelined behind it must not take the slots that it
+ * needs. */
+static void children_wait(struct engine *engine, struct stage *stage)
+{
+    for (uint32_t i = 0; i < stage->n_children; i++) {
+        struct stage *child = job_stage_at(stage->job, stage->children[i]);
+        if (!is_due(child))
+            stage_close(engine, child);
+    }
+}
+
+void stage_children_follow(struct engine *engine, struct stage *stage)
+{
+    children_wait(engine, stage);
+    children_look(engine, stage);
+}
+
+static void set_bytes(struct task *task, uint64_t bytes)
+{
+    task->stage->total_bytes += bytes - task->bytes;
+    task->stage->job->shuffle_bytes += bytes - task->bytes;
+    task->bytes = bytes;
+}
+
+void task_resize(struct engine *engine, struct task *task, uint64_t bytes)
+{
+    bool ready = task->state == TASK_READY, same_queue = !task->bytes == !bytes;
+    int64_t ready_ns = task->ready_ns;
+    if (task->bytes == bytes)
+        return;
+    struct gate_clock clock;
+    if (ready && !same_queue) {
+        clock = gate_stop(engine, task->stage);
+        leave_queue(engine, task, TASK_BLOCKED);
+    }
+    policy_task_counts(engine, task, false);
+    framework_count(task, -1);
+    set_bytes(task, bytes);
+    framework_count(task, 1);
+    policy_task_counts(engine, task, true);
+    if (ready && same_queue && bytes) {
+        struct sorted_key key = {bytes, task->index, 0};
+        sorted_place(&task->stage->ready_reduces, &task->ready, key, 0);
+    }
+    if (ready && !same_queue) {
+        make_ready(engine, task);
+        gate_go_on(engine, task->stage, clock);
+        task->ready_ns = ready_ns;
+    }
+}
+
+/* What is left of its job is more or less by the task. */
+static void count_left(struct task *task, bool left)
+{
+    struct job *job = task->stage->job;
+    job->left_ns += left ? task->compute_ns : -task->compute_ns;
+    job->left_bytes += left ? task->bytes : -task->bytes;
+}
+
+static void moved(struct engine *engine, struct task *task, enum task_state before)
+{
+    if ((before == TASK_DONE) != (task->state == TASK_DONE))
+        count_left(task, before == TASK_DONE);
+    policy_task_moved(engine, task, before);
+    order_change(engine, task->stage->job);
+}
+
+void task_run(struct engine *engine, struct task *task)
+{
+    struct stage *stage = task->stage;
+    enum task_state before = task->state;
+    if (task->state == TASK_RUNNING || task->state == TASK_DONE)
+        return;
+    if (task->state == TASK_READY) {
+        stage->job->slot_wait_ns += engine->now_ns - task->ready_ns;
+        leave_queue(engine, task, TASK_RUNNING);
+    } else if (retry_waits(task)) {
+        stage->job->slot_wait_ns += engine->now_ns - task->ready_ns;
+        retry_leave(engine, task);
+    }
+    task->state = TASK_RUNNING;
+    task->started_ns = engine->now_ns;
+    stage->n_running++;
+    stage->job->n_running++;
+    if (++stage->n_started == stage->n_tasks)
+        children_look(engine, stage);
+    moved(engine, task, before);
+}
+
+void task_requeue(struct engine *engine, struct task *task)
+{
+    struct stage *stage = task->stage;
+    if (task->state != TASK_RUNNING)
+        return;
+    stage->n_running--;
+    stage->job->n_running--;
+    task->state = TASK_BLOCKED;
+    if (stage->n_started-- == stage->n_tasks)
+        children_wait(engine, stage);
+    if (stage->open)
+        make_ready(engine, task);
+    moved(engine, task, TASK_RUNNING);
+}
+
+static void hold_output(struct engine *engine, struct task *task, struct host *host, bool add)
+{
+    struct job *job = task->stage->job;
+    struct sorted_key by_host = {host->index, 0, 0}, by_job = {job->number, 0, 0};
+    struct sorted_node *node = sorted_find(&job->outputs, by_host);
+    struct output_host *output = node ? container_of(node, struct output_host, by_host) : NULL;
+    if (!output && add) {
+        output = engine_allocate(engine, 1, sizeof(*output));
+        output->job = job;
+        output->host = host;
+        sorted_insert(&job->outputs, &output->by_host, by_host, 0);
+        sorted_insert(&host->outputs, &output->by_job, by_job, 0);
+    }
+    if (output) {
+        output->outputs += add ? 1 : -1u;
+        job->n_outputs += add ? 1 : (uint64_t)-1;
+        sorted_place(&job->outputs, &output->by_host, by_host, UINT64_MAX - output->outputs);
+    }
+    if (output && !output->outputs) {
+        sorted_remove(&job->outputs, &output->by_host);
+        sorted_remove(&host->outputs, &output->by_job);
+        free(output);
+    }
+    locality_recount(engine, job, host);
+    policy_outputs_moved(engine, job);
+}
+
+void stage_keep_outputs(struct engine *engine, struct stage *stage)
+{
+    for (uint32_t t = 0; t < stage->n_tasks; t++) {
+        struct host *host = cluster_host(engine, stage->tasks[t].done_host);
+        if (stage->tasks[t].state == TASK_DONE && host)
+            hold_output(engine, &stage->tasks[t], host, true);
+    }
+}
+
+void task_accept(struct engine *engine, struct task *task, uint64_t attempt, struct host *host)
+{
+    struct stage *stage = task->stage;
+    struct job *job = stage->job;
+    enum task_state before = task->state;
+    if (task->state == TASK_READY)
+        leave_queue(engine, task, TASK_BLOCKED);
+    retry_forget(engine, task);
+    if (task->state == TASK_RUNNING) {
+        stage->n_running--;
+        job->n_running--;
+    } else {
+        stage->n_started++;
+    }
+    task->state = TASK_DONE;
+    task->done_attempt = attempt;
+    task->done_host = host ? host->index : ENGINE_NONE;
+    if (host && stage->n_children)
+        hold_output(engine, task, host, true);
+    stage->n_done++;
+    job->n_done++;
+    moved(engine, task, before);
+    if (stage->n_done < stage->n_tasks)
+        return;
+    job->stages_done++;
+    if (stage->framework)
+        sizes_learn(engine, stage);
+    if (job->stages_done == job->n_stages && !stage->framework)
+        job_finish(engine, job);
+    else
+        children_look(engine, stage);
+}
+
+void task_restore(struct engine *engine, struct task *task, enum task_state state,
+                  uint64_t done_attempt, struct host *done_host)
+{
+    struct stage *stage = task->stage;
+    struct job *job = stage->job;
+    if (state == TASK_READY)
+        make_ready(engine, task);
+    task->state = state;
+    stage->n_started += state == TASK_RUNNING || state == TASK_DONE;
+    stage->n_running += state == TASK_RUNNING;
+    job->n_running += state == TASK_RUNNING;
+    if (state != TASK_DONE)
+        return;
+    count_left(task, false);
+    task->done_attempt = done_attempt;
+    task->done_host = done_host ? done_host->index : ENGINE_NONE;
+    if (done_host && stage->n_children)
+        hold_output(engine, task, done_host, true);
+    job->n_done++;
+    job->stages_done += ++stage->n_done == stage->n_tasks;
+}
+
+static bool still_needed(const struct stage *stage)
+{
+    for (uint32_t i = 0; i < stage->n_children; i++) {
+        const struct stage *child = job_stage_at(stage->job, stage->children[i]);
+        if (child->n_done < child->n_tasks)
+            return true;
+    }
+    return false;
+}
+
+/* Attempts that were still reading are stopped, but those that a lost host took with it and those
+ * that are a framework's to stop; what was not started waits for the map. */
+static void stop_readers(struct engine *engine, struct stage *stage)
+{
+    for (uint32_t i = 0; i < stage->n_children; i++) {
+        struct stage *child = job_stage_at(stage->job, stage->children[i]);
+        stage_close(engine, child);
+        struct attempt *attempt, *next;
+        TAILQ_FOREACH_SAFE (attempt, &child->attempts, of_stage, next) {
+            if (attempt->state == ATTEMPT_COMPUTING || attempt->host->lost ||
+                (attempt->foreign && !attempt->allowed_until_ns))
+                continue;
+            struct task *task = attempt->task;
+            attempt_stop(engine, attempt, REASON_INPUT_LOST, true);
+            attempt_orphan(engine, attempt);
+            if (!task->attempts)
+                task_requeue(engine, task);
+        }
+    }
+}
+
+void task_lose_slot(struct engine *engine, struct task *task)
+{
+    if (task->state != TASK_DONE && task->stage->bucket->shape->times <= 0)
+        stop_readers(engine, task->stage);
+}
+
+static void lose_output(struct engine *engine, struct task *task)
+{
+    struct stage *stage = task->stage;
+    struct host *host = cluster_host(engine, task->done_host);
+    if (host && stage->n_children)
+        hold_output(engine, task, host, false);
+    if (stage->n_done == stage->n_tasks)
+        stage->job->stages_done--;
+    stage->n_done--;
+    stage->job->n_done--;
+    stage->n_started--;
+    task->done_attempt = 0;
+    task->done_host = ENGINE_NONE;
+    task->state = TASK_BLOCKED;
+    stop_readers(engine, stage);
+    if (stage->open)
+        make_ready(engine, task);
+    moved(engine, task, TASK_DONE);
+}
+
+void job_output_lost(struct engine *engine, const struct event *event)
+{
+    struct task *task = job_find_task(engine, event->output_lost.job, event->output_lost.stage,
+                                      event->output_lost.task);
+    bool current =
+        task && task->state == TASK_DONE && task->done_attempt == event->output_lost.attempt;
+    if (!current || !still_needed(task->stage))
+        engine->counters.ignored_facts++;
+    else if (!rerun_is_one_too_many(engine, task))
+        lose_output(engine, task);
+}
+
+/* Of a host that is there and that nobody can fetch from: the job may fail of it, and is gone. */
+static void outputs_lose(struct engine *engine, struct job *job, const struct host *host,
+                         bool is_there)
+{
+    /* WHY: last stage first, since a stage that has to run again needs the outputs of those before
+     * it. */
+    for (uint32_t s = job->n_stages; s-- > 0;) {
+        struct stage *stage = job->stages[s];
+        for (uint32_t t = 0; t < stage->n_tasks && still_needed(stage); t++) {
+            struct task *task = &stage->tasks[t];
+            engine->counters.visits++;
+            if (task->state != TASK_DONE || task->done_host != host->index)
+                continue;
+            if (is_there && rerun_is_one_too_many(engine, task))
+                return;
+            lose_output(engine, task);
+        }
+    }
+}
+
+static void outputs_of_host_lose(struct engine *engine, struct host *host, bool is_there)
+{
+    struct sorted_key from = {0, 0, 0};
+    for (struct sorted_node *node = sorted_from(&host->outputs, from); node;
+         node = sorted_from(&host->outputs, from)) {
+        struct job *job = container_of(node, struct output_host, by_job)->job;
+        from.a = job->number + 1;
+        /* WHY: their executors, or a service of their own, may serve them still; they say so. */
+        if (job->framework)
+            continue;
+        outputs_lose(engine, job, host, is_there);
+    }
+}
+
+void job_outputs_of_host_lost(struct engine *engine, struct host *host)
+{
+    outputs_of_host_lose(engine, host, false);
+}
+
+void job_outputs_out_of_reach(struct engine *engine, struct host *host)
+{
+    outputs_of_host_lose(engine, host, true);
+}

@@ -1,0 +1,63 @@
+/* Stages and their tasks: when they are ready, and what follows when one runs, ends or loses its
+ * output. Private to controller/engine.
+ *
+ * A stage is open when every barrier parent has ended and every task of every pipelined parent runs
+ * or has ended; tasks of an open stage that neither run nor are done are ready. Ready tasks stand
+ * in the queues of their bucket (those of a large stage come to it in portions, step by step): reduce tasks by bytes, maps by locality.h. What a transition
+ * changes in them, in the counts of stage, job and engine and in the job's turn is done here. O(log
+ * n), plus the tasks and attempts whose state changes with it. */
+#pragma once
+
+#include "controller/engine/base/state.h"
+
+/* Bytes into the stage: fixed at the first dispatch, the present estimate before. */
+uint64_t stage_coflow_bytes(const struct stage *stage);
+/* Its tasks are ready from now on, if its parents let it; they are blocked again. */
+void stage_open_if_due(struct engine *engine, struct stage *stage);
+void stage_close(struct engine *engine, struct stage *stage);
+/* Goes on with the stages whose tasks could not all be ready at once (step_ready_max), those of the oldest
+ * job first, as far as this step may. */
+void stage_go_on(struct engine *engine);
+/* For load: it had come so far. */
+void stage_restore_opening(struct engine *engine, struct stage *stage, uint32_t task);
+/* Its job ends: it leaves the sets and counts that others look at; its tasks are not looked at, however many
+ * they are. O(log n). */
+void stage_withdraw(struct engine *engine, struct stage *stage);
+/* The same of a bucket, when all its stages are withdrawn. O(hosts where its maps wait · log). */
+void bucket_withdraw(struct bucket *bucket);
+/* It has more tasks: those of an open stage are ready, as many at once as may be. */
+void stage_reopen(struct engine *engine, struct stage *stage);
+/* It has more tasks, or is known better: who reads from it is ready, or not any more. */
+void stage_children_follow(struct engine *engine, struct stage *stage);
+/* It has got its first child: outputs that are there are wanted. O(tasks). */
+void stage_keep_outputs(struct engine *engine, struct stage *stage);
+/* A task of a framework's job has another size, which may make it a map or a reduce task. The caller
+ * updates the bucket and the job's turn. */
+void task_resize(struct engine *engine, struct task *task, uint64_t bytes);
+
+/* The task starts to run; none of its attempts runs any more; one of them was accepted, which may
+ * end the job and free it. `host`: where its output is; NULL: nobody knows. */
+void task_run(struct engine *engine, struct task *task);
+void task_requeue(struct engine *engine, struct task *task);
+/* It waits for another host no more (retry.h): the policies place it. */
+void task_queue_anywhere(struct engine *engine, struct task *task);
+void task_accept(struct engine *engine, struct task *task, uint64_t attempt, struct host *host);
+/* Its slot went with its host, after task_requeue. What is pipelined behind it holds its slots
+ * until it has run: with no other slot free they would wait for each other for ever, so who still
+ * reads from its stage is stopped. */
+void task_lose_slot(struct engine *engine, struct task *task);
+/* For load: a blocked task gets the state that it had. */
+void task_restore(struct engine *engine, struct task *task, enum task_state state,
+                  uint64_t done_attempt, struct host *done_host);
+
+/* A fact: an output is gone. What is still needed runs again. */
+void job_output_lost(struct engine *engine, const struct event *event);
+/* The host's outputs are gone: maps whose output is still needed run again. */
+void job_outputs_of_host_lost(struct engine *engine, struct host *host);
+/* The same of one that is there, and that nobody can fetch from: counts (rerun.h). */
+void job_outputs_out_of_reach(struct engine *engine, struct host *host);
+
+/* Brings the indexes of the ready queues up to date: after the job's turn changed; after something
+ * of the bucket did. */
+void job_reorder(struct engine *engine, struct job *job);
+void bucket_update(struct engine *engine, struct bucket *bucket);

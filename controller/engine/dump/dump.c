@@ -1,0 +1,361 @@
+#include "controller/engine/dump/dump.h"
+
+#include "controller/engine/books/job.h"
+#include "controller/engine/books/order.h"
+#include "controller/engine/books/room.h"
+#include "controller/engine/policy/policy.h"
+#include "controller/engine/watch/gate.h"
+#include "controller/engine/watch/hold.h"
+#include "controller/engine/watch/mode.h"
+#include "controller/engine/watch/source.h"
+#include "lib/fnv1a.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct clock_record {
+    int64_t now_ns, mode_since_ns;
+    uint64_t mode_sequence, attempt_counter, keyed_slots, keyed_bps;
+    uint64_t draws; /* former */
+    uint32_t mode;
+    bool congested;
+};
+/* Dumps of before kept a policy's count of draws with the clock. */
+#define NO_DRAWS UINT64_MAX
+
+enum { RECORD_CONFIG, RECORD_CLOCK, RECORD_END, RECORDS };
+
+#define F      FIELD_OF
+#define ADDED  FIELD_ADDED
+#define FORMER FIELD_FORMER
+
+static const struct record_kind kinds[RECORDS] = {
+    [RECORD_CONFIG] = {"config",
+                       {F(engine_config, seed, U64),
+                        F(engine_config, epoch, U32),
+                        F(engine_config, turn, CHARS),
+                        F(engine_config, place, CHARS),
+                        F(engine_config, commit, CHARS),
+                        F(engine_config, network, CHARS),
+                        F(engine_config, mode_rule, U32),
+                        F(engine_config, mode_ignore_held, BOOL),
+                        F(engine_config, mode_dwell_ns, I64),
+                        F(engine_config, congested_permille, U32),
+                        F(engine_config, congested_share_permille, U32),
+                        F(engine_config, cleared_permille, U32),
+                        F(engine_config, even_wait_ns, I64),
+                        ADDED(engine_config, start_wait_ns, I64),
+                        F(engine_config, hold_max_ns, I64),
+                        F(engine_config, stop_grace_ns, I64),
+                        F(engine_config, failures_max, U32),
+                        F(engine_config, coflow, TABLE),
+                        F(engine_config, macroflow, TABLE),
+                        F(engine_config, dclas, TABLE),
+                        F(engine_config, hosts_max, U32),
+                        F(engine_config, units_per_host_max, U32),
+                        F(engine_config, jobs_max, U32),
+                        F(engine_config, stages_per_job_max, U32),
+                        F(engine_config, finished_max, U32),
+                        F(engine_config, shapes_max, U32),
+                        F(engine_config, tasks_max, U64),
+                        F(engine_config, cells_per_job_max, U64)}},
+    [RECORD_CLOCK] = {"clock",
+                      {F(clock_record, now_ns, I64), F(clock_record, mode_since_ns, I64),
+                       F(clock_record, mode_sequence, U64), F(clock_record, attempt_counter, U64),
+                       FORMER(clock_record, draws, U64), F(clock_record, keyed_slots, U64),
+                       F(clock_record, keyed_bps, U64), F(clock_record, mode, U32),
+                       F(clock_record, congested, BOOL)}},
+    [RECORD_END] = {"end", {{0}}},
+};
+
+static const struct dump_kind *const parts[] = {cluster_kinds, job_kinds,     attempt_kinds,
+                                                source_kinds,  failing_kinds, framework_kinds,
+                                                rerun_kinds,   loss_kinds,    account_kinds};
+
+static void send_line(struct dumper *d, int length)
+{
+    if (d->error)
+        return;
+    d->error = length < 0 ? length : d->sink(d->context, d->buffer, (size_t)length);
+}
+
+void dump_record(struct dumper *d, const struct record_kind *kind, const void *object)
+{
+    send_line(d, field_encode(kind, object, d->buffer, RECORD_MAX));
+}
+
+static int put_line(void *context, const char *line, size_t length)
+{
+    struct dumper *d = context;
+    d->error = d->error ? d->error : d->sink(d->context, line, length);
+    return d->error;
+}
+
+void dump_event(struct dumper *d, const struct event *event)
+{
+    send_line(d, record_encode_event(event, d->buffer, RECORD_MAX));
+}
+
+/* The longest list of a record: of a host's units, a stage's edges (two numbers each) or tasks. */
+static size_t lists_max(const struct engine_config *config)
+{
+    size_t units = (size_t)config->units_per_host_max * ENGINE_RESOURCES;
+    size_t longest = units > config->stages_per_job_max ? units : config->stages_per_job_max;
+    return longest > 2 * (size_t)DUMP_CHUNK ? longest : 2 * (size_t)DUMP_CHUNK;
+}
+
+size_t engine_dump_room(const struct engine *engine)
+{
+    return lists_max(&engine->config) * sizeof(uint64_t) + RECORD_MAX;
+}
+
+int engine_dump_in(const struct engine *engine, void *room,
+                   int (*sink)(void *context, const char *line, size_t length), void *context)
+{
+    struct dumper d = {.sink = sink, .context = context, .lists = room};
+    struct sorted_node *node;
+    d.buffer = (char *)(d.lists + lists_max(&engine->config));
+    dump_record(&d, &kinds[RECORD_CONFIG], &engine->config);
+    source_dump_config(&d, engine);
+    failing_dump_config(&d, engine);
+    rerun_dump_config(&d, engine);
+    loss_dump_config(&d, engine);
+    account_dump_config(&d, engine);
+    framework_dump_config(&d, engine);
+    struct clock_record clock = {
+        .now_ns = engine->now_ns,
+        .mode_since_ns = engine->mode_since_ns,
+        .mode_sequence = engine->mode_sequence,
+        .attempt_counter = engine->attempt_counter,
+        .keyed_slots = engine->keyed_slots,
+        .keyed_bps = engine->keyed_bps,
+        .mode = engine->mode,
+        .congested = engine->congested,
+    };
+    dump_record(&d, &kinds[RECORD_CLOCK], &clock);
+    /* WHY: in their own order, which ties between them follow, and also those without a job left:
+     * they fill the table. */
+    for (uint32_t i = 0; i < engine->n_shapes; i++)
+        cluster_dump_shape(&d, engine->shapes[i]);
+    for (uint32_t i = 0; i < engine->n_hosts; i++)
+        if (engine->hosts[i])
+            cluster_dump_host(&d, engine->hosts[i]);
+    room_dump(&d, engine);
+    for (node = sorted_first(&engine->finished_age); node; node = sorted_next(node))
+        job_dump_finished(&d, container_of(node, struct finished, by_age));
+    for (node = sorted_first(&engine->jobs); node; node = sorted_next(node))
+        job_dump(&d, container_of(node, struct job, by_number));
+    for (node = sorted_first(&engine->attempts); node; node = sorted_next(node))
+        attempt_dump(&d, container_of(node, struct attempt, by_number));
+    for (node = sorted_first(&engine->blind); node; node = sorted_next(node))
+        source_dump_blind(&d, container_of(node, struct blind, by_source));
+    account_dump_cut(&d, engine);
+    int r = policy_dump(engine, d.buffer, put_line, &d);
+    d.error = d.error ? d.error : r;
+    dump_record(&d, &kinds[RECORD_END], NULL);
+    return d.error;
+}
+
+int engine_dump_job(const struct engine *engine, uint64_t number, void *room,
+                    int (*sink)(void *context, const char *line, size_t length), void *context)
+{
+    struct dumper d = {.sink = sink, .context = context, .lists = room};
+    const struct job *job = job_find(engine, number);
+    const struct finished *finished = job ? NULL : job_find_finished(engine, number);
+    d.buffer = (char *)(d.lists + lists_max(&engine->config));
+    if (job)
+        job_dump_state(&d, job);
+    else if (finished)
+        job_dump_finished(&d, finished);
+    else
+        return -ENOENT;
+    return d.error;
+}
+
+int engine_dump(const struct engine *engine,
+                int (*sink)(void *context, const char *line, size_t length), void *context)
+{
+    void *room = malloc(engine_dump_room(engine));
+    int r = room ? engine_dump_in(engine, room, sink, context) : -ENOMEM;
+    free(room);
+    return r;
+}
+
+static int hash_line(void *context, const char *line, size_t length)
+{
+    uint64_t *hash = context;
+    *hash = fnv1a(fnv1a(*hash, line, length), "\n", 1);
+    return 0;
+}
+
+uint64_t engine_digest(const struct engine *engine)
+{
+    uint64_t hash = FNV1A_NOTHING;
+    engine_dump(engine, hash_line, &hash);
+    return hash;
+}
+
+static void load_clock(struct engine *engine, const struct clock_record *record)
+{
+    engine->now_ns = record->now_ns;
+    engine->mode_since_ns = record->mode_since_ns;
+    engine->mode_sequence = record->mode_sequence;
+    engine->attempt_counter = record->attempt_counter;
+    engine->mode = record->mode ? MODE_SLOT_STARVED : MODE_SLOT_RICH;
+}
+
+/* What needs everything else to be there: holds, and flags that loading hosts has overwritten. */
+static void load_end(struct engine *engine, const struct clock_record *clock)
+{
+    for (struct sorted_node *node = sorted_first(&engine->active); node; node = sorted_next(node)) {
+        struct job *job = container_of(node, struct job, by_turn);
+        for (uint32_t s = 0; s < job->n_stages; s++) {
+            if (job->stages[s]->held || job->stages[s]->overdue)
+                hold_restore(engine, job->stages[s]);
+            if (job->framework)
+                gate_restore(engine, job->stages[s]);
+        }
+    }
+    engine->congested = clock->congested;
+    engine->keyed_slots = clock->keyed_slots;
+    engine->keyed_bps = clock->keyed_bps;
+    order_rebuild(engine);
+    mode_restore(engine);
+    memset(&engine->counters, 0, sizeof(engine->counters));
+}
+
+/* All facts are there: policies make their states of them. */
+static void load_policies(struct engine *engine, const struct clock_record *clock)
+{
+    if (!engine->suspended)
+        return;
+    policy_begin(engine);
+    if (clock->draws != NO_DRAWS)
+        policy_load_former(engine, "draws", clock->draws);
+}
+
+struct loader {
+    struct engine *engine;
+    struct record_room room;
+    struct decisions decisions;
+    struct clock_record clock;
+    bool ended;
+};
+
+static int load_event(struct loader *l, const char *line, struct err *err)
+{
+    struct event event;
+    int r = record_decode_event(line, &l->room, &event, err);
+    if (r < 0)
+        return r;
+    l->decisions.n = 0;
+    engine_apply(l->engine, &event);
+    return l->decisions.n ? err_set(err, EINVAL, "the engine rejects it (%s)",
+                                    reason_name(l->decisions.at[0].reason))
+                          : 0;
+}
+
+static int load_clock_line(struct loader *l, const char *line, struct err *err)
+{
+    l->clock = (struct clock_record){.draws = NO_DRAWS};
+    int r = field_decode(&kinds[RECORD_CLOCK], line, NULL, &l->clock, err);
+    if (r == 0)
+        load_clock(l->engine, &l->clock);
+    return r;
+}
+
+static int load_end_line(struct loader *l, const char *line, struct err *err)
+{
+    int r = field_decode(&kinds[RECORD_END], line, NULL, NULL, err);
+    if (r < 0)
+        return r;
+    l->ended = true;
+    load_policies(l->engine, &l->clock);
+    load_end(l->engine, &l->clock);
+    return 0;
+}
+
+static const struct dump_kind *find_kind(const char *line)
+{
+    for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
+        for (const struct dump_kind *at = parts[i]; at->load; at++)
+            if (field_kind(&at->kind, 1, line, NULL) == 0)
+                return at;
+    return NULL;
+}
+
+static int load_part(struct engine *engine, const struct dump_kind *kind, const char *line,
+                     struct err *err)
+{
+    _Alignas(max_align_t) char record[DUMP_RECORD_MAX] = {0};
+    int r = field_decode(&kind->kind, line, NULL, record, err);
+    return r < 0 ? r : kind->load(engine, record, err);
+}
+
+static int load_first(struct loader *l, const char *line, struct err *err)
+{
+    struct engine_config config = {0};
+    int kind = field_kind(kinds, RECORDS, line, err);
+    if (kind != RECORD_CONFIG)
+        return err_set(err, EINVAL, "a dump begins with its configuration");
+    int r = field_decode(&kinds[RECORD_CONFIG], line, NULL, &config, err);
+    r = r < 0 ? r : engine_create(&config, &l->engine, err);
+    if (r == 0)
+        policy_suspend(l->engine);
+    return r;
+}
+
+static int load_line(struct loader *l, const char *line, struct err *err)
+{
+    if (!l->engine)
+        return load_first(l, line, err);
+    /* WHY: see engine_step. */
+    l->engine->out = &l->decisions;
+    if (setjmp(l->engine->no_memory))
+        return err_set(err, ENOMEM, "no memory");
+    if (policy_is_record(line)) {
+        load_policies(l->engine, &l->clock);
+        return policy_load(l->engine, line, err);
+    }
+    switch (field_kind(kinds, RECORDS, line, NULL)) {
+    case RECORD_CONFIG:
+        return err_set(err, EINVAL, "a second configuration");
+    case RECORD_CLOCK:
+        return load_clock_line(l, line, err);
+    case RECORD_END:
+        return load_end_line(l, line, err);
+    default:
+        break;
+    }
+    const struct dump_kind *kind = find_kind(line);
+    return kind ? load_part(l->engine, kind, line, err) : load_event(l, line, err);
+}
+
+int engine_load(int (*next)(void *context, const char **ret_line), void *context,
+                struct engine **ret_engine, struct err *err)
+{
+    struct loader l = {0};
+    const char *line;
+    int r = 0, number = 0;
+    while (!l.ended && r >= 0) {
+        r = next(context, &line);
+        if (r <= 0)
+            break;
+        number++;
+        r = load_line(&l, line, err);
+        if (r < 0)
+            err_prefix(err, "line %d", number);
+    }
+    if (r >= 0 && !l.ended)
+        r = err_set(err, EINVAL, "line %d: the dump ends before its end", number);
+    record_room_done(&l.room);
+    decisions_done(&l.decisions);
+    if (r < 0) {
+        engine_destroy(l.engine);
+        return r;
+    }
+    l.engine->out = NULL;
+    *ret_engine = l.engine;
+    return 0;
+}

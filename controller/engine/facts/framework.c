@@ -1,0 +1,643 @@
+#include "controller/engine/facts/framework.h"
+
+#include "controller/engine/base/ground.h"
+#include "controller/engine/books/account.h"
+#include "controller/engine/books/attempt.h"
+#include "controller/engine/books/cluster.h"
+#include "controller/engine/books/job.h"
+#include "controller/engine/books/order.h"
+#include "controller/engine/books/room.h"
+#include "controller/engine/books/stage.h"
+#include "controller/engine/facts/outcome.h"
+#include "controller/engine/policy/policy.h"
+#include "controller/engine/watch/allow.h"
+#include "controller/engine/watch/estimate.h"
+#include "controller/engine/watch/framework_sizes.h"
+#include "controller/engine/watch/gate.h"
+#include "controller/engine/watch/lapse.h"
+#include "controller/engine/watch/locality.h"
+#include "controller/engine/watch/source.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const struct resources one_slot = {{1}};
+
+static void *ignored(struct engine *engine)
+{
+    engine->counters.ignored_facts++;
+    return NULL;
+}
+
+/* It is true, and there is no place for it. */
+static void *beyond(struct engine *engine)
+{
+    engine->over_share = true;
+    return ignored(engine);
+}
+
+/* What is not known of it is not ours to place: it goes on as it would without us. WHY each time: nothing
+ * is kept of a stage that is not kept. */
+static void leave_stage(struct engine *engine, uint64_t number, uint32_t index)
+{
+    struct job *job = job_find(engine, number);
+    struct stage *stage = job && job->framework ? job_stage_at(job, index) : NULL;
+    if (!engine->over_share || !engine->config.memory_max || (job && !job->framework))
+        return;
+    if (stage && !stage->framework->left) {
+        gate_open(engine, stage, REASON_TABLE_FULL, 0);
+        return;
+    }
+    struct decision *open = engine_decide(engine, DECISION_OPEN, REASON_TABLE_FULL, 0, 0);
+    open->open.job = number;
+    open->open.stage = index;
+}
+
+/* ---- jobs ---- */
+
+struct job *framework_find_job(struct engine *engine, uint64_t number)
+{
+    struct job *job = job_find(engine, number);
+    if (job)
+        return job->framework ? job : ignored(engine);
+    if (!number || job_find_finished(engine, number))
+        return ignored(engine);
+    struct account *account = account_of_application(engine, number >> ENGINE_APPLICATION_SHIFT);
+    if (engine->framework_jobs >= engine->config.framework_jobs_max ||
+        (!account && engine->jobs.n >= engine->config.jobs_max) ||
+        !account_admits_job(engine, account))
+        return beyond(engine);
+    job = job_make(engine, number);
+    account_join(engine, job, account);
+    job->framework = engine_allocate(engine, 1, sizeof(*job->framework));
+    job->estimate_bytes = job->estimate_ns = -1;
+    job->hosts = engine->joined ? engine->joined : 1;
+    engine->framework_jobs++;
+    estimate_submitted(engine, job);
+    job_activate(engine, job);
+    return job;
+}
+
+void framework_job(struct engine *engine, const struct event *event)
+{
+    struct job *job = framework_find_job(engine, event->framework_job.job);
+    if (!job)
+        return;
+    const char *name = event->framework_job.name ? event->framework_job.name : "";
+    size_t length = strnlen(name, sizeof(job->name) - 1);
+    memset(job->name, 0, sizeof(job->name));
+    memcpy(job->name, name, length);
+    job->user = event->framework_job.user;
+    job->priority = event->framework_job.priority;
+    order_change(engine, job);
+}
+
+void framework_follow(struct engine *engine, struct job *job)
+{
+    /* WHY not while it is loaded: then it has the one that it had. */
+    if (engine->suspended)
+        return;
+    lapse_come_back(job);
+    job->estimate_key = estimate_duration(engine, job);
+    order_change(engine, job);
+}
+
+/* ---- stages ---- */
+
+static struct shape *shape_for(struct engine *engine, struct job *job, bool apart,
+                               const struct resources *demand)
+{
+    const struct shape_of of = {room_owner(engine, job), lapse_bound(engine, job, apart)};
+    return cluster_shape(engine, demand, "", &of, job->account);
+}
+
+static struct stage *make_stage(struct engine *engine, struct job *job, uint32_t index)
+{
+    bool apart = engine->suspended ? engine->next_apart : lapse_is_bounded(job->account);
+    struct shape *shape = shape_for(engine, job, apart, &one_slot);
+    engine->next_apart = false;
+    if (!shape || !account_take(engine, job, ACCOUNT_STAGE))
+        return beyond(engine);
+    struct stage *stage = engine_allocate(engine, 1, sizeof(*stage));
+    stage->job = job;
+    stage->bucket = job_bucket(engine, job, shape);
+    stage->index = index;
+    stage->tasks = engine_allocate(engine, 0, sizeof(*stage->tasks));
+    stage->edges = engine_allocate(engine, 1, sizeof(*stage->edges));
+    stage->children = engine_allocate(engine, 1, sizeof(*stage->children));
+    TAILQ_INIT(&stage->attempts);
+    stage->framework = engine_allocate(engine, 1, sizeof(*stage->framework));
+    stage->framework->stage = stage;
+    stage->framework->apart = apart;
+    uint32_t place = job_stage_place(job, index);
+    job->stages = engine_grow(engine, job->stages, job->n_stages);
+    memmove(&job->stages[place + 1], &job->stages[place],
+            (job->n_stages++ - place) * sizeof(job->stages[0]));
+    job->stages[place] = stage;
+    policy_begin_stage(engine, stage);
+    return stage;
+}
+
+struct stage *framework_find_stage(struct engine *engine, struct job *job, uint32_t index)
+{
+    if (!job)
+        return NULL;
+    if (index >= engine->config.stages_per_job_max)
+        return beyond(engine);
+    struct stage *stage = job_stage_at(job, index);
+    return stage ? stage : make_stage(engine, job, index);
+}
+
+/* A fact on a stage may cost so many looks at a task's edge. */
+static uint64_t work_max(const struct engine *engine)
+{
+    return engine->config.stage_tasks_max ? 4 * (uint64_t)engine->config.stage_tasks_max
+                                          : UINT64_MAX;
+}
+
+static uint32_t tasks_max(const struct engine *engine)
+{
+    uint32_t most = engine->config.stage_tasks_max;
+    return most && most < FRAMEWORK_TASKS_MAX ? most : FRAMEWORK_TASKS_MAX;
+}
+
+void framework_stage_destroy(struct engine *engine, struct stage *stage)
+{
+    if (!stage->framework)
+        return;
+    gate_forget(engine, stage);
+    free(stage->framework);
+}
+
+bool framework_is_due(const struct stage *stage, bool parents)
+{
+    const struct framework_stage *own = stage->framework;
+    for (uint32_t i = 0; i < stage->n_edges; i++)
+        parents = parents && job_stage_at(stage->job, stage->edges[i].parent)->framework->announced;
+    return !own->left && (own->offered || (own->announced && parents));
+}
+
+struct edge *framework_find_edge(struct engine *engine, struct stage *stage, uint32_t parent,
+                                 enum edge_kind kind)
+{
+    for (uint32_t i = 0; stage && i < stage->n_edges; i++)
+        if (stage->edges[i].parent == parent)
+            return &stage->edges[i];
+    struct stage *from = stage && parent < stage->index
+                             ? framework_find_stage(engine, stage->job, parent)
+                             : ignored(engine);
+    if (!from)
+        return NULL;
+    if ((uint64_t)(stage->n_edges + 1) * stage->n_tasks > work_max(engine) ||
+        !account_take(engine, stage->job, ACCOUNT_EDGE))
+        return beyond(engine);
+    struct edge *edges = reallocarray(stage->edges, stage->n_edges + 2, sizeof(*edges));
+    if (!edges)
+        longjmp(engine->no_memory, 1);
+    stage->edges = edges;
+    struct edge *edge = &stage->edges[stage->n_edges++];
+    *edge = (struct edge){.parent = parent, .kind = kind, .late = late_make(engine)};
+    uint32_t *children =
+        reallocarray(from->children, from->n_children + 1, sizeof(*from->children));
+    if (!children)
+        longjmp(engine->no_memory, 1);
+    from->children = children;
+    if (!from->n_children)
+        stage_keep_outputs(engine, from);
+    from->children[from->n_children++] = stage->index;
+    return edge;
+}
+
+/* ---- tasks ---- */
+
+void framework_count(struct task *task, int by)
+{
+    struct framework_job *sums = task->stage->job->framework;
+    if (task->bytes)
+        return;
+    sums->maps += (uint64_t)(int64_t)by;
+    if (by < 0)
+        sums->work_ns -= task->compute_ns;
+    else if (__builtin_add_overflow(sums->work_ns, task->compute_ns, &sums->work_ns))
+        sums->work_ns = UINT64_MAX;
+}
+
+/* Memory for more tasks. Those that are there are moved; ready ones leave their queues meanwhile. */
+static void move_tasks(struct engine *engine, struct stage *stage, uint32_t room)
+{
+    struct framework_stage *own = stage->framework;
+    bool open = stage->open;
+    struct gate_clock clock = gate_stop(engine, stage);
+    stage_close(engine, stage);
+    struct task *tasks = engine_allocate(engine, room, sizeof(*tasks));
+    memcpy(tasks, stage->tasks, stage->n_tasks * sizeof(*tasks));
+    struct attempt *attempt;
+    TAILQ_FOREACH (attempt, &stage->attempts, of_stage)
+        attempt->task = &tasks[attempt->task_index];
+    free(stage->tasks);
+    stage->tasks = tasks;
+    uint32_t per = stage->replicas_per_task;
+    if (per) {
+        uint32_t *replicas = engine_allocate(engine, (size_t)room * per, sizeof(*replicas));
+        memset(replicas, 0xff, (size_t)room * per * sizeof(*replicas));
+        memcpy(replicas, stage->replicas, (size_t)own->room * per * sizeof(*replicas));
+        free(stage->replicas);
+        stage->replicas = replicas;
+    }
+    policy_grow_stage(engine, stage, stage->n_tasks, room);
+    own->room = room;
+    if (open)
+        stage_open_if_due(engine, stage);
+    gate_go_on(engine, stage, clock);
+}
+
+/* Twice as much as there was, or as much as there may be. */
+static bool make_room(struct engine *engine, struct stage *stage, uint32_t n)
+{
+    uint32_t before = stage->framework->room, room = n > 2 * before ? n : 2 * before;
+    if (!account_admits(engine, stage->job, (uint64_t)ACCOUNT_TASK * (room - before)))
+        room = n;
+    if (!account_take(engine, stage->job, (uint64_t)ACCOUNT_TASK * (room - before)))
+        return false;
+    move_tasks(engine, stage, room);
+    return true;
+}
+
+static bool grow(struct engine *engine, struct stage *stage, uint32_t n)
+{
+    struct job *job = stage->job;
+    uint32_t before = stage->n_tasks, more = n - before, room = stage->framework->room;
+    if (n > tasks_max(engine) || (uint64_t)n * stage->n_edges > work_max(engine) ||
+        !account_admits_tasks(engine, job, more))
+        return beyond(engine);
+    if (n > room && !make_room(engine, stage, n))
+        return beyond(engine);
+    if (before && stage->n_done == before)
+        job->stages_done--;
+    job->n_tasks += more;
+    engine->n_tasks += more;
+    engine->framework_tasks += more;
+    stage->n_tasks = n;
+    for (uint32_t i = before; i < n; i++) {
+        struct task *task = &stage->tasks[i];
+        task->stage = stage;
+        task->index = i;
+        task->done_host = ENGINE_NONE;
+        framework_count(task, 1);
+        policy_task_counts(engine, task, true);
+    }
+    sizes_follow_tasks(engine, stage, before);
+    if (engine->suspended)
+        return true;
+    stage_reopen(engine, stage);
+    stage_children_follow(engine, stage);
+    return true;
+}
+
+struct task *framework_find_task(struct engine *engine, struct stage *stage, uint32_t index)
+{
+    if (!stage || index == UINT32_MAX)
+        return NULL;
+    if (index >= stage->n_tasks && !grow(engine, stage, index + 1))
+        return NULL;
+    return &stage->tasks[index];
+}
+
+/* What its maps run on is another kind of slot. */
+static void set_demand(struct engine *engine, struct stage *stage, const struct resources *demand)
+{
+    struct shape *shape = shape_for(engine, stage->job, stage->framework->apart, demand);
+    if (!shape)
+        ignored(engine);
+    if (!shape || shape == stage->bucket->shape)
+        return;
+    struct gate_clock clock = gate_stop(engine, stage);
+    bool open = stage->open;
+    stage_close(engine, stage);
+    stage->bucket = job_bucket(engine, stage->job, shape);
+    if (open)
+        stage_open_if_due(engine, stage);
+    gate_go_on(engine, stage, clock);
+}
+
+void framework_refit(struct engine *engine, struct stage *stage)
+{
+    const struct resources demand = stage->bucket->shape->demand;
+    set_demand(engine, stage, &demand);
+}
+
+void framework_move(struct engine *engine, struct job *job)
+{
+    for (uint32_t i = 0; i < job->n_stages; i++)
+        framework_refit(engine, job->stages[i]);
+}
+
+static bool is_valid(const struct event *event)
+{
+    bool valid = event->framework_stage.parents.n == event->framework_stage.edges.n &&
+                 event->framework_stage.phase <= FRAMEWORK_SKIPPED;
+    for (uint32_t i = 0; valid && i < event->framework_stage.parents.n; i++)
+        valid = event->framework_stage.parents.at[i] < event->framework_stage.stage;
+    for (int r = 0; r < ENGINE_RESOURCES; r++)
+        valid = valid && event->framework_stage.demand.amount[r] >= 0;
+    return valid;
+}
+
+/* Whatever it makes is made before anything of it is looked at. */
+static void announce(struct engine *engine, struct stage *stage, const struct event *event)
+{
+    struct framework_stage *own = stage->framework;
+    uint32_t edges = stage->n_edges;
+    for (uint32_t i = 0; i < event->framework_stage.parents.n; i++)
+        framework_find_edge(engine, stage, event->framework_stage.parents.at[i],
+                            event->framework_stage.edges.at[i] == EDGE_PIPELINED ? EDGE_PIPELINED
+                                                                                 : EDGE_BARRIER);
+    if (event->framework_stage.history)
+        own->history = event->framework_stage.history;
+    own->ungated = event->framework_stage.ungated;
+    own->offered = event->framework_stage.phase == FRAMEWORK_OFFERED;
+    if (event->framework_stage.tasks > stage->n_tasks)
+        grow(engine, stage, event->framework_stage.tasks);
+    own->announced |= event->framework_stage.tasks > 0;
+    own->apart = own->apart && (engine->suspended || lapse_is_bounded(stage->job->account));
+    set_demand(engine, stage, &event->framework_stage.demand);
+    sizes_follow_parents(engine, stage);
+    for (uint32_t i = 0; i < stage->n_children; i++)
+        sizes_follow_parents(engine, job_stage_at(stage->job, stage->children[i]));
+    if (stage->n_edges != edges || !stage->n_edges)
+        policy_job_grew(engine, stage->job);
+}
+
+/* Its outputs are there from before, nobody says where. */
+static void skip(struct engine *engine, struct stage *stage)
+{
+    for (uint32_t t = 0; t < stage->n_tasks; t++)
+        if (stage->tasks[t].state != TASK_DONE)
+            outcome_accept(engine, &stage->tasks[t], 0, NULL);
+    gate_seen(engine, stage);
+}
+
+/* Its stage and those behind it, which may be ready now, or not any more. */
+static void look(struct engine *engine, struct stage *stage)
+{
+    if (engine->suspended)
+        return;
+    stage_open_if_due(engine, stage);
+    stage_children_follow(engine, stage);
+}
+
+void framework_stage(struct engine *engine, const struct event *event)
+{
+    engine->over_share = false;
+    if (!is_valid(event)) {
+        ignored(engine);
+        return;
+    }
+    struct job *job = framework_find_job(engine, event->framework_stage.job);
+    struct stage *stage = framework_find_stage(engine, job, event->framework_stage.stage);
+    if (!stage) {
+        leave_stage(engine, event->framework_stage.job, event->framework_stage.stage);
+        return;
+    }
+    announce(engine, stage, event);
+    if (event->framework_stage.phase == FRAMEWORK_SKIPPED)
+        skip(engine, stage);
+    look(engine, stage);
+    framework_follow(engine, job);
+    leave_stage(engine, event->framework_stage.job, event->framework_stage.stage);
+}
+
+/* Its framework will not start it where its block is not: that room is for others. */
+static void withdraw_off_block(struct engine *engine, const struct task *task)
+{
+    const uint32_t *replicas = task_replicas(task);
+    for (struct attempt *allow = task->attempts; allow; allow = allow->next_of_task) {
+        bool known = false, there = false;
+        for (uint32_t i = 0; i < task->stage->replicas_per_task; i++) {
+            known |= replicas[i] != ENGINE_NONE;
+            there |= replicas[i] == allow->host->index;
+        }
+        if (allow->allowed_until_ns && known && !there)
+            allow_withdraw(engine, allow, REASON_NO_BLOCK_THERE);
+    }
+}
+
+static void set_task(struct engine *engine, struct task *task, const struct event *event,
+                     uint32_t i)
+{
+    uint32_t per = event->job_tasks.replicas_per_task;
+    struct stage *stage = task->stage;
+    policy_task_counts(engine, task, false);
+    framework_count(task, -1);
+    task->input_bytes = event->job_tasks.input_bytes.at[i];
+    task->compute_ns = event->job_tasks.compute_ns.at[i];
+    if (per)
+        memcpy(stage->replicas + (size_t)task->index * per,
+               event->job_tasks.replicas.at + (size_t)i * per, per * sizeof(uint32_t));
+    framework_count(task, 1);
+    policy_task_counts(engine, task, true);
+    if (per)
+        withdraw_off_block(engine, task);
+}
+
+void framework_tasks(struct engine *engine, const struct event *event)
+{
+    uint32_t n = event->job_tasks.compute_ns.n, per = event->job_tasks.replicas_per_task,
+             first = event->job_tasks.first;
+    engine->over_share = false;
+    struct job *job = framework_find_job(engine, event->job_tasks.job);
+    struct stage *stage = framework_find_stage(engine, job, event->job_tasks.stage);
+    if (!stage || !n)
+        return;
+    if (event->job_tasks.input_bytes.n != n || per > ENGINE_REPLICAS_MAX ||
+        event->job_tasks.replicas.n != (uint64_t)n * per || n > FRAMEWORK_TASKS_MAX ||
+        first > FRAMEWORK_TASKS_MAX || (stage->replicas && per != stage->replicas_per_task) ||
+        !framework_find_task(engine, stage, first + n - 1)) {
+        ignored(engine);
+        leave_stage(engine, event->job_tasks.job, event->job_tasks.stage);
+        return;
+    }
+    struct gate_clock clock = gate_stop(engine, stage);
+    bool open = stage->open;
+    stage_close(engine, stage);
+    if (per && !stage->replicas) {
+        size_t bytes = (size_t)stage->framework->room * per * sizeof(uint32_t);
+        stage->replicas = engine_allocate(engine, 1, bytes);
+        memset(stage->replicas, 0xff, bytes);
+        stage->replicas_per_task = per;
+    }
+    for (uint32_t i = 0; i < n; i++)
+        set_task(engine, &stage->tasks[first + i], event, i);
+    if (stage->tasks_given < first + n)
+        stage->tasks_given = first + n;
+    if (open)
+        stage_open_if_due(engine, stage);
+    gate_go_on(engine, stage, clock);
+    policy_job_grew(engine, job);
+    framework_follow(engine, job);
+}
+
+/* ---- tasks that start ---- */
+
+/* The task's own allows but the one that is settled are for a start that will not come. */
+static void withdraw_others(struct engine *engine, struct task *task, const struct attempt *used)
+{
+    for (struct attempt *other = task->attempts; other; other = other->next_of_task)
+        if (other->allowed_until_ns && other != used)
+            allow_withdraw(engine, other, REASON_ELSEWHERE);
+}
+
+/* It is as the allow said, but that it runs. */
+static void inherit(struct engine *engine, struct attempt *attempt, const struct attempt *used)
+{
+    attempt->reason = used->reason;
+    attempt->left = used->left;
+    attempt->right = used->right;
+    if (used->task == attempt->task && used->host == attempt->host)
+        source_set_block(engine, attempt, used->block_host);
+}
+
+static bool same_levels(const struct attempt *a, const struct attempt *b)
+{
+    return a->level[ORDER_COFLOW] == b->level[ORDER_COFLOW] &&
+           a->level[ORDER_MACROFLOW] == b->level[ORDER_MACROFLOW];
+}
+
+/* WHY the attempt is there before the allow goes: policies that count what receives see no gap. */
+static void join(struct engine *engine, struct attempt *attempt, struct attempt *used,
+                 uint64_t received_bytes)
+{
+    struct stage *stage = attempt->task->stage;
+    if (used)
+        inherit(engine, attempt, used);
+    attempt_set_sizes(engine, attempt);
+    attempt_set_receiving(engine, attempt,
+                          attempt->remote_bytes > 0 && attempt->state != ATTEMPT_COMPUTING);
+    if (attempt->task->bytes > 0 && (!used || !same_levels(attempt, used)))
+        attempt_tell_levels(engine, attempt);
+    withdraw_others(engine, attempt->task, used);
+    if (used) {
+        struct host *host = used->host;
+        allow_settle(engine, used, attempt);
+        host_touch(engine, host);
+    } else {
+        engine->counters.granted_unasked++;
+    }
+    attempt_count_bytes(engine, attempt, received_bytes);
+    gate_seen(engine, stage);
+}
+
+/* What it takes of the host. WHY half of what is free, of what nobody allowed it and no executor of its own
+ * gives it: that it runs there is its framework's word alone, and others must be left something. */
+static struct resources taken(const struct engine *engine, const struct event *event,
+                              const struct host *host, bool allowed)
+{
+    const struct resources *free = &host_own_unit(host, event->framework_task.unit)->free;
+    const uint64_t application = event->framework_task.job >> ENGINE_APPLICATION_SHIFT;
+    bool bounded = engine->config.memory_max && !allowed && !room_find(host, application) &&
+                   !room_find(host, ENGINE_EVERYBODY);
+    struct resources resources = event->framework_task.resources;
+    for (int r = 0; r < ENGINE_RESOURCES; r++) {
+        int64_t most = !bounded ? INT64_MAX : free->amount[r] > 0 ? free->amount[r] / 2 : 0;
+        int64_t amount = resources.amount[r] > 0 ? resources.amount[r] : 0;
+        resources.amount[r] = amount < most ? amount : most;
+    }
+    return resources;
+}
+
+static void adopt(struct engine *engine, const struct event *event, struct host *host)
+{
+    struct job *job = framework_find_job(engine, event->framework_task.job);
+    struct stage *stage = framework_find_stage(engine, job, event->framework_task.stage);
+    struct task *task = framework_find_task(engine, stage, event->framework_task.task);
+    bool over = task && task->state == TASK_DONE;
+    struct attempt *used =
+        allow_used_by(engine, over ? NULL : task, host, event->framework_task.allow);
+    struct resources resources = taken(engine, event, host, used != NULL);
+    if (task && !over)
+        task_run(engine, task);
+    struct attempt *attempt =
+        attempt_create(engine, event->framework_task.attempt, over ? NULL : task, host,
+                       event->framework_task.unit, &resources);
+    attempt->foreign = true;
+    attempt->job_number = event->framework_task.job;
+    attempt->stage_index = event->framework_task.stage;
+    attempt->task_index = event->framework_task.task;
+    attempt_set_state(engine, attempt, attempt_seen_phase(event->framework_task.phase));
+    account_join_attempt(engine, attempt);
+    room_enter(engine, attempt);
+    if (attempt->task)
+        join(engine, attempt, used, event->framework_task.received_bytes);
+    host_touch(engine, host);
+}
+
+/* A task has a few attempts at a time, a host half of those that it may run: more is no fact to go by, and the
+ * other half is for what is allowed or started. */
+static bool is_crowded(struct engine *engine, const struct event *event)
+{
+    const struct host *host = cluster_host(engine, event->framework_task.host);
+    const struct task *task = job_find_task(
+        engine, event->framework_task.job, event->framework_task.stage, event->framework_task.task);
+    const struct attempt *attempt = task ? task->attempts : NULL;
+    uint32_t n = 0;
+    for (; attempt && n < FRAMEWORK_ATTEMPTS_MAX; attempt = attempt->next_of_task)
+        n++;
+    return engine->config.memory_max &&
+           (n == FRAMEWORK_ATTEMPTS_MAX || (host && engine->config.host_attempts_max &&
+                                            host->running >= engine->config.host_attempts_max / 2));
+}
+
+void framework_started(struct engine *engine, const struct event *event)
+{
+    uint64_t number = event->framework_task.attempt;
+    bool known =
+        number && engine->config.framework_jobs_max && !attempt_is_ours(engine, number) &&
+        (attempt_find(engine, number) ||
+         (!is_crowded(engine, event) && account_admits_attempt(engine, event->framework_task.job)));
+    struct attempt *attempt = known ? attempt_find(engine, number) : NULL;
+    struct host *host =
+        known && !attempt ? cluster_adopt(engine, event->framework_task.host) : NULL;
+    if (!known)
+        ignored(engine);
+    else if (attempt)
+        attempt_follow(engine, attempt, attempt_seen_phase(event->framework_task.phase),
+                       event->framework_task.received_bytes);
+    else if (host)
+        adopt(engine, event, host);
+}
+
+/* ---- tasks that end ---- */
+
+void framework_done(struct engine *engine, const struct event *event)
+{
+    struct attempt *attempt = attempt_find(engine, event->framework_task.attempt);
+    if (attempt && attempt->foreign && !attempt->allowed_until_ns) {
+        outcome_done(engine, attempt, event->framework_task.received_bytes);
+        return;
+    }
+    uint32_t index = event->framework_task.host;
+    struct job *job = framework_find_job(engine, event->framework_task.job);
+    struct stage *stage = framework_find_stage(engine, job, event->framework_task.stage);
+    struct task *task = framework_find_task(engine, stage, event->framework_task.task);
+    struct host *host = task && index != ENGINE_NONE ? cluster_adopt(engine, index) : NULL;
+    if (!task || task->state == TASK_DONE)
+        return;
+    outcome_accept(engine, task, event->framework_task.attempt, host);
+    gate_seen(engine, stage);
+}
+
+void framework_end(struct engine *engine, const struct event *event)
+{
+    struct job *job = job_find(engine, event->framework_end.job);
+    if (!job || !job->framework) {
+        ignored(engine);
+        return;
+    }
+    if (event->framework_end.outcome == JOB_DONE)
+        job_finish(engine, job);
+    else
+        job_fail(engine, job,
+                 event->framework_end.outcome == JOB_CANCELLED ? REASON_CANCELLED
+                                                               : REASON_JOB_FAILED,
+                 NULL, 0, 0);
+}

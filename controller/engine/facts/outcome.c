@@ -1,0 +1,121 @@
+#include "controller/engine/facts/outcome.h"
+
+#include "controller/engine/books/cluster.h"
+#include "controller/engine/books/job.h"
+#include "controller/engine/books/stage.h"
+#include "controller/engine/watch/allow.h"
+#include "controller/engine/watch/failing.h"
+#include "controller/engine/watch/loss.h"
+#include "controller/engine/watch/retry.h"
+#include "controller/engine/watch/source.h"
+
+void outcome_end(struct engine *engine, struct attempt *attempt)
+{
+    struct task *task = attempt->task;
+    struct host *host = attempt->host;
+    attempt_destroy(engine, attempt);
+    if (task && !task->attempts)
+        task_requeue(engine, task);
+    host_touch(engine, host);
+}
+
+void attempts_of_host_lost(struct engine *engine, struct host *host)
+{
+    for (struct attempt *attempt = TAILQ_FIRST(&host->attempts); attempt;
+         attempt = TAILQ_FIRST(&host->attempts)) {
+        struct task *task = attempt->task;
+        uint64_t number = attempt->number;
+        bool counts = loss_counts(engine, attempt);
+        if (attempt->allowed_until_ns)
+            allow_withdraw(engine, attempt, REASON_UNKNOWN_HOST);
+        outcome_end(engine, attempt);
+        if (host->lost && task && !task->attempts)
+            task_lose_slot(engine, task);
+        if (counts)
+            loss_with_host(engine, task, number);
+    }
+    job_outputs_of_host_lost(engine, host);
+}
+
+void outcome_accept(struct engine *engine, struct task *task, uint64_t number, struct host *host)
+{
+    while (task->attempts) {
+        struct attempt *other = task->attempts;
+        attempt_stop(engine, other, REASON_REPLACED, false);
+        attempt_orphan(engine, other);
+    }
+    task_accept(engine, task, number, host);
+}
+
+void attempt_done(struct engine *engine, const struct event *event)
+{
+    struct attempt *attempt = attempt_known(engine, event);
+    if (attempt)
+        outcome_done(engine, attempt, event->attempt.received_bytes);
+}
+
+void outcome_done(struct engine *engine, struct attempt *attempt, uint64_t received_bytes)
+{
+    attempt_count_bytes(engine, attempt, received_bytes);
+    struct task *task = attempt->task;
+    struct host *host = attempt->host;
+    uint64_t number = attempt->number;
+    bool ours = !attempt->foreign;
+    if (attempt->state != ATTEMPT_COMPUTING) {
+        attempt_set_state(engine, attempt, ATTEMPT_COMPUTING);
+        source_received(engine, attempt);
+    }
+    attempt_destroy(engine, attempt);
+    if (ours)
+        failing_forget(engine, host);
+    if (task)
+        retry_done(engine, task, host);
+    if (task)
+        outcome_accept(engine, task, number, host);
+    host_touch(engine, host);
+}
+
+/* One failure more; the last that is allowed fails the job. */
+static void fail(struct engine *engine, const struct event *event)
+{
+    struct attempt *attempt = attempt_known(engine, event);
+    if (!attempt)
+        return;
+    struct task *task = attempt->task;
+    uint64_t number = attempt->number;
+    bool stopping = attempt->stopping;
+    failing_failed(engine, attempt);
+    outcome_end(engine, attempt);
+    if (task && !task->stage->framework && !stopping &&
+        ++task->failures >= engine->config.failures_max)
+        job_fail(engine, task->stage->job, REASON_TOO_MANY_FAILURES, task, number, task->failures);
+}
+
+void attempt_failed(struct engine *engine, const struct event *event)
+{
+    fail(engine, event);
+}
+
+/* WHY as a failure: what an agent refuses (a command that it has not got) it would refuse at once
+ * again, for ever. */
+void attempt_refused(struct engine *engine, const struct event *event)
+{
+    fail(engine, event);
+}
+
+static void over(struct engine *engine, const struct event *event)
+{
+    struct attempt *attempt = attempt_known(engine, event);
+    if (attempt)
+        outcome_end(engine, attempt);
+}
+
+void attempt_killed(struct engine *engine, const struct event *event)
+{
+    over(engine, event);
+}
+
+void attempt_lost(struct engine *engine, const struct event *event)
+{
+    over(engine, event);
+}

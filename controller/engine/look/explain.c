@@ -1,0 +1,426 @@
+/* Why a task runs where it runs with the level that it has, or why it waits. */
+#include "controller/engine/look/explain.h"
+#include "controller/engine/books/account.h"
+#include "controller/engine/books/attempt.h"
+#include "controller/engine/books/cluster.h"
+#include "controller/engine/books/job.h"
+#include "controller/engine/books/order.h"
+#include "controller/engine/commit/commit.h"
+#include "controller/engine/network/network.h"
+#include "controller/engine/place/place.h"
+#include "controller/engine/turn/turn.h"
+#include "controller/engine/watch/hold.h"
+#include "controller/engine/watch/lapse.h"
+#include "controller/engine/watch/locality.h"
+#include "controller/engine/watch/mode.h"
+#include "controller/engine/watch/retry.h"
+#include "controller/engine/watch/source.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { UPLINKS_NAMED = 4 };
+
+__attribute__((format(printf, 3, 4))) static void
+add_fact(struct engine_explanation *e, const char *name, const char *format, ...)
+{
+    if (e->facts == sizeof(e->fact) / sizeof(e->fact[0]))
+        return;
+    struct engine_fact *fact = &e->fact[e->facts++];
+    snprintf(fact->name, sizeof(fact->name), "%s", name);
+    va_list ap;
+    va_start(ap, format);
+    vsnprintf(fact->value, sizeof(fact->value), format, ap);
+    va_end(ap);
+}
+
+void explain_say(struct engine_explanation *e, const char *format, ...)
+{
+    size_t used = strlen(e->text);
+    va_list ap;
+    va_start(ap, format);
+    vsnprintf(e->text + used, sizeof(e->text) - used, format, ap);
+    va_end(ap);
+}
+
+/* Of what a demand asks for, the most that one unit of a known host has. */
+static uint32_t most_of_a_unit(const struct engine *engine, const struct shape *shape,
+                               struct resources *ret_most)
+{
+    uint32_t hosts = 0;
+    *ret_most = (struct resources){0};
+    for (uint32_t h = 0; h < engine->n_hosts; h++) {
+        const struct host *host = engine->hosts[h];
+        if (!host || !host->joined || !cluster_has_label(host->labels, shape->constraint))
+            continue;
+        hosts++;
+        for (uint32_t u = 0; u < host->n_units; u++)
+            for (int r = 0; r < ENGINE_RESOURCES; r++)
+                if (host->units[u].total.amount[r] > ret_most->amount[r])
+                    ret_most->amount[r] = host->units[u].total.amount[r];
+    }
+    return hosts;
+}
+
+/* "slots 4, mem_bytes 1000": the amounts of what is demanded. */
+static void resources_say(const struct resources *demand, const struct resources *amounts,
+                          char *text, size_t size)
+{
+    static const char *const names[ENGINE_RESOURCES] = {[RES_SLOTS] = "slots",
+                                                        [RES_CPU_MILLI] = "cpu_milli",
+                                                        [RES_MEM_BYTES] = "mem_bytes",
+                                                        [RES_GPU_MILLI] = "gpu_milli",
+                                                        [RES_GPU_MEM_BYTES] = "gpu_mem_bytes",
+                                                        [RES_IO_BYTES_S] = "io_bytes_s"};
+    *text = '\0';
+    for (int r = 0; r < ENGINE_RESOURCES; r++) {
+        size_t used = strlen(text);
+        if (demand->amount[r] > 0)
+            snprintf(text + used, size - used, "%s%s %" PRId64, used ? ", " : "", names[r],
+                     amounts->amount[r]);
+    }
+}
+
+void engine_say_never_fits(const struct engine *engine, uint64_t job, uint32_t stage, char *text,
+                           size_t size)
+{
+    const struct task *task = job_find_task(engine, job, stage, 0);
+    char needs[160], has[160];
+    struct resources most;
+    *text = '\0';
+    if (!task)
+        return;
+    const struct shape *shape = task->stage->bucket->shape;
+    const char *label = shape->constraint;
+    uint32_t hosts = most_of_a_unit(engine, shape, &most);
+    resources_say(&shape->demand, &shape->demand, needs, sizeof(needs));
+    resources_say(&shape->demand, &most, has, sizeof(has));
+    if (!hosts)
+        snprintf(text, size, "no known host could ever run a task of stage %u: none has label '%s'",
+                 stage, label);
+    else
+        snprintf(text, size,
+                 "no known host could ever run a task of stage %u: it needs %s in one unit; the "
+                 "most that a unit%s%s%s has is %s",
+                 stage, needs, *label ? " with label '" : "", label, *label ? "'" : "", has);
+}
+
+static const char *host_name(const struct host *host)
+{
+    return host && host->name[0] ? host->name : "?";
+}
+
+/* The hosts whose uplinks are at or above cleared_permille, a few of them by name. */
+static void say_uplinks(const struct engine *engine, struct engine_explanation *e)
+{
+    uint32_t said = 0;
+    explain_say(e, engine->warm == 1 ? "The uplink of" : "The uplinks of");
+    for (uint32_t h = 0; h < engine->n_hosts && said < UPLINKS_NAMED; h++) {
+        const struct host *host = engine->hosts[h];
+        if (!host || host->uplink_permille < engine->config.cleared_permille)
+            continue;
+        bool last = said + 1 == engine->warm;
+        explain_say(e, "%s %s", !said ? "" : last ? " and" : ",", host_name(host));
+        said++;
+    }
+    if (engine->warm > said)
+        explain_say(e, " and %u %s", engine->warm - said,
+                    engine->warm - said == 1 ? "other" : "others");
+    explain_say(e, " %s at or above %u per mille", engine->warm == 1 ? "is" : "are",
+                engine->config.cleared_permille);
+}
+
+static void say_word(const struct engine *engine, struct engine_explanation *e, const char *word,
+                     const struct host *host, int64_t left, int64_t right)
+{
+    const struct job *first = order_first(engine);
+    if (strcmp(word, "host") == 0)
+        explain_say(e, "%s", host_name(host));
+    else if (strcmp(word, "left") == 0)
+        explain_say(e, "%" PRId64, left);
+    else if (strcmp(word, "right") == 0)
+        explain_say(e, "%" PRId64, right);
+    else if (strcmp(word, "left.1s") == 0)
+        explain_say(e, "%.1f", (double)left * 1e-9);
+    else if (strcmp(word, "left.3s") == 0)
+        explain_say(e, "%.3f", (double)left * 1e-9);
+    else if (strcmp(word, "transfer") == 0)
+        explain_say(e, "%s",
+                    engine->network->order(engine->mode) == ORDER_COFLOW ? "Coflow" : "Macroflow");
+    else if (strcmp(word, "first") == 0)
+        explain_say(e, "%" PRIu64, first ? first->number : 0);
+    else if (strcmp(word, "uplinks") == 0)
+        say_uplinks(engine, e);
+}
+
+void explain_sentence(const struct engine *engine, struct engine_explanation *e,
+                      const char *sentence, const struct host *host, int64_t left, int64_t right)
+{
+    char word[16];
+    for (const char *at = sentence; *at;) {
+        int text = (int)strcspn(at, "{"), length = 0;
+        explain_say(e, "%.*s", text, at);
+        at += text;
+        if (sscanf(at, "{%15[^}]}%n", word, &length) == 1 && length)
+            say_word(engine, e, word, host, left, right);
+        at += length;
+        if (*at == '{' && !length)
+            explain_say(e, "%c", *at++);
+    }
+}
+
+static void say_start(const struct engine *engine, struct engine_explanation *e,
+                      const struct attempt *a)
+{
+    const struct policy_reason *entry = policy_reason(engine, DECISION_START, a->reason);
+    if (entry)
+        explain_sentence(engine, e, entry->sentence, a->host, a->left, a->right);
+    else
+        explain_say(e, "Runs on %s, where it was found running. ", host_name(a->host));
+}
+
+/* Levels are given at the start and told anew by those that follow what is received, so an attempt
+ * may still have one of a policy that was in force before. */
+static void say_level(const struct engine *engine, struct engine_explanation *e,
+                      const struct attempt *a)
+{
+    enum transfer_order order = engine->network->order(engine->mode);
+    struct attempt now = *a;
+    if (a->task)
+        engine->network->levels(engine, a->task->stage, &now);
+    if (a->task && now.level[order] == a->level[order])
+        engine->network->explain(engine, a, e);
+    else
+        explain_say(e, "It keeps level %" PRIu64 " from before the network policy \"%s\" was set.",
+                    a->level[order], engine->network->policy.name);
+}
+
+/* Who gives it nothing, since when. */
+static void say_stalls(const struct engine *engine, struct engine_explanation *e,
+                       const struct attempt *a)
+{
+    const struct stall *stall = TAILQ_FIRST(&a->stalls);
+    if (!stall)
+        return;
+    const struct blind *blind = stall->blind;
+    explain_say(e, " It gets nothing from %s", host_name(blind->source));
+    if (a->n_stalls > 1)
+        explain_say(e, " and %u other hosts", a->n_stalls - 1);
+    explain_say(e, ": %s cannot read there since %.1f s; after %.1f s it runs again.",
+                host_name(blind->reader), (double)(engine->now_ns - blind->since_ns) / 1e9,
+                (double)engine->config.source_lost_ns / 1e9);
+    add_fact(e, "stalled_sources", "%u", a->n_stalls);
+    add_fact(e, "stalled_source", "%s", host_name(blind->source));
+    add_fact(e, "stalled_s", "%.3f", (double)(engine->now_ns - blind->since_ns) / 1e9);
+}
+
+static void explain_attempt(const struct engine *engine, struct engine_explanation *e,
+                            const struct attempt *a)
+{
+    enum transfer_order order = engine->network->order(engine->mode);
+    say_start(engine, e, a);
+    if (a->remote_bytes)
+        say_level(engine, e, a);
+    else
+        explain_say(e, "It reads nothing over the network, so its level does not matter.");
+    say_stalls(engine, e, a);
+    add_fact(e, "attempt", "%" PRIu64, a->number);
+    add_fact(e, "attempt_state", "%s", attempt_state_name(a->state));
+    add_fact(e, "host", "%s", host_name(a->host));
+    add_fact(e, "start_reason", "%s", reason_name(a->reason));
+    add_fact(e, "start_left", "%" PRId64, a->left);
+    add_fact(e, "start_right", "%" PRId64, a->right);
+    add_fact(e, "level_on_wire", "%" PRIu64, a->level[order]);
+    add_fact(e, "coflow_level", "%" PRIu64, a->level[ORDER_COFLOW]);
+    add_fact(e, "macroflow_level", "%" PRIu64, a->level[ORDER_MACROFLOW]);
+    add_fact(e, "coflow_bytes", "%" PRIu64, a->bytes[ORDER_COFLOW]);
+    add_fact(e, "macroflow_bytes", "%" PRIu64, a->bytes[ORDER_MACROFLOW]);
+    add_fact(e, "network_bytes", "%" PRIu64, a->remote_bytes);
+    add_fact(e, "received_bytes", "%" PRIu64, a->received_bytes);
+    if (a->block_host != ENGINE_NONE)
+        add_fact(e, "block_from", "%s", host_name(cluster_host(engine, a->block_host)));
+}
+
+static void explain_blocked(struct engine_explanation *e, const struct task *task)
+{
+    const struct stage *stage = task->stage;
+    explain_say(e, "Waits for other stages:");
+    for (uint32_t i = 0; i < stage->n_edges; i++) {
+        const struct stage *parent = job_stage_at(stage->job, stage->edges[i].parent);
+        if (stage->edges[i].kind == EDGE_PIPELINED)
+            explain_say(e, " stage %u has started %u of %u tasks;", parent->index,
+                        parent->n_started, parent->n_tasks);
+        else
+            explain_say(e, " stage %u has done %u of %u tasks;", parent->index, parent->n_done,
+                        parent->n_tasks);
+    }
+    if (stage->job->state == JOB_ARRIVING)
+        explain_say(e, " its job has not arrived completely");
+}
+
+/* Which rule holds it now, with the numbers of now. */
+static void say_hold(const struct engine *engine, struct engine_explanation *e,
+                     const struct task *task)
+{
+    const struct policy_reason *entry = NULL;
+    struct policy_why why = {0};
+    if (engine->place->held) {
+        why = engine->place->held(engine, task->stage, task);
+        entry = policy_reason(engine, DECISION_HOLD, why.reason);
+    }
+    explain_say(e, "Held back: ");
+    if (entry)
+        explain_sentence(engine, e, entry->sentence, NULL, why.left, why.right);
+    else
+        explain_say(e, "the placement policy before \"%s\" left it.", engine->place->policy.name);
+    explain_say(e, " The hold ends after %.1f s at the latest.",
+                (double)(hold_end_ns(task->stage) - engine->now_ns) / 1e9);
+}
+
+/* Nothing is allowed to the task's application now. */
+static bool is_refused(const struct engine *engine, const struct task *task)
+{
+    const struct job *job = task->stage->job;
+    return lapse_is_full(job->account) && lapse_bound(engine, job, true);
+}
+
+static void explain_lapses(struct engine_explanation *e, const struct account *account)
+{
+    const struct account *user = account->above[0];
+    add_fact(e, "allows_in_force", "%" PRIu32, account->allowed);
+    add_fact(e, "allows_lapsed", "%" PRIu64, account->lapsed);
+    if (account->away) {
+        explain_say(e, "Waits: its application has no session, and is allowed nothing meanwhile.");
+        return;
+    }
+    add_fact(e, "allows_at_most", "%" PRIu32, account->limit);
+    explain_say(e,
+                "Waits: its application let %" PRIu64 " allows lapse without a start, so it may "
+                "have %" PRIu32 " at a time, and twice as many with each that it uses.",
+                account->lapsed, account->limit);
+    if (user && user->limit && user->allowed >= user->limit)
+        explain_say(e, " All applications of its user that do so may have %" PRIu32 " together.",
+                    user->limit);
+}
+
+static void explain_ready(const struct engine *engine, struct engine_explanation *e,
+                          const struct task *task)
+{
+    const struct shape *shape = task->stage->bucket->shape;
+    if (engine->suspects)
+        add_fact(e, "suspect_hosts", "%u", engine->suspects);
+    if (shape->application && !shape->capable)
+        explain_say(e, "Waits: its application has no executor on a host that is up.");
+    else if (shape->application && shape->times <= 0)
+        explain_say(e, "Waits for a slot: its application's executors have none free.");
+    else if (is_refused(engine, task))
+        explain_lapses(e, task->stage->job->account);
+    else if (!shape->capable)
+        explain_say(e, "Waits: no host that is up can hold it (%u known ones could).",
+                    shape->possible);
+    else if (shape->times <= 0)
+        explain_say(e, "Waits for a slot: none that it may use is free.");
+    else if (engine->place->full && engine->place->full(engine))
+        explain_say(e,
+                    "Waits for a slot: the last %" PRId64 " free ones of %" PRId64
+                    " are left to what needs one for a moment.",
+                    engine->free.amount[RES_SLOTS], engine->total.amount[RES_SLOTS]);
+    else if (task->stage->held)
+        say_hold(engine, e, task);
+    else
+        explain_say(e, "Ready: it is placed at the next decision.");
+    if (engine->suspects && shape->times <= 0)
+        explain_say(e, " %u suspect host%s no new work (duopolyctl hosts says why).",
+                    engine->suspects, engine->suspects == 1 ? " gets" : "s get");
+    add_fact(e, "waits_s", "%.3f", (double)(engine->now_ns - task->ready_ns) / 1e9);
+    add_fact(e, "free_slots_for_it", "%" PRId64, shape_times(engine, shape));
+    if (task->stage->held) {
+        add_fact(e, "hold_reason", "%s", reason_name(task->stage->hold_reason));
+        add_fact(e, "hold_left", "%" PRId64, task->stage->hold_left);
+        add_fact(e, "hold_right", "%" PRId64, task->stage->hold_right);
+        add_fact(e, "held_s", "%.3f", (double)(engine->now_ns - task->stage->held_since_ns) / 1e9);
+    }
+}
+
+static void explain_retry(const struct engine *engine, struct engine_explanation *e,
+                          const struct task *task)
+{
+    const struct retry *retry = task->retry;
+    double left_s = (double)(task->ready_ns + engine->config.hold_max_ns - engine->now_ns) / 1e9;
+    explain_say(e, "Failed on");
+    for (uint32_t i = 0; i < retry->n; i++)
+        explain_say(e, "%s %s", i ? "," : "", host_name(retry->tried[i].host));
+    explain_say(e, "; waits for room on another host, for %.1f s at most, then for any.", left_s);
+    add_fact(e, "failed_on_hosts", "%u", retry->n);
+    add_fact(e, "waits_s", "%.3f", (double)(engine->now_ns - task->ready_ns) / 1e9);
+}
+
+static uint64_t place_in_order(const struct engine *engine, const struct job *job)
+{
+    uint64_t place = 1;
+    for (struct sorted_node *node = sorted_first(&engine->active); node && node != &job->by_turn;
+         node = sorted_next(node))
+        place++;
+    return place;
+}
+
+static void say_turn(const struct engine *engine, struct engine_explanation *e,
+                     const struct job *job)
+{
+    explain_say(e, " Its job is %" PRIu64 " of %zu in turn", place_in_order(engine, job),
+                engine->active.n);
+    if (engine->turn->explain) {
+        explain_say(e, ": ");
+        engine->turn->explain(engine, job, e);
+    }
+    explain_say(e, ".");
+}
+
+static void add_context(const struct engine *engine, struct engine_explanation *e,
+                        const struct task *task)
+{
+    const struct job *job = task->stage->job;
+    uint64_t ready;
+    int64_t free;
+    char use[sizeof(e->fact[0].value)];
+    mode_numbers(engine, &ready, &free);
+    add_fact(e, "task_state", "%s", task_state_name(task->state));
+    add_fact(e, "kind", "%s", task->bytes ? "reduce" : "map");
+    add_fact(e, "job_place", "%" PRIu64 " of %zu by %s", place_in_order(engine, job),
+             engine->active.n, engine->turn->policy.name);
+    add_fact(e, "mode", "%s", mode_name(engine->mode));
+    engine_say_mode_use(engine, use, sizeof(use));
+    add_fact(e, "mode_use", "%s", use);
+    add_fact(e, "mode_numbers", "%" PRIu64 " ready, %" PRId64 " free", ready, free);
+    add_fact(e, "congested", "%s", engine->congested ? "yes" : "no");
+    add_fact(e, "policies", "%s %s %s %s", engine->turn->policy.name, engine->place->policy.name,
+             engine->commit->policy.name, engine->network->policy.name);
+}
+
+int engine_explain(const struct engine *engine, uint64_t job, uint32_t stage, uint32_t index,
+                   struct engine_explanation *ret_explanation)
+{
+    const struct task *task = job_find_task(engine, job, stage, index);
+    struct engine_explanation *e = ret_explanation;
+    if (!task)
+        return -ENOENT;
+    memset(e, 0, sizeof(*e));
+    if (task->state == TASK_DONE)
+        explain_say(e, "Done by attempt %" PRIu64 " on %s.", task->done_attempt,
+                    host_name(cluster_host(engine, task->done_host)));
+    else if (task->attempts)
+        explain_attempt(engine, e, task->attempts);
+    else if (retry_waits(task))
+        explain_retry(engine, e, task);
+    else if (task->state == TASK_READY)
+        explain_ready(engine, e, task);
+    else
+        explain_blocked(e, task);
+    if (task->state != TASK_DONE && task->stage->job->state == JOB_ACTIVE)
+        say_turn(engine, e, task->stage->job);
+    add_context(engine, e, task);
+    return 0;
+}

@@ -1,0 +1,373 @@
+/* Copies of state for those who look. */
+#include "controller/engine/base/resources.h"
+#include "controller/engine/books/account.h"
+#include "controller/engine/books/attempt.h"
+#include "controller/engine/books/cluster.h"
+#include "controller/engine/books/job.h"
+#include "controller/engine/books/order.h"
+#include "controller/engine/books/stage.h"
+#include "controller/engine/watch/framework_sizes.h"
+#include "controller/engine/watch/gate.h"
+#include "controller/engine/watch/hold.h"
+#include "controller/engine/watch/mode.h"
+#include "controller/engine/watch/retry.h"
+
+#include <errno.h>
+#include <string.h>
+
+static uint64_t smallest_receiving(const struct host *host, enum transfer_order order)
+{
+    const struct sorted_node *first = sorted_first(&host->receiving[order]);
+    return first ? first->key.a : UINT64_MAX;
+}
+
+int engine_host(const struct engine *engine, uint32_t index, struct host_view *ret_view)
+{
+    const struct host *host = cluster_host(engine, index);
+    if (!host)
+        return -ENOENT;
+    *ret_view = (struct host_view){
+        .host = index,
+        .generation = host->generation,
+        .name = host->name,
+        .rack = host->rack,
+        .labels = host->labels,
+        .joined = host->joined,
+        .silent = host->silent,
+        .lost = host->lost,
+        .draining = host->draining,
+        .units = host->n_units,
+        .running = host->running,
+        .receiving = (uint32_t)host->receiving[ORDER_COFLOW].n,
+        .uplink_bps = host->uplink_bps,
+        .downlink_bps = host->downlink_bps,
+        .uplink_permille = host->uplink_permille,
+        .downlink_permille = host->downlink_permille,
+        .smallest_coflow_bytes = smallest_receiving(host, ORDER_COFLOW),
+        .smallest_macroflow_bytes = smallest_receiving(host, ORDER_MACROFLOW),
+        .suspect = host_suspect(host),
+        .mute = host->reach.mute,
+        .blind = host->reach.blind,
+        .trial = !host->reach.suspect && host->reach.strikes,
+        .failing = host->failing.suspect,
+        .probe_ns =
+            host->failing.probe || host->failing.due_ns == INT64_MAX ? 0 : host->failing.due_ns,
+        .failed_in_a_row = host->failing.in_a_row,
+        .suspect_since_ns =
+            host->reach.suspect ? host->reach.suspect_since_ns : host->failing.since_ns,
+        .readers = host->reach.readers,
+        .sources = host->reach.sources,
+    };
+    for (uint32_t i = 0; i < host->n_units; i++) {
+        resources_add(&ret_view->total, &host->units[i].total);
+        resources_add(&ret_view->free, &host->units[i].free);
+    }
+    resources_add(&ret_view->total, &host->beyond);
+    resources_add(&ret_view->free, &host->room_free);
+    ret_view->rooms = (uint32_t)host->rooms.n;
+    ret_view->jobs_outputs = (uint32_t)host->outputs.n;
+    return 0;
+}
+
+static void view_job(const struct engine *engine, const struct job *job, struct job_view *ret_view)
+{
+    *ret_view = (struct job_view){
+        .job = job->number,
+        .name = job->name,
+        .user = job->user,
+        .state = job->state,
+        .stages = job_stage_end(job),
+        .tasks = job->n_tasks,
+        .ready = job->n_ready + job->n_retries,
+        .running = job->n_running,
+        .allowed = job->n_allowed,
+        .done = job->n_done,
+        .held_stages = job->held_stages,
+        .framework = job->framework,
+        .submitted_ns = job->submitted_ns,
+        .finished_ns = job->finished_ns,
+        .slot_wait_ns = job->slot_wait_ns,
+        .shuffle_bytes = job->shuffle_bytes,
+        .key = job->turn.a,
+        .first = job == order_first(engine),
+    };
+}
+
+static void view_finished(const struct finished *finished, struct job_view *ret_view)
+{
+    *ret_view = (struct job_view){
+        .job = finished->number,
+        .name = finished->name,
+        .user = finished->user,
+        .state = finished->state,
+        .stages = finished->stages,
+        .tasks = finished->tasks,
+        .done = finished->state == JOB_DONE ? finished->tasks : 0,
+        .submitted_ns = finished->submitted_ns,
+        .finished_ns = finished->finished_ns,
+        .slot_wait_ns = finished->slot_wait_ns,
+        .shuffle_bytes = finished->shuffle_bytes,
+        .key = finished->key,
+    };
+}
+
+int engine_job(const struct engine *engine, uint64_t number, struct job_view *ret_view)
+{
+    const struct job *job = job_find(engine, number);
+    const struct finished *finished = job ? NULL : job_find_finished(engine, number);
+    if (job)
+        view_job(engine, job, ret_view);
+    else if (finished)
+        view_finished(finished, ret_view);
+    return job || finished ? 0 : -ENOENT;
+}
+
+static uint64_t still_to_come(const struct attempt *attempt)
+{
+    uint64_t bytes = attempt->task->bytes, received = attempt->received_bytes;
+    if (attempt->state == ATTEMPT_COMPUTING || received > bytes)
+        return 0;
+    return bytes - received;
+}
+
+int engine_job_left(const struct engine *engine, uint64_t number, uint64_t *ret_ns,
+                    uint64_t *ret_bytes)
+{
+    const struct job *job = job_find(engine, number);
+    if (!job || job->state != JOB_ACTIVE || job->framework)
+        return -ENOENT;
+    *ret_ns = job->left_ns;
+    *ret_bytes = job->left_bytes;
+    for (uint32_t s = 0; s < job->n_stages; s++) {
+        const struct attempt *attempt;
+        TAILQ_FOREACH (attempt, &job->stages[s]->attempts, of_stage)
+            if (attempt == attempt->task->attempts)
+                *ret_bytes -= attempt->task->bytes - still_to_come(attempt);
+    }
+    return 0;
+}
+
+static struct sorted_node *after_number(const struct sorted *set, uint64_t after)
+{
+    struct sorted_key key = {after, 0, 1};
+    return sorted_from(set, key);
+}
+
+int engine_job_after(const struct engine *engine, uint64_t after, struct job_view *ret_view)
+{
+    struct sorted_node *node = after_number(&engine->jobs, after);
+    if (!node)
+        return -ENOENT;
+    view_job(engine, container_of(node, struct job, by_number), ret_view);
+    return 0;
+}
+
+int engine_job_in_turn(const struct engine *engine, uint64_t after, struct job_view *ret_view)
+{
+    const struct job *job = after ? job_find(engine, after) : NULL;
+    if (after && (!job || !job->by_turn.in))
+        return -ESRCH;
+    struct sorted_node *node = job ? sorted_next(&job->by_turn) : sorted_first(&engine->active);
+    if (!node)
+        return -ENOENT;
+    view_job(engine, container_of(node, struct job, by_turn), ret_view);
+    return 0;
+}
+
+uint64_t engine_job_place(const struct engine *engine, uint64_t number)
+{
+    const struct job *job = job_find(engine, number);
+    uint64_t place = 0;
+    for (const struct sorted_node *node = job && job->by_turn.in ? &job->by_turn : NULL; node;
+         node = sorted_previous(node))
+        place++;
+    return place;
+}
+
+int engine_finished_after(const struct engine *engine, uint64_t after, struct job_view *ret_view)
+{
+    struct sorted_node *node = after_number(&engine->finished, after);
+    if (!node)
+        return -ENOENT;
+    view_finished(container_of(node, struct finished, by_number), ret_view);
+    return 0;
+}
+
+int engine_stage(const struct engine *engine, uint64_t job, uint32_t index,
+                 struct stage_view *ret_view)
+{
+    const struct task *first = job_find_task(engine, job, index, 0);
+    if (!first)
+        return -ENOENT;
+    const struct stage *stage = first->stage;
+    *ret_view = (struct stage_view){
+        .job = job,
+        .stage = index,
+        .tasks = stage->n_tasks,
+        .ready = stage->n_ready,
+        .running = stage->n_running,
+        .done = stage->n_done,
+        .command = stage->command,
+        .constraint = stage->bucket->shape->constraint,
+        .coflow_bytes = stage_coflow_bytes(stage),
+        .held = stage->held && (!stage->framework || gate_is_shut(stage)),
+        .held_until_ns = hold_end_ns(stage),
+        .gated = gate_is_shut(stage),
+        .left = stage->framework && stage->framework->left,
+        .allowed = stage->framework ? stage->framework->allowed : 0,
+    };
+    return 0;
+}
+
+int engine_task(const struct engine *engine, uint64_t job, uint32_t stage, uint32_t index,
+                struct task_view *ret_view)
+{
+    const struct task *task = job_find_task(engine, job, stage, index);
+    if (!task)
+        return -ENOENT;
+    *ret_view = (struct task_view){
+        .job = job,
+        .stage = stage,
+        .task = index,
+        .state = retry_waits(task) ? TASK_READY : task->state,
+        .network_input = task->bytes > 0,
+        .guessed = task->guessed,
+        .bytes = task->bytes,
+        .input_bytes = task->input_bytes,
+        .compute_ns = task->compute_ns,
+        .output_bytes = task->output_bytes,
+        .failures = task->failures,
+        .losses = task->losses,
+        .loss_fails = engine->config.losses_max && task->losses + 1 >= engine->config.losses_max,
+        .attempt = task->attempts ? task->attempts->number : task->done_attempt,
+        .host = task->attempts       ? task->attempts->host->index
+                : task->done_attempt ? task->done_host
+                                     : ENGINE_NONE,
+        .ready_ns = task->ready_ns,
+        .started_ns = task->started_ns,
+    };
+    return 0;
+}
+
+static void view_attempt(const struct attempt *attempt, struct attempt_view *ret_view)
+{
+    *ret_view = (struct attempt_view){
+        .attempt = attempt->number,
+        .job = attempt->job_number,
+        .stage = attempt->stage_index,
+        .task = attempt->task_index,
+        .host = attempt->host->index,
+        .unit = attempt->unit,
+        .state = attempt->state,
+        .orphan = !attempt->task,
+        .foreign = attempt->foreign,
+        .allow = attempt->allowed_until_ns,
+        .allow_until_ns = attempt->allowed_until_ns,
+        .coflow_level = attempt->level[ORDER_COFLOW],
+        .macroflow_level = attempt->level[ORDER_MACROFLOW],
+        .coflow_bytes = attempt->bytes[ORDER_COFLOW],
+        .macroflow_bytes = attempt->bytes[ORDER_MACROFLOW],
+        .received_bytes = attempt->received_bytes,
+        .started_ns = attempt->started_ns,
+        .received_ns = attempt->received_ns,
+        .found = attempt->reason == REASON_NONE,
+        .in_own_room = attempt->room && attempt->room->application != ENGINE_EVERYBODY,
+    };
+}
+
+int engine_account(const struct engine *engine, uint64_t application, struct account_view *ret_view)
+{
+    const struct account *account = account_known(engine, application);
+    if (!account)
+        return -ENOENT;
+    *ret_view = (struct account_view){
+        .bytes = account->bytes,
+        .bytes_max = engine->config.framework_memory_max,
+        .jobs = account->jobs,
+        .jobs_max = engine->config.framework_jobs_max,
+        .refused = account->refused,
+        .allowed = account->allowed,
+        .allows_max = account->limit,
+        .lapsed = account->lapsed,
+    };
+    return 0;
+}
+
+int engine_attempt(const struct engine *engine, uint64_t number, struct attempt_view *ret_view)
+{
+    const struct attempt *attempt = attempt_find(engine, number);
+    if (!attempt)
+        return -ENOENT;
+    view_attempt(attempt, ret_view);
+    return 0;
+}
+
+int engine_attempt_after(const struct engine *engine, uint64_t after, struct attempt_view *ret_view)
+{
+    struct sorted_node *node = after_number(&engine->attempts, after);
+    if (!node)
+        return -ENOENT;
+    view_attempt(container_of(node, struct attempt, by_number), ret_view);
+    return 0;
+}
+
+void engine_host_attempts(const struct engine *engine, uint32_t index,
+                          void (*each)(void *context, const struct attempt_view *attempt),
+                          void *context)
+{
+    const struct host *host = cluster_host(engine, index);
+    const struct attempt *attempt;
+    struct attempt_view view;
+    if (!host)
+        return;
+    TAILQ_FOREACH (attempt, &host->attempts, on_host) {
+        view_attempt(attempt, &view);
+        each(context, &view);
+    }
+}
+
+uint64_t engine_counted_bytes(const struct engine *engine)
+{
+    return engine->pools[POOL_SUBMITTED].amount[0] + engine->pools[POOL_FRAMEWORKS].amount[0];
+}
+
+void engine_status(const struct engine *engine, struct engine_status *ret_status)
+{
+    const struct job *first = order_first(engine);
+    *ret_status = (struct engine_status){
+        .now_ns = engine->now_ns,
+        .mode = engine->mode,
+        .mode_sequence = engine->mode_sequence,
+        .mode_since_ns = engine->mode_since_ns,
+        .congested = engine->congested,
+        .hot_uplinks = engine->warm,
+        .first_job = first ? first->number : 0,
+        .hosts = engine->joined,
+        .hosts_up = engine->up,
+        .hosts_suspect = engine->suspects,
+        .jobs_active = engine->active.n,
+        .tasks_ready = engine->n_ready + engine->retries.n,
+        .attempts = engine->attempts.n,
+        .held_stages = (uint32_t)engine->held_stages,
+        .slots = engine->total.amount[RES_SLOTS],
+        .slots_free = engine->free.amount[RES_SLOTS],
+    };
+    mode_numbers(engine, &ret_status->first_ready, &ret_status->first_free);
+}
+
+void engine_counters(const struct engine *engine, struct engine_counters *ret_counters)
+{
+    *ret_counters = engine->counters;
+}
+
+int engine_sizes_after(const struct engine *engine, uint64_t place, struct sizes_view *ret_view)
+{
+    struct sorted_key from = {place, 0, 0};
+    const struct sorted_node *node =
+        engine->sizes ? sorted_from(&engine->sizes->by_age, from) : NULL;
+    if (!node)
+        return -ENOENT;
+    const struct sizes_stage *stage = container_of(node, const struct sizes_stage, by_age);
+    *ret_view = (struct sizes_view){node->key.a + 1, stage->history, stage->mean};
+    return 0;
+}

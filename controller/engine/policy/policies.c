@@ -1,0 +1,23 @@
+/* The tables of policies: the one place that lists them. A policy is one file under its question
+ * and one line here. */
+#include "controller/engine/policy/policies.h"
+
+const struct turn_policy *const turn_policies[] = {&turn_fifo, &turn_sjf,          &turn_fair,
+                                                   &turn_srpt, &turn_srpt_ageless, NULL};
+
+const struct place_policy *const place_policies[] = {
+    &place_nats,      &place_greedy, &place_delay, &place_neat,
+    &place_neat_fair, &place_random, &place_joint, NULL};
+
+const struct commit_policy *const commit_policies[] = {&commit_single, NULL};
+
+const struct network_policy *const network_policies[] = {
+    &network_cans, &network_cans_coflow, &network_cans_macroflow, &network_dclas,
+    &network_scf,  &network_rank,        &network_none,           NULL};
+
+const char *const policy_defaults[QUESTIONS] = {
+    [QUESTION_TURN] = "sjf",
+    [QUESTION_PLACE] = "nats",
+    [QUESTION_COMMIT] = "single",
+    [QUESTION_NETWORK] = "cans",
+};

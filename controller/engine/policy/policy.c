@@ -1,0 +1,369 @@
+/* Policies by name, and the life of what they keep. */
+#include "controller/engine/base/ground.h"
+#include "controller/engine/policy/policies.h"
+
+#include "controller/engine/books/order.h"
+#include "controller/engine/books/stage.h"
+#include "controller/engine/watch/failing.h"
+#include "controller/engine/watch/mode.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A question's word, its table and where the configuration names the one in force. */
+static const struct {
+    const char *word;
+    const void *const *policies;
+    size_t config;
+} questions[QUESTIONS] = {
+    [QUESTION_TURN] = {"turn", (const void *const *)turn_policies,
+                       offsetof(struct engine_config, turn)},
+    [QUESTION_PLACE] = {"place", (const void *const *)place_policies,
+                        offsetof(struct engine_config, place)},
+    [QUESTION_COMMIT] = {"commit", (const void *const *)commit_policies,
+                         offsetof(struct engine_config, commit)},
+    [QUESTION_NETWORK] = {"network", (const void *const *)network_policies,
+                          offsetof(struct engine_config, network)},
+};
+
+const char *policy_question_name(enum question question)
+{
+    return questions[question].word;
+}
+
+enum question policy_question(const char *word)
+{
+    enum question q = 0;
+    while (q < QUESTIONS && strcmp(questions[q].word, word) != 0)
+        q++;
+    return q;
+}
+
+/* NULL: it is the last. */
+static const struct policy *policy_at(enum question q, unsigned index)
+{
+    return questions[q].policies[index];
+}
+
+static char *config_name(struct engine_config *config, enum question q)
+{
+    return (char *)config + questions[q].config;
+}
+
+void policy_config_default(struct engine_config *config)
+{
+    for (enum question q = 0; q < QUESTIONS; q++)
+        strcpy(config_name(config, q), policy_defaults[q]);
+}
+
+const char *engine_policy_name(const char *word, unsigned index)
+{
+    if (strcmp(word, "mode") == 0)
+        return mode_rule_name(index);
+    enum question q = policy_question(word);
+    for (unsigned i = 0; q < QUESTIONS && policy_at(q, i); i++)
+        if (i == index)
+            return policy_at(q, i)->name;
+    return NULL;
+}
+
+const char *engine_policy(const struct engine *engine, const char *word)
+{
+    if (strcmp(word, "mode") == 0)
+        return mode_rule_name(engine->config.mode_rule);
+    enum question q = policy_question(word);
+    return q < QUESTIONS ? engine->policies[q]->name : NULL;
+}
+
+static const struct policy *find_policy(enum question q, const char *name, struct err *err)
+{
+    char names[128] = "";
+    for (unsigned i = 0; policy_at(q, i); i++) {
+        const char *known = policy_at(q, i)->name;
+        if (strcmp(known, name) == 0)
+            return policy_at(q, i);
+        strncat(names, i ? ", " : "", sizeof(names) - strlen(names) - 1);
+        strncat(names, known, sizeof(names) - strlen(names) - 1);
+    }
+    err_set(err, EINVAL, "unknown %s policy \"%s\": choose one of %s", questions[q].word, name,
+            names);
+    return NULL;
+}
+
+int policy_choose(struct engine *engine, struct err *err)
+{
+    for (enum question q = 0; q < QUESTIONS; q++) {
+        engine->policies[q] = find_policy(q, config_name(&engine->config, q), err);
+        if (!engine->policies[q])
+            return -EINVAL;
+    }
+    return 0;
+}
+
+static const struct policy_reason *reason_of(const struct policy_reason *entry,
+                                             enum decision_kind kind, enum reason reason)
+{
+    while (entry && entry->reason && (entry->kind != kind || entry->reason != reason))
+        entry++;
+    return entry && entry->reason ? entry : NULL;
+}
+
+const struct policy_reason *policy_reason(const struct engine *engine, enum decision_kind kind,
+                                          enum reason reason)
+{
+    const struct policy_reason *entry = reason_of(failing_reasons, kind, reason);
+    for (enum question q = 0; q < QUESTIONS && !entry; q++)
+        entry = reason_of(engine->policies[q]->reasons, kind, reason);
+    for (enum question q = 0; q < QUESTIONS; q++)
+        for (unsigned i = 0; policy_at(q, i) && !entry; i++)
+            entry = reason_of(policy_at(q, i)->reasons, kind, reason);
+    return entry;
+}
+
+static void **kept_with(enum policy_thing thing, union policy_of of)
+{
+    switch (thing) {
+    case POLICY_ENGINE:
+        return of.engine->kept;
+    case POLICY_JOB:
+        return of.job->kept;
+    case POLICY_STAGE:
+        return of.stage->kept;
+    case POLICY_HOST:
+        return of.host->kept;
+    default:
+        return of.attempt->kept;
+    }
+}
+
+static void begin_one(struct engine *engine, enum question q, enum policy_thing thing,
+                      union policy_of of)
+{
+    const struct policy_state *state = &engine->policies[q]->state[thing];
+    if (!state->size || engine->suspended)
+        return;
+    void *kept = kept_with(thing, of)[q] = engine_allocate(engine, 1, state->size);
+    if (state->init)
+        state->init(engine, of, kept);
+}
+
+static void end_one(struct engine *engine, enum question q, enum policy_thing thing,
+                    union policy_of of)
+{
+    const struct policy *policy = engine->policies[q];
+    void **kept = &kept_with(thing, of)[q];
+    if (*kept && policy->state[thing].done)
+        policy->state[thing].done(engine, of, *kept);
+    free(*kept);
+    *kept = NULL;
+}
+
+static void begin_tasks(struct engine *engine, enum question q, struct stage *stage)
+{
+    const struct policy_state *state = &engine->policies[q]->state[POLICY_TASK];
+    if (!state->size || engine->suspended)
+        return;
+    uint32_t room = stage->framework ? stage->framework->room : stage->n_tasks;
+    stage->kept_tasks[q] = engine_allocate(engine, room, state->size);
+    /* WHY: of what has not begun zeros are right (policy.h), and a job may begin with 10⁶ tasks. */
+    bool begun = stage->framework || stage->n_started || !TAILQ_EMPTY(&stage->attempts);
+    for (uint32_t t = 0; begun && state->init && t < stage->n_tasks; t++)
+        state->init(engine, (union policy_of){.task = &stage->tasks[t]},
+                    policy_of_task(&stage->tasks[t], q, state->size));
+}
+
+static void end_tasks(struct engine *engine, enum question q, struct stage *stage)
+{
+    const struct policy_state *state = &engine->policies[q]->state[POLICY_TASK];
+    for (uint32_t t = 0; stage->kept_tasks[q] && state->done && t < stage->n_tasks; t++)
+        state->done(engine, (union policy_of){.task = &stage->tasks[t]},
+                    policy_of_task(&stage->tasks[t], q, state->size));
+    free(stage->kept_tasks[q]);
+    stage->kept_tasks[q] = NULL;
+}
+
+static void begin_job(struct engine *engine, enum question q, struct job *job)
+{
+    begin_one(engine, q, POLICY_JOB, (union policy_of){.job = job});
+    for (uint32_t s = 0; s < job->n_stages; s++) {
+        begin_one(engine, q, POLICY_STAGE, (union policy_of){.stage = job->stages[s]});
+        begin_tasks(engine, q, job->stages[s]);
+    }
+}
+
+static void end_job(struct engine *engine, enum question q, struct job *job)
+{
+    for (uint32_t s = 0; s < job->n_stages; s++) {
+        end_tasks(engine, q, job->stages[s]);
+        end_one(engine, q, POLICY_STAGE, (union policy_of){.stage = job->stages[s]});
+    }
+    end_one(engine, q, POLICY_JOB, (union policy_of){.job = job});
+}
+
+void policy_begin_job(struct engine *engine, struct job *job)
+{
+    for (enum question q = 0; q < QUESTIONS; q++)
+        begin_job(engine, q, job);
+}
+
+void policy_begin_stage(struct engine *engine, struct stage *stage)
+{
+    for (enum question q = 0; q < QUESTIONS; q++) {
+        begin_one(engine, q, POLICY_STAGE, (union policy_of){.stage = stage});
+        begin_tasks(engine, q, stage);
+    }
+}
+
+static void grow_tasks(struct engine *engine, enum question q, struct stage *stage, uint32_t n,
+                       uint32_t room)
+{
+    const struct policy_state *state = &engine->policies[q]->state[POLICY_TASK];
+    if (!state->size || engine->suspended)
+        return;
+    char *kept = engine_allocate(engine, room, state->size);
+    memcpy(kept, stage->kept_tasks[q], n * state->size);
+    free(stage->kept_tasks[q]);
+    stage->kept_tasks[q] = kept;
+}
+
+void policy_grow_stage(struct engine *engine, struct stage *stage, uint32_t n, uint32_t room)
+{
+    for (enum question q = 0; q < QUESTIONS; q++)
+        grow_tasks(engine, q, stage, n, room);
+}
+
+void policy_end_job(struct engine *engine, struct job *job)
+{
+    for (enum question q = 0; q < QUESTIONS; q++)
+        end_job(engine, q, job);
+}
+
+void policy_begin_host(struct engine *engine, struct host *host)
+{
+    for (enum question q = 0; q < QUESTIONS; q++)
+        begin_one(engine, q, POLICY_HOST, (union policy_of){.host = host});
+}
+
+void policy_end_host(struct engine *engine, struct host *host)
+{
+    for (enum question q = 0; q < QUESTIONS; q++)
+        end_one(engine, q, POLICY_HOST, (union policy_of){.host = host});
+}
+
+void policy_begin_attempt(struct engine *engine, struct attempt *attempt)
+{
+    for (enum question q = 0; q < QUESTIONS; q++)
+        begin_one(engine, q, POLICY_ATTEMPT, (union policy_of){.attempt = attempt});
+}
+
+void policy_end_attempt(struct engine *engine, struct attempt *attempt)
+{
+    for (enum question q = 0; q < QUESTIONS; q++)
+        end_one(engine, q, POLICY_ATTEMPT, (union policy_of){.attempt = attempt});
+}
+
+/* A question's policy comes, or goes, with all that it keeps. */
+static void begin_policy(struct engine *engine, enum question q)
+{
+    struct sorted_node *node;
+    begin_one(engine, q, POLICY_ENGINE, (union policy_of){.engine = engine});
+    for (uint32_t i = 0; i < engine->n_hosts; i++)
+        if (engine->hosts[i])
+            begin_one(engine, q, POLICY_HOST, (union policy_of){.host = engine->hosts[i]});
+    for (node = sorted_first(&engine->jobs); node; node = sorted_next(node)) {
+        struct job *job = container_of(node, struct job, by_number);
+        if (job->state == JOB_ACTIVE)
+            begin_job(engine, q, job);
+    }
+    for (node = sorted_first(&engine->attempts); node; node = sorted_next(node)) {
+        struct attempt *attempt = container_of(node, struct attempt, by_number);
+        begin_one(engine, q, POLICY_ATTEMPT, (union policy_of){.attempt = attempt});
+    }
+}
+
+static void end_policy(struct engine *engine, enum question q)
+{
+    struct sorted_node *node;
+    for (node = sorted_first(&engine->attempts); node; node = sorted_next(node)) {
+        struct attempt *attempt = container_of(node, struct attempt, by_number);
+        end_one(engine, q, POLICY_ATTEMPT, (union policy_of){.attempt = attempt});
+    }
+    for (node = sorted_first(&engine->jobs); node; node = sorted_next(node))
+        end_job(engine, q, container_of(node, struct job, by_number));
+    for (uint32_t i = 0; i < engine->n_hosts; i++)
+        if (engine->hosts[i])
+            end_one(engine, q, POLICY_HOST, (union policy_of){.host = engine->hosts[i]});
+    end_one(engine, q, POLICY_ENGINE, (union policy_of){.engine = engine});
+}
+
+static void list_told(struct engine *engine)
+{
+    int task_moved = 0, received = 0, outputs_moved = 0, attempt_moved = 0, turn_moved = 0,
+        task_counts = 0, job_grew = 0, settle = 0;
+    memset(&engine->told, 0, sizeof(engine->told));
+    for (enum question q = 0; q < QUESTIONS && !engine->suspended; q++) {
+        const struct policy *policy = engine->policies[q];
+        if (policy->task_moved)
+            engine->told.task_moved[task_moved++] = policy->task_moved;
+        if (policy->received)
+            engine->told.received[received++] = policy->received;
+        if (policy->outputs_moved)
+            engine->told.outputs_moved[outputs_moved++] = policy->outputs_moved;
+        if (policy->attempt_moved)
+            engine->told.attempt_moved[attempt_moved++] = policy->attempt_moved;
+        if (policy->turn_moved)
+            engine->told.turn_moved[turn_moved++] = policy->turn_moved;
+        if (policy->task_counts)
+            engine->told.task_counts[task_counts++] = policy->task_counts;
+        if (policy->job_grew)
+            engine->told.job_grew[job_grew++] = policy->job_grew;
+        if (policy->settle)
+            engine->told.settle[settle++] = policy->settle;
+    }
+}
+
+void policy_begin(struct engine *engine)
+{
+    engine->suspended = false;
+    list_told(engine);
+    for (enum question q = 0; q < QUESTIONS; q++)
+        begin_policy(engine, q);
+}
+
+void policy_suspend(struct engine *engine)
+{
+    for (enum question q = 0; q < QUESTIONS; q++)
+        end_policy(engine, q);
+    engine->suspended = true;
+    list_told(engine);
+}
+
+void policy_end(struct engine *engine)
+{
+    for (enum question q = 0; q < QUESTIONS; q++)
+        end_one(engine, q, POLICY_ENGINE, (union policy_of){.engine = engine});
+}
+
+void policy_set(struct engine *engine, const struct event *event)
+{
+    const char *name = event->policy_set.name;
+    if (strcmp(event->policy_set.question, "mode") == 0 && mode_set_rule(engine, name))
+        return;
+    enum question q = policy_question(event->policy_set.question);
+    const struct policy *policy = q < QUESTIONS ? find_policy(q, name, NULL) : NULL;
+    if (!policy) {
+        engine_reject(engine, event, REASON_UNSUPPORTED, 0, 0);
+        return;
+    }
+    if (policy == engine->policies[q])
+        return;
+    end_policy(engine, q);
+    strcpy(config_name(&engine->config, q), policy->name);
+    engine->policies[q] = policy;
+    list_told(engine);
+    begin_policy(engine, q);
+    order_rebuild(engine);
+    for (struct sorted_node *node = sorted_first(&engine->active); node; node = sorted_next(node))
+        job_reorder(engine, container_of(node, struct job, by_turn));
+}

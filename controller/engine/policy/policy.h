@@ -1,0 +1,199 @@
+/* Policies: who answers which question, and what they keep. Private to controller/engine.
+ *
+ * Each question has one table of policies (policies.c) and one that is in force. Every table of a
+ * policy begins with its struct policy, which says what is common to all questions: the policy's
+ * name, and what state of its own it keeps with the engine and with each active job, stage and
+ * task, each host and each attempt. That of all others costs nothing: a thing holds one pointer
+ * per question, and only the policy in force has memory behind it.
+ *
+ * State is made from facts (`init`), whenever a thing comes into being under the policy, when the
+ * policy is put in force in the middle of a run, and after a dump was read. So it must be the same
+ * whenever it is made, except for what only the policy's own past tells: that stands in `fields`,
+ * which a dump keeps and load() reads after init.
+ *
+ * Facts are told after the engine's own books are right and before anything is decided. Hooks may
+ * take decisions (engine_decide) and must not start, stop or place anything. All are O(log n). */
+#pragma once
+
+#include "controller/engine/base/field.h"
+#include "controller/engine/base/state.h"
+
+enum policy_thing {
+    POLICY_ENGINE,
+    POLICY_JOB, /* active ones; stages and tasks too */
+    POLICY_STAGE,
+    POLICY_TASK,
+    POLICY_HOST, /* known ones, joined or not */
+    POLICY_ATTEMPT,
+    POLICY_THINGS
+};
+
+/* The thing that a state belongs to. */
+union policy_of {
+    struct engine *engine;
+    struct job *job;
+    struct stage *stage;
+    struct task *task;
+    struct host *host;
+    struct attempt *attempt;
+};
+
+typedef void policy_state_hook(struct engine *engine, union policy_of of, void *state);
+
+struct policy_state {
+    size_t size; /* 0: it keeps nothing there, and nothing below counts */
+    /* From facts; zeroed before. NULL: zeros are right, as they must be of tasks of a submitted stage of
+     * which nothing has begun. An attempt has only its task, host and resources when it is made. */
+    policy_state_hook *init;
+    policy_state_hook *done;    /* gives back what the state holds besides itself; NULL: nothing */
+    const struct field *fields; /* what facts do not tell; NULL: nothing. Ends with FIELD_END */
+    bool (*keeps)(const void *state); /* its fields are others than init made; NULL: perhaps */
+    policy_state_hook *load;          /* the fields were read; NULL: that is all */
+};
+
+/* One reason of one kind of decision, as this policy gives it. In all tables that have it with the
+ * same kind its numbers are the same. */
+struct policy_reason {
+    enum decision_kind kind; /* START, HOLD or LEVEL */
+    enum reason reason;
+    const char *left, *right; /* what the decision's two numbers are; NULL: always 0 */
+    const char *sentence;     /* for people: explain.h; NULL: LEVEL, of which explain says more */
+};
+
+/* Why, as a decision has it. */
+struct policy_why {
+    enum reason reason;
+    int64_t left, right;
+};
+
+struct policy {
+    const char *name; /* a word that fits the configuration, unlike all others of the question */
+    struct policy_state state[POLICY_THINGS];
+    const struct policy_reason *reasons; /* each that it gives; ends with REASON_NONE; NULL: none */
+    const char *by_mode; /* what it does otherwise in the other mode, in words; NULL: nothing */
+    /* Facts; NULL: of no concern. */
+    /* A task of an active job runs, is done, or is neither any more. */
+    void (*task_moved)(struct engine *engine, struct task *task, enum task_state before);
+    /* So many more bytes; the attempt has a task. */
+    void (*received)(struct engine *engine, struct attempt *attempt, uint64_t more_bytes);
+    /* The job's outputs lie elsewhere, or are more or fewer. */
+    void (*outputs_moved)(struct engine *engine, struct job *job);
+    /* An attempt of this task receives, has received, or is the task's no more (then
+     * attempt->task is NULL). Told once too often rather than never. */
+    void (*attempt_moved)(struct engine *engine, struct task *task, struct attempt *attempt);
+    /* The number of the job's turn is another; `passed`: its place among active jobs too. */
+    void (*turn_moved)(struct engine *engine, struct job *job, bool passed);
+    /* A framework's job grows while it runs. Bytes and computing of a task of an active job are
+     * about to be others (`in` false), and are (true; of a new one only that). */
+    void (*task_counts)(struct engine *engine, struct task *task, bool in);
+    /* A job's stages or tasks are more, or their blocks others. O(stages), and the hosts of its
+     * ready maps. */
+    void (*job_grew)(struct engine *engine, struct job *job);
+    /* The last of a step, when nothing more is started: what is decided once for all of it. */
+    void (*settle)(struct engine *engine);
+};
+
+/* A question's word; the question behind a word, QUESTIONS: none. */
+const char *policy_question_name(enum question question);
+enum question policy_question(const char *word);
+/* Names the policies of a default configuration. */
+void policy_config_default(struct engine_config *config);
+/* Puts those that the configuration names in force; −EINVAL with a sentence that names the choices.
+ */
+int policy_choose(struct engine *engine, struct err *err);
+/* EVENT_POLICY_SET. Running attempts keep the levels that they have; ready queues follow the new
+ * policy at once, and its state is made from facts. Setting what is in force changes nothing. */
+void policy_set(struct engine *engine, const struct event *event);
+
+/* A thing comes into being or is about to go: the states of the policies in force do too. */
+void policy_begin_job(struct engine *engine, struct job *job);
+void policy_end_job(struct engine *engine, struct job *job);
+/* A stage more of an active job; room for `room` tasks of one, of which `n` have states: those of
+ * others are zeros until they count (task_counts), which is what a policy that keeps state with
+ * tasks makes it of. States are moved as bytes: they hold no nodes and nobody points to them. */
+void policy_begin_stage(struct engine *engine, struct stage *stage);
+void policy_grow_stage(struct engine *engine, struct stage *stage, uint32_t n, uint32_t room);
+void policy_begin_host(struct engine *engine, struct host *host);
+void policy_end_host(struct engine *engine, struct host *host);
+void policy_begin_attempt(struct engine *engine, struct attempt *attempt);
+void policy_end_attempt(struct engine *engine, struct attempt *attempt);
+/* The entry of a reason: of the policies in force, else of any that has it (who gave it may have
+ * been replaced since). NULL: no policy's. */
+const struct policy_reason *policy_reason(const struct engine *engine, enum decision_kind kind,
+                                          enum reason reason);
+
+/* All states from facts: of a new engine, or after policy_suspend and what came since. */
+void policy_begin(struct engine *engine);
+/* No policy has any state or is told anything until policy_begin; whose turn it is, is undefined.
+ * For load. */
+void policy_suspend(struct engine *engine);
+/* The engine's own states, the last to go. */
+void policy_end(struct engine *engine);
+
+static inline void policy_task_moved(struct engine *engine, struct task *task,
+                                     enum task_state before)
+{
+    for (int i = 0; engine->told.task_moved[i]; i++)
+        engine->told.task_moved[i](engine, task, before);
+}
+
+static inline void policy_received(struct engine *engine, struct attempt *attempt,
+                                   uint64_t more_bytes)
+{
+    for (int i = 0; engine->told.received[i]; i++)
+        engine->told.received[i](engine, attempt, more_bytes);
+}
+
+static inline void policy_attempt_moved(struct engine *engine, struct task *task,
+                                        struct attempt *attempt)
+{
+    for (int i = 0; engine->told.attempt_moved[i]; i++)
+        engine->told.attempt_moved[i](engine, task, attempt);
+}
+
+static inline void policy_turn_moved(struct engine *engine, struct job *job, bool passed)
+{
+    for (int i = 0; engine->told.turn_moved[i]; i++)
+        engine->told.turn_moved[i](engine, job, passed);
+}
+
+static inline void policy_task_counts(struct engine *engine, struct task *task, bool in)
+{
+    for (int i = 0; engine->told.task_counts[i]; i++)
+        engine->told.task_counts[i](engine, task, in);
+}
+
+static inline void policy_job_grew(struct engine *engine, struct job *job)
+{
+    for (int i = 0; engine->told.job_grew[i]; i++)
+        engine->told.job_grew[i](engine, job);
+}
+
+static inline void policy_settle(struct engine *engine)
+{
+    for (int i = 0; engine->told.settle[i]; i++)
+        engine->told.settle[i](engine);
+}
+
+static inline void policy_outputs_moved(struct engine *engine, struct job *job)
+{
+    for (int i = 0; engine->told.outputs_moved[i]; i++)
+        engine->told.outputs_moved[i](engine, job);
+}
+
+/* A task's state: those of a stage lie in one array. */
+static inline void *policy_of_task(const struct task *task, enum question question, size_t size)
+{
+    return (char *)task->stage->kept_tasks[question] + (size_t)task->index * size;
+}
+
+/* Each record that the policies in force keep in a dump, in order; returns what `put` does when
+ * that is not 0, or −ENOSPC. `buffer` has RECORD_MAX bytes. */
+int policy_dump(const struct engine *engine, char *buffer,
+                int (*put)(void *context, const char *line, size_t length), void *context);
+/* Is the line one of these? Then reads it into the state: after policy_begin. */
+bool policy_is_record(const char *line);
+int policy_load(struct engine *engine, const char *line, struct err *err);
+/* A number that dumps of before kept for the engine: the policy in force takes it that keeps a
+ * 64-bit field of that name with the engine. */
+void policy_load_former(struct engine *engine, const char *name, uint64_t value);

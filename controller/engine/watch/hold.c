@@ -1,0 +1,240 @@
+#include "controller/engine/watch/hold.h"
+
+#include "controller/engine/base/ground.h"
+#include "controller/engine/books/cluster.h"
+#include "controller/engine/place/place.h"
+#include "controller/engine/watch/gate.h"
+
+static struct sorted_key waiting_key(const struct stage *stage)
+{
+    return (struct sorted_key){stage->job->turn.a, stage->job->turn.b, stage->index};
+}
+
+/* Has only reduce tasks ready, which a patient policy does not force on a host. */
+static bool stays_overdue(const struct engine *engine, const struct stage *stage)
+{
+    return engine->place->patient && stage->n_ready == stage->ready_reduces.n;
+}
+
+static void wait_in(struct engine *engine, struct sorted *set, struct stage *stage)
+{
+    uint64_t due = stays_overdue(engine, stage) ? UINT64_MAX : (uint64_t)stage->hold_due_ns;
+    if (!stage->waiting.in)
+        TAILQ_INSERT_TAIL(&stage->job->waiting, stage, of_job);
+    sorted_place(set, &stage->waiting, waiting_key(stage), due);
+}
+
+static void wait_no_more(struct sorted *set, struct stage *stage)
+{
+    if (stage->waiting.in)
+        TAILQ_REMOVE(&stage->job->waiting, stage, of_job);
+    sorted_remove(set, &stage->waiting);
+}
+
+static void start_timer(struct engine *engine, struct stage *stage)
+{
+    struct sorted_key key = {(uint64_t)hold_end_ns(stage), stage->job->number, stage->index};
+    sorted_place(&engine->hold_timers, &stage->hold_timer, key, 0);
+}
+
+/* From one start to the next. Maps that are kept even wait no longer than that is worth. */
+static int64_t longest_ns(const struct engine *engine, const struct stage *stage)
+{
+    int64_t longest = engine->config.hold_max_ns, even = engine->config.even_wait_ns,
+            start = engine->config.start_wait_ns;
+    if (start && start < longest)
+        longest = start;
+    return even && even < longest && !stage->n_edges ? even : longest;
+}
+
+int64_t hold_end_ns(const struct stage *stage)
+{
+    return stage->held_until_ns < stage->hold_due_ns ? stage->held_until_ns : stage->hold_due_ns;
+}
+
+bool hold_is_late(const struct engine *engine, const struct stage *stage)
+{
+    return stage->hold_due_ns && stage->hold_due_ns <= engine->now_ns;
+}
+
+/* Where the policy may leave it until it is late, the step is wanted when it is. */
+static void wait_overdue(struct engine *engine, struct stage *stage)
+{
+    wait_in(engine, &stage->bucket->shape->overdue, stage);
+    if (!engine->place->patient || hold_is_late(engine, stage))
+        return;
+    struct sorted_key due = {(uint64_t)stage->hold_due_ns, stage->job->number, stage->index};
+    sorted_place(&engine->hold_timers, &stage->hold_timer, due, 0);
+}
+
+static void make_overdue(struct engine *engine, struct stage *stage)
+{
+    stage->overdue = true;
+    stage->held_since_ns = stage->hold_due_ns - engine->config.hold_max_ns;
+    wait_overdue(engine, stage);
+}
+
+static void count_held(struct engine *engine, struct stage *stage, bool held)
+{
+    stage->held = held;
+    stage->job->held_stages += held ? 1 : -1u;
+    engine->held_stages += held ? 1 : (uint64_t)-1;
+}
+
+/* What its framework starts when it likes is not held: what is planned for it waits, and nobody is
+ * told. */
+static bool is_told(const struct stage *stage)
+{
+    return !stage->framework || gate_is_shut(stage);
+}
+
+static void end_hold(struct engine *engine, struct stage *stage, enum reason reason)
+{
+    if (is_told(stage)) {
+        struct decision *decision = engine_decide(engine, DECISION_UNHOLD, reason,
+                                                  engine->now_ns - stage->held_since_ns, 0);
+        decision->hold.job = stage->job->number;
+        decision->hold.stage = stage->index;
+        decision->hold.host = ENGINE_NONE;
+        decision->hold.until_ns = stage->held_until_ns;
+    }
+    sorted_remove(&engine->hold_timers, &stage->hold_timer);
+    count_held(engine, stage, false);
+}
+
+void hold_stage_ready(struct engine *engine, struct stage *stage)
+{
+    if (stage->overdue)
+        hold_reorder(engine, stage);
+    else if (!stage->held)
+        wait_in(engine, &stage->bucket->shape->unheld, stage);
+}
+
+void hold_stage_empty(struct engine *engine, struct stage *stage)
+{
+    if (stage->held)
+        end_hold(engine, stage, REASON_NONE);
+    wait_no_more(stage->overdue ? &stage->bucket->shape->overdue : &stage->bucket->shape->unheld,
+                 stage);
+    if (stage->overdue)
+        sorted_remove(&engine->hold_timers, &stage->hold_timer);
+    stage->overdue = false;
+    stage->hold_due_ns = 0;
+}
+
+static void end_overdue(struct engine *engine, struct stage *stage)
+{
+    if (!stage->overdue || stays_overdue(engine, stage))
+        return;
+    sorted_remove(&engine->hold_timers, &stage->hold_timer);
+    wait_no_more(&stage->bucket->shape->overdue, stage);
+    stage->overdue = false;
+    if (stage->n_ready)
+        wait_in(engine, &stage->bucket->shape->unheld, stage);
+}
+
+void hold_stage_served(struct engine *engine, struct stage *stage)
+{
+    if (stage->held) {
+        stage->held_until_ns = engine->now_ns + longest_ns(engine, stage);
+        start_timer(engine, stage);
+    }
+    end_overdue(engine, stage);
+    /* Where maps of another stage of its job went in its place, that was what was left. */
+    if (engine->late)
+        end_overdue(engine, engine->late);
+    engine->late = NULL;
+}
+
+void hold_reorder(struct engine *engine, struct stage *stage)
+{
+    if (stage->waiting.in)
+        wait_in(engine,
+                stage->overdue ? &stage->bucket->shape->overdue : &stage->bucket->shape->unheld,
+                stage);
+}
+
+static void begin_hold(struct engine *engine, struct stage *stage)
+{
+    stage->held_since_ns = engine->now_ns;
+    stage->held_until_ns = engine->now_ns + longest_ns(engine, stage);
+    if (!stage->hold_due_ns)
+        stage->hold_due_ns = engine->now_ns + engine->config.hold_max_ns;
+    struct policy_why why = engine->place->held(engine, stage, NULL);
+    stage->hold_reason = why.reason;
+    stage->hold_left = why.left;
+    stage->hold_right = why.right;
+    if (is_told(stage)) {
+        struct decision *decision = engine_decide(engine, DECISION_HOLD, stage->hold_reason,
+                                                  stage->hold_left, stage->hold_right);
+        decision->hold.job = stage->job->number;
+        decision->hold.stage = stage->index;
+        decision->hold.host = ENGINE_NONE;
+        decision->hold.until_ns = hold_end_ns(stage);
+        engine->counters.holds++;
+    }
+    count_held(engine, stage, true);
+    start_timer(engine, stage);
+}
+
+bool hold_mark(struct engine *engine)
+{
+    if (!engine->place->held || (engine->place->full && engine->place->full(engine)))
+        return false;
+    engine->late = NULL;
+    for (uint32_t i = 0; i < engine->n_shapes; i++) {
+        struct shape *shape = engine->shapes[i];
+        if (shape_times(engine, shape) <= 0)
+            continue;
+        for (struct sorted_node *node = sorted_first(&shape->unheld); node;
+             node = sorted_first(&shape->unheld)) {
+            struct stage *stage = container_of(node, struct stage, waiting);
+            engine->counters.visits++;
+            wait_no_more(&shape->unheld, stage);
+            if (hold_is_late(engine, stage)) {
+                make_overdue(engine, stage);
+                engine->late = stage;
+                return true;
+            }
+            begin_hold(engine, stage);
+        }
+    }
+    return false;
+}
+
+void hold_expire(struct engine *engine)
+{
+    for (struct sorted_node *node = sorted_first(&engine->hold_timers);
+         node && node->key.a <= (uint64_t)engine->now_ns;
+         node = sorted_first(&engine->hold_timers)) {
+        struct stage *stage = container_of(node, struct stage, hold_timer);
+        if (stage->overdue) {
+            sorted_remove(&engine->hold_timers, node);
+            continue;
+        }
+        stage->held_until_ns = hold_end_ns(stage);
+        end_hold(engine, stage, REASON_HOLD_EXPIRED);
+        engine->counters.holds_expired++;
+        make_overdue(engine, stage);
+    }
+}
+
+int64_t hold_deadline_ns(const struct engine *engine)
+{
+    const struct sorted_node *node = sorted_first(&engine->hold_timers);
+    return node ? (int64_t)node->key.a : INT64_MAX;
+}
+
+void hold_restore(struct engine *engine, struct stage *stage)
+{
+    wait_no_more(&stage->bucket->shape->unheld, stage);
+    if (stage->overdue) {
+        wait_overdue(engine, stage);
+    } else {
+        /* WHY: dumps of before hold_max was a task's have no such instant. */
+        if (!stage->hold_due_ns)
+            stage->hold_due_ns = stage->held_until_ns;
+        count_held(engine, stage, true);
+        start_timer(engine, stage);
+    }
+}

@@ -1,0 +1,605 @@
+#include "controller/engine/watch/locality.h"
+
+#include "controller/engine/base/ground.h"
+#include "controller/engine/base/table.h"
+#include "controller/engine/books/cluster.h"
+#include "controller/engine/books/stage.h"
+#include "controller/engine/place/place.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+/* A pair's place: maps placed on the host, candidates of the task, ready tasks there. */
+enum { PLACED_AT = 40, CANDIDATES_AT = 32, PLACED_MOST = (1 << 24) - 1 };
+/* What work on the index costs, in looks at a task. */
+enum { PLACING = 8, TELLING = 3 };
+/* What following a moved local costs, in looks at one that may be out of place. */
+enum { FOLLOWING = 2 };
+_Static_assert(ENGINE_REPLICAS_MAX < 1 << (PLACED_AT - CANDIDATES_AT),
+               "candidates need their bits");
+
+static uint64_t maps_of(const struct job *job)
+{
+    uint64_t maps = 0;
+    for (uint32_t s = 0; s < job->n_stages; s++)
+        maps += job->stages[s]->n_edges ? 0 : job->stages[s]->n_tasks;
+    return maps;
+}
+
+uint32_t locality_hosts_of_share(const struct job *job, uint64_t share)
+{
+    uint64_t maps = maps_of(job);
+    return maps && share ? (uint32_t)(maps / share + (maps % share > 0)) : 1;
+}
+
+static uint64_t share_of(const struct engine *engine, const struct job *job)
+{
+    const struct locality_job *kept = engine->place->even ? job->kept[QUESTION_PLACE] : NULL;
+    return kept ? kept->share : UINT64_MAX;
+}
+
+bool locality_is_even(const struct engine *engine, const struct job *job)
+{
+    return share_of(engine, job) != UINT64_MAX;
+}
+
+uint64_t locality_placed(const struct engine *engine, const struct job *job,
+                         const struct host *host)
+{
+    if (!locality_is_even(engine, job) || (!job->outputs.n && !job->n_running))
+        return 0;
+    struct sorted_key key = {host->index, 0, 0};
+    struct sorted_node *node = sorted_find(&job->outputs, key);
+    uint64_t here = node ? container_of(node, struct output_host, by_host)->outputs : 0;
+    const struct attempt *attempt;
+    TAILQ_FOREACH (attempt, &host->attempts, on_host)
+        here += attempt->task && attempt->job_number == job->number;
+    return here;
+}
+
+bool locality_anywhere(const struct engine *engine, const struct bucket *bucket)
+{
+    return bucket->unlocated.n ||
+           (bucket->ready_maps.n && !bucket->n_up && locality_is_even(engine, bucket->job));
+}
+
+static bool refused(const struct local_maps *local)
+{
+    return local->bucket->n_under && !local->under;
+}
+
+static bool host_fits(const struct local_maps *local)
+{
+    return local->host->shapes[local->bucket->shape->index]->fitting > 0;
+}
+
+static struct sorted_key pair_key(const struct engine *engine, const struct local_maps *local,
+                                  uint32_t fewest)
+{
+    const struct bucket *bucket = local->bucket;
+    uint64_t random = engine_mix(engine->config.seed, bucket->job->number, local->host->index);
+    uint64_t placed = local->placed < PLACED_MOST ? local->placed : PLACED_MOST;
+    return (struct sorted_key){placed << PLACED_AT | (uint64_t)fewest << CANDIDATES_AT | local->n,
+                               local->host->running, random << 32 | local->host->index};
+}
+
+/* Puts the local's best pair where it belongs among the bucket's pairs. */
+static void sort_pair(struct engine *engine, struct local_maps *local)
+{
+    struct bucket *bucket = local->bucket;
+    uint32_t fewest = 1;
+    while (fewest <= ENGINE_REPLICAS_MAX && !local->with_candidates[fewest])
+        fewest++;
+    local->fewest = fewest;
+    if (!local->fit || fewest > ENGINE_REPLICAS_MAX) {
+        sorted_remove(&bucket->pairs, &local->pair);
+        return;
+    }
+    sorted_place(&bucket->pairs, &local->pair, pair_key(engine, local, fewest), 0);
+}
+
+static void place_waiting(struct local_maps *local)
+{
+    struct shape *shape = local->bucket->shape;
+    struct host_shape *here = local->host->shapes[shape->index];
+    const struct job *job = local->bucket->job;
+    struct sorted_key key = {job->turn.a, job->turn.b, 0};
+    if (local->n && !refused(local))
+        sorted_place(&here->waiting, &local->waiting, key, 0);
+    else
+        sorted_remove(&here->waiting, &local->waiting);
+    host_shape_update(shape, here);
+}
+
+static void place_all_waiting(struct engine *engine, struct bucket *bucket)
+{
+    struct local_maps *local;
+    for (uint32_t at = 0; (local = table_next(&bucket->locals, &at));) {
+        engine->counters.visits++;
+        place_waiting(local);
+    }
+}
+
+/* Counts the local as `up` and `under`. When the bucket's first or last host below its part comes
+ * or goes, what is refused changes on all its hosts. */
+static void count(struct engine *engine, struct local_maps *local, bool up, bool under)
+{
+    struct bucket *bucket = local->bucket;
+    bool refusing = bucket->n_under;
+    bucket->n_up += (uint32_t)up - (uint32_t)local->up;
+    bucket->n_under += (uint32_t)under - (uint32_t)local->under;
+    local->up = up;
+    local->under = under;
+    place_waiting(local);
+    if (refusing != (bucket->n_under > 0))
+        place_all_waiting(engine, bucket);
+}
+
+static void recount(struct engine *engine, struct local_maps *local)
+{
+    const struct job *job = local->bucket->job;
+    uint64_t share = share_of(engine, job);
+    bool up = share != UINT64_MAX && local->host->shapes[local->bucket->shape->index]->capable;
+    local->placed = locality_placed(engine, job, local->host);
+    count(engine, local, up, up && local->placed < share);
+}
+
+void locality_job_init(struct engine *engine, union policy_of of, void *state)
+{
+    struct locality_job *kept = state;
+    struct job *job = of.job;
+    kept->share =
+        engine->config.even_wait_ns ? (maps_of(job) + job->hosts - 1) / job->hosts : UINT64_MAX;
+    for (uint32_t i = 0; i < job->n_buckets; i++) {
+        struct local_maps *local;
+        for (uint32_t at = 0; (local = table_next(&job->buckets[i]->locals, &at));)
+            recount(engine, local);
+        job->buckets[i]->synced = false;
+        bucket_update(engine, job->buckets[i]);
+    }
+}
+
+void locality_job_grew(struct engine *engine, struct job *job)
+{
+    locality_job_init(engine, (union policy_of){.job = job}, job->kept[QUESTION_PLACE]);
+}
+
+void locality_host_changed(struct engine *engine, struct host *host)
+{
+    struct local_maps *local;
+    TAILQ_FOREACH (local, &host->locals, on_host) {
+        recount(engine, local);
+        bucket_update(engine, local->bucket);
+    }
+}
+
+static struct local_maps *local_on(const struct bucket *bucket, const struct host *host)
+{
+    return table_find(&bucket->locals, host->index);
+}
+
+void locality_recount(struct engine *engine, const struct job *job, struct host *host)
+{
+    if (!locality_is_even(engine, job))
+        return;
+    engine->changes[engine->n_changes++ % CHANGES] = host->index;
+    for (uint32_t i = 0; i < job->n_buckets; i++) {
+        struct local_maps *local = local_on(job->buckets[i], host);
+        if (local)
+            recount(engine, local);
+    }
+}
+
+static struct local_maps *get_local(struct engine *engine, struct bucket *bucket, struct host *host)
+{
+    struct local_maps *local = local_on(bucket, host);
+    if (local)
+        return local;
+    local = engine_allocate(engine, 1, sizeof(*local));
+    local->bucket = bucket;
+    local->host = host;
+    local->fit = bucket->synced && host_fits(local);
+    local->fewest = ENGINE_REPLICAS_MAX + 1;
+    TAILQ_INIT(&local->refs);
+    table_put(engine, &bucket->locals, host->index, local);
+    TAILQ_INSERT_TAIL(&host->locals, local, on_host);
+    recount(engine, local);
+    return local;
+}
+
+/* The task now has `candidates`; its pairs on all its hosts move. */
+static void set_candidates(struct engine *engine, struct task *task, uint32_t candidates)
+{
+    for (uint32_t i = 0; i < task->n_refs; i++) {
+        struct local_maps *local = task->refs[i].local;
+        local->with_candidates[task->candidates]--;
+        local->with_candidates[candidates]++;
+        engine->counters.visits++;
+        if (candidates < local->fewest || !local->with_candidates[local->fewest])
+            sort_pair(engine, local);
+    }
+    task->candidates = candidates;
+}
+
+static uint32_t fitting_refs(const struct task *task)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < task->n_refs; i++)
+        n += task->refs[i].local->fit;
+    return n;
+}
+
+static bool is_before(const struct task *a, const struct task *b)
+{
+    return a->stage->index != b->stage->index ? a->stage->index < b->stage->index
+                                              : a->index < b->index;
+}
+
+/* In order. WHY from the end: tasks become ready in it, save those that come back. */
+static void insert_ref(struct local_maps *local, struct local_ref *ref)
+{
+    struct local_ref *before = TAILQ_LAST(&local->refs, local_refs);
+    while (before && is_before(ref->task, before->task))
+        before = TAILQ_PREV(before, local_refs, link);
+    if (before)
+        TAILQ_INSERT_AFTER(&local->refs, before, ref, link);
+    else
+        TAILQ_INSERT_HEAD(&local->refs, ref, link);
+}
+
+void locality_add(struct engine *engine, struct task *task)
+{
+    struct bucket *bucket = task->stage->bucket;
+    const uint32_t *replicas = task_replicas(task);
+    task->refs = engine_allocate(engine, task->stage->replicas_per_task, sizeof(*task->refs));
+    task->n_refs = task->candidates = 0;
+    for (uint32_t i = 0; i < task->stage->replicas_per_task; i++) {
+        bool skip = replicas[i] >= engine->config.hosts_max;
+        for (uint32_t j = 0; j < i; j++)
+            skip |= replicas[j] == replicas[i];
+        if (skip)
+            continue;
+        /* WHY: adopted when unknown. After a restart of the controller jobs come from its store
+         * before any host joins. */
+        struct host *host = cluster_adopt(engine, replicas[i]);
+        struct local_ref *ref = &task->refs[task->n_refs++];
+        ref->task = task;
+        ref->index = task->n_refs - 1;
+        ref->local = get_local(engine, bucket, host);
+        insert_ref(ref->local, ref);
+        ref->local->with_candidates[0]++;
+        if (!ref->local->n++)
+            place_waiting(ref->local);
+    }
+    for (uint32_t i = 0; i < task->n_refs; i++)
+        task->refs[i].of = task->n_refs;
+    if (!bucket->synced)
+        return;
+    set_candidates(engine, task, fitting_refs(task));
+    for (uint32_t i = 0; i < task->n_refs; i++)
+        sort_pair(engine, task->refs[i].local);
+}
+
+void locality_remove(struct engine *engine, struct task *task)
+{
+    for (uint32_t i = 0; i < task->n_refs; i++) {
+        struct local_ref *ref = &task->refs[i];
+        struct local_maps *local = ref->local;
+        TAILQ_REMOVE(&local->refs, ref, link);
+        local->n--;
+        local->with_candidates[task->candidates]--;
+        if (local->n) {
+            if (local->bucket->synced)
+                sort_pair(engine, local);
+            continue;
+        }
+        sorted_remove(&local->bucket->pairs, &local->pair);
+        count(engine, local, false, false);
+        table_drop(&local->bucket->locals, local->host->index);
+        TAILQ_REMOVE(&local->host->locals, local, on_host);
+        free(local);
+    }
+    free(task->refs);
+    task->refs = NULL;
+    task->n_refs = task->candidates = 0;
+}
+
+/* Looks at one host again. */
+static void refresh(struct engine *engine, struct local_maps *local)
+{
+    engine->counters.visits++;
+    bool fit = host_fits(local);
+    if (fit != local->fit) {
+        local->fit = fit;
+        struct local_ref *ref;
+        TAILQ_FOREACH (ref, &local->refs, link)
+            set_candidates(engine, ref->task, ref->task->candidates + (fit ? 1 : -1u));
+    }
+    sort_pair(engine, local);
+}
+
+static void look_at_all(struct engine *engine, struct bucket *bucket)
+{
+    struct local_maps *local;
+    for (uint32_t at = 0; (local = table_next(&bucket->locals, &at));)
+        refresh(engine, local);
+}
+
+static void look_at_changes(struct engine *engine, struct bucket *bucket)
+{
+    for (uint64_t i = bucket->seen; i < engine->n_changes; i++) {
+        struct local_maps *local = table_find(&bucket->locals, engine->changes[i % CHANGES]);
+        engine->counters.visits++;
+        if (local)
+            refresh(engine, local);
+    }
+}
+
+static uint64_t cost_of_looking(const struct engine *engine, const struct bucket *bucket)
+{
+    uint64_t behind = engine->n_changes - bucket->seen;
+    bool all = !bucket->synced || behind > CHANGES || behind > bucket->locals.n;
+    return all ? bucket->locals.n : behind;
+}
+
+static void synchronise(struct engine *engine, struct bucket *bucket)
+{
+    if (cost_of_looking(engine, bucket) == engine->n_changes - bucket->seen && bucket->synced)
+        look_at_changes(engine, bucket);
+    else
+        look_at_all(engine, bucket);
+    bucket->synced = true;
+    bucket->seen = engine->n_changes;
+    bucket->seen_flips = bucket->shape->flips;
+    bucket->looked = 0;
+}
+
+/* The pair that is best, and its task: the first on that host with so few candidates. */
+struct best {
+    struct local_maps *local;
+    struct sorted_key key;
+    struct task *task;
+};
+
+static uint32_t candidates_of(struct sorted_key key)
+{
+    return (uint32_t)(key.a >> CANDIDATES_AT) & ((1u << (PLACED_AT - CANDIDATES_AT)) - 1);
+}
+
+static struct best best_by_index(struct engine *engine, struct bucket *bucket)
+{
+    synchronise(engine, bucket);
+    struct sorted_node *first = sorted_first(&bucket->pairs);
+    if (!first)
+        return (struct best){0};
+    struct best best = {container_of(first, struct local_maps, pair), first->key, NULL};
+    const struct local_ref *ref = TAILQ_FIRST(&best.local->refs);
+    while (ref->task->candidates != candidates_of(best.key))
+        ref = TAILQ_NEXT(ref, link);
+    best.task = ref->task;
+    return best;
+}
+
+/* Of its task. WHY not by way of the task: that is one more piece of memory, and there are many. */
+static uint32_t candidates_now(const struct local_ref *ref)
+{
+    const struct local_ref *refs = ref - ref->index;
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < ref->of; i++)
+        n += host_fits(refs[i].local);
+    return n;
+}
+
+/* Of a host with room. A task next to whose block no other host has room ends the search. */
+static void look_at_host(struct engine *engine, struct local_maps *local, struct best *best)
+{
+    struct sorted_key least = pair_key(engine, local, 1);
+    uint32_t fewest = UINT32_MAX;
+    const struct local_ref *ref, *first = NULL;
+    if (best->local && sorted_compare(least, best->key) >= 0)
+        return;
+    TAILQ_FOREACH (ref, &local->refs, link) {
+        uint32_t candidates = candidates_now(ref);
+        local->bucket->looked++;
+        engine->counters.visits++;
+        if (candidates < fewest) {
+            fewest = candidates;
+            first = ref;
+        }
+        if (fewest == 1)
+            break;
+    }
+    struct sorted_key key = pair_key(engine, local, fewest);
+    if (!best->local || sorted_compare(key, best->key) < 0)
+        *best = (struct best){local, key, first->task};
+}
+
+/* What bringing the index up to date may cost, in looks at a task: placing each host that may have
+ * changed, and where room came or went, telling each task there, on all its hosts. */
+static uint64_t cost_of_index(const struct engine *engine, const struct bucket *bucket)
+{
+    uint64_t tasks = bucket->ready_maps.n / bucket->locals.n,
+             looks = cost_of_looking(engine, bucket);
+    uint64_t flips = bucket->synced ? bucket->shape->flips - bucket->seen_flips : looks;
+    return looks * PLACING + (flips < looks ? flips : looks) * TELLING * tasks;
+}
+
+/* False when that was given up, since it took as long as the index would. WHY it is counted over
+ * all picks since the index was last up to date: then whatever comes, at most twice the cheaper
+ * way's cost is paid. */
+static bool best_by_room(struct engine *engine, struct bucket *bucket, bool even,
+                         struct best *ret_best)
+{
+    uint64_t most = cost_of_index(engine, bucket);
+    const struct sorted *room = &bucket->shape->by_load;
+    bool few = room->n < bucket->locals.n;
+    uint64_t left = few ? room->n : bucket->locals.n;
+    struct sorted_node *node = sorted_first(room);
+    *ret_best = (struct best){0};
+    for (uint32_t at = 0; left && bucket->looked < most; left--) {
+        struct local_maps *local =
+            few ? local_on(bucket, container_of(node, struct fit, by_load)->host)
+                : table_next(&bucket->locals, &at);
+        node = few ? sorted_next(node) : NULL;
+        engine->counters.visits++;
+        bucket->looked++;
+        if (local && host_fits(local) && !(even && refused(local)))
+            look_at_host(engine, local, ret_best);
+    }
+    return !left;
+}
+
+int locality_best_pair(struct engine *engine, struct bucket *bucket, bool even,
+                       struct task **ret_task, struct fit **ret_fit, uint32_t *ret_candidates,
+                       uint32_t *ret_here)
+{
+    struct best best;
+    if (!best_by_room(engine, bucket, even, &best))
+        best = best_by_index(engine, bucket);
+    if (!best.local || (even && refused(best.local)))
+        return -ENOENT;
+    *ret_task = best.task;
+    *ret_fit = host_fit(best.local->host, bucket->shape);
+    *ret_candidates = candidates_of(best.key);
+    *ret_here = best.local->n;
+    return 0;
+}
+
+void locality_reorder(struct bucket *bucket)
+{
+    struct shape *shape = bucket->shape;
+    if (bucket->moved || !bucket->locals.n)
+        return;
+    bucket->moved = bucket->locals.n;
+    shape->moved_locals += bucket->moved;
+    TAILQ_INSERT_TAIL(&shape->moved, bucket, of_moved);
+}
+
+void locality_forget(struct bucket *bucket)
+{
+    if (bucket->moved)
+        TAILQ_REMOVE(&bucket->shape->moved, bucket, of_moved);
+    bucket->shape->moved_locals -= bucket->moved;
+    bucket->moved = 0;
+}
+
+void locality_withdraw(struct bucket *bucket)
+{
+    struct local_maps *local;
+    for (uint32_t at = 0; (local = table_next(&bucket->locals, &at));) {
+        local->n = 0;
+        place_waiting(local);
+        TAILQ_REMOVE(&local->host->locals, local, on_host);
+        free(local);
+    }
+    table_done(&bucket->locals);
+    bucket->pairs = (struct sorted){0};
+    bucket->n_up = bucket->n_under = 0;
+    locality_forget(bucket);
+}
+
+/* Those whose following costs at most so many looks. */
+static void follow_moves(struct engine *engine, struct shape *shape, uint64_t *most)
+{
+    struct bucket *bucket;
+    while ((bucket = TAILQ_FIRST(&shape->moved)) && *most / FOLLOWING >= bucket->moved) {
+        *most -= FOLLOWING * bucket->moved;
+        locality_forget(bucket);
+        place_all_waiting(engine, bucket);
+    }
+}
+
+static bool waiting_are_fewer(const struct shape *shape)
+{
+    uint64_t waiting = 0;
+    struct sorted_node *node = sorted_first(&shape->local_hosts);
+    for (; node && waiting < shape->moved_locals; node = sorted_next(node))
+        waiting += container_of(node, struct host_shape, local_host)->waiting.n;
+    return waiting < shape->moved_locals;
+}
+
+static struct bucket *bucket_of(struct sorted_node *waiting)
+{
+    return waiting ? container_of(waiting, struct local_maps, waiting)->bucket : NULL;
+}
+
+static struct bucket *first_waiting(struct engine *engine, struct shape *shape)
+{
+    struct bucket *best = NULL;
+    for (struct sorted_node *host = sorted_first(&shape->local_hosts); host;
+         host = sorted_next(host)) {
+        struct host_shape *here = container_of(host, struct host_shape, local_host);
+        for (struct sorted_node *node = sorted_first(&here->waiting); node;
+             node = sorted_next(node)) {
+            struct bucket *bucket = bucket_of(node);
+            engine->counters.visits++;
+            shape->looked++;
+            if (!best || sorted_compare(bucket->job->turn, best->job->turn) < 0)
+                best = bucket;
+        }
+    }
+    return best;
+}
+
+/* Some map of the bucket waits on a host with room. Adds to the looks that this took. */
+static bool waits_with_room(const struct bucket *bucket, uint64_t *looks)
+{
+    const struct shape *shape = bucket->shape;
+    bool few = shape->local_hosts.n < bucket->locals.n, found = false;
+    uint64_t left = few ? shape->local_hosts.n : bucket->locals.n;
+    struct sorted_node *node = sorted_first(&shape->local_hosts);
+    for (uint32_t at = 0; left && !found; left--) {
+        const struct local_maps *local =
+            few ? local_on(bucket, container_of(node, struct host_shape, local_host)->host)
+                : table_next(&bucket->locals, &at);
+        node = few ? sorted_next(node) : NULL;
+        ++*looks;
+        found = local && local->waiting.in && host_fits(local);
+    }
+    return found;
+}
+
+/* Asks the jobs in their order: nearly always one of the first has a map there. False: given up,
+ * since that took as long as other ways may take. */
+static bool first_in_turn(struct engine *engine, struct shape *shape, struct bucket **ret_bucket)
+{
+    uint64_t looks = 0, most = shape->moved_locals / 4;
+    struct sorted_node *node = sorted_first(&shape->maps);
+    *ret_bucket = NULL;
+    while (node && looks <= most && !*ret_bucket) {
+        struct bucket *bucket = container_of(node, struct bucket, by_turn_maps);
+        if (waits_with_room(bucket, &looks))
+            *ret_bucket = bucket;
+        node = sorted_next(node);
+    }
+    engine->counters.visits += looks;
+    shape->looked += looks;
+    return *ret_bucket || !node;
+}
+
+struct bucket *locality_first(struct engine *engine, struct shape *shape)
+{
+    uint64_t all = UINT64_MAX;
+    struct bucket *first;
+    follow_moves(engine, shape, &shape->looked);
+    if (!TAILQ_EMPTY(&shape->moved) && first_in_turn(engine, shape, &first))
+        return first;
+    if (!TAILQ_EMPTY(&shape->moved) && waiting_are_fewer(shape))
+        return first_waiting(engine, shape);
+    follow_moves(engine, shape, &all);
+    struct sorted_node *host = sorted_first(&shape->local_hosts);
+    return host ? bucket_of(
+                      sorted_first(&container_of(host, struct host_shape, local_host)->waiting))
+                : NULL;
+}
+
+uint32_t locality_candidates(const struct engine *engine, const struct task *task)
+{
+    const uint32_t *replicas = task_replicas(task);
+    uint32_t n = 0;
+    for (uint32_t i = 0; replicas && i < task->stage->replicas_per_task; i++) {
+        const struct host *host = cluster_host(engine, replicas[i]);
+        n += host && host->shapes[task->stage->bucket->shape->index]->fitting > 0;
+    }
+    return n;
+}

@@ -1,0 +1,72 @@
+/* Which ready map runs next to its block: the pairs (task, server) in the order of Duopoly's
+ * algorithm 2. Private to controller/engine.
+ *
+ * Order of pairs within one job: where maps are kept even, fewest of the job's maps placed on the
+ * server; then fewest candidate servers of the task, then fewest of the job's ready local tasks on
+ * the server, then fewest tasks there, then at random (a hash of seed, job and host).
+ *
+ * Kept even means: while some host that is up holds the block of a ready map and has not had its
+ * part of the job's maps, no other host gets one ("refused"): the map waits for a slot there.
+ *
+ * Hosts change all the time, jobs are asked seldom. So a bucket looks at changed hosts only when it
+ * is asked for a pair: it reads the engine's ring of changes from where it read last, or looks at
+ * all its own hosts when that is less. Room that came and went tells every task on that host, on
+ * all its hosts. Where few hosts have room that is not worth it: nearly every task next to them has
+ * no other candidate, and the first one is found at once; so the bucket looks at what lies on hosts
+ * with room, and brings its index up to date only when that has taken as many looks as the index
+ * would. Cost: O(log n) per change that concerns it, or per host with room, plus the lists of its
+ * ready tasks on those hosts. */
+#pragma once
+
+#include "controller/engine/policy/policy.h"
+
+/* What a placement policy keeps per job (place_policy.even): one host's part of the job's maps, an
+ * even part over the hosts that were joined when it was submitted, rounded up; what runs in turn (a
+ * map that failed) may take it one further. UINT64_MAX where they are not kept even. */
+struct locality_job {
+    uint64_t share;
+};
+policy_state_hook locality_job_init; /* O(stages), and the hosts of the job's ready maps */
+void locality_job_grew(struct engine *engine, struct job *job); /* the same anew */
+/* How many hosts must have been joined for that share; 1 where it tells nothing. */
+uint32_t locality_hosts_of_share(const struct job *job, uint64_t share);
+/* Are the job's maps kept even? */
+bool locality_is_even(const struct engine *engine, const struct job *job);
+/* The job's outputs on the host and its tasks that run there; 0 where its maps are not kept even.
+ * O(log n) plus the host's attempts. */
+uint64_t locality_placed(const struct engine *engine, const struct job *job,
+                         const struct host *host);
+/* The job's tasks on the host became more or fewer. O(log n) per bucket, plus the bucket's hosts
+ * when the last host below its part is reached; nothing where maps are not kept even. */
+void locality_recount(struct engine *engine, const struct job *job, struct host *host);
+/* Some shape fits the host when empty that did not, or the other way round. O(jobs with ready maps
+ * there). */
+void locality_host_changed(struct engine *engine, struct host *host);
+/* Is there a ready map that no place is to be waited for: without a block, or (where maps are kept
+ * even) none whose block is on a host that is up? */
+bool locality_anywhere(const struct engine *engine, const struct bucket *bucket);
+
+/* A map with a block became ready, or stopped being ready. O(replicas · log). */
+void locality_add(struct engine *engine, struct task *task);
+void locality_remove(struct engine *engine, struct task *task);
+/* The best pair of the bucket: 0, or −ENOENT when no host with room (and, if even, not refused)
+ * holds the block of a ready map. ret_candidates, ret_here: the numbers that decided. */
+int locality_best_pair(struct engine *engine, struct bucket *bucket, bool even,
+                       struct task **ret_task, struct fit **ret_fit, uint32_t *ret_candidates,
+                       uint32_t *ret_here);
+/* The job's turn changed: its places in the hosts' waiting lists follow when they are asked for.
+ * O(1). */
+void locality_reorder(struct bucket *bucket);
+/* The bucket is about to go. */
+void locality_forget(struct bucket *bucket);
+/* Its ready maps wait on no host any more, all at once; they themselves are not looked at. */
+void locality_withdraw(struct bucket *bucket);
+/* The first job by turn with a ready map of this shape next to whose block there is room, as its
+ * bucket; NULL: none. O(log n); where jobs were moved since the last time, either the hosts of
+ * their ready maps or the jobs that wait on hosts with room are looked at, whichever are fewer; and
+ * who moved first follows as soon as so many looks as that costs were spent without it. WHY
+ * no index does better: under a turn that follows running tasks each start and end moves a job on
+ * all its hosts, and each slot that is freed concerns all jobs that wait there. */
+struct bucket *locality_first(struct engine *engine, struct shape *shape);
+/* How many hosts with room hold the task's block, now. O(replicas). */
+uint32_t locality_candidates(const struct engine *engine, const struct task *task);

@@ -1,0 +1,22 @@
+/* The two modes and when they switch. Private to controller/engine.
+ *
+ * Slot-starved ⇔ some ready tasks of the first job outnumber the free slots that they may use (per
+ * shape; shapes that no host that is up can ever hold are not blocked by slots and do not count).
+ * The difference does not change when the first job's own tasks are placed, so the mode is computed
+ * after the events of a step and after each pick. A mode lasts at least mode_dwell_ns. Seed 002,
+ * section 4. */
+#pragma once
+
+#include "controller/engine/base/state.h"
+
+/* Switches if it is due; a switch is a decision. O(shapes of the first job). */
+void mode_update(struct engine *engine);
+/* For load: computes whether a switch waits for the dwell, without switching. */
+void mode_restore(struct engine *engine);
+/* When a switch that waits for the dwell is due; INT64_MAX: none waits. */
+int64_t mode_deadline_ns(const struct engine *engine);
+/* The two numbers that are compared for the first job, those of its most blocked shape. */
+void mode_numbers(const struct engine *engine, uint64_t *ret_ready, int64_t *ret_free);
+/* The word for a rule, NULL beyond the last; sets the one of that name, false: there is none. */
+const char *mode_rule_name(unsigned rule);
+bool mode_set_rule(struct engine *engine, const char *name);
