@@ -78,21 +78,27 @@ static uint64_t hash_of(const char *user_id)
     return fnv1a(FNV1A_NOTHING, user_id, strlen(user_id));
 }
 
+static struct wire_zmq_origin message_origin(zmq_msg_t *message)
+{
+    return (struct wire_zmq_origin){.fd = zmq_msg_get(message, ZMQ_SRCFD),
+                                    .handshake = wire_zmq_handshake_of(message)};
+}
+
 /* Notes over which connection it came. False: nobody can say who sent it, so nobody did, or who did has
  * too many connections. */
 static bool message_sender_is_known(struct wire_zmq *endpoint, uint64_t peer, zmq_msg_t *message,
                                     const char *identity)
 {
-    int fd = zmq_msg_get(message, ZMQ_SRCFD);
+    const struct wire_zmq_origin origin = message_origin(message);
     if (endpoint->guard.own && !identity) {
         endpoint->counters.nameless++;
-        wire_zmq_door_break(endpoint->door, fd);
+        wire_zmq_door_break(endpoint->door, origin);
         return false;
     }
-    bool first = identity && wire_zmq_door_is_new(endpoint->door, fd);
+    bool first = identity && wire_zmq_door_is_new(endpoint->door, origin);
     uint32_t most =
         first && endpoint->guard.most ? endpoint->guard.most(endpoint->guard.user, identity) : 0;
-    return wire_zmq_door_heard(endpoint->door, fd, peer, identity ? hash_of(identity) : 0, most,
+    return wire_zmq_door_heard(endpoint->door, origin, peer, identity ? hash_of(identity) : 0, most,
                                now_usec(endpoint));
 }
 
@@ -173,7 +179,7 @@ static bool message_is_flood(struct wire_zmq *endpoint, uint64_t peer, zmq_msg_t
         return false;
     door_catch_up(endpoint, frame);
     enum wire_zmq_verdict verdict =
-        wire_zmq_door_judge(endpoint->door, zmq_msg_get(frame, ZMQ_SRCFD), now_usec(endpoint));
+        wire_zmq_door_judge(endpoint->door, message_origin(frame), now_usec(endpoint));
     if (verdict == DOOR_FLOOD && endpoint->handler.on_flood)
         endpoint->handler.on_flood(endpoint->handler.user, peer);
     return verdict != DOOR_TAKE;
@@ -515,10 +521,20 @@ static int door_open(struct wire_zmq *endpoint, const struct wire_zmq_limits *li
     return r < 0 ? r : sd_event_source_set_enabled(endpoint->tick, SD_EVENT_ON);
 }
 
+/* ZeroMQ tells of a connection before it asks about its key. */
+static uint64_t handshake_number(void *user)
+{
+    struct wire_zmq *endpoint = user;
+    while (endpoint->door && door_take(endpoint))
+        ;
+    return endpoint->door ? wire_zmq_door_handshake(endpoint->door) : 0;
+}
+
 static int guard_open(struct wire_zmq *endpoint, const struct wire_zmq_guard *guard)
 {
     endpoint->guard = *guard;
-    int r = wire_zmq_zap_open(endpoint->loop, endpoint->context, &endpoint->guard, &endpoint->zap);
+    int r = wire_zmq_zap_open(endpoint->loop, endpoint->context, &endpoint->guard, handshake_number,
+                              endpoint, &endpoint->zap);
     return r < 0                                                                  ? r
            : wire_zmq_curve_serve(endpoint->data.socket, endpoint->guard.own) < 0 ? -errno
                                                                                   : 0;

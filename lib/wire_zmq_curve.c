@@ -3,11 +3,13 @@
 #include "lib/wire_zmq_edge.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <zmq.h>
 
+#define NUMBER  "X-Handshake"
 #define ADDRESS "inproc://zeromq.zap.01"
 
 /* Of libzmq 4.3.4, where it is declared for drafts only. */
@@ -24,6 +26,8 @@ struct frame {
 struct wire_zmq_zap {
     struct wire_zmq_edge edge;
     const struct wire_zmq_guard *guard;
+    uint64_t (*number)(void *user);
+    void *user;
     struct frame frames[FRAMES];
 };
 
@@ -55,8 +59,28 @@ static bool request_receive(struct wire_zmq_zap *zap, bool *ret_came)
     return well;
 }
 
+/* One property, as ZMTP writes it (RFC 23): its name behind one byte of length, its value behind four. */
+static size_t number_write(uint64_t number, char text[64])
+{
+    size_t name = strlen(NUMBER), at = 1 + name + 4;
+    int digits = snprintf(text + at, 64 - at, "%" PRIu64, number);
+    const char length[] = {0, 0, 0, (char)digits};
+    text[0] = (char)name;
+    memcpy(text + 1, NUMBER, name);
+    memcpy(text + 1 + name, length, sizeof(length));
+    return at + (size_t)digits;
+}
+
+uint64_t wire_zmq_handshake_of(void *message)
+{
+    const char *number = zmq_msg_gets(message, NUMBER);
+    return number ? strtoull(number, NULL, 10) : 0;
+}
+
 static void answer(const struct wire_zmq_zap *zap, bool well, const char *user_id)
 {
+    char number[64];
+    size_t length = *user_id ? number_write(zap->number(zap->user), number) : 0;
     void *socket = zap->edge.socket;
     const struct frame *id = &zap->frames[REQUEST_ID];
     const char *status = *user_id ? "200" : "400";
@@ -65,7 +89,7 @@ static void answer(const struct wire_zmq_zap *zap, bool well, const char *user_i
     zmq_send(socket, status, 3, ZMQ_SNDMORE | ZMQ_DONTWAIT);
     zmq_send(socket, "", 0, ZMQ_SNDMORE | ZMQ_DONTWAIT);
     zmq_send(socket, user_id, strlen(user_id), ZMQ_SNDMORE | ZMQ_DONTWAIT);
-    zmq_send(socket, "", 0, ZMQ_DONTWAIT);
+    zmq_send(socket, number, length, ZMQ_DONTWAIT);
 }
 
 /* Who comes over IPv4 to a socket of both families has a mapped address: as people write it. */
@@ -106,13 +130,15 @@ static void on_request(void *user)
 }
 
 int wire_zmq_zap_open(sd_event *loop, void *context, const struct wire_zmq_guard *guard,
-                      struct wire_zmq_zap **ret_zap)
+                      uint64_t (*number)(void *user), void *user, struct wire_zmq_zap **ret_zap)
 {
     const int none = 0;
     struct wire_zmq_zap *zap = calloc(1, sizeof(*zap));
     if (!zap)
         return -ENOMEM;
     zap->guard = guard;
+    zap->number = number;
+    zap->user = user;
     zap->edge.drain = on_request;
     zap->edge.user = zap;
     zap->edge.socket = zmq_socket(context, ZMQ_REP);

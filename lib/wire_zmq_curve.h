@@ -12,9 +12,13 @@
 
 struct wire_zmq_zap;
 
-/* `guard` is borrowed until close. */
+/* `guard` is borrowed until close. `number` gives each handshake that is let in a number, which its
+ * messages bring (wire_zmq_handshake_of). */
 int wire_zmq_zap_open(sd_event *loop, void *context, const struct wire_zmq_guard *guard,
-                      struct wire_zmq_zap **ret_zap);
+                      uint64_t (*number)(void *user), void *user, struct wire_zmq_zap **ret_zap);
+
+/* The number of the handshake of the message's connection; 0: nobody was asked about it. */
+uint64_t wire_zmq_handshake_of(void *message);
 
 /* NULL is fine; before the context ends. */
 void wire_zmq_zap_close(struct wire_zmq_zap *zap);

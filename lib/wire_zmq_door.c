@@ -31,6 +31,7 @@ struct connection {
     struct sockaddr_in6 peer; /* of either family; all zero: not TCP */
     uint64_t heard_usec;
     uint64_t who, identity; /* who spoke; 0: nobody */
+    uint64_t after;         /* so many handshakes there had been when it began */
 };
 
 struct wire_zmq_door {
@@ -41,6 +42,7 @@ struct wire_zmq_door {
     struct unheard *unheard;
     struct connection *connections; /* by descriptor */
     int n;
+    uint64_t handshakes;
     int looked;   /* the next descriptor to look at */
     int listener; /* −1: not known */
     bool paused;
@@ -62,9 +64,18 @@ static bool peer_is_known(const struct sockaddr_in6 *peer)
     return peer->sin6_family == AF_INET || peer->sin6_family == AF_INET6;
 }
 
-static struct connection *connection_at(struct wire_zmq_door *door, int fd)
+static struct connection *connection_at(const struct wire_zmq_door *door, int fd)
 {
     return fd >= 0 && fd < door->n && door->connections[fd].open ? &door->connections[fd] : NULL;
+}
+
+/* NULL: it has ended, and the descriptor may be another's. */
+static struct connection *connection_of(const struct wire_zmq_door *door,
+                                        struct wire_zmq_origin origin)
+{
+    struct connection *connection = connection_at(door, origin.fd);
+    return connection && (!origin.handshake || origin.handshake > connection->after) ? connection
+                                                                                     : NULL;
 }
 
 static bool room_make(struct wire_zmq_door *door, int fd)
@@ -219,8 +230,8 @@ static void connection_begin(struct wire_zmq_door *door, int fd, uint64_t now_us
         return;
     connection_end(door, fd); /* one whose end was not told */
     door->counters.connections++;
-    door->connections[fd] =
-        (struct connection){.open = true, .peer = peer_of(fd), .heard_usec = now_usec};
+    door->connections[fd] = (struct connection){
+        .open = true, .peer = peer_of(fd), .heard_usec = now_usec, .after = door->handshakes};
     if (flood_places_is_shut(&door->floods, &door->connections[fd].peer, now_usec))
         door->counters.shut_out += connection_break(door, fd);
     if (!unheard_begin(door, &door->connections[fd])) {
@@ -249,9 +260,15 @@ uint64_t wire_zmq_door_event(struct wire_zmq_door *door, int event, int value, u
     return 0;
 }
 
-enum wire_zmq_verdict wire_zmq_door_judge(struct wire_zmq_door *door, int fd, uint64_t now_usec)
+uint64_t wire_zmq_door_handshake(struct wire_zmq_door *door)
 {
-    struct connection *connection = connection_at(door, fd);
+    return ++door->handshakes;
+}
+
+enum wire_zmq_verdict wire_zmq_door_judge(struct wire_zmq_door *door, struct wire_zmq_origin origin,
+                                          uint64_t now_usec)
+{
+    struct connection *connection = connection_of(door, origin);
     if (connection)
         connection->taken.handed = true;
     if (!connection || !door->limits.per_second)
@@ -262,24 +279,25 @@ enum wire_zmq_verdict wire_zmq_door_judge(struct wire_zmq_door *door, int fd, ui
         return DOOR_TAKE;
     connection->flooded = true;
     flood_places_shut(&door->floods, &connection->peer, now_usec);
-    door->counters.floods += connection_break(door, fd);
+    door->counters.floods += connection_break(door, origin.fd);
     return DOOR_FLOOD;
 }
 
-bool wire_zmq_door_is_new(const struct wire_zmq_door *door, int fd)
+bool wire_zmq_door_is_new(const struct wire_zmq_door *door, struct wire_zmq_origin origin)
 {
-    return fd >= 0 && fd < door->n && door->connections[fd].open && !door->connections[fd].spoke;
+    const struct connection *connection = connection_of(door, origin);
+    return connection && !connection->spoke;
 }
 
-bool wire_zmq_door_heard(struct wire_zmq_door *door, int fd, uint64_t peer, uint64_t identity,
-                         uint32_t most, uint64_t now_usec)
+bool wire_zmq_door_heard(struct wire_zmq_door *door, struct wire_zmq_origin origin, uint64_t peer,
+                         uint64_t identity, uint32_t most, uint64_t now_usec)
 {
-    struct connection *connection = connection_at(door, fd);
+    struct connection *connection = connection_of(door, origin);
     if (!connection)
         return true;
     if (identity && connection->identity != identity) {
         if (connection->crowded || !holder_take(door, identity, most)) {
-            door->counters.crowded += !connection->crowded && connection_break(door, fd);
+            door->counters.crowded += !connection->crowded && connection_break(door, origin.fd);
             connection->crowded = true;
             return false;
         }
@@ -294,17 +312,22 @@ bool wire_zmq_door_heard(struct wire_zmq_door *door, int fd, uint64_t peer, uint
     return true;
 }
 
-void wire_zmq_door_break(struct wire_zmq_door *door, int fd)
+static void connection_cut(struct wire_zmq_door *door, int fd)
 {
-    if (connection_at(door, fd))
-        door->counters.cut += connection_break(door, fd);
+    door->counters.cut += connection_break(door, fd);
+}
+
+void wire_zmq_door_break(struct wire_zmq_door *door, struct wire_zmq_origin origin)
+{
+    if (connection_of(door, origin))
+        connection_cut(door, origin.fd);
 }
 
 void wire_zmq_door_cut_peer(struct wire_zmq_door *door, uint64_t peer)
 {
     for (int fd = 0; fd < door->n; fd++)
         if (door->connections[fd].open && door->connections[fd].who == peer)
-            wire_zmq_door_break(door, fd);
+            connection_cut(door, fd);
 }
 
 void wire_zmq_door_cut(struct wire_zmq_door *door, uint64_t identity,
@@ -317,7 +340,7 @@ void wire_zmq_door_cut(struct wire_zmq_door *door, uint64_t identity,
             continue;
         holder_leave(door, identity);
         connection->who = connection->identity = 0;
-        wire_zmq_door_break(door, fd);
+        connection_cut(door, fd);
         each(user, peer);
     }
 }

@@ -5,7 +5,8 @@
  * ZMQ_EVENT_DISCONNECTED), and with each message over which descriptor it came. A connection is
  * ended by shutting its descriptor down: ZeroMQ then sees the peer's end. What is told is late, so
  * a descriptor may be another connection's by now: the peer's address must still be the one that
- * was seen.
+ * was seen. A message may be read after its connection has ended, too: where keys are asked for, each
+ * handshake has a number, messages bring it, and one from before the connection began is not its.
  *
  *  - One that never speaks is not let in at all: a filter on the listener drops what brings no byte,
  *    so the kernel keeps nothing of it but its SYN (or a SYN cookie), and ZeroMQ never hears of it.
@@ -25,7 +26,7 @@
  *  - A connection over which an identity spoke is ended when that identity is cut, and when the identity
  *    has as many already as its guard gives it: no key takes all that there are.
  *
- * Memory: 96 bytes for each descriptor number up to the highest that was seen. Not told by ZeroMQ:
+ * Memory: 104 bytes for each descriptor number up to the highest that was seen. Not told by ZeroMQ:
  * addresses other than TCP's; such connections are counted and never ended. One thread. */
 #pragma once
 
@@ -72,25 +73,34 @@ enum wire_zmq_verdict {
     DOOR_DROP   /* it comes after that one */
 };
 
-/* A message, or a part of one, came over the descriptor. */
-enum wire_zmq_verdict wire_zmq_door_judge(struct wire_zmq_door *door, int fd, uint64_t now_usec);
+/* Where a message came from. */
+struct wire_zmq_origin {
+    int fd;
+    uint64_t handshake; /* its number; 0: there was none */
+};
 
-/* A message of this peer came over the descriptor; `identity` is a digest of who it is, 0 of
- * nobody, and may have so many connections (0: any number). False: it has them already, and this one is
- * ended. */
-bool wire_zmq_door_heard(struct wire_zmq_door *door, int fd, uint64_t peer, uint64_t identity,
-                         uint32_t most, uint64_t now_usec);
-/* Whether the next message over it is the first. */
-bool wire_zmq_door_is_new(const struct wire_zmq_door *door, int fd);
+/* The number of one more handshake. All events that were told before it must have been given. */
+uint64_t wire_zmq_door_handshake(struct wire_zmq_door *door);
+
+/* A message, or a part of one, came. */
+enum wire_zmq_verdict wire_zmq_door_judge(struct wire_zmq_door *door, struct wire_zmq_origin origin,
+                                          uint64_t now_usec);
+
+/* A message of this peer came; `identity` is a digest of who it is, 0 of nobody, and may have so many
+ * connections (0: any number). False: it has them already, and this one is ended. */
+bool wire_zmq_door_heard(struct wire_zmq_door *door, struct wire_zmq_origin origin, uint64_t peer,
+                         uint64_t identity, uint32_t most, uint64_t now_usec);
+/* Whether a message from there is its connection's first. */
+bool wire_zmq_door_is_new(const struct wire_zmq_door *door, struct wire_zmq_origin origin);
 
 /* Ends the connections of this identity, and tells each one's peer, whose end wire_zmq_door_event
  * does not tell any more. */
 void wire_zmq_door_cut(struct wire_zmq_door *door, uint64_t identity,
                        void (*each)(void *user, uint64_t peer), void *user);
 
-/* Ends the connection of this peer; the one with this descriptor. */
+/* Ends the connection of this peer; the one that a message came from. */
 void wire_zmq_door_cut_peer(struct wire_zmq_door *door, uint64_t peer);
-void wire_zmq_door_break(struct wire_zmq_door *door, int fd);
+void wire_zmq_door_break(struct wire_zmq_door *door, struct wire_zmq_origin origin);
 
 /* Whether the connection over which this peer spoke comes from this address (lib/address.h). */
 bool wire_zmq_door_comes_from(const struct wire_zmq_door *door, uint64_t peer,
