@@ -1,6 +1,6 @@
 #include "tests/model/model_step.h"
 
-#include "controller/engine/policy/policies.h"
+#include "controller/engine/policy/questions.h"
 #include "tests/model/model_effects.h"
 #include "tests/model/model_events.h"
 #include "tests/model/model_sources.h"

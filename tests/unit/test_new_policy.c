@@ -3,11 +3,14 @@
 #include "tests/model/script.h"
 #include "tests/model/script_dump.h"
 
-#include "controller/engine/policy/policies.h"
+#include "controller/engine/commit/commit.h"
+#include "controller/engine/network/network.h"
+#include "controller/engine/place/place.h"
+#include "controller/engine/turn/turn.h"
 
 #include "docs/adding-a-policy.h"
 
-/* In place of controller/engine/policy/policies.c: the same with the new line. */
+/* In place of controller/engine/policies.c: the same with the new line. */
 const struct turn_policy *const turn_policies[] = {&turn_fifo, &turn_sjf, &turn_fair, &turn_left,
                                                    NULL};
 const struct place_policy *const place_policies[] = {&place_greedy, NULL};

@@ -1,5 +1,6 @@
 /* Every entry of every policy table, held to its contract. */
-#include "controller/engine/policy/policies.h"
+#include "controller/engine/policy/questions.h"
+#include "controller/engine/watch/locality.h"
 #include "tests/model/model_step.h"
 
 enum { MEGABYTE = 1000000 };

@@ -1,6 +1,6 @@
 /* Why: each policy gives only reasons that its table has, each of them occurs, and what is said of
  * them is true of the literal model. */
-#include "controller/engine/policy/policies.h"
+#include "controller/engine/policy/questions.h"
 #include "tests/model/model_step.h"
 
 #include <stdarg.h>

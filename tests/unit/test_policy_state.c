@@ -5,7 +5,7 @@
 #include "tests/model/script_dump.h"
 
 #include "controller/engine/base/record.h"
-#include "controller/engine/policy/policies.h"
+#include "controller/engine/policy/questions.h"
 
 #include <errno.h>
 

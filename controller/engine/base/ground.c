@@ -57,3 +57,11 @@ void decisions_done(struct decisions *decisions)
     free(decisions->at);
     *decisions = (struct decisions){0};
 }
+
+void engine_copy_word(char *to, size_t size, const char *from)
+{
+    size_t length = from ? strnlen(from, size - 1) : 0;
+    if (length)
+        memcpy(to, from, length);
+    to[length] = 0;
+}

@@ -17,6 +17,9 @@ struct decision *engine_decide(struct engine *engine, enum decision_kind kind, e
 void engine_reject(struct engine *engine, const struct event *event, enum reason reason,
                    int64_t left, int64_t right);
 
+/* As much of the word (NULL: none) as fits. */
+void engine_copy_word(char *to, size_t size, const char *from);
+
 /* The engine's named random source, a counter-based generator: splitmix64's finalizer (Steele, Lea,
  * Flood 2014) over seed and names. */
 static inline uint64_t engine_mix(uint64_t seed, uint64_t x, uint64_t y)

@@ -403,6 +403,14 @@ struct shape {
         overdue; /* stages with ready tasks, by turn; overdue: value = when it goes anywhere */
 };
 
+/* A task, where it may run, and why there. */
+struct claim {
+    struct task *task;
+    struct fit *fit;
+    enum reason reason;
+    int64_t left, right;
+};
+
 enum { CHANGES = 4096 };
 
 struct engine {

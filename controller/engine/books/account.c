@@ -1,7 +1,7 @@
 #include "controller/engine/books/account.h"
 
 #include "controller/engine/base/ground.h"
-#include "controller/engine/watch/lapse.h"
+#include "controller/engine/books/limit.h"
 
 #include <stdlib.h>
 
@@ -317,7 +317,7 @@ static void put_above(struct engine *engine, struct account *account, struct acc
 {
     struct account *above[] = {user, key};
     const uint32_t limit = account->limit;
-    lapse_set_limit(account, 0);
+    limit_set(account, 0);
     for (int i = 0; i < 2; i++) {
         struct account *before = account->above[i];
         for (enum amount what = BYTES; what <= SHAPES; what++) {
@@ -330,7 +330,7 @@ static void put_above(struct engine *engine, struct account *account, struct acc
         account->above[i] = above[i];
         let_go(engine, before);
     }
-    lapse_set_limit(account, limit);
+    limit_set(account, limit);
 }
 
 void account_owner(struct engine *engine, const struct event *event)
@@ -350,6 +350,6 @@ void account_owner(struct engine *engine, const struct event *event)
     account->held -= told;
     account->away = event->framework_owner.tells == OWNER_AWAY;
     if (tells && !told)
-        lapse_begin(account);
+        limit_begin(account);
     let_go(engine, account);
 }

@@ -6,17 +6,15 @@
 #include "controller/engine/books/account.h"
 #include "controller/engine/books/cluster.h"
 #include "controller/engine/books/job.h"
-#include "controller/engine/books/order.h"
+#include "controller/engine/books/limit.h"
 #include "controller/engine/books/room.h"
 #include "controller/engine/books/stage.h"
-#include "controller/engine/network/network.h"
-#include "controller/engine/turn/turn.h"
+#include "controller/engine/policy/questions.h"
 #include "controller/engine/watch/allow.h"
 #include "controller/engine/watch/failing.h"
 #include "controller/engine/watch/framework_sizes.h"
-#include "controller/engine/watch/hold.h"
-#include "controller/engine/watch/lapse.h"
 #include "controller/engine/watch/locality.h"
+#include "controller/engine/watch/order.h"
 #include "controller/engine/watch/source.h"
 
 #include <errno.h>
@@ -82,7 +80,7 @@ each_output(const struct task *task, void (*each)(void *, const struct engine_in
         const struct edge *edge = &stage->edges[i];
         const struct stage *parent = job_stage_at(stage->job, edge->parent);
         if (edge->late) {
-            n += sizes_each_input(edge, task, locate, each, context);
+            n += late_each_input(edge, task, locate, each, context);
             continue;
         }
         struct cells cells = cells_of(edge, parent, stage, task->index);
@@ -260,7 +258,7 @@ void attempt_orphan(struct engine *engine, struct attempt *attempt)
     if (attempt->allowed_until_ns) {
         task->stage->framework->allowed--;
         task->stage->job->n_allowed--;
-        lapse_count(engine, task->stage->job, -1);
+        limit_count(engine, task->stage->job, -1);
     }
     struct attempt **at = &task->attempts;
     while (*at != attempt)
@@ -297,76 +295,6 @@ void attempt_measure(struct attempt *attempt)
                                                : 0;
     attempt->bytes[ORDER_MACROFLOW] = task->bytes + (block ? task->input_bytes : 0);
     attempt->remote_bytes = read_inputs(attempt);
-}
-
-/* Its sizes, and the levels that follow. A stage's Coflow is fixed at its first dispatch, but that of
- * a framework's stage, whose sizes come later. */
-void attempt_set_sizes(struct engine *engine, struct attempt *attempt)
-{
-    struct stage *stage = attempt->task->stage;
-    if (!stage->coflow_fixed && !stage->framework) {
-        stage->coflow_fixed = true;
-        stage->coflow_bytes = stage->total_bytes;
-    }
-    attempt_measure(attempt);
-    if (stage->framework)
-        sizes_set_levels(engine, attempt);
-    else
-        engine->network->levels(engine, stage, attempt);
-}
-
-/* WHY a loop: a surprising inventory may hold a number of this epoch that was never given. */
-static uint64_t next_number(struct engine *engine)
-{
-    uint64_t number;
-    do {
-        number = (uint64_t)engine->config.epoch << 32 | (uint32_t)++engine->attempt_counter;
-    } while (attempt_find(engine, number));
-    return number;
-}
-
-static void say_start(struct engine *engine, const struct attempt *attempt,
-                      const struct claim *claim)
-{
-    struct decision *decision =
-        engine_decide(engine, DECISION_START, claim->reason, claim->left, claim->right);
-    decision->start.attempt = attempt->number;
-    decision->start.job = attempt->job_number;
-    decision->start.stage = attempt->stage_index;
-    decision->start.task = attempt->task_index;
-    decision->start.host = attempt->host->index;
-    decision->start.unit = attempt->unit;
-    decision->start.resources = attempt->resources;
-    decision->start.coflow_level = attempt->level[ORDER_COFLOW];
-    decision->start.macroflow_level = attempt->level[ORDER_MACROFLOW];
-    decision->start.input_bytes = attempt->remote_bytes;
-    engine->counters.starts++;
-}
-
-struct attempt *attempt_start(struct engine *engine, const struct claim *claim)
-{
-    struct task *task = claim->task;
-    struct host *host = claim->fit->host;
-    uint64_t number = next_number(engine);
-    const struct resources *demand = &task->stage->bucket->shape->demand;
-    task_run(engine, task);
-    struct attempt *attempt = attempt_create(engine, number, task, host, claim->fit->unit, demand);
-    source_set_block(engine, attempt, source_choose(engine, task, host, number));
-    if (host->failing.suspect)
-        failing_started(engine, attempt);
-    attempt->reason = claim->reason;
-    attempt->left = claim->left;
-    attempt->right = claim->right;
-    attempt_set_sizes(engine, attempt);
-    attempt_set_receiving(engine, attempt, attempt->remote_bytes > 0);
-    if (attempt->foreign)
-        allow_give(engine, attempt, claim);
-    else
-        say_start(engine, attempt, claim);
-    host_draw_tie(engine, host);
-    host_touch(engine, host);
-    hold_stage_served(engine, task->stage);
-    return attempt;
 }
 
 void attempt_stop(struct engine *engine, struct attempt *attempt, enum reason reason, bool requeue)
@@ -408,154 +336,18 @@ void attempt_count_bytes(struct engine *engine, struct attempt *attempt, uint64_
         order_change(engine, attempt->task->stage->job);
 }
 
-static void has_input(struct engine *engine, struct attempt *attempt)
-{
-    attempt_set_state(engine, attempt, ATTEMPT_COMPUTING);
-    attempt->received_ns = engine->now_ns;
-}
-
-enum attempt_state attempt_seen_phase(uint32_t phase)
-{
-    return phase >= ATTEMPT_QUEUED && phase <= ATTEMPT_COMPUTING ? (enum attempt_state)phase
-                                                                 : ATTEMPT_STARTED;
-}
-
-void attempt_tell_levels(struct engine *engine, const struct attempt *attempt)
-{
-    struct decision *decision = engine_decide(engine, DECISION_LEVEL, REASON_ADOPTED,
-                                              clamp_i64(attempt->bytes[ORDER_COFLOW]),
-                                              clamp_i64(attempt->bytes[ORDER_MACROFLOW]));
-    decision->level.attempt = attempt->number;
-    decision->level.host = attempt->host->index;
-    decision->level.coflow_level = attempt->level[ORDER_COFLOW];
-    decision->level.macroflow_level = attempt->level[ORDER_MACROFLOW];
-    engine->counters.level_changes++;
-}
-
 bool attempt_is_ours(const struct engine *engine, uint64_t number)
 {
     uint64_t epoch = number >> 32;
     return epoch > 0 && epoch <= engine->config.epoch;
 }
 
-/* Of several of ours the newest counts: we begin another one when we take the one before for lost. A
- * result that comes all the same is one. Copies that a framework makes are meant to run beside. */
-static void stop_older(struct engine *engine, const struct task *task)
+void attempt_end(struct engine *engine, struct attempt *attempt)
 {
-    struct attempt *newest = task->attempts, *other;
-    while (newest && !attempt_is_ours(engine, newest->number))
-        newest = newest->next_of_task;
-    for (other = newest ? newest->next_of_task : NULL; other; other = other->next_of_task)
-        if (attempt_is_ours(engine, other->number))
-            attempt_stop(engine, other, REASON_REPLACED, false);
-}
-
-static void adopt(struct engine *engine, const struct event *event, struct host *host)
-{
-    struct task *task = job_find_task(engine, event->attempt_seen.job, event->attempt_seen.stage,
-                                      event->attempt_seen.task);
-    if (task && task->stage->job->state != JOB_ACTIVE)
-        task = NULL;
-    bool over = task && task->state == TASK_DONE;
-    if (task && !over)
-        task_run(engine, task);
-    struct resources resources = event->attempt_seen.resources;
-    for (int r = 0; r < ENGINE_RESOURCES; r++)
-        resources.amount[r] = resources.amount[r] > 0 ? resources.amount[r] : 0;
-    struct attempt *attempt =
-        attempt_create(engine, event->attempt_seen.attempt, over ? NULL : task, host,
-                       event->attempt_seen.unit, &resources);
-    attempt->job_number = event->attempt_seen.job;
-    attempt->stage_index = event->attempt_seen.stage;
-    attempt->task_index = event->attempt_seen.task;
-    attempt_set_state(engine, attempt, attempt_seen_phase(event->attempt_seen.phase));
-    if (!attempt->task) {
-        attempt_stop(engine, attempt, over ? REASON_REPLACED : REASON_ORPHAN, false);
-    } else {
-        attempt_set_sizes(engine, attempt);
-        attempt_set_receiving(engine, attempt,
-                              attempt->remote_bytes > 0 && attempt->state != ATTEMPT_COMPUTING);
-        attempt_count_bytes(engine, attempt, event->attempt_seen.received_bytes);
-        attempt_tell_levels(engine, attempt);
-        stop_older(engine, task);
-    }
+    struct task *task = attempt->task;
+    struct host *host = attempt->host;
+    attempt_destroy(engine, attempt);
+    if (task && !task->attempts)
+        task_requeue(engine, task);
     host_touch(engine, host);
-}
-
-void attempt_seen(struct engine *engine, const struct event *event)
-{
-    /* 0 is no attempt's number. */
-    engine->counters.ignored_facts += !event->attempt_seen.attempt;
-    struct host *host =
-        event->attempt_seen.attempt ? cluster_adopt(engine, event->attempt_seen.host) : NULL;
-    if (!host)
-        return;
-    struct attempt *attempt = attempt_find(engine, event->attempt_seen.attempt);
-    if (!attempt) {
-        adopt(engine, event, host);
-        return;
-    }
-    if (attempt->allowed_until_ns) {
-        engine->counters.ignored_facts++;
-        return;
-    }
-    attempt_follow(engine, attempt, attempt_seen_phase(event->attempt_seen.phase),
-                   event->attempt_seen.received_bytes);
-    if (attempt->stopping) {
-        attempt->stopping = false;
-        attempt_stop(engine, attempt, REASON_REPLACED, false);
-    }
-}
-
-void attempt_follow(struct engine *engine, struct attempt *attempt, enum attempt_state phase,
-                    uint64_t received_bytes)
-{
-    attempt_count_bytes(engine, attempt, received_bytes);
-    bool was_computing = attempt->state == ATTEMPT_COMPUTING;
-    if (phase > attempt->state)
-        attempt_set_state(engine, attempt, phase);
-    if (!was_computing && attempt->state == ATTEMPT_COMPUTING)
-        has_input(engine, attempt);
-    if (attempt->state == ATTEMPT_COMPUTING && (attempt->receiving || !was_computing)) {
-        if (attempt->receiving)
-            source_received(engine, attempt);
-        attempt_set_receiving(engine, attempt, false);
-        host_touch(engine, attempt->host);
-    }
-}
-
-void attempt_queued(struct engine *engine, const struct event *event)
-{
-    struct attempt *attempt = attempt_known(engine, event);
-    if (attempt && attempt->state == ATTEMPT_SENT)
-        attempt_set_state(engine, attempt, ATTEMPT_QUEUED);
-}
-
-void attempt_started(struct engine *engine, const struct event *event)
-{
-    struct attempt *attempt = attempt_known(engine, event);
-    if (attempt && attempt->state <= ATTEMPT_STARTED)
-        attempt_set_state(engine, attempt,
-                          attempt->receiving                      ? ATTEMPT_RECEIVING
-                          : attempt->task && attempt->task->bytes ? ATTEMPT_STARTED
-                                                                  : ATTEMPT_COMPUTING);
-}
-
-void attempt_progress(struct engine *engine, const struct event *event)
-{
-    struct attempt *attempt = attempt_known(engine, event);
-    if (attempt)
-        attempt_count_bytes(engine, attempt, event->attempt.received_bytes);
-}
-
-void attempt_received(struct engine *engine, const struct event *event)
-{
-    struct attempt *attempt = attempt_known(engine, event);
-    if (!attempt)
-        return;
-    attempt_count_bytes(engine, attempt, event->attempt.received_bytes);
-    has_input(engine, attempt);
-    source_received(engine, attempt);
-    attempt_set_receiving(engine, attempt, false);
-    host_touch(engine, attempt->host);
 }

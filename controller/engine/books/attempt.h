@@ -6,22 +6,6 @@
 
 #include "controller/engine/base/state.h"
 
-struct claim {
-    struct task *task;
-    struct fit *fit;
-    enum reason reason;
-    int64_t left, right;
-};
-
-/* Turns a claim that fits into a start decision. */
-struct attempt *attempt_start(struct engine *engine, const struct claim *claim);
-
-void attempt_seen(struct engine *engine, const struct event *event);
-void attempt_queued(struct engine *engine, const struct event *event);
-void attempt_started(struct engine *engine, const struct event *event);
-void attempt_progress(struct engine *engine, const struct event *event);
-void attempt_received(struct engine *engine, const struct event *event);
-
 struct attempt *attempt_find(const struct engine *engine, uint64_t number);
 /* The one that a fact speaks of; an unknown one is counted and ignored: NULL. */
 struct attempt *attempt_known(struct engine *engine, const struct event *event);
@@ -40,18 +24,10 @@ void attempt_orphan(struct engine *engine, struct attempt *attempt);
  * the host. */
 struct attempt *attempt_create(struct engine *engine, uint64_t number, struct task *task,
                                struct host *host, uint32_t unit, const struct resources *resources);
-/* Its sizes of now; the levels that follow, too. O(maps). */
+/* Its sizes of now. O(maps). */
 void attempt_measure(struct attempt *attempt);
-void attempt_set_sizes(struct engine *engine, struct attempt *attempt);
-/* Its host marks as another controller said, or a framework started it and nobody said anything. */
-void attempt_tell_levels(struct engine *engine, const struct attempt *attempt);
 /* Whether a controller gave the number: this one, or one before it. */
 bool attempt_is_ours(const struct engine *engine, uint64_t number);
-/* Only phases that a running attempt can have are believed. */
-enum attempt_state attempt_seen_phase(uint32_t phase);
-/* It is known, and was seen again so far. */
-void attempt_follow(struct engine *engine, struct attempt *attempt, enum attempt_state phase,
-                    uint64_t received_bytes);
 /* It receives over the network from now on, or no more. */
 void attempt_set_receiving(struct engine *engine, struct attempt *attempt, bool receiving);
 /* What the task reads of its parents' tasks, from where that is now; returns how many. O(maps). */
@@ -60,3 +36,6 @@ int task_outputs_read(const struct task *task,
 /* Whether it reads something of that map, whose job is not a framework's. O(edges). */
 bool task_reads_output(const struct task *task, uint32_t parent, uint32_t map);
 void attempt_destroy(struct engine *engine, struct attempt *attempt);
+
+/* It ends without a result: its task is ready again unless another attempt of it runs. */
+void attempt_end(struct engine *engine, struct attempt *attempt);

@@ -1,19 +1,15 @@
 #include "controller/engine/books/cluster.h"
 
 #include "controller/engine/base/ground.h"
+#include "controller/engine/books/limit.h"
 #include "controller/engine/watch/locality.h"
 
 #include "controller/engine/base/resources.h"
 #include "controller/engine/books/account.h"
 #include "controller/engine/books/attempt.h"
 #include "controller/engine/books/room.h"
-#include "controller/engine/facts/outcome.h"
 #include "controller/engine/policy/policy.h"
-#include "controller/engine/watch/congestion.h"
 #include "controller/engine/watch/estimate.h"
-#include "controller/engine/watch/failing.h"
-#include "controller/engine/watch/lapse.h"
-#include "controller/engine/watch/source.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -37,14 +33,6 @@ bool host_takes(const struct engine *engine, const struct host *host)
 struct host *cluster_host(const struct engine *engine, uint32_t index)
 {
     return index < engine->n_hosts ? engine->hosts[index] : NULL;
-}
-
-static void copy_word(char *to, size_t size, const char *from)
-{
-    size_t length = from ? strnlen(from, size - 1) : 0;
-    if (length)
-        memcpy(to, from, length);
-    to[length] = 0;
 }
 
 bool cluster_has_label(const char *labels, const char *label)
@@ -224,7 +212,7 @@ struct shape *cluster_shape_create(struct engine *engine, const struct resources
     shape->demand = *demand;
     shape->application = of->application;
     shape->bound = of->bound;
-    copy_word(shape->constraint, sizeof(shape->constraint), constraint);
+    engine_copy_word(shape->constraint, sizeof(shape->constraint), constraint);
     TAILQ_INIT(&shape->moved);
     TAILQ_INIT(&shape->waits);
     engine->shapes[engine->n_shapes++] = shape;
@@ -257,7 +245,7 @@ struct shape *cluster_shape(struct engine *engine, const struct resources *deman
 
 int64_t shape_times(const struct engine *engine, const struct shape *shape)
 {
-    return shape->bound && lapse_is_full(account_known(engine, shape->bound)) ? 0 : shape->times;
+    return shape->bound && limit_is_reached(account_known(engine, shape->bound)) ? 0 : shape->times;
 }
 
 void host_leave_sums(struct engine *engine, const struct host *host)
@@ -356,7 +344,7 @@ int64_t cluster_amount(const struct engine *engine, int64_t amount)
 }
 
 /* Gives the host other units, with what runs there taken off them. */
-static void replace_units(struct engine *engine, struct host *host, const struct u64s *vectors)
+void host_replace_units(struct engine *engine, struct host *host, const struct u64s *vectors)
 {
     uint32_t n = vectors->n / ENGINE_RESOURCES;
     if (n > engine->config.units_per_host_max)
@@ -403,95 +391,6 @@ static void replace_units(struct engine *engine, struct host *host, const struct
     }
 }
 
-static void describe(struct engine *engine, struct host *host, const struct event *event)
-{
-    copy_word(host->name, sizeof(host->name), event->host_join.name);
-    copy_word(host->rack, sizeof(host->rack), event->host_join.rack);
-    copy_word(host->labels, sizeof(host->labels), event->host_join.labels);
-    host->uplink_bps = event->host_join.uplink_bps;
-    host->downlink_bps = event->host_join.downlink_bps;
-    replace_units(engine, host, &event->host_join.units);
-}
-
-/* Nothing runs there any more, and nothing is there. */
-static void forget_generation(struct engine *engine, struct host *host)
-{
-    attempts_of_host_lost(engine, host);
-    failing_forget(engine, host);
-    source_host_lost(engine, host);
-}
-
-/* WHY: one without is there by its rooms only (no agent has told anything of it). When an agent comes
- * what runs there runs on. */
-static bool has_units(const struct host *host)
-{
-    static const struct resources nothing;
-    for (uint32_t i = 0; i < host->n_units; i++)
-        if (!resources_equal(&host->units[i].total, &nothing))
-            return true;
-    return false;
-}
-
-void cluster_join(struct engine *engine, const struct event *event)
-{
-    struct host *host = cluster_adopt(engine, event->host_join.host);
-    if (!host)
-        return;
-    if (host->joined && host->generation != event->host_join.generation && has_units(host))
-        forget_generation(engine, host);
-    host_leave_sums(engine, host);
-    engine->joined += !host->joined;
-    host->joined = true;
-    host->silent = host->lost = false;
-    host->generation = event->host_join.generation;
-    congestion_follow_hosts(engine);
-    describe(engine, host, event);
-    host_enter_sums(engine, host);
-    host_touch(engine, host);
-    estimate_follow_cluster(engine);
-}
-
-void cluster_change(struct engine *engine, const struct event *event)
-{
-    struct host *host = cluster_host(engine, event->host_join.host);
-    if (!host || !host->joined) {
-        cluster_join(engine, event);
-        return;
-    }
-    host_leave_sums(engine, host);
-    describe(engine, host, event);
-    host_enter_sums(engine, host);
-    host_touch(engine, host);
-    estimate_follow_cluster(engine);
-}
-
-void cluster_silent(struct engine *engine, const struct event *event)
-{
-    struct host *host = cluster_adopt(engine, event->host.host);
-    if (!host)
-        return;
-    host_leave_sums(engine, host);
-    host->silent = true;
-    host_enter_sums(engine, host);
-    congestion_report(engine, host, 0);
-    host_touch(engine, host);
-    estimate_follow_cluster(engine);
-}
-
-void cluster_lost(struct engine *engine, const struct event *event)
-{
-    struct host *host = cluster_adopt(engine, event->host.host);
-    if (!host)
-        return;
-    host_leave_sums(engine, host);
-    host->silent = host->lost = true;
-    host_enter_sums(engine, host);
-    congestion_report(engine, host, 0);
-    forget_generation(engine, host);
-    host_touch(engine, host);
-    estimate_follow_cluster(engine);
-}
-
 void cluster_set_suspect(struct engine *engine, struct host *host, bool *which, bool suspect)
 {
     if (*which == suspect)
@@ -503,86 +402,6 @@ void cluster_set_suspect(struct engine *engine, struct host *host, bool *which, 
     host_enter_sums(engine, host);
     host_touch(engine, host);
     estimate_follow_cluster(engine);
-}
-
-void cluster_forget(struct engine *engine, const struct event *event)
-{
-    static const uint64_t nothing[ENGINE_RESOURCES];
-    struct host *host = cluster_host(engine, event->host.host);
-    if (!host || (host->joined && !host->silent)) {
-        engine_reject(engine, event, host ? REASON_BAD_STATE : REASON_UNKNOWN_HOST,
-                      event->host.host, 0);
-        return;
-    }
-    struct event gone = {.kind = EVENT_HOST_CHANGE};
-    gone.host_join.units = (struct u64s){nothing, ENGINE_RESOURCES};
-    cluster_lost(engine, event);
-    engine->joined -= host->joined;
-    host->joined = host->silent = host->lost = host->draining = false;
-    host->generation = 0;
-    host->downlink_permille = host->foreign_permille = 0;
-    host->downlink_ours = false;
-    describe(engine, host, &gone);
-    congestion_follow_hosts(engine);
-    host_touch(engine, host);
-}
-
-void cluster_back(struct engine *engine, const struct event *event)
-{
-    struct host *host = cluster_adopt(engine, event->host.host);
-    if (!host)
-        return;
-    host_leave_sums(engine, host);
-    host->silent = host->lost = false;
-    host_enter_sums(engine, host);
-    host_touch(engine, host);
-    estimate_follow_cluster(engine);
-}
-
-void cluster_drain(struct engine *engine, const struct event *event)
-{
-    struct host *host = cluster_host(engine, event->host_drain.host);
-    if (!host) {
-        engine_reject(engine, event, REASON_UNKNOWN_HOST, event->host_drain.host, 0);
-        return;
-    }
-    host_leave_sums(engine, host);
-    host->draining = !event->host_drain.undo;
-    host_enter_sums(engine, host);
-    host_touch(engine, host);
-    estimate_follow_cluster(engine);
-}
-
-static void report_downlink(struct host *host, uint32_t permille)
-{
-    host->downlink_permille = permille;
-    if (!host->downlink_ours || permille < host->foreign_permille)
-        host->foreign_permille = permille;
-    host->downlink_ours = host->receiving[ORDER_COFLOW].n > 0;
-}
-
-void cluster_load(struct engine *engine, const struct event *event)
-{
-    struct host *host = cluster_host(engine, event->host_load.host);
-    if (!host) {
-        engine->counters.ignored_facts++;
-        return;
-    }
-    if (event->host_load.resource == LOAD_UPLINK)
-        congestion_report(engine, host, event->host_load.permille);
-    else if (event->host_load.resource == LOAD_DOWNLINK)
-        report_downlink(host, event->host_load.permille);
-}
-
-void cluster_restore(struct engine *engine, struct host *host, bool silent, bool lost,
-                     bool draining, uint32_t uplink_permille)
-{
-    host_leave_sums(engine, host);
-    host->silent = silent;
-    host->lost = lost;
-    host->draining = draining;
-    host_enter_sums(engine, host);
-    congestion_report(engine, host, uplink_permille);
 }
 
 void cluster_done(struct engine *engine)

@@ -10,24 +10,9 @@
 
 #include "controller/engine/base/state.h"
 
-/* Events. Facts: nothing is refused; a host index beyond hosts_max is ignored and counted. */
-void cluster_join(struct engine *engine, const struct event *event);
-void cluster_change(struct engine *engine, const struct event *event);
-void cluster_silent(struct engine *engine, const struct event *event);
-void cluster_lost(struct engine *engine, const struct event *event);
-void cluster_back(struct engine *engine, const struct event *event);
-void cluster_drain(struct engine *engine, const struct event *event);
-void cluster_load(struct engine *engine, const struct event *event);
-/* Rejected for a host that is up. What is left is as an index that nobody has joined under. */
-void cluster_forget(struct engine *engine, const struct event *event);
-
 /* Takes the host out of what is up, or back in. `which`: its suspicion as a source or reader (source.h
  * decides), or as one that fails what runs there (failing.h). */
 void cluster_set_suspect(struct engine *engine, struct host *host, bool *which, bool suspect);
-
-/* For load: the host's state as it was. The caller touches the host. */
-void cluster_restore(struct engine *engine, struct host *host, bool silent, bool lost,
-                     bool draining, uint32_t uplink_permille);
 
 /* NULL: unknown. */
 struct host *cluster_host(const struct engine *engine, uint32_t index);
@@ -85,3 +70,5 @@ struct shape *cluster_shape_create(struct engine *engine, const struct resources
 /* So many more of its tasks may be started or allowed now. O(log n). */
 int64_t shape_times(const struct engine *engine, const struct shape *shape);
 void cluster_done(struct engine *engine);
+/* Gives the host other units, with what runs there taken off them. */
+void host_replace_units(struct engine *engine, struct host *host, const struct u64s *vectors);

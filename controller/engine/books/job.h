@@ -7,15 +7,6 @@
 
 #include "controller/engine/base/state.h"
 
-/* Requests; rejected with a reason, then nothing has changed. */
-void job_begin(struct engine *engine, const struct event *event);
-void job_stage(struct engine *engine, const struct event *event);
-void job_tasks(struct engine *engine, const struct event *event);
-void job_bytes(struct engine *engine, const struct event *event);
-void job_end(struct engine *engine, const struct event *event);
-void job_update(struct engine *engine, const struct event *event);
-void job_cancel(struct engine *engine, const struct event *event);
-
 /* An arriving job without a name; the number must be free. Its buckets, one per shape. */
 struct job *job_make(struct engine *engine, uint64_t number);
 struct bucket *job_bucket(struct engine *engine, struct job *job, struct shape *shape);
@@ -44,3 +35,9 @@ void job_destroy(struct engine *engine, struct job *job);
 void job_remember(struct engine *engine, struct finished *record);
 /* FNV-1a of a name, the key of the name index. */
 uint64_t job_name_hash(const char *name);
+/* NULL: no such stage in an active or arriving job. */
+struct stage *job_find_stage(const struct engine *engine, uint64_t number, uint32_t stage);
+/* Of an edge between them. */
+uint64_t job_cells_of(const struct stage *parent, const struct stage *stage, bool matrix);
+/* The first stage with parts missing, n_stages when complete. */
+uint32_t job_incomplete_stage(const struct job *job);

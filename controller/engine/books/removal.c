@@ -2,7 +2,7 @@
 
 #include "controller/engine/base/packed.h"
 #include "controller/engine/books/account.h"
-#include "controller/engine/watch/framework_late.h"
+#include "controller/engine/books/late.h"
 
 #include <stdlib.h>
 

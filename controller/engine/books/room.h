@@ -22,11 +22,6 @@
 
 #include "controller/engine/base/state.h"
 
-struct dumper;
-
-/* Event. A fact: any number of times, whatever is known of the host. */
-void room_told(struct engine *engine, const struct event *event);
-
 /* Whose room the job's tasks take; 0: the hosts' units. O(log n). */
 uint64_t room_owner(const struct engine *engine, const struct job *job);
 /* NULL: it has none there. O(log n). */
@@ -35,7 +30,10 @@ struct room *room_find(const struct host *host, uint64_t application);
 void room_enter(struct engine *engine, struct attempt *attempt);
 /* The host has other units, of which nothing is taken yet. */
 void room_take(struct host *host);
+/* Rooms take nothing of its units, until room_take. */
+void room_give_back(struct host *host);
 
-void room_dump(struct dumper *d, const struct engine *engine);
 void room_done(struct host *host);
 void room_applications_done(struct engine *engine);
+/* NULL: it tells of none. */
+struct application *room_application(const struct engine *engine, uint64_t number);

@@ -4,81 +4,22 @@
 #include "controller/engine/books/attempt.h"
 #include "controller/engine/books/cluster.h"
 #include "controller/engine/books/job.h"
-#include "controller/engine/books/order.h"
+#include "controller/engine/books/rerun.h"
+#include "controller/engine/books/retry.h"
 #include "controller/engine/facts/framework.h"
-#include "controller/engine/network/network.h"
-#include "controller/engine/place/place.h"
 #include "controller/engine/policy/policy.h"
 #include "controller/engine/watch/framework_sizes.h"
 #include "controller/engine/watch/gate.h"
 #include "controller/engine/watch/hold.h"
 #include "controller/engine/watch/locality.h"
-#include "controller/engine/watch/rerun.h"
-#include "controller/engine/watch/retry.h"
+#include "controller/engine/watch/order.h"
+#include "controller/engine/watch/queues.h"
 
 #include <stdlib.h>
 
 uint64_t stage_coflow_bytes(const struct stage *stage)
 {
     return stage->coflow_fixed ? stage->coflow_bytes : stage->total_bytes;
-}
-
-/* The smallest transfer into the bucket's ready reduce tasks, by the order that the network follows in
- * slot-rich mode. */
-static uint64_t smallest_transfer(struct engine *engine, struct bucket *bucket)
-{
-    uint64_t least = UINT64_MAX;
-    struct stage *stage;
-    TAILQ_FOREACH (stage, &bucket->reduce_stages, of_bucket) {
-        engine->counters.visits++;
-        uint64_t bytes = engine->network->order(MODE_SLOT_RICH) == ORDER_COFLOW
-                             ? stage_coflow_bytes(stage)
-                             : sorted_first(&stage->ready_reduces)->key.a;
-        if (bytes < least)
-            least = bytes;
-    }
-    return least;
-}
-
-static uint64_t reduce_value(struct engine *engine, struct bucket *bucket)
-{
-    return engine->place->reduce_value ? engine->place->reduce_value(engine, bucket)
-                                       : smallest_transfer(engine, bucket);
-}
-
-static void place_by_turn(struct sorted *set, struct sorted_node *node, const struct job *job,
-                          bool in, uint64_t value)
-{
-    if (in)
-        sorted_place(set, node, job->turn, value);
-    else
-        sorted_remove(set, node);
-}
-
-void bucket_update(struct engine *engine, struct bucket *bucket)
-{
-    struct shape *shape = bucket->shape;
-    bool reduces = !TAILQ_EMPTY(&bucket->reduce_stages);
-    uint64_t of_maps = engine->place->map_value ? engine->place->map_value(bucket) : 0;
-    place_by_turn(&shape->maps, &bucket->by_turn_maps, bucket->job, bucket->ready_maps.n > 0,
-                  of_maps);
-    place_by_turn(&shape->unlocated, &bucket->by_turn_unlocated, bucket->job,
-                  locality_anywhere(engine, bucket), 0);
-    place_by_turn(&shape->reduces, &bucket->by_turn_reduces, bucket->job, reduces,
-                  reduces ? reduce_value(engine, bucket) : 0);
-}
-
-void job_reorder(struct engine *engine, struct job *job)
-{
-    for (uint32_t i = 0; i < job->n_buckets; i++) {
-        bucket_update(engine, job->buckets[i]);
-        locality_reorder(job->buckets[i]);
-    }
-    struct stage *stage;
-    TAILQ_FOREACH (stage, &job->waiting, of_job) {
-        engine->counters.visits++;
-        hold_reorder(engine, stage);
-    }
 }
 
 static void count_ready(struct engine *engine, struct stage *stage, int by)
@@ -116,7 +57,7 @@ static void queue_reduce(struct task *task)
     sorted_insert(&stage->ready_reduces, &task->ready, key, 0);
 }
 
-static void make_ready(struct engine *engine, struct task *task)
+void task_queue(struct engine *engine, struct task *task)
 {
     if (retry_take(engine, task))
         return;
@@ -139,11 +80,11 @@ void task_queue_anywhere(struct engine *engine, struct task *task)
     int64_t ready_ns = task->ready_ns;
     retry_leave(engine, task);
     task->retry->anywhere = true;
-    make_ready(engine, task);
+    task_queue(engine, task);
     task->ready_ns = ready_ns;
 }
 
-static void leave_queue(struct engine *engine, struct task *task, enum task_state state)
+void task_unqueue(struct engine *engine, struct task *task, enum task_state state)
 {
     struct stage *stage = task->stage;
     struct bucket *bucket = stage->bucket;
@@ -172,13 +113,21 @@ static bool parent_is_ready(const struct stage *stage, const struct edge *edge)
                                       : parent->n_started == parent->n_tasks;
 }
 
+/* Of a framework's; `parents`: as far as they decide it. */
+static bool is_offered(const struct stage *stage, bool parents)
+{
+    const struct framework_stage *own = stage->framework;
+    for (uint32_t i = 0; i < stage->n_edges; i++)
+        parents = parents && job_stage_at(stage->job, stage->edges[i].parent)->framework->announced;
+    return !own->left && (own->offered || (own->announced && parents));
+}
+
 static bool is_due(struct stage *stage)
 {
     stage->parents_missing = 0;
     for (uint32_t i = 0; i < stage->n_edges; i++)
         stage->parents_missing += !parent_is_ready(stage, &stage->edges[i]);
-    return stage->framework ? framework_is_due(stage, !stage->parents_missing)
-                            : !stage->parents_missing;
+    return stage->framework ? is_offered(stage, !stage->parents_missing) : !stage->parents_missing;
 }
 
 void stage_open_if_due(struct engine *engine, struct stage *stage)
@@ -223,7 +172,7 @@ static void open_some(struct engine *engine, struct stage *stage)
         bool blocked = stage->tasks[t].state == TASK_BLOCKED;
         engine->step_ready += blocked ? cost : 1;
         if (blocked)
-            make_ready(engine, &stage->tasks[t]);
+            task_queue(engine, &stage->tasks[t]);
     }
     if (t == stage->n_tasks)
         stop_opening(engine, stage);
@@ -290,7 +239,7 @@ void stage_close(struct engine *engine, struct stage *stage)
     stop_opening(engine, stage);
     for (uint32_t t = 0; t < stage->n_tasks; t++)
         if (stage->tasks[t].state == TASK_READY)
-            leave_queue(engine, &stage->tasks[t], TASK_BLOCKED);
+            task_unqueue(engine, &stage->tasks[t], TASK_BLOCKED);
         else
             retry_leave(engine, &stage->tasks[t]);
     if (stage->framework)
@@ -320,40 +269,6 @@ void stage_children_follow(struct engine *engine, struct stage *stage)
     children_look(engine, stage);
 }
 
-static void set_bytes(struct task *task, uint64_t bytes)
-{
-    task->stage->total_bytes += bytes - task->bytes;
-    task->stage->job->shuffle_bytes += bytes - task->bytes;
-    task->bytes = bytes;
-}
-
-void task_resize(struct engine *engine, struct task *task, uint64_t bytes)
-{
-    bool ready = task->state == TASK_READY, same_queue = !task->bytes == !bytes;
-    int64_t ready_ns = task->ready_ns;
-    if (task->bytes == bytes)
-        return;
-    struct gate_clock clock;
-    if (ready && !same_queue) {
-        clock = gate_stop(engine, task->stage);
-        leave_queue(engine, task, TASK_BLOCKED);
-    }
-    policy_task_counts(engine, task, false);
-    framework_count(task, -1);
-    set_bytes(task, bytes);
-    framework_count(task, 1);
-    policy_task_counts(engine, task, true);
-    if (ready && same_queue && bytes) {
-        struct sorted_key key = {bytes, task->index, 0};
-        sorted_place(&task->stage->ready_reduces, &task->ready, key, 0);
-    }
-    if (ready && !same_queue) {
-        make_ready(engine, task);
-        gate_go_on(engine, task->stage, clock);
-        task->ready_ns = ready_ns;
-    }
-}
-
 /* What is left of its job is more or less by the task. */
 static void count_left(struct task *task, bool left)
 {
@@ -378,7 +293,7 @@ void task_run(struct engine *engine, struct task *task)
         return;
     if (task->state == TASK_READY) {
         stage->job->slot_wait_ns += engine->now_ns - task->ready_ns;
-        leave_queue(engine, task, TASK_RUNNING);
+        task_unqueue(engine, task, TASK_RUNNING);
     } else if (retry_waits(task)) {
         stage->job->slot_wait_ns += engine->now_ns - task->ready_ns;
         retry_leave(engine, task);
@@ -403,7 +318,7 @@ void task_requeue(struct engine *engine, struct task *task)
     if (stage->n_started-- == stage->n_tasks)
         children_wait(engine, stage);
     if (stage->open)
-        make_ready(engine, task);
+        task_queue(engine, task);
     moved(engine, task, TASK_RUNNING);
 }
 
@@ -449,7 +364,7 @@ void task_accept(struct engine *engine, struct task *task, uint64_t attempt, str
     struct job *job = stage->job;
     enum task_state before = task->state;
     if (task->state == TASK_READY)
-        leave_queue(engine, task, TASK_BLOCKED);
+        task_unqueue(engine, task, TASK_BLOCKED);
     retry_forget(engine, task);
     if (task->state == TASK_RUNNING) {
         stage->n_running--;
@@ -482,7 +397,7 @@ void task_restore(struct engine *engine, struct task *task, enum task_state stat
     struct stage *stage = task->stage;
     struct job *job = stage->job;
     if (state == TASK_READY)
-        make_ready(engine, task);
+        task_queue(engine, task);
     task->state = state;
     stage->n_started += state == TASK_RUNNING || state == TASK_DONE;
     stage->n_running += state == TASK_RUNNING;
@@ -498,7 +413,7 @@ void task_restore(struct engine *engine, struct task *task, enum task_state stat
     job->stages_done += ++stage->n_done == stage->n_tasks;
 }
 
-static bool still_needed(const struct stage *stage)
+bool stage_is_needed(const struct stage *stage)
 {
     for (uint32_t i = 0; i < stage->n_children; i++) {
         const struct stage *child = job_stage_at(stage->job, stage->children[i]);
@@ -535,7 +450,7 @@ void task_lose_slot(struct engine *engine, struct task *task)
         stop_readers(engine, task->stage);
 }
 
-static void lose_output(struct engine *engine, struct task *task)
+void task_lose_output(struct engine *engine, struct task *task)
 {
     struct stage *stage = task->stage;
     struct host *host = cluster_host(engine, task->done_host);
@@ -551,20 +466,8 @@ static void lose_output(struct engine *engine, struct task *task)
     task->state = TASK_BLOCKED;
     stop_readers(engine, stage);
     if (stage->open)
-        make_ready(engine, task);
+        task_queue(engine, task);
     moved(engine, task, TASK_DONE);
-}
-
-void job_output_lost(struct engine *engine, const struct event *event)
-{
-    struct task *task = job_find_task(engine, event->output_lost.job, event->output_lost.stage,
-                                      event->output_lost.task);
-    bool current =
-        task && task->state == TASK_DONE && task->done_attempt == event->output_lost.attempt;
-    if (!current || !still_needed(task->stage))
-        engine->counters.ignored_facts++;
-    else if (!rerun_is_one_too_many(engine, task))
-        lose_output(engine, task);
 }
 
 /* Of a host that is there and that nobody can fetch from: the job may fail of it, and is gone. */
@@ -575,14 +478,14 @@ static void outputs_lose(struct engine *engine, struct job *job, const struct ho
      * it. */
     for (uint32_t s = job->n_stages; s-- > 0;) {
         struct stage *stage = job->stages[s];
-        for (uint32_t t = 0; t < stage->n_tasks && still_needed(stage); t++) {
+        for (uint32_t t = 0; t < stage->n_tasks && stage_is_needed(stage); t++) {
             struct task *task = &stage->tasks[t];
             engine->counters.visits++;
             if (task->state != TASK_DONE || task->done_host != host->index)
                 continue;
             if (is_there && rerun_is_one_too_many(engine, task))
                 return;
-            lose_output(engine, task);
+            task_lose_output(engine, task);
         }
     }
 }
@@ -609,4 +512,16 @@ void job_outputs_of_host_lost(struct engine *engine, struct host *host)
 void job_outputs_out_of_reach(struct engine *engine, struct host *host)
 {
     outputs_of_host_lose(engine, host, true);
+}
+
+void task_count_sums(struct task *task, int by)
+{
+    struct framework_job *sums = task->stage->job->framework;
+    if (task->bytes)
+        return;
+    sums->maps += (uint64_t)(int64_t)by;
+    if (by < 0)
+        sums->work_ns -= task->compute_ns;
+    else if (__builtin_add_overflow(sums->work_ns, task->compute_ns, &sums->work_ns))
+        sums->work_ns = UINT64_MAX;
 }

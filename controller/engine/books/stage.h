@@ -31,9 +31,6 @@ void stage_reopen(struct engine *engine, struct stage *stage);
 void stage_children_follow(struct engine *engine, struct stage *stage);
 /* It has got its first child: outputs that are there are wanted. O(tasks). */
 void stage_keep_outputs(struct engine *engine, struct stage *stage);
-/* A task of a framework's job has another size, which may make it a map or a reduce task. The caller
- * updates the bucket and the job's turn. */
-void task_resize(struct engine *engine, struct task *task, uint64_t bytes);
 
 /* The task starts to run; none of its attempts runs any more; one of them was accepted, which may
  * end the job and free it. `host`: where its output is; NULL: nobody knows. */
@@ -50,14 +47,18 @@ void task_lose_slot(struct engine *engine, struct task *task);
 void task_restore(struct engine *engine, struct task *task, enum task_state state,
                   uint64_t done_attempt, struct host *done_host);
 
-/* A fact: an output is gone. What is still needed runs again. */
-void job_output_lost(struct engine *engine, const struct event *event);
 /* The host's outputs are gone: maps whose output is still needed run again. */
 void job_outputs_of_host_lost(struct engine *engine, struct host *host);
 /* The same of one that is there, and that nobody can fetch from: counts (rerun.h). */
 void job_outputs_out_of_reach(struct engine *engine, struct host *host);
 
-/* Brings the indexes of the ready queues up to date: after the job's turn changed; after something
- * of the bucket did. */
-void job_reorder(struct engine *engine, struct job *job);
-void bucket_update(struct engine *engine, struct bucket *bucket);
+/* The parts of a framework's task in its job's sums come (1) or go (−1): around any change of its
+ * bytes or computing. */
+void task_count_sums(struct task *task, int by);
+/* Somebody reads its outputs still. */
+bool stage_is_needed(const struct stage *stage);
+/* Its output is gone: it runs again. */
+void task_lose_output(struct engine *engine, struct task *task);
+/* A task whose stage is open is ready; is not any more, and is in that state. */
+void task_queue(struct engine *engine, struct task *task);
+void task_unqueue(struct engine *engine, struct task *task, enum task_state state);

@@ -2,8 +2,8 @@
  * none, and are without these bounds. */
 #include "controller/engine/books/account.h"
 #include "controller/engine/books/job.h"
+#include "controller/engine/books/limit.h"
 #include "controller/engine/dump/dump.h"
-#include "controller/engine/watch/lapse.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -70,7 +70,7 @@ static int load_lapses(struct engine *engine, const void *object, struct err *er
     if (!account)
         return err_set(err, EINVAL, "nobody has the account %u/%" PRIu64, record->level,
                        record->id);
-    lapse_set_limit(account, record->limit);
+    limit_set(account, record->limit);
     account->spare = record->spare;
     account->lapsed = record->lapsed;
     return 0;

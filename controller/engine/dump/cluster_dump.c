@@ -1,6 +1,7 @@
 /* Hosts and shapes in a dump: a host as the event that made it, then what happened to it since. */
 #include "controller/engine/books/cluster.h"
 #include "controller/engine/dump/dump.h"
+#include "controller/engine/facts/hosts.h"
 
 #include <errno.h>
 #include <string.h>

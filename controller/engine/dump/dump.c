@@ -1,12 +1,12 @@
 #include "controller/engine/dump/dump.h"
 
 #include "controller/engine/books/job.h"
-#include "controller/engine/books/order.h"
 #include "controller/engine/books/room.h"
 #include "controller/engine/policy/policy.h"
 #include "controller/engine/watch/gate.h"
 #include "controller/engine/watch/hold.h"
 #include "controller/engine/watch/mode.h"
+#include "controller/engine/watch/order.h"
 #include "controller/engine/watch/source.h"
 #include "lib/fnv1a.h"
 

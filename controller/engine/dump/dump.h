@@ -71,3 +71,5 @@ void rerun_dump_task(struct dumper *d, const struct task *task);
 void loss_dump_config(struct dumper *d, const struct engine *engine);
 void loss_dump_task(struct dumper *d, const struct task *task);
 void source_dump_blind(struct dumper *d, const struct blind *blind);
+
+void room_dump(struct dumper *d, const struct engine *engine);

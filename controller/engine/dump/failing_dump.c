@@ -2,9 +2,9 @@
  * dumps of before are read. */
 #include "controller/engine/books/cluster.h"
 #include "controller/engine/books/job.h"
+#include "controller/engine/books/retry.h"
 #include "controller/engine/dump/dump.h"
 #include "controller/engine/watch/failing.h"
-#include "controller/engine/watch/retry.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -5,17 +5,20 @@
 #include "controller/engine/books/attempt.h"
 #include "controller/engine/books/cluster.h"
 #include "controller/engine/books/job.h"
-#include "controller/engine/books/order.h"
+#include "controller/engine/books/limit.h"
 #include "controller/engine/books/room.h"
 #include "controller/engine/books/stage.h"
+#include "controller/engine/facts/attempts.h"
 #include "controller/engine/facts/outcome.h"
 #include "controller/engine/policy/policy.h"
 #include "controller/engine/watch/allow.h"
 #include "controller/engine/watch/estimate.h"
 #include "controller/engine/watch/framework_sizes.h"
 #include "controller/engine/watch/gate.h"
-#include "controller/engine/watch/lapse.h"
+#include "controller/engine/watch/levels.h"
 #include "controller/engine/watch/locality.h"
+#include "controller/engine/watch/order.h"
+#include "controller/engine/watch/refit.h"
 #include "controller/engine/watch/source.h"
 
 #include <stdlib.h>
@@ -92,29 +95,12 @@ void framework_job(struct engine *engine, const struct event *event)
     order_change(engine, job);
 }
 
-void framework_follow(struct engine *engine, struct job *job)
-{
-    /* WHY not while it is loaded: then it has the one that it had. */
-    if (engine->suspended)
-        return;
-    lapse_come_back(job);
-    job->estimate_key = estimate_duration(engine, job);
-    order_change(engine, job);
-}
-
 /* ---- stages ---- */
-
-static struct shape *shape_for(struct engine *engine, struct job *job, bool apart,
-                               const struct resources *demand)
-{
-    const struct shape_of of = {room_owner(engine, job), lapse_bound(engine, job, apart)};
-    return cluster_shape(engine, demand, "", &of, job->account);
-}
 
 static struct stage *make_stage(struct engine *engine, struct job *job, uint32_t index)
 {
-    bool apart = engine->suspended ? engine->next_apart : lapse_is_bounded(job->account);
-    struct shape *shape = shape_for(engine, job, apart, &one_slot);
+    bool apart = engine->suspended ? engine->next_apart : limit_binds(job->account);
+    struct shape *shape = refit_shape(engine, job, apart, &one_slot);
     engine->next_apart = false;
     if (!shape || !account_take(engine, job, ACCOUNT_STAGE))
         return beyond(engine);
@@ -169,14 +155,6 @@ void framework_stage_destroy(struct engine *engine, struct stage *stage)
     free(stage->framework);
 }
 
-bool framework_is_due(const struct stage *stage, bool parents)
-{
-    const struct framework_stage *own = stage->framework;
-    for (uint32_t i = 0; i < stage->n_edges; i++)
-        parents = parents && job_stage_at(stage->job, stage->edges[i].parent)->framework->announced;
-    return !own->left && (own->offered || (own->announced && parents));
-}
-
 struct edge *framework_find_edge(struct engine *engine, struct stage *stage, uint32_t parent,
                                  enum edge_kind kind)
 {
@@ -209,18 +187,6 @@ struct edge *framework_find_edge(struct engine *engine, struct stage *stage, uin
 }
 
 /* ---- tasks ---- */
-
-void framework_count(struct task *task, int by)
-{
-    struct framework_job *sums = task->stage->job->framework;
-    if (task->bytes)
-        return;
-    sums->maps += (uint64_t)(int64_t)by;
-    if (by < 0)
-        sums->work_ns -= task->compute_ns;
-    else if (__builtin_add_overflow(sums->work_ns, task->compute_ns, &sums->work_ns))
-        sums->work_ns = UINT64_MAX;
-}
 
 /* Memory for more tasks. Those that are there are moved; ready ones leave their queues meanwhile. */
 static void move_tasks(struct engine *engine, struct stage *stage, uint32_t room)
@@ -283,7 +249,7 @@ static bool grow(struct engine *engine, struct stage *stage, uint32_t n)
         task->stage = stage;
         task->index = i;
         task->done_host = ENGINE_NONE;
-        framework_count(task, 1);
+        task_count_sums(task, 1);
         policy_task_counts(engine, task, true);
     }
     sizes_follow_tasks(engine, stage, before);
@@ -301,35 +267,6 @@ struct task *framework_find_task(struct engine *engine, struct stage *stage, uin
     if (index >= stage->n_tasks && !grow(engine, stage, index + 1))
         return NULL;
     return &stage->tasks[index];
-}
-
-/* What its maps run on is another kind of slot. */
-static void set_demand(struct engine *engine, struct stage *stage, const struct resources *demand)
-{
-    struct shape *shape = shape_for(engine, stage->job, stage->framework->apart, demand);
-    if (!shape)
-        ignored(engine);
-    if (!shape || shape == stage->bucket->shape)
-        return;
-    struct gate_clock clock = gate_stop(engine, stage);
-    bool open = stage->open;
-    stage_close(engine, stage);
-    stage->bucket = job_bucket(engine, stage->job, shape);
-    if (open)
-        stage_open_if_due(engine, stage);
-    gate_go_on(engine, stage, clock);
-}
-
-void framework_refit(struct engine *engine, struct stage *stage)
-{
-    const struct resources demand = stage->bucket->shape->demand;
-    set_demand(engine, stage, &demand);
-}
-
-void framework_move(struct engine *engine, struct job *job)
-{
-    for (uint32_t i = 0; i < job->n_stages; i++)
-        framework_refit(engine, job->stages[i]);
 }
 
 static bool is_valid(const struct event *event)
@@ -359,8 +296,8 @@ static void announce(struct engine *engine, struct stage *stage, const struct ev
     if (event->framework_stage.tasks > stage->n_tasks)
         grow(engine, stage, event->framework_stage.tasks);
     own->announced |= event->framework_stage.tasks > 0;
-    own->apart = own->apart && (engine->suspended || lapse_is_bounded(stage->job->account));
-    set_demand(engine, stage, &event->framework_stage.demand);
+    own->apart = own->apart && (engine->suspended || limit_binds(stage->job->account));
+    refit_demand(engine, stage, &event->framework_stage.demand);
     sizes_follow_parents(engine, stage);
     for (uint32_t i = 0; i < stage->n_children; i++)
         sizes_follow_parents(engine, job_stage_at(stage->job, stage->children[i]));
@@ -403,7 +340,7 @@ void framework_stage(struct engine *engine, const struct event *event)
     if (event->framework_stage.phase == FRAMEWORK_SKIPPED)
         skip(engine, stage);
     look(engine, stage);
-    framework_follow(engine, job);
+    estimate_follow_job(engine, job);
     leave_stage(engine, event->framework_stage.job, event->framework_stage.stage);
 }
 
@@ -428,13 +365,13 @@ static void set_task(struct engine *engine, struct task *task, const struct even
     uint32_t per = event->job_tasks.replicas_per_task;
     struct stage *stage = task->stage;
     policy_task_counts(engine, task, false);
-    framework_count(task, -1);
+    task_count_sums(task, -1);
     task->input_bytes = event->job_tasks.input_bytes.at[i];
     task->compute_ns = event->job_tasks.compute_ns.at[i];
     if (per)
         memcpy(stage->replicas + (size_t)task->index * per,
                event->job_tasks.replicas.at + (size_t)i * per, per * sizeof(uint32_t));
-    framework_count(task, 1);
+    task_count_sums(task, 1);
     policy_task_counts(engine, task, true);
     if (per)
         withdraw_off_block(engine, task);
@@ -474,7 +411,7 @@ void framework_tasks(struct engine *engine, const struct event *event)
         stage_open_if_due(engine, stage);
     gate_go_on(engine, stage, clock);
     policy_job_grew(engine, job);
-    framework_follow(engine, job);
+    estimate_follow_job(engine, job);
 }
 
 /* ---- tasks that start ---- */

@@ -45,15 +45,5 @@ struct task *framework_find_task(struct engine *engine, struct stage *stage, uin
 struct edge *framework_find_edge(struct engine *engine, struct stage *stage, uint32_t parent,
                                  enum edge_kind kind);
 
-/* Its parts in the job's sums come (1) or go (−1): around any change of a task's bytes or computing
- * (stage.h, task_resize). */
-void framework_count(struct task *task, int by);
-/* Its sums changed: so does its turn. */
-void framework_follow(struct engine *engine, struct job *job);
-/* The stage may be ready: is_due of stage.c asks. `parents`: as far as they decide it. */
-bool framework_is_due(const struct stage *stage, bool parents);
-/* Its tasks take other room than before (room_owner, lapse_bound): O(its stages and ready tasks). */
-void framework_refit(struct engine *engine, struct stage *stage);
-void framework_move(struct engine *engine, struct job *job);
 /* Frees what a stage or job has beside others; NULL does nothing. */
 void framework_stage_destroy(struct engine *engine, struct stage *stage);

@@ -2,22 +2,12 @@
 
 #include "controller/engine/books/cluster.h"
 #include "controller/engine/books/job.h"
+#include "controller/engine/books/rerun.h"
 #include "controller/engine/books/stage.h"
 #include "controller/engine/watch/allow.h"
 #include "controller/engine/watch/failing.h"
 #include "controller/engine/watch/loss.h"
-#include "controller/engine/watch/retry.h"
 #include "controller/engine/watch/source.h"
-
-void outcome_end(struct engine *engine, struct attempt *attempt)
-{
-    struct task *task = attempt->task;
-    struct host *host = attempt->host;
-    attempt_destroy(engine, attempt);
-    if (task && !task->attempts)
-        task_requeue(engine, task);
-    host_touch(engine, host);
-}
 
 void attempts_of_host_lost(struct engine *engine, struct host *host)
 {
@@ -28,7 +18,7 @@ void attempts_of_host_lost(struct engine *engine, struct host *host)
         bool counts = loss_counts(engine, attempt);
         if (attempt->allowed_until_ns)
             allow_withdraw(engine, attempt, REASON_UNKNOWN_HOST);
-        outcome_end(engine, attempt);
+        attempt_end(engine, attempt);
         if (host->lost && task && !task->attempts)
             task_lose_slot(engine, task);
         if (counts)
@@ -69,7 +59,7 @@ void outcome_done(struct engine *engine, struct attempt *attempt, uint64_t recei
     if (ours)
         failing_forget(engine, host);
     if (task)
-        retry_done(engine, task, host);
+        failing_task_done(engine, task, host);
     if (task)
         outcome_accept(engine, task, number, host);
     host_touch(engine, host);
@@ -85,7 +75,7 @@ static void fail(struct engine *engine, const struct event *event)
     uint64_t number = attempt->number;
     bool stopping = attempt->stopping;
     failing_failed(engine, attempt);
-    outcome_end(engine, attempt);
+    attempt_end(engine, attempt);
     if (task && !task->stage->framework && !stopping &&
         ++task->failures >= engine->config.failures_max)
         job_fail(engine, task->stage->job, REASON_TOO_MANY_FAILURES, task, number, task->failures);
@@ -107,7 +97,7 @@ static void over(struct engine *engine, const struct event *event)
 {
     struct attempt *attempt = attempt_known(engine, event);
     if (attempt)
-        outcome_end(engine, attempt);
+        attempt_end(engine, attempt);
 }
 
 void attempt_killed(struct engine *engine, const struct event *event)
@@ -118,4 +108,16 @@ void attempt_killed(struct engine *engine, const struct event *event)
 void attempt_lost(struct engine *engine, const struct event *event)
 {
     over(engine, event);
+}
+
+void job_output_lost(struct engine *engine, const struct event *event)
+{
+    struct task *task = job_find_task(engine, event->output_lost.job, event->output_lost.stage,
+                                      event->output_lost.task);
+    bool current =
+        task && task->state == TASK_DONE && task->done_attempt == event->output_lost.attempt;
+    if (!current || !stage_is_needed(task->stage))
+        engine->counters.ignored_facts++;
+    else if (!rerun_is_one_too_many(engine, task))
+        task_lose_output(engine, task);
 }

@@ -17,9 +17,11 @@ void attempt_refused(struct engine *engine, const struct event *event);
 void attempt_killed(struct engine *engine, const struct event *event);
 void attempt_lost(struct engine *engine, const struct event *event);
 /* The attempt has a result; the task has one, wherever it came from (host NULL: unknown): others are
- * stopped. It is over without one. */
+ * stopped. */
 void outcome_done(struct engine *engine, struct attempt *attempt, uint64_t received_bytes);
 void outcome_accept(struct engine *engine, struct task *task, uint64_t number, struct host *host);
-void outcome_end(struct engine *engine, struct attempt *attempt);
 /* Every attempt of the host is over and its outputs are gone. */
 void attempts_of_host_lost(struct engine *engine, struct host *host);
+
+/* A fact: an output is gone. What is still needed runs again. */
+void job_output_lost(struct engine *engine, const struct event *event);

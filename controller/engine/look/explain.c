@@ -1,19 +1,19 @@
 /* Why a task runs where it runs with the level that it has, or why it waits. */
 #include "controller/engine/look/explain.h"
+#include "controller/engine/base/say.h"
 #include "controller/engine/books/account.h"
 #include "controller/engine/books/attempt.h"
 #include "controller/engine/books/cluster.h"
 #include "controller/engine/books/job.h"
-#include "controller/engine/books/order.h"
-#include "controller/engine/commit/commit.h"
+#include "controller/engine/books/limit.h"
+#include "controller/engine/books/retry.h"
+#include "controller/engine/look/reason.h"
 #include "controller/engine/network/network.h"
 #include "controller/engine/place/place.h"
-#include "controller/engine/turn/turn.h"
 #include "controller/engine/watch/hold.h"
-#include "controller/engine/watch/lapse.h"
 #include "controller/engine/watch/locality.h"
 #include "controller/engine/watch/mode.h"
-#include "controller/engine/watch/retry.h"
+#include "controller/engine/watch/order.h"
 #include "controller/engine/watch/source.h"
 
 #include <errno.h>
@@ -34,15 +34,6 @@ add_fact(struct engine_explanation *e, const char *name, const char *format, ...
     va_list ap;
     va_start(ap, format);
     vsnprintf(fact->value, sizeof(fact->value), format, ap);
-    va_end(ap);
-}
-
-void explain_say(struct engine_explanation *e, const char *format, ...)
-{
-    size_t used = strlen(e->text);
-    va_list ap;
-    va_start(ap, format);
-    vsnprintf(e->text + used, sizeof(e->text) - used, format, ap);
     va_end(ap);
 }
 
@@ -117,20 +108,19 @@ static const char *host_name(const struct host *host)
 static void say_uplinks(const struct engine *engine, struct engine_explanation *e)
 {
     uint32_t said = 0;
-    explain_say(e, engine->warm == 1 ? "The uplink of" : "The uplinks of");
+    say(e, engine->warm == 1 ? "The uplink of" : "The uplinks of");
     for (uint32_t h = 0; h < engine->n_hosts && said < UPLINKS_NAMED; h++) {
         const struct host *host = engine->hosts[h];
         if (!host || host->uplink_permille < engine->config.cleared_permille)
             continue;
         bool last = said + 1 == engine->warm;
-        explain_say(e, "%s %s", !said ? "" : last ? " and" : ",", host_name(host));
+        say(e, "%s %s", !said ? "" : last ? " and" : ",", host_name(host));
         said++;
     }
     if (engine->warm > said)
-        explain_say(e, " and %u %s", engine->warm - said,
-                    engine->warm - said == 1 ? "other" : "others");
-    explain_say(e, " %s at or above %u per mille", engine->warm == 1 ? "is" : "are",
-                engine->config.cleared_permille);
+        say(e, " and %u %s", engine->warm - said, engine->warm - said == 1 ? "other" : "others");
+    say(e, " %s at or above %u per mille", engine->warm == 1 ? "is" : "are",
+        engine->config.cleared_permille);
 }
 
 static void say_word(const struct engine *engine, struct engine_explanation *e, const char *word,
@@ -138,20 +128,19 @@ static void say_word(const struct engine *engine, struct engine_explanation *e, 
 {
     const struct job *first = order_first(engine);
     if (strcmp(word, "host") == 0)
-        explain_say(e, "%s", host_name(host));
+        say(e, "%s", host_name(host));
     else if (strcmp(word, "left") == 0)
-        explain_say(e, "%" PRId64, left);
+        say(e, "%" PRId64, left);
     else if (strcmp(word, "right") == 0)
-        explain_say(e, "%" PRId64, right);
+        say(e, "%" PRId64, right);
     else if (strcmp(word, "left.1s") == 0)
-        explain_say(e, "%.1f", (double)left * 1e-9);
+        say(e, "%.1f", (double)left * 1e-9);
     else if (strcmp(word, "left.3s") == 0)
-        explain_say(e, "%.3f", (double)left * 1e-9);
+        say(e, "%.3f", (double)left * 1e-9);
     else if (strcmp(word, "transfer") == 0)
-        explain_say(e, "%s",
-                    engine->network->order(engine->mode) == ORDER_COFLOW ? "Coflow" : "Macroflow");
+        say(e, "%s", engine->network->order(engine->mode) == ORDER_COFLOW ? "Coflow" : "Macroflow");
     else if (strcmp(word, "first") == 0)
-        explain_say(e, "%" PRIu64, first ? first->number : 0);
+        say(e, "%" PRIu64, first ? first->number : 0);
     else if (strcmp(word, "uplinks") == 0)
         say_uplinks(engine, e);
 }
@@ -162,13 +151,13 @@ void explain_sentence(const struct engine *engine, struct engine_explanation *e,
     char word[16];
     for (const char *at = sentence; *at;) {
         int text = (int)strcspn(at, "{"), length = 0;
-        explain_say(e, "%.*s", text, at);
+        say(e, "%.*s", text, at);
         at += text;
         if (sscanf(at, "{%15[^}]}%n", word, &length) == 1 && length)
             say_word(engine, e, word, host, left, right);
         at += length;
         if (*at == '{' && !length)
-            explain_say(e, "%c", *at++);
+            say(e, "%c", *at++);
     }
 }
 
@@ -179,7 +168,7 @@ static void say_start(const struct engine *engine, struct engine_explanation *e,
     if (entry)
         explain_sentence(engine, e, entry->sentence, a->host, a->left, a->right);
     else
-        explain_say(e, "Runs on %s, where it was found running. ", host_name(a->host));
+        say(e, "Runs on %s, where it was found running. ", host_name(a->host));
 }
 
 /* Levels are given at the start and told anew by those that follow what is received, so an attempt
@@ -194,8 +183,8 @@ static void say_level(const struct engine *engine, struct engine_explanation *e,
     if (a->task && now.level[order] == a->level[order])
         engine->network->explain(engine, a, e);
     else
-        explain_say(e, "It keeps level %" PRIu64 " from before the network policy \"%s\" was set.",
-                    a->level[order], engine->network->policy.name);
+        say(e, "It keeps level %" PRIu64 " from before the network policy \"%s\" was set.",
+            a->level[order], engine->network->policy.name);
 }
 
 /* Who gives it nothing, since when. */
@@ -206,12 +195,12 @@ static void say_stalls(const struct engine *engine, struct engine_explanation *e
     if (!stall)
         return;
     const struct blind *blind = stall->blind;
-    explain_say(e, " It gets nothing from %s", host_name(blind->source));
+    say(e, " It gets nothing from %s", host_name(blind->source));
     if (a->n_stalls > 1)
-        explain_say(e, " and %u other hosts", a->n_stalls - 1);
-    explain_say(e, ": %s cannot read there since %.1f s; after %.1f s it runs again.",
-                host_name(blind->reader), (double)(engine->now_ns - blind->since_ns) / 1e9,
-                (double)engine->config.source_lost_ns / 1e9);
+        say(e, " and %u other hosts", a->n_stalls - 1);
+    say(e, ": %s cannot read there since %.1f s; after %.1f s it runs again.",
+        host_name(blind->reader), (double)(engine->now_ns - blind->since_ns) / 1e9,
+        (double)engine->config.source_lost_ns / 1e9);
     add_fact(e, "stalled_sources", "%u", a->n_stalls);
     add_fact(e, "stalled_source", "%s", host_name(blind->source));
     add_fact(e, "stalled_s", "%.3f", (double)(engine->now_ns - blind->since_ns) / 1e9);
@@ -225,7 +214,7 @@ static void explain_attempt(const struct engine *engine, struct engine_explanati
     if (a->remote_bytes)
         say_level(engine, e, a);
     else
-        explain_say(e, "It reads nothing over the network, so its level does not matter.");
+        say(e, "It reads nothing over the network, so its level does not matter.");
     say_stalls(engine, e, a);
     add_fact(e, "attempt", "%" PRIu64, a->number);
     add_fact(e, "attempt_state", "%s", attempt_state_name(a->state));
@@ -247,18 +236,18 @@ static void explain_attempt(const struct engine *engine, struct engine_explanati
 static void explain_blocked(struct engine_explanation *e, const struct task *task)
 {
     const struct stage *stage = task->stage;
-    explain_say(e, "Waits for other stages:");
+    say(e, "Waits for other stages:");
     for (uint32_t i = 0; i < stage->n_edges; i++) {
         const struct stage *parent = job_stage_at(stage->job, stage->edges[i].parent);
         if (stage->edges[i].kind == EDGE_PIPELINED)
-            explain_say(e, " stage %u has started %u of %u tasks;", parent->index,
-                        parent->n_started, parent->n_tasks);
+            say(e, " stage %u has started %u of %u tasks;", parent->index, parent->n_started,
+                parent->n_tasks);
         else
-            explain_say(e, " stage %u has done %u of %u tasks;", parent->index, parent->n_done,
-                        parent->n_tasks);
+            say(e, " stage %u has done %u of %u tasks;", parent->index, parent->n_done,
+                parent->n_tasks);
     }
     if (stage->job->state == JOB_ARRIVING)
-        explain_say(e, " its job has not arrived completely");
+        say(e, " its job has not arrived completely");
 }
 
 /* Which rule holds it now, with the numbers of now. */
@@ -271,20 +260,20 @@ static void say_hold(const struct engine *engine, struct engine_explanation *e,
         why = engine->place->held(engine, task->stage, task);
         entry = policy_reason(engine, DECISION_HOLD, why.reason);
     }
-    explain_say(e, "Held back: ");
+    say(e, "Held back: ");
     if (entry)
         explain_sentence(engine, e, entry->sentence, NULL, why.left, why.right);
     else
-        explain_say(e, "the placement policy before \"%s\" left it.", engine->place->policy.name);
-    explain_say(e, " The hold ends after %.1f s at the latest.",
-                (double)(hold_end_ns(task->stage) - engine->now_ns) / 1e9);
+        say(e, "the placement policy before \"%s\" left it.", engine->place->policy.name);
+    say(e, " The hold ends after %.1f s at the latest.",
+        (double)(hold_end_ns(task->stage) - engine->now_ns) / 1e9);
 }
 
 /* Nothing is allowed to the task's application now. */
 static bool is_refused(const struct engine *engine, const struct task *task)
 {
     const struct job *job = task->stage->job;
-    return lapse_is_full(job->account) && lapse_bound(engine, job, true);
+    return limit_is_reached(job->account) && limit_of_shape(engine, job, true);
 }
 
 static void explain_lapses(struct engine_explanation *e, const struct account *account)
@@ -293,17 +282,17 @@ static void explain_lapses(struct engine_explanation *e, const struct account *a
     add_fact(e, "allows_in_force", "%" PRIu32, account->allowed);
     add_fact(e, "allows_lapsed", "%" PRIu64, account->lapsed);
     if (account->away) {
-        explain_say(e, "Waits: its application has no session, and is allowed nothing meanwhile.");
+        say(e, "Waits: its application has no session, and is allowed nothing meanwhile.");
         return;
     }
     add_fact(e, "allows_at_most", "%" PRIu32, account->limit);
-    explain_say(e,
-                "Waits: its application let %" PRIu64 " allows lapse without a start, so it may "
-                "have %" PRIu32 " at a time, and twice as many with each that it uses.",
-                account->lapsed, account->limit);
+    say(e,
+        "Waits: its application let %" PRIu64 " allows lapse without a start, so it may "
+        "have %" PRIu32 " at a time, and twice as many with each that it uses.",
+        account->lapsed, account->limit);
     if (user && user->limit && user->allowed >= user->limit)
-        explain_say(e, " All applications of its user that do so may have %" PRIu32 " together.",
-                    user->limit);
+        say(e, " All applications of its user that do so may have %" PRIu32 " together.",
+            user->limit);
 }
 
 static void explain_ready(const struct engine *engine, struct engine_explanation *e,
@@ -313,28 +302,27 @@ static void explain_ready(const struct engine *engine, struct engine_explanation
     if (engine->suspects)
         add_fact(e, "suspect_hosts", "%u", engine->suspects);
     if (shape->application && !shape->capable)
-        explain_say(e, "Waits: its application has no executor on a host that is up.");
+        say(e, "Waits: its application has no executor on a host that is up.");
     else if (shape->application && shape->times <= 0)
-        explain_say(e, "Waits for a slot: its application's executors have none free.");
+        say(e, "Waits for a slot: its application's executors have none free.");
     else if (is_refused(engine, task))
         explain_lapses(e, task->stage->job->account);
     else if (!shape->capable)
-        explain_say(e, "Waits: no host that is up can hold it (%u known ones could).",
-                    shape->possible);
+        say(e, "Waits: no host that is up can hold it (%u known ones could).", shape->possible);
     else if (shape->times <= 0)
-        explain_say(e, "Waits for a slot: none that it may use is free.");
+        say(e, "Waits for a slot: none that it may use is free.");
     else if (engine->place->full && engine->place->full(engine))
-        explain_say(e,
-                    "Waits for a slot: the last %" PRId64 " free ones of %" PRId64
-                    " are left to what needs one for a moment.",
-                    engine->free.amount[RES_SLOTS], engine->total.amount[RES_SLOTS]);
+        say(e,
+            "Waits for a slot: the last %" PRId64 " free ones of %" PRId64
+            " are left to what needs one for a moment.",
+            engine->free.amount[RES_SLOTS], engine->total.amount[RES_SLOTS]);
     else if (task->stage->held)
         say_hold(engine, e, task);
     else
-        explain_say(e, "Ready: it is placed at the next decision.");
+        say(e, "Ready: it is placed at the next decision.");
     if (engine->suspects && shape->times <= 0)
-        explain_say(e, " %u suspect host%s no new work (duopolyctl hosts says why).",
-                    engine->suspects, engine->suspects == 1 ? " gets" : "s get");
+        say(e, " %u suspect host%s no new work (duopolyctl hosts says why).", engine->suspects,
+            engine->suspects == 1 ? " gets" : "s get");
     add_fact(e, "waits_s", "%.3f", (double)(engine->now_ns - task->ready_ns) / 1e9);
     add_fact(e, "free_slots_for_it", "%" PRId64, shape_times(engine, shape));
     if (task->stage->held) {
@@ -350,10 +338,10 @@ static void explain_retry(const struct engine *engine, struct engine_explanation
 {
     const struct retry *retry = task->retry;
     double left_s = (double)(task->ready_ns + engine->config.hold_max_ns - engine->now_ns) / 1e9;
-    explain_say(e, "Failed on");
+    say(e, "Failed on");
     for (uint32_t i = 0; i < retry->n; i++)
-        explain_say(e, "%s %s", i ? "," : "", host_name(retry->tried[i].host));
-    explain_say(e, "; waits for room on another host, for %.1f s at most, then for any.", left_s);
+        say(e, "%s %s", i ? "," : "", host_name(retry->tried[i].host));
+    say(e, "; waits for room on another host, for %.1f s at most, then for any.", left_s);
     add_fact(e, "failed_on_hosts", "%u", retry->n);
     add_fact(e, "waits_s", "%.3f", (double)(engine->now_ns - task->ready_ns) / 1e9);
 }
@@ -370,13 +358,12 @@ static uint64_t place_in_order(const struct engine *engine, const struct job *jo
 static void say_turn(const struct engine *engine, struct engine_explanation *e,
                      const struct job *job)
 {
-    explain_say(e, " Its job is %" PRIu64 " of %zu in turn", place_in_order(engine, job),
-                engine->active.n);
+    say(e, " Its job is %" PRIu64 " of %zu in turn", place_in_order(engine, job), engine->active.n);
     if (engine->turn->explain) {
-        explain_say(e, ": ");
+        say(e, ": ");
         engine->turn->explain(engine, job, e);
     }
-    explain_say(e, ".");
+    say(e, ".");
 }
 
 static void add_context(const struct engine *engine, struct engine_explanation *e,
@@ -409,8 +396,8 @@ int engine_explain(const struct engine *engine, uint64_t job, uint32_t stage, ui
         return -ENOENT;
     memset(e, 0, sizeof(*e));
     if (task->state == TASK_DONE)
-        explain_say(e, "Done by attempt %" PRIu64 " on %s.", task->done_attempt,
-                    host_name(cluster_host(engine, task->done_host)));
+        say(e, "Done by attempt %" PRIu64 " on %s.", task->done_attempt,
+            host_name(cluster_host(engine, task->done_host)));
     else if (task->attempts)
         explain_attempt(engine, e, task->attempts);
     else if (retry_waits(task))

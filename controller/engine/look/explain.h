@@ -3,9 +3,6 @@
 
 #include "controller/engine/policy/policy.h"
 
-/* Adds to the text; what does not fit is cut off. */
-__attribute__((format(printf, 2, 3))) void explain_say(struct engine_explanation *e,
-                                                       const char *format, ...);
 /* Adds a policy's sentence with its words in braces replaced: {host}, {left}, {right}, {left.1s} and
  * {left.3s} (ns as seconds), {transfer} (Coflow or Macroflow, by which the network serves now), {first}
  * (the first job's number), {uplinks} (which of them are busy: a sentence without its dot). `host` may be NULL

@@ -4,13 +4,13 @@
 #include "controller/engine/books/attempt.h"
 #include "controller/engine/books/cluster.h"
 #include "controller/engine/books/job.h"
-#include "controller/engine/books/order.h"
+#include "controller/engine/books/retry.h"
 #include "controller/engine/books/stage.h"
 #include "controller/engine/watch/framework_sizes.h"
 #include "controller/engine/watch/gate.h"
 #include "controller/engine/watch/hold.h"
 #include "controller/engine/watch/mode.h"
-#include "controller/engine/watch/retry.h"
+#include "controller/engine/watch/order.h"
 
 #include <errno.h>
 #include <string.h>

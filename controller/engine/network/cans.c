@@ -1,3 +1,4 @@
+#include "controller/engine/base/say.h"
 #include "controller/engine/network/network.h"
 
 #include <inttypes.h>
@@ -54,31 +55,31 @@ static void explain_by_mode(const struct engine *engine, const struct attempt *a
                             struct engine_explanation *e)
 {
     enum transfer_order order = order_by_mode(engine->mode);
-    explain_say(e,
-                "On the wire it has level %" PRIu64 ", that of its %s (%" PRIu64
-                " bytes), because the mode is %s.",
-                attempt->level[order], order == ORDER_COFLOW ? "Coflow" : "Macroflow",
-                attempt->bytes[order], mode_name(engine->mode));
+    say(e,
+        "On the wire it has level %" PRIu64 ", that of its %s (%" PRIu64
+        " bytes), because the mode is %s.",
+        attempt->level[order], order == ORDER_COFLOW ? "Coflow" : "Macroflow",
+        attempt->bytes[order], mode_name(engine->mode));
 }
 
 static void explain_coflow(const struct engine *engine, const struct attempt *attempt,
                            struct engine_explanation *e)
 {
     (void)engine;
-    explain_say(e,
-                "On the wire it has level %" PRIu64 ", that of its Coflow (%" PRIu64
-                " bytes), in either mode.",
-                attempt->level[ORDER_COFLOW], attempt->bytes[ORDER_COFLOW]);
+    say(e,
+        "On the wire it has level %" PRIu64 ", that of its Coflow (%" PRIu64
+        " bytes), in either mode.",
+        attempt->level[ORDER_COFLOW], attempt->bytes[ORDER_COFLOW]);
 }
 
 static void explain_macroflow(const struct engine *engine, const struct attempt *attempt,
                               struct engine_explanation *e)
 {
     (void)engine;
-    explain_say(e,
-                "On the wire it has level %" PRIu64 ", that of its Macroflow (%" PRIu64
-                " bytes), in either mode.",
-                attempt->level[ORDER_MACROFLOW], attempt->bytes[ORDER_MACROFLOW]);
+    say(e,
+        "On the wire it has level %" PRIu64 ", that of its Macroflow (%" PRIu64
+        " bytes), in either mode.",
+        attempt->level[ORDER_MACROFLOW], attempt->bytes[ORDER_MACROFLOW]);
 }
 
 const struct network_policy network_cans = {

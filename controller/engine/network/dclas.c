@@ -1,4 +1,5 @@
 #include "controller/engine/base/ground.h"
+#include "controller/engine/base/say.h"
 #include "controller/engine/network/network.h"
 
 #include <inttypes.h>
@@ -33,10 +34,10 @@ static void explain(const struct engine *engine, const struct attempt *attempt,
                     struct engine_explanation *e)
 {
     (void)engine;
-    explain_say(e,
-                "Its level is %" PRIu64 ": D-CLAS lowers it as the %" PRIu64
-                " bytes that its Coflow has received pass thresholds.",
-                attempt->level[ORDER_COFLOW], attempt->task->stage->received_bytes);
+    say(e,
+        "Its level is %" PRIu64 ": D-CLAS lowers it as the %" PRIu64
+        " bytes that its Coflow has received pass thresholds.",
+        attempt->level[ORDER_COFLOW], attempt->task->stage->received_bytes);
 }
 
 static const struct policy_reason reasons[] = {{DECISION_LEVEL, REASON_RECEIVED,

@@ -1,19 +1,7 @@
 /* How urgent on the wire: the two levels of a transfer, and by which size the network serves. */
 #pragma once
 
-#include "controller/engine/look/explain.h"
-
-struct network_policy {
-    struct policy policy;
-    /* By which of the two sizes transfers are served in this mode: what nats predicts the network
-     * with. */
-    enum transfer_order (*order)(enum mode mode);
-    /* The levels of a new attempt from its two sizes (attempt->bytes). */
-    void (*levels)(const struct engine *engine, const struct stage *stage, struct attempt *attempt);
-    /* Says why an attempt that receives has the level that `levels` gives it now. */
-    void (*explain)(const struct engine *engine, const struct attempt *attempt,
-                    struct engine_explanation *e);
-};
+#include "controller/engine/policy/questions.h"
 
 /* For policies under which all attempts of a stage have one level that follows the bytes received:
  * what they keep per stage, and how they tell a new level. */

@@ -1,3 +1,4 @@
+#include "controller/engine/base/say.h"
 #include "controller/engine/network/network.h"
 
 static enum transfer_order order(enum mode mode)
@@ -17,7 +18,7 @@ static void explain(const struct engine *engine, const struct attempt *attempt,
 {
     (void)engine;
     (void)attempt;
-    explain_say(e, "The network policy \"none\" gives every transfer level 0.");
+    say(e, "The network policy \"none\" gives every transfer level 0.");
 }
 
 const struct network_policy network_none = {

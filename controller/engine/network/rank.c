@@ -11,6 +11,7 @@
  * Cost: O(log n) for an attempt or a turn that moves, O(receiving jobs) where labels may be wrong,
  * and each attempt whose level changes. */
 #include "controller/engine/base/ground.h"
+#include "controller/engine/base/say.h"
 #include "controller/engine/network/network.h"
 
 #include <inttypes.h>
@@ -233,20 +234,20 @@ static void explain(const struct engine *engine, const struct attempt *attempt,
     const struct rank_job *kept = attempt->task->stage->job->kept[QUESTION_NETWORK];
     uint64_t place = 1, level = attempt->level[ORDER_COFLOW];
     if (!is_ranked(attempt->task)) {
-        explain_say(e, "On the wire it has level 0, as all reads of blocks.");
+        say(e, "On the wire it has level 0, as all reads of blocks.");
         return;
     }
     if (!is_receiving(attempt)) {
-        explain_say(e, "It has received its input, on level %" PRIu64 ".", level);
+        say(e, "It has received its input, on level %" PRIu64 ".", level);
         return;
     }
     for (struct sorted_node *node = sorted_first(&all->receiving); node != &kept->node;
          node = sorted_next(node))
         place++;
-    explain_say(e,
-                "On the wire it has level %" PRIu64 ", in either mode: its job is number %" PRIu64
-                " of %zu that receive, in order of turn.",
-                level, place, all->receiving.n);
+    say(e,
+        "On the wire it has level %" PRIu64 ", in either mode: its job is number %" PRIu64
+        " of %zu that receive, in order of turn.",
+        level, place, all->receiving.n);
 }
 
 static const struct policy_reason reasons[] = {

@@ -1,6 +1,7 @@
 /* Shortest Coflow first by the bytes that are left of it, as reports of received bytes tell: what
  * NEAT's simulations run on. */
 #include "controller/engine/base/ground.h"
+#include "controller/engine/base/say.h"
 #include "controller/engine/network/network.h"
 
 #include <inttypes.h>
@@ -39,10 +40,10 @@ static void explain(const struct engine *engine, const struct attempt *attempt,
 {
     (void)engine;
     const struct stage *stage = attempt->task->stage;
-    explain_say(e,
-                "Its level is %" PRIu64 ", by the %" PRIu64
-                " bytes that are left of its Coflow: the fewer, the sooner.",
-                attempt->level[ORDER_COFLOW], left_of(stage));
+    say(e,
+        "Its level is %" PRIu64 ", by the %" PRIu64
+        " bytes that are left of its Coflow: the fewer, the sooner.",
+        attempt->level[ORDER_COFLOW], left_of(stage));
 }
 
 static const struct policy_reason reasons[] = {{DECISION_LEVEL, REASON_RECEIVED,

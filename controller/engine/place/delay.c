@@ -6,6 +6,7 @@
  * as overdue when the hold ends. */
 #include "controller/engine/base/ground.h"
 #include "controller/engine/place/place.h"
+#include "controller/engine/watch/queues.h"
 
 static bool pick_overdue(struct engine *engine, struct claim *ret_claim)
 {
@@ -51,7 +52,8 @@ bool place_delayed(struct engine *engine,
 static struct claim least_loaded(struct engine *engine, struct bucket *bucket)
 {
     struct fit *fit = place_least_loaded(bucket->shape);
-    return (struct claim){place_largest(engine, bucket), fit, REASON_GREEDY, 0, fit->host->running};
+    return (struct claim){bucket_largest(engine, bucket), fit, REASON_GREEDY, 0,
+                          fit->host->running};
 }
 
 static bool delay_pick(struct engine *engine, struct claim *ret_claim)

@@ -1,6 +1,7 @@
 /* greedy, and the steps that other policies share with it: the best (task, server) pair of a bucket
  * or of a job, and whose turn it is, each a look at the first entry of an index. */
 #include "controller/engine/place/place.h"
+#include "controller/engine/watch/queues.h"
 
 struct fit *place_least_loaded(const struct shape *shape)
 {
@@ -106,22 +107,6 @@ struct bucket *place_first_bucket(const struct engine *engine)
     return best;
 }
 
-struct task *place_largest(struct engine *engine, const struct bucket *bucket)
-{
-    struct task *largest = NULL;
-    struct stage *stage;
-    TAILQ_FOREACH (stage, &bucket->reduce_stages, of_bucket) {
-        engine->counters.visits++;
-        struct sorted_key equal = {sorted_last(&stage->ready_reduces)->key.a, 0, 0};
-        struct task *task =
-            container_of(sorted_from(&stage->ready_reduces, equal), struct task, ready);
-        if (!largest || task->bytes > largest->bytes ||
-            (task->bytes == largest->bytes && stage->index < largest->stage->index))
-            largest = task;
-    }
-    return largest;
-}
-
 static bool greedy_pick(struct engine *engine, struct claim *ret_claim)
 {
     struct bucket *bucket = place_first_bucket(engine);
@@ -131,7 +116,7 @@ static bool greedy_pick(struct engine *engine, struct claim *ret_claim)
         return place_pair(engine, bucket, false, ret_claim);
     struct fit *fit = place_least_loaded(bucket->shape);
     *ret_claim =
-        (struct claim){place_largest(engine, bucket), fit, REASON_GREEDY, 0, fit->host->running};
+        (struct claim){bucket_largest(engine, bucket), fit, REASON_GREEDY, 0, fit->host->running};
     return true;
 }
 

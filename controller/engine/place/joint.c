@@ -45,11 +45,10 @@
 #include "controller/engine/base/resources.h"
 #include "controller/engine/base/table.h"
 #include "controller/engine/books/cluster.h"
-#include "controller/engine/books/order.h"
 #include "controller/engine/books/stage.h"
 #include "controller/engine/place/joint_host.h"
 #include "controller/engine/place/place.h"
-#include "controller/engine/watch/hold.h"
+#include "controller/engine/watch/queues.h"
 
 enum { SMALL_MS = 1000, SMALL_BLOCKS = 10 };
 enum { HOMELESS_MAX = 16 }; /* stages that wait for slots at home: each is asked each time */

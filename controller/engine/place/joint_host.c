@@ -1,6 +1,5 @@
 #include "controller/engine/place/joint_host.h"
 
-#include "controller/engine/base/ground.h"
 #include "controller/engine/base/resources.h"
 #include "controller/engine/books/cluster.h"
 

@@ -18,9 +18,10 @@
 #include "controller/engine/base/ground.h"
 #include "controller/engine/place/place.h"
 
-#include "controller/engine/books/order.h"
 #include "controller/engine/books/stage.h"
 #include "controller/engine/network/network.h"
+#include "controller/engine/watch/order.h"
+#include "controller/engine/watch/queues.h"
 
 /* The size below which a transfer would be first on some downlink with a free slot. */
 static uint64_t passing_limit(const struct shape *shape, enum transfer_order order)
@@ -187,7 +188,8 @@ static bool pick_for_idle_cluster(struct engine *engine, struct claim *ret_claim
         return false;
     if (bucket->ready_maps.n)
         return place_pair(engine, bucket, false, ret_claim);
-    return place_anywhere(engine, place_largest(engine, bucket), REASON_IDLE_CLUSTER, 0, ret_claim);
+    return place_anywhere(engine, bucket_largest(engine, bucket), REASON_IDLE_CLUSTER, 0,
+                          ret_claim);
 }
 
 static bool nats_pick(struct engine *engine, struct claim *ret_claim)

@@ -14,6 +14,7 @@
 #include "controller/engine/base/ground.h"
 #include "controller/engine/books/cluster.h"
 #include "controller/engine/place/place.h"
+#include "controller/engine/watch/queues.h"
 
 #include <stdlib.h>
 
@@ -188,7 +189,7 @@ static void clear_hosts(const struct engine *engine)
 
 static struct claim choose(struct engine *engine, struct bucket *bucket, bool fair)
 {
-    struct neat n = {engine, place_largest(engine, bucket), 0, fair};
+    struct neat n = {engine, bucket_largest(engine, bucket), 0, fair};
     n.coflow =
         n.task->stage->coflow_fixed ? n.task->stage->coflow_bytes : n.task->stage->total_bytes;
     clear_hosts(engine);

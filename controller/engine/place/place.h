@@ -1,35 +1,9 @@
 /* Which task, where, or hold: proposes one claim at a time until nothing more. */
 #pragma once
 
-#include "controller/engine/books/attempt.h"
 #include "controller/engine/books/cluster.h"
-#include "controller/engine/policy/policy.h"
+#include "controller/engine/policy/questions.h"
 #include "controller/engine/watch/locality.h"
-
-struct place_policy {
-    struct policy policy;
-    /* True with the next claim (its task is ready and its unit has room), false: nothing (more),
-     * free slots stay reserved. O(log n). */
-    bool (*pick)(struct engine *engine, struct claim *ret_claim);
-    /* When it wants to be asked again though nothing happens; INT64_MAX: never. NULL: never. */
-    int64_t (*deadline_ns)(const struct engine *engine);
-    bool even; /* its state per job begins with struct locality_job */
-    /* Why the stage's tasks are left although a slot is free: they are held back. `task` is the one
-     * to speak of; NULL: the next of them. NULL: it leaves none on purpose, and holds nothing. */
-    struct policy_why (*held)(const struct engine *engine, const struct stage *stage,
-                              const struct task *task);
-    /* Overdue stages may go on waiting (hold.h): maps until they are late, and are picked then;
-     * reduce tasks as long as the policy says. */
-    bool patient;
-    /* The slots that are free are the last ones, which it leaves to what needs them for a moment:
-     * who waits then waits as in a cluster without a free slot, and nothing is held from now on.
-     * NULL: never. */
-    bool (*full)(const struct engine *engine);
-    /* Values of shape->maps and shape->reduces, of facts that the job's turn and ready tasks alone
-     * change. NULL: 0, and the smallest transfer of its ready reduce tasks. */
-    uint64_t (*map_value)(const struct bucket *bucket);
-    uint64_t (*reduce_value)(struct engine *engine, const struct bucket *bucket);
-};
 
 /* Duopoly, Tian et al., section 5, algorithms 1–4. */
 extern const struct place_policy place_nats;
@@ -68,8 +42,6 @@ struct bucket *place_first_local(struct engine *engine);
 bool place_delayed(struct engine *engine,
                    struct claim (*reduce)(struct engine *engine, struct bucket *bucket),
                    struct claim *ret_claim);
-/* Largest ready reduce task of the bucket; NULL: none. */
-struct task *place_largest(struct engine *engine, const struct bucket *bucket);
 /* Why maps wait where they only wait for a slot next to their block. */
 struct policy_why place_held_map(const struct engine *engine, const struct stage *stage,
                                  const struct task *task);

@@ -1,5 +1,6 @@
 #include "controller/engine/base/ground.h"
 #include "controller/engine/place/place.h"
+#include "controller/engine/watch/queues.h"
 
 struct random_engine {
     uint64_t draws;
@@ -30,7 +31,8 @@ static bool random_pick(struct engine *engine, struct claim *ret_claim)
     if (!bucket)
         return false;
     struct sorted_node *map = sorted_first(&bucket->ready_maps);
-    struct task *task = map ? container_of(map, struct task, ready) : place_largest(engine, bucket);
+    struct task *task =
+        map ? container_of(map, struct task, ready) : bucket_largest(engine, bucket);
     int64_t fitting = (int64_t)bucket->shape->by_tie.n;
     *ret_claim = (struct claim){task, random_fit(engine, bucket->shape), REASON_RANDOM, 0, fitting};
     return true;

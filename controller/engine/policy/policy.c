@@ -1,11 +1,6 @@
 /* Policies by name, and the life of what they keep. */
 #include "controller/engine/base/ground.h"
-#include "controller/engine/policy/policies.h"
-
-#include "controller/engine/books/order.h"
-#include "controller/engine/books/stage.h"
-#include "controller/engine/watch/failing.h"
-#include "controller/engine/watch/mode.h"
+#include "controller/engine/policy/questions.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -41,7 +36,7 @@ enum question policy_question(const char *word)
 }
 
 /* NULL: it is the last. */
-static const struct policy *policy_at(enum question q, unsigned index)
+const struct policy *policy_listed(enum question q, unsigned index)
 {
     return questions[q].policies[index];
 }
@@ -57,32 +52,13 @@ void policy_config_default(struct engine_config *config)
         strcpy(config_name(config, q), policy_defaults[q]);
 }
 
-const char *engine_policy_name(const char *word, unsigned index)
-{
-    if (strcmp(word, "mode") == 0)
-        return mode_rule_name(index);
-    enum question q = policy_question(word);
-    for (unsigned i = 0; q < QUESTIONS && policy_at(q, i); i++)
-        if (i == index)
-            return policy_at(q, i)->name;
-    return NULL;
-}
-
-const char *engine_policy(const struct engine *engine, const char *word)
-{
-    if (strcmp(word, "mode") == 0)
-        return mode_rule_name(engine->config.mode_rule);
-    enum question q = policy_question(word);
-    return q < QUESTIONS ? engine->policies[q]->name : NULL;
-}
-
-static const struct policy *find_policy(enum question q, const char *name, struct err *err)
+const struct policy *policy_find(enum question q, const char *name, struct err *err)
 {
     char names[128] = "";
-    for (unsigned i = 0; policy_at(q, i); i++) {
-        const char *known = policy_at(q, i)->name;
+    for (unsigned i = 0; policy_listed(q, i); i++) {
+        const char *known = policy_listed(q, i)->name;
         if (strcmp(known, name) == 0)
-            return policy_at(q, i);
+            return policy_listed(q, i);
         strncat(names, i ? ", " : "", sizeof(names) - strlen(names) - 1);
         strncat(names, known, sizeof(names) - strlen(names) - 1);
     }
@@ -94,31 +70,11 @@ static const struct policy *find_policy(enum question q, const char *name, struc
 int policy_choose(struct engine *engine, struct err *err)
 {
     for (enum question q = 0; q < QUESTIONS; q++) {
-        engine->policies[q] = find_policy(q, config_name(&engine->config, q), err);
+        engine->policies[q] = policy_find(q, config_name(&engine->config, q), err);
         if (!engine->policies[q])
             return -EINVAL;
     }
     return 0;
-}
-
-static const struct policy_reason *reason_of(const struct policy_reason *entry,
-                                             enum decision_kind kind, enum reason reason)
-{
-    while (entry && entry->reason && (entry->kind != kind || entry->reason != reason))
-        entry++;
-    return entry && entry->reason ? entry : NULL;
-}
-
-const struct policy_reason *policy_reason(const struct engine *engine, enum decision_kind kind,
-                                          enum reason reason)
-{
-    const struct policy_reason *entry = reason_of(failing_reasons, kind, reason);
-    for (enum question q = 0; q < QUESTIONS && !entry; q++)
-        entry = reason_of(engine->policies[q]->reasons, kind, reason);
-    for (enum question q = 0; q < QUESTIONS; q++)
-        for (unsigned i = 0; policy_at(q, i) && !entry; i++)
-            entry = reason_of(policy_at(q, i)->reasons, kind, reason);
-    return entry;
 }
 
 static void **kept_with(enum policy_thing thing, union policy_of of)
@@ -345,25 +301,11 @@ void policy_end(struct engine *engine)
         end_one(engine, q, POLICY_ENGINE, (union policy_of){.engine = engine});
 }
 
-void policy_set(struct engine *engine, const struct event *event)
+void policy_put(struct engine *engine, enum question q, const struct policy *policy)
 {
-    const char *name = event->policy_set.name;
-    if (strcmp(event->policy_set.question, "mode") == 0 && mode_set_rule(engine, name))
-        return;
-    enum question q = policy_question(event->policy_set.question);
-    const struct policy *policy = q < QUESTIONS ? find_policy(q, name, NULL) : NULL;
-    if (!policy) {
-        engine_reject(engine, event, REASON_UNSUPPORTED, 0, 0);
-        return;
-    }
-    if (policy == engine->policies[q])
-        return;
     end_policy(engine, q);
     strcpy(config_name(&engine->config, q), policy->name);
     engine->policies[q] = policy;
     list_told(engine);
     begin_policy(engine, q);
-    order_rebuild(engine);
-    for (struct sorted_node *node = sorted_first(&engine->active); node; node = sorted_next(node))
-        job_reorder(engine, container_of(node, struct job, by_turn));
 }

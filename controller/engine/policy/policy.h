@@ -101,9 +101,6 @@ void policy_config_default(struct engine_config *config);
 /* Puts those that the configuration names in force; −EINVAL with a sentence that names the choices.
  */
 int policy_choose(struct engine *engine, struct err *err);
-/* EVENT_POLICY_SET. Running attempts keep the levels that they have; ready queues follow the new
- * policy at once, and its state is made from facts. Setting what is in force changes nothing. */
-void policy_set(struct engine *engine, const struct event *event);
 
 /* A thing comes into being or is about to go: the states of the policies in force do too. */
 void policy_begin_job(struct engine *engine, struct job *job);
@@ -117,10 +114,6 @@ void policy_begin_host(struct engine *engine, struct host *host);
 void policy_end_host(struct engine *engine, struct host *host);
 void policy_begin_attempt(struct engine *engine, struct attempt *attempt);
 void policy_end_attempt(struct engine *engine, struct attempt *attempt);
-/* The entry of a reason: of the policies in force, else of any that has it (who gave it may have
- * been replaced since). NULL: no policy's. */
-const struct policy_reason *policy_reason(const struct engine *engine, enum decision_kind kind,
-                                          enum reason reason);
 
 /* All states from facts: of a new engine, or after policy_suspend and what came since. */
 void policy_begin(struct engine *engine);
@@ -197,3 +190,9 @@ int policy_load(struct engine *engine, const char *line, struct err *err);
 /* A number that dumps of before kept for the engine: the policy in force takes it that keeps a
  * 64-bit field of that name with the engine. */
 void policy_load_former(struct engine *engine, const char *name, uint64_t value);
+/* Number `index` of the question, in the order in which people see them; NULL: they are fewer. */
+const struct policy *policy_listed(enum question q, unsigned index);
+/* NULL: there is none of this name; the sentence names the choices. */
+const struct policy *policy_find(enum question q, const char *name, struct err *err);
+/* It is in force from now on, with its state made from facts. The caller brings the order of turns up to date. */
+void policy_put(struct engine *engine, enum question q, const struct policy *policy);

@@ -8,6 +8,7 @@
  * job with a key of K are all jobs that are submitted over AGEING · K after it: who is before it
  * came sooner, and that is a bounded amount of work. (K grows when outputs are lost.) As a part of
  * the key and not of the time that it waits, it moves no job by itself. */
+#include "controller/engine/base/say.h"
 #include "controller/engine/turn/turn.h"
 
 __extension__ typedef unsigned __int128 wide;
@@ -129,10 +130,10 @@ static void explain(const struct engine *engine, const struct job *job,
                     struct engine_explanation *e)
 {
     struct srpt_key key = key_of(engine, job);
-    explain_say(e,
-                "what is left of it is %.3f s of maps on all slots and %.3f s of transfers on all "
-                "links, and %.3f s count for when it came",
-                (double)key.maps_ns / 1e9, (double)key.bytes_ns / 1e9, (double)key.age_ns / 1e9);
+    say(e,
+        "what is left of it is %.3f s of maps on all slots and %.3f s of transfers on all "
+        "links, and %.3f s count for when it came",
+        (double)key.maps_ns / 1e9, (double)key.bytes_ns / 1e9, (double)key.age_ns / 1e9);
 }
 
 #define SRPT(word)                                                                                 \

@@ -1,5 +1,7 @@
 #include "controller/engine/turn/turn.h"
 
+#include "controller/engine/base/say.h"
+
 #include <inttypes.h>
 
 static uint64_t fifo_number(const struct engine *engine, const struct job *job)
@@ -11,8 +13,7 @@ static uint64_t fifo_number(const struct engine *engine, const struct job *job)
 static void fifo_explain(const struct engine *engine, const struct job *job,
                          struct engine_explanation *e)
 {
-    explain_say(e, "it was submitted %.1f s ago",
-                (double)(engine->now_ns - job->submitted_ns) / 1e9);
+    say(e, "it was submitted %.1f s ago", (double)(engine->now_ns - job->submitted_ns) / 1e9);
 }
 
 static uint64_t sjf_number(const struct engine *engine, const struct job *job)
@@ -25,8 +26,8 @@ static void sjf_explain(const struct engine *engine, const struct job *job,
                         struct engine_explanation *e)
 {
     (void)engine;
-    explain_say(e, "alone it would take the whole cluster %.3f s by its estimate",
-                (double)job->estimate_key / 1e9);
+    say(e, "alone it would take the whole cluster %.3f s by its estimate",
+        (double)job->estimate_key / 1e9);
 }
 
 static uint64_t fair_number(const struct engine *engine, const struct job *job)
@@ -39,7 +40,7 @@ static void fair_explain(const struct engine *engine, const struct job *job,
                          struct engine_explanation *e)
 {
     (void)engine;
-    explain_say(e, "%" PRIu64 " of its tasks run", job->n_running);
+    say(e, "%" PRIu64 " of its tasks run", job->n_running);
 }
 
 const struct turn_policy turn_fifo = {

@@ -1,9 +1,8 @@
 #include "controller/engine/watch/allow.h"
 
 #include "controller/engine/base/ground.h"
-#include "controller/engine/books/cluster.h"
+#include "controller/engine/books/limit.h"
 #include "controller/engine/books/stage.h"
-#include "controller/engine/facts/outcome.h"
 #include "controller/engine/watch/gate.h"
 #include "controller/engine/watch/lapse.h"
 
@@ -19,7 +18,7 @@ void allow_restore(struct engine *engine, struct attempt *attempt, int64_t until
     if (attempt->task) {
         attempt->task->stage->framework->allowed++;
         attempt->task->stage->job->n_allowed++;
-        lapse_count(engine, attempt->task->stage->job, 1);
+        limit_count(engine, attempt->task->stage->job, 1);
     }
     set_timer(engine, attempt, attempt->stopping ? 0 : until_ns);
 }
@@ -106,7 +105,7 @@ struct attempt *allow_used_by(const struct engine *engine, const struct task *ta
 static void end(struct engine *engine, struct attempt *allow)
 {
     struct stage *stage = allow->task ? allow->task->stage : NULL;
-    outcome_end(engine, allow);
+    attempt_end(engine, allow);
     if (stage)
         gate_rest(engine, stage);
 }

@@ -1,6 +1,7 @@
 #include "controller/engine/watch/estimate.h"
 
-#include "controller/engine/books/order.h"
+#include "controller/engine/books/limit.h"
+#include "controller/engine/watch/order.h"
 
 __extension__ typedef unsigned __int128 wide;
 
@@ -62,4 +63,14 @@ void estimate_follow_cluster(struct engine *engine)
         job->estimate_key = estimate_duration(engine, job);
         order_change(engine, job);
     }
+}
+
+void estimate_follow_job(struct engine *engine, struct job *job)
+{
+    /* WHY not while it is loaded: then it has the one that it had. */
+    if (engine->suspended)
+        return;
+    limit_come_back(job);
+    job->estimate_key = estimate_duration(engine, job);
+    order_change(engine, job);
 }

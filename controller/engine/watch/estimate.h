@@ -20,3 +20,6 @@ void estimate_submitted(struct engine *engine, struct job *job);
  * O(1) when nothing is due; else O(tasks of active jobs), for as many hosts that came or went as
  * there were. */
 void estimate_follow_cluster(struct engine *engine);
+
+/* Its sums changed: so does its turn. */
+void estimate_follow_job(struct engine *engine, struct job *job);

@@ -3,8 +3,8 @@
 #include "controller/engine/base/ground.h"
 #include "controller/engine/base/resources.h"
 #include "controller/engine/books/cluster.h"
-#include "controller/engine/place/place.h"
-#include "controller/engine/watch/retry.h"
+#include "controller/engine/books/retry.h"
+#include "controller/engine/watch/queues.h"
 
 const struct policy_reason failing_reasons[] = {
     {DECISION_START, REASON_PROBE, "probes that failed there", "attempts that failed there",
@@ -139,7 +139,8 @@ static struct task *first_task(struct engine *engine, const struct shape *shape,
     if (map && (!reduce || sorted_compare(map->key, reduce->key) <= 0))
         return first_map(engine, container_of(map, struct bucket, by_turn_maps), host);
     struct task *task =
-        reduce ? place_largest(engine, container_of(reduce, struct bucket, by_turn_reduces)) : NULL;
+        reduce ? bucket_largest(engine, container_of(reduce, struct bucket, by_turn_reduces))
+               : NULL;
     return task && may_probe(task, host) ? task : NULL;
 }
 
@@ -211,4 +212,12 @@ void failing_restore(struct engine *engine, struct host *host, const struct fail
         sorted_insert(&engine->probes_due, &host->failing.timer, due_key(host), 0);
     else
         sorted_insert(&engine->probe_timers, &host->failing.timer, timer_key(host), 0);
+}
+
+void failing_task_done(struct engine *engine, struct task *task, const struct host *host)
+{
+    for (uint32_t i = 0; task->retry && host && i < task->retry->n; i++)
+        if (task->retry->tried[i].host != host)
+            failing_proved(engine, task->retry->tried[i].host, task->retry->tried[i].era);
+    retry_forget(engine, task);
 }

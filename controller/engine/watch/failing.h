@@ -43,3 +43,6 @@ int64_t failing_deadline_ns(const struct engine *engine);
 void failing_restore(struct engine *engine, struct host *host, const struct failing *failing);
 /* Of the start of a probe, and of another try (retry.h). */
 extern const struct policy_reason failing_reasons[];
+
+/* It was done on that host: proof against others, and the end of what is remembered. */
+void failing_task_done(struct engine *engine, struct task *task, const struct host *host);

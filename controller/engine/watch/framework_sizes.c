@@ -5,23 +5,25 @@
 #include "controller/engine/books/attempt.h"
 #include "controller/engine/books/cluster.h"
 #include "controller/engine/books/stage.h"
-#include "controller/engine/facts/framework.h"
-#include "controller/engine/network/network.h"
 #include "controller/engine/policy/policy.h"
+#include "controller/engine/policy/questions.h"
+#include "controller/engine/watch/estimate.h"
+#include "controller/engine/watch/gate.h"
+#include "controller/engine/watch/queues.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 __extension__ typedef unsigned __int128 wide;
 
-static uint64_t add(uint64_t a, uint64_t b)
+uint64_t sizes_add(uint64_t a, uint64_t b)
 {
     return a > UINT64_MAX - b ? UINT64_MAX : a + b;
 }
 
 /* ---- edges ---- */
 
-static bool is_complete(const struct stage *stage, const struct edge *edge)
+bool sizes_are_complete(const struct stage *stage, const struct edge *edge)
 {
     const struct stage *parent = job_stage_at(stage->job, edge->parent);
     return parent->framework->announced && edge->late->n_rows == parent->n_tasks;
@@ -35,8 +37,8 @@ static bool known_of(const struct edge *edge, uint32_t reduce, uint64_t *bytes)
     if (!block)
         return late->complete; /* no row names it */
     bool summed = late_is_summed(block, reduce);
-    *bytes = add(*bytes, !late->complete && summed ? block->sums[reduce % LATE_BLOCK]
-                                                   : block->columns[reduce % LATE_BLOCK]);
+    *bytes = sizes_add(*bytes, !late->complete && summed ? block->sums[reduce % LATE_BLOCK]
+                                                         : block->columns[reduce % LATE_BLOCK]);
     return late->complete || summed;
 }
 
@@ -56,7 +58,7 @@ static uint64_t size_of(const struct task *task, bool *ret_known)
     return bytes || known ? bytes : 1;
 }
 
-static void size_task(struct engine *engine, struct task *task)
+void sizes_set_task(struct engine *engine, struct task *task)
 {
     bool known;
     uint64_t bytes = size_of(task, &known);
@@ -109,18 +111,18 @@ static void follow_attempts(struct engine *engine, struct stage *stage)
 }
 
 /* Sizes of tasks changed: their stage's place in the queues, the job's turn, levels. */
-static void settle(struct engine *engine, struct stage *stage)
+void sizes_settle(struct engine *engine, struct stage *stage)
 {
     bucket_update(engine, stage->bucket);
     follow_attempts(engine, stage);
-    framework_follow(engine, stage->job);
+    estimate_follow_job(engine, stage->job);
 }
 
-static void size_all(struct engine *engine, struct stage *stage)
+void sizes_set_all(struct engine *engine, struct stage *stage)
 {
     for (uint32_t t = 0; t < stage->n_tasks; t++)
-        size_task(engine, &stage->tasks[t]);
-    settle(engine, stage);
+        sizes_set_task(engine, &stage->tasks[t]);
+    sizes_settle(engine, stage);
 }
 
 void sizes_set_levels(struct engine *engine, struct attempt *attempt)
@@ -183,9 +185,9 @@ static uint64_t input_of(const struct stage *stage)
     uint64_t bytes = 0;
     for (uint32_t i = 0; i < stage->n_edges; i++) {
         const struct stage *parent = job_stage_at(stage->job, stage->edges[i].parent);
-        bytes = add(bytes, parent->total_bytes);
+        bytes = sizes_add(bytes, parent->total_bytes);
         for (uint32_t t = 0; t < parent->tasks_given && t < parent->n_tasks; t++)
-            bytes = add(bytes, parent->tasks[t].input_bytes);
+            bytes = sizes_add(bytes, parent->tasks[t].input_bytes);
     }
     return bytes;
 }
@@ -231,7 +233,7 @@ static uint64_t mean_of_rows(const struct stage *stage)
     return bytes > UINT64_MAX ? UINT64_MAX : (uint64_t)bytes;
 }
 
-static uint64_t guess_of(const struct engine *engine, const struct stage *stage)
+uint64_t sizes_guess(const struct engine *engine, const struct stage *stage)
 {
     const struct sizes *sizes = engine->sizes;
     const struct sizes_stage *past = sizes ? find(sizes, stage->framework->history) : NULL;
@@ -290,8 +292,8 @@ void sizes_done(struct engine *engine)
 void sizes_follow_tasks(struct engine *engine, struct stage *stage, uint32_t before)
 {
     for (uint32_t t = before; stage->n_edges && t < stage->n_tasks; t++)
-        size_task(engine, &stage->tasks[t]);
-    settle(engine, stage);
+        sizes_set_task(engine, &stage->tasks[t]);
+    sizes_settle(engine, stage);
     for (uint32_t i = 0; i < stage->n_children; i++) {
         struct stage *child = job_stage_at(stage->job, stage->children[i]);
         for (uint32_t e = 0; e < child->n_edges; e++)
@@ -303,258 +305,60 @@ void sizes_follow_tasks(struct engine *engine, struct stage *stage, uint32_t bef
 void sizes_follow_parents(struct engine *engine, struct stage *stage)
 {
     for (uint32_t i = 0; i < stage->n_edges; i++)
-        stage->edges[i].late->complete = is_complete(stage, &stage->edges[i]);
+        stage->edges[i].late->complete = sizes_are_complete(stage, &stage->edges[i]);
     if (!engine->suspended)
-        stage->framework->guess = guess_of(engine, stage);
+        stage->framework->guess = sizes_guess(engine, stage);
     if (stage->n_edges)
-        size_all(engine, stage);
+        sizes_set_all(engine, stage);
 }
 
 void sizes_restore_guess(struct engine *engine, struct stage *stage, uint64_t guess)
 {
     stage->framework->guess = guess;
     if (stage->n_edges)
-        size_all(engine, stage);
+        sizes_set_all(engine, stage);
 }
 
 void sizes_restore_task(struct engine *engine, struct task *task, uint64_t bytes)
 {
     task_resize(engine, task, bytes);
-    settle(engine, task->stage);
+    sizes_settle(engine, task->stage);
 }
 
 /* ---- pieces ---- */
 
-static bool may_keep(struct engine *engine, struct job *job, uint64_t cells)
-{
-    if (job->cells + cells > engine->config.cells_per_job_max)
-        return false;
-    job->cells += cells;
-    return true;
-}
-
-/* The row, with places for what is told of the map; NULL: no room. */
-static struct late_row *take_row(struct engine *engine, struct stage *stage, struct edge *edge,
-                                 uint32_t map, const struct late_places *places)
-{
-    if (!framework_find_task(engine, job_stage_at(stage->job, edge->parent), map))
-        return NULL;
-    struct late_row *row = late_row_find(edge->late, map);
-    if (!may_keep(engine, stage->job, late_row_lacks(engine, row, places)))
-        return NULL;
-    row = late_row(engine, edge->late, map);
-    late_row_extend(engine, edge->late, row, places);
-    return row;
-}
-
-/* What is told of one map, to be set cell by cell. */
-struct setting {
-    struct stage *stage;
-    struct edge *edge;
-    struct late_row *row;
-    struct task *from;
-    struct late_block *block; /* where the cell before stood */
-    uint32_t first;           /* of the block */
-};
-
-static void set_cell(struct engine *engine, struct setting *s, uint32_t reduce, uint64_t bytes)
-{
-    uint64_t *cell = late_row_cell(s->row, reduce);
-    uint64_t more = bytes - *cell; /* as a difference, which may wrap */
-    if (!more)
-        return;
-    if (!s->block || reduce - s->first >= LATE_BLOCK) {
-        s->block = late_block(engine, s->edge->late, reduce);
-        s->first = reduce - reduce % LATE_BLOCK;
-    }
-    *cell = bytes;
-    s->block->columns[reduce - s->first] += more;
-    s->from->output_bytes += more;
-    if (s->edge->late->complete)
-        size_task(engine, &s->stage->tasks[reduce]);
-}
-
-/* What a whole row does not name is 0. */
-static void clear_behind(struct engine *engine, struct setting *s, uint32_t n)
-{
-    for (uint32_t r = n; r < s->row->n; r++)
-        set_cell(engine, s, r, 0);
-    for (uint32_t i = 0; i < s->row->told->n_cells; i++)
-        if (s->row->told->cells[i].reduce >= n)
-            set_cell(engine, s, s->row->told->cells[i].reduce, 0);
-}
-
-static void set_cells(struct engine *engine, struct stage *stage, struct edge *edge, uint32_t map,
-                      struct late_row *row, const struct u64s *bytes,
-                      const struct late_places *places)
-{
-    struct task *from = &job_stage_at(stage->job, edge->parent)->tasks[map];
-    struct setting s = {.stage = stage, .edge = edge, .row = row, .from = from};
-    for (uint32_t i = 0; i < bytes->n; i++)
-        if (!places->at || places->at[i] < places->most)
-            set_cell(engine, &s, places->at ? places->at[i] : i, bytes->at[i]);
-    if (!places->at)
-        clear_behind(engine, &s, places->n);
-}
-
-/* All sizes follow when the cells are complete, else those of corrected ones alone have. */
-static void look(struct engine *engine, struct stage *stage, struct edge *edge)
-{
-    bool was = edge->late->complete;
-    edge->late->complete = is_complete(stage, edge);
-    if (edge->late->complete && !was)
-        size_all(engine, stage);
-    else if (edge->late->complete)
-        settle(engine, stage);
-}
-
-/* WHY not at each row: it costs all tasks of the stage. */
-static void guess_by_rows(struct engine *engine, struct stage *stage, const struct edge *edge)
-{
-    uint32_t n = edge->late->n_rows;
-    if (edge->late->complete || (n & (n - 1)) || engine->suspended)
-        return;
-    stage->framework->guess = guess_of(engine, stage);
-    size_all(engine, stage);
-}
-
-static bool take_cells(struct engine *engine, struct stage *stage, struct edge *edge,
-                       const struct event *event)
-{
-    bool all = event->framework_bytes.form == BYTES_ROW;
-    const struct u64s *bytes = &event->framework_bytes.bytes;
-    const struct u32s *at = &event->framework_bytes.at;
-    uint32_t map = event->framework_bytes.first, n = all ? bytes->n : 0;
-    for (uint32_t i = 0; !all && i < at->n; i++)
-        n = at->at[i] < FRAMEWORK_TASKS_MAX && at->at[i] >= n ? at->at[i] + 1 : n;
-    if (n > FRAMEWORK_TASKS_MAX || (n && !framework_find_task(engine, stage, n - 1)))
-        return false;
-    uint32_t rows = edge->late->n_rows;
-    const struct late_places places = {all ? NULL : at->at, all ? n : at->n, n};
-    struct late_row *row = take_row(engine, stage, edge, map, &places);
-    if (row)
-        set_cells(engine, stage, edge, map, row, bytes, &places);
-    if (row)
-        look(engine, stage, edge);
-    if (row && all && edge->late->n_rows > rows)
-        guess_by_rows(engine, stage, edge);
-    return row;
-}
-
-static void take_sum(struct engine *engine, struct stage *stage, struct edge *edge, uint32_t index,
-                     uint64_t bytes, const struct u32s *hosts, const struct u64s *of_hosts)
-{
-    stage->job->cells -= late_split_of(edge->late, index).n;
-    late_set_sum(engine, edge->late, index, bytes, hosts, of_hosts);
-    if (!edge->late->complete)
-        size_task(engine, &stage->tasks[index]);
-}
-
-static bool take_sums(struct engine *engine, struct stage *stage, struct edge *edge,
-                      const struct event *event)
-{
-    uint32_t first = event->framework_bytes.first, n = event->framework_bytes.bytes.n;
-    if (first > FRAMEWORK_TASKS_MAX || n > FRAMEWORK_TASKS_MAX || !n ||
-        !framework_find_task(engine, stage, first + n - 1))
-        return false;
-    for (uint32_t i = 0; i < n; i++)
-        take_sum(engine, stage, edge, first + i, event->framework_bytes.bytes.at[i],
-                 &(struct u32s){0}, &(struct u64s){0});
-    settle(engine, stage);
-    return true;
-}
-
-static bool take_hosts(struct engine *engine, struct stage *stage, struct edge *edge,
-                       const struct event *event)
-{
-    uint32_t reduce = event->framework_bytes.first, n = event->framework_bytes.at.n;
-    uint64_t sum = 0;
-    if (!framework_find_task(engine, stage, reduce) || !may_keep(engine, stage->job, n))
-        return false;
-    for (uint32_t i = 0; i < n; i++)
-        sum = add(sum, event->framework_bytes.bytes.at[i]);
-    take_sum(engine, stage, edge, reduce, sum, &event->framework_bytes.at,
-             &event->framework_bytes.bytes);
-    settle(engine, stage);
-    return true;
-}
-
-static bool take(struct engine *engine, struct stage *stage, struct edge *edge,
-                 const struct event *event)
-{
-    uint32_t form = event->framework_bytes.form;
-    bool pairs = form == BYTES_CELLS || form == BYTES_HOSTS;
-    if (form > BYTES_HOSTS ||
-        (pairs && event->framework_bytes.at.n != event->framework_bytes.bytes.n))
-        return false;
-    if (form == BYTES_SUMS)
-        return take_sums(engine, stage, edge, event);
-    return form == BYTES_HOSTS ? take_hosts(engine, stage, edge, event)
-                               : take_cells(engine, stage, edge, event);
-}
-
-void framework_bytes(struct engine *engine, const struct event *event)
-{
-    uint32_t parent = event->framework_bytes.parent;
-    engine->over_share = false;
-    struct job *job = parent < event->framework_bytes.stage
-                          ? framework_find_job(engine, event->framework_bytes.job)
-                          : NULL;
-    struct stage *stage = framework_find_stage(engine, job, event->framework_bytes.stage);
-    uint32_t edges = stage ? stage->n_edges : 0;
-    struct edge *edge = stage ? framework_find_edge(engine, stage, parent, EDGE_BARRIER) : NULL;
-    if (!edge) {
-        engine->counters.ignored_facts++;
-        return;
-    }
-    if (stage->n_edges != edges) {
-        sizes_follow_parents(engine, stage);
-        policy_job_grew(engine, job);
-    }
-    edge = framework_find_edge(engine, stage, parent, EDGE_BARRIER);
-    uint64_t before = edge->late->bytes;
-    if (!account_admits(engine, job, late_worst(event->framework_bytes.bytes.n)) ||
-        !take(engine, stage, edge, event))
-        engine->counters.ignored_facts++;
-    account_add(engine, job, edge->late->bytes - before);
-    stage->readied++;
-}
-
 /* ---- inputs ---- */
 
-static uint64_t cell_bytes(const struct late_edge *late, uint32_t map, uint32_t reduce)
+static void set_bytes(struct task *task, uint64_t bytes)
 {
-    const struct late_row *row = late_row_find(late, map);
-    const uint64_t *cell = row ? late_row_cell(row, reduce) : NULL;
-    return cell ? *cell : 0;
+    task->stage->total_bytes += bytes - task->bytes;
+    task->stage->job->shuffle_bytes += bytes - task->bytes;
+    task->bytes = bytes;
 }
 
-int sizes_each_input(const struct edge *edge, const struct task *task,
-                     void (*locate)(const struct task *map, struct engine_input *input),
-                     void (*each)(void *context, const struct engine_input *input), void *context)
+void task_resize(struct engine *engine, struct task *task, uint64_t bytes)
 {
-    const struct late_edge *late = edge->late;
-    const struct stage *parent = job_stage_at(task->stage->job, edge->parent);
-    const struct late_block *block = late_block_find(late, task->index);
-    const struct late_split split = late_split_of(late, task->index);
-    const uint64_t sum = block ? block->sums[task->index % LATE_BLOCK] : 0;
-    const uint64_t part = parent->n_tasks ? sum / parent->n_tasks : 0,
-                   more = sum - part * parent->n_tasks;
-    struct engine_input input = {.stage = edge->parent};
-    int n = 0;
-    for (uint32_t i = 0; !late->complete && i < split.n; i++, n++) {
-        input = (struct engine_input){split.hosts[i], false, edge->parent,
-                                      ENGINE_NONE,    0,     split.bytes[i]};
-        each(context, &input);
+    bool ready = task->state == TASK_READY, same_queue = !task->bytes == !bytes;
+    int64_t ready_ns = task->ready_ns;
+    if (task->bytes == bytes)
+        return;
+    struct gate_clock clock;
+    if (ready && !same_queue) {
+        clock = gate_stop(engine, task->stage);
+        task_unqueue(engine, task, TASK_BLOCKED);
     }
-    for (uint32_t m = 0; block && (late->complete || !split.n) && m < parent->n_tasks; m++) {
-        input.task = m;
-        input.bytes = late->complete ? cell_bytes(late, m, task->index) : part + (m < more);
-        if (!input.bytes)
-            continue;
-        locate(&parent->tasks[m], &input);
-        each(context, &input);
-        n++;
+    policy_task_counts(engine, task, false);
+    task_count_sums(task, -1);
+    set_bytes(task, bytes);
+    task_count_sums(task, 1);
+    policy_task_counts(engine, task, true);
+    if (ready && same_queue && bytes) {
+        struct sorted_key key = {bytes, task->index, 0};
+        sorted_place(&task->stage->ready_reduces, &task->ready, key, 0);
     }
-    return n;
+    if (ready && !same_queue) {
+        task_queue(engine, task);
+        gate_go_on(engine, task->stage, clock);
+        task->ready_ns = ready_ns;
+    }
 }

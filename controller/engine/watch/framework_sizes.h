@@ -24,12 +24,9 @@
  * counted. Histories: SIZES_HISTORY_MAX, the one not learnt for longest leaves. */
 #pragma once
 
-#include "controller/engine/watch/framework_late.h"
+#include "controller/engine/books/late.h"
 
 enum { SIZES_MEANS = 63, SIZES_HISTORY_MAX = ENGINE_SIZES_MAX };
-
-/* The event. */
-void framework_bytes(struct engine *engine, const struct event *event);
 
 /* Tasks of the stage are more, from `before` on; its parents, their tasks or what is known of them
  * changed; its tasks are about to be ready. */
@@ -42,12 +39,6 @@ void sizes_set_levels(struct engine *engine, struct attempt *attempt);
 /* All tasks of the stage are done: what it had is remembered. */
 void sizes_learn(struct engine *engine, const struct stage *stage);
 void sizes_done(struct engine *engine);
-
-/* One input of a reduce task by an edge: in order of maps where cells or sums are known, of hosts
- * where these are. `each` may set what it likes of `input`; its stage is set. O(maps). */
-int sizes_each_input(const struct edge *edge, const struct task *task,
-                     void (*locate)(const struct task *map, struct engine_input *input),
-                     void (*each)(void *context, const struct engine_input *input), void *context);
 
 /* What stages had, for guesses and for the dump. */
 struct sizes_stage {
@@ -69,3 +60,19 @@ bool sizes_is_behind(const struct task *task);
 void sizes_restore_task(struct engine *engine, struct task *task, uint64_t bytes);
 /* For load: the guess that the stage had. */
 void sizes_restore_guess(struct engine *engine, struct stage *stage, uint64_t guess);
+
+/* A task of a framework's job has another size, which may make it a map or a reduce task. The caller
+ * updates the bucket and the job's turn. */
+void task_resize(struct engine *engine, struct task *task, uint64_t bytes);
+/* By all that was told so far. */
+void sizes_set_task(struct engine *engine, struct task *task);
+/* Each map of the edge has its row. */
+bool sizes_are_complete(const struct stage *stage, const struct edge *edge);
+/* Sizes of tasks changed: their stage's place in the queues, the job's turn, levels. */
+void sizes_settle(struct engine *engine, struct stage *stage);
+/* The same of all its tasks, and what follows. O(tasks). */
+void sizes_set_all(struct engine *engine, struct stage *stage);
+/* Of a reduce task that is not known. O(edges · maps). */
+uint64_t sizes_guess(const struct engine *engine, const struct stage *stage);
+/* The sum, or UINT64_MAX. */
+uint64_t sizes_add(uint64_t a, uint64_t b);

@@ -2,7 +2,7 @@
 
 #include "controller/engine/base/ground.h"
 #include "controller/engine/books/cluster.h"
-#include "controller/engine/place/place.h"
+#include "controller/engine/policy/questions.h"
 #include "controller/engine/watch/gate.h"
 
 static struct sorted_key waiting_key(const struct stage *stage)

@@ -24,29 +24,13 @@
  * but for a stage that is set apart: its ready tasks, which the step counts as starts. */
 #pragma once
 
-#include "controller/engine/books/account.h"
+#include "controller/engine/base/state.h"
 
-/* So many allows more of the job are in force. */
-void lapse_count(struct engine *engine, const struct job *job, int by);
 /* An allow of the stage was used, or ends without a start. */
 void lapse_used(struct engine *engine, const struct stage *stage);
 void lapse_unused(struct engine *engine, const struct stage *stage);
-
-/* It may have so many in force and no more, or none at all. */
-bool lapse_is_bounded(const struct account *account);
-/* It has as many as it may. */
-bool lapse_is_full(const struct account *account);
-/* The application that the stage's shape is bounded by, where it is set apart; 0: by none. */
-uint64_t lapse_bound(const struct engine *engine, const struct job *job, bool apart);
 
 /* Before a claim is asked for: whose application has as many as it may goes behind the others. */
 void lapse_step_aside(struct engine *engine);
 /* The claim's stage is to be set apart first, and was: another claim is to be asked for. */
 bool lapse_set_apart(struct engine *engine, struct stage *stage);
-/* Its application may be bounded no more: its turn is by its policy again. */
-void lapse_come_back(struct job *job);
-
-/* The account has another limit (0: none). */
-void lapse_set_limit(struct account *account, uint32_t limit);
-/* Of an application whose user is told: it begins as that may. */
-void lapse_begin(struct account *account);

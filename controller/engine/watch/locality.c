@@ -4,7 +4,8 @@
 #include "controller/engine/base/table.h"
 #include "controller/engine/books/cluster.h"
 #include "controller/engine/books/stage.h"
-#include "controller/engine/place/place.h"
+#include "controller/engine/policy/questions.h"
+#include "controller/engine/watch/queues.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -2,10 +2,10 @@
 
 #include "controller/engine/base/ground.h"
 #include "controller/engine/books/cluster.h"
-#include "controller/engine/books/order.h"
 #include "controller/engine/books/stage.h"
-#include "controller/engine/network/network.h"
 #include "controller/engine/policy/policy.h"
+#include "controller/engine/policy/questions.h"
+#include "controller/engine/watch/order.h"
 
 #include <stdio.h>
 #include <string.h>

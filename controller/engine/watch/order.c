@@ -1,7 +1,8 @@
-#include "controller/engine/books/order.h"
+#include "controller/engine/watch/order.h"
 
-#include "controller/engine/books/stage.h"
-#include "controller/engine/turn/turn.h"
+#include "controller/engine/policy/policy.h"
+#include "controller/engine/policy/questions.h"
+#include "controller/engine/watch/queues.h"
 
 static struct sorted_key key_of(const struct engine *engine, const struct job *job)
 {

@@ -1,4 +1,4 @@
-#include "controller/engine/watch/rerun.h"
+#include "controller/engine/books/rerun.h"
 
 #include "controller/engine/books/job.h"
 

@@ -1,9 +1,8 @@
-#include "controller/engine/watch/retry.h"
+#include "controller/engine/books/retry.h"
 
 #include "controller/engine/base/ground.h"
 #include "controller/engine/books/cluster.h"
 #include "controller/engine/books/stage.h"
-#include "controller/engine/watch/failing.h"
 
 #include <stdlib.h>
 
@@ -104,14 +103,6 @@ void retry_withdraw(struct engine *engine, struct job *job)
         if (retry->task->stage->job == job)
             retry_leave(engine, retry->task);
     }
-}
-
-void retry_done(struct engine *engine, struct task *task, const struct host *host)
-{
-    for (uint32_t i = 0; task->retry && host && i < task->retry->n; i++)
-        if (task->retry->tried[i].host != host)
-            failing_proved(engine, task->retry->tried[i].host, task->retry->tried[i].era);
-    retry_forget(engine, task);
 }
 
 void retry_forget(struct engine *engine, struct task *task)

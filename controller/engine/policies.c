@@ -1,6 +1,9 @@
 /* The tables of policies: the one place that lists them. A policy is one file under its question
  * and one line here. */
-#include "controller/engine/policy/policies.h"
+#include "controller/engine/commit/commit.h"
+#include "controller/engine/network/network.h"
+#include "controller/engine/place/place.h"
+#include "controller/engine/turn/turn.h"
 
 const struct turn_policy *const turn_policies[] = {&turn_fifo, &turn_sjf,          &turn_fair,
                                                    &turn_srpt, &turn_srpt_ageless, NULL};

@@ -41,8 +41,6 @@ bool retry_take(struct engine *engine, struct task *task);
 bool retry_waits(const struct task *task);
 /* It waits no more: it runs, or its stage closed. */
 void retry_leave(struct engine *engine, struct task *task);
-/* It was done on that host: proof against others, and the end of what is remembered. */
-void retry_done(struct engine *engine, struct task *task, const struct host *host);
 void retry_forget(struct engine *engine, struct task *task);
 /* None of the job waits any more. O(all that wait), where some of it do. */
 void retry_withdraw(struct engine *engine, struct job *job);

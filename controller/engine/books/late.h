@@ -103,3 +103,9 @@ uint32_t late_row_lacks(struct engine *engine, const struct late_row *row,
                         const struct late_places *places);
 void late_row_extend(struct engine *engine, struct late_edge *late, struct late_row *row,
                      const struct late_places *places);
+
+/* One input of a reduce task by an edge: in order of maps where cells or sums are known, of hosts
+ * where these are. `each` may set what it likes of `input`; its stage is set. O(maps). */
+int late_each_input(const struct edge *edge, const struct task *task,
+                    void (*locate)(const struct task *map, struct engine_input *input),
+                    void (*each)(void *context, const struct engine_input *input), void *context);

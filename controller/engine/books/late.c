@@ -1,4 +1,4 @@
-#include "controller/engine/watch/framework_late.h"
+#include "controller/engine/books/late.h"
 
 #include "controller/engine/base/ground.h"
 
@@ -288,4 +288,41 @@ void late_row_extend(struct engine *engine, struct late_edge *late, struct late_
     lengthen(engine, row, row->n + next);
     insert(engine, row, at + next, n - next);
     free(at);
+}
+
+static uint64_t cell_bytes(const struct late_edge *late, uint32_t map, uint32_t reduce)
+{
+    const struct late_row *row = late_row_find(late, map);
+    const uint64_t *cell = row ? late_row_cell(row, reduce) : NULL;
+    return cell ? *cell : 0;
+}
+
+int late_each_input(const struct edge *edge, const struct task *task,
+                    void (*locate)(const struct task *map, struct engine_input *input),
+                    void (*each)(void *context, const struct engine_input *input), void *context)
+{
+    const struct late_edge *late = edge->late;
+    const struct stage *parent = job_stage_at(task->stage->job, edge->parent);
+    const struct late_block *block = late_block_find(late, task->index);
+    const struct late_split split = late_split_of(late, task->index);
+    const uint64_t sum = block ? block->sums[task->index % LATE_BLOCK] : 0;
+    const uint64_t part = parent->n_tasks ? sum / parent->n_tasks : 0,
+                   more = sum - part * parent->n_tasks;
+    struct engine_input input = {.stage = edge->parent};
+    int n = 0;
+    for (uint32_t i = 0; !late->complete && i < split.n; i++, n++) {
+        input = (struct engine_input){split.hosts[i], false, edge->parent,
+                                      ENGINE_NONE,    0,     split.bytes[i]};
+        each(context, &input);
+    }
+    for (uint32_t m = 0; block && (late->complete || !split.n) && m < parent->n_tasks; m++) {
+        input.task = m;
+        input.bytes = late->complete ? cell_bytes(late, m, task->index) : part + (m < more);
+        if (!input.bytes)
+            continue;
+        locate(&parent->tasks[m], &input);
+        each(context, &input);
+        n++;
+    }
+    return n;
 }

@@ -1,0 +1,18 @@
+/* Hosts come, change and go. Private to controller/engine. */
+#pragma once
+
+#include "controller/engine/base/state.h"
+
+/* Events. Facts: nothing is refused; a host index beyond hosts_max is ignored and counted. */
+void cluster_join(struct engine *engine, const struct event *event);
+void cluster_change(struct engine *engine, const struct event *event);
+void cluster_silent(struct engine *engine, const struct event *event);
+void cluster_lost(struct engine *engine, const struct event *event);
+void cluster_back(struct engine *engine, const struct event *event);
+void cluster_drain(struct engine *engine, const struct event *event);
+void cluster_load(struct engine *engine, const struct event *event);
+/* Rejected for a host that is up. What is left is as an index that nobody has joined under. */
+void cluster_forget(struct engine *engine, const struct event *event);
+/* For load: the host's state as it was. The caller touches the host. */
+void cluster_restore(struct engine *engine, struct host *host, bool silent, bool lost,
+                     bool draining, uint32_t uplink_permille);

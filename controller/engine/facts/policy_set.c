@@ -1,0 +1,27 @@
+#include "controller/engine/facts/policy_set.h"
+
+#include "controller/engine/base/ground.h"
+#include "controller/engine/policy/policy.h"
+#include "controller/engine/watch/mode.h"
+#include "controller/engine/watch/order.h"
+#include "controller/engine/watch/queues.h"
+#include <string.h>
+
+void policy_set(struct engine *engine, const struct event *event)
+{
+    const char *name = event->policy_set.name;
+    if (strcmp(event->policy_set.question, "mode") == 0 && mode_set_rule(engine, name))
+        return;
+    enum question q = policy_question(event->policy_set.question);
+    const struct policy *policy = q < QUESTIONS ? policy_find(q, name, NULL) : NULL;
+    if (!policy) {
+        engine_reject(engine, event, REASON_UNSUPPORTED, 0, 0);
+        return;
+    }
+    if (policy == engine->policies[q])
+        return;
+    policy_put(engine, q, policy);
+    order_rebuild(engine);
+    for (struct sorted_node *node = sorted_first(&engine->active); node; node = sorted_next(node))
+        job_reorder(engine, container_of(node, struct job, by_turn));
+}

@@ -1,0 +1,80 @@
+#include "controller/engine/watch/queues.h"
+
+#include "controller/engine/books/stage.h"
+#include "controller/engine/policy/questions.h"
+#include "controller/engine/watch/hold.h"
+#include "controller/engine/watch/locality.h"
+
+/* The smallest transfer into the bucket's ready reduce tasks, by the order that the network follows in
+ * slot-rich mode. */
+static uint64_t smallest_transfer(struct engine *engine, struct bucket *bucket)
+{
+    uint64_t least = UINT64_MAX;
+    struct stage *stage;
+    TAILQ_FOREACH (stage, &bucket->reduce_stages, of_bucket) {
+        engine->counters.visits++;
+        uint64_t bytes = engine->network->order(MODE_SLOT_RICH) == ORDER_COFLOW
+                             ? stage_coflow_bytes(stage)
+                             : sorted_first(&stage->ready_reduces)->key.a;
+        if (bytes < least)
+            least = bytes;
+    }
+    return least;
+}
+
+static uint64_t reduce_value(struct engine *engine, struct bucket *bucket)
+{
+    return engine->place->reduce_value ? engine->place->reduce_value(engine, bucket)
+                                       : smallest_transfer(engine, bucket);
+}
+
+static void place_by_turn(struct sorted *set, struct sorted_node *node, const struct job *job,
+                          bool in, uint64_t value)
+{
+    if (in)
+        sorted_place(set, node, job->turn, value);
+    else
+        sorted_remove(set, node);
+}
+
+void bucket_update(struct engine *engine, struct bucket *bucket)
+{
+    struct shape *shape = bucket->shape;
+    bool reduces = !TAILQ_EMPTY(&bucket->reduce_stages);
+    uint64_t of_maps = engine->place->map_value ? engine->place->map_value(bucket) : 0;
+    place_by_turn(&shape->maps, &bucket->by_turn_maps, bucket->job, bucket->ready_maps.n > 0,
+                  of_maps);
+    place_by_turn(&shape->unlocated, &bucket->by_turn_unlocated, bucket->job,
+                  locality_anywhere(engine, bucket), 0);
+    place_by_turn(&shape->reduces, &bucket->by_turn_reduces, bucket->job, reduces,
+                  reduces ? reduce_value(engine, bucket) : 0);
+}
+
+void job_reorder(struct engine *engine, struct job *job)
+{
+    for (uint32_t i = 0; i < job->n_buckets; i++) {
+        bucket_update(engine, job->buckets[i]);
+        locality_reorder(job->buckets[i]);
+    }
+    struct stage *stage;
+    TAILQ_FOREACH (stage, &job->waiting, of_job) {
+        engine->counters.visits++;
+        hold_reorder(engine, stage);
+    }
+}
+
+struct task *bucket_largest(struct engine *engine, const struct bucket *bucket)
+{
+    struct task *largest = NULL;
+    struct stage *stage;
+    TAILQ_FOREACH (stage, &bucket->reduce_stages, of_bucket) {
+        engine->counters.visits++;
+        struct sorted_key equal = {sorted_last(&stage->ready_reduces)->key.a, 0, 0};
+        struct task *task =
+            container_of(sorted_from(&stage->ready_reduces, equal), struct task, ready);
+        if (!largest || task->bytes > largest->bytes ||
+            (task->bytes == largest->bytes && stage->index < largest->stage->index))
+            largest = task;
+    }
+    return largest;
+}
