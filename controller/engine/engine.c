@@ -2,6 +2,7 @@
 
 #include "controller/engine/base/ground.h"
 #include "controller/engine/base/table.h"
+#include "controller/engine/base/tell.h"
 #include "controller/engine/books/account.h"
 #include "controller/engine/books/cluster.h"
 #include "controller/engine/books/job.h"
@@ -19,7 +20,6 @@
 #include "controller/engine/facts/rooms.h"
 #include "controller/engine/facts/submission.h"
 #include "controller/engine/place/place.h"
-#include "controller/engine/watch/allow.h"
 #include "controller/engine/watch/failing.h"
 #include "controller/engine/watch/framework_sizes.h"
 #include "controller/engine/watch/gate.h"
@@ -326,11 +326,7 @@ int engine_step(struct engine *engine, int64_t now_ns, const struct event *event
     engine->step_ready = 0;
     bool ignored = apply_all(engine, events, n);
     stage_go_on(engine);
-    source_expire(engine);
-    failing_expire(engine);
-    allow_expire(engine);
-    hold_expire(engine);
-    gate_expire(engine);
+    tell_expire(engine);
     mode_update(engine);
     engine->step_starts = 0;
     engine->step_inputs = 0;
@@ -341,7 +337,7 @@ int engine_step(struct engine *engine, int64_t now_ns, const struct event *event
         proposed |= place_all(engine);
     if (!engine->cut_short)
         gate_mark(engine);
-    policy_settle(engine);
+    tell_settle(engine);
     removal_go_on(engine);
     engine->out = NULL;
     decisions->idle = ignored && !decisions->n && engine->now_ns < deadline_ns &&
@@ -356,12 +352,15 @@ static int64_t place_deadline_ns(const struct engine *engine)
 
 int64_t engine_deadline_ns(const struct engine *engine)
 {
-    const int64_t deadlines[] = {hold_deadline_ns(engine),    mode_deadline_ns(engine),
-                                 source_deadline_ns(engine),  allow_deadline_ns(engine),
-                                 gate_deadline_ns(engine),    place_deadline_ns(engine),
-                                 failing_deadline_ns(engine), retry_deadline_ns(engine)};
+    const int64_t deadlines[] = {mode_deadline_ns(engine), place_deadline_ns(engine),
+                                 retry_deadline_ns(engine)};
     int64_t first = engine->cut_short || engine->opening.n ? engine->now_ns : INT64_MAX;
     for (size_t i = 0; i < sizeof(deadlines) / sizeof(deadlines[0]); i++)
         first = deadlines[i] < first ? deadlines[i] : first;
+    for (int i = 0; engine_listeners[i]; i++) {
+        int64_t due =
+            engine_listeners[i]->deadline_ns ? engine_listeners[i]->deadline_ns(engine) : INT64_MAX;
+        first = due < first ? due : first;
+    }
     return first;
 }

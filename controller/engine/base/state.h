@@ -6,6 +6,7 @@
  * the rest and is not dumped. */
 #pragma once
 
+#include "controller/engine/base/listener.h"
 #include "controller/engine/base/sorted.h"
 #include "controller/engine/engine.h"
 
@@ -426,16 +427,7 @@ struct engine {
     };
     void *kept[QUESTIONS]; /* by policies: policy.h */
     bool suspended;        /* policies keep nothing yet: it is being loaded */
-    struct {               /* index: who is told what; each ends with NULL */
-        void (*task_moved[QUESTIONS + 1])(struct engine *, struct task *, enum task_state);
-        void (*received[QUESTIONS + 1])(struct engine *, struct attempt *, uint64_t);
-        void (*outputs_moved[QUESTIONS + 1])(struct engine *, struct job *);
-        void (*attempt_moved[QUESTIONS + 1])(struct engine *, struct task *, struct attempt *);
-        void (*turn_moved[QUESTIONS + 1])(struct engine *, struct job *, bool);
-        void (*task_counts[QUESTIONS + 1])(struct engine *, struct task *, bool);
-        void (*job_grew[QUESTIONS + 1])(struct engine *, struct job *);
-        void (*settle[QUESTIONS + 1])(struct engine *);
-    } told;
+    struct told told;      /* index */
     int64_t now_ns;
     uint32_t step_starts;      /* in this step */
     uint64_t step_inputs;      /* of these */

@@ -3,19 +3,15 @@
 #include "controller/engine/base/ground.h"
 #include "controller/engine/base/packed.h"
 #include "controller/engine/base/table.h"
+#include "controller/engine/base/tell.h"
 #include "controller/engine/books/account.h"
 #include "controller/engine/books/cluster.h"
 #include "controller/engine/books/job.h"
+#include "controller/engine/books/late.h"
 #include "controller/engine/books/limit.h"
 #include "controller/engine/books/room.h"
 #include "controller/engine/books/stage.h"
 #include "controller/engine/policy/questions.h"
-#include "controller/engine/watch/allow.h"
-#include "controller/engine/watch/failing.h"
-#include "controller/engine/watch/framework_sizes.h"
-#include "controller/engine/watch/locality.h"
-#include "controller/engine/watch/order.h"
-#include "controller/engine/watch/source.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -220,18 +216,10 @@ struct attempt *attempt_create(struct engine *engine, uint64_t number, struct ta
     if (task) {
         join_task(attempt, task);
         room_enter(engine, attempt);
-        locality_recount(engine, task->stage->job, host);
+        tell_job_on_host(engine, task->stage->job, host);
     }
     policy_begin_attempt(engine, attempt);
     return attempt;
-}
-
-/* What policies and the order of turns make of it. */
-static void tell_moved(struct engine *engine, struct task *task, struct attempt *attempt)
-{
-    policy_attempt_moved(engine, task, attempt);
-    if (engine->turn->policy.attempt_moved)
-        order_change(engine, task->stage->job);
 }
 
 void attempt_set_receiving(struct engine *engine, struct attempt *attempt, bool receiving)
@@ -246,14 +234,14 @@ void attempt_set_receiving(struct engine *engine, struct attempt *attempt, bool 
             sorted_remove(&attempt->host->receiving[order], &attempt->by_size[order]);
     }
     if (attempt->task)
-        tell_moved(engine, attempt->task, attempt);
+        tell_attempt_moved(engine, attempt->task, attempt);
 }
 
 void attempt_orphan(struct engine *engine, struct attempt *attempt)
 {
     if (!attempt->task)
         return;
-    source_release(engine, attempt);
+    tell_attempt_leaves(engine, attempt);
     struct task *task = attempt->task;
     if (attempt->allowed_until_ns) {
         task->stage->framework->allowed--;
@@ -266,8 +254,8 @@ void attempt_orphan(struct engine *engine, struct attempt *attempt)
     *at = attempt->next_of_task;
     TAILQ_REMOVE(&task->stage->attempts, attempt, of_stage);
     attempt->task = NULL;
-    locality_recount(engine, task->stage->job, attempt->host);
-    tell_moved(engine, task, attempt);
+    tell_job_on_host(engine, task->stage->job, attempt->host);
+    tell_attempt_moved(engine, task, attempt);
 }
 
 void attempt_destroy(struct engine *engine, struct attempt *attempt)
@@ -275,9 +263,8 @@ void attempt_destroy(struct engine *engine, struct attempt *attempt)
     attempt_orphan(engine, attempt);
     account_leave_attempt(engine, attempt);
     attempt_set_receiving(engine, attempt, false);
-    failing_ended(engine, attempt);
+    tell_attempt_over(engine, attempt);
     policy_end_attempt(engine, attempt);
-    allow_forget(engine, attempt);
     host_occupy(engine, attempt, false);
     attempt->host->sent -= attempt->state == ATTEMPT_SENT ? attempt->messages : 0;
     TAILQ_REMOVE(&attempt->host->attempts, attempt, on_host);
@@ -300,7 +287,7 @@ void attempt_measure(struct attempt *attempt)
 void attempt_stop(struct engine *engine, struct attempt *attempt, enum reason reason, bool requeue)
 {
     if (attempt->allowed_until_ns)
-        allow_withdraw(engine, attempt, reason);
+        tell_allow_unwanted(engine, attempt, reason);
     if (attempt->stopping || attempt->foreign)
         return;
     attempt->stopping = true;
@@ -329,11 +316,7 @@ void attempt_count_bytes(struct engine *engine, struct attempt *attempt, uint64_
     if (!attempt->task)
         return;
     attempt->task->stage->received_bytes += more;
-    policy_received(engine, attempt, more);
-    if (attempt->task->guessed)
-        sizes_follow_received(engine, attempt);
-    if (engine->turn->policy.received)
-        order_change(engine, attempt->task->stage->job);
+    tell_received(engine, attempt, more);
 }
 
 bool attempt_is_ours(const struct engine *engine, uint64_t number)

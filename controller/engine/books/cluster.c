@@ -1,15 +1,14 @@
 #include "controller/engine/books/cluster.h"
 
 #include "controller/engine/base/ground.h"
+#include "controller/engine/base/tell.h"
 #include "controller/engine/books/limit.h"
-#include "controller/engine/watch/locality.h"
 
 #include "controller/engine/base/resources.h"
 #include "controller/engine/books/account.h"
 #include "controller/engine/books/attempt.h"
 #include "controller/engine/books/room.h"
 #include "controller/engine/policy/policy.h"
-#include "controller/engine/watch/estimate.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -133,7 +132,7 @@ static void shape_refit(struct engine *engine, struct shape *shape, struct host 
     shape->flips += (here->fitting > 0) != was_fitting;
     host_shape_update(shape, here);
     if (here->capable != was_capable)
-        locality_host_changed(engine, host);
+        tell_host_capable(engine, host);
 }
 
 void host_touch(struct engine *engine, struct host *host)
@@ -401,7 +400,7 @@ void cluster_set_suspect(struct engine *engine, struct host *host, bool *which, 
     engine->suspects += host_suspect(host);
     host_enter_sums(engine, host);
     host_touch(engine, host);
-    estimate_follow_cluster(engine);
+    tell_cluster_changed(engine);
 }
 
 void cluster_done(struct engine *engine)

@@ -4,6 +4,7 @@
 #include "controller/engine/base/packed.h"
 #include "controller/engine/base/resources.h"
 #include "controller/engine/base/table.h"
+#include "controller/engine/base/tell.h"
 #include "controller/engine/books/account.h"
 #include "controller/engine/books/assembly.h"
 #include "controller/engine/books/attempt.h"
@@ -11,10 +12,7 @@
 #include "controller/engine/books/removal.h"
 #include "controller/engine/books/retry.h"
 #include "controller/engine/books/stage.h"
-#include "controller/engine/facts/framework.h"
 #include "controller/engine/policy/policy.h"
-#include "controller/engine/watch/locality.h"
-#include "controller/engine/watch/order.h"
 #include "lib/fnv1a.h"
 
 #include <stdlib.h>
@@ -122,7 +120,7 @@ void job_activate(struct engine *engine, struct job *job)
 {
     job->state = JOB_ACTIVE;
     policy_begin_job(engine, job);
-    order_add(engine, job);
+    tell_job_active(engine, job);
 }
 
 void job_remember(struct engine *engine, struct finished *record)
@@ -177,10 +175,10 @@ void job_destroy(struct engine *engine, struct job *job)
     engine->n_tasks -= job->n_tasks;
     engine->framework_tasks -= job->framework ? job->n_tasks : 0;
     account_leave(engine, job);
-    for (uint32_t s = 0; job->framework && s < job->n_stages; s++)
-        framework_stage_destroy(engine, job->stages[s]);
+    tell_job_gone(engine, job);
+    for (uint32_t s = 0; s < job->n_stages; s++)
+        free(job->stages[s]->framework);
     for (uint32_t i = 0; i < job->n_buckets; i++) {
-        locality_withdraw(job->buckets[i]);
         job->buckets[i]->shape->users--;
         free(job->buckets[i]);
     }
@@ -215,9 +213,9 @@ static void withdraw(struct engine *engine, struct job *job, enum reason reason)
         }
     }
     for (uint32_t i = 0; i < job->n_buckets; i++)
-        bucket_withdraw(job->buckets[i]);
+        job->buckets[i]->ready_maps = (struct sorted){0};
     retry_withdraw(engine, job);
-    order_remove(engine, job);
+    tell_job_withdrawn(engine, job);
     for (struct sorted_node *node = sorted_first(&job->outputs); node && !job->framework;
          node = sorted_next(node)) {
         struct decision *forget = engine_decide(engine, DECISION_FORGET, REASON_NONE, 0, 0);

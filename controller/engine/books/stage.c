@@ -1,19 +1,13 @@
 #include "controller/engine/books/stage.h"
 
 #include "controller/engine/base/ground.h"
+#include "controller/engine/base/tell.h"
 #include "controller/engine/books/attempt.h"
 #include "controller/engine/books/cluster.h"
 #include "controller/engine/books/job.h"
 #include "controller/engine/books/rerun.h"
 #include "controller/engine/books/retry.h"
-#include "controller/engine/facts/framework.h"
 #include "controller/engine/policy/policy.h"
-#include "controller/engine/watch/framework_sizes.h"
-#include "controller/engine/watch/gate.h"
-#include "controller/engine/watch/hold.h"
-#include "controller/engine/watch/locality.h"
-#include "controller/engine/watch/order.h"
-#include "controller/engine/watch/queues.h"
 
 #include <stdlib.h>
 
@@ -31,21 +25,11 @@ static void count_ready(struct engine *engine, struct stage *stage, int by)
     engine->n_ready += (uint64_t)(int64_t)by;
 }
 
-/* A framework may know where a block is, and not its size. */
-static bool has_block(const struct task *task)
-{
-    return task->stage->replicas && (task->input_bytes || task->stage->job->framework);
-}
-
-static void queue_map(struct engine *engine, struct task *task)
+static void queue_map(struct task *task)
 {
     struct bucket *bucket = task->stage->bucket;
     struct sorted_key key = {task->stage->index, task->index, 0};
     sorted_insert(&bucket->ready_maps, &task->ready, key, 0);
-    if (has_block(task))
-        locality_add(engine, task);
-    if (!task->n_refs)
-        sorted_insert(&bucket->unlocated, &task->ready_unlocated, key, 0);
 }
 
 static void queue_reduce(struct task *task)
@@ -67,12 +51,9 @@ void task_queue(struct engine *engine, struct task *task)
     if (task->bytes)
         queue_reduce(task);
     else
-        queue_map(engine, task);
+        queue_map(task);
     count_ready(engine, task->stage, 1);
-    bucket_update(engine, task->stage->bucket);
-    hold_stage_ready(engine, task->stage);
-    if (task->stage->framework)
-        gate_ready(engine, task->stage);
+    tell_task_ready(engine, task);
 }
 
 void task_queue_anywhere(struct engine *engine, struct task *task)
@@ -94,16 +75,12 @@ void task_unqueue(struct engine *engine, struct task *task, enum task_state stat
             TAILQ_REMOVE(&bucket->reduce_stages, stage, of_bucket);
     } else {
         sorted_remove(&bucket->ready_maps, &task->ready);
-        sorted_remove(&bucket->unlocated, &task->ready_unlocated);
-        locality_remove(engine, task);
     }
     task->state = state;
     count_ready(engine, stage, -1);
-    bucket_update(engine, bucket);
+    tell_task_unready(engine, task);
     if (!stage->n_ready)
-        hold_stage_empty(engine, stage);
-    if (stage->framework && !stage->n_ready)
-        gate_empty(stage);
+        tell_stage_empty(engine, stage);
 }
 
 static bool parent_is_ready(const struct stage *stage, const struct edge *edge)
@@ -213,21 +190,9 @@ void stage_withdraw(struct engine *engine, struct stage *stage)
     stage->ready_reduces = (struct sorted){0};
     if (stage->n_ready) {
         count_ready(engine, stage, -(int)stage->n_ready);
-        hold_stage_empty(engine, stage);
-        if (stage->framework)
-            gate_empty(stage);
+        tell_stage_empty(engine, stage);
     }
-    if (stage->framework)
-        gate_rest(engine, stage);
-}
-
-void bucket_withdraw(struct bucket *bucket)
-{
-    bucket->ready_maps = bucket->unlocated = (struct sorted){0};
-    locality_withdraw(bucket);
-    sorted_remove(&bucket->shape->maps, &bucket->by_turn_maps);
-    sorted_remove(&bucket->shape->unlocated, &bucket->by_turn_unlocated);
-    sorted_remove(&bucket->shape->reduces, &bucket->by_turn_reduces);
+    tell_stage_closed(engine, stage);
 }
 
 void stage_close(struct engine *engine, struct stage *stage)
@@ -242,8 +207,7 @@ void stage_close(struct engine *engine, struct stage *stage)
             task_unqueue(engine, &stage->tasks[t], TASK_BLOCKED);
         else
             retry_leave(engine, &stage->tasks[t]);
-    if (stage->framework)
-        gate_rest(engine, stage);
+    tell_stage_closed(engine, stage);
 }
 
 static void children_look(struct engine *engine, struct stage *stage)
@@ -281,8 +245,7 @@ static void moved(struct engine *engine, struct task *task, enum task_state befo
 {
     if ((before == TASK_DONE) != (task->state == TASK_DONE))
         count_left(task, before == TASK_DONE);
-    policy_task_moved(engine, task, before);
-    order_change(engine, task->stage->job);
+    tell_task_moved(engine, task, before);
 }
 
 void task_run(struct engine *engine, struct task *task)
@@ -345,8 +308,8 @@ static void hold_output(struct engine *engine, struct task *task, struct host *h
         sorted_remove(&host->outputs, &output->by_job);
         free(output);
     }
-    locality_recount(engine, job, host);
-    policy_outputs_moved(engine, job);
+    tell_job_on_host(engine, job, host);
+    tell_outputs_moved(engine, job);
 }
 
 void stage_keep_outputs(struct engine *engine, struct stage *stage)
@@ -383,8 +346,7 @@ void task_accept(struct engine *engine, struct task *task, uint64_t attempt, str
     if (stage->n_done < stage->n_tasks)
         return;
     job->stages_done++;
-    if (stage->framework)
-        sizes_learn(engine, stage);
+    tell_stage_done(engine, stage);
     if (job->stages_done == job->n_stages && !stage->framework)
         job_finish(engine, job);
     else

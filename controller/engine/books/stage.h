@@ -23,8 +23,6 @@ void stage_restore_opening(struct engine *engine, struct stage *stage, uint32_t 
 /* Its job ends: it leaves the sets and counts that others look at; its tasks are not looked at, however many
  * they are. O(log n). */
 void stage_withdraw(struct engine *engine, struct stage *stage);
-/* The same of a bucket, when all its stages are withdrawn. O(hosts where its maps wait · log). */
-void bucket_withdraw(struct bucket *bucket);
 /* It has more tasks: those of an open stage are ready, as many at once as may be. */
 void stage_reopen(struct engine *engine, struct stage *stage);
 /* It has more tasks, or is known better: who reads from it is ready, or not any more. */

@@ -1,7 +1,6 @@
 #include "controller/engine/dump/dump.h"
 
 #include "controller/engine/books/job.h"
-#include "controller/engine/books/room.h"
 #include "controller/engine/policy/policy.h"
 #include "controller/engine/watch/gate.h"
 #include "controller/engine/watch/hold.h"

@@ -1,6 +1,7 @@
 #include "controller/engine/facts/framework.h"
 
 #include "controller/engine/base/ground.h"
+#include "controller/engine/base/tell.h"
 #include "controller/engine/books/account.h"
 #include "controller/engine/books/attempt.h"
 #include "controller/engine/books/cluster.h"
@@ -147,14 +148,6 @@ static uint32_t tasks_max(const struct engine *engine)
     return most && most < FRAMEWORK_TASKS_MAX ? most : FRAMEWORK_TASKS_MAX;
 }
 
-void framework_stage_destroy(struct engine *engine, struct stage *stage)
-{
-    if (!stage->framework)
-        return;
-    gate_forget(engine, stage);
-    free(stage->framework);
-}
-
 struct edge *framework_find_edge(struct engine *engine, struct stage *stage, uint32_t parent,
                                  enum edge_kind kind)
 {
@@ -250,7 +243,7 @@ static bool grow(struct engine *engine, struct stage *stage, uint32_t n)
         task->index = i;
         task->done_host = ENGINE_NONE;
         task_count_sums(task, 1);
-        policy_task_counts(engine, task, true);
+        tell_task_counts(engine, task, true);
     }
     sizes_follow_tasks(engine, stage, before);
     if (engine->suspended)
@@ -302,7 +295,7 @@ static void announce(struct engine *engine, struct stage *stage, const struct ev
     for (uint32_t i = 0; i < stage->n_children; i++)
         sizes_follow_parents(engine, job_stage_at(stage->job, stage->children[i]));
     if (stage->n_edges != edges || !stage->n_edges)
-        policy_job_grew(engine, stage->job);
+        tell_job_grew(engine, stage->job);
 }
 
 /* Its outputs are there from before, nobody says where. */
@@ -364,7 +357,7 @@ static void set_task(struct engine *engine, struct task *task, const struct even
 {
     uint32_t per = event->job_tasks.replicas_per_task;
     struct stage *stage = task->stage;
-    policy_task_counts(engine, task, false);
+    tell_task_counts(engine, task, false);
     task_count_sums(task, -1);
     task->input_bytes = event->job_tasks.input_bytes.at[i];
     task->compute_ns = event->job_tasks.compute_ns.at[i];
@@ -372,7 +365,7 @@ static void set_task(struct engine *engine, struct task *task, const struct even
         memcpy(stage->replicas + (size_t)task->index * per,
                event->job_tasks.replicas.at + (size_t)i * per, per * sizeof(uint32_t));
     task_count_sums(task, 1);
-    policy_task_counts(engine, task, true);
+    tell_task_counts(engine, task, true);
     if (per)
         withdraw_off_block(engine, task);
 }
@@ -410,7 +403,7 @@ void framework_tasks(struct engine *engine, const struct event *event)
     if (open)
         stage_open_if_due(engine, stage);
     gate_go_on(engine, stage, clock);
-    policy_job_grew(engine, job);
+    tell_job_grew(engine, job);
     estimate_follow_job(engine, job);
 }
 

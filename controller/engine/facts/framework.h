@@ -44,6 +44,3 @@ struct stage *framework_find_stage(struct engine *engine, struct job *job, uint3
 struct task *framework_find_task(struct engine *engine, struct stage *stage, uint32_t index);
 struct edge *framework_find_edge(struct engine *engine, struct stage *stage, uint32_t parent,
                                  enum edge_kind kind);
-
-/* Frees what a stage or job has beside others; NULL does nothing. */
-void framework_stage_destroy(struct engine *engine, struct stage *stage);

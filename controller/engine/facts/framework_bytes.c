@@ -1,5 +1,6 @@
 #include "controller/engine/facts/framework_bytes.h"
 
+#include "controller/engine/base/tell.h"
 #include "controller/engine/books/account.h"
 #include "controller/engine/books/late.h"
 #include "controller/engine/facts/framework.h"
@@ -191,7 +192,7 @@ void framework_bytes(struct engine *engine, const struct event *event)
     }
     if (stage->n_edges != edges) {
         sizes_follow_parents(engine, stage);
-        policy_job_grew(engine, job);
+        tell_job_grew(engine, job);
     }
     edge = framework_find_edge(engine, stage, parent, EDGE_BARRIER);
     uint64_t before = edge->late->bytes;

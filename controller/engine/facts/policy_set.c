@@ -2,10 +2,19 @@
 
 #include "controller/engine/base/ground.h"
 #include "controller/engine/policy/policy.h"
+#include "controller/engine/watch/hold.h"
+#include "controller/engine/watch/locality.h"
 #include "controller/engine/watch/mode.h"
 #include "controller/engine/watch/order.h"
 #include "controller/engine/watch/queues.h"
 #include <string.h>
+
+static void reorder(struct engine *engine, struct job *job)
+{
+    locality_reorder(engine, job);
+    queues_reorder(engine, job);
+    hold_reorder_job(engine, job);
+}
 
 void policy_set(struct engine *engine, const struct event *event)
 {
@@ -23,5 +32,5 @@ void policy_set(struct engine *engine, const struct event *event)
     policy_put(engine, q, policy);
     order_rebuild(engine);
     for (struct sorted_node *node = sorted_first(&engine->active); node; node = sorted_next(node))
-        job_reorder(engine, container_of(node, struct job, by_turn));
+        reorder(engine, container_of(node, struct job, by_turn));
 }

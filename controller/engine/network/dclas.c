@@ -49,7 +49,7 @@ const struct network_policy network_dclas = {
     .policy = {.name = "dclas",
                .state[POLICY_STAGE] = NETWORK_STAGE_STATE,
                .reasons = reasons,
-               .received = received},
+               .hears.received = received},
     .order = order,
     .levels = levels,
     .explain = explain,

@@ -55,7 +55,7 @@ const struct network_policy network_scf = {
     .policy = {.name = "scf",
                .state[POLICY_STAGE] = NETWORK_STAGE_STATE,
                .reasons = reasons,
-               .received = received},
+               .hears.received = received},
     .order = order,
     .levels = levels,
     .explain = explain,

@@ -77,7 +77,7 @@ const struct place_policy place_delay = {
                .state[POLICY_JOB] = {.size = sizeof(struct locality_job),
                                      .init = locality_job_init},
                .reasons = reasons,
-               .job_grew = locality_job_grew},
+               .hears.job_grew = locality_job_grew},
     .pick = delay_pick,
     .even = true,
     .held = place_held_map,

@@ -144,7 +144,7 @@ const struct place_policy place_greedy = {
                .state[POLICY_JOB] = {.size = sizeof(struct locality_job),
                                      .init = locality_job_init},
                .reasons = reasons,
-               .job_grew = locality_job_grew},
+               .hears.job_grew = locality_job_grew},
     .pick = greedy_pick,
     .even = true,
 };

@@ -260,7 +260,7 @@ const struct place_policy place_nats = {
                .state[POLICY_JOB] = {.size = sizeof(struct locality_job),
                                      .init = locality_job_init},
                .reasons = reasons,
-               .job_grew = locality_job_grew,
+               .hears.job_grew = locality_job_grew,
                .by_mode = "nats: only the first job is served while slot-starved"},
     .pick = nats_pick,
     .even = true,

@@ -253,29 +253,27 @@ static void end_policy(struct engine *engine, enum question q)
     end_one(engine, q, POLICY_ENGINE, (union policy_of){.engine = engine});
 }
 
+static void hear(struct told *told, const struct listener *listener)
+{
+#define HEAR(name, parameters, arguments)                                                          \
+    if (listener->name) {                                                                          \
+        int name##_at = 0;                                                                         \
+        while (told->name[name##_at])                                                              \
+            name##_at++;                                                                           \
+        told->name[name##_at] = listener->name;                                                    \
+    }
+    ANNOUNCEMENTS(HEAR)
+#undef HEAR
+}
+
 static void list_told(struct engine *engine)
 {
-    int task_moved = 0, received = 0, outputs_moved = 0, attempt_moved = 0, turn_moved = 0,
-        task_counts = 0, job_grew = 0, settle = 0;
-    memset(&engine->told, 0, sizeof(engine->told));
-    for (enum question q = 0; q < QUESTIONS && !engine->suspended; q++) {
-        const struct policy *policy = engine->policies[q];
-        if (policy->task_moved)
-            engine->told.task_moved[task_moved++] = policy->task_moved;
-        if (policy->received)
-            engine->told.received[received++] = policy->received;
-        if (policy->outputs_moved)
-            engine->told.outputs_moved[outputs_moved++] = policy->outputs_moved;
-        if (policy->attempt_moved)
-            engine->told.attempt_moved[attempt_moved++] = policy->attempt_moved;
-        if (policy->turn_moved)
-            engine->told.turn_moved[turn_moved++] = policy->turn_moved;
-        if (policy->task_counts)
-            engine->told.task_counts[task_counts++] = policy->task_counts;
-        if (policy->job_grew)
-            engine->told.job_grew[job_grew++] = policy->job_grew;
-        if (policy->settle)
-            engine->told.settle[settle++] = policy->settle;
+    engine->told = (struct told){0};
+    for (int i = 0; engine_listeners[i]; i++) {
+        hear(&engine->told, engine_listeners[i]);
+        for (enum question q = 0; engine_listeners[i] == &listener_policies && q < QUESTIONS; q++)
+            if (!engine->suspended)
+                hear(&engine->told, &engine->policies[q]->hears);
     }
 }
 

@@ -11,8 +11,7 @@
  * whenever it is made, except for what only the policy's own past tells: that stands in `fields`,
  * which a dump keeps and load() reads after init.
  *
- * Facts are told after the engine's own books are right and before anything is decided. Hooks may
- * take decisions (engine_decide) and must not start, stop or place anything. All are O(log n). */
+ * What happens is told to it as to any listener (listener.h). */
 #pragma once
 
 #include "controller/engine/base/field.h"
@@ -71,26 +70,7 @@ struct policy {
     struct policy_state state[POLICY_THINGS];
     const struct policy_reason *reasons; /* each that it gives; ends with REASON_NONE; NULL: none */
     const char *by_mode; /* what it does otherwise in the other mode, in words; NULL: nothing */
-    /* Facts; NULL: of no concern. */
-    /* A task of an active job runs, is done, or is neither any more. */
-    void (*task_moved)(struct engine *engine, struct task *task, enum task_state before);
-    /* So many more bytes; the attempt has a task. */
-    void (*received)(struct engine *engine, struct attempt *attempt, uint64_t more_bytes);
-    /* The job's outputs lie elsewhere, or are more or fewer. */
-    void (*outputs_moved)(struct engine *engine, struct job *job);
-    /* An attempt of this task receives, has received, or is the task's no more (then
-     * attempt->task is NULL). Told once too often rather than never. */
-    void (*attempt_moved)(struct engine *engine, struct task *task, struct attempt *attempt);
-    /* The number of the job's turn is another; `passed`: its place among active jobs too. */
-    void (*turn_moved)(struct engine *engine, struct job *job, bool passed);
-    /* A framework's job grows while it runs. Bytes and computing of a task of an active job are
-     * about to be others (`in` false), and are (true; of a new one only that). */
-    void (*task_counts)(struct engine *engine, struct task *task, bool in);
-    /* A job's stages or tasks are more, or their blocks others. O(stages), and the hosts of its
-     * ready maps. */
-    void (*job_grew)(struct engine *engine, struct job *job);
-    /* The last of a step, when nothing more is started: what is decided once for all of it. */
-    void (*settle)(struct engine *engine);
+    struct listener hears;
 };
 
 /* A question's word; the question behind a word, QUESTIONS: none. */
@@ -122,57 +102,6 @@ void policy_begin(struct engine *engine);
 void policy_suspend(struct engine *engine);
 /* The engine's own states, the last to go. */
 void policy_end(struct engine *engine);
-
-static inline void policy_task_moved(struct engine *engine, struct task *task,
-                                     enum task_state before)
-{
-    for (int i = 0; engine->told.task_moved[i]; i++)
-        engine->told.task_moved[i](engine, task, before);
-}
-
-static inline void policy_received(struct engine *engine, struct attempt *attempt,
-                                   uint64_t more_bytes)
-{
-    for (int i = 0; engine->told.received[i]; i++)
-        engine->told.received[i](engine, attempt, more_bytes);
-}
-
-static inline void policy_attempt_moved(struct engine *engine, struct task *task,
-                                        struct attempt *attempt)
-{
-    for (int i = 0; engine->told.attempt_moved[i]; i++)
-        engine->told.attempt_moved[i](engine, task, attempt);
-}
-
-static inline void policy_turn_moved(struct engine *engine, struct job *job, bool passed)
-{
-    for (int i = 0; engine->told.turn_moved[i]; i++)
-        engine->told.turn_moved[i](engine, job, passed);
-}
-
-static inline void policy_task_counts(struct engine *engine, struct task *task, bool in)
-{
-    for (int i = 0; engine->told.task_counts[i]; i++)
-        engine->told.task_counts[i](engine, task, in);
-}
-
-static inline void policy_job_grew(struct engine *engine, struct job *job)
-{
-    for (int i = 0; engine->told.job_grew[i]; i++)
-        engine->told.job_grew[i](engine, job);
-}
-
-static inline void policy_settle(struct engine *engine)
-{
-    for (int i = 0; engine->told.settle[i]; i++)
-        engine->told.settle[i](engine);
-}
-
-static inline void policy_outputs_moved(struct engine *engine, struct job *job)
-{
-    for (int i = 0; engine->told.outputs_moved[i]; i++)
-        engine->told.outputs_moved[i](engine, job);
-}
 
 /* A task's state: those of a stage lie in one array. */
 static inline void *policy_of_task(const struct task *task, enum question question, size_t size)

@@ -142,9 +142,9 @@ static void explain(const struct engine *engine, const struct job *job,
                    .state = {[POLICY_JOB] = {.size = sizeof(struct srpt_job), .init = init_job},   \
                              [POLICY_TASK] = {.size = sizeof(struct srpt_task),                    \
                                               .init = init_task}},                                 \
-                   .task_moved = task_moved,                                                       \
-                   .task_counts = task_counts,                                                     \
-                   .attempt_moved = attempt_moved},                                                \
+                   .hears.task_moved = task_moved,                                                 \
+                   .hears.task_counts = task_counts,                                               \
+                   .hears.attempt_moved = attempt_moved},                                          \
         .number = number, .explain = explain                                                       \
     }
 const struct turn_policy turn_srpt = SRPT("srpt");

@@ -131,7 +131,7 @@ static void end_unused(struct engine *engine, struct attempt *allow)
         gate_open(engine, stage, REASON_UNUSED, stage->framework->unused);
 }
 
-void allow_expire(struct engine *engine)
+static void expire(struct engine *engine)
 {
     for (struct sorted_node *node = sorted_first(&engine->allow_timers);
          node && (int64_t)node->key.a <= engine->now_ns;
@@ -144,13 +144,18 @@ void allow_expire(struct engine *engine)
     }
 }
 
-int64_t allow_deadline_ns(const struct engine *engine)
+static int64_t deadline_ns(const struct engine *engine)
 {
     const struct sorted_node *node = sorted_first(&engine->allow_timers);
     return node ? (int64_t)node->key.a : INT64_MAX;
 }
 
-void allow_forget(struct engine *engine, struct attempt *attempt)
+static void forget(struct engine *engine, struct attempt *attempt)
 {
     sorted_remove(&engine->allow_timers, &attempt->allow_timer);
 }
+
+const struct listener allow_hears = {.allow_unwanted = allow_withdraw,
+                                     .attempt_over = forget,
+                                     .expire = expire,
+                                     .deadline_ns = deadline_ns};

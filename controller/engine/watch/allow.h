@@ -27,10 +27,7 @@ struct attempt *allow_used_by(const struct engine *engine, const struct task *ta
                               const struct host *host, uint64_t named);
 /* A started attempt has taken its place. Frees `allow`; its task is ready again unless it runs. */
 void allow_settle(struct engine *engine, struct attempt *allow, const struct attempt *by);
-/* Those whose time is over. */
-void allow_expire(struct engine *engine);
-int64_t allow_deadline_ns(const struct engine *engine);
 /* For load: the attempt is one, until then. */
 void allow_restore(struct engine *engine, struct attempt *attempt, int64_t until_ns);
-/* The attempt goes. */
-void allow_forget(struct engine *engine, struct attempt *attempt);
+
+extern const struct listener allow_hears;

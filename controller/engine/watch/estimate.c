@@ -74,3 +74,5 @@ void estimate_follow_job(struct engine *engine, struct job *job)
     job->estimate_key = estimate_duration(engine, job);
     order_change(engine, job);
 }
+
+const struct listener estimate_hears = {.cluster_changed = estimate_follow_cluster};

@@ -23,3 +23,5 @@ void estimate_follow_cluster(struct engine *engine);
 
 /* Its sums changed: so does its turn. */
 void estimate_follow_job(struct engine *engine, struct job *job);
+
+extern const struct listener estimate_hears;

@@ -88,7 +88,7 @@ void failing_started(struct engine *engine, struct attempt *attempt)
     host->failing.probe = attempt->number;
 }
 
-void failing_ended(struct engine *engine, const struct attempt *attempt)
+static void probe_ended(struct engine *engine, const struct attempt *attempt)
 {
     struct host *host = attempt->host;
     if (host->failing.probe != attempt->number)
@@ -180,7 +180,7 @@ bool failing_pick(struct engine *engine, struct claim *ret_claim)
     return false;
 }
 
-void failing_expire(struct engine *engine)
+static void expire(struct engine *engine)
 {
     for (struct sorted_node *node = sorted_first(&engine->probe_timers); node;
          node = sorted_first(&engine->probe_timers)) {
@@ -194,7 +194,7 @@ void failing_expire(struct engine *engine)
     }
 }
 
-int64_t failing_deadline_ns(const struct engine *engine)
+static int64_t deadline_ns(const struct engine *engine)
 {
     const struct sorted_node *node = sorted_first(&engine->probe_timers);
     return node ? container_of(node, const struct host, failing.timer)->failing.due_ns : INT64_MAX;
@@ -221,3 +221,11 @@ void failing_task_done(struct engine *engine, struct task *task, const struct ho
             failing_proved(engine, task->retry->tried[i].host, task->retry->tried[i].era);
     retry_forget(engine, task);
 }
+
+static void attempt_over(struct engine *engine, struct attempt *attempt)
+{
+    probe_ended(engine, attempt);
+}
+
+const struct listener failing_hears = {
+    .attempt_over = attempt_over, .expire = expire, .deadline_ns = deadline_ns};

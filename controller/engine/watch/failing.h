@@ -32,12 +32,9 @@ void failing_proved(struct engine *engine, struct host *host, uint64_t era);
 void failing_forget(struct engine *engine, struct host *host);
 /* A suspect host got a probe; the attempt ends. */
 void failing_started(struct engine *engine, struct attempt *attempt);
-void failing_ended(struct engine *engine, const struct attempt *attempt);
 
 /* The next probe, as a claim that needs no commit; false: none is due, or nothing is there to run. */
 bool failing_pick(struct engine *engine, struct claim *ret_claim);
-void failing_expire(struct engine *engine);
-int64_t failing_deadline_ns(const struct engine *engine);
 
 /* For load. */
 void failing_restore(struct engine *engine, struct host *host, const struct failing *failing);
@@ -46,3 +43,5 @@ extern const struct policy_reason failing_reasons[];
 
 /* It was done on that host: proof against others, and the end of what is remembered. */
 void failing_task_done(struct engine *engine, struct task *task, const struct host *host);
+
+extern const struct listener failing_hears;

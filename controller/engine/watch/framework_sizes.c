@@ -1,6 +1,7 @@
 #include "controller/engine/watch/framework_sizes.h"
 
 #include "controller/engine/base/ground.h"
+#include "controller/engine/base/tell.h"
 #include "controller/engine/books/account.h"
 #include "controller/engine/books/attempt.h"
 #include "controller/engine/books/cluster.h"
@@ -137,7 +138,7 @@ void sizes_set_levels(struct engine *engine, struct attempt *attempt)
     memcpy(attempt->bytes, bytes, sizeof(bytes));
 }
 
-void sizes_follow_received(struct engine *engine, struct attempt *attempt)
+static void follow_received(struct engine *engine, struct attempt *attempt)
 {
     if (attempt->state != ATTEMPT_COMPUTING && follow_level(engine, attempt))
         tell(engine, attempt, REASON_RECEIVED, attempt->task->stage->received_bytes,
@@ -254,7 +255,7 @@ uint64_t sizes_guess(const struct engine *engine, const struct stage *stage)
     return guess ? guess : 1;
 }
 
-void sizes_learn(struct engine *engine, const struct stage *stage)
+static void learn(struct engine *engine, const struct stage *stage)
 {
     if (!stage->n_edges || !stage->n_tasks)
         return;
@@ -347,11 +348,11 @@ void task_resize(struct engine *engine, struct task *task, uint64_t bytes)
         clock = gate_stop(engine, task->stage);
         task_unqueue(engine, task, TASK_BLOCKED);
     }
-    policy_task_counts(engine, task, false);
+    tell_task_counts(engine, task, false);
     task_count_sums(task, -1);
     set_bytes(task, bytes);
     task_count_sums(task, 1);
-    policy_task_counts(engine, task, true);
+    tell_task_counts(engine, task, true);
     if (ready && same_queue && bytes) {
         struct sorted_key key = {bytes, task->index, 0};
         sorted_place(&task->stage->ready_reduces, &task->ready, key, 0);
@@ -362,3 +363,18 @@ void task_resize(struct engine *engine, struct task *task, uint64_t bytes)
         task->ready_ns = ready_ns;
     }
 }
+
+static void received(struct engine *engine, struct attempt *attempt, uint64_t more_bytes)
+{
+    (void)more_bytes;
+    if (attempt->task->guessed)
+        follow_received(engine, attempt);
+}
+
+static void stage_done(struct engine *engine, struct stage *stage)
+{
+    if (stage->framework)
+        learn(engine, stage);
+}
+
+const struct listener sizes_hears = {.received = received, .stage_done = stage_done};

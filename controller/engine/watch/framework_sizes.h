@@ -32,12 +32,8 @@ enum { SIZES_MEANS = 63, SIZES_HISTORY_MAX = ENGINE_SIZES_MAX };
  * changed; its tasks are about to be ready. */
 void sizes_follow_tasks(struct engine *engine, struct stage *stage, uint32_t before);
 void sizes_follow_parents(struct engine *engine, struct stage *stage);
-/* A live attempt of a guessed task received more. */
-void sizes_follow_received(struct engine *engine, struct attempt *attempt);
 /* The levels of an attempt of a framework's task, from its sizes. */
 void sizes_set_levels(struct engine *engine, struct attempt *attempt);
-/* All tasks of the stage are done: what it had is remembered. */
-void sizes_learn(struct engine *engine, const struct stage *stage);
 void sizes_done(struct engine *engine);
 
 /* What stages had, for guesses and for the dump. */
@@ -76,3 +72,5 @@ void sizes_set_all(struct engine *engine, struct stage *stage);
 uint64_t sizes_guess(const struct engine *engine, const struct stage *stage);
 /* The sum, or UINT64_MAX. */
 uint64_t sizes_add(uint64_t a, uint64_t b);
+
+extern const struct listener sizes_hears;

@@ -32,7 +32,7 @@ static void set_due(struct engine *engine, struct framework_stage *own, int64_t 
         sorted_remove(&engine->gate_timers, &own->gate_timer);
 }
 
-void gate_ready(struct engine *engine, struct stage *stage)
+static void begin_to_wait(struct engine *engine, struct stage *stage)
 {
     struct framework_stage *own = stage->framework;
     if (!gate_is_shut(stage) || own->due_ns || own->waits)
@@ -42,7 +42,7 @@ void gate_ready(struct engine *engine, struct stage *stage)
 }
 
 /* WHY its time counts on: what leaves the queue may only be allowed. */
-void gate_empty(struct stage *stage)
+static void wait_no_more(struct stage *stage)
 {
     wait_in_list(stage->framework, false);
 }
@@ -101,7 +101,7 @@ void gate_mark(struct engine *engine)
     engine->idle_since_ns = INT64_MAX;
 }
 
-void gate_expire(struct engine *engine)
+static void expire(struct engine *engine)
 {
     for (struct sorted_node *node = sorted_first(&engine->gate_timers);
          node && (int64_t)node->key.a <= engine->now_ns;
@@ -112,7 +112,7 @@ void gate_expire(struct engine *engine)
     }
 }
 
-int64_t gate_deadline_ns(const struct engine *engine)
+static int64_t deadline_ns(const struct engine *engine)
 {
     const struct sorted_node *node = sorted_first(&engine->gate_timers);
     return node ? (int64_t)node->key.a : INT64_MAX;
@@ -157,3 +157,35 @@ void gate_forget(struct engine *engine, struct stage *stage)
     wait_in_list(stage->framework, false);
     set_due(engine, stage->framework, 0);
 }
+
+static void task_ready(struct engine *engine, struct task *task)
+{
+    if (task->stage->framework)
+        begin_to_wait(engine, task->stage);
+}
+
+static void stage_empty(struct engine *engine, struct stage *stage)
+{
+    (void)engine;
+    if (stage->framework)
+        wait_no_more(stage);
+}
+
+static void stage_closed(struct engine *engine, struct stage *stage)
+{
+    if (stage->framework)
+        gate_rest(engine, stage);
+}
+
+static void job_gone(struct engine *engine, struct job *job)
+{
+    for (uint32_t s = 0; job->framework && s < job->n_stages; s++)
+        gate_forget(engine, job->stages[s]);
+}
+
+const struct listener gate_hears = {.task_ready = task_ready,
+                                    .stage_empty = stage_empty,
+                                    .stage_closed = stage_closed,
+                                    .job_gone = job_gone,
+                                    .expire = expire,
+                                    .deadline_ns = deadline_ns};

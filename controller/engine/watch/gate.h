@@ -19,9 +19,6 @@ enum { ALLOW_UNUSED_MAX = 3 };
 
 /* Its framework has to wait for allows. */
 bool gate_is_shut(const struct stage *stage);
-/* Something of the stage is ready; nothing is any more, but may be allowed; nothing waits, if so. */
-void gate_ready(struct engine *engine, struct stage *stage);
-void gate_empty(struct stage *stage);
 void gate_rest(struct engine *engine, struct stage *stage);
 /* An allow of the stage was not used, and something of it waits: its time counts from `since_ns` on. */
 void gate_wasted(struct engine *engine, struct stage *stage, int64_t since_ns);
@@ -31,8 +28,6 @@ void gate_open(struct engine *engine, struct stage *stage, enum reason reason, i
 void gate_seen(struct engine *engine, struct stage *stage);
 /* The end of a step: whose time counts from now on. Stages that are due are opened. */
 void gate_mark(struct engine *engine);
-void gate_expire(struct engine *engine);
-int64_t gate_deadline_ns(const struct engine *engine);
 
 /* Its queues are taken apart and put together again between these: time counts on. */
 struct gate_clock {
@@ -44,3 +39,5 @@ void gate_go_on(struct engine *engine, struct stage *stage, struct gate_clock cl
 /* For load, and before it goes. */
 void gate_restore(struct engine *engine, struct stage *stage);
 void gate_forget(struct engine *engine, struct stage *stage);
+
+extern const struct listener gate_hears;

@@ -102,15 +102,23 @@ static void end_hold(struct engine *engine, struct stage *stage, enum reason rea
     count_held(engine, stage, false);
 }
 
-void hold_stage_ready(struct engine *engine, struct stage *stage)
+static void reorder(struct engine *engine, struct stage *stage)
+{
+    if (stage->waiting.in)
+        wait_in(engine,
+                stage->overdue ? &stage->bucket->shape->overdue : &stage->bucket->shape->unheld,
+                stage);
+}
+
+static void stage_ready(struct engine *engine, struct stage *stage)
 {
     if (stage->overdue)
-        hold_reorder(engine, stage);
+        reorder(engine, stage);
     else if (!stage->held)
         wait_in(engine, &stage->bucket->shape->unheld, stage);
 }
 
-void hold_stage_empty(struct engine *engine, struct stage *stage)
+static void stage_empty(struct engine *engine, struct stage *stage)
 {
     if (stage->held)
         end_hold(engine, stage, REASON_NONE);
@@ -144,14 +152,6 @@ void hold_stage_served(struct engine *engine, struct stage *stage)
     if (engine->late)
         end_overdue(engine, engine->late);
     engine->late = NULL;
-}
-
-void hold_reorder(struct engine *engine, struct stage *stage)
-{
-    if (stage->waiting.in)
-        wait_in(engine,
-                stage->overdue ? &stage->bucket->shape->overdue : &stage->bucket->shape->unheld,
-                stage);
 }
 
 static void begin_hold(struct engine *engine, struct stage *stage)
@@ -202,7 +202,7 @@ bool hold_mark(struct engine *engine)
     return false;
 }
 
-void hold_expire(struct engine *engine)
+static void expire(struct engine *engine)
 {
     for (struct sorted_node *node = sorted_first(&engine->hold_timers);
          node && node->key.a <= (uint64_t)engine->now_ns;
@@ -219,7 +219,7 @@ void hold_expire(struct engine *engine)
     }
 }
 
-int64_t hold_deadline_ns(const struct engine *engine)
+static int64_t deadline_ns(const struct engine *engine)
 {
     const struct sorted_node *node = sorted_first(&engine->hold_timers);
     return node ? (int64_t)node->key.a : INT64_MAX;
@@ -238,3 +238,29 @@ void hold_restore(struct engine *engine, struct stage *stage)
         start_timer(engine, stage);
     }
 }
+
+void hold_reorder_job(struct engine *engine, struct job *job)
+{
+    struct stage *stage;
+    TAILQ_FOREACH (stage, &job->waiting, of_job) {
+        engine->counters.visits++;
+        reorder(engine, stage);
+    }
+}
+
+static void turn_moved(struct engine *engine, struct job *job, bool passed)
+{
+    (void)passed;
+    hold_reorder_job(engine, job);
+}
+
+static void task_ready(struct engine *engine, struct task *task)
+{
+    stage_ready(engine, task->stage);
+}
+
+const struct listener hold_hears = {.task_ready = task_ready,
+                                    .stage_empty = stage_empty,
+                                    .turn_moved = turn_moved,
+                                    .expire = expire,
+                                    .deadline_ns = deadline_ns};

@@ -23,24 +23,19 @@
 
 #include "controller/engine/base/state.h"
 
-/* The stage has ready tasks; has no more. */
-void hold_stage_ready(struct engine *engine, struct stage *stage);
-void hold_stage_empty(struct engine *engine, struct stage *stage);
 /* One of its tasks was started: waits from one start to the next begin anew, an overdue stage is
  * unheld (but for what a patient policy leaves overdue). */
 void hold_stage_served(struct engine *engine, struct stage *stage);
 /* It has waited for hold_max. */
 bool hold_is_late(const struct engine *engine, const struct stage *stage);
-/* Its job's turn changed. */
-void hold_reorder(struct engine *engine, struct stage *stage);
 /* Nothing more can be placed: stages with ready tasks for which a slot is free are held from now
  * on. True: a late one became overdue instead; place, then mark again. */
 bool hold_mark(struct engine *engine);
-/* Holds whose time is over. */
-void hold_expire(struct engine *engine);
 /* When a held stage's hold ends. */
 int64_t hold_end_ns(const struct stage *stage);
-/* When the next hold ends; INT64_MAX: none. */
-int64_t hold_deadline_ns(const struct engine *engine);
 /* For load: the stage is held since, until. */
 void hold_restore(struct engine *engine, struct stage *stage);
+/* The job's turn changed. O(its stages that wait). */
+void hold_reorder_job(struct engine *engine, struct job *job);
+
+extern const struct listener hold_hears;

@@ -5,7 +5,6 @@
 #include "controller/engine/books/cluster.h"
 #include "controller/engine/books/stage.h"
 #include "controller/engine/policy/questions.h"
-#include "controller/engine/watch/queues.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -62,6 +61,15 @@ bool locality_anywhere(const struct engine *engine, const struct bucket *bucket)
 {
     return bucket->unlocated.n ||
            (bucket->ready_maps.n && !bucket->n_up && locality_is_even(engine, bucket->job));
+}
+
+/* Its place among those with a map that no place is to be waited for. */
+static void anywhere_update(const struct engine *engine, struct bucket *bucket)
+{
+    if (locality_anywhere(engine, bucket))
+        sorted_place(&bucket->shape->unlocated, &bucket->by_turn_unlocated, bucket->job->turn, 0);
+    else
+        sorted_remove(&bucket->shape->unlocated, &bucket->by_turn_unlocated);
 }
 
 static bool refused(const struct local_maps *local)
@@ -156,7 +164,7 @@ void locality_job_init(struct engine *engine, union policy_of of, void *state)
         for (uint32_t at = 0; (local = table_next(&job->buckets[i]->locals, &at));)
             recount(engine, local);
         job->buckets[i]->synced = false;
-        bucket_update(engine, job->buckets[i]);
+        anywhere_update(engine, job->buckets[i]);
     }
 }
 
@@ -165,12 +173,12 @@ void locality_job_grew(struct engine *engine, struct job *job)
     locality_job_init(engine, (union policy_of){.job = job}, job->kept[QUESTION_PLACE]);
 }
 
-void locality_host_changed(struct engine *engine, struct host *host)
+static void host_changed(struct engine *engine, struct host *host)
 {
     struct local_maps *local;
     TAILQ_FOREACH (local, &host->locals, on_host) {
         recount(engine, local);
-        bucket_update(engine, local->bucket);
+        anywhere_update(engine, local->bucket);
     }
 }
 
@@ -179,7 +187,7 @@ static struct local_maps *local_on(const struct bucket *bucket, const struct hos
     return table_find(&bucket->locals, host->index);
 }
 
-void locality_recount(struct engine *engine, const struct job *job, struct host *host)
+static void recount_job(struct engine *engine, struct job *job, struct host *host)
 {
     if (!locality_is_even(engine, job))
         return;
@@ -248,7 +256,7 @@ static void insert_ref(struct local_maps *local, struct local_ref *ref)
         TAILQ_INSERT_HEAD(&local->refs, ref, link);
 }
 
-void locality_add(struct engine *engine, struct task *task)
+static void add(struct engine *engine, struct task *task)
 {
     struct bucket *bucket = task->stage->bucket;
     const uint32_t *replicas = task_replicas(task);
@@ -281,7 +289,7 @@ void locality_add(struct engine *engine, struct task *task)
         sort_pair(engine, task->refs[i].local);
 }
 
-void locality_remove(struct engine *engine, struct task *task)
+static void remove_task(struct engine *engine, struct task *task)
 {
     for (uint32_t i = 0; i < task->n_refs; i++) {
         struct local_ref *ref = &task->refs[i];
@@ -466,7 +474,7 @@ int locality_best_pair(struct engine *engine, struct bucket *bucket, bool even,
     return 0;
 }
 
-void locality_reorder(struct bucket *bucket)
+static void move_later(struct bucket *bucket)
 {
     struct shape *shape = bucket->shape;
     if (bucket->moved || !bucket->locals.n)
@@ -476,7 +484,7 @@ void locality_reorder(struct bucket *bucket)
     TAILQ_INSERT_TAIL(&shape->moved, bucket, of_moved);
 }
 
-void locality_forget(struct bucket *bucket)
+static void forget(struct bucket *bucket)
 {
     if (bucket->moved)
         TAILQ_REMOVE(&bucket->shape->moved, bucket, of_moved);
@@ -484,7 +492,7 @@ void locality_forget(struct bucket *bucket)
     bucket->moved = 0;
 }
 
-void locality_withdraw(struct bucket *bucket)
+static void withdraw(struct bucket *bucket)
 {
     struct local_maps *local;
     for (uint32_t at = 0; (local = table_next(&bucket->locals, &at));) {
@@ -496,7 +504,7 @@ void locality_withdraw(struct bucket *bucket)
     table_done(&bucket->locals);
     bucket->pairs = (struct sorted){0};
     bucket->n_up = bucket->n_under = 0;
-    locality_forget(bucket);
+    forget(bucket);
 }
 
 /* Those whose following costs at most so many looks. */
@@ -505,7 +513,7 @@ static void follow_moves(struct engine *engine, struct shape *shape, uint64_t *m
     struct bucket *bucket;
     while ((bucket = TAILQ_FIRST(&shape->moved)) && *most / FOLLOWING >= bucket->moved) {
         *most -= FOLLOWING * bucket->moved;
-        locality_forget(bucket);
+        forget(bucket);
         place_all_waiting(engine, bucket);
     }
 }
@@ -604,3 +612,70 @@ uint32_t locality_candidates(const struct engine *engine, const struct task *tas
     }
     return n;
 }
+
+/* A framework may know where a block is, and not its size. */
+static bool has_block(const struct task *task)
+{
+    return task->stage->replicas && (task->input_bytes || task->stage->job->framework);
+}
+
+static void task_ready(struct engine *engine, struct task *task)
+{
+    struct bucket *bucket = task->stage->bucket;
+    struct sorted_key key = {task->stage->index, task->index, 0};
+    if (!task->bytes && has_block(task))
+        add(engine, task);
+    if (!task->bytes && !task->n_refs)
+        sorted_insert(&bucket->unlocated, &task->ready_unlocated, key, 0);
+    anywhere_update(engine, bucket);
+}
+
+static void task_unready(struct engine *engine, struct task *task)
+{
+    struct bucket *bucket = task->stage->bucket;
+    if (!task->bytes) {
+        sorted_remove(&bucket->unlocated, &task->ready_unlocated);
+        remove_task(engine, task);
+    }
+    anywhere_update(engine, bucket);
+}
+
+void locality_reorder(struct engine *engine, struct job *job)
+{
+    for (uint32_t i = 0; i < job->n_buckets; i++) {
+        anywhere_update(engine, job->buckets[i]);
+        move_later(job->buckets[i]);
+    }
+}
+
+static void turn_moved(struct engine *engine, struct job *job, bool passed)
+{
+    (void)passed;
+    locality_reorder(engine, job);
+}
+
+static void job_withdrawn(struct engine *engine, struct job *job)
+{
+    (void)engine;
+    for (uint32_t i = 0; i < job->n_buckets; i++) {
+        struct bucket *bucket = job->buckets[i];
+        bucket->unlocated = (struct sorted){0};
+        withdraw(bucket);
+        sorted_remove(&bucket->shape->unlocated, &bucket->by_turn_unlocated);
+    }
+}
+
+static void job_gone(struct engine *engine, struct job *job)
+{
+    (void)engine;
+    for (uint32_t i = 0; i < job->n_buckets; i++)
+        withdraw(job->buckets[i]);
+}
+
+const struct listener locality_hears = {.task_ready = task_ready,
+                                        .task_unready = task_unready,
+                                        .turn_moved = turn_moved,
+                                        .job_on_host = recount_job,
+                                        .host_capable = host_changed,
+                                        .job_withdrawn = job_withdrawn,
+                                        .job_gone = job_gone};

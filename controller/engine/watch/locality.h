@@ -36,31 +36,15 @@ bool locality_is_even(const struct engine *engine, const struct job *job);
  * O(log n) plus the host's attempts. */
 uint64_t locality_placed(const struct engine *engine, const struct job *job,
                          const struct host *host);
-/* The job's tasks on the host became more or fewer. O(log n) per bucket, plus the bucket's hosts
- * when the last host below its part is reached; nothing where maps are not kept even. */
-void locality_recount(struct engine *engine, const struct job *job, struct host *host);
-/* Some shape fits the host when empty that did not, or the other way round. O(jobs with ready maps
- * there). */
-void locality_host_changed(struct engine *engine, struct host *host);
 /* Is there a ready map that no place is to be waited for: without a block, or (where maps are kept
  * even) none whose block is on a host that is up? */
 bool locality_anywhere(const struct engine *engine, const struct bucket *bucket);
 
-/* A map with a block became ready, or stopped being ready. O(replicas · log). */
-void locality_add(struct engine *engine, struct task *task);
-void locality_remove(struct engine *engine, struct task *task);
 /* The best pair of the bucket: 0, or −ENOENT when no host with room (and, if even, not refused)
  * holds the block of a ready map. ret_candidates, ret_here: the numbers that decided. */
 int locality_best_pair(struct engine *engine, struct bucket *bucket, bool even,
                        struct task **ret_task, struct fit **ret_fit, uint32_t *ret_candidates,
                        uint32_t *ret_here);
-/* The job's turn changed: its places in the hosts' waiting lists follow when they are asked for.
- * O(1). */
-void locality_reorder(struct bucket *bucket);
-/* The bucket is about to go. */
-void locality_forget(struct bucket *bucket);
-/* Its ready maps wait on no host any more, all at once; they themselves are not looked at. */
-void locality_withdraw(struct bucket *bucket);
 /* The first job by turn with a ready map of this shape next to whose block there is room, as its
  * bucket; NULL: none. O(log n); where jobs were moved since the last time, either the hosts of
  * their ready maps or the jobs that wait on hosts with room are looked at, whichever are fewer; and
@@ -70,3 +54,7 @@ void locality_withdraw(struct bucket *bucket);
 struct bucket *locality_first(struct engine *engine, struct shape *shape);
 /* How many hosts with room hold the task's block, now. O(replicas). */
 uint32_t locality_candidates(const struct engine *engine, const struct task *task);
+/* The job's turn changed. O(its buckets): its places in the hosts' waiting lists follow when they are asked for. */
+void locality_reorder(struct engine *engine, struct job *job);
+
+extern const struct listener locality_hears;

@@ -1,8 +1,8 @@
 #include "controller/engine/watch/order.h"
 
+#include "controller/engine/base/tell.h"
 #include "controller/engine/policy/policy.h"
 #include "controller/engine/policy/questions.h"
-#include "controller/engine/watch/queues.h"
 
 static struct sorted_key key_of(const struct engine *engine, const struct job *job)
 {
@@ -11,13 +11,13 @@ static struct sorted_key key_of(const struct engine *engine, const struct job *j
     return (struct sorted_key){number, job->number, 0};
 }
 
-void order_add(struct engine *engine, struct job *job)
+static void add(struct engine *engine, struct job *job)
 {
     job->turn = key_of(engine, job);
     sorted_insert(&engine->active, &job->by_turn, job->turn, 0);
 }
 
-void order_remove(struct engine *engine, struct job *job)
+static void remove_job(struct engine *engine, struct job *job)
 {
     sorted_remove(&engine->active, &job->by_turn);
 }
@@ -40,8 +40,7 @@ void order_change(struct engine *engine, struct job *job)
     bool passed = passes(&job->by_turn, key);
     job->turn = key;
     sorted_place(&engine->active, &job->by_turn, key, 0);
-    job_reorder(engine, job);
-    policy_turn_moved(engine, job, passed);
+    tell_turn_moved(engine, job, passed);
 }
 
 void order_rebuild(struct engine *engine)
@@ -55,3 +54,29 @@ struct job *order_first(const struct engine *engine)
     struct sorted_node *first = sorted_first(&engine->active);
     return first ? container_of(first, struct job, by_turn) : NULL;
 }
+
+static void task_moved(struct engine *engine, struct task *task, enum task_state before)
+{
+    (void)before;
+    order_change(engine, task->stage->job);
+}
+
+static void attempt_moved(struct engine *engine, struct task *task, struct attempt *attempt)
+{
+    (void)attempt;
+    if (engine->turn->policy.hears.attempt_moved)
+        order_change(engine, task->stage->job);
+}
+
+static void received(struct engine *engine, struct attempt *attempt, uint64_t more_bytes)
+{
+    (void)more_bytes;
+    if (engine->turn->policy.hears.received)
+        order_change(engine, attempt->task->stage->job);
+}
+
+const struct listener order_hears = {.job_active = add,
+                                     .job_withdrawn = remove_job,
+                                     .task_moved = task_moved,
+                                     .attempt_moved = attempt_moved,
+                                     .received = received};

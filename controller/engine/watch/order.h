@@ -7,8 +7,6 @@
 
 #include "controller/engine/base/state.h"
 
-void order_add(struct engine *engine, struct job *job);
-void order_remove(struct engine *engine, struct job *job);
 /* Something that the policy may look at changed (estimate, priority, running tasks): the job moves
  * when its number did. */
 void order_change(struct engine *engine, struct job *job);
@@ -16,3 +14,5 @@ void order_change(struct engine *engine, struct job *job);
 void order_rebuild(struct engine *engine);
 /* L0, NULL without active jobs. */
 struct job *order_first(const struct engine *engine);
+
+extern const struct listener order_hears;

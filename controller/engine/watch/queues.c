@@ -2,8 +2,6 @@
 
 #include "controller/engine/books/stage.h"
 #include "controller/engine/policy/questions.h"
-#include "controller/engine/watch/hold.h"
-#include "controller/engine/watch/locality.h"
 
 /* The smallest transfer into the bucket's ready reduce tasks, by the order that the network follows in
  * slot-rich mode. */
@@ -44,23 +42,8 @@ void bucket_update(struct engine *engine, struct bucket *bucket)
     uint64_t of_maps = engine->place->map_value ? engine->place->map_value(bucket) : 0;
     place_by_turn(&shape->maps, &bucket->by_turn_maps, bucket->job, bucket->ready_maps.n > 0,
                   of_maps);
-    place_by_turn(&shape->unlocated, &bucket->by_turn_unlocated, bucket->job,
-                  locality_anywhere(engine, bucket), 0);
     place_by_turn(&shape->reduces, &bucket->by_turn_reduces, bucket->job, reduces,
                   reduces ? reduce_value(engine, bucket) : 0);
-}
-
-void job_reorder(struct engine *engine, struct job *job)
-{
-    for (uint32_t i = 0; i < job->n_buckets; i++) {
-        bucket_update(engine, job->buckets[i]);
-        locality_reorder(job->buckets[i]);
-    }
-    struct stage *stage;
-    TAILQ_FOREACH (stage, &job->waiting, of_job) {
-        engine->counters.visits++;
-        hold_reorder(engine, stage);
-    }
 }
 
 struct task *bucket_largest(struct engine *engine, const struct bucket *bucket)
@@ -78,3 +61,35 @@ struct task *bucket_largest(struct engine *engine, const struct bucket *bucket)
     }
     return largest;
 }
+
+void queues_reorder(struct engine *engine, struct job *job)
+{
+    for (uint32_t i = 0; i < job->n_buckets; i++)
+        bucket_update(engine, job->buckets[i]);
+}
+
+static void turn_moved(struct engine *engine, struct job *job, bool passed)
+{
+    (void)passed;
+    queues_reorder(engine, job);
+}
+
+static void task_moves(struct engine *engine, struct task *task)
+{
+    bucket_update(engine, task->stage->bucket);
+}
+
+static void job_withdrawn(struct engine *engine, struct job *job)
+{
+    (void)engine;
+    for (uint32_t i = 0; i < job->n_buckets; i++) {
+        struct bucket *bucket = job->buckets[i];
+        sorted_remove(&bucket->shape->maps, &bucket->by_turn_maps);
+        sorted_remove(&bucket->shape->reduces, &bucket->by_turn_reduces);
+    }
+}
+
+const struct listener queues_hears = {.task_ready = task_moves,
+                                      .task_unready = task_moves,
+                                      .turn_moved = turn_moved,
+                                      .job_withdrawn = job_withdrawn};

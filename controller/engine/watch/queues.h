@@ -3,10 +3,10 @@
 
 #include "controller/engine/base/state.h"
 
-/* Brings the indexes of the ready queues up to date: after the job's turn changed; after something
- * of the bucket did. */
-void job_reorder(struct engine *engine, struct job *job);
-void bucket_update(struct engine *engine, struct bucket *bucket);
-
 /* Largest ready reduce task of the bucket; NULL: none. */
 struct task *bucket_largest(struct engine *engine, const struct bucket *bucket);
+/* Something of the bucket changed that these sets go by, but for its ready tasks; all of the job's did. */
+void bucket_update(struct engine *engine, struct bucket *bucket);
+void queues_reorder(struct engine *engine, struct job *job);
+
+extern const struct listener queues_hears;

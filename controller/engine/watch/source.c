@@ -359,7 +359,7 @@ void source_release(struct engine *engine, struct attempt *attempt)
     attempt->block_of = NULL;
 }
 
-void source_expire(struct engine *engine)
+static void expire(struct engine *engine)
 {
     for (struct sorted_node *node = sorted_first(&engine->blind_timers); node;
          node = sorted_first(&engine->blind_timers)) {
@@ -377,7 +377,7 @@ void source_expire(struct engine *engine)
     }
 }
 
-int64_t source_deadline_ns(const struct engine *engine)
+static int64_t deadline_ns(const struct engine *engine)
 {
     const struct sorted_node *node = sorted_first(&engine->blind_timers);
     return node ? container_of(node, const struct blind, timer)->due_ns : INT64_MAX;
@@ -513,3 +513,6 @@ void source_done(struct engine *engine)
     while ((node = sorted_first(&engine->blind)))
         remove_pair(engine, container_of(node, struct blind, by_source));
 }
+
+const struct listener source_hears = {
+    .attempt_leaves = source_release, .expire = expire, .deadline_ns = deadline_ns};

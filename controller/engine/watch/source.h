@@ -64,10 +64,6 @@ void source_release(struct engine *engine, struct attempt *attempt);
  * read a block there runs again. After its own attempts are gone. */
 void source_host_lost(struct engine *engine, struct host *host);
 
-/* Pairs whose time has come. */
-void source_expire(struct engine *engine);
-int64_t source_deadline_ns(const struct engine *engine);
-
 /* One (reader, source). */
 struct blind {
     struct host *reader, *source;
@@ -93,3 +89,5 @@ struct blind *source_restore(struct engine *engine, struct host *reader, struct 
                              int64_t since_ns, int64_t due_ns, bool overdue);
 void source_restore_stall(struct engine *engine, struct blind *blind, struct attempt *attempt);
 void source_done(struct engine *engine);
+
+extern const struct listener source_hears;

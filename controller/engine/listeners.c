@@ -1,0 +1,22 @@
+/* Who hears what happens, in this order (listener.h). WHY this one: sets of ready tasks are right before holds
+ * look at them, sources let go before an allow's time is looked at, and turns come last: they are made of what
+ * policies and sizes have become. */
+#include "controller/engine/base/listener.h"
+
+#include "controller/engine/watch/allow.h"
+#include "controller/engine/watch/estimate.h"
+#include "controller/engine/watch/failing.h"
+#include "controller/engine/watch/framework_sizes.h"
+#include "controller/engine/watch/gate.h"
+#include "controller/engine/watch/hold.h"
+#include "controller/engine/watch/locality.h"
+#include "controller/engine/watch/order.h"
+#include "controller/engine/watch/queues.h"
+#include "controller/engine/watch/source.h"
+
+const struct listener listener_policies;
+
+const struct listener *const engine_listeners[] = {
+    &locality_hears, &queues_hears,   &source_hears,      &failing_hears, &allow_hears, &hold_hears,
+    &gate_hears,     &estimate_hears, &listener_policies, &sizes_hears,   &order_hears, NULL,
+};
