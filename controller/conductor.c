@@ -3,7 +3,6 @@
 #include "controller/agents/dispatch.h"
 #include "controller/clock.h"
 #include "controller/conductor_log.h"
-#include "controller/endings.h"
 #include "controller/knowledge.h"
 #include "controller/portions.h"
 #include "controller/stances_kept.h"
@@ -58,6 +57,8 @@ struct conductor {
     bool stuck; /* the log says that the store is not written */
     uint64_t version;
     struct history *history;
+    struct conductor_log log;
+    struct audience audience;
     struct last_words words;
     const char *asker;              /* who asks for what is being stepped */
     struct mode_change mode_change; /* at_ns 0 and no rule: none yet */
@@ -76,18 +77,14 @@ static void on_event(void *user, const struct event *event)
 {
     struct conductor *conductor = user;
     const struct last_words *words = &conductor->words;
-    const struct event *before =
-        conductor->queued ? &conductor->queue[conductor->queued - 1] : NULL;
-    int64_t now_ns = clock_now_ns(conductor->clock);
-    ledger_note(conductor->ledger, now_ns, before, event);
-    char own[sizeof(words->text)];
-    const char *last = frameworks_failure(conductor->frameworks, event, own, sizeof(own)) ? own
-                       : words->attempt && words->attempt == event->attempt.attempt ? words->text
-                                                                                    : "";
-    endings_note(conductor->history, conductor->engine, now_ns, event, last);
-    endings_note_unknown(conductor->history, conductor->engine, now_ns, before, event, last);
-    if (event->kind == EVENT_ATTEMPT_REFUSED || event->kind == EVENT_ATTEMPT_FAILED)
-        conductor_log_attempt(conductor->history, event->attempt.attempt);
+    const struct fact_sources sources = {
+        .engine = conductor->engine,
+        .frameworks = conductor->frameworks,
+        .now_ns = clock_now_ns(conductor->clock),
+        .before = conductor->queued ? &conductor->queue[conductor->queued - 1] : NULL,
+        .words = words->attempt && words->attempt == event->attempt.attempt ? words->text : "",
+    };
+    audience_event(&conductor->audience, &sources, event);
     if (conductor->queued == conductor->queue_size) {
         size_t size = conductor->queue_size ? 2 * conductor->queue_size : 64;
         struct event *queue = reallocarray(conductor->queue, size, sizeof(*queue));
@@ -108,29 +105,12 @@ static void on_failed(void *user, uint64_t attempt, const char *words)
     wire_copy(conductor->words.text, sizeof(conductor->words.text), words);
 }
 
-static void job_tell(struct conductor *conductor, const struct decision *decision)
+static void job_tell(const struct conductor *conductor, const struct decision *decision)
 {
-    bool done = decision->kind == DECISION_JOB_DONE;
-    struct job_ending ending;
-    struct job_view job;
-    endings_of_job(conductor->history, conductor->engine, decision,
-                   *conductor->asker ? conductor->asker : "its application", &ending);
-    history_job_ended(conductor->history, &ending);
-    if (ledger_job_ended(conductor->ledger, &ending) < 0)
-        conductor_break(conductor, "out of memory");
-    duopoly_JobEvent event = {.job = ending.job, .attempt = ending.attempt};
-    if (engine_job(conductor->engine, event.job, &job) == 0)
-        wire_copy(event.name, sizeof(event.name), job.name);
-    wire_copy(event.state, sizeof(event.state), job_state_name(ending.state));
-    wire_copy(event.text, sizeof(event.text), ending.reason);
-    wire_copy(event.host, sizeof(event.host), ending.host);
-    event.submitted_ns =
-        (uint64_t)(done ? decision->job_done.submitted_ns : decision->job_failed.submitted_ns);
-    event.finished_ns =
-        (uint64_t)(done ? decision->job_done.finished_ns : decision->job_failed.finished_ns);
-    event.slot_wait_ns = done ? (uint64_t)decision->job_done.slot_wait_ns : 0;
-    conductor_log_job(&ending, event.name);
-    conductor->hooks.job_ended(conductor->hooks.ended_user, &event);
+    const char *asker = *conductor->asker ? conductor->asker : "its application";
+    struct job_fact fact;
+    job_fact_of(conductor->history, conductor->engine, decision, asker, &fact);
+    audience_job_over(&conductor->audience, &fact);
 }
 
 static void decision_take(struct conductor *conductor, int64_t now_ns,
@@ -147,12 +127,8 @@ static void decision_take(struct conductor *conductor, int64_t now_ns,
             conductor->rejected = true;
         }
         break;
-    case DECISION_STOP:
-        if (decision->reason == REASON_ORPHAN)
-            orphans_note(&conductor->orphans, conductor->engine, decision->stop.attempt);
-        /* fallthrough */
     default:
-        conductor_log_framework(conductor->frameworks, conductor->engine, decision);
+        audience_decision(&conductor->audience, decision);
         if (!frameworks_decision(conductor->frameworks, now_ns, decision))
             dispatch_decision(conductor->engine, conductor->agents, now_ns, decision,
                               &conductor->room);
@@ -188,21 +164,17 @@ static void step(struct conductor *conductor)
         conductor_break(conductor, "out of memory");
         return;
     }
+    const struct step stepped = {now_ns, events, n, &conductor->decisions};
     conductor->version++;
-    if (conductor->recording)
-        recording_step(conductor->recording, now_ns, events, n, &conductor->decisions);
-    if (ledger_stepped(conductor->ledger, &conductor->decisions) < 0) {
+    audience_stepped(&conductor->audience, &stepped);
+    if (ledger_failed(conductor->ledger)) {
         conductor_break(conductor, "out of memory");
         return;
     }
-    const struct orphans *orphans = &conductor->orphans;
-    const uint64_t attempts = orphans->attempts;
-    const uint32_t jobs = orphans->jobs;
     modes_take(conductor, now_ns);
     for (size_t i = 0; i < conductor->decisions.n; i++)
         if (conductor->decisions.at[i].kind != DECISION_MODE)
             decision_take(conductor, now_ns, &conductor->decisions.at[i]);
-    conductor_log_orphans(orphans->attempts - attempts, orphans->jobs - jobs);
 }
 
 static void rearm(struct conductor *conductor)
@@ -266,7 +238,7 @@ static void on_stored(void *user)
     else if (r == 0 && conductor->stuck)
         log_note("the store is written again: requests are taken");
     conductor->stuck = r < 0;
-    conductor->hooks.stored(conductor->hooks.ended_user);
+    conductor->hooks.clients.stored(conductor->hooks.clients.user);
 }
 
 void conductor_message(struct conductor *conductor, uint64_t peer, const char *identity,
@@ -693,8 +665,24 @@ static int frameworks_begin(struct conductor *conductor)
     const struct frameworks_hooks hooks = {
         on_send,  on_cut,     on_event,  on_framework_host, on_framework_host_name,
         on_claim, on_release, on_guests, conductor};
-    return frameworks_create(&config, &hooks, conductor->engine, &conductor->timers,
-                             &conductor->frameworks);
+    int r = frameworks_create(&config, &hooks, conductor->engine, &conductor->timers,
+                              &conductor->frameworks);
+    conductor->log.frameworks = conductor->frameworks;
+    return r;
+}
+
+static void audience_gather(struct conductor *conductor)
+{
+    conductor->orphans.engine = conductor->engine;
+    conductor->log.engine = conductor->engine;
+    conductor->audience = (struct audience){.users = {
+                                                [LISTENER_RECORDING] = conductor->recording,
+                                                [LISTENER_LEDGER] = conductor->ledger,
+                                                [LISTENER_HISTORY] = conductor->history,
+                                                [LISTENER_ORPHANS] = &conductor->orphans,
+                                                [LISTENER_LOG] = &conductor->log,
+                                                [LISTENER_CLIENTS] = &conductor->hooks.clients,
+                                            }};
 }
 
 /* Engine and history as the store has them; then it is written on. */
@@ -737,6 +725,7 @@ static int conductor_begin(struct conductor *conductor, const char *clock_path, 
     if ((r = knowledge_open(conductor->engine, conductor->history, conductor->store,
                             epoch_number(conductor->epoch), &conductor->knowledge, err)) < 0)
         goto end;
+    audience_gather(conductor);
     if ((r = agents_begin(conductor, &recovered)) < 0)
         r = err_sys(err, -r, "the table of agents");
     else if ((r = frameworks_begin(conductor)) < 0)

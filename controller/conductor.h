@@ -20,7 +20,7 @@
 #include "controller/engine/engine.h"
 #include "controller/epoch.h"
 #include "controller/frameworks/frameworks.h"
-#include "controller/history.h"
+#include "controller/listeners.h"
 #include "controller/orphans.h"
 #include "controller/recording/recording.h"
 #include "controller/settings.h"
@@ -35,13 +35,10 @@ struct conductor_hooks {
     /* As agents_hooks.send. */
     int (*send)(void *user, uint64_t peer, const duopoly_Envelope *envelope);
     void (*cut)(void *user, uint64_t peer);
-    /* A job ended: done, failed or cancelled. */
-    void (*job_ended)(void *user, const duopoly_JobEvent *event);
-    /* More of what was handed to the store is on the disk, or it cannot be written, or again. */
-    void (*stored)(void *user);
     /* As agents_hooks.epoch_seen. */
     bool (*epoch_seen)(void *user, const char *name, uint32_t epoch);
-    void *send_user, *ended_user, *epoch_user; /* ended_user: of job_ended and stored */
+    void *send_user, *epoch_user;
+    struct clients clients;
     struct agents_where where;
 };
 

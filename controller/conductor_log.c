@@ -5,10 +5,14 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
-void conductor_log_job(const struct job_ending *ending, const char *name)
+static void on_job_over(void *user, const struct job_fact *fact)
 {
+    const struct job_ending *ending = &fact->ending;
+    const char *name = fact->job.name;
     char own[48] = "";
+    (void)user;
     if (ending->job & FRAMEWORK_JOB_BIT)
         snprintf(own, sizeof(own), ", its application's job %" PRIu32,
                  framework_job_of(ending->job));
@@ -18,23 +22,41 @@ void conductor_log_job(const struct job_ending *ending, const char *name)
         log_note("job %" PRIu64 " (%s%s) failed: %s", ending->job, name, own, ending->reason);
 }
 
-void conductor_log_attempt(const struct history *history, uint64_t attempt)
+static void on_attempt_over(void *user, const struct fact *fact)
 {
-    const struct ending *ending = history_attempt(history, attempt);
-    if (ending && ending->kind == ENDING_REFUSED)
+    struct conductor_log *log = user;
+    const struct ending *ending = &fact->ending;
+    if (fact->suspect && !log->suspects++)
+        memcpy(log->first, fact->words, sizeof(log->first));
+    if (!fact->job_known)
+        return;
+    if (ending->kind == ENDING_REFUSED)
         log_warning(LOG_FAULT_PEER, "%s", ending->words);
-    else if (ending && ending->kind == ENDING_FAILED && attempt & FRAMEWORK_ATTEMPT_BIT)
+    else if (ending->kind == ENDING_FAILED && ending->attempt & FRAMEWORK_ATTEMPT_BIT)
         log_note("%s", ending->words);
 }
 
+/* A lost host can have many: one line for all of them. */
+static void on_event(void *user, const struct event *event)
+{
+    struct conductor_log *log = user;
+    (void)event;
+    if (log->suspects > 1)
+        log_warning(LOG_FAULT_PEER, "%s; so are %" PRIu32 " other tasks there", log->first,
+                    log->suspects - 1);
+    else if (log->suspects)
+        log_warning(LOG_FAULT_PEER, "%s", log->first);
+    log->suspects = 0;
+}
+
 /* "app-1/query-7: stage 12.0 (map at x.scala:3)". */
-static void stage_say(const struct frameworks *frameworks, const struct engine *engine,
-                      uint64_t number, uint32_t stage, char *text, size_t size)
+static void stage_say(const struct conductor_log *log, uint64_t number, uint32_t stage, char *text,
+                      size_t size)
 {
     char words[160];
     struct job_view job = {.name = "a job that is over"};
-    engine_job(engine, number, &job);
-    if (frameworks_stage_words(frameworks, number, stage, words, sizeof(words)))
+    engine_job(log->engine, number, &job);
+    if (frameworks_stage_words(log->frameworks, number, stage, words, sizeof(words)))
         snprintf(text, size, "%s: %s", job.name, words);
     else
         snprintf(text, size, "%s: its stage at place %" PRIu32, job.name, stage);
@@ -51,45 +73,38 @@ static void open_log(const char *stage, const struct decision *d)
 }
 
 /* Only for those who asked for it: there is one for each task. */
-static void allow_log(const struct frameworks *frameworks, const struct engine *engine,
-                      const struct decision *d)
+static void allow_log(const struct conductor_log *log, const struct decision *d)
 {
     const bool given = d->kind == DECISION_ALLOW;
     struct host_view host = {.name = "?"};
     char stage[256];
     if (!log_is_wanted(LOG_LEVEL_DEBUG))
         return;
-    stage_say(frameworks, engine, given ? d->allow.job : d->allow_end.job,
+    stage_say(log, given ? d->allow.job : d->allow_end.job,
               given ? d->allow.stage : d->allow_end.stage, stage, sizeof(stage));
-    engine_host(engine, given ? d->allow.host : d->allow_end.host, &host);
+    engine_host(log->engine, given ? d->allow.host : d->allow_end.host, &host);
     if (given)
         log_debug("%s, partition %" PRIu32 " may start on %s", stage, d->allow.task, host.name);
     else
         log_debug("%s: an allow on %s is over: %s", stage, host.name, reason_name(d->reason));
 }
 
-void conductor_log_framework(const struct frameworks *frameworks, const struct engine *engine,
-                             const struct decision *decision)
+static void on_decision(void *user, const struct decision *d)
 {
-    const struct decision *d = decision;
+    const struct conductor_log *log = user;
     char stage[256];
     if (d->kind == DECISION_ALLOW || d->kind == DECISION_ALLOW_END)
-        allow_log(frameworks, engine, d);
+        allow_log(log, d);
     if (d->kind != DECISION_OPEN || d->reason == REASON_TABLE_FULL)
         return;
-    stage_say(frameworks, engine, d->open.job, d->open.stage, stage, sizeof(stage));
+    stage_say(log, d->open.job, d->open.stage, stage, sizeof(stage));
     open_log(stage, d);
 }
 
-void conductor_log_orphans(uint64_t attempts, uint32_t jobs)
-{
-    if (jobs)
-        log_warning(LOG_FAULT_US,
-                    "%" PRIu64 " attempt%s of %" PRIu32 " job%s not known here %s stopped: no "
-                    "such job was ever accepted, or it is over",
-                    attempts, attempts == 1 ? "" : "s", jobs, jobs == 1 ? " that is" : "s that are",
-                    attempts == 1 ? "is" : "are");
-}
+const struct listener log_listener = {.attempt_over = on_attempt_over,
+                                      .event = on_event,
+                                      .decision = on_decision,
+                                      .job_over = on_job_over};
 
 void conductor_log_recovered(const struct recovered *recovered)
 {

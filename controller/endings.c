@@ -1,9 +1,7 @@
 #include "controller/endings.h"
 
 #include "controller/frameworks/framework_numbers.h"
-#include "lib/log.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -54,12 +52,13 @@ static void foreign_say(const struct ending *ending, const char *host, const cha
                  ends[ending->kind]);
 }
 
-static void ending_say(const struct engine *engine, const struct ending *ending, const char *words,
-                       char *text)
+void endings_say(const struct engine *engine, const struct ending *ending, const char *peers_words,
+                 char text[HISTORY_WORDS])
 {
     struct stage_view stage;
-    char who[192];
+    char who[192], words[256];
     const char *host = host_name(engine, ending->host);
+    endings_words(peers_words, words, sizeof(words));
     if (ending->attempt & FRAMEWORK_ATTEMPT_BIT) {
         foreign_say(ending, host, words, text);
         return;
@@ -83,162 +82,6 @@ static void ending_say(const struct engine *engine, const struct ending *ending,
     case ENDING_LOST:
         snprintf(text, HISTORY_WORDS, "%s was lost%s%s", who, *words ? ": " : "", words);
     }
-}
-
-/* An attempt that was found running began at a time that nobody here knows. */
-static struct spent spent_of(const struct engine *engine, int64_t now_ns,
-                             const struct attempt_view *attempt, uint64_t received_bytes)
-{
-    struct task_view task;
-    if (attempt->found || attempt->orphan || attempt->foreign ||
-        engine_task(engine, attempt->job, attempt->stage, attempt->task, &task) < 0)
-        return (struct spent){0};
-    int64_t received_ns = attempt->received_ns ? attempt->received_ns : attempt->started_ns;
-    return (struct spent){
-        .known = true,
-        .wait_ns = attempt->started_ns - task.ready_ns,
-        .receive_ns = received_ns - attempt->started_ns,
-        .compute_ns = now_ns - received_ns,
-        .bytes = task.bytes,
-        .received_bytes =
-            received_bytes > attempt->received_bytes ? received_bytes : attempt->received_bytes,
-    };
-}
-
-static void note(struct history *history, const struct engine *engine, int64_t now_ns,
-                 const struct attempt_view *attempt, enum ending_kind kind,
-                 const struct event *event, const char *words)
-{
-    char text[HISTORY_WORDS], clean[256];
-    struct job_view job;
-    const struct ending ending = {
-        .attempt = attempt->attempt,
-        .job = attempt->job,
-        .stage = attempt->stage,
-        .task = attempt->task,
-        .host = attempt->host,
-        .kind = kind,
-        .exit_status = event ? event->attempt.exit_status : 0,
-        .ended_ns = now_ns,
-        .spent = event && kind == ENDING_DONE
-                     ? spent_of(engine, now_ns, attempt, event->attempt.received_bytes)
-                     : (struct spent){0},
-        .words = text,
-    };
-    endings_words(words, clean, sizeof(clean));
-    ending_say(engine, &ending, clean, text);
-    bool live = engine_job(engine, attempt->job, &job) == 0 && job.state == JOB_ACTIVE;
-    history_attempt_ended(history, &ending, live);
-}
-
-/* What a host takes along. */
-struct lost_host {
-    struct history *history;
-    const struct engine *engine;
-    int64_t now_ns;
-    uint32_t suspects; /* tasks that were lost with a host too often */
-    uint64_t first;    /* an attempt of the first */
-};
-
-/* Its own word, but a result that nobody takes is none. */
-static enum ending_kind kind_of(const struct event *event, const struct attempt_view *attempt)
-{
-    static const enum ending_kind kinds[EVENT_KINDS] = {
-        [EVENT_ATTEMPT_DONE] = ENDING_DONE,       [EVENT_ATTEMPT_FAILED] = ENDING_FAILED,
-        [EVENT_ATTEMPT_REFUSED] = ENDING_REFUSED, [EVENT_ATTEMPT_KILLED] = ENDING_KILLED,
-        [EVENT_ATTEMPT_LOST] = ENDING_LOST,
-    };
-    return event->kind == EVENT_ATTEMPT_DONE && attempt->orphan ? ENDING_KILLED
-                                                                : kinds[event->kind];
-}
-
-static void lost_note(void *context, const struct attempt_view *attempt)
-{
-    struct lost_host *lost = context;
-    struct task_view task;
-    char words[160] = "";
-    bool mine = !attempt->foreign && !attempt->orphan && attempt->state != ATTEMPT_QUEUED &&
-                engine_task(lost->engine, attempt->job, attempt->stage, attempt->task, &task) == 0;
-    if (mine && task.loss_fails)
-        snprintf(words, sizeof(words),
-                 "the task is suspect, since %" PRIu32
-                 " hosts were lost with it, and this counts as a failure",
-                 task.losses + 1);
-    note(lost->history, lost->engine, lost->now_ns, attempt, ENDING_LOST, NULL, words);
-    if (*words && !lost->suspects++)
-        lost->first = attempt->attempt;
-}
-
-/* One line for all of them: a host can have many. */
-static void note_lost_host(struct lost_host *lost, uint32_t host)
-{
-    engine_host_attempts(lost->engine, host, lost_note, lost);
-    const struct ending *ending =
-        lost->suspects ? history_attempt(lost->history, lost->first) : NULL;
-    if (ending && lost->suspects > 1)
-        log_warning(LOG_FAULT_PEER, "%s; so are %" PRIu32 " other tasks there", ending->words,
-                    lost->suspects - 1);
-    else if (ending)
-        log_warning(LOG_FAULT_PEER, "%s", ending->words);
-}
-
-void endings_note(struct history *history, const struct engine *engine, int64_t now_ns,
-                  const struct event *event, const char *words)
-{
-    struct lost_host lost = {.history = history, .engine = engine, .now_ns = now_ns};
-    struct attempt_view attempt;
-    struct host_view host;
-    switch (event->kind) {
-    case EVENT_ATTEMPT_DONE:
-    case EVENT_ATTEMPT_FAILED:
-    case EVENT_ATTEMPT_REFUSED:
-    case EVENT_ATTEMPT_KILLED:
-    case EVENT_ATTEMPT_LOST:
-        if (engine_attempt(engine, event->attempt.attempt, &attempt) == 0)
-            note(history, engine, now_ns, &attempt, kind_of(event, &attempt), event, words);
-        break;
-    case EVENT_HOST_LOST:
-        note_lost_host(&lost, event->host.host);
-        break;
-    case EVENT_HOST_JOIN:
-        if (engine_host(engine, event->host_join.host, &host) == 0 && host.joined &&
-            host.generation != event->host_join.generation)
-            note_lost_host(&lost, event->host_join.host);
-        break;
-    default:
-        break;
-    }
-}
-
-int endings_attempt(const struct engine *engine, const struct event *before,
-                    const struct event *event, struct attempt_view *ret_attempt)
-{
-    uint64_t number = event->attempt.attempt;
-    if (engine_attempt(engine, number, ret_attempt) == 0)
-        return 0;
-    if (!before || before->kind != EVENT_ATTEMPT_SEEN || before->attempt_seen.attempt != number)
-        return -ENOENT;
-    *ret_attempt = (struct attempt_view){.attempt = number,
-                                         .job = before->attempt_seen.job,
-                                         .stage = before->attempt_seen.stage,
-                                         .task = before->attempt_seen.task,
-                                         .host = before->attempt_seen.host};
-    return 0;
-}
-
-void endings_note_unknown(struct history *history, const struct engine *engine, int64_t now_ns,
-                          const struct event *before, const struct event *event, const char *words)
-{
-    struct attempt_view attempt;
-    bool known = engine_attempt(engine, event->attempt.attempt, &attempt) == 0;
-    if (known || endings_attempt(engine, before, event, &attempt) < 0)
-        return;
-    attempt.found = true;
-    note(history, engine, now_ns, &attempt,
-         event->kind == EVENT_ATTEMPT_DONE      ? ENDING_DONE
-         : event->kind == EVENT_ATTEMPT_REFUSED ? ENDING_REFUSED
-                                                : ENDING_FAILED,
-         event, words);
 }
 
 static void failed_say(const struct history *history, const struct engine *engine,

@@ -1,9 +1,8 @@
-/* From facts and decisions to the sentences that history.h keeps: how an attempt ended and why a
- * job did, with host, attempt and the last words.
+/* The sentences of facts (fact.h), which history.h keeps: how an attempt ended and why a job did, with host,
+ * attempt and the last words.
  *
  * What an agent says is a peer's text: it is bounded and every byte that is not printable ASCII
- * becomes '?' here, before anybody keeps, logs or prints it. Pure; nothing is changed but the
- * history. */
+ * becomes '?' here, before anybody keeps, logs or prints it. Pure. */
 #pragma once
 
 #include "controller/history.h"
@@ -13,20 +12,10 @@
 /* Copies at most size − 1 bytes of a peer's text; what is not printable ASCII becomes '?'. */
 void endings_words(const char *peers_words, char *ret_words, size_t size);
 
-/* To be called with each fact before the engine takes it, while it still knows the attempt. `words`
- * are the last words of the attempt that the fact is about, "" without; of a framework's attempt what
- * its framework calls it. */
-void endings_note(struct history *history, const struct engine *engine, int64_t now_ns,
-                  const struct event *event, const char *words);
-
-/* The attempt that a fact is about, before the engine takes it: as the engine knows it, or, if it does
- * not, as `before` tells, the fact just before (an attempt may be told as seen and as ended at
- * once); NULL: none. −ENOENT: nobody knows it. */
-int endings_attempt(const struct engine *engine, const struct event *before,
-                    const struct event *event, struct attempt_view *ret_attempt);
-/* As endings_note, for an attempt that only `before` knows; else nothing. */
-void endings_note_unknown(struct history *history, const struct engine *engine, int64_t now_ns,
-                          const struct event *before, const struct event *event, const char *words);
+/* How an attempt ended: a clause without a full stop, "" for one that is done. `peers_words` are its last
+ * words, "" without; of a framework's attempt what its framework calls it. */
+void endings_say(const struct engine *engine, const struct ending *ending, const char *peers_words,
+                 char ret_text[HISTORY_WORDS]);
 
 /* "active", "done", "failed: WHY", "cancelled by WHOM"; `ending` may be NULL. */
 void endings_say_state(const struct job_view *job, const struct job_ending *ending, char *text,

@@ -236,15 +236,14 @@ static bool on_epoch_seen(void *user, const char *name, uint32_t epoch)
 static int controller_open(struct controller *controller, const struct settings *settings,
                            const struct arguments *arguments, struct err *err)
 {
-    struct conductor_hooks hooks = {agents_zmq_send,
-                                    agents_zmq_cut,
-                                    control_job_ended,
-                                    control_stored,
-                                    on_epoch_seen,
-                                    NULL,
-                                    NULL,
-                                    controller,
-                                    {agents_zmq_comes_from, NULL}};
+    struct conductor_hooks hooks = {
+        .send = agents_zmq_send,
+        .cut = agents_zmq_cut,
+        .epoch_seen = on_epoch_seen,
+        .epoch_user = controller,
+        .clients = {.job_over = control_job_over, .stored = control_stored},
+        .where = {.comes_from = agents_zmq_comes_from},
+    };
     const char *backup = controller->restored ? NULL : arguments->restore;
     struct wire_zmq_limits limits = {.idle_ns = (uint64_t)settings->timers.host_lost_ns,
                                      .pressed_ns = (uint64_t)settings->timers.silent_ns,
@@ -272,7 +271,7 @@ static int controller_open(struct controller *controller, const struct settings 
     if (r < 0)
         return r;
     hooks.send_user = hooks.where.user = controller->door;
-    hooks.ended_user = controller->control;
+    hooks.clients.user = controller->control;
     r = conductor_open(controller->loop, settings, controller->epoch, controller->store,
                        arguments->clock, &hooks, &controller->conductor, err);
     if (r == 0 && backup)

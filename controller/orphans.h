@@ -1,16 +1,17 @@
-/* Attempts that were stopped since nobody here knows their jobs, and of how many jobs they were. Pure;
- * zero to begin with. */
+/* Attempts that were stopped since nobody here knows their jobs, and of how many jobs they were; one line of
+ * the log for those of one step. */
 #pragma once
 
-#include "controller/engine/engine.h"
+#include "controller/listeners.h"
 
 #define ORPHANS_JOBS_MAX 1024
 
 struct orphans {
+    const struct engine *engine; /* borrowed; the rest is zero to begin with */
     uint64_t attempts;
     uint32_t jobs;                   /* counted to ORPHANS_JOBS_MAX */
     uint64_t lost[ORPHANS_JOBS_MAX]; /* their numbers */
 };
 
-/* The attempt is stopped as an orphan: counts if its job is not known. O(ORPHANS_JOBS_MAX). */
-void orphans_note(struct orphans *orphans, const struct engine *engine, uint64_t attempt);
+/* `user` is the struct orphans. O(ORPHANS_JOBS_MAX) for each that is stopped. */
+extern const struct listener orphans_listener;

@@ -689,13 +689,29 @@ static void on_close(void *user, uint64_t client)
     *guest = (struct guest){.client = 0};
 }
 
-void control_job_ended(void *user, const duopoly_JobEvent *event)
+static void job_event_fill(const struct job_fact *fact, duopoly_JobEvent *ret)
+{
+    const struct job_ending *ending = &fact->ending;
+    ret->job = ending->job;
+    ret->attempt = ending->attempt;
+    wire_copy(ret->name, sizeof(ret->name), fact->job.name);
+    wire_copy(ret->state, sizeof(ret->state), job_state_name(ending->state));
+    wire_copy(ret->text, sizeof(ret->text), ending->reason);
+    wire_copy(ret->host, sizeof(ret->host), ending->host);
+    ret->submitted_ns = (uint64_t)fact->submitted_ns;
+    ret->finished_ns = (uint64_t)fact->finished_ns;
+    ret->slot_wait_ns = (uint64_t)fact->slot_wait_ns;
+}
+
+void control_job_over(void *user, const struct job_fact *fact)
 {
     struct control *control = user;
+    const uint64_t job = fact->ending.job;
     for (struct guest *guest = control->guests; guest < control->guests + GUESTS; guest++) {
-        if (!guest->watching || (guest->watched && guest->watched != event->job))
+        if (!guest->watching || (guest->watched && guest->watched != job))
             continue;
-        wire_begin(&control->event, duopoly_Envelope_job_event_tag)->body.job_event = *event;
+        job_event_fill(
+            fact, &wire_begin(&control->event, duopoly_Envelope_job_event_tag)->body.job_event);
         control->event.epoch = conductor_epoch(control->conductor);
         client_send(control, guest->client, &control->event);
     }

@@ -34,10 +34,8 @@ void control_remote_message(void *user, uint64_t peer, const struct key_holder *
                             const duopoly_Envelope *envelope);
 void control_remote_gone(void *user, uint64_t peer);
 
-/* As conductor_hooks.job_ended, `user` is the struct control. */
-void control_job_ended(void *user, const duopoly_JobEvent *event);
-
-/* As conductor_hooks.stored. */
+/* As struct clients (listeners.h) has them, `user` is the struct control. */
+void control_job_over(void *user, const struct job_fact *fact);
 void control_stored(void *user);
 
 /* NULL is fine. */

@@ -642,15 +642,3 @@ bool frameworks_words(const struct frameworks *frameworks, uint64_t job, uint32_
                  (uint32_t)attempt);
     return true;
 }
-
-bool frameworks_failure(const struct frameworks *frameworks, const struct event *event,
-                        char *ret_text, size_t size)
-{
-    const bool failure = event->kind == EVENT_ATTEMPT_FAILED ||
-                         event->kind == EVENT_ATTEMPT_KILLED || event->kind == EVENT_ATTEMPT_LOST;
-    const uint64_t attempt = event->attempt.attempt;
-    struct attempt_view view;
-    return failure && attempt & FRAMEWORK_ATTEMPT_BIT &&
-           engine_attempt(frameworks->engine, attempt, &view) == 0 &&
-           frameworks_words(frameworks, view.job, view.stage, view.task, attempt, ret_text, size);
-}

@@ -114,10 +114,6 @@ bool frameworks_gate(const struct frameworks *frameworks, const char *name, bool
 bool frameworks_words(const struct frameworks *frameworks, uint64_t job, uint32_t stage,
                       uint32_t task, uint64_t attempt, char *ret_text, size_t size);
 
-/* The same of the attempt that this is the bad end of; false: it is none, or a framework's that is not known. */
-bool frameworks_failure(const struct frameworks *frameworks, const struct event *event,
-                        char *ret_text, size_t size);
-
 /* The same of a stage: "stage 12.0 (map at x.scala:3)". */
 bool frameworks_stage_words(const struct frameworks *frameworks, uint64_t job, uint32_t stage,
                             char *ret_text, size_t size);

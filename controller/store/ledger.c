@@ -1,6 +1,5 @@
 #include "controller/store/ledger.h"
 
-#include "controller/endings.h"
 #include "controller/engine/base/record.h"
 #include "controller/frameworks/framework_numbers.h"
 #include "controller/store/record_times.h"
@@ -121,28 +120,27 @@ static bool is_frameworks(uint64_t job)
     return job & FRAMEWORK_JOB_BIT;
 }
 
-static void end_note(struct ledger *ledger, int64_t now_ns, const struct event *before,
-                     const struct event *event)
+static void ledger_attempt_over(void *user, const struct fact *fact)
 {
-    struct attempt_view attempt;
-    struct task_view task;
+    struct ledger *ledger = user;
+    const struct attempt_view *attempt = &fact->attempt;
+    const enum event_kind kind = fact->event->kind;
     struct note *note;
-    if (endings_attempt(ledger->engine, before, event, &attempt) < 0 ||
-        is_frameworks(attempt.job) ||
-        engine_task(ledger->engine, attempt.job, attempt.stage, attempt.task, &task) < 0 ||
-        !(note = note_add(ledger)))
+    if ((kind != EVENT_ATTEMPT_DONE && kind != EVENT_ATTEMPT_FAILED &&
+         kind != EVENT_ATTEMPT_REFUSED) ||
+        is_frameworks(attempt->job) || !fact->task_known || !(note = note_add(ledger)))
         return;
     *note = (struct note){
-        .kind = event->kind,
-        .job = attempt.job,
-        .attempt = attempt.attempt,
-        .stage = attempt.stage,
-        .task = attempt.task,
-        .host = attempt.host,
-        .failures = task.failures,
-        .ready_ns = task.ready_ns,
-        .started_ns = task.state == TASK_RUNNING ? task.started_ns : now_ns,
-        .ended_ns = now_ns,
+        .kind = kind,
+        .job = attempt->job,
+        .attempt = attempt->attempt,
+        .stage = attempt->stage,
+        .task = attempt->task,
+        .host = attempt->host,
+        .failures = fact->task.failures,
+        .ready_ns = fact->task.ready_ns,
+        .started_ns = fact->task.state == TASK_RUNNING ? fact->task.started_ns : fact->now_ns,
+        .ended_ns = fact->now_ns,
     };
 }
 
@@ -187,9 +185,9 @@ static void output_note(struct ledger *ledger, const struct event *event)
                               .task = event->output_lost.task};
 }
 
-void ledger_note(struct ledger *ledger, int64_t now_ns, const struct event *before,
-                 const struct event *event)
+static void ledger_event(void *user, const struct event *event)
 {
+    struct ledger *ledger = user;
     switch (event->kind) {
     case EVENT_JOB_BEGIN:
         part_note(ledger, event, event->job_begin.job);
@@ -208,11 +206,6 @@ void ledger_note(struct ledger *ledger, int64_t now_ns, const struct event *befo
         break;
     case EVENT_JOB_CANCEL:
         job_note(ledger, event->job_cancel.job, event->kind);
-        break;
-    case EVENT_ATTEMPT_DONE:
-    case EVENT_ATTEMPT_FAILED:
-    case EVENT_ATTEMPT_REFUSED:
-        end_note(ledger, now_ns, before, event);
         break;
     case EVENT_OUTPUT_LOST:
         output_note(ledger, event);
@@ -337,7 +330,7 @@ static void part_judge(struct ledger *ledger, const struct note *note,
         part_put(ledger, arriving, note->record, (size_t)note->length);
 }
 
-/* What was cancelled before it had come whole; the others have an end (ledger_job_ended). */
+/* What was cancelled before it had come whole; the others have an end (ledger_job_over). */
 static void cancel_judge(struct ledger *ledger, uint64_t job)
 {
     struct arriving *arriving = arriving_find(ledger, job);
@@ -439,29 +432,31 @@ static int note_judge(struct ledger *ledger, const struct note *note,
     return 0;
 }
 
-int ledger_stepped(struct ledger *ledger, const struct decisions *decisions)
+static void ledger_stepped(void *user, const struct step *step)
 {
-    int r = 0;
+    struct ledger *ledger = user;
     for (size_t i = 0; i < ledger->n; i++) {
-        r = r < 0 ? r : note_judge(ledger, &ledger->notes[i], decisions);
+        if (!ledger->failed && note_judge(ledger, &ledger->notes[i], step->decisions) < 0)
+            ledger->failed = true;
         free(ledger->notes[i].record);
     }
     ledger->n = 0;
     sizes_put(ledger);
-    return ledger->failed ? -ENOMEM : r;
 }
 
-int ledger_job_ended(struct ledger *ledger, const struct job_ending *ending)
+static void ledger_job_over(void *user, const struct job_fact *fact)
 {
-    struct job_view job;
+    struct ledger *ledger = user;
+    const struct job_ending *ending = &fact->ending;
     const struct row_value number = ROW_NUMBER(ending->job);
     int r = engine_dump_job(ledger->engine, ending->job, ledger->room, state_read, ledger);
-    if (r < 0 || engine_job(ledger->engine, ending->job, &job) < 0)
-        return r;
+    ledger->failed |= r < 0;
+    if (r < 0 || !fact->job.job)
+        return;
     const struct row_value row[FINISHED_COLUMNS] = {
-        ROW_NUMBER(job.finished_ns + ledger->offset_ns),
+        ROW_NUMBER(fact->job.finished_ns + ledger->offset_ns),
         number,
-        row_text(job.name),
+        row_text(fact->job.name),
         row_text(job_state_name(ending->state)),
         ROW_BYTES(ledger->record, ledger->length),
         row_text(ending->reason),
@@ -472,10 +467,19 @@ int ledger_job_ended(struct ledger *ledger, const struct job_ending *ending)
     };
     store_put(ledger->store, STORE_FINISHED, row);
     if (is_frameworks(ending->job))
-        return 0;
+        return;
     store_delete(ledger->store, STORE_JOBS, &number, 1);
     store_put(ledger->store, STORE_GARBAGE, &number);
-    return 0;
+}
+
+const struct listener ledger_listener = {.attempt_over = ledger_attempt_over,
+                                         .event = ledger_event,
+                                         .stepped = ledger_stepped,
+                                         .job_over = ledger_job_over};
+
+bool ledger_failed(const struct ledger *ledger)
+{
+    return ledger->failed;
 }
 
 void ledger_host_moved(struct ledger *ledger, uint32_t host)

@@ -18,7 +18,7 @@
 
 #include "controller/agents/agents.h"
 #include "controller/engine/engine.h"
-#include "controller/history.h"
+#include "controller/listeners.h"
 #include "controller/store/store.h"
 
 struct ledger;
@@ -29,14 +29,10 @@ int ledger_create(struct store *store, const struct engine *engine, int64_t offs
 /* NULL is fine. */
 void ledger_destroy(struct ledger *ledger);
 
-/* To be called with each event before the engine takes it; `before`: the event that was noted just
- * before and is stepped with it (an attempt may be told as seen and as ended at once), NULL: none. */
-void ledger_note(struct ledger *ledger, int64_t now_ns, const struct event *before,
-                 const struct event *event);
-/* After the step that decided this: puts the rows of what was noted. −ENOMEM: something could not be put. */
-int ledger_stepped(struct ledger *ledger, const struct decisions *decisions);
-/* A job that was accepted is over; after ledger_stepped. */
-int ledger_job_ended(struct ledger *ledger, const struct job_ending *ending);
+/* `user` is the struct ledger. */
+extern const struct listener ledger_listener;
+/* Something could not be put, for want of memory. */
+bool ledger_failed(const struct ledger *ledger);
 
 /* agents_hooks.host_moved: its row is to be put anew. */
 void ledger_host_moved(struct ledger *ledger, uint32_t host);

@@ -7,7 +7,6 @@
  * Each is printed with its bar, and MISS when it is not met; exit 0 also then.
  *
  *   bench-store DUOPOLYD FOLDER    a folder on the disk in question, which is filled and emptied */
-#include "controller/endings.h"
 #include "controller/store/ledger.h"
 #include "controller/store/recovery.h"
 #include "lib/client_submit.h"
@@ -210,11 +209,16 @@ static uint64_t handed_over(void)
 
 static void step(const struct event *events, size_t n)
 {
-    world.now_ns += 1000;
-    for (size_t i = 0; i < n; i++)
-        ledger_note(world.ledger, world.now_ns, i ? &events[i - 1] : NULL, &events[i]);
+    struct audience audience = {.users = {[LISTENER_LEDGER] = world.ledger}};
+    struct fact_sources sources = {.engine = world.engine, .words = ""};
+    const struct step stepped = {world.now_ns + 1000, events, n, &world.decisions};
+    sources.now_ns = world.now_ns += 1000;
+    for (size_t i = 0; i < n; i++) {
+        sources.before = i ? &events[i - 1] : NULL;
+        audience_event(&audience, &sources, &events[i]);
+    }
     engine_step(world.engine, world.now_ns, events, n, &world.decisions);
-    ledger_stepped(world.ledger, &world.decisions);
+    audience_stepped(&audience, &stepped);
     for (size_t i = 0; i < world.decisions.n; i++)
         if (world.decisions.at[i].kind == DECISION_START)
             world.running[(world.first + world.n++) % world.size] =

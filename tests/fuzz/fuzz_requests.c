@@ -398,9 +398,13 @@ static void world_begin(void)
     must(store_open("", NULL, NULL, &world.store, NULL) == 0);
     no_store_begin_script(world.store, &script);
     must(control_open(world.loop, &world.settings, &world.control, NULL) == 0);
-    const struct conductor_hooks hooks = {agents_zmq_send, agents_zmq_cut, control_job_ended,
-                                          control_stored,  on_epoch_seen,  &world.door,
-                                          world.control,   NULL,           {NULL, NULL}};
+    const struct conductor_hooks hooks = {
+        .send = agents_zmq_send,
+        .cut = agents_zmq_cut,
+        .epoch_seen = on_epoch_seen,
+        .send_user = &world.door,
+        .clients = {control_job_over, control_stored, world.control},
+    };
     must(conductor_open(world.loop, &world.settings, &world.epoch, world.store, NULL, &hooks,
                         &world.conductor, NULL) == 0);
     must(keyring_create(&keys, &world.door.keyring) == 0);

@@ -2,7 +2,7 @@
 #include "tests/unit/test.h"
 
 #include "controller/endings.h"
-#include "controller/history.h"
+#include "controller/listeners.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -188,6 +188,15 @@ static uint64_t scene_start(struct engine **ret_engine, struct decisions *decisi
     return 0;
 }
 
+static void event_tell(struct history *history, const struct engine *engine,
+                       const struct event *before, const struct event *event, const char *words)
+{
+    const struct fact_sources sources = {
+        .engine = engine, .now_ns = 1, .before = before, .words = words};
+    struct audience audience = {.users = {[LISTENER_HISTORY] = history}};
+    audience_event(&audience, &sources, event);
+}
+
 static void sentence_is(enum event_kind kind, int64_t exit_status, const char *words,
                         const char *expected)
 {
@@ -199,7 +208,7 @@ static void sentence_is(enum event_kind kind, int64_t exit_status, const char *w
     struct event event = {.kind = kind};
     event.attempt.attempt = attempt;
     event.attempt.exit_status = exit_status;
-    endings_note(history, engine, 1, &event, words);
+    event_tell(history, engine, NULL, &event, words);
     step(engine, event, &decisions);
     const struct decision *failed = decisions.at;
     while (failed->kind != DECISION_JOB_FAILED)
@@ -243,7 +252,7 @@ static void an_output_lost_too_often_is_said(void **state)
     struct decision failed = {
         .kind = DECISION_JOB_FAILED, .reason = REASON_TOO_MANY_RERUNS, .left = 4};
     event.attempt.attempt = attempt;
-    endings_note(history, engine, 1, &event, "");
+    event_tell(history, engine, NULL, &event, "");
     failed.job_failed.job = 5;
     failed.job_failed.attempt = attempt;
     endings_of_job(history, engine, &failed, "", &end);
@@ -254,6 +263,53 @@ static void an_output_lost_too_often_is_said(void **state)
     endings_of_job(history, engine, &failed, "", &end);
     assert_string_equal(end.reason, "task 5/0/0 was lost with 4 hosts, last with w3: it is suspect "
                                     "of taking them down");
+    decisions_done(&decisions);
+    engine_destroy(engine);
+    history_destroy(history);
+}
+
+/* One that the engine does not know, for it ended while no controller listened, is told as seen and as ended. */
+static void only_its_end_ends_what_was_just_seen(void **state)
+{
+    (void)state;
+    const uint64_t number = 99;
+    struct decisions decisions = {0};
+    struct engine *engine;
+    struct history *history = history_create(3);
+    struct event seen = {.kind = EVENT_ATTEMPT_SEEN}, event = {.kind = EVENT_ATTEMPT_PROGRESS};
+    scene_start(&engine, &decisions);
+    seen.attempt_seen.attempt = event.attempt.attempt = number;
+    seen.attempt_seen.job = 5;
+    event_tell(history, engine, &seen, &event, "");
+    assert_null(history_attempt(history, number));
+    event.kind = EVENT_ATTEMPT_LOST;
+    event_tell(history, engine, NULL, &event, "");
+    assert_null(history_attempt(history, number));
+    event_tell(history, engine, &seen, &event, "its host has no room");
+    assert_int_equal(history_attempt(history, number)->kind, ENDING_LOST);
+    assert_string_equal(history_attempt(history, number)->words,
+                        "attempt 99 ('c') on w3 was lost: its host has no room");
+    decisions_done(&decisions);
+    engine_destroy(engine);
+    history_destroy(history);
+}
+
+/* Also one that joins again after another boot. */
+static void a_lost_host_ends_what_ran_there(void **state)
+{
+    (void)state;
+    struct decisions decisions = {0};
+    struct engine *engine;
+    struct history *history = history_create(3);
+    const uint64_t attempt = scene_start(&engine, &decisions);
+    struct event event = {.kind = EVENT_HOST_JOIN};
+    event.host_join.generation = 1;
+    event_tell(history, engine, NULL, &event, "");
+    assert_null(history_attempt(history, attempt)); /* the same boot: nothing is lost */
+    event.host_join.generation = 2;
+    event_tell(history, engine, NULL, &event, "");
+    assert_int_equal(history_attempt(history, attempt)->kind, ENDING_LOST);
+    assert_int_equal(history_attempt(history, attempt)->exit_status, 0);
     decisions_done(&decisions);
     engine_destroy(engine);
     history_destroy(history);
@@ -270,6 +326,8 @@ int main(void)
         cmocka_unit_test(a_peers_words_are_made_harmless),
         cmocka_unit_test(sentences_name_host_attempt_and_words),
         cmocka_unit_test(an_output_lost_too_often_is_said),
+        cmocka_unit_test(only_its_end_ends_what_was_just_seen),
+        cmocka_unit_test(a_lost_host_ends_what_ran_there),
     };
     return cmocka_run_group_tests_name("history", tests, NULL, NULL);
 }

@@ -4,7 +4,6 @@
 #include "tests/model/script.h"
 #include "tests/unit/folder.h"
 
-#include "controller/endings.h"
 #include "controller/frameworks/framework_numbers.h"
 #include "controller/store/ledger.h"
 #include "controller/store/recovery.h"
@@ -22,6 +21,7 @@ static struct {
     struct store *store;
     struct ledger *ledger;
     struct history *history;
+    struct audience audience;
     struct engine *engine;
     struct decisions decisions;
     int64_t now_ns, offset_ns;
@@ -58,6 +58,8 @@ static void start(struct store *store)
     world.engine = recovered.engine;
     free(recovered.hosts);
     assert_int_equal(ledger_create(store, world.engine, world.offset_ns, &world.ledger), 0);
+    world.audience = (struct audience){
+        .users = {[LISTENER_LEDGER] = world.ledger, [LISTENER_HISTORY] = world.history}};
     assert_int_equal(store_begin(store, NULL, NULL, NULL, NULL), 0);
 }
 
@@ -90,19 +92,26 @@ static void decisions_take(void)
 {
     for (size_t i = 0; i < world.decisions.n; i++) {
         const struct decision *d = &world.decisions.at[i];
-        struct job_ending ending;
+        struct job_fact fact;
         if (d->kind == DECISION_START) {
             assert_true(world.n_running < RUNNING);
             world.running[world.n_running++] = *d;
         } else if (d->kind == DECISION_STOP) {
             running_drop(d->stop.attempt);
         } else if (d->kind == DECISION_JOB_DONE || d->kind == DECISION_JOB_FAILED) {
-            endings_of_job(world.history, world.engine, d, "nobody", &ending);
-            history_job_ended(world.history, &ending);
-            assert_int_equal(ledger_job_ended(world.ledger, &ending), 0);
+            job_fact_of(world.history, world.engine, d, "nobody", &fact);
+            audience_job_over(&world.audience, &fact);
+            assert_false(ledger_failed(world.ledger));
             world.over++;
         }
     }
+}
+
+static void event_tell(const struct event *before, const struct event *event)
+{
+    const struct fact_sources sources = {
+        .engine = world.engine, .now_ns = world.now_ns, .before = before, .words = ""};
+    audience_event(&world.audience, &sources, event);
 }
 
 static void step(const struct event *events, size_t n)
@@ -110,9 +119,11 @@ static void step(const struct event *events, size_t n)
     uint64_t ticket;
     world.now_ns += 1 + (int64_t)chance(1000000);
     for (size_t i = 0; i < n; i++)
-        ledger_note(world.ledger, world.now_ns, i ? &events[i - 1] : NULL, &events[i]);
+        event_tell(i ? &events[i - 1] : NULL, &events[i]);
     assert_int_equal(engine_step(world.engine, world.now_ns, events, n, &world.decisions), 0);
-    assert_int_equal(ledger_stepped(world.ledger, &world.decisions), 0);
+    const struct step stepped = {world.now_ns, events, n, &world.decisions};
+    audience_stepped(&world.audience, &stepped);
+    assert_false(ledger_failed(world.ledger));
     decisions_take();
     assert_int_equal(store_commit(world.store, &ticket), 0);
 }

@@ -1,0 +1,179 @@
+#include "controller/fact.h"
+
+#include "controller/endings.h"
+#include "controller/frameworks/framework_numbers.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+/* Whom each attempt of a lost host is told. */
+struct telling {
+    const struct fact_sources *sources;
+    const struct event *event;
+    void (*tell)(void *user, const struct fact *fact);
+    void *user;
+};
+
+/* An attempt that was found running began at a time that nobody here knows. */
+static struct spent spent_of(const struct fact *fact)
+{
+    const struct attempt_view *attempt = &fact->attempt;
+    const uint64_t received_bytes = fact->event->attempt.received_bytes;
+    if (attempt->found || attempt->orphan || attempt->foreign || !fact->task_known)
+        return (struct spent){0};
+    int64_t received_ns = attempt->received_ns ? attempt->received_ns : attempt->started_ns;
+    return (struct spent){
+        .known = true,
+        .wait_ns = attempt->started_ns - fact->task.ready_ns,
+        .receive_ns = received_ns - attempt->started_ns,
+        .compute_ns = fact->now_ns - received_ns,
+        .bytes = fact->task.bytes,
+        .received_bytes =
+            received_bytes > attempt->received_bytes ? received_bytes : attempt->received_bytes,
+    };
+}
+
+static bool is_end(enum event_kind kind)
+{
+    return kind == EVENT_ATTEMPT_DONE || kind == EVENT_ATTEMPT_FAILED ||
+           kind == EVENT_ATTEMPT_REFUSED || kind == EVENT_ATTEMPT_KILLED ||
+           kind == EVENT_ATTEMPT_LOST;
+}
+
+/* Its own word, but a result that nobody takes is none. */
+static enum ending_kind kind_of(const struct event *event, const struct attempt_view *attempt)
+{
+    switch (event->kind) {
+    case EVENT_ATTEMPT_DONE:
+        return attempt->orphan ? ENDING_KILLED : ENDING_DONE;
+    case EVENT_ATTEMPT_FAILED:
+        return ENDING_FAILED;
+    case EVENT_ATTEMPT_REFUSED:
+        return ENDING_REFUSED;
+    case EVENT_ATTEMPT_KILLED:
+        return ENDING_KILLED;
+    default:
+        return ENDING_LOST;
+    }
+}
+
+/* What its framework calls it counts before what it said itself. */
+static void words_say(const struct fact_sources *sources, struct fact *fact)
+{
+    const struct attempt_view *attempt = &fact->attempt;
+    char own[256];
+    bool named = attempt->attempt & FRAMEWORK_ATTEMPT_BIT &&
+                 fact->event->kind != EVENT_ATTEMPT_DONE && sources->frameworks &&
+                 frameworks_words(sources->frameworks, attempt->job, attempt->stage, attempt->task,
+                                  attempt->attempt, own, sizeof(own));
+    endings_say(sources->engine, &fact->ending, named ? own : sources->words, fact->words);
+}
+
+static void fact_begin(const struct fact_sources *sources, const struct event *event,
+                       const struct attempt_view *attempt, enum ending_kind kind,
+                       struct fact *ret_fact)
+{
+    const struct engine *engine = sources->engine;
+    struct job_view job;
+    ret_fact->now_ns = sources->now_ns;
+    ret_fact->event = event;
+    ret_fact->attempt = *attempt;
+    ret_fact->suspect = false;
+    ret_fact->task_known =
+        engine_task(engine, attempt->job, attempt->stage, attempt->task, &ret_fact->task) == 0;
+    ret_fact->job_known = engine_job(engine, attempt->job, &job) == 0;
+    ret_fact->job_lives = ret_fact->job_known && job.state == JOB_ACTIVE;
+    ret_fact->ending = (struct ending){.attempt = attempt->attempt,
+                                       .job = attempt->job,
+                                       .stage = attempt->stage,
+                                       .task = attempt->task,
+                                       .host = attempt->host,
+                                       .kind = kind,
+                                       .ended_ns = sources->now_ns,
+                                       .words = ret_fact->words};
+}
+
+/* As the engine knows it, or as `before` has told. */
+static bool attempt_find(const struct fact_sources *sources, uint64_t number,
+                         struct attempt_view *ret_attempt)
+{
+    const struct event *before = sources->before;
+    if (engine_attempt(sources->engine, number, ret_attempt) == 0)
+        return true;
+    if (!before || before->kind != EVENT_ATTEMPT_SEEN || before->attempt_seen.attempt != number)
+        return false;
+    *ret_attempt = (struct attempt_view){.attempt = number,
+                                         .job = before->attempt_seen.job,
+                                         .stage = before->attempt_seen.stage,
+                                         .task = before->attempt_seen.task,
+                                         .host = before->attempt_seen.host,
+                                         .found = true};
+    return true;
+}
+
+static void end_tell(const struct telling *to)
+{
+    const struct event *event = to->event;
+    struct attempt_view attempt;
+    struct fact fact;
+    if (!attempt_find(to->sources, event->attempt.attempt, &attempt))
+        return;
+    fact_begin(to->sources, event, &attempt, kind_of(event, &attempt), &fact);
+    fact.ending.exit_status = event->attempt.exit_status;
+    if (fact.ending.kind == ENDING_DONE)
+        fact.ending.spent = spent_of(&fact);
+    words_say(to->sources, &fact);
+    to->tell(to->user, &fact);
+}
+
+static void lost_tell(void *context, const struct attempt_view *attempt)
+{
+    const struct telling *to = context;
+    char words[160] = "";
+    struct fact fact;
+    fact_begin(to->sources, to->event, attempt, ENDING_LOST, &fact);
+    fact.suspect = !attempt->foreign && !attempt->orphan && attempt->state != ATTEMPT_QUEUED &&
+                   fact.task_known && fact.task.loss_fails;
+    if (fact.suspect)
+        snprintf(words, sizeof(words),
+                 "the task is suspect, since %" PRIu32
+                 " hosts were lost with it, and this counts as a failure",
+                 fact.task.losses + 1);
+    endings_say(to->sources->engine, &fact.ending, words, fact.words);
+    to->tell(to->user, &fact);
+}
+
+/* Whether what runs on a host goes with this. */
+static bool host_goes(const struct engine *engine, const struct event *event, uint32_t *ret_host)
+{
+    struct host_view host;
+    *ret_host = event->kind == EVENT_HOST_LOST ? event->host.host : event->host_join.host;
+    return event->kind == EVENT_HOST_LOST ||
+           (event->kind == EVENT_HOST_JOIN && engine_host(engine, *ret_host, &host) == 0 &&
+            host.joined && host.generation != event->host_join.generation);
+}
+
+void facts_of(const struct fact_sources *sources, const struct event *event,
+              void (*tell)(void *user, const struct fact *fact), void *user)
+{
+    struct telling to = {sources, event, tell, user};
+    uint32_t host;
+    if (is_end(event->kind))
+        end_tell(&to);
+    else if (host_goes(sources->engine, event, &host))
+        engine_host_attempts(sources->engine, host, lost_tell, &to);
+}
+
+void job_fact_of(const struct history *history, const struct engine *engine,
+                 const struct decision *decision, const char *asker, struct job_fact *ret_fact)
+{
+    bool done = decision->kind == DECISION_JOB_DONE;
+    *ret_fact = (struct job_fact){
+        .submitted_ns = done ? decision->job_done.submitted_ns : decision->job_failed.submitted_ns,
+        .finished_ns = done ? decision->job_done.finished_ns : decision->job_failed.finished_ns,
+        .slot_wait_ns = done ? decision->job_done.slot_wait_ns : 0,
+        .job.name = "",
+    };
+    endings_of_job(history, engine, decision, asker, &ret_fact->ending);
+    engine_job(engine, ret_fact->ending.job, &ret_fact->job);
+}
