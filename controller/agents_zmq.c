@@ -48,10 +48,30 @@ static void forbidden_refuse(struct agents_zmq *door, uint64_t peer, const struc
            wire_kind_name(envelope->which_body), refused->text);
     char result[sizeof(refused->text) + 16];
     snprintf(result, sizeof(result), "refused, %s", refused->text);
-    store_audit(conductor_store(door->conductor), who->name, wire_kind_name(envelope->which_body),
-                result);
+    store_audit(conductor_parts(door->conductor)->store, who->name,
+                wire_kind_name(envelope->which_body), result);
     conductor_commit(door->conductor);
     wire_zmq_send(door->endpoint, peer, WIRE_RESULT, &door->answer);
+}
+
+static void agent_message(struct agents_zmq *door, uint64_t peer, const char *identity,
+                          const duopoly_Envelope *envelope)
+{
+    const struct conductor_parts *parts = conductor_parts(door->conductor);
+    agents_message(parts->agents, clock_now_ns(parts->clock), peer, identity, envelope);
+    conductor_commit(door->conductor);
+}
+
+static void framework_message(struct agents_zmq *door, uint64_t peer, const char *identity,
+                              const duopoly_Envelope *envelope)
+{
+    const struct conductor_parts *parts = conductor_parts(door->conductor);
+    const int64_t before_ns = cost_now_ns();
+    frameworks_message(parts->frameworks, clock_now_ns(parts->clock), peer, identity, envelope);
+    conductor_commit(door->conductor);
+    frameworks_spent(parts->frameworks, clock_now_ns(parts->clock), peer,
+                     cost_now_ns() - before_ns);
+    conductor_commit(door->conductor);
 }
 
 static void framework_take(struct agents_zmq *door, uint64_t peer, const struct key_holder *who,
@@ -60,7 +80,7 @@ static void framework_take(struct agents_zmq *door, uint64_t peer, const struct 
     if (envelope->which_body && !role_may_send(ROLE_FRAMEWORK, envelope->which_body))
         forbidden_refuse(door, peer, who, envelope);
     else
-        conductor_framework(door->conductor, peer, who->name, envelope);
+        framework_message(door, peer, who->name, envelope);
 }
 
 /* Where everybody may enter: who said HELLO as a framework is one. */
@@ -68,7 +88,7 @@ static bool is_framework(const struct agents_zmq *door, uint64_t peer,
                          const duopoly_Envelope *envelope)
 {
     return envelope->which_body == duopoly_Envelope_framework_hello_tag ||
-           conductor_has_framework(door->conductor, peer);
+           frameworks_knows(conductor_parts(door->conductor)->frameworks, peer);
 }
 
 static void on_message(void *user, uint64_t peer, const char *identity,
@@ -77,9 +97,9 @@ static void on_message(void *user, uint64_t peer, const char *identity,
     struct agents_zmq *door = user;
     struct key_holder who;
     if (!identity && is_framework(door, peer, envelope))
-        conductor_framework(door->conductor, peer, NULL, envelope);
+        framework_message(door, peer, NULL, envelope);
     else if (!identity)
-        conductor_message(door->conductor, peer, NULL, envelope);
+        agent_message(door, peer, NULL, envelope);
     else if (keyring_holder(door->keyring, now_s(), identity, &who) < 0)
         door->refusals.late++;
     else if (who.role == ROLE_FRAMEWORK)
@@ -89,19 +109,22 @@ static void on_message(void *user, uint64_t peer, const char *identity,
     else if (envelope->which_body && !role_may_send(ROLE_AGENT, envelope->which_body))
         forbidden_refuse(door, peer, &who, envelope);
     else
-        conductor_message(door->conductor, peer, who.name, envelope);
+        agent_message(door, peer, who.name, envelope);
 }
 
 static void on_malformed(void *user, uint64_t peer, const struct err *err)
 {
     const struct agents_zmq *door = user;
-    conductor_malformed(door->conductor, peer, err->text);
+    const struct conductor_parts *parts = conductor_parts(door->conductor);
+    agents_malformed(parts->agents, clock_now_ns(parts->clock), peer, err->text);
+    conductor_commit(door->conductor);
 }
 
 static void on_flood(void *user, uint64_t peer)
 {
     const struct agents_zmq *door = user;
-    conductor_flood(door->conductor, peer);
+    agents_flood(conductor_parts(door->conductor)->agents, peer);
+    conductor_commit(door->conductor);
 }
 
 static void on_endless(void *user, const char *address)
@@ -116,9 +139,11 @@ static void on_endless(void *user, const char *address)
 static void on_gone(void *user, uint64_t peer, bool cut)
 {
     const struct agents_zmq *door = user;
+    const struct conductor_parts *parts = conductor_parts(door->conductor);
     if (cut)
-        conductor_cut(door->conductor, peer);
-    conductor_framework_gone(door->conductor, peer);
+        agents_cut(parts->agents, peer);
+    frameworks_gone(parts->frameworks, peer);
+    conductor_run(door->conductor);
     door->clients.gone(door->clients.user, peer);
 }
 
@@ -157,7 +182,7 @@ static void on_unasked(void *user, const char *address, const char *why)
 static void on_keep(void *user, const char *identity, const char *value)
 {
     const struct agents_zmq *door = user;
-    store_set(conductor_store(door->conductor), STORE_KIND, identity, value);
+    store_set(conductor_parts(door->conductor)->store, STORE_KIND, identity, value);
 }
 
 static void on_cut(void *user, const char *identity)
@@ -172,7 +197,8 @@ static void own_keys_tell(const struct agents_zmq *door)
 {
     duopoly_ControllerKeys keys;
     own_key_public(door->own, &keys);
-    conductor_believe(door->conductor, &keys);
+    agents_believe(conductor_parts(door->conductor)->agents, &keys);
+    conductor_run(door->conductor);
 }
 
 static void own_key_take_effect(struct agents_zmq *door)
@@ -309,7 +335,7 @@ void agents_zmq_attach(struct agents_zmq *door, struct conductor *conductor,
     door->clients = *clients;
     if (!door->own)
         return;
-    store_settings(conductor_store(conductor), STORE_KIND, key_load, door);
+    store_settings(conductor_parts(conductor)->store, STORE_KIND, key_load, door);
     log_note("%u keys are known", keyring_count(door->keyring));
     own_keys_tell(door);
     agents_zmq_keys_changed(door);

@@ -1,7 +1,6 @@
 #include "controller/conductor.h"
 
 #include "controller/agents/dispatch.h"
-#include "controller/clock.h"
 #include "controller/conductor_log.h"
 #include "controller/knowledge.h"
 #include "controller/portions.h"
@@ -24,24 +23,24 @@ struct last_words {
 };
 
 struct conductor {
+    struct conductor_parts parts; /* what others see of what follows, and what they may change */
     sd_event *loop;
     sd_event_source *after; /* flushes the recording after each dispatch of the loop */
     struct settings settings;
-    struct epoch *epoch;
-    struct store *store;
     struct ledger *ledger;
-    uint64_t newest_stored;
     struct conductor_hooks hooks;
     struct clock *clock;
-    int64_t started_ns;
     struct timers timers;
     struct timer deadline; /* the engine's */
     struct engine *engine;
-    struct agents *agents;
-    struct frameworks *frameworks;
-    struct inventory switches;
+    struct history *history;
     struct recording *recording; /* NULL: none */
-    struct event *queue;         /* facts that wait for the next step */
+    struct inventory switches;
+    struct orphans orphans;
+    struct conductor_log log;
+    struct audience audience;
+    struct knowledge knowledge; /* agents' words are judged by it */
+    struct event *queue;        /* facts that wait for the next step */
     size_t queued, queue_size;
     struct event *stepping; /* the other half: what the engine takes while new ones come */
     size_t stepping_size;
@@ -51,19 +50,11 @@ struct conductor {
     struct decision rejection; /* of the last request */
     bool rejected, running, broken;
     bool asking;        /* a client's request may put more rows: they are committed together */
+    bool stuck;         /* the log says that the store is not written */
     uint64_t most_held; /* counted bytes, since memory was given back */
     struct portions *tidying;
-    struct cost_turns turns;
-    bool stuck; /* the log says that the store is not written */
-    uint64_t version;
-    struct history *history;
-    struct conductor_log log;
-    struct audience audience;
     struct last_words words;
-    const char *asker;              /* who asks for what is being stepped */
-    struct mode_change mode_change; /* at_ns 0 and no rule: none yet */
-    struct orphans orphans;
-    struct knowledge knowledge; /* agents' words are judged by it */
+    const char *asker; /* who asks for what is being stepped */
 };
 
 static void conductor_break(struct conductor *conductor, const char *what)
@@ -79,7 +70,7 @@ static void on_event(void *user, const struct event *event)
     const struct last_words *words = &conductor->words;
     const struct fact_sources sources = {
         .engine = conductor->engine,
-        .frameworks = conductor->frameworks,
+        .frameworks = conductor->parts.frameworks,
         .now_ns = clock_now_ns(conductor->clock),
         .before = conductor->queued ? &conductor->queue[conductor->queued - 1] : NULL,
         .words = words->attempt && words->attempt == event->attempt.attempt ? words->text : "",
@@ -129,8 +120,8 @@ static void decision_take(struct conductor *conductor, int64_t now_ns,
         break;
     default:
         audience_decision(&conductor->audience, decision);
-        if (!frameworks_decision(conductor->frameworks, now_ns, decision))
-            dispatch_decision(conductor->engine, conductor->agents, now_ns, decision,
+        if (!frameworks_decision(conductor->parts.frameworks, now_ns, decision))
+            dispatch_decision(conductor->engine, conductor->parts.agents, now_ns, decision,
                               &conductor->room);
     }
 }
@@ -139,7 +130,7 @@ static void decision_take(struct conductor *conductor, int64_t now_ns,
  * reach all hosts together. Nothing depends on their order. */
 static void modes_take(struct conductor *conductor, int64_t now_ns)
 {
-    struct mode_change *change = &conductor->mode_change;
+    struct mode_change *change = &conductor->parts.mode_change;
     for (size_t i = 0; i < conductor->decisions.n; i++) {
         const struct decision *decision = &conductor->decisions.at[i];
         if (decision->kind != DECISION_MODE)
@@ -165,7 +156,7 @@ static void step(struct conductor *conductor)
         return;
     }
     const struct step stepped = {now_ns, events, n, &conductor->decisions};
-    conductor->version++;
+    conductor->parts.version++;
     audience_stepped(&conductor->audience, &stepped);
     if (ledger_failed(conductor->ledger)) {
         conductor_break(conductor, "out of memory");
@@ -191,7 +182,7 @@ static void rearm(struct conductor *conductor)
 static uint64_t commit(struct conductor *conductor)
 {
     uint64_t ticket = 0;
-    if (ledger_commit(conductor->ledger, conductor->agents, &ticket) < 0)
+    if (ledger_commit(conductor->ledger, conductor->parts.agents, &ticket) < 0)
         conductor_break(conductor, "out of memory");
     return ticket;
 }
@@ -208,96 +199,42 @@ static void run(struct conductor *conductor, bool wake)
             step(conductor);
         if (conductor->asking)
             break;
-        agents_levels_flush(conductor->agents, clock_now_ns(conductor->clock));
-        agents_settle(conductor->agents, commit(conductor));
-        frameworks_settle(conductor->frameworks, clock_now_ns(conductor->clock));
+        agents_levels_flush(conductor->parts.agents, clock_now_ns(conductor->clock));
+        agents_settle(conductor->parts.agents, commit(conductor));
+        frameworks_settle(conductor->parts.frameworks, clock_now_ns(conductor->clock));
         /* What could not be sent ended a session. */
     } while (conductor->queued && !conductor->broken);
     conductor->running = false;
     rearm(conductor);
 }
 
-/* The same, and what a client's request put is handed over too. */
-static void run_all(struct conductor *conductor, bool wake)
+void conductor_run(struct conductor *conductor)
+{
+    run(conductor, false);
+}
+
+uint64_t conductor_commit(struct conductor *conductor)
 {
     conductor->asking = false;
-    run(conductor, wake);
+    run(conductor, false);
+    return commit(conductor);
 }
 
 static void on_stored(void *user)
 {
     struct conductor *conductor = user;
     struct err err;
-    int r = store_refusal(conductor->store, &err);
+    int r = store_refusal(conductor->parts.store, &err);
     if (r == 0)
-        r = epoch_keep(conductor->epoch, &err);
-    agents_committed(conductor->agents, store_committed(conductor->store));
-    run_all(conductor, false);
+        r = epoch_keep(conductor->parts.epoch, &err);
+    agents_committed(conductor->parts.agents, store_committed(conductor->parts.store));
+    conductor_commit(conductor);
     if (r < 0 && !conductor->stuck)
         log_error(LOG_FAULT_US, "%s", err.text);
     else if (r == 0 && conductor->stuck)
         log_note("the store is written again: requests are taken");
     conductor->stuck = r < 0;
     conductor->hooks.clients.stored(conductor->hooks.clients.user);
-}
-
-void conductor_message(struct conductor *conductor, uint64_t peer, const char *identity,
-                       const duopoly_Envelope *envelope)
-{
-    agents_message(conductor->agents, clock_now_ns(conductor->clock), peer, identity, envelope);
-    run_all(conductor, false);
-}
-
-void conductor_framework(struct conductor *conductor, uint64_t peer, const char *identity,
-                         const duopoly_Envelope *envelope)
-{
-    const int64_t before_ns = cost_now_ns();
-    frameworks_message(conductor->frameworks, clock_now_ns(conductor->clock), peer, identity,
-                       envelope);
-    run_all(conductor, false);
-    frameworks_spent(conductor->frameworks, clock_now_ns(conductor->clock), peer,
-                     cost_now_ns() - before_ns);
-    run_all(conductor, false);
-}
-
-void conductor_framework_gone(struct conductor *conductor, uint64_t peer)
-{
-    frameworks_gone(conductor->frameworks, peer);
-    run(conductor, false);
-}
-
-const struct frameworks *conductor_frameworks(const struct conductor *conductor)
-{
-    return conductor->frameworks;
-}
-
-bool conductor_has_framework(const struct conductor *conductor, uint64_t peer)
-{
-    return frameworks_knows(conductor->frameworks, peer);
-}
-
-void conductor_malformed(struct conductor *conductor, uint64_t peer, const char *why)
-{
-    agents_malformed(conductor->agents, clock_now_ns(conductor->clock), peer, why);
-    run_all(conductor, false);
-}
-
-void conductor_flood(struct conductor *conductor, uint64_t peer)
-{
-    agents_flood(conductor->agents, peer);
-    run_all(conductor, false);
-}
-
-void conductor_cut(struct conductor *conductor, uint64_t peer)
-{
-    agents_cut(conductor->agents, peer);
-    run(conductor, false);
-}
-
-void conductor_believe(struct conductor *conductor, const duopoly_ControllerKeys *keys)
-{
-    agents_believe(conductor->agents, keys);
-    run(conductor, false);
 }
 
 int conductor_request(struct conductor *conductor, struct event *request,
@@ -336,14 +273,15 @@ static void on_deadline(struct timer *timer, int64_t now_ns)
 {
     struct conductor *conductor = container_of(timer, struct conductor, deadline);
     (void)now_ns;
-    run_all(conductor, true);
+    conductor->asking = false;
+    run(conductor, true);
 }
 
 static void on_due(void *user, int64_t now_ns)
 {
     struct conductor *conductor = user;
     timers_run(&conductor->timers, now_ns);
-    run_all(conductor, false);
+    conductor_commit(conductor);
 }
 
 static bool on_tidying(void *user)
@@ -357,7 +295,7 @@ static int on_after(sd_event_source *source, void *user)
     struct conductor *conductor = user;
     struct err err;
     (void)source;
-    cost_turn_over(&conductor->turns);
+    cost_turn_over(&conductor->parts.turns);
     cost_follow_memory(&conductor->most_held, engine_counted_bytes(conductor->engine) +
                                                   engine_removed_bytes(conductor->engine));
     if (engine_tidy(conductor->engine))
@@ -408,33 +346,11 @@ static void on_host_moved(void *user, uint32_t host)
     ledger_host_moved(((const struct conductor *)user)->ledger, host);
 }
 
-int conductor_set_stance(struct conductor *conductor, enum stance_scope scope, const char *name,
-                         duopoly_Stance stance)
-{
-    int r = stances_kept_set(conductor->store, conductor->agents, scope, name, stance);
-    run(conductor, false);
-    return r;
-}
-
-int conductor_try_stance(struct conductor *conductor, const char *name, duopoly_Stance stance,
-                         uint32_t confirm_s)
-{
-    int r =
-        agents_try_stance(conductor->agents, conductor_now_ns(conductor), name, stance, confirm_s);
-    run(conductor, false);
-    return r;
-}
-
-const struct inventory *conductor_switches(const struct conductor *conductor)
-{
-    return &conductor->switches;
-}
-
 int conductor_forget_host(struct conductor *conductor, const char *name)
 {
-    int r = agents_forget_name(conductor->agents, name);
+    int r = agents_forget_name(conductor->parts.agents, name);
     if (r == 0) {
-        store_set(conductor->store, "drain", name, NULL);
+        store_set(conductor->parts.store, "drain", name, NULL);
         knowledge_forget(&conductor->knowledge, name);
         inventory_forget(&conductor->switches, name);
     }
@@ -445,7 +361,7 @@ int conductor_forget_host(struct conductor *conductor, const char *name)
 static uint64_t on_newest_job(void *user)
 {
     const struct conductor *conductor = user;
-    return epoch_newest_job(conductor->epoch);
+    return epoch_newest_job(conductor->parts.epoch);
 }
 
 static bool on_epoch_seen(void *user, const char *name, uint32_t epoch)
@@ -461,45 +377,9 @@ static bool on_jobs_between(void *user, uint64_t after, uint64_t until)
     return engine_job_after(conductor->engine, after, &job) == 0 && job.job <= until;
 }
 
-int64_t conductor_now_ns(const struct conductor *conductor)
+const struct conductor_parts *conductor_parts(const struct conductor *conductor)
 {
-    return clock_now_ns(conductor->clock);
-}
-
-int64_t conductor_started_ns(const struct conductor *conductor)
-{
-    return conductor->started_ns;
-}
-
-const struct engine *conductor_engine(const struct conductor *conductor)
-{
-    return conductor->engine;
-}
-
-const struct agents *conductor_agents(const struct conductor *conductor)
-{
-    return conductor->agents;
-}
-
-const struct settings *conductor_settings(const struct conductor *conductor)
-{
-    return &conductor->settings;
-}
-
-int conductor_job_number(struct conductor *conductor, uint64_t *ret_job, struct err *err)
-{
-    return epoch_job_number(conductor->epoch, ret_job, err);
-}
-
-struct store *conductor_store(const struct conductor *conductor)
-{
-    return conductor->store;
-}
-
-uint64_t conductor_commit(struct conductor *conductor)
-{
-    run_all(conductor, false);
-    return commit(conductor);
+    return &conductor->parts;
 }
 
 int conductor_prepare(struct conductor *conductor, uint64_t job, uint64_t most)
@@ -508,46 +388,6 @@ int conductor_prepare(struct conductor *conductor, uint64_t job, uint64_t most)
     if (r < 0)
         conductor_break(conductor, "out of memory");
     return r;
-}
-
-const struct cost_turns *conductor_turns(const struct conductor *conductor)
-{
-    return &conductor->turns;
-}
-
-uint64_t conductor_newest_stored(const struct conductor *conductor)
-{
-    return conductor->newest_stored;
-}
-
-uint32_t conductor_epoch(const struct conductor *conductor)
-{
-    return epoch_number(conductor->epoch);
-}
-
-const struct mode_change *conductor_mode_change(const struct conductor *conductor)
-{
-    return *conductor->mode_change.rule ? &conductor->mode_change : NULL;
-}
-
-const struct orphans *conductor_orphans(const struct conductor *conductor)
-{
-    return &conductor->orphans;
-}
-
-const struct recording *conductor_recording(const struct conductor *conductor)
-{
-    return conductor->recording;
-}
-
-const struct history *conductor_history(const struct conductor *conductor)
-{
-    return conductor->history;
-}
-
-uint64_t conductor_version(const struct conductor *conductor)
-{
-    return conductor->version;
 }
 
 static void on_switch_part(void *user, const char *name, int64_t now_ns,
@@ -559,7 +399,7 @@ static void on_switch_part(void *user, const char *name, int64_t now_ns,
 
 static int64_t on_framework_user(void *user, const char *name)
 {
-    return frameworks_user(((const struct conductor *)user)->frameworks, name);
+    return frameworks_user(((const struct conductor *)user)->parts.frameworks, name);
 }
 
 static bool on_host_needed(void *user, uint32_t host)
@@ -571,16 +411,16 @@ static bool on_host_needed(void *user, uint32_t host)
 
 static void on_host_is(void *user, uint32_t from, uint32_t to)
 {
-    frameworks_host_is(((const struct conductor *)user)->frameworks, from, to);
+    frameworks_host_is(((const struct conductor *)user)->parts.frameworks, from, to);
 }
 
 static int agents_begin(struct conductor *conductor, const struct recovered *recovered)
 {
     const struct settings *settings = &conductor->settings;
     struct engine_config engine;
-    settings_engine(settings, epoch_number(conductor->epoch), &engine);
+    settings_engine(settings, epoch_number(conductor->parts.epoch), &engine);
     const struct agents_config config = {
-        .epoch = epoch_number(conductor->epoch),
+        .epoch = epoch_number(conductor->parts.epoch),
         .hosts_max = (uint32_t)settings->bounds.hosts,
         .heartbeat_ns = settings->timers.heartbeat_ns,
         .silent_ns = settings->timers.silent_ns,
@@ -604,16 +444,16 @@ static int agents_begin(struct conductor *conductor, const struct recovered *rec
         on_epoch_seen,     on_jobs_between, on_switch_part, knowledge_hooks(&conductor->knowledge),
         on_framework_user, on_host_needed,  on_host_is,     conductor};
     struct engine_status status;
-    int r = agents_create(&config, &hooks, &conductor->timers, &conductor->agents);
+    int r = agents_create(&config, &hooks, &conductor->timers, &conductor->parts.agents);
     if (r == 0)
-        stances_kept_read(conductor->store, conductor->agents);
+        stances_kept_read(conductor->parts.store, conductor->parts.agents);
     if (r == 0)
-        r = agents_restore(conductor->agents, conductor->started_ns, recovered->hosts,
+        r = agents_restore(conductor->parts.agents, conductor->parts.started_ns, recovered->hosts,
                            recovered->n_hosts);
     if (r < 0)
         return r;
     engine_status(conductor->engine, &status);
-    agents_mode(conductor->agents, (uint32_t)status.mode, status.mode_sequence);
+    agents_mode(conductor->parts.agents, (uint32_t)status.mode, status.mode_sequence);
     return 0;
 }
 
@@ -621,30 +461,30 @@ static uint32_t on_framework_host(void *user, const char *name)
 {
     const struct conductor *conductor = user;
     struct agent_view agent;
-    return agents_named(conductor->agents, name, &agent) == 0 ? agent.host : ENGINE_NONE;
+    return agents_named(conductor->parts.agents, name, &agent) == 0 ? agent.host : ENGINE_NONE;
 }
 
 static uint32_t on_claim(void *user, const char *name, const uint8_t *address)
 {
     const struct conductor *conductor = user;
-    return agents_claim_host(conductor->agents, name, address);
+    return agents_claim_host(conductor->parts.agents, name, address);
 }
 
 static void on_release(void *user, int64_t now_ns, uint32_t host)
 {
-    agents_release_host(((const struct conductor *)user)->agents, now_ns, host);
+    agents_release_host(((const struct conductor *)user)->parts.agents, now_ns, host);
 }
 
 static const char *on_framework_host_name(void *user, uint32_t host)
 {
     const struct conductor *conductor = user;
     struct agent_view agent;
-    return agents_of_host(conductor->agents, host, &agent) == 0 ? agent.name : "";
+    return agents_of_host(conductor->parts.agents, host, &agent) == 0 ? agent.name : "";
 }
 
 static void on_guests(void *user, uint32_t host, const duopoly_GuestAllows *said)
 {
-    agents_tell_guests(((const struct conductor *)user)->agents, host, said);
+    agents_tell_guests(((const struct conductor *)user)->parts.agents, host, said);
 }
 
 static int frameworks_begin(struct conductor *conductor)
@@ -652,7 +492,7 @@ static int frameworks_begin(struct conductor *conductor)
     const struct settings_timers *timers = &conductor->settings.timers;
     const int64_t most_ns = FRAMEWORK_VALID_MS * INT64_C(1000000) / 2;
     const struct frameworks_config config = {
-        .epoch = epoch_number(conductor->epoch),
+        .epoch = epoch_number(conductor->parts.epoch),
         .heartbeat_ns = timers->heartbeat_ns < most_ns ? timers->heartbeat_ns : most_ns,
         .silent_ns = timers->silent_ns,
         .lost_ns = timers->host_lost_ns,
@@ -666,13 +506,21 @@ static int frameworks_begin(struct conductor *conductor)
         on_send,  on_cut,     on_event,  on_framework_host, on_framework_host_name,
         on_claim, on_release, on_guests, conductor};
     int r = frameworks_create(&config, &hooks, conductor->engine, &conductor->timers,
-                              &conductor->frameworks);
-    conductor->log.frameworks = conductor->frameworks;
+                              &conductor->parts.frameworks);
+    conductor->log.frameworks = conductor->parts.frameworks;
     return r;
 }
 
-static void audience_gather(struct conductor *conductor)
+static void parts_gather(struct conductor *conductor)
 {
+    struct conductor_parts *parts = &conductor->parts;
+    parts->settings = &conductor->settings;
+    parts->clock = conductor->clock;
+    parts->engine = conductor->engine;
+    parts->history = conductor->history;
+    parts->recording = conductor->recording;
+    parts->switches = &conductor->switches;
+    parts->orphans = &conductor->orphans;
     conductor->orphans.engine = conductor->engine;
     conductor->log.engine = conductor->engine;
     conductor->audience = (struct audience){.users = {
@@ -690,21 +538,21 @@ static int recover(struct conductor *conductor, bool scripted, struct recovered 
                    struct err *err)
 {
     struct engine_config config;
-    int64_t now_ns = conductor->started_ns;
-    int64_t offset_ns = recovery_offset(conductor->store, scripted, now_ns);
-    settings_engine(&conductor->settings, epoch_number(conductor->epoch), &config);
+    int64_t now_ns = conductor->parts.started_ns;
+    int64_t offset_ns = recovery_offset(conductor->parts.store, scripted, now_ns);
+    settings_engine(&conductor->settings, epoch_number(conductor->parts.epoch), &config);
     if (!(conductor->history = history_create(config.finished_max)))
         return err_sys(err, ENOMEM, "the history of jobs");
-    int r = recovery_run(conductor->store, &config, now_ns, offset_ns, conductor->history,
+    int r = recovery_run(conductor->parts.store, &config, now_ns, offset_ns, conductor->history,
                          ret_recovered, err);
     if (r < 0)
         return r;
     conductor->engine = ret_recovered->engine;
-    conductor->newest_stored = ret_recovered->newest_job;
+    conductor->parts.newest_stored = ret_recovered->newest_job;
     conductor_log_recovered(ret_recovered);
-    r = ledger_create(conductor->store, conductor->engine, offset_ns, &conductor->ledger);
+    r = ledger_create(conductor->parts.store, conductor->engine, offset_ns, &conductor->ledger);
     return r < 0 ? err_sys(err, -r, "the store")
-                 : store_begin(conductor->store, conductor->loop, on_stored, conductor, err);
+                 : store_begin(conductor->parts.store, conductor->loop, on_stored, conductor, err);
 }
 
 static int conductor_begin(struct conductor *conductor, const char *clock_path, struct err *err)
@@ -714,7 +562,7 @@ static int conductor_begin(struct conductor *conductor, const char *clock_path, 
     int r = clock_open(conductor->loop, clock_path, on_due, conductor, &conductor->clock, err);
     if (r < 0)
         return r;
-    conductor->started_ns = clock_now_ns(conductor->clock);
+    conductor->parts.started_ns = clock_now_ns(conductor->clock);
     conductor->asker = "";
     if ((r = recover(conductor, clock_path, &recovered, err)) < 0)
         return r;
@@ -722,10 +570,10 @@ static int conductor_begin(struct conductor *conductor, const char *clock_path, 
                                                   (uint32_t)recording->files, conductor->engine,
                                                   &conductor->recording, err)) < 0)
         goto end;
-    if ((r = knowledge_open(conductor->engine, conductor->history, conductor->store,
-                            epoch_number(conductor->epoch), &conductor->knowledge, err)) < 0)
+    if ((r = knowledge_open(conductor->engine, conductor->history, conductor->parts.store,
+                            epoch_number(conductor->parts.epoch), &conductor->knowledge, err)) < 0)
         goto end;
-    audience_gather(conductor);
+    parts_gather(conductor);
     if ((r = agents_begin(conductor, &recovered)) < 0)
         r = err_sys(err, -r, "the table of agents");
     else if ((r = frameworks_begin(conductor)) < 0)
@@ -749,8 +597,7 @@ int conductor_open(sd_event *loop, const struct settings *settings, struct epoch
         return err_sys(err, ENOMEM, "the controller");
     conductor->loop = sd_event_ref(loop);
     conductor->settings = *settings;
-    conductor->epoch = epoch;
-    conductor->store = store;
+    conductor->parts = (struct conductor_parts){.epoch = epoch, .store = store};
     conductor->hooks = *hooks;
     conductor->deadline.fire = on_deadline;
     timers_init(&conductor->timers);
@@ -769,8 +616,8 @@ void conductor_close(struct conductor *conductor)
         return;
     sd_event_source_disable_unref(conductor->after);
     portions_close(conductor->tidying);
-    frameworks_destroy(conductor->frameworks);
-    agents_destroy(conductor->agents);
+    frameworks_destroy(conductor->parts.frameworks);
+    agents_destroy(conductor->parts.agents);
     inventory_done(&conductor->switches);
     history_destroy(conductor->history);
     ledger_destroy(conductor->ledger);

@@ -201,7 +201,7 @@ static int backup_take(const struct settings *settings, const char *backup, bool
 static int restoration_end(struct controller *controller, const char *backup, struct err *err)
 {
     char what[384], result[128];
-    uint64_t newest = conductor_newest_stored(controller->conductor);
+    uint64_t newest = conductor_parts(controller->conductor)->newest_stored;
     int r = epoch_jobs_leap(controller->epoch, newest, err);
     if (r < 0)
         return r;

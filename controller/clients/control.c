@@ -11,6 +11,7 @@
 #include "controller/clients/submission.h"
 #include "controller/endings.h"
 #include "controller/portions.h"
+#include "controller/stances_kept.h"
 #include "lib/fnv1a.h"
 #include "lib/log.h"
 #include "lib/wire_unix.h"
@@ -57,6 +58,7 @@ struct control {
     struct wire_unix *server;
     struct remote *remote;
     struct conductor *conductor;
+    const struct conductor_parts *parts; /* its */
     struct agents_zmq *door;
     struct guest guests[GUESTS]; /* by the client's place, as in wire_unix.h, then in remote.h */
     uint64_t refused[AGENT_KINDS];
@@ -134,7 +136,7 @@ static void change_audit(const struct control *control, const char *asker, const
     endings_words(taken ? answer->body.accepted.text : answer->body.refused.text, clean,
                   sizeof(clean));
     snprintf(result, sizeof(result), "%s%s", taken ? "" : "refused, ", clean);
-    store_audit(conductor_store(control->conductor), asker, what, result);
+    store_audit(control->parts->store, asker, what, result);
 }
 
 /* One line in the log and one of the audit for each request that is to change something. */
@@ -172,7 +174,7 @@ static void submission_audit(const struct control *control, const struct guest *
         return;
     client_say(control, guest->client, asker, sizeof(asker));
     bool begun = request == duopoly_Envelope_submit_commit_tag &&
-                 engine_job(conductor_engine(control->conductor), submission->job, &job) == 0;
+                 engine_job(control->parts->engine, submission->job, &job) == 0;
     int n = snprintf(what, sizeof(what), "submit %s as job %" PRIu64,
                      begun ? job.name : submission->name, submission->job);
     if (begun && submission->last > 1)
@@ -187,7 +189,7 @@ static void cancel_answer(struct control *control, uint64_t client, uint64_t job
     char asker[128];
     client_say(control, client, asker, sizeof(asker));
     if (conductor_cancel(control->conductor, job, asker, &rejection) < 0) {
-        rejection_answer(control->conductor, &rejection, job, &control->answer);
+        rejection_answer(control->parts, &rejection, job, &control->answer);
         change_log(control, client, "cancel %" PRIu64, job);
         return;
     }
@@ -204,7 +206,7 @@ static void drain_try(struct control *control, const duopoly_DrainHost *drain)
     struct event event = {.kind = EVENT_HOST_DRAIN};
     struct decision rejection;
     struct agent_view agent;
-    if (agents_named(conductor_agents(control->conductor), drain->name, &agent) < 0) {
+    if (agents_named(control->parts->agents, drain->name, &agent) < 0) {
         refused_answer(&control->answer, duopoly_Reason_REASON_UNKNOWN, "there is no host %s",
                        drain->name);
         return;
@@ -217,11 +219,10 @@ static void drain_try(struct control *control, const duopoly_DrainHost *drain)
     event.host_drain.host = agent.host;
     event.host_drain.undo = drain->undo;
     if (conductor_request(control->conductor, &event, &rejection) < 0) {
-        rejection_answer(control->conductor, &rejection, 0, &control->answer);
+        rejection_answer(control->parts, &rejection, 0, &control->answer);
         return;
     }
-    store_set(conductor_store(control->conductor), "drain", drain->name,
-              drain->undo ? NULL : "yes");
+    store_set(control->parts->store, "drain", drain->name, drain->undo ? NULL : "yes");
     accepted_answer(&control->answer,
                     drain->undo ? "host %s takes tasks again" : "host %s gets no new tasks",
                     drain->name);
@@ -238,7 +239,8 @@ static void trial_answer(struct control *control, uint64_t client, const duopoly
 {
     int r = !*set->host || *set->rack || set->confirm_s > TRIAL_MOST_S
                 ? -EINVAL
-                : conductor_try_stance(control->conductor, set->host, set->stance, set->confirm_s);
+                : agents_try_stance(control->parts->agents, clock_now_ns(control->parts->clock),
+                                    set->host, set->stance, set->confirm_s);
     if (r == -EINVAL)
         refused_answer(&control->answer, duopoly_Reason_REASON_MALFORMED,
                        "what has to be confirmed within %d s at most is of one host or switch",
@@ -266,12 +268,11 @@ static void stance_answer(struct control *control, uint64_t client, const duopol
     bool of_host = *set->host, of_all = !*set->host && !*set->rack;
     const char *name = of_host ? set->host : set->rack;
     const char *whose = of_all ? "all" : of_host ? "host" : "rack";
-    int r = *set->host && *set->rack ? -EINVAL
-                                     : conductor_set_stance(control->conductor,
-                                                            of_all    ? STANCE_OF_ALL
-                                                            : of_host ? STANCE_OF_HOST
-                                                                      : STANCE_OF_RACK,
-                                                            name, set->stance);
+    const struct conductor_parts *parts = control->parts;
+    enum stance_scope scope = of_all ? STANCE_OF_ALL : of_host ? STANCE_OF_HOST : STANCE_OF_RACK;
+    int r = *set->host && *set->rack
+                ? -EINVAL
+                : stances_kept_set(parts->store, parts->agents, scope, name, set->stance);
     if (r == -ENOENT)
         refused_answer(&control->answer, duopoly_Reason_REASON_UNKNOWN, "there is no %s %s", whose,
                        name);
@@ -311,10 +312,10 @@ static void policy_answer(struct control *control, uint64_t client, const duopol
 static void watch_answer(struct control *control, struct guest *guest, uint64_t job)
 {
     struct job_view view;
-    const struct engine *engine = conductor_engine(control->conductor);
+    const struct engine *engine = control->parts->engine;
     /* Its end would never be told. */
     if (job && (engine_job(engine, job, &view) < 0 || view.state > JOB_ACTIVE)) {
-        absent_job_answer(control->conductor, job, &control->answer);
+        absent_job_answer(control->parts, job, &control->answer);
         return;
     }
     guest->watching = true;
@@ -331,8 +332,8 @@ static void on_cared(void *user, const struct err *err, uint64_t rows);
 /* It is answered when it is done: `held` until then. */
 static void care_answer(struct control *control, struct guest *guest, const duopoly_StoreCare *care)
 {
-    const char *state = conductor_settings(control->conductor)->state;
-    char path[sizeof(care->path) + sizeof(conductor_settings(control->conductor)->state)];
+    const char *state = control->parts->settings->state;
+    char path[sizeof(care->path) + sizeof(control->parts->settings->state)];
     const char *to = !*care->path ? NULL : *care->path == '/' ? care->path : path;
     struct err err;
     int r = 0;
@@ -341,7 +342,7 @@ static void care_answer(struct control *control, struct guest *guest, const duop
         r = err_set(&err, EINVAL, "%s is neither a path from / on nor a name in %s", care->path,
                     state);
     if (r == 0)
-        r = store_care(conductor_store(control->conductor), to, on_cared, control, &err);
+        r = store_care(control->parts->store, to, on_cared, control, &err);
     if (r < 0) {
         refused_answer(&control->answer, duopoly_Reason_REASON_STATE, "%s", err.text);
         return;
@@ -387,7 +388,7 @@ static bool role_refuses(struct control *control, uint64_t client, pb_size_t kin
 static void request_answer(struct control *control, struct guest *guest,
                            const duopoly_Envelope *request)
 {
-    const struct listing_sources sources = {control->conductor, control->door,
+    const struct listing_sources sources = {control->parts, control->door,
                                             wire_unix_counters(control->server), control->refused};
     switch (request->which_body) {
     case duopoly_Envelope_submit_begin_tag:
@@ -427,14 +428,13 @@ static void request_answer(struct control *control, struct guest *guest,
         listing_page(&sources, &request->body.list, &control->answer);
         break;
     case duopoly_Envelope_explain_tag:
-        explanation_answer(control->conductor, &request->body.explain, &control->answer);
+        explanation_answer(control->parts, &request->body.explain, &control->answer);
         break;
     case duopoly_Envelope_get_status_tag:
-        status_answer(control->conductor, &control->answer);
+        status_answer(control->parts, &control->answer);
         break;
     case duopoly_Envelope_get_audit_tag:
-        audit_answer(conductor_store(control->conductor), request->body.get_audit.after,
-                     &control->answer);
+        audit_answer(control->parts->store, request->body.get_audit.after, &control->answer);
         break;
     case duopoly_Envelope_store_care_tag:
         care_answer(control, guest, &request->body.store_care);
@@ -479,7 +479,7 @@ static bool is_kept(const duopoly_Envelope *request)
 static bool store_refuses(struct control *control, uint64_t client, pb_size_t kind)
 {
     struct err err;
-    if (!request_changes(kind) || store_refusal(conductor_store(control->conductor), &err) == 0)
+    if (!request_changes(kind) || store_refusal(control->parts->store, &err) == 0)
         return false;
     refused_answer(&control->answer, duopoly_Reason_REASON_LIMIT, "%s", err.text);
     change_log(control, client, "%s", wire_kind_name(kind));
@@ -493,7 +493,7 @@ static void answer_send(struct control *control, uint64_t client, uint64_t seque
         control->refused[request % AGENT_KINDS]++;
         control->answer.body.refused.sequence = sequence;
     }
-    control->answer.epoch = conductor_epoch(control->conductor);
+    control->answer.epoch = epoch_number(control->parts->epoch);
     client_send(control, client, &control->answer);
 }
 
@@ -506,15 +506,14 @@ static bool answer_hold(struct control *control, struct guest *guest,
     struct err err;
     if (!is_kept(request) || control->answer.which_body != duopoly_Envelope_accepted_tag)
         return false;
-    if (!request_changes(request->which_body) &&
-        store_refusal(conductor_store(control->conductor), &err) < 0) {
+    if (!request_changes(request->which_body) && store_refusal(control->parts->store, &err) < 0) {
         size_t used = strlen(accepted->text);
         snprintf(accepted->text + used, sizeof(accepted->text) - used,
                  ", but a restart may undo it: %.120s", err.text);
         return false;
     }
     accepted->durable = true;
-    if (store_settled(conductor_store(control->conductor), ticket))
+    if (store_settled(control->parts->store, ticket))
         return false;
     guest->answer = (struct held_answer){.held = true,
                                          .ticket = ticket,
@@ -542,7 +541,7 @@ static void held_refuse(struct control *control, struct guest *guest, const stru
 static void held_look(struct control *control, struct guest *guest, const struct err *failure)
 {
     struct held_answer *answer = &guest->answer;
-    if (store_settled(conductor_store(control->conductor), answer->ticket))
+    if (store_settled(control->parts->store, answer->ticket))
         wire_begin(&control->answer, duopoly_Envelope_accepted_tag)->body.accepted =
             answer->accepted;
     else if (failure)
@@ -557,7 +556,7 @@ static void held_look(struct control *control, struct guest *guest, const struct
 /* Who submits faster than the disk takes it waits, and is not refused. */
 static void behind_look(struct control *control, struct guest *guest, bool failed)
 {
-    bool behind = !failed && store_is_behind(conductor_store(control->conductor));
+    bool behind = !failed && store_is_behind(control->parts->store);
     if (behind == guest->behind)
         return;
     guest->behind = behind;
@@ -568,7 +567,7 @@ void control_stored(void *user)
 {
     struct control *control = user;
     struct err err;
-    bool failed = store_failure(conductor_store(control->conductor), &err) < 0;
+    bool failed = store_failure(control->parts->store, &err) < 0;
     for (struct guest *guest = control->guests; guest < control->guests + GUESTS; guest++)
         if (guest->client && guest->answer.held && !guest->answer.cared)
             held_look(control, guest, failed ? &err : NULL);
@@ -613,7 +612,7 @@ static void message_take(struct control *control, struct guest *guest,
     if (!guest->answer.held && !answer_hold(control, guest, request))
         answer_send(control, client, request->sequence, request->which_body);
     if (guest->client == client && guest->submission.open)
-        behind_look(control, guest, store_failure(conductor_store(control->conductor), &err) < 0);
+        behind_look(control, guest, store_failure(control->parts->store, &err) < 0);
 }
 
 /* The end of a large job: what it would have to do at once is done in portions, while nothing more is read of
@@ -712,7 +711,7 @@ void control_job_over(void *user, const struct job_fact *fact)
             continue;
         job_event_fill(
             fact, &wire_begin(&control->event, duopoly_Envelope_job_event_tag)->body.job_event);
-        control->event.epoch = conductor_epoch(control->conductor);
+        control->event.epoch = epoch_number(control->parts->epoch);
         client_send(control, guest->client, &control->event);
     }
 }
@@ -749,6 +748,7 @@ int control_attach(struct control *control, struct conductor *conductor, struct 
                                        .on_close = on_close,
                                        .user = control};
     control->conductor = conductor;
+    control->parts = conductor_parts(conductor);
     control->door = door;
     return remote_create(&hooks, agents_zmq_most(door), &control->remote);
 }

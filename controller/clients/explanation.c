@@ -39,46 +39,43 @@ static void copy(const struct engine_explanation *explanation, duopoly_Explanati
 }
 
 /* The task in its framework's words. */
-static void say_framework(const struct conductor *conductor, const duopoly_Explain *subject,
+static void say_framework(const struct conductor_parts *parts, const duopoly_Explain *subject,
                           duopoly_Explanation *out)
 {
     struct task_view task;
     char words[sizeof(((duopoly_TaskRow *)0)->text)];
-    if (engine_task(conductor_engine(conductor), subject->job, subject->stage, subject->task,
-                    &task) < 0 ||
-        !frameworks_words(conductor_frameworks(conductor), subject->job, subject->stage,
-                          subject->task, subject->attempt ? subject->attempt : task.attempt, words,
-                          sizeof(words)))
+    if (engine_task(parts->engine, subject->job, subject->stage, subject->task, &task) < 0 ||
+        !frameworks_words(parts->frameworks, subject->job, subject->stage, subject->task,
+                          subject->attempt ? subject->attempt : task.attempt, words, sizeof(words)))
         return;
     say(out, " Its framework calls it %s.", words);
     add_fact(out, "framework", "%s", words);
 }
 
 /* What happened to it before: the attempt that was asked for, else the newest that ended. */
-static void say_before(const struct conductor *conductor, const duopoly_Explain *subject,
+static void say_before(const struct conductor_parts *parts, const duopoly_Explain *subject,
                        duopoly_Explanation *out)
 {
-    const struct history *history = conductor_history(conductor);
+    const struct history *history = parts->history;
     const struct ending *ending =
         subject->attempt ? history_attempt(history, subject->attempt) : NULL;
     struct task_view task;
     if (!ending)
         ending = history_task(history, subject->job, subject->stage, subject->task);
     if (!ending || ending->kind == ENDING_DONE ||
-        engine_task(conductor_engine(conductor), subject->job, subject->stage, subject->task,
-                    &task) < 0)
+        engine_task(parts->engine, subject->job, subject->stage, subject->task, &task) < 0)
         return;
     say(out, " Before, %s.", ending->words);
     add_fact(out, "failures", "%" PRIu32, task.failures);
     add_fact(out, "ended_attempt", "%" PRIu64, ending->attempt);
 }
 
-static void say_ending(const struct conductor *conductor, const struct ending *ending,
+static void say_ending(const struct conductor_parts *parts, const struct ending *ending,
                        duopoly_Explanation *out)
 {
     struct host_view host = {.name = "?"};
-    const struct job_ending *end = history_job(conductor_history(conductor), ending->job);
-    engine_host(conductor_engine(conductor), ending->host, &host);
+    const struct job_ending *end = history_job(parts->history, ending->job);
+    engine_host(parts->engine, ending->host, &host);
     if (ending->kind == ENDING_DONE)
         say(out, "Done by attempt %" PRIu64 " on %s.", ending->attempt, host.name);
     else if (!end || end->attempt != ending->attempt) /* else the job's reason says it */
@@ -88,13 +85,13 @@ static void say_ending(const struct conductor *conductor, const struct ending *e
     if (ending->kind == ENDING_FAILED || ending->kind == ENDING_KILLED)
         add_fact(out, "exit_status", "%" PRId64, ending->exit_status);
     add_fact(out, "ended_s_ago", "%.3f",
-             (double)(conductor_now_ns(conductor) - ending->ended_ns) / 1e9);
+             (double)(clock_now_ns(parts->clock) - ending->ended_ns) / 1e9);
 }
 
-static void say_job(const struct conductor *conductor, const struct job_view *job,
+static void say_job(const struct conductor_parts *parts, const struct job_view *job,
                     duopoly_Explanation *out)
 {
-    const struct job_ending *end = history_job(conductor_history(conductor), job->job);
+    const struct job_ending *end = history_job(parts->history, job->job);
     char state[HISTORY_WORDS + 64];
     endings_say_state(job, end, state, sizeof(state));
     say(out, "%sJob %" PRIu64 " (%s) is %s.", *out->text ? " " : "", job->job, job->name, state);
@@ -102,26 +99,26 @@ static void say_job(const struct conductor *conductor, const struct job_view *jo
 }
 
 /* `ending` NULL: nothing is kept of the task. */
-static void ended_answer(const struct conductor *conductor, const struct job_view *job,
+static void ended_answer(const struct conductor_parts *parts, const struct job_view *job,
                          const struct ending *ending, duopoly_Envelope *answer)
 {
     duopoly_Explanation *out =
         &wire_begin(answer, duopoly_Envelope_explanation_tag)->body.explanation;
     if (ending)
-        say_ending(conductor, ending, out);
+        say_ending(parts, ending, out);
     else if (job->state == JOB_DONE)
         say(out, "Done; where is not kept.");
     else
         say(out, "No attempt of it had ended before its job did, or it is not kept.");
-    say_job(conductor, job, out);
+    say_job(parts, job, out);
 }
 
 /* An attempt's number becomes its task; false when nobody knows it. */
-static bool attempt_resolve(const struct conductor *conductor, duopoly_Explain *subject)
+static bool attempt_resolve(const struct conductor_parts *parts, duopoly_Explain *subject)
 {
-    const struct ending *ending = history_attempt(conductor_history(conductor), subject->attempt);
+    const struct ending *ending = history_attempt(parts->history, subject->attempt);
     struct attempt_view attempt;
-    if (engine_attempt(conductor_engine(conductor), subject->attempt, &attempt) == 0)
+    if (engine_attempt(parts->engine, subject->attempt, &attempt) == 0)
         *subject = (duopoly_Explain){.job = attempt.job,
                                      .stage = attempt.stage,
                                      .task = attempt.task,
@@ -136,10 +133,10 @@ static bool attempt_resolve(const struct conductor *conductor, duopoly_Explain *
     return true;
 }
 
-static void unknown_answer(const struct conductor *conductor, const duopoly_Explain *subject,
+static void unknown_answer(const struct conductor_parts *parts, const duopoly_Explain *subject,
                            duopoly_Envelope *answer)
 {
-    const struct engine *engine = conductor_engine(conductor);
+    const struct engine *engine = parts->engine;
     struct job_view job;
     struct stage_view stage;
     char why[96];
@@ -163,15 +160,15 @@ static void unknown_answer(const struct conductor *conductor, const duopoly_Expl
                    subject->stage, subject->task, why);
 }
 
-void explanation_answer(const struct conductor *conductor, const duopoly_Explain *explain,
+void explanation_answer(const struct conductor_parts *parts, const duopoly_Explain *explain,
                         duopoly_Envelope *answer)
 {
-    const struct engine *engine = conductor_engine(conductor);
-    const struct history *history = conductor_history(conductor);
+    const struct engine *engine = parts->engine;
+    const struct history *history = parts->history;
     struct engine_explanation explanation;
     duopoly_Explain subject = *explain;
     struct job_view job;
-    if (subject.attempt && !attempt_resolve(conductor, &subject)) {
+    if (subject.attempt && !attempt_resolve(parts, &subject)) {
         refused_answer(answer, duopoly_Reason_REASON_UNKNOWN,
                        "there is no attempt %" PRIu64 ", or it ended so long ago that nothing is "
                        "kept",
@@ -182,17 +179,17 @@ void explanation_answer(const struct conductor *conductor, const duopoly_Explain
         duopoly_Explanation *out =
             &wire_begin(answer, duopoly_Envelope_explanation_tag)->body.explanation;
         copy(&explanation, out);
-        say_framework(conductor, &subject, out);
-        say_before(conductor, &subject, out);
+        say_framework(parts, &subject, out);
+        say_before(parts, &subject, out);
         return;
     }
     bool ended = engine_job(engine, subject.job, &job) == 0 && job.state > JOB_ACTIVE;
     if (ended && subject.stage < job.stages && subject.task < job.tasks)
-        ended_answer(conductor, &job,
+        ended_answer(parts, &job,
                      subject.attempt
                          ? history_attempt(history, subject.attempt)
                          : history_task(history, subject.job, subject.stage, subject.task),
                      answer);
     else
-        unknown_answer(conductor, &subject, answer);
+        unknown_answer(parts, &subject, answer);
 }

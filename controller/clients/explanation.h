@@ -8,5 +8,5 @@
 #include "controller/conductor.h"
 
 /* Fills `answer` with an Explanation, or Refused. */
-void explanation_answer(const struct conductor *conductor, const duopoly_Explain *explain,
+void explanation_answer(const struct conductor_parts *parts, const duopoly_Explain *explain,
                         duopoly_Envelope *answer);

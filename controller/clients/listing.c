@@ -18,9 +18,9 @@
 #define MOST(rows) (sizeof(rows) / sizeof((rows)[0]))
 
 /* Why it ended; of a job that goes on, what failed last. */
-static void job_row_reason(const struct conductor *conductor, duopoly_JobRow *row)
+static void job_row_reason(const struct conductor_parts *parts, duopoly_JobRow *row)
 {
-    const struct history *history = conductor_history(conductor);
+    const struct history *history = parts->history;
     const struct job_ending *end = history_job(history, row->job);
     const struct ending *failure = end ? NULL : history_failure(history, row->job);
     struct host_view host;
@@ -32,7 +32,7 @@ static void job_row_reason(const struct conductor *conductor, duopoly_JobRow *ro
         row->failed_task = end->attempt ? end->task : 0;
     } else if (failure) {
         wire_copy(row->reason, sizeof(row->reason), failure->words);
-        if (engine_host(conductor_engine(conductor), failure->host, &host) == 0)
+        if (engine_host(parts->engine, failure->host, &host) == 0)
             wire_copy(row->failed_host, sizeof(row->failed_host), host.name);
         row->failed_attempt = failure->attempt;
         row->failed_stage = failure->stage;
@@ -41,21 +41,21 @@ static void job_row_reason(const struct conductor *conductor, duopoly_JobRow *ro
 }
 
 /* What is left, and what was done took. */
-static void job_row_work(const struct conductor *conductor, duopoly_JobRow *row)
+static void job_row_work(const struct conductor_parts *parts, duopoly_JobRow *row)
 {
     uint64_t ns, bytes;
     struct spent spent;
-    bool goes_on = engine_job_left(conductor_engine(conductor), row->job, &ns, &bytes) == 0;
+    bool goes_on = engine_job_left(parts->engine, row->job, &ns, &bytes) == 0;
     row->left_ns = goes_on && ns && ns <= INT64_MAX ? (int64_t)ns : -1;
     row->left_bytes = goes_on && bytes <= INT64_MAX ? (int64_t)bytes : -1;
-    if (!history_spent(conductor_history(conductor), row->job, &spent, &row->measured))
+    if (!history_spent(parts->history, row->job, &spent, &row->measured))
         return;
     row->receive_ns = spent.receive_ns;
     row->compute_ns = spent.compute_ns;
     row->received_bytes = spent.received_bytes;
 }
 
-static void job_row(const struct conductor *conductor, const struct job_view *job, uint64_t place,
+static void job_row(const struct conductor_parts *parts, const struct job_view *job, uint64_t place,
                     duopoly_JobRow *ret_row)
 {
     bool finished = job->state > JOB_ACTIVE;
@@ -69,21 +69,21 @@ static void job_row(const struct conductor *conductor, const struct job_view *jo
     ret_row->done = (uint32_t)job->done;
     ret_row->held = job->held_stages;
     ret_row->age_ns =
-        (finished ? job->finished_ns : conductor_now_ns(conductor)) - job->submitted_ns;
+        (finished ? job->finished_ns : clock_now_ns(parts->clock)) - job->submitted_ns;
     ret_row->key_ns = job->key;
     ret_row->place = (uint32_t)place;
     ret_row->shuffle_bytes = job->shuffle_bytes;
     ret_row->slot_wait_ns = job->slot_wait_ns;
-    job_row_work(conductor, ret_row);
-    job_row_reason(conductor, ret_row);
+    job_row_work(parts, ret_row);
+    job_row_reason(parts, ret_row);
 }
 
-static void one_job(const struct conductor *conductor, uint64_t number, duopoly_Page *page)
+static void one_job(const struct conductor_parts *parts, uint64_t number, duopoly_Page *page)
 {
-    const struct engine *engine = conductor_engine(conductor);
+    const struct engine *engine = parts->engine;
     struct job_view job;
     if (engine_job(engine, number, &job) == 0)
-        job_row(conductor, &job, engine_job_place(engine, number), &page->jobs[page->jobs_count++]);
+        job_row(parts, &job, engine_job_place(engine, number), &page->jobs[page->jobs_count++]);
 }
 
 /* The one with the least number beyond `after`: of those that are not over, and, where they are asked
@@ -103,14 +103,14 @@ static int job_next(const struct engine *engine, bool finished, uint64_t after,
 
 /* The cursor is the last one's number. WHY not in turn: a job that ends, or whose turn changes, between
  * two pages would be missed or stand twice; no job changes its number. */
-static void jobs_page(const struct conductor *conductor, const duopoly_List *list,
+static void jobs_page(const struct conductor_parts *parts, const duopoly_List *list,
                       duopoly_Page *page)
 {
-    const struct engine *engine = conductor_engine(conductor);
+    const struct engine *engine = parts->engine;
     uint64_t after = list->cursor;
     struct job_view job;
     if (list->job) {
-        one_job(conductor, list->job, page);
+        one_job(parts, list->job, page);
         return;
     }
     while (job_next(engine, list->finished, after, &job) == 0) {
@@ -119,7 +119,7 @@ static void jobs_page(const struct conductor *conductor, const duopoly_List *lis
             return;
         }
         after = job.job;
-        job_row(conductor, &job, 0, &page->jobs[page->jobs_count++]);
+        job_row(parts, &job, 0, &page->jobs[page->jobs_count++]);
     }
 }
 
@@ -150,19 +150,19 @@ static void times_fill(const struct attempt_view *attempt, const struct task_vie
     row->compute_ns = computes ? now_ns - received_ns : -1;
 }
 
-static void attempt_fill(const struct conductor *conductor, const struct attempt_view *attempt,
+static void attempt_fill(const struct conductor_parts *parts, const struct attempt_view *attempt,
                          duopoly_TaskRow *row)
 {
     struct engine_status status;
-    engine_status(conductor_engine(conductor), &status);
+    engine_status(parts->engine, &status);
     row->received_bytes = attempt->received_bytes;
     row->coflow_level = (int32_t)level_on_wire(attempt->coflow_level);
     row->macroflow_level = (int32_t)level_on_wire(attempt->macroflow_level);
     row->level = status.mode == MODE_SLOT_STARVED ? row->macroflow_level : row->coflow_level;
-    row->age_ns = conductor_now_ns(conductor) - attempt->started_ns;
+    row->age_ns = clock_now_ns(parts->clock) - attempt->started_ns;
 }
 
-static void task_row(const struct conductor *conductor, const struct task_view *task,
+static void task_row(const struct conductor_parts *parts, const struct task_view *task,
                      duopoly_TaskRow *row)
 {
     struct attempt_view attempt;
@@ -173,32 +173,30 @@ static void task_row(const struct conductor *conductor, const struct task_view *
     row->task = task->task;
     row->bytes = task->bytes;
     row->coflow_level = row->macroflow_level = row->level = -1;
-    row->age_ns = task->state == TASK_READY ? conductor_now_ns(conductor) - task->ready_ns : -1;
+    row->age_ns = task->state == TASK_READY ? clock_now_ns(parts->clock) - task->ready_ns : -1;
     row->attempt = task->attempt;
     row->wait_ns = row->receive_ns = row->compute_ns = -1;
-    if (agents_of_host(conductor_agents(conductor), task->host, &agent) == 0)
+    if (agents_of_host(parts->agents, task->host, &agent) == 0)
         wire_copy(row->host, sizeof(row->host), agent.name);
-    if (task->attempt &&
-        engine_attempt(conductor_engine(conductor), task->attempt, &attempt) == 0) {
-        attempt_fill(conductor, &attempt, row);
-        times_fill(&attempt, task, conductor_now_ns(conductor), row);
+    if (task->attempt && engine_attempt(parts->engine, task->attempt, &attempt) == 0) {
+        attempt_fill(parts, &attempt, row);
+        times_fill(&attempt, task, clock_now_ns(parts->clock), row);
         state = attempt_state_name(attempt.state);
     }
     wire_copy(row->state, sizeof(row->state), state);
     row->failures = task->failures;
-    const struct ending *last =
-        history_task(conductor_history(conductor), task->job, task->stage, task->task);
+    const struct ending *last = history_task(parts->history, task->job, task->stage, task->task);
     if (last && last->kind == ENDING_DONE && task->state == TASK_DONE)
         spent_fill(last, row);
     if (last)
         wire_copy(row->text, sizeof(row->text), last->words);
     else
-        frameworks_words(conductor_frameworks(conductor), task->job, task->stage, task->task,
-                         task->attempt, row->text, sizeof(row->text));
+        frameworks_words(parts->frameworks, task->job, task->stage, task->task, task->attempt,
+                         row->text, sizeof(row->text));
 }
 
 /* Of a task whose job has ended there is only what is kept. */
-static void ending_row(const struct conductor *conductor, const struct ending *ending,
+static void ending_row(const struct conductor_parts *parts, const struct ending *ending,
                        duopoly_TaskRow *row)
 {
     static const char *const states[] = {[ENDING_DONE] = "done",
@@ -212,20 +210,20 @@ static void ending_row(const struct conductor *conductor, const struct ending *e
     row->task = ending->task;
     row->attempt = ending->attempt;
     row->coflow_level = row->macroflow_level = row->level = -1;
-    row->age_ns = conductor_now_ns(conductor) - ending->ended_ns;
+    row->age_ns = clock_now_ns(parts->clock) - ending->ended_ns;
     row->wait_ns = row->receive_ns = row->compute_ns = -1;
     spent_fill(ending, row);
-    if (engine_host(conductor_engine(conductor), ending->host, &host) == 0)
+    if (engine_host(parts->engine, ending->host, &host) == 0)
         wire_copy(row->host, sizeof(row->host), host.name);
     wire_copy(row->state, sizeof(row->state), states[ending->kind]);
     wire_copy(row->text, sizeof(row->text), ending->words);
 }
 
 /* The cursor is the place in the history. */
-static void ended_tasks_page(const struct conductor *conductor, const duopoly_List *list,
+static void ended_tasks_page(const struct conductor_parts *parts, const duopoly_List *list,
                              duopoly_Page *page)
 {
-    const struct history *history = conductor_history(conductor);
+    const struct history *history = parts->history;
     const struct ending *ending;
     uint64_t place = list->cursor, next = place;
     while ((ending = history_after(history, list->job, place, &next))) {
@@ -233,15 +231,15 @@ static void ended_tasks_page(const struct conductor *conductor, const duopoly_Li
             page->cursor = place;
             return;
         }
-        ending_row(conductor, ending, &page->tasks[page->tasks_count++]);
+        ending_row(parts, ending, &page->tasks[page->tasks_count++]);
         place = next;
     }
 }
 
-static void running_page(const struct conductor *conductor, const duopoly_List *list,
+static void running_page(const struct conductor_parts *parts, const duopoly_List *list,
                          duopoly_Page *page)
 {
-    const struct engine *engine = conductor_engine(conductor);
+    const struct engine *engine = parts->engine;
     uint64_t after = list->cursor;
     struct attempt_view attempt;
     struct task_view task;
@@ -254,7 +252,7 @@ static void running_page(const struct conductor *conductor, const duopoly_List *
         if (engine_task(engine, attempt.job, attempt.stage, attempt.task, &task) == 0) {
             task.attempt = attempt.attempt; /* of several copies of a task each has its row */
             task.host = attempt.host;
-            task_row(conductor, &task, &page->tasks[page->tasks_count++]);
+            task_row(parts, &task, &page->tasks[page->tasks_count++]);
         }
     }
 }
@@ -273,10 +271,10 @@ static bool is_of_part(const duopoly_List *list, enum task_state state)
 }
 
 /* The cursor is stage : task + 1. */
-static void job_tasks_page(const struct conductor *conductor, const duopoly_List *list,
+static void job_tasks_page(const struct conductor_parts *parts, const duopoly_List *list,
                            duopoly_Page *page)
 {
-    const struct engine *engine = conductor_engine(conductor);
+    const struct engine *engine = parts->engine;
     uint32_t stage = (uint32_t)(list->cursor >> 32), index = (uint32_t)list->cursor;
     struct stage_view view;
     struct task_view task;
@@ -293,7 +291,7 @@ static void job_tasks_page(const struct conductor *conductor, const duopoly_List
         }
         if (engine_task(engine, list->job, stage, index++, &task) == 0 &&
             is_of_part(list, task.state))
-            task_row(conductor, &task, &page->tasks[page->tasks_count++]);
+            task_row(parts, &task, &page->tasks[page->tasks_count++]);
     }
 }
 
@@ -326,11 +324,11 @@ static const char *state_name(const struct agent_view *agent, const struct host_
 enum { FAILURES_TOLD = 3 }; /* in a row; a single job that fails leaves fewer on most hosts */
 
 /* What failed there: its fault, or nobody knows whose. */
-static void failing_note(const struct conductor *conductor, const struct host_view *host,
+static void failing_note(const struct conductor_parts *parts, const struct host_view *host,
                          duopoly_HostRow *row)
 {
-    int64_t now_ns = conductor_now_ns(conductor);
-    const struct ending *last = history_failure_on(conductor_history(conductor), host->host);
+    int64_t now_ns = clock_now_ns(parts->clock);
+    const struct ending *last = history_failure_on(parts->history, host->host);
     const char *words = last ? last->words : "how the last one ended is not kept";
     char next[48] = "a probe when there is a task for it";
     row->failed_in_a_row = host->failed_in_a_row;
@@ -349,10 +347,10 @@ static void failing_note(const struct conductor *conductor, const struct host_vi
 }
 
 /* What is known of reading from there, and of it as a reader. */
-static void host_note(const struct conductor *conductor, const struct host_view *host,
+static void host_note(const struct conductor_parts *parts, const struct host_view *host,
                       duopoly_HostRow *row)
 {
-    double since_s = (double)(conductor_now_ns(conductor) - host->suspect_since_ns) / 1e9;
+    double since_s = (double)(clock_now_ns(parts->clock) - host->suspect_since_ns) / 1e9;
     if (host->mute)
         snprintf(row->text, sizeof(row->text),
                  "%" PRIu32 " host%s cannot read from it: suspect for %.0f s", host->readers,
@@ -368,7 +366,7 @@ static void host_note(const struct conductor *conductor, const struct host_view 
         wire_copy(row->text, sizeof(row->text),
                   "was suspect; nobody has read from it since: on trial");
     else
-        failing_note(conductor, host, row);
+        failing_note(parts, host, row);
     row->readers = host->readers;
     row->sources = host->sources;
 }
@@ -403,23 +401,23 @@ static void said_fill(const struct agent_view *agent, duopoly_HostRow *row)
     wire_copy(row->marks, sizeof(row->marks), agent->marks);
 }
 
-static void host_row_fill(const struct conductor *conductor, const struct agent_view *agent,
+static void host_row_fill(const struct conductor_parts *parts, const struct agent_view *agent,
                           duopoly_HostRow *row)
 {
     struct host_view host;
-    bool known = engine_host(conductor_engine(conductor), agent->host, &host) == 0;
+    bool known = engine_host(parts->engine, agent->host, &host) == 0;
     wire_copy(row->name, sizeof(row->name), agent->name);
     wire_copy(row->rack, sizeof(row->rack), agent->rack);
     wire_copy(row->state, sizeof(row->state), state_name(agent, known ? &host : NULL));
     row->boot = agent->boot;
     row->role = agent->is_switch ? duopoly_Role_ROLE_SWITCH : duopoly_Role_ROLE_HOST;
     row->silent_ns =
-        agent->state == AGENT_UNMARKED ? 0 : conductor_now_ns(conductor) - agent->heard_ns;
-    row->gone = listing_gone(agent, conductor_now_ns(conductor), row->text, sizeof(row->text));
+        agent->state == AGENT_UNMARKED ? 0 : clock_now_ns(parts->clock) - agent->heard_ns;
+    row->gone = listing_gone(agent, clock_now_ns(parts->clock), row->text, sizeof(row->text));
     if (!row->gone)
         said_fill(agent, row);
     if (agent->state == AGENT_LOST && agent->lost_ns)
-        row->lost_ns = conductor_now_ns(conductor) - agent->lost_ns;
+        row->lost_ns = clock_now_ns(parts->clock) - agent->lost_ns;
     if (!known)
         return;
     row->has_total = row->has_free = true;
@@ -431,7 +429,7 @@ static void host_row_fill(const struct conductor *conductor, const struct agent_
         return;
     row->uplink_permille = host.uplink_permille;
     row->downlink_permille = host.downlink_permille;
-    host_note(conductor, &host, row);
+    host_note(parts, &host, row);
     if (!*row->text)
         wire_copy(row->text, sizeof(row->text), agent->cut);
     if (agent->state == AGENT_FULL)
@@ -440,18 +438,18 @@ static void host_row_fill(const struct conductor *conductor, const struct agent_
         wire_copy(row->text, sizeof(row->text), "no agent: unmarked");
 }
 
-static void host_row(const struct conductor *conductor, const struct agent_view *agent,
+static void host_row(const struct conductor_parts *parts, const struct agent_view *agent,
                      duopoly_HostRow *row)
 {
-    host_row_fill(conductor, agent, row);
+    host_row_fill(parts, agent, row);
     refused_note(agent, row);
     claims_note(agent, row);
 }
 
-static void hosts_page(const struct conductor *conductor, const duopoly_List *list,
+static void hosts_page(const struct conductor_parts *parts, const duopoly_List *list,
                        duopoly_Page *page)
 {
-    const struct agents *agents = conductor_agents(conductor);
+    const struct agents *agents = parts->agents;
     const struct listing_order order = listing_agents(agents);
     uint32_t row, place = listing_resume(&order, list->cursor, &row);
     struct agent_view agent;
@@ -460,48 +458,47 @@ static void hosts_page(const struct conductor *conductor, const duopoly_List *li
             page->cursor = listing_cursor(&order, place, 0);
             return;
         }
-        host_row(conductor, &agent, &page->hosts[page->hosts_count++]);
+        host_row(parts, &agent, &page->hosts[page->hosts_count++]);
     }
 }
 
 /* A job that there is, or was not long ago. */
-static bool is_known(const struct conductor *conductor, uint64_t number)
+static bool is_known(const struct conductor_parts *parts, uint64_t number)
 {
     struct job_view job;
-    return engine_job(conductor_engine(conductor), number, &job) == 0 ||
-           history_job(conductor_history(conductor), number);
+    return engine_job(parts->engine, number, &job) == 0 || history_job(parts->history, number);
 }
 
 void listing_page(const struct listing_sources *sources, const duopoly_List *list,
                   duopoly_Envelope *answer)
 {
-    const struct conductor *conductor = sources->conductor;
+    const struct conductor_parts *parts = sources->parts;
     duopoly_Page *page = &wire_begin(answer, duopoly_Envelope_page_tag)->body.page;
-    page->version = list->cursor ? list->version : conductor_version(conductor);
-    page->changed = page->version != conductor_version(conductor);
+    page->version = list->cursor ? list->version : parts->version;
+    page->changed = page->version != parts->version;
     bool of_job = list->of == duopoly_ListOf_LIST_JOBS || list->of == duopoly_ListOf_LIST_TASKS;
-    if (of_job && list->job && !is_known(conductor, list->job)) {
+    if (of_job && list->job && !is_known(parts, list->job)) {
         refused_answer(answer, duopoly_Reason_REASON_UNKNOWN, "there is no job %" PRIu64,
                        list->job);
         return;
     }
     switch (list->of) {
     case duopoly_ListOf_LIST_JOBS:
-        jobs_page(conductor, list, page);
+        jobs_page(parts, list, page);
         break;
     case duopoly_ListOf_LIST_TASKS:
-        if (list->job && list->finished && history_job(conductor_history(conductor), list->job))
-            ended_tasks_page(conductor, list, page);
+        if (list->job && list->finished && history_job(parts->history, list->job))
+            ended_tasks_page(parts, list, page);
         else if (list->job)
-            job_tasks_page(conductor, list, page);
+            job_tasks_page(parts, list, page);
         else
-            running_page(conductor, list, page);
+            running_page(parts, list, page);
         break;
     case duopoly_ListOf_LIST_KEYS:
         page->cursor = keys_page(sources->door, list->cursor, page);
         break;
     case duopoly_ListOf_LIST_HOSTS:
-        hosts_page(conductor, list, page);
+        hosts_page(parts, list, page);
         break;
     case duopoly_ListOf_LIST_COUNTERS:
         counters_page(sources, list, page);
@@ -509,13 +506,13 @@ void listing_page(const struct listing_sources *sources, const duopoly_List *lis
     case duopoly_ListOf_LIST_SWITCHES:
     case duopoly_ListOf_LIST_SWITCH_PORTS:
     case duopoly_ListOf_LIST_SWITCH_STEPS:
-        listing_switches(conductor, list, answer);
+        listing_switches(parts, list, answer);
         break;
     case duopoly_ListOf_LIST_LINKS:
-        listing_links(conductor, list, answer);
+        listing_links(parts, list, answer);
         break;
     case duopoly_ListOf_LIST_GUESTS:
-        listing_guests(conductor, list, answer);
+        listing_guests(parts, list, answer);
         break;
     default:
         refused_answer(answer, duopoly_Reason_REASON_UNSUPPORTED,

@@ -17,7 +17,7 @@
 
 /* What counters are taken from besides the conductor. Borrowed. */
 struct listing_sources {
-    struct conductor *conductor;
+    const struct conductor_parts *parts;
     const struct agents_zmq *door;
     const struct wire_unix_counters *clients;
     const uint64_t *refused_requests; /* by kind, AGENT_KINDS of them */

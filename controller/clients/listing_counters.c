@@ -125,12 +125,12 @@ static void turns_tell(struct telling *telling, const struct cost_turns *turns)
 
 static void controller_tell(struct telling *telling, const struct listing_sources *sources)
 {
-    const struct recording *recording = conductor_recording(sources->conductor);
+    const struct recording *recording = sources->parts->recording;
     const struct wire_zmq_counters *agents = agents_zmq_counters(sources->door);
-    engine_tell(telling, conductor_engine(sources->conductor));
-    sessions_tell(telling, agents_counters(conductor_agents(sources->conductor)));
-    frameworks_tell(telling, frameworks_counters(conductor_frameworks(sources->conductor)));
-    turns_tell(telling, conductor_turns(sources->conductor));
+    engine_tell(telling, sources->parts->engine);
+    sessions_tell(telling, agents_counters(sources->parts->agents));
+    frameworks_tell(telling, frameworks_counters(sources->parts->frameworks));
+    turns_tell(telling, &sources->parts->turns);
     tell_kinds(telling, "refused", sources->refused_requests);
     tell(telling, "agents.received", agents->received);
     tell(telling, "agents.sent", agents->sent);
@@ -157,7 +157,7 @@ static void controller_tell(struct telling *telling, const struct listing_source
     tell(telling, "clients.idle", sources->clients->idle_clients);
     tell(telling, "clients.pauses", sources->clients->pauses);
     struct store_writer_counters store;
-    store_counters(conductor_store(sources->conductor), &store);
+    store_counters(sources->parts->store, &store);
     tell(telling, "store.commits", store.commits);
     tell(telling, "store.bytes", store.bytes);
     tell(telling, "store.failures", store.failures);
@@ -225,7 +225,7 @@ static bool source_at(const void *list, uint32_t place, uint64_t *ret_identity)
 void counters_page(const struct listing_sources *sources, const duopoly_List *list,
                    duopoly_Page *page)
 {
-    const struct agents *agents = conductor_agents(sources->conductor);
+    const struct agents *agents = sources->parts->agents;
     const struct listing_order order = {source_at, agents};
     uint32_t first, source = listing_resume(&order, list->cursor, &first);
     struct agent_view agent;

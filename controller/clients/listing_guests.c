@@ -10,12 +10,12 @@
 
 /* What its agent cannot know: whether the driver follows what we allow, and what of its transfers goes
  * where no mark reaches. */
-static void gate_tell(const struct conductor *conductor, duopoly_GuestApplication *row)
+static void gate_tell(const struct conductor_parts *parts, duopoly_GuestApplication *row)
 {
     bool holds;
     const char *text;
     if (row->rung != duopoly_Rung_RUNG_MARK || !row->vouched ||
-        !frameworks_gate(conductor_frameworks(conductor), row->name, &holds, &text))
+        !frameworks_gate(parts->frameworks, row->name, &holds, &text))
         return;
     if (holds)
         row->rung = duopoly_Rung_RUNG_HOLD;
@@ -24,7 +24,7 @@ static void gate_tell(const struct conductor *conductor, duopoly_GuestApplicatio
 }
 
 /* False: the page is full; *row says where. */
-static bool fill(const struct conductor *conductor, const struct agent_view *agent, uint32_t *row,
+static bool fill(const struct conductor_parts *parts, const struct agent_view *agent, uint32_t *row,
                  duopoly_GuestPage *page)
 {
     for (uint32_t i = *row; agent->state != AGENT_LOST && i < agent->guests->n; i++) {
@@ -35,15 +35,15 @@ static bool fill(const struct conductor *conductor, const struct agent_view *age
         duopoly_GuestRow *told = &page->rows[page->rows_count++];
         *told = (duopoly_GuestRow){.has_application = true, .application = agent->guests->rows[i]};
         wire_copy(told->host, sizeof(told->host), agent->name);
-        gate_tell(conductor, &told->application);
+        gate_tell(parts, &told->application);
     }
     return true;
 }
 
-void listing_guests(const struct conductor *conductor, const duopoly_List *list,
+void listing_guests(const struct conductor_parts *parts, const duopoly_List *list,
                     duopoly_Envelope *answer)
 {
-    const struct agents *agents = conductor_agents(conductor);
+    const struct agents *agents = parts->agents;
     const struct listing_order order = listing_agents(agents);
     uint32_t row, place = listing_resume(&order, list->cursor, &row);
     struct agent_view agent;
@@ -55,7 +55,7 @@ void listing_guests(const struct conductor *conductor, const duopoly_List *list,
     duopoly_GuestPage *page = &wire_begin(answer, duopoly_Envelope_guest_page_tag)->body.guest_page;
     for (; agents_at(agents, place, &agent) == 0; place++, row = 0)
         if ((!*list->name || strcmp(list->name, agent.name) == 0) &&
-            !fill(conductor, &agent, &row, page)) {
+            !fill(parts, &agent, &row, page)) {
             page->cursor = listing_cursor(&order, place, row);
             return;
         }

@@ -5,5 +5,5 @@
 #include "controller/conductor.h"
 #include "schemas/duopoly.pb.h"
 
-void listing_guests(const struct conductor *conductor, const duopoly_List *list,
+void listing_guests(const struct conductor_parts *parts, const duopoly_List *list,
                     duopoly_Envelope *answer);

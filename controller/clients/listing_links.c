@@ -29,10 +29,10 @@ static bool fill(const struct agent_view *agent, uint32_t *row, int64_t now_ns,
     return true;
 }
 
-void listing_links(const struct conductor *conductor, const duopoly_List *list,
+void listing_links(const struct conductor_parts *parts, const duopoly_List *list,
                    duopoly_Envelope *answer)
 {
-    const struct agents *agents = conductor_agents(conductor);
+    const struct agents *agents = parts->agents;
     const struct listing_order order = listing_agents(agents);
     uint32_t row, place = listing_resume(&order, list->cursor, &row);
     struct agent_view agent;
@@ -44,7 +44,7 @@ void listing_links(const struct conductor *conductor, const duopoly_List *list,
     duopoly_LinkPage *page = &wire_begin(answer, duopoly_Envelope_link_page_tag)->body.link_page;
     for (; agents_at(agents, place, &agent) == 0; place++, row = 0)
         if ((!*list->name || strcmp(list->name, agent.name) == 0) &&
-            !fill(&agent, &row, conductor_now_ns(conductor), page)) {
+            !fill(&agent, &row, clock_now_ns(parts->clock), page)) {
             page->cursor = listing_cursor(&order, place, row);
             return;
         }

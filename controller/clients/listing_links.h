@@ -5,5 +5,5 @@
 
 /* Fills `answer`; a refusal where there is no such agent. A cursor is an agent's place in the order
  * of names and a port's behind it: who joins meanwhile may shift it by one. */
-void listing_links(const struct conductor *conductor, const duopoly_List *list,
+void listing_links(const struct conductor_parts *parts, const duopoly_List *list,
                    duopoly_Envelope *answer);

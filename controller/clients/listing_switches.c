@@ -15,10 +15,10 @@ static const char *const states[] = {[AGENT_JOINING] = "joining",
                                      [AGENT_SILENT] = "silent",
                                      [AGENT_LOST] = "lost"};
 
-static void fill_row(const struct conductor *conductor, const struct inventory_switch *one,
+static void fill_row(const struct conductor_parts *parts, const struct inventory_switch *one,
                      duopoly_SwitchRow *row)
 {
-    int64_t now_ns = conductor_now_ns(conductor);
+    int64_t now_ns = clock_now_ns(parts->clock);
     struct agent_view agent;
     wire_copy(row->name, sizeof(row->name), one->name);
     wire_copy(row->driver, sizeof(row->driver), one->head.driver);
@@ -27,7 +27,7 @@ static void fill_row(const struct conductor *conductor, const struct inventory_s
     row->steps = one->head.steps;
     row->differs_ns = inventory_differs_ns(one, now_ns);
     row->confirm_s = inventory_confirm_s(one, now_ns);
-    if (agents_named(conductor_agents(conductor), one->name, &agent) < 0)
+    if (agents_named(parts->agents, one->name, &agent) < 0)
         return;
     wire_copy(row->state, sizeof(row->state), states[agent.state]);
     if (listing_gone(&agent, now_ns, row->text, sizeof(row->text))) {
@@ -49,10 +49,10 @@ static bool switch_at(const void *list, uint32_t place, uint64_t *ret_identity)
     return true;
 }
 
-static void switches_page(const struct conductor *conductor, const duopoly_List *list,
+static void switches_page(const struct conductor_parts *parts, const duopoly_List *list,
                           duopoly_SwitchPage *page)
 {
-    const struct inventory *inventory = conductor_switches(conductor);
+    const struct inventory *inventory = parts->switches;
     const struct listing_order order = {switch_at, inventory};
     uint32_t row;
     for (uint32_t i = listing_resume(&order, list->cursor, &row); i < inventory->n; i++) {
@@ -62,7 +62,7 @@ static void switches_page(const struct conductor *conductor, const duopoly_List 
             return;
         }
         if (!*list->name || strcmp(list->name, one->name) == 0)
-            fill_row(conductor, one, &page->switches[page->switches_count++]);
+            fill_row(parts, one, &page->switches[page->switches_count++]);
     }
 }
 
@@ -92,10 +92,10 @@ static void steps_page(const struct inventory_switch *one, uint64_t cursor,
     }
 }
 
-void listing_switches(const struct conductor *conductor, const duopoly_List *list,
+void listing_switches(const struct conductor_parts *parts, const duopoly_List *list,
                       duopoly_Envelope *answer)
 {
-    const struct inventory_switch *one = inventory_find(conductor_switches(conductor), list->name);
+    const struct inventory_switch *one = inventory_find(parts->switches, list->name);
     if (*list->name && !one) {
         refused_answer(answer, duopoly_Reason_REASON_UNKNOWN,
                        "there is no switch %s: no agent has said anything of one", list->name);
@@ -108,7 +108,7 @@ void listing_switches(const struct conductor *conductor, const duopoly_List *lis
     duopoly_SwitchPage *page =
         &wire_begin(answer, duopoly_Envelope_switch_page_tag)->body.switch_page;
     if (list->of == duopoly_ListOf_LIST_SWITCHES)
-        switches_page(conductor, list, page);
+        switches_page(parts, list, page);
     else if (list->of == duopoly_ListOf_LIST_SWITCH_PORTS)
         ports_page(one, list->cursor, page);
     else

@@ -4,5 +4,5 @@
 #include "controller/conductor.h"
 
 /* Of `list->of`. Fills `answer`; a refusal where there is no such switch. */
-void listing_switches(const struct conductor *conductor, const duopoly_List *list,
+void listing_switches(const struct conductor_parts *parts, const duopoly_List *list,
                       duopoly_Envelope *answer);

@@ -27,7 +27,7 @@ static void policies_refuse(duopoly_Envelope *answer, const duopoly_SetPolicy *s
 static const char *policy_configured(const struct conductor *conductor, const char *question,
                                      struct engine_config *config)
 {
-    settings_engine(conductor_settings(conductor), 1, config);
+    settings_engine(conductor_parts(conductor)->settings, 1, config);
     return strcmp(question, "turn") == 0      ? config->turn
            : strcmp(question, "place") == 0   ? config->place
            : strcmp(question, "commit") == 0  ? config->commit
@@ -50,7 +50,7 @@ void policy_set_answer(struct conductor *conductor, const duopoly_SetPolicy *set
         policies_refuse(answer, set);
         return;
     }
-    store_set(conductor_store(conductor), "policy", set->question, back ? NULL : set->name);
+    store_set(conductor_parts(conductor)->store, "policy", set->question, back ? NULL : set->name);
     if (back)
         accepted_answer(answer, "%s is %s again, as the configuration says", set->question,
                         configured);

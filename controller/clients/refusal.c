@@ -48,28 +48,28 @@ static const char *bound_name(uint32_t event)
                                       : "its tables";
 }
 
-void absent_job_answer(const struct conductor *conductor, uint64_t job, duopoly_Envelope *answer)
+void absent_job_answer(const struct conductor_parts *parts, uint64_t job, duopoly_Envelope *answer)
 {
     char state[HISTORY_WORDS + 64];
     struct job_view view;
-    if (engine_job(conductor_engine(conductor), job, &view) < 0) {
+    if (engine_job(parts->engine, job, &view) < 0) {
         refused_answer(answer, duopoly_Reason_REASON_UNKNOWN,
                        "there is no job %" PRIu64 ", or it ended so long ago that nothing is kept",
                        job);
         return;
     }
-    endings_say_state(&view, history_job(conductor_history(conductor), job), state, sizeof(state));
+    endings_say_state(&view, history_job(parts->history, job), state, sizeof(state));
     refused_answer(answer, duopoly_Reason_REASON_STATE, "job %" PRIu64 " (%s) has ended: %s", job,
                    view.name, state);
 }
 
-void rejection_answer(const struct conductor *conductor, const struct decision *rejection,
+void rejection_answer(const struct conductor_parts *parts, const struct decision *rejection,
                       uint64_t job, duopoly_Envelope *answer)
 {
     duopoly_Reason reason = reason_on_wire(rejection->reason);
     switch (rejection->reason) {
     case REASON_UNKNOWN_JOB:
-        absent_job_answer(conductor, job, answer);
+        absent_job_answer(parts, job, answer);
         break;
     case REASON_UNKNOWN_HOST:
         refused_answer(answer, reason, "there is no such host");

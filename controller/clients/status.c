@@ -29,16 +29,15 @@ static bool is_forced(const char *rule)
     return strcmp(rule, "rich") == 0 || strcmp(rule, "starved") == 0;
 }
 
-static void mode_say(const struct conductor *conductor, duopoly_Status *out)
+static void mode_say(const struct conductor_parts *parts, duopoly_Status *out)
 {
-    const struct mode_change *last = conductor_mode_change(conductor);
-    wire_copy(out->mode_rule, sizeof(out->mode_rule),
-              engine_policy(conductor_engine(conductor), "mode"));
-    engine_say_mode_use(conductor_engine(conductor), out->mode_use, sizeof(out->mode_use));
+    const struct mode_change *last = &parts->mode_change;
+    wire_copy(out->mode_rule, sizeof(out->mode_rule), engine_policy(parts->engine, "mode"));
+    engine_say_mode_use(parts->engine, out->mode_use, sizeof(out->mode_use));
     out->mode_age_ns = -1;
-    if (!last)
+    if (!*last->rule)
         return;
-    out->mode_age_ns = conductor_now_ns(conductor) - last->at_ns;
+    out->mode_age_ns = clock_now_ns(parts->clock) - last->at_ns;
     if (is_forced(last->rule)) {
         say(out->mode_why, sizeof(out->mode_why), "the rule %s forces it", last->rule);
         return;
@@ -50,17 +49,15 @@ static void mode_say(const struct conductor *conductor, duopoly_Status *out)
         plural((uint64_t)last->free));
 }
 
-static void uplinks_say(const struct conductor *conductor, uint32_t n, char *text, size_t size)
+static void uplinks_say(const struct conductor_parts *parts, uint32_t n, char *text, size_t size)
 {
-    const int64_t most = conductor_settings(conductor)->policy.cleared_permille;
+    const int64_t most = parts->settings->policy.cleared_permille;
     struct agent_view agent;
     struct host_view host;
     uint32_t said = 0;
     for (uint32_t i = 0;
-         said < n && said < UPLINKS_NAMED && agents_at(conductor_agents(conductor), i, &agent) == 0;
-         i++)
-        if (engine_host(conductor_engine(conductor), agent.host, &host) == 0 &&
-            host.uplink_permille >= most)
+         said < n && said < UPLINKS_NAMED && agents_at(parts->agents, i, &agent) == 0; i++)
+        if (engine_host(parts->engine, agent.host, &host) == 0 && host.uplink_permille >= most)
             say(text, size, "%s%s", said++ ? ", " : "", host.name);
     if (n > said)
         say(text, size, " and %" PRIu32 " more", n - said);
@@ -91,9 +88,9 @@ static void counts_fill(const struct engine_status *status, const struct engine_
     out->sources_replaced = counters->sources_replaced;
 }
 
-void status_answer(const struct conductor *conductor, duopoly_Envelope *answer)
+void status_answer(const struct conductor_parts *parts, duopoly_Envelope *answer)
 {
-    const struct engine *engine = conductor_engine(conductor);
+    const struct engine *engine = parts->engine;
     duopoly_Status *out = &wire_begin(answer, duopoly_Envelope_status_tag)->body.status;
     struct engine_status status;
     struct engine_counters counters;
@@ -101,20 +98,20 @@ void status_answer(const struct conductor *conductor, duopoly_Envelope *answer)
     engine_status(engine, &status);
     engine_counters(engine, &counters);
     counts_fill(&status, &counters, out);
-    out->epoch = conductor_epoch(conductor);
-    out->uptime_ns = (uint64_t)(conductor_now_ns(conductor) - conductor_started_ns(conductor));
+    out->epoch = epoch_number(parts->epoch);
+    out->uptime_ns = (uint64_t)(clock_now_ns(parts->clock) - parts->started_ns);
     snprintf(out->policy, sizeof(out->policy), "turn %s, place %s, commit %s, network %s",
              engine_policy(engine, "turn"), engine_policy(engine, "place"),
              engine_policy(engine, "commit"), engine_policy(engine, "network"));
-    mode_say(conductor, out);
+    mode_say(parts, out);
     if (status.hot_uplinks)
-        uplinks_say(conductor, status.hot_uplinks, out->congested_uplinks,
+        uplinks_say(parts, status.hot_uplinks, out->congested_uplinks,
                     sizeof(out->congested_uplinks));
-    out->orphans = conductor_orphans(conductor)->attempts;
-    out->lost_jobs = conductor_orphans(conductor)->jobs;
-    if (store_refusal(conductor_store(conductor), &err) < 0)
+    out->orphans = parts->orphans->attempts;
+    out->lost_jobs = parts->orphans->jobs;
+    if (store_refusal(parts->store, &err) < 0)
         wire_copy(out->text, sizeof(out->text), err.text);
-    else if (agents_resyncing(conductor_agents(conductor)))
+    else if (agents_resyncing(parts->agents))
         wire_copy(out->text, sizeof(out->text),
                   "waits for the hosts that were known before the restart");
     else if (status.hosts_suspect)

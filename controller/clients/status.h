@@ -4,4 +4,4 @@
 #include "controller/conductor.h"
 
 /* Fills `answer` with a Status. O(hosts) while uplinks are full, else O(1). */
-void status_answer(const struct conductor *conductor, duopoly_Envelope *answer);
+void status_answer(const struct conductor_parts *parts, duopoly_Envelope *answer);

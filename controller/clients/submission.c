@@ -25,10 +25,11 @@ static void obstacle_answer(const struct conductor *conductor, uint64_t job, enu
     const struct decision rejection = {.reason = reason, .left = stage};
     char text[512];
     if (reason != REASON_NEVER_FITS) {
-        rejection_answer(conductor, &rejection, job, answer);
+        rejection_answer(conductor_parts(conductor), &rejection, job, answer);
         return;
     }
-    engine_say_never_fits(conductor_engine(conductor), job, (uint32_t)stage, text, sizeof(text));
+    engine_say_never_fits(conductor_parts(conductor)->engine, job, (uint32_t)stage, text,
+                          sizeof(text));
     refused_answer(answer, reason_on_wire(reason), "%s", text);
 }
 
@@ -39,7 +40,7 @@ static bool asked(const struct submission *submission, struct conductor *conduct
     struct decision rejection;
     if (conductor_request(conductor, event, &rejection) == 0)
         return true;
-    rejection_answer(conductor, &rejection, submission->job, answer);
+    rejection_answer(conductor_parts(conductor), &rejection, submission->job, answer);
     return false;
 }
 
@@ -50,8 +51,8 @@ static bool known_take(struct submission *submission, const struct conductor *co
 {
     struct job_view view;
     uint32_t i = submission->begun;
-    bool arriving =
-        engine_job(conductor_engine(conductor), job, &view) == 0 && view.state == JOB_ARRIVING;
+    bool arriving = engine_job(conductor_parts(conductor)->engine, job, &view) == 0 &&
+                    view.state == JOB_ARRIVING;
     while (arriving && i < submission->end && submission->prepared[i] != job)
         i++;
     if (arriving && i == submission->end) {
@@ -82,7 +83,7 @@ static bool begin_take(struct submission *submission, struct conductor *conducto
                        "the deadline or the kind of the job is out of range");
         return false;
     }
-    if (conductor_job_number(conductor, &job, &err) < 0) {
+    if (epoch_job_number(conductor_parts(conductor)->epoch, &job, &err) < 0) {
         log_error(LOG_FAULT_US, "%s", err.text);
         refused_answer(answer, duopoly_Reason_REASON_STATE, "no job number can be given away: %s",
                        err.text);
@@ -108,7 +109,7 @@ static bool begin_take(struct submission *submission, struct conductor *conducto
     submission->open = false;
     if (rejection.reason == REASON_SAME_JOB)
         return known_take(submission, conductor, (uint64_t)rejection.left, answer);
-    rejection_answer(conductor, &rejection, job, answer);
+    rejection_answer(conductor_parts(conductor), &rejection, job, answer);
     return false;
 }
 
@@ -170,7 +171,7 @@ static bool tasks_take(struct submission *submission, struct conductor *conducto
     for (pb_size_t i = 0; i < tasks->tasks_count; i++) {
         input_bytes[i] = tasks->tasks[i].input_bytes;
         compute_ns[i] = tasks->tasks[i].compute_ns;
-        replicas_fold(conductor_agents(conductor), &tasks->tasks[i], per_task,
+        replicas_fold(conductor_parts(conductor)->agents, &tasks->tasks[i], per_task,
                       &replicas[i * per_task]);
     }
     event.job_tasks.job = submission->job;
@@ -212,11 +213,12 @@ static void known_answer(const struct conductor *conductor, uint64_t job, duopol
 {
     char state[HISTORY_WORDS + 64], text[sizeof(state) + 64];
     struct job_view view;
-    if (engine_job(conductor_engine(conductor), job, &view) < 0)
+    if (engine_job(conductor_parts(conductor)->engine, job, &view) < 0)
         return;
     ret->before = true;
     wire_copy(ret->state, sizeof(ret->state), job_state_name(view.state));
-    endings_say_state(&view, history_job(conductor_history(conductor), job), state, sizeof(state));
+    endings_say_state(&view, history_job(conductor_parts(conductor)->history, job), state,
+                      sizeof(state));
     snprintf(text, sizeof(text), "is job %" PRIu64 ", %s", job,
              view.state == JOB_ARRIVING ? "submitted with it" : state);
     wire_copy(ret->text, sizeof(ret->text), text);
@@ -270,7 +272,7 @@ static bool prepared_add(struct submission *submission)
 static bool startable(const struct conductor *conductor, uint64_t job, duopoly_Envelope *answer)
 {
     uint32_t stage = 0;
-    enum reason reason = engine_job_obstacle(conductor_engine(conductor), job, &stage);
+    enum reason reason = engine_job_obstacle(conductor_parts(conductor)->engine, job, &stage);
     if (reason != REASON_NONE)
         obstacle_answer(conductor, job, reason, stage, answer);
     return reason == REASON_NONE;
@@ -313,7 +315,7 @@ void submission_commit(struct submission *submission, struct conductor *conducto
         struct event event = {.kind = EVENT_JOB_END};
         event.job_end.job = submission->job = submission->prepared[submission->begun];
         if (conductor_request(conductor, &event, &rejection) < 0) {
-            rejection_answer(conductor, &rejection, submission->job, answer);
+            rejection_answer(conductor_parts(conductor), &rejection, submission->job, answer);
             return;
         }
         submission->begun++;

@@ -352,6 +352,13 @@ static void cut_key(void *user, const char *identity)
     (void)user, (void)identity;
 }
 
+static void agent_message(uint64_t peer, const duopoly_Envelope *envelope)
+{
+    agents_message(conductor_parts(world.conductor)->agents, world.clock.now_ns, peer, NULL,
+                   envelope);
+    conductor_commit(world.conductor);
+}
+
 static void hosts_join(void)
 {
     static duopoly_Envelope envelope;
@@ -364,12 +371,12 @@ static void hosts_join(void)
         hello->units[0].slots = 2;
         memcpy(&hello->address[12], (uint8_t[]){10, 0, 0, (uint8_t)(host + 1)}, 4);
         hello->uplink_bps = hello->downlink_bps = 1000000000;
-        conductor_message(world.conductor, host + 1, NULL, &envelope);
+        agent_message(host + 1, &envelope);
         wire_begin(&envelope, duopoly_Envelope_inventory_end_tag);
         envelope.version = 1;
         envelope.epoch = 3;
         envelope.sequence = 1;
-        conductor_message(world.conductor, host + 1, NULL, &envelope);
+        agent_message(host + 1, &envelope);
     }
 }
 
@@ -464,7 +471,7 @@ static void agent_try(const struct script_step *step)
     static duopoly_Envelope envelope;
     struct err err;
     if (wire_decode(step->bytes, step->length, &envelope, &err) == 0)
-        conductor_message(world.conductor, 1 + step->length % HOSTS, NULL, &envelope);
+        agent_message(1 + step->length % HOSTS, &envelope);
 }
 
 static void time_pass(int64_t ns)
@@ -544,14 +551,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct script_step step;
     if (!world.control)
         world_begin();
-    uint64_t version = conductor_version(world.conductor);
+    uint64_t version = conductor_parts(world.conductor)->version;
     said_begin();
     for (uint32_t place = 0; place < CLIENTS; place++)
         world.askers[place] = (struct asker){.id = ++world.generation * UNIX_CLIENTS + place};
     while (script_next(&script, &step))
         step_do(&step);
     clients_end();
-    if (world.changed || conductor_version(world.conductor) != version)
+    if (world.changed || conductor_parts(world.conductor)->version != version)
         world_end();
     return 0;
 }
