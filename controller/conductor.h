@@ -15,32 +15,20 @@
  * The engine's deadline is one timer among the others; nothing is polled. One thread. */
 #pragma once
 
-#include "controller/agents/agents.h"
 #include "controller/clock.h"
 #include "controller/cost.h"
-#include "controller/engine/engine.h"
 #include "controller/epoch.h"
-#include "controller/frameworks/frameworks.h"
-#include "controller/listeners.h"
 #include "controller/orphans.h"
+#include "controller/peers.h"
 #include "controller/recording/recording.h"
-#include "controller/settings.h"
-#include "controller/store/store.h"
-#include "controller/switch/inventory.h"
 
 #include <systemd/sd-event.h>
 
 struct conductor;
 
 struct conductor_hooks {
-    /* As agents_hooks.send. */
-    int (*send)(void *user, uint64_t peer, const duopoly_Envelope *envelope);
-    void (*cut)(void *user, uint64_t peer);
-    /* As agents_hooks.epoch_seen. */
-    bool (*epoch_seen)(void *user, const char *name, uint32_t epoch);
-    void *send_user, *epoch_user;
+    struct peers_hooks peers;
     struct clients clients;
-    struct agents_where where;
 };
 
 /* `epoch` and `store` (opened, not begun) are borrowed until close; `clock_path` NULL: real time

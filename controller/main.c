@@ -237,12 +237,12 @@ static int controller_open(struct controller *controller, const struct settings 
                            const struct arguments *arguments, struct err *err)
 {
     struct conductor_hooks hooks = {
-        .send = agents_zmq_send,
-        .cut = agents_zmq_cut,
-        .epoch_seen = on_epoch_seen,
-        .epoch_user = controller,
+        .peers = {.send = agents_zmq_send,
+                  .cut = agents_zmq_cut,
+                  .epoch_seen = on_epoch_seen,
+                  .epoch_user = controller,
+                  .where = {.comes_from = agents_zmq_comes_from}},
         .clients = {.job_over = control_job_over, .stored = control_stored},
-        .where = {.comes_from = agents_zmq_comes_from},
     };
     const char *backup = controller->restored ? NULL : arguments->restore;
     struct wire_zmq_limits limits = {.idle_ns = (uint64_t)settings->timers.host_lost_ns,
@@ -270,7 +270,7 @@ static int controller_open(struct controller *controller, const struct settings 
         r = agents_zmq_open(controller->loop, settings, &limits, &controller->door, err);
     if (r < 0)
         return r;
-    hooks.send_user = hooks.where.user = controller->door;
+    hooks.peers.send_user = hooks.peers.where.user = controller->door;
     hooks.clients.user = controller->control;
     r = conductor_open(controller->loop, settings, controller->epoch, controller->store,
                        arguments->clock, &hooks, &controller->conductor, err);

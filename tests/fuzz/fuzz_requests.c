@@ -406,10 +406,10 @@ static void world_begin(void)
     no_store_begin_script(world.store, &script);
     must(control_open(world.loop, &world.settings, &world.control, NULL) == 0);
     const struct conductor_hooks hooks = {
-        .send = agents_zmq_send,
-        .cut = agents_zmq_cut,
-        .epoch_seen = on_epoch_seen,
-        .send_user = &world.door,
+        .peers = {.send = agents_zmq_send,
+                  .cut = agents_zmq_cut,
+                  .epoch_seen = on_epoch_seen,
+                  .send_user = &world.door},
         .clients = {control_job_over, control_stored, world.control},
     };
     must(conductor_open(world.loop, &world.settings, &world.epoch, world.store, NULL, &hooks,

@@ -1,0 +1,251 @@
+#include "controller/peers.h"
+
+#include "controller/epoch.h"
+#include "controller/stances_kept.h"
+
+static int on_send(void *user, uint64_t peer, const duopoly_Envelope *envelope)
+{
+    struct peers *peers = user;
+    return peers->hooks.send(peers->hooks.send_user, peer, envelope);
+}
+
+static void on_cut(void *user, uint64_t peer)
+{
+    const struct peers *peers = user;
+    peers->hooks.cut(peers->hooks.send_user, peer);
+}
+
+static void on_event(void *user, const struct event *event)
+{
+    const struct peers *peers = user;
+    bool spoken = peers->spoken && peers->spoken == event->attempt.attempt;
+    peers->event(peers->user, event, spoken ? peers->words : "");
+}
+
+static void on_failed(void *user, uint64_t attempt, const char *words)
+{
+    struct peers *peers = user;
+    peers->spoken = attempt;
+    wire_copy(peers->words, sizeof(peers->words), words);
+}
+
+static bool on_levels(void *user, uint64_t attempt, uint32_t *ret_coflow, uint32_t *ret_macroflow)
+{
+    const struct peers *peers = user;
+    struct attempt_view view;
+    if (engine_attempt(peers->engine, attempt, &view) < 0 || view.state >= ATTEMPT_DONE)
+        return false;
+    *ret_coflow = level_on_wire(view.coflow_level);
+    *ret_macroflow = level_on_wire(view.macroflow_level);
+    return true;
+}
+
+static bool on_job_wanted(void *user, uint64_t job)
+{
+    const struct peers *peers = user;
+    struct job_view view;
+    return engine_job(peers->engine, job, &view) == 0 &&
+           (view.state == JOB_ARRIVING || view.state == JOB_ACTIVE);
+}
+
+static void on_host_moved(void *user, uint32_t host)
+{
+    ledger_host_moved(((const struct peers *)user)->ledger, host);
+}
+
+static uint64_t on_newest_job(void *user)
+{
+    const struct peers *peers = user;
+    return epoch_newest_job(peers->epoch);
+}
+
+static bool on_epoch_seen(void *user, const char *name, uint32_t epoch)
+{
+    const struct peers *peers = user;
+    return peers->hooks.epoch_seen(peers->hooks.epoch_user, name, epoch);
+}
+
+static bool on_jobs_between(void *user, uint64_t after, uint64_t until)
+{
+    const struct peers *peers = user;
+    struct job_view job;
+    return engine_job_after(peers->engine, after, &job) == 0 && job.job <= until;
+}
+
+static void on_switch_part(void *user, const char *name, int64_t now_ns,
+                           const duopoly_SwitchPart *part)
+{
+    struct peers *peers = user;
+    inventory_take(&peers->switches, name, now_ns, part);
+}
+
+static int64_t on_framework_user(void *user, const char *name)
+{
+    return frameworks_user(((const struct peers *)user)->frameworks, name);
+}
+
+static bool on_host_needed(void *user, uint32_t host)
+{
+    const struct peers *peers = user;
+    struct host_view view;
+    return engine_host(peers->engine, host, &view) == 0 && (view.running || view.jobs_outputs);
+}
+
+static void on_host_is(void *user, uint32_t from, uint32_t to)
+{
+    frameworks_host_is(((const struct peers *)user)->frameworks, from, to);
+}
+
+static int agents_begin(struct peers *peers, const struct settings *settings,
+                        const struct recovered *recovered, int64_t now_ns, struct timers *timers)
+{
+    struct engine_config engine;
+    settings_engine(settings, epoch_number(peers->epoch), &engine);
+    const struct agents_config config = {
+        .epoch = epoch_number(peers->epoch),
+        .hosts_max = (uint32_t)settings->bounds.hosts,
+        .heartbeat_ns = settings->timers.heartbeat_ns,
+        .silent_ns = settings->timers.silent_ns,
+        .host_lost_ns = settings->timers.host_lost_ns,
+        .lease_ns = settings->timers.lease_ns,
+        .resync_wait_ns = settings->timers.resync_wait_ns,
+        .start_timeout_ns = settings->timers.start_timeout_ns,
+        .forget_ns = settings->timers.forget_ns,
+        .fetch_stall_ns = settings->timers.fetch_stall_ns,
+        .unit_slots_max = settings->bounds.tasks_per_host,
+        .unanswered_bytes = (uint64_t)settings->bounds.unanswered_bytes,
+        .claims_bytes = (uint64_t)settings->bounds.claims_bytes,
+        .congested_permille = (uint32_t)settings->policy.congested_permille,
+        .cleared_permille = (uint32_t)settings->policy.cleared_permille,
+        .guests = engine.dclas,
+        .where = peers->hooks.where,
+    };
+    const struct agents_hooks hooks = {
+        .send = on_send,
+        .cut = on_cut,
+        .event = on_event,
+        .failed = on_failed,
+        .levels = on_levels,
+        .job_wanted = on_job_wanted,
+        .host_moved = on_host_moved,
+        .newest_job = on_newest_job,
+        .epoch_seen = on_epoch_seen,
+        .jobs_between = on_jobs_between,
+        .switch_part = on_switch_part,
+        .knows = knowledge_hooks(&peers->knowledge),
+        .framework_user = on_framework_user,
+        .host_needed = on_host_needed,
+        .host_is = on_host_is,
+        .user = peers,
+    };
+    struct engine_status status;
+    int r = agents_create(&config, &hooks, timers, &peers->agents);
+    if (r == 0)
+        stances_kept_read(peers->store, peers->agents);
+    if (r == 0)
+        r = agents_restore(peers->agents, now_ns, recovered->hosts, recovered->n_hosts);
+    if (r < 0)
+        return r;
+    engine_status(peers->engine, &status);
+    agents_mode(peers->agents, (uint32_t)status.mode, status.mode_sequence);
+    return 0;
+}
+
+static uint32_t on_framework_host(void *user, const char *name)
+{
+    const struct peers *peers = user;
+    struct agent_view agent;
+    return agents_named(peers->agents, name, &agent) == 0 ? agent.host : ENGINE_NONE;
+}
+
+static uint32_t on_claim(void *user, const char *name, const uint8_t *address)
+{
+    const struct peers *peers = user;
+    return agents_claim_host(peers->agents, name, address);
+}
+
+static void on_release(void *user, int64_t now_ns, uint32_t host)
+{
+    agents_release_host(((const struct peers *)user)->agents, now_ns, host);
+}
+
+static const char *on_framework_host_name(void *user, uint32_t host)
+{
+    const struct peers *peers = user;
+    struct agent_view agent;
+    return agents_of_host(peers->agents, host, &agent) == 0 ? agent.name : "";
+}
+
+static void on_guests(void *user, uint32_t host, const duopoly_GuestAllows *said)
+{
+    agents_tell_guests(((const struct peers *)user)->agents, host, said);
+}
+
+static int frameworks_begin(struct peers *peers, const struct settings *settings,
+                            struct timers *timers)
+{
+    const struct settings_timers *times = &settings->timers;
+    const int64_t most_ns = FRAMEWORK_VALID_MS * INT64_C(1000000) / 2;
+    const struct frameworks_config config = {
+        .epoch = epoch_number(peers->epoch),
+        .heartbeat_ns = times->heartbeat_ns < most_ns ? times->heartbeat_ns : most_ns,
+        .silent_ns = times->silent_ns,
+        .lost_ns = times->host_lost_ns,
+        .forget_ns = times->forget_ns,
+        .executor_slots_max = settings->bounds.tasks_per_host,
+        .time_permille = settings->bounds.framework_time_permille,
+        .all_executors_max = (uint64_t)settings->bounds.executors,
+        .all_slots_max = (uint64_t)settings->bounds.executor_slots,
+    };
+    const struct frameworks_hooks hooks = {
+        .send = on_send,
+        .cut = on_cut,
+        .event = on_event,
+        .host = on_framework_host,
+        .host_name = on_framework_host_name,
+        .claim = on_claim,
+        .release = on_release,
+        .guests = on_guests,
+        .user = peers,
+    };
+    return frameworks_create(&config, &hooks, peers->engine, timers, &peers->frameworks);
+}
+
+int peers_open(struct peers *peers, const struct settings *settings,
+               const struct recovered *recovered, int64_t now_ns, struct timers *timers,
+               struct err *err)
+{
+    int r = knowledge_open(peers->engine, peers->history, peers->store, epoch_number(peers->epoch),
+                           &peers->knowledge, err);
+    if (r < 0)
+        return r;
+    if ((r = agents_begin(peers, settings, recovered, now_ns, timers)) < 0)
+        return err_sys(err, -r, "the table of agents");
+    r = frameworks_begin(peers, settings, timers);
+    return r < 0 ? err_sys(err, -r, "the table of frameworks") : 0;
+}
+
+void peers_close(struct peers *peers)
+{
+    frameworks_destroy(peers->frameworks);
+    agents_destroy(peers->agents);
+    inventory_done(&peers->switches);
+    dispatch_room_done(&peers->room);
+}
+
+void peers_decision(struct peers *peers, int64_t now_ns, const struct decision *decision)
+{
+    if (!frameworks_decision(peers->frameworks, now_ns, decision))
+        dispatch_decision(peers->engine, peers->agents, now_ns, decision, &peers->room);
+}
+
+int peers_forget(struct peers *peers, const char *name)
+{
+    int r = agents_forget_name(peers->agents, name);
+    if (r < 0)
+        return r;
+    store_set(peers->store, "drain", name, NULL);
+    knowledge_forget(&peers->knowledge, name);
+    inventory_forget(&peers->switches, name);
+    return 0;
+}

@@ -1,0 +1,54 @@
+/* The peers whose words become facts: agents and frameworks, and what each asks of the other and of the rest of
+ * the controller. What they say goes to `event`, to be stepped; what was decided goes out to them. One thread. */
+#pragma once
+
+#include "controller/agents/dispatch.h"
+#include "controller/frameworks/frameworks.h"
+#include "controller/knowledge.h"
+#include "controller/settings.h"
+#include "controller/store/ledger.h"
+#include "controller/store/recovery.h"
+#include "controller/switch/inventory.h"
+
+/* The connections. */
+struct peers_hooks {
+    /* As agents_hooks has them. */
+    int (*send)(void *user, uint64_t peer, const duopoly_Envelope *envelope);
+    void (*cut)(void *user, uint64_t peer);
+    bool (*epoch_seen)(void *user, const char *name, uint32_t epoch);
+    void *send_user, *epoch_user; /* send_user: of cut, too */
+    struct agents_where where;
+};
+
+struct peers {
+    struct agents *agents; /* owned, as what follows */
+    struct frameworks *frameworks;
+    struct inventory switches;
+    struct knowledge knowledge; /* agents' words are judged by it */
+    struct dispatch_room room;
+    /* The last words of the attempt that the next fact is about. */
+    uint64_t spoken;
+    char words[256];
+    /* Borrowed; set by who opens it. */
+    struct peers_hooks hooks;
+    const struct engine *engine;
+    const struct history *history;
+    struct ledger *ledger;
+    struct epoch *epoch;
+    struct store *store;
+    /* A fact, as agents_hooks.event, with the last words of its attempt or "". */
+    void (*event)(void *user, const struct event *event, const char *words);
+    void *user;
+};
+
+/* With what was known of hosts; `timers` are borrowed until close. */
+int peers_open(struct peers *peers, const struct settings *settings,
+               const struct recovered *recovered, int64_t now_ns, struct timers *timers,
+               struct err *err);
+/* Also one that is half open. */
+void peers_close(struct peers *peers);
+
+/* Sends what was decided to whom it is for. */
+void peers_decision(struct peers *peers, int64_t now_ns, const struct decision *decision);
+/* As agents_forget_name; nothing is known of the name any more. */
+int peers_forget(struct peers *peers, const char *name);
