@@ -1,10 +1,87 @@
 #include "controller/fact.h"
 
-#include "controller/endings.h"
 #include "controller/frameworks/framework_numbers.h"
 
 #include <inttypes.h>
 #include <stdio.h>
+
+void fact_words(const char *peers_words, char *ret_words, size_t size)
+{
+    size_t n = 0;
+    for (; n + 1 < size && peers_words[n]; n++) {
+        unsigned char c = (unsigned char)peers_words[n];
+        ret_words[n] = c >= ' ' && c < 127 ? (char)c : '?';
+    }
+    ret_words[n] = '\0';
+}
+
+static const char *host_name(const struct engine *engine, uint32_t host)
+{
+    struct host_view view;
+    return engine_host(engine, host, &view) == 0 && *view.name ? view.name : "an unknown host";
+}
+
+static void failure_say(const struct ending *ending, const char *who, const char *words, char *text)
+{
+    char end[48];
+    if (ending->exit_status < 0)
+        snprintf(end, sizeof(end), "was killed by signal %" PRId64, -ending->exit_status);
+    else
+        snprintf(end, sizeof(end), "ended with exit code %" PRId64, ending->exit_status);
+    if (*words)
+        snprintf(text, HISTORY_WORDS, "%s %s: %s", who, end, words);
+    else
+        snprintf(text, HISTORY_WORDS, "%s %s and wrote nothing to standard error", who, end);
+}
+
+/* A framework says that it ended, and by what name it goes. */
+static void foreign_say(const struct ending *ending, const char *host, const char *words,
+                        char *text)
+{
+    static const char *const ends[] = {[ENDING_FAILED] = "failed",
+                                       [ENDING_REFUSED] = "was refused",
+                                       [ENDING_KILLED] = "was killed",
+                                       [ENDING_LOST] = "was lost"};
+    char number[32];
+    snprintf(number, sizeof(number), "attempt %" PRIu64, ending->attempt);
+    if (ending->kind == ENDING_DONE)
+        *text = '\0';
+    else
+        snprintf(text, HISTORY_WORDS, "%s on %.63s %s", *words ? words : number, host,
+                 ends[ending->kind]);
+}
+
+static void ending_say(const struct engine *engine, const struct ending *ending,
+                       const char *peers_words, char *text)
+{
+    struct stage_view stage;
+    char who[192], words[256];
+    const char *host = host_name(engine, ending->host);
+    fact_words(peers_words, words, sizeof(words));
+    if (ending->attempt & FRAMEWORK_ATTEMPT_BIT) {
+        foreign_say(ending, host, words, text);
+        return;
+    }
+    bool known = engine_stage(engine, ending->job, ending->stage, &stage) == 0 && *stage.command;
+    snprintf(who, sizeof(who), "attempt %" PRIu64 "%s%.63s%s on %.63s", ending->attempt,
+             known ? " ('" : "", known ? stage.command : "", known ? "')" : "", host);
+    switch (ending->kind) {
+    case ENDING_DONE:
+        *text = '\0';
+        break;
+    case ENDING_FAILED:
+        failure_say(ending, who, words, text);
+        break;
+    case ENDING_REFUSED:
+        snprintf(text, HISTORY_WORDS, "%s was refused%s%s", who, *words ? ": " : "", words);
+        break;
+    case ENDING_KILLED:
+        snprintf(text, HISTORY_WORDS, "%s was stopped", who);
+        break;
+    case ENDING_LOST:
+        snprintf(text, HISTORY_WORDS, "%s was lost%s%s", who, *words ? ": " : "", words);
+    }
+}
 
 /* Whom each attempt of a lost host is told. */
 struct telling {
@@ -66,7 +143,7 @@ static void words_say(const struct fact_sources *sources, struct fact *fact)
                  fact->event->kind != EVENT_ATTEMPT_DONE && sources->frameworks &&
                  frameworks_words(sources->frameworks, attempt->job, attempt->stage, attempt->task,
                                   attempt->attempt, own, sizeof(own));
-    endings_say(sources->engine, &fact->ending, named ? own : sources->words, fact->words);
+    ending_say(sources->engine, &fact->ending, named ? own : sources->words, fact->words);
 }
 
 static void fact_begin(const struct fact_sources *sources, const struct event *event,
@@ -139,7 +216,7 @@ static void lost_tell(void *context, const struct attempt_view *attempt)
                  "the task is suspect, since %" PRIu32
                  " hosts were lost with it, and this counts as a failure",
                  fact.task.losses + 1);
-    endings_say(to->sources->engine, &fact.ending, words, fact.words);
+    ending_say(to->sources->engine, &fact.ending, words, fact.words);
     to->tell(to->user, &fact);
 }
 
@@ -164,16 +241,78 @@ void facts_of(const struct fact_sources *sources, const struct event *event,
         engine_host_attempts(sources->engine, host, lost_tell, &to);
 }
 
+static void failed_say(const struct history *history, const struct engine *engine,
+                       const struct decision *decision, struct job_ending *ending)
+{
+    const struct ending *last = history_attempt(history, ending->attempt);
+    if (decision->reason == REASON_JOB_FAILED) {
+        snprintf(ending->reason, sizeof(ending->reason), "its application says so");
+        return;
+    }
+    if (last)
+        snprintf(ending->host, sizeof(ending->host), "%s", host_name(engine, last->host));
+    if (decision->reason == REASON_TOO_MANY_RERUNS) {
+        snprintf(ending->reason, sizeof(ending->reason),
+                 "the output of task %" PRIu64 "/%" PRIu32 "/%" PRIu32
+                 " was lost, or nobody could fetch it, %" PRId64 " times%s%s",
+                 ending->job, ending->stage, ending->task, decision->left, last ? ", last on " : "",
+                 ending->host);
+        return;
+    }
+    if (decision->reason == REASON_TOO_MANY_LOSSES) {
+        snprintf(ending->reason, sizeof(ending->reason),
+                 "task %" PRIu64 "/%" PRIu32 "/%" PRIu32 " was lost with %" PRId64
+                 " hosts, last with %s: it is suspect of taking them down",
+                 ending->job, ending->stage, ending->task, decision->left,
+                 last ? ending->host : "an unknown one");
+        return;
+    }
+    if (decision->reason != REASON_TOO_MANY_FAILURES) {
+        snprintf(ending->reason, sizeof(ending->reason), "%s", reason_name(decision->reason));
+        return;
+    }
+    int n = snprintf(ending->reason, sizeof(ending->reason),
+                     "task %" PRIu64 "/%" PRIu32 "/%" PRIu32 " failed %" PRId64 " time%s; ",
+                     ending->job, ending->stage, ending->task, decision->left,
+                     decision->left == 1 ? "" : "s");
+    snprintf(ending->reason + n, sizeof(ending->reason) - (size_t)n, "%s",
+             last ? last->words : "how its last attempt ended is not kept");
+}
+
 void job_fact_of(const struct history *history, const struct engine *engine,
                  const struct decision *decision, const char *asker, struct job_fact *ret_fact)
 {
-    bool done = decision->kind == DECISION_JOB_DONE;
-    *ret_fact = (struct job_fact){
-        .submitted_ns = done ? decision->job_done.submitted_ns : decision->job_failed.submitted_ns,
-        .finished_ns = done ? decision->job_done.finished_ns : decision->job_failed.finished_ns,
-        .slot_wait_ns = done ? decision->job_done.slot_wait_ns : 0,
-        .job.name = "",
-    };
-    endings_of_job(history, engine, decision, asker, &ret_fact->ending);
-    engine_job(engine, ret_fact->ending.job, &ret_fact->job);
+    const bool done = decision->kind == DECISION_JOB_DONE;
+    struct job_ending *ending = &ret_fact->ending;
+    *ret_fact = (struct job_fact){.job.name = ""};
+    if (done) {
+        ret_fact->submitted_ns = decision->job_done.submitted_ns;
+        ret_fact->finished_ns = decision->job_done.finished_ns;
+        ret_fact->slot_wait_ns = decision->job_done.slot_wait_ns;
+        ending->job = decision->job_done.job;
+        ending->state = JOB_DONE;
+    } else {
+        ret_fact->submitted_ns = decision->job_failed.submitted_ns;
+        ret_fact->finished_ns = decision->job_failed.finished_ns;
+        ending->job = decision->job_failed.job;
+        ending->attempt = decision->job_failed.attempt;
+        ending->stage = decision->job_failed.stage;
+        ending->task = decision->job_failed.task;
+        ending->state = decision->reason == REASON_CANCELLED ? JOB_CANCELLED : JOB_FAILED;
+    }
+    if (ending->state == JOB_CANCELLED)
+        snprintf(ending->reason, sizeof(ending->reason), "cancelled by %s", asker);
+    else if (!done)
+        failed_say(history, engine, decision, ending);
+    engine_job(engine, ending->job, &ret_fact->job);
+}
+
+void fact_say_state(const struct job_view *job, const struct job_ending *ending, char *text,
+                    size_t size)
+{
+    const char *state = job_state_name(job->state), *reason = ending ? ending->reason : "";
+    if (job->state == JOB_CANCELLED && *reason)
+        snprintf(text, size, "%s", reason);
+    else
+        snprintf(text, size, "%s%s%s", state, *reason ? ": " : "", reason);
 }

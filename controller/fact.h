@@ -2,7 +2,10 @@
  * was, where, what its task is, how it ended and in which words.
  *
  * The engine forgets an attempt as it takes its end, so a fact is made before that, and a job's as the engine
- * has decided that it is over, while its tasks' endings are still kept. Pure. */
+ * has decided that it is over, while its tasks' endings are still kept.
+ *
+ * What an agent says is a peer's text: it is bounded and every byte that is not printable ASCII becomes '?' here,
+ * before anybody keeps, logs or prints it. Pure. */
 #pragma once
 
 #include "controller/frameworks/frameworks.h"
@@ -47,3 +50,10 @@ struct job_fact {
 /* Of DECISION_JOB_DONE or DECISION_JOB_FAILED; `asker` says who asked for its cancellation. */
 void job_fact_of(const struct history *history, const struct engine *engine,
                  const struct decision *decision, const char *asker, struct job_fact *ret_fact);
+
+/* "active", "done", "failed: WHY", "cancelled by WHOM"; `ending` may be NULL. */
+void fact_say_state(const struct job_view *job, const struct job_ending *ending, char *text,
+                    size_t size);
+
+/* Copies at most size − 1 bytes of a peer's text; what is not printable ASCII becomes '?'. */
+void fact_words(const char *peers_words, char *ret_words, size_t size);

@@ -96,6 +96,89 @@ static void on_host_is(void *user, uint32_t from, uint32_t to)
     frameworks_host_is(((const struct peers *)user)->frameworks, from, to);
 }
 
+static bool on_lives(void *user, uint64_t attempt)
+{
+    const struct peers *peers = user;
+    struct attempt_view view;
+    return engine_attempt(peers->engine, attempt, &view) == 0;
+}
+
+/* An end that came while no controller listened. One that failed counts once: an inventory may tell it again before
+ * it heard that it was taken. */
+static bool on_end_wanted(void *user, const duopoly_AttemptState *state)
+{
+    const struct peers *peers = user;
+    struct attempt_view attempt;
+    struct task_view task;
+    struct job_view job;
+    bool done = state->phase == duopoly_AttemptPhase_PHASE_DONE;
+    bool failed = state->phase == duopoly_AttemptPhase_PHASE_FAILED ||
+                  state->phase == duopoly_AttemptPhase_PHASE_REFUSED;
+    if ((!done && !failed) || engine_attempt(peers->engine, state->attempt, &attempt) == 0 ||
+        engine_job(peers->engine, state->job, &job) < 0 || job.state != JOB_ACTIVE ||
+        engine_task(peers->engine, state->job, state->stage, state->task, &task) < 0)
+        return false;
+    bool older = state->attempt >> 32 < epoch_number(peers->epoch);
+    return task.state != TASK_DONE &&
+           (done || (older && !history_attempt(peers->history, state->attempt)));
+}
+
+static enum engine_reading on_reads_from(void *user, uint64_t attempt, uint32_t host)
+{
+    const struct peers *peers = user;
+    return engine_reads_from(peers->engine, attempt, host);
+}
+
+static enum engine_reading on_reads_output(void *user, uint32_t host,
+                                           const duopoly_OutputLost *lost)
+{
+    const struct peers *peers = user;
+    return engine_reads_output(peers->engine, host, lost->job, lost->stage, lost->task,
+                               lost->attempt);
+}
+
+static uint32_t on_holder(void *user, const duopoly_OutputLost *lost)
+{
+    const struct peers *peers = user;
+    struct task_view task;
+    return engine_task(peers->engine, lost->job, lost->stage, lost->task, &task) == 0 ? task.host
+                                                                                      : ENGINE_NONE;
+}
+
+static uint64_t on_proof(void *user, const char *name, uint64_t attempt, uint64_t job,
+                         uint32_t stage, uint32_t task)
+{
+    const struct peers *peers = user;
+    return attempt_proof_of(&peers->proof, name, attempt, job, stage, task);
+}
+
+static uint32_t on_proof_since(void *user, const char *name)
+{
+    const struct peers *peers = user;
+    return attempt_proof_since(peers->store, name);
+}
+
+static void on_proof_shown(void *user, const char *name)
+{
+    const struct peers *peers = user;
+    attempt_proof_shown(peers->store, name, epoch_number(peers->epoch));
+}
+
+static struct agents_knowledge knowledge_of(struct peers *peers)
+{
+    return (struct agents_knowledge){
+        .lives = on_lives,
+        .end_wanted = on_end_wanted,
+        .reads_from = on_reads_from,
+        .reads_output = on_reads_output,
+        .holder = on_holder,
+        .proof = on_proof,
+        .proof_since = on_proof_since,
+        .proof_shown = on_proof_shown,
+        .user = peers,
+    };
+}
+
 static int agents_begin(struct peers *peers, const struct settings *settings,
                         const struct recovered *recovered, int64_t now_ns, struct timers *timers)
 {
@@ -132,7 +215,7 @@ static int agents_begin(struct peers *peers, const struct settings *settings,
         .epoch_seen = on_epoch_seen,
         .jobs_between = on_jobs_between,
         .switch_part = on_switch_part,
-        .knows = knowledge_hooks(&peers->knowledge),
+        .knows = knowledge_of(peers),
         .framework_user = on_framework_user,
         .host_needed = on_host_needed,
         .host_is = on_host_is,
@@ -215,8 +298,7 @@ int peers_open(struct peers *peers, const struct settings *settings,
                const struct recovered *recovered, int64_t now_ns, struct timers *timers,
                struct err *err)
 {
-    int r = knowledge_open(peers->engine, peers->history, peers->store, epoch_number(peers->epoch),
-                           &peers->knowledge, err);
+    int r = attempt_proof_open(peers->store, &peers->proof, err);
     if (r < 0)
         return r;
     if ((r = agents_begin(peers, settings, recovered, now_ns, timers)) < 0)
@@ -245,7 +327,7 @@ int peers_forget(struct peers *peers, const char *name)
     if (r < 0)
         return r;
     store_set(peers->store, "drain", name, NULL);
-    knowledge_forget(&peers->knowledge, name);
+    attempt_proof_shown(peers->store, name, 0);
     inventory_forget(&peers->switches, name);
     return 0;
 }

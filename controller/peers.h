@@ -3,8 +3,8 @@
 #pragma once
 
 #include "controller/agents/dispatch.h"
+#include "controller/attempt_proof.h"
 #include "controller/frameworks/frameworks.h"
-#include "controller/knowledge.h"
 #include "controller/settings.h"
 #include "controller/store/ledger.h"
 #include "controller/store/recovery.h"
@@ -24,7 +24,7 @@ struct peers {
     struct agents *agents; /* owned, as what follows */
     struct frameworks *frameworks;
     struct inventory switches;
-    struct knowledge knowledge; /* agents' words are judged by it */
+    struct attempt_proof proof;
     struct dispatch_room room;
     /* The last words of the attempt that the next fact is about. */
     uint64_t spoken;

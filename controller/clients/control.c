@@ -9,7 +9,6 @@
 #include "controller/clients/remote.h"
 #include "controller/clients/status.h"
 #include "controller/clients/submission.h"
-#include "controller/endings.h"
 #include "controller/portions.h"
 #include "controller/stances_kept.h"
 #include "lib/fnv1a.h"
@@ -133,8 +132,8 @@ static void change_audit(const struct control *control, const char *asker, const
     const duopoly_Envelope *answer = &control->answer;
     bool taken = answer->which_body == duopoly_Envelope_accepted_tag;
     char result[300], clean[256];
-    endings_words(taken ? answer->body.accepted.text : answer->body.refused.text, clean,
-                  sizeof(clean));
+    fact_words(taken ? answer->body.accepted.text : answer->body.refused.text, clean,
+               sizeof(clean));
     snprintf(result, sizeof(result), "%s%s", taken ? "" : "refused, ", clean);
     store_audit(control->parts->store, asker, what, result);
 }
@@ -150,7 +149,7 @@ change_log(const struct control *control, uint64_t client, const char *format, .
     va_start(ap, format);
     vsnprintf(words, sizeof(words), format, ap);
     va_end(ap);
-    endings_words(words, what, sizeof(what));
+    fact_words(words, what, sizeof(what));
     client_say(control, client, asker, sizeof(asker));
     if (taken)
         log_change("%s: %s: %s", asker, what, answer->body.accepted.text);

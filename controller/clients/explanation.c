@@ -1,7 +1,6 @@
 #include "controller/clients/explanation.h"
 
 #include "controller/clients/refusal.h"
-#include "controller/endings.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -93,7 +92,7 @@ static void say_job(const struct conductor_parts *parts, const struct job_view *
 {
     const struct job_ending *end = history_job(parts->history, job->job);
     char state[HISTORY_WORDS + 64];
-    endings_say_state(job, end, state, sizeof(state));
+    fact_say_state(job, end, state, sizeof(state));
     say(out, "%sJob %" PRIu64 " (%s) is %s.", *out->text ? " " : "", job->job, job->name, state);
     add_fact(out, "job_state", "%s", job_state_name(job->state));
 }

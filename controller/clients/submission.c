@@ -2,7 +2,6 @@
 
 #include "controller/clients/refusal.h"
 #include "controller/cost.h"
-#include "controller/endings.h"
 #include "controller/engine/base/resources.h"
 #include "controller/resources_wire.h"
 
@@ -217,8 +216,8 @@ static void known_answer(const struct conductor *conductor, uint64_t job, duopol
         return;
     ret->before = true;
     wire_copy(ret->state, sizeof(ret->state), job_state_name(view.state));
-    endings_say_state(&view, history_job(conductor_parts(conductor)->history, job), state,
-                      sizeof(state));
+    fact_say_state(&view, history_job(conductor_parts(conductor)->history, job), state,
+                   sizeof(state));
     snprintf(text, sizeof(text), "is job %" PRIu64 ", %s", job,
              view.state == JOB_ARRIVING ? "submitted with it" : state);
     wire_copy(ret->text, sizeof(ret->text), text);

@@ -190,16 +190,10 @@ static void ledger_event(void *user, const struct event *event)
     struct ledger *ledger = user;
     switch (event->kind) {
     case EVENT_JOB_BEGIN:
-        part_note(ledger, event, event->job_begin.job);
-        break;
     case EVENT_JOB_STAGE:
-        part_note(ledger, event, event->job_stage.job);
-        break;
     case EVENT_JOB_TASKS:
-        part_note(ledger, event, event->job_tasks.job);
-        break;
     case EVENT_JOB_BYTES:
-        part_note(ledger, event, event->job_bytes.job);
+        part_note(ledger, event, event->job_begin.job); /* the first of each */
         break;
     case EVENT_JOB_END:
         job_note(ledger, event->job_end.job, event->kind);

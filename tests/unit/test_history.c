@@ -1,7 +1,6 @@
 /* Ended jobs and what befell their attempts: found again, within bounds, told in whole sentences. */
 #include "tests/unit/test.h"
 
-#include "controller/endings.h"
 #include "controller/listeners.h"
 
 #include <stdlib.h>
@@ -139,9 +138,9 @@ static void a_peers_words_are_made_harmless(void **state)
 {
     (void)state;
     char words[8];
-    endings_words("a\x1b[2J\n\x7f\xc3\xa9", words, sizeof(words));
+    fact_words("a\x1b[2J\n\x7f\xc3\xa9", words, sizeof(words));
     assert_string_equal(words, "a?[2J??");
-    endings_words("short", words, sizeof(words));
+    fact_words("short", words, sizeof(words));
     assert_string_equal(words, "short");
 }
 
@@ -202,7 +201,7 @@ static void sentence_is(enum event_kind kind, int64_t exit_status, const char *w
 {
     struct decisions decisions = {0};
     struct engine *engine;
-    struct job_ending end;
+    struct job_fact fact;
     struct history *history = history_create(3);
     uint64_t attempt = scene_start(&engine, &decisions);
     struct event event = {.kind = kind};
@@ -213,10 +212,11 @@ static void sentence_is(enum event_kind kind, int64_t exit_status, const char *w
     const struct decision *failed = decisions.at;
     while (failed->kind != DECISION_JOB_FAILED)
         assert_true(++failed < decisions.at + decisions.n);
-    endings_of_job(history, engine, failed, "", &end);
-    assert_string_equal(end.reason, expected);
-    assert_string_equal(end.host, "w3");
-    assert_true(end.attempt == attempt && end.job == 5 && end.state == JOB_FAILED);
+    job_fact_of(history, engine, failed, "", &fact);
+    assert_string_equal(fact.ending.reason, expected);
+    assert_string_equal(fact.ending.host, "w3");
+    assert_true(fact.ending.attempt == attempt && fact.ending.job == 5 &&
+                fact.ending.state == JOB_FAILED);
     decisions_done(&decisions);
     engine_destroy(engine);
     history_destroy(history);
@@ -245,7 +245,7 @@ static void an_output_lost_too_often_is_said(void **state)
     (void)state;
     struct decisions decisions = {0};
     struct engine *engine;
-    struct job_ending end;
+    struct job_fact fact;
     struct history *history = history_create(3);
     uint64_t attempt = scene_start(&engine, &decisions);
     struct event event = {.kind = EVENT_ATTEMPT_DONE};
@@ -255,14 +255,16 @@ static void an_output_lost_too_often_is_said(void **state)
     event_tell(history, engine, NULL, &event, "");
     failed.job_failed.job = 5;
     failed.job_failed.attempt = attempt;
-    endings_of_job(history, engine, &failed, "", &end);
-    assert_string_equal(end.reason, "the output of task 5/0/0 was lost, or nobody could fetch it, "
-                                    "4 times, last on w3");
-    assert_string_equal(end.host, "w3");
+    job_fact_of(history, engine, &failed, "", &fact);
+    assert_string_equal(fact.ending.reason,
+                        "the output of task 5/0/0 was lost, or nobody could fetch it, "
+                        "4 times, last on w3");
+    assert_string_equal(fact.ending.host, "w3");
     failed.reason = REASON_TOO_MANY_LOSSES;
-    endings_of_job(history, engine, &failed, "", &end);
-    assert_string_equal(end.reason, "task 5/0/0 was lost with 4 hosts, last with w3: it is suspect "
-                                    "of taking them down");
+    job_fact_of(history, engine, &failed, "", &fact);
+    assert_string_equal(fact.ending.reason,
+                        "task 5/0/0 was lost with 4 hosts, last with w3: it is suspect "
+                        "of taking them down");
     decisions_done(&decisions);
     engine_destroy(engine);
     history_destroy(history);
