@@ -11,6 +11,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+struct queue {
+    struct event *at;
+    size_t n, size;
+};
+
 struct conductor {
     struct conductor_parts parts; /* what others see of what follows, and what they may change */
     sd_event *loop;
@@ -28,14 +33,13 @@ struct conductor {
     struct conductor_log log;
     struct audience audience;
     struct peers peers;
-    struct event *queue; /* facts that wait for the next step */
-    size_t queued, queue_size;
-    struct event *stepping; /* the other half: what the engine takes while new ones come */
-    size_t stepping_size;
+    /* Facts that wait for the next step; what the engine takes while new ones come. */
+    struct queue queue, stepping;
     struct decisions decisions;
     uint64_t requests;
     struct decision rejection; /* of the last request */
     bool rejected, running, broken;
+    bool woken;         /* by the engine's deadline: it is stepped, also without a fact */
     bool asking;        /* a client's request may put more rows: they are committed together */
     bool stuck;         /* the log says that the store is not written */
     uint64_t most_held; /* counted bytes, since memory was given back */
@@ -53,25 +57,26 @@ static void conductor_break(struct conductor *conductor, const char *what)
 static void on_event(void *user, const struct event *event, const char *words)
 {
     struct conductor *conductor = user;
+    struct queue *queue = &conductor->queue;
     const struct fact_sources sources = {
         .engine = conductor->engine,
         .frameworks = conductor->peers.frameworks,
         .now_ns = clock_now_ns(conductor->clock),
-        .before = conductor->queued ? &conductor->queue[conductor->queued - 1] : NULL,
+        .before = queue->n ? &queue->at[queue->n - 1] : NULL,
         .words = words,
     };
     audience_event(&conductor->audience, &sources, event);
-    if (conductor->queued == conductor->queue_size) {
-        size_t size = conductor->queue_size ? 2 * conductor->queue_size : 64;
-        struct event *queue = reallocarray(conductor->queue, size, sizeof(*queue));
-        if (!queue) {
+    if (queue->n == queue->size) {
+        size_t size = queue->size ? 2 * queue->size : 64;
+        struct event *at = reallocarray(queue->at, size, sizeof(*at));
+        if (!at) {
             conductor_break(conductor, "out of memory");
             return;
         }
-        conductor->queue = queue;
-        conductor->queue_size = size;
+        queue->at = at;
+        queue->size = size;
     }
-    conductor->queue[conductor->queued++] = *event;
+    queue->at[queue->n++] = *event;
 }
 
 static void job_tell(const struct conductor *conductor, const struct decision *decision)
@@ -82,6 +87,13 @@ static void job_tell(const struct conductor *conductor, const struct decision *d
     audience_job_over(&conductor->audience, &fact);
 }
 
+static void mode_note(struct conductor *conductor, int64_t now_ns, const struct decision *decision)
+{
+    struct mode_change *change = &conductor->parts.mode_change;
+    *change = (struct mode_change){now_ns, decision->left, decision->right, ""};
+    wire_copy(change->rule, sizeof(change->rule), engine_policy(conductor->engine, "mode"));
+}
+
 static void decision_take(struct conductor *conductor, int64_t now_ns,
                           const struct decision *decision)
 {
@@ -90,6 +102,10 @@ static void decision_take(struct conductor *conductor, int64_t now_ns,
     case DECISION_JOB_FAILED:
         job_tell(conductor, decision);
         break;
+    case DECISION_MODE:
+        mode_note(conductor, now_ns, decision);
+        peers_decision(&conductor->peers, now_ns, decision);
+        break;
     case DECISION_REJECT:
         if (decision->reject.request == conductor->requests) {
             conductor->rejection = *decision;
@@ -97,51 +113,34 @@ static void decision_take(struct conductor *conductor, int64_t now_ns,
         }
         break;
     default:
-        audience_decision(&conductor->audience, decision);
         peers_decision(&conductor->peers, now_ns, decision);
-    }
-}
-
-/* Before all else of a step: a start keeps its agent busy for a millisecond, and the mode is to
- * reach all hosts together. Nothing depends on their order. */
-static void modes_take(struct conductor *conductor, int64_t now_ns)
-{
-    struct mode_change *change = &conductor->parts.mode_change;
-    for (size_t i = 0; i < conductor->decisions.n; i++) {
-        const struct decision *decision = &conductor->decisions.at[i];
-        if (decision->kind != DECISION_MODE)
-            continue;
-        *change = (struct mode_change){now_ns, decision->left, decision->right, ""};
-        wire_copy(change->rule, sizeof(change->rule), engine_policy(conductor->engine, "mode"));
-        decision_take(conductor, now_ns, decision);
     }
 }
 
 static void step(struct conductor *conductor)
 {
     int64_t now_ns = clock_now_ns(conductor->clock);
-    struct event *events = conductor->queue;
-    size_t n = conductor->queued, size = conductor->queue_size;
+    const struct queue taken = conductor->queue;
     conductor->queue = conductor->stepping;
-    conductor->queue_size = conductor->stepping_size;
-    conductor->queued = 0;
-    conductor->stepping = events;
-    conductor->stepping_size = size;
-    if (engine_step(conductor->engine, now_ns, events, n, &conductor->decisions) < 0) {
+    conductor->queue.n = 0;
+    conductor->stepping = taken;
+    if (engine_step(conductor->engine, now_ns, taken.at, taken.n, &conductor->decisions) < 0) {
         conductor_break(conductor, "out of memory");
         return;
     }
-    const struct step stepped = {now_ns, events, n, &conductor->decisions};
+    const struct step stepped = {now_ns, taken.at, taken.n, &conductor->decisions};
     conductor->parts.version++;
     audience_stepped(&conductor->audience, &stepped);
     if (ledger_failed(conductor->ledger)) {
         conductor_break(conductor, "out of memory");
         return;
     }
-    modes_take(conductor, now_ns);
-    for (size_t i = 0; i < conductor->decisions.n; i++)
-        if (conductor->decisions.at[i].kind != DECISION_MODE)
-            decision_take(conductor, now_ns, &conductor->decisions.at[i]);
+    /* A start keeps its agent busy for a millisecond, and the mode is to reach all hosts together:
+     * first what it became. Nothing depends on their order. */
+    for (int modes = 1; modes >= 0; modes--)
+        for (size_t i = 0; i < conductor->decisions.n; i++)
+            if ((conductor->decisions.at[i].kind == DECISION_MODE) == modes)
+                decision_take(conductor, now_ns, &conductor->decisions.at[i]);
 }
 
 static void rearm(struct conductor *conductor)
@@ -163,15 +162,14 @@ static uint64_t commit(struct conductor *conductor)
     return ticket;
 }
 
-/* Steps until nothing follows any more, then sends levels and acknowledges. `wake`: at least once,
- * also without a fact. */
-static void run(struct conductor *conductor, bool wake)
+void conductor_run(struct conductor *conductor)
 {
     if (conductor->running)
         return;
     conductor->running = true;
     do {
-        for (; (wake || conductor->queued) && !conductor->broken; wake = false)
+        for (; (conductor->woken || conductor->queue.n) && !conductor->broken;
+             conductor->woken = false)
             step(conductor);
         if (conductor->asking)
             break;
@@ -179,20 +177,15 @@ static void run(struct conductor *conductor, bool wake)
         agents_settle(conductor->parts.agents, commit(conductor));
         frameworks_settle(conductor->parts.frameworks, clock_now_ns(conductor->clock));
         /* What could not be sent ended a session. */
-    } while (conductor->queued && !conductor->broken);
+    } while (conductor->queue.n && !conductor->broken);
     conductor->running = false;
     rearm(conductor);
-}
-
-void conductor_run(struct conductor *conductor)
-{
-    run(conductor, false);
 }
 
 uint64_t conductor_commit(struct conductor *conductor)
 {
     conductor->asking = false;
-    run(conductor, false);
+    conductor_run(conductor);
     return commit(conductor);
 }
 
@@ -220,7 +213,7 @@ int conductor_request(struct conductor *conductor, struct event *request,
     conductor->rejected = false;
     conductor->asking = true;
     on_event(conductor, request, "");
-    run(conductor, false);
+    conductor_run(conductor);
     if (!conductor->rejected)
         return 0;
     *ret_rejection = conductor->rejection;
@@ -249,8 +242,8 @@ static void on_deadline(struct timer *timer, int64_t now_ns)
 {
     struct conductor *conductor = container_of(timer, struct conductor, deadline);
     (void)now_ns;
-    conductor->asking = false;
-    run(conductor, true);
+    conductor->woken = true;
+    conductor_commit(conductor);
 }
 
 static void on_due(void *user, int64_t now_ns)
@@ -289,7 +282,7 @@ static int on_after(sd_event_source *source, void *user)
 int conductor_forget_host(struct conductor *conductor, const char *name)
 {
     int r = peers_forget(&conductor->peers, name);
-    run(conductor, false);
+    conductor_run(conductor);
     return r;
 }
 
@@ -323,20 +316,18 @@ static int peers_begin(struct conductor *conductor, const struct recovered *reco
 {
     struct conductor_parts *parts = &conductor->parts;
     struct peers *peers = &conductor->peers;
-    peers->engine = parts->engine = conductor->engine;
-    peers->history = parts->history = conductor->history;
-    peers->ledger = conductor->ledger;
-    peers->epoch = parts->epoch;
-    peers->store = parts->store;
-    peers->event = on_event;
-    peers->user = conductor;
-    int r = peers_open(peers, &conductor->settings, recovered, parts->started_ns,
-                       &conductor->timers, err);
     parts->settings = &conductor->settings;
     parts->clock = conductor->clock;
+    parts->engine = conductor->engine;
+    parts->history = conductor->history;
     parts->recording = conductor->recording;
     parts->switches = &peers->switches;
     parts->orphans = &conductor->orphans;
+    peers->parts = parts;
+    peers->ledger = conductor->ledger;
+    peers->event = on_event;
+    peers->user = conductor;
+    int r = peers_open(peers, recovered, &conductor->timers, err);
     parts->agents = peers->agents;
     conductor->log.frameworks = parts->frameworks = peers->frameworks;
     return r;
@@ -428,8 +419,8 @@ void conductor_close(struct conductor *conductor)
     engine_destroy(conductor->engine);
     clock_close(conductor->clock);
     decisions_done(&conductor->decisions);
-    free(conductor->queue);
-    free(conductor->stepping);
+    free(conductor->queue.at);
+    free(conductor->stepping.at);
     sd_event_unref(conductor->loop);
     free(conductor);
 }

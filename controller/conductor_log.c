@@ -89,21 +89,24 @@ static void allow_log(const struct conductor_log *log, const struct decision *d)
         log_debug("%s: an allow on %s is over: %s", stage, host.name, reason_name(d->reason));
 }
 
-static void on_decision(void *user, const struct decision *d)
+static void on_stepped(void *user, const struct step *step)
 {
     const struct conductor_log *log = user;
     char stage[256];
-    if (d->kind == DECISION_ALLOW || d->kind == DECISION_ALLOW_END)
-        allow_log(log, d);
-    if (d->kind != DECISION_OPEN || d->reason == REASON_TABLE_FULL)
-        return;
-    stage_say(log, d->open.job, d->open.stage, stage, sizeof(stage));
-    open_log(stage, d);
+    for (size_t i = 0; i < step->decisions->n; i++) {
+        const struct decision *d = &step->decisions->at[i];
+        if (d->kind == DECISION_ALLOW || d->kind == DECISION_ALLOW_END) {
+            allow_log(log, d);
+        } else if (d->kind == DECISION_OPEN && d->reason != REASON_TABLE_FULL) {
+            stage_say(log, d->open.job, d->open.stage, stage, sizeof(stage));
+            open_log(stage, d);
+        }
+    }
 }
 
 const struct listener log_listener = {.attempt_over = on_attempt_over,
                                       .event = on_event,
-                                      .decision = on_decision,
+                                      .stepped = on_stepped,
                                       .job_over = on_job_over};
 
 void conductor_log_recovered(const struct recovered *recovered)

@@ -110,29 +110,12 @@ static struct spent spent_of(const struct fact *fact)
     };
 }
 
-static bool is_end(enum event_kind kind)
-{
-    return kind == EVENT_ATTEMPT_DONE || kind == EVENT_ATTEMPT_FAILED ||
-           kind == EVENT_ATTEMPT_REFUSED || kind == EVENT_ATTEMPT_KILLED ||
-           kind == EVENT_ATTEMPT_LOST;
-}
-
-/* Its own word, but a result that nobody takes is none. */
-static enum ending_kind kind_of(const struct event *event, const struct attempt_view *attempt)
-{
-    switch (event->kind) {
-    case EVENT_ATTEMPT_DONE:
-        return attempt->orphan ? ENDING_KILLED : ENDING_DONE;
-    case EVENT_ATTEMPT_FAILED:
-        return ENDING_FAILED;
-    case EVENT_ATTEMPT_REFUSED:
-        return ENDING_REFUSED;
-    case EVENT_ATTEMPT_KILLED:
-        return ENDING_KILLED;
-    default:
-        return ENDING_LOST;
-    }
-}
+/* Of an attempt's end: 1 + what it is. */
+static const uint8_t ends[EVENT_KINDS] = {
+    [EVENT_ATTEMPT_DONE] = 1 + ENDING_DONE,       [EVENT_ATTEMPT_FAILED] = 1 + ENDING_FAILED,
+    [EVENT_ATTEMPT_REFUSED] = 1 + ENDING_REFUSED, [EVENT_ATTEMPT_KILLED] = 1 + ENDING_KILLED,
+    [EVENT_ATTEMPT_LOST] = 1 + ENDING_LOST,
+};
 
 /* What its framework calls it counts before what it said itself. */
 static void words_say(const struct fact_sources *sources, struct fact *fact)
@@ -195,7 +178,10 @@ static void end_tell(const struct telling *to)
     struct fact fact;
     if (!attempt_find(to->sources, event->attempt.attempt, &attempt))
         return;
-    fact_begin(to->sources, event, &attempt, kind_of(event, &attempt), &fact);
+    /* Its own word, but a result that nobody takes is none. */
+    bool wasted = event->kind == EVENT_ATTEMPT_DONE && attempt.orphan;
+    fact_begin(to->sources, event, &attempt,
+               wasted ? ENDING_KILLED : (enum ending_kind)(ends[event->kind] - 1), &fact);
     fact.ending.exit_status = event->attempt.exit_status;
     if (fact.ending.kind == ENDING_DONE)
         fact.ending.spent = spent_of(&fact);
@@ -235,7 +221,7 @@ void facts_of(const struct fact_sources *sources, const struct event *event,
 {
     struct telling to = {sources, event, tell, user};
     uint32_t host;
-    if (is_end(event->kind))
+    if (ends[event->kind])
         end_tell(&to);
     else if (host_goes(sources->engine, event, &host))
         engine_host_attempts(sources->engine, host, lost_tell, &to);
@@ -245,38 +231,35 @@ static void failed_say(const struct history *history, const struct engine *engin
                        const struct decision *decision, struct job_ending *ending)
 {
     const struct ending *last = history_attempt(history, ending->attempt);
-    if (decision->reason == REASON_JOB_FAILED) {
-        snprintf(ending->reason, sizeof(ending->reason), "its application says so");
-        return;
-    }
-    if (last)
+    const int64_t times = decision->left;
+    const size_t size = sizeof(ending->reason);
+    char task[64], *text = ending->reason;
+    snprintf(task, sizeof(task), "task %" PRIu64 "/%" PRIu32 "/%" PRIu32, ending->job,
+             ending->stage, ending->task);
+    if (last && decision->reason != REASON_JOB_FAILED)
         snprintf(ending->host, sizeof(ending->host), "%s", host_name(engine, last->host));
-    if (decision->reason == REASON_TOO_MANY_RERUNS) {
-        snprintf(ending->reason, sizeof(ending->reason),
-                 "the output of task %" PRIu64 "/%" PRIu32 "/%" PRIu32
-                 " was lost, or nobody could fetch it, %" PRId64 " times%s%s",
-                 ending->job, ending->stage, ending->task, decision->left, last ? ", last on " : "",
-                 ending->host);
-        return;
-    }
-    if (decision->reason == REASON_TOO_MANY_LOSSES) {
-        snprintf(ending->reason, sizeof(ending->reason),
-                 "task %" PRIu64 "/%" PRIu32 "/%" PRIu32 " was lost with %" PRId64
+    switch (decision->reason) {
+    case REASON_JOB_FAILED:
+        snprintf(text, size, "its application says so");
+        break;
+    case REASON_TOO_MANY_RERUNS:
+        snprintf(text, size,
+                 "the output of %s was lost, or nobody could fetch it, %" PRId64 " times%s%s", task,
+                 times, last ? ", last on " : "", ending->host);
+        break;
+    case REASON_TOO_MANY_LOSSES:
+        snprintf(text, size,
+                 "%s was lost with %" PRId64
                  " hosts, last with %s: it is suspect of taking them down",
-                 ending->job, ending->stage, ending->task, decision->left,
-                 last ? ending->host : "an unknown one");
-        return;
+                 task, times, last ? ending->host : "an unknown one");
+        break;
+    case REASON_TOO_MANY_FAILURES:
+        snprintf(text, size, "%s failed %" PRId64 " time%s; %s", task, times, times == 1 ? "" : "s",
+                 last ? last->words : "how its last attempt ended is not kept");
+        break;
+    default:
+        snprintf(text, size, "%s", reason_name(decision->reason));
     }
-    if (decision->reason != REASON_TOO_MANY_FAILURES) {
-        snprintf(ending->reason, sizeof(ending->reason), "%s", reason_name(decision->reason));
-        return;
-    }
-    int n = snprintf(ending->reason, sizeof(ending->reason),
-                     "task %" PRIu64 "/%" PRIu32 "/%" PRIu32 " failed %" PRId64 " time%s; ",
-                     ending->job, ending->stage, ending->task, decision->left,
-                     decision->left == 1 ? "" : "s");
-    snprintf(ending->reason + n, sizeof(ending->reason) - (size_t)n, "%s",
-             last ? last->words : "how its last attempt ended is not kept");
 }
 
 void job_fact_of(const struct history *history, const struct engine *engine,
@@ -307,9 +290,10 @@ void job_fact_of(const struct history *history, const struct engine *engine,
     engine_job(engine, ending->job, &ret_fact->job);
 }
 
-void fact_say_state(const struct job_view *job, const struct job_ending *ending, char *text,
+void fact_say_state(const struct history *history, const struct job_view *job, char *text,
                     size_t size)
 {
+    const struct job_ending *ending = history_job(history, job->job);
     const char *state = job_state_name(job->state), *reason = ending ? ending->reason : "";
     if (job->state == JOB_CANCELLED && *reason)
         snprintf(text, size, "%s", reason);

@@ -51,8 +51,8 @@ struct job_fact {
 void job_fact_of(const struct history *history, const struct engine *engine,
                  const struct decision *decision, const char *asker, struct job_fact *ret_fact);
 
-/* "active", "done", "failed: WHY", "cancelled by WHOM"; `ending` may be NULL. */
-void fact_say_state(const struct job_view *job, const struct job_ending *ending, char *text,
+/* "active", "done", "failed: WHY", "cancelled by WHOM". */
+void fact_say_state(const struct history *history, const struct job_view *job, char *text,
                     size_t size);
 
 /* Copies at most size − 1 bytes of a peer's text; what is not printable ASCII becomes '?'. */

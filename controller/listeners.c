@@ -63,11 +63,6 @@ void audience_stepped(const struct audience *audience, const struct step *step)
     TELL(stepped, step);
 }
 
-void audience_decision(const struct audience *audience, const struct decision *decision)
-{
-    TELL(decision, decision);
-}
-
 void audience_job_over(const struct audience *audience, const struct job_fact *fact)
 {
     TELL(job_over, fact);

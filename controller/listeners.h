@@ -25,8 +25,6 @@ struct listener {
     void (*event)(void *user, const struct event *event);
     /* After the step; nothing that it decided has gone out. */
     void (*stepped)(void *user, const struct step *step);
-    /* Each decision that goes out, before it does. */
-    void (*decision)(void *user, const struct decision *decision);
     /* What is kept of the job's attempts is still kept. */
     void (*job_over)(void *user, const struct job_fact *fact);
 };
@@ -59,5 +57,4 @@ struct audience {
 void audience_event(struct audience *audience, const struct fact_sources *sources,
                     const struct event *event);
 void audience_stepped(const struct audience *audience, const struct step *step);
-void audience_decision(const struct audience *audience, const struct decision *decision);
 void audience_job_over(const struct audience *audience, const struct job_fact *fact);

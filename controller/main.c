@@ -236,14 +236,6 @@ static bool on_epoch_seen(void *user, const char *name, uint32_t epoch)
 static int controller_open(struct controller *controller, const struct settings *settings,
                            const struct arguments *arguments, struct err *err)
 {
-    struct conductor_hooks hooks = {
-        .peers = {.send = agents_zmq_send,
-                  .cut = agents_zmq_cut,
-                  .epoch_seen = on_epoch_seen,
-                  .epoch_user = controller,
-                  .where = {.comes_from = agents_zmq_comes_from}},
-        .clients = {.job_over = control_job_over, .stored = control_stored},
-    };
     const char *backup = controller->restored ? NULL : arguments->restore;
     struct wire_zmq_limits limits = {.idle_ns = (uint64_t)settings->timers.host_lost_ns,
                                      .pressed_ns = (uint64_t)settings->timers.silent_ns,
@@ -270,8 +262,15 @@ static int controller_open(struct controller *controller, const struct settings 
         r = agents_zmq_open(controller->loop, settings, &limits, &controller->door, err);
     if (r < 0)
         return r;
-    hooks.peers.send_user = hooks.peers.where.user = controller->door;
-    hooks.clients.user = controller->control;
+    const struct conductor_hooks hooks = {
+        .peers = {.send = agents_zmq_send,
+                  .cut = agents_zmq_cut,
+                  .send_user = controller->door,
+                  .epoch_seen = on_epoch_seen,
+                  .epoch_user = controller,
+                  .where = {agents_zmq_comes_from, controller->door}},
+        .clients = {control_job_over, control_stored, controller->control},
+    };
     r = conductor_open(controller->loop, settings, controller->epoch, controller->store,
                        arguments->clock, &hooks, &controller->conductor, err);
     if (r == 0 && backup)

@@ -1,6 +1,6 @@
 #include "controller/peers.h"
 
-#include "controller/epoch.h"
+#include "controller/conductor.h"
 #include "controller/stances_kept.h"
 
 static int on_send(void *user, uint64_t peer, const duopoly_Envelope *envelope)
@@ -33,7 +33,7 @@ static bool on_levels(void *user, uint64_t attempt, uint32_t *ret_coflow, uint32
 {
     const struct peers *peers = user;
     struct attempt_view view;
-    if (engine_attempt(peers->engine, attempt, &view) < 0 || view.state >= ATTEMPT_DONE)
+    if (engine_attempt(peers->parts->engine, attempt, &view) < 0 || view.state >= ATTEMPT_DONE)
         return false;
     *ret_coflow = level_on_wire(view.coflow_level);
     *ret_macroflow = level_on_wire(view.macroflow_level);
@@ -44,7 +44,7 @@ static bool on_job_wanted(void *user, uint64_t job)
 {
     const struct peers *peers = user;
     struct job_view view;
-    return engine_job(peers->engine, job, &view) == 0 &&
+    return engine_job(peers->parts->engine, job, &view) == 0 &&
            (view.state == JOB_ARRIVING || view.state == JOB_ACTIVE);
 }
 
@@ -56,7 +56,7 @@ static void on_host_moved(void *user, uint32_t host)
 static uint64_t on_newest_job(void *user)
 {
     const struct peers *peers = user;
-    return epoch_newest_job(peers->epoch);
+    return epoch_newest_job(peers->parts->epoch);
 }
 
 static bool on_epoch_seen(void *user, const char *name, uint32_t epoch)
@@ -69,7 +69,7 @@ static bool on_jobs_between(void *user, uint64_t after, uint64_t until)
 {
     const struct peers *peers = user;
     struct job_view job;
-    return engine_job_after(peers->engine, after, &job) == 0 && job.job <= until;
+    return engine_job_after(peers->parts->engine, after, &job) == 0 && job.job <= until;
 }
 
 static void on_switch_part(void *user, const char *name, int64_t now_ns,
@@ -88,7 +88,8 @@ static bool on_host_needed(void *user, uint32_t host)
 {
     const struct peers *peers = user;
     struct host_view view;
-    return engine_host(peers->engine, host, &view) == 0 && (view.running || view.jobs_outputs);
+    return engine_host(peers->parts->engine, host, &view) == 0 &&
+           (view.running || view.jobs_outputs);
 }
 
 static void on_host_is(void *user, uint32_t from, uint32_t to)
@@ -100,7 +101,7 @@ static bool on_lives(void *user, uint64_t attempt)
 {
     const struct peers *peers = user;
     struct attempt_view view;
-    return engine_attempt(peers->engine, attempt, &view) == 0;
+    return engine_attempt(peers->parts->engine, attempt, &view) == 0;
 }
 
 /* An end that came while no controller listened. One that failed counts once: an inventory may tell it again before
@@ -114,26 +115,26 @@ static bool on_end_wanted(void *user, const duopoly_AttemptState *state)
     bool done = state->phase == duopoly_AttemptPhase_PHASE_DONE;
     bool failed = state->phase == duopoly_AttemptPhase_PHASE_FAILED ||
                   state->phase == duopoly_AttemptPhase_PHASE_REFUSED;
-    if ((!done && !failed) || engine_attempt(peers->engine, state->attempt, &attempt) == 0 ||
-        engine_job(peers->engine, state->job, &job) < 0 || job.state != JOB_ACTIVE ||
-        engine_task(peers->engine, state->job, state->stage, state->task, &task) < 0)
+    if ((!done && !failed) || engine_attempt(peers->parts->engine, state->attempt, &attempt) == 0 ||
+        engine_job(peers->parts->engine, state->job, &job) < 0 || job.state != JOB_ACTIVE ||
+        engine_task(peers->parts->engine, state->job, state->stage, state->task, &task) < 0)
         return false;
-    bool older = state->attempt >> 32 < epoch_number(peers->epoch);
+    bool older = state->attempt >> 32 < epoch_number(peers->parts->epoch);
     return task.state != TASK_DONE &&
-           (done || (older && !history_attempt(peers->history, state->attempt)));
+           (done || (older && !history_attempt(peers->parts->history, state->attempt)));
 }
 
 static enum engine_reading on_reads_from(void *user, uint64_t attempt, uint32_t host)
 {
     const struct peers *peers = user;
-    return engine_reads_from(peers->engine, attempt, host);
+    return engine_reads_from(peers->parts->engine, attempt, host);
 }
 
 static enum engine_reading on_reads_output(void *user, uint32_t host,
                                            const duopoly_OutputLost *lost)
 {
     const struct peers *peers = user;
-    return engine_reads_output(peers->engine, host, lost->job, lost->stage, lost->task,
+    return engine_reads_output(peers->parts->engine, host, lost->job, lost->stage, lost->task,
                                lost->attempt);
 }
 
@@ -141,8 +142,9 @@ static uint32_t on_holder(void *user, const duopoly_OutputLost *lost)
 {
     const struct peers *peers = user;
     struct task_view task;
-    return engine_task(peers->engine, lost->job, lost->stage, lost->task, &task) == 0 ? task.host
-                                                                                      : ENGINE_NONE;
+    return engine_task(peers->parts->engine, lost->job, lost->stage, lost->task, &task) == 0
+               ? task.host
+               : ENGINE_NONE;
 }
 
 static uint64_t on_proof(void *user, const char *name, uint64_t attempt, uint64_t job,
@@ -155,13 +157,13 @@ static uint64_t on_proof(void *user, const char *name, uint64_t attempt, uint64_
 static uint32_t on_proof_since(void *user, const char *name)
 {
     const struct peers *peers = user;
-    return attempt_proof_since(peers->store, name);
+    return attempt_proof_since(peers->parts->store, name);
 }
 
 static void on_proof_shown(void *user, const char *name)
 {
     const struct peers *peers = user;
-    attempt_proof_shown(peers->store, name, epoch_number(peers->epoch));
+    attempt_proof_shown(peers->parts->store, name, epoch_number(peers->parts->epoch));
 }
 
 static struct agents_knowledge knowledge_of(struct peers *peers)
@@ -179,13 +181,14 @@ static struct agents_knowledge knowledge_of(struct peers *peers)
     };
 }
 
-static int agents_begin(struct peers *peers, const struct settings *settings,
-                        const struct recovered *recovered, int64_t now_ns, struct timers *timers)
+static int agents_begin(struct peers *peers, const struct recovered *recovered,
+                        struct timers *timers)
 {
+    const struct settings *settings = peers->parts->settings;
     struct engine_config engine;
-    settings_engine(settings, epoch_number(peers->epoch), &engine);
+    settings_engine(settings, epoch_number(peers->parts->epoch), &engine);
     const struct agents_config config = {
-        .epoch = epoch_number(peers->epoch),
+        .epoch = epoch_number(peers->parts->epoch),
         .hosts_max = (uint32_t)settings->bounds.hosts,
         .heartbeat_ns = settings->timers.heartbeat_ns,
         .silent_ns = settings->timers.silent_ns,
@@ -224,12 +227,13 @@ static int agents_begin(struct peers *peers, const struct settings *settings,
     struct engine_status status;
     int r = agents_create(&config, &hooks, timers, &peers->agents);
     if (r == 0)
-        stances_kept_read(peers->store, peers->agents);
+        stances_kept_read(peers->parts->store, peers->agents);
     if (r == 0)
-        r = agents_restore(peers->agents, now_ns, recovered->hosts, recovered->n_hosts);
+        r = agents_restore(peers->agents, peers->parts->started_ns, recovered->hosts,
+                           recovered->n_hosts);
     if (r < 0)
         return r;
-    engine_status(peers->engine, &status);
+    engine_status(peers->parts->engine, &status);
     agents_mode(peers->agents, (uint32_t)status.mode, status.mode_sequence);
     return 0;
 }
@@ -264,13 +268,13 @@ static void on_guests(void *user, uint32_t host, const duopoly_GuestAllows *said
     agents_tell_guests(((const struct peers *)user)->agents, host, said);
 }
 
-static int frameworks_begin(struct peers *peers, const struct settings *settings,
-                            struct timers *timers)
+static int frameworks_begin(struct peers *peers, struct timers *timers)
 {
+    const struct settings *settings = peers->parts->settings;
     const struct settings_timers *times = &settings->timers;
     const int64_t most_ns = FRAMEWORK_VALID_MS * INT64_C(1000000) / 2;
     const struct frameworks_config config = {
-        .epoch = epoch_number(peers->epoch),
+        .epoch = epoch_number(peers->parts->epoch),
         .heartbeat_ns = times->heartbeat_ns < most_ns ? times->heartbeat_ns : most_ns,
         .silent_ns = times->silent_ns,
         .lost_ns = times->host_lost_ns,
@@ -291,19 +295,18 @@ static int frameworks_begin(struct peers *peers, const struct settings *settings
         .guests = on_guests,
         .user = peers,
     };
-    return frameworks_create(&config, &hooks, peers->engine, timers, &peers->frameworks);
+    return frameworks_create(&config, &hooks, peers->parts->engine, timers, &peers->frameworks);
 }
 
-int peers_open(struct peers *peers, const struct settings *settings,
-               const struct recovered *recovered, int64_t now_ns, struct timers *timers,
+int peers_open(struct peers *peers, const struct recovered *recovered, struct timers *timers,
                struct err *err)
 {
-    int r = attempt_proof_open(peers->store, &peers->proof, err);
+    int r = attempt_proof_open(peers->parts->store, &peers->proof, err);
     if (r < 0)
         return r;
-    if ((r = agents_begin(peers, settings, recovered, now_ns, timers)) < 0)
+    if ((r = agents_begin(peers, recovered, timers)) < 0)
         return err_sys(err, -r, "the table of agents");
-    r = frameworks_begin(peers, settings, timers);
+    r = frameworks_begin(peers, timers);
     return r < 0 ? err_sys(err, -r, "the table of frameworks") : 0;
 }
 
@@ -318,7 +321,7 @@ void peers_close(struct peers *peers)
 void peers_decision(struct peers *peers, int64_t now_ns, const struct decision *decision)
 {
     if (!frameworks_decision(peers->frameworks, now_ns, decision))
-        dispatch_decision(peers->engine, peers->agents, now_ns, decision, &peers->room);
+        dispatch_decision(peers->parts->engine, peers->agents, now_ns, decision, &peers->room);
 }
 
 int peers_forget(struct peers *peers, const char *name)
@@ -326,8 +329,8 @@ int peers_forget(struct peers *peers, const char *name)
     int r = agents_forget_name(peers->agents, name);
     if (r < 0)
         return r;
-    store_set(peers->store, "drain", name, NULL);
-    attempt_proof_shown(peers->store, name, 0);
+    store_set(peers->parts->store, "drain", name, NULL);
+    attempt_proof_shown(peers->parts->store, name, 0);
     inventory_forget(&peers->switches, name);
     return 0;
 }

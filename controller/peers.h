@@ -20,6 +20,8 @@ struct peers_hooks {
     struct agents_where where;
 };
 
+struct conductor_parts;
+
 struct peers {
     struct agents *agents; /* owned, as what follows */
     struct frameworks *frameworks;
@@ -31,19 +33,15 @@ struct peers {
     char words[256];
     /* Borrowed; set by who opens it. */
     struct peers_hooks hooks;
-    const struct engine *engine;
-    const struct history *history;
+    const struct conductor_parts *parts;
     struct ledger *ledger;
-    struct epoch *epoch;
-    struct store *store;
     /* A fact, as agents_hooks.event, with the last words of its attempt or "". */
     void (*event)(void *user, const struct event *event, const char *words);
     void *user;
 };
 
 /* With what was known of hosts; `timers` are borrowed until close. */
-int peers_open(struct peers *peers, const struct settings *settings,
-               const struct recovered *recovered, int64_t now_ns, struct timers *timers,
+int peers_open(struct peers *peers, const struct recovered *recovered, struct timers *timers,
                struct err *err);
 /* Also one that is half open. */
 void peers_close(struct peers *peers);

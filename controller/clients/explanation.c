@@ -90,9 +90,8 @@ static void say_ending(const struct conductor_parts *parts, const struct ending 
 static void say_job(const struct conductor_parts *parts, const struct job_view *job,
                     duopoly_Explanation *out)
 {
-    const struct job_ending *end = history_job(parts->history, job->job);
     char state[HISTORY_WORDS + 64];
-    fact_say_state(job, end, state, sizeof(state));
+    fact_say_state(parts->history, job, state, sizeof(state));
     say(out, "%sJob %" PRIu64 " (%s) is %s.", *out->text ? " " : "", job->job, job->name, state);
     add_fact(out, "job_state", "%s", job_state_name(job->state));
 }

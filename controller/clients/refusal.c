@@ -56,7 +56,7 @@ void absent_job_answer(const struct conductor_parts *parts, uint64_t job, duopol
                        job);
         return;
     }
-    fact_say_state(&view, history_job(parts->history, job), state, sizeof(state));
+    fact_say_state(parts->history, &view, state, sizeof(state));
     refused_answer(answer, duopoly_Reason_REASON_STATE, "job %" PRIu64 " (%s) has ended: %s", job,
                    view.name, state);
 }

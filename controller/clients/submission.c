@@ -216,8 +216,7 @@ static void known_answer(const struct conductor *conductor, uint64_t job, duopol
         return;
     ret->before = true;
     wire_copy(ret->state, sizeof(ret->state), job_state_name(view.state));
-    fact_say_state(&view, history_job(conductor_parts(conductor)->history, job), state,
-                   sizeof(state));
+    fact_say_state(conductor_parts(conductor)->history, &view, state, sizeof(state));
     snprintf(text, sizeof(text), "is job %" PRIu64 ", %s", job,
              view.state == JOB_ARRIVING ? "submitted with it" : state);
     wire_copy(ret->text, sizeof(ret->text), text);
@@ -348,10 +347,8 @@ static bool part_take(struct submission *submission, struct conductor *conductor
 
 static void arriving_cancel(struct conductor *conductor, uint64_t job)
 {
-    struct event event = {.kind = EVENT_JOB_CANCEL};
     struct decision rejection;
-    event.job_cancel.job = job;
-    conductor_request(conductor, &event, &rejection);
+    conductor_cancel(conductor, job, "", &rejection);
 }
 
 /* The open one comes to nothing. */

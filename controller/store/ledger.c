@@ -99,19 +99,19 @@ void ledger_destroy(struct ledger *ledger)
     free(ledger);
 }
 
-static struct note *note_add(struct ledger *ledger)
+static bool note_add(struct ledger *ledger, const struct note *note)
 {
     if (ledger->n == ledger->size) {
         size_t size = ledger->size ? 2 * ledger->size : 64;
         struct note *notes = reallocarray(ledger->notes, size, sizeof(*notes));
-        if (!notes) {
-            ledger->failed = true;
-            return NULL;
-        }
+        ledger->failed |= !notes;
+        if (!notes)
+            return false;
         ledger->notes = notes;
         ledger->size = size;
     }
-    return memset(&ledger->notes[ledger->n++], 0, sizeof(struct note));
+    ledger->notes[ledger->n++] = *note;
+    return true;
 }
 
 /* Its framework tells all of it again while it runs. */
@@ -122,87 +122,67 @@ static bool is_frameworks(uint64_t job)
 
 static void ledger_attempt_over(void *user, const struct fact *fact)
 {
-    struct ledger *ledger = user;
     const struct attempt_view *attempt = &fact->attempt;
+    const struct task_view *task = &fact->task;
     const enum event_kind kind = fact->event->kind;
-    struct note *note;
     if ((kind != EVENT_ATTEMPT_DONE && kind != EVENT_ATTEMPT_FAILED &&
          kind != EVENT_ATTEMPT_REFUSED) ||
-        is_frameworks(attempt->job) || !fact->task_known || !(note = note_add(ledger)))
+        is_frameworks(attempt->job) || !fact->task_known)
         return;
-    *note = (struct note){
-        .kind = kind,
-        .job = attempt->job,
-        .attempt = attempt->attempt,
-        .stage = attempt->stage,
-        .task = attempt->task,
-        .host = attempt->host,
-        .failures = fact->task.failures,
-        .ready_ns = fact->task.ready_ns,
-        .started_ns = fact->task.state == TASK_RUNNING ? fact->task.started_ns : fact->now_ns,
-        .ended_ns = fact->now_ns,
-    };
-}
-
-static void job_note(struct ledger *ledger, uint64_t job, enum event_kind kind)
-{
-    struct note *note = note_add(ledger);
-    if (note)
-        *note = (struct note){.kind = kind, .job = job};
+    note_add(user, &(struct note){
+                       .kind = kind,
+                       .job = attempt->job,
+                       .attempt = attempt->attempt,
+                       .stage = attempt->stage,
+                       .task = attempt->task,
+                       .host = attempt->host,
+                       .failures = task->failures,
+                       .ready_ns = task->ready_ns,
+                       .started_ns = task->state == TASK_RUNNING ? task->started_ns : fact->now_ns,
+                       .ended_ns = fact->now_ns,
+                   });
 }
 
 /* WHY as it comes: written when the job is whole, a large one's parts would be a second's work at once. */
-static void part_note(struct ledger *ledger, const struct event *event, uint64_t job)
+static void part_note(struct ledger *ledger, const struct event *event)
 {
     struct event bare = *event;
     bare.request = 0;
     int n = record_encode_event(&bare, ledger->room, RECORD_MAX);
-    char *record = n < 0 ? NULL : malloc((size_t)n + 1);
-    struct note *note = record ? note_add(ledger) : NULL;
-    if (!note) {
-        free(record);
-        ledger->failed = true;
-        return;
-    }
-    memcpy(record, ledger->room, (size_t)n + 1);
-    *note = (struct note){
-        .kind = event->kind, .request = event->request, .job = job, .record = record, .length = n};
+    struct note note = {.kind = event->kind,
+                        .request = event->request,
+                        .job = event->job_begin.job, /* the first field of each part */
+                        .record = n < 0 ? NULL : strndup(ledger->room, (size_t)n),
+                        .length = n};
     if (event->kind == EVENT_JOB_BYTES)
-        note->piece =
+        note.piece =
             (struct piece){event->job_bytes.stage, event->job_bytes.parent, event->job_bytes.matrix,
                            event->job_bytes.first, event->job_bytes.bytes.n};
-}
-
-static void output_note(struct ledger *ledger, const struct event *event)
-{
-    if (is_frameworks(event->output_lost.job))
-        return;
-    struct note *note = note_add(ledger);
-    if (note)
-        *note = (struct note){.kind = event->kind,
-                              .job = event->output_lost.job,
-                              .stage = event->output_lost.stage,
-                              .task = event->output_lost.task};
+    if (!note.record || !note_add(ledger, &note)) {
+        free(note.record);
+        ledger->failed = true;
+    }
 }
 
 static void ledger_event(void *user, const struct event *event)
 {
-    struct ledger *ledger = user;
     switch (event->kind) {
     case EVENT_JOB_BEGIN:
     case EVENT_JOB_STAGE:
     case EVENT_JOB_TASKS:
     case EVENT_JOB_BYTES:
-        part_note(ledger, event, event->job_begin.job); /* the first of each */
+        part_note(user, event);
         break;
     case EVENT_JOB_END:
-        job_note(ledger, event->job_end.job, event->kind);
-        break;
     case EVENT_JOB_CANCEL:
-        job_note(ledger, event->job_cancel.job, event->kind);
+        note_add(user, &(struct note){.kind = event->kind, .job = event->job_end.job});
         break;
     case EVENT_OUTPUT_LOST:
-        output_note(ledger, event);
+        if (!is_frameworks(event->output_lost.job))
+            note_add(user, &(struct note){.kind = event->kind,
+                                          .job = event->output_lost.job,
+                                          .stage = event->output_lost.stage,
+                                          .task = event->output_lost.task});
         break;
     default:
         break;
