@@ -19,6 +19,7 @@ struct agents_zmq {
     sd_event *loop;
     struct wire_zmq *endpoint;
     struct conductor *conductor;
+    const struct conductor_parts *parts; /* the conductor's */
     struct agents_zmq_clients clients;
     uint32_t most;           /* connections */
     struct own_key *own;     /* NULL: no gate */
@@ -48,8 +49,7 @@ static void forbidden_refuse(struct agents_zmq *door, uint64_t peer, const struc
            wire_kind_name(envelope->which_body), refused->text);
     char result[sizeof(refused->text) + 16];
     snprintf(result, sizeof(result), "refused, %s", refused->text);
-    store_audit(conductor_parts(door->conductor)->store, who->name,
-                wire_kind_name(envelope->which_body), result);
+    store_audit(door->parts->store, who->name, wire_kind_name(envelope->which_body), result);
     conductor_commit(door->conductor);
     wire_zmq_send(door->endpoint, peer, WIRE_RESULT, &door->answer);
 }
@@ -57,19 +57,18 @@ static void forbidden_refuse(struct agents_zmq *door, uint64_t peer, const struc
 static void agent_message(struct agents_zmq *door, uint64_t peer, const char *identity,
                           const duopoly_Envelope *envelope)
 {
-    const struct conductor_parts *parts = conductor_parts(door->conductor);
-    agents_message(parts->agents, clock_now_ns(parts->clock), peer, identity, envelope);
+    agents_message(door->parts->agents, clock_now_ns(door->parts->clock), peer, identity, envelope);
     conductor_commit(door->conductor);
 }
 
 static void framework_message(struct agents_zmq *door, uint64_t peer, const char *identity,
                               const duopoly_Envelope *envelope)
 {
-    const struct conductor_parts *parts = conductor_parts(door->conductor);
     const int64_t before_ns = cost_now_ns();
-    frameworks_message(parts->frameworks, clock_now_ns(parts->clock), peer, identity, envelope);
+    frameworks_message(door->parts->frameworks, clock_now_ns(door->parts->clock), peer, identity,
+                       envelope);
     conductor_commit(door->conductor);
-    frameworks_spent(parts->frameworks, clock_now_ns(parts->clock), peer,
+    frameworks_spent(door->parts->frameworks, clock_now_ns(door->parts->clock), peer,
                      cost_now_ns() - before_ns);
     conductor_commit(door->conductor);
 }
@@ -88,7 +87,7 @@ static bool is_framework(const struct agents_zmq *door, uint64_t peer,
                          const duopoly_Envelope *envelope)
 {
     return envelope->which_body == duopoly_Envelope_framework_hello_tag ||
-           frameworks_knows(conductor_parts(door->conductor)->frameworks, peer);
+           frameworks_knows(door->parts->frameworks, peer);
 }
 
 static void on_message(void *user, uint64_t peer, const char *identity,
@@ -115,15 +114,14 @@ static void on_message(void *user, uint64_t peer, const char *identity,
 static void on_malformed(void *user, uint64_t peer, const struct err *err)
 {
     const struct agents_zmq *door = user;
-    const struct conductor_parts *parts = conductor_parts(door->conductor);
-    agents_malformed(parts->agents, clock_now_ns(parts->clock), peer, err->text);
+    agents_malformed(door->parts->agents, clock_now_ns(door->parts->clock), peer, err->text);
     conductor_commit(door->conductor);
 }
 
 static void on_flood(void *user, uint64_t peer)
 {
     const struct agents_zmq *door = user;
-    agents_flood(conductor_parts(door->conductor)->agents, peer);
+    agents_flood(door->parts->agents, peer);
     conductor_commit(door->conductor);
 }
 
@@ -139,10 +137,9 @@ static void on_endless(void *user, const char *address)
 static void on_gone(void *user, uint64_t peer, bool cut)
 {
     const struct agents_zmq *door = user;
-    const struct conductor_parts *parts = conductor_parts(door->conductor);
     if (cut)
-        agents_cut(parts->agents, peer);
-    frameworks_gone(parts->frameworks, peer);
+        agents_cut(door->parts->agents, peer);
+    frameworks_gone(door->parts->frameworks, peer);
     conductor_run(door->conductor);
     door->clients.gone(door->clients.user, peer);
 }
@@ -182,7 +179,7 @@ static void on_unasked(void *user, const char *address, const char *why)
 static void on_keep(void *user, const char *identity, const char *value)
 {
     const struct agents_zmq *door = user;
-    store_set(conductor_parts(door->conductor)->store, STORE_KIND, identity, value);
+    store_set(door->parts->store, STORE_KIND, identity, value);
 }
 
 static void on_cut(void *user, const char *identity)
@@ -197,7 +194,7 @@ static void own_keys_tell(const struct agents_zmq *door)
 {
     duopoly_ControllerKeys keys;
     own_key_public(door->own, &keys);
-    agents_believe(conductor_parts(door->conductor)->agents, &keys);
+    agents_believe(door->parts->agents, &keys);
     conductor_run(door->conductor);
 }
 
@@ -332,10 +329,11 @@ void agents_zmq_attach(struct agents_zmq *door, struct conductor *conductor,
                        const struct agents_zmq_clients *clients)
 {
     door->conductor = conductor;
+    door->parts = conductor_parts(conductor);
     door->clients = *clients;
     if (!door->own)
         return;
-    store_settings(conductor_parts(conductor)->store, STORE_KIND, key_load, door);
+    store_settings(door->parts->store, STORE_KIND, key_load, door);
     log_note("%u keys are known", keyring_count(door->keyring));
     own_keys_tell(door);
     agents_zmq_keys_changed(door);

@@ -60,7 +60,7 @@ static void on_event(void *user, const struct event *event, const char *words)
     struct queue *queue = &conductor->queue;
     const struct fact_sources sources = {
         .engine = conductor->engine,
-        .frameworks = conductor->peers.frameworks,
+        .frameworks = conductor->parts.frameworks,
         .now_ns = clock_now_ns(conductor->clock),
         .before = queue->n ? &queue->at[queue->n - 1] : NULL,
         .words = words,
@@ -102,16 +102,15 @@ static void decision_take(struct conductor *conductor, int64_t now_ns,
     case DECISION_JOB_FAILED:
         job_tell(conductor, decision);
         break;
-    case DECISION_MODE:
-        mode_note(conductor, now_ns, decision);
-        peers_decision(&conductor->peers, now_ns, decision);
-        break;
     case DECISION_REJECT:
         if (decision->reject.request == conductor->requests) {
             conductor->rejection = *decision;
             conductor->rejected = true;
         }
         break;
+    case DECISION_MODE:
+        mode_note(conductor, now_ns, decision);
+        /* fallthrough */
     default:
         peers_decision(&conductor->peers, now_ns, decision);
     }
@@ -321,15 +320,12 @@ static int peers_begin(struct conductor *conductor, const struct recovered *reco
     parts->engine = conductor->engine;
     parts->history = conductor->history;
     parts->recording = conductor->recording;
-    parts->switches = &peers->switches;
     parts->orphans = &conductor->orphans;
-    peers->parts = parts;
     peers->ledger = conductor->ledger;
     peers->event = on_event;
     peers->user = conductor;
     int r = peers_open(peers, recovered, &conductor->timers, err);
-    parts->agents = peers->agents;
-    conductor->log.frameworks = parts->frameworks = peers->frameworks;
+    conductor->log.frameworks = parts->frameworks;
     return r;
 }
 
@@ -395,6 +391,7 @@ int conductor_open(sd_event *loop, const struct settings *settings, struct epoch
     conductor->parts = (struct conductor_parts){.epoch = epoch, .store = store};
     conductor->clients = hooks->clients;
     conductor->peers.hooks = hooks->peers;
+    conductor->peers.parts = &conductor->parts;
     conductor->deadline.fire = on_deadline;
     timers_init(&conductor->timers);
     int r = conductor_begin(conductor, clock_path, err);

@@ -12,6 +12,11 @@
  * It begins where the store ends (store/recovery.h): with all jobs that were accepted and are not
  * over, the numbers of hosts, drains, policies and ends.
  *
+ *   a message  → agents, frameworks (peers.h) → an event → listeners (listeners.h): attempt_over, event
+ *   conductor_run → engine_step → listeners: stepped → of each decision: peers, or listeners: job_over
+ *                 → the step's rows to the store → peers' messages are acknowledged
+ *   the disk → what waited for it is acknowledged, to agents and to clients
+ *
  * The engine's deadline is one timer among the others; nothing is polled. One thread. */
 #pragma once
 

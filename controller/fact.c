@@ -103,7 +103,7 @@ static struct spent spent_of(const struct fact *fact)
         .known = true,
         .wait_ns = attempt->started_ns - fact->task.ready_ns,
         .receive_ns = received_ns - attempt->started_ns,
-        .compute_ns = fact->now_ns - received_ns,
+        .compute_ns = fact->ending.ended_ns - received_ns,
         .bytes = fact->task.bytes,
         .received_bytes =
             received_bytes > attempt->received_bytes ? received_bytes : attempt->received_bytes,
@@ -135,7 +135,6 @@ static void fact_begin(const struct fact_sources *sources, const struct event *e
 {
     const struct engine *engine = sources->engine;
     struct job_view job;
-    ret_fact->now_ns = sources->now_ns;
     ret_fact->event = event;
     ret_fact->attempt = *attempt;
     ret_fact->suspect = false;

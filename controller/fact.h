@@ -13,7 +13,6 @@
 
 /* An attempt is over. */
 struct fact {
-    int64_t now_ns;
     const struct event *event; /* that it follows from; of a lost host, HOST_LOST or HOST_JOIN */
     struct attempt_view
         attempt;           /* as the engine knows it, or else as it was told to have been seen */

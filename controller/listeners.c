@@ -41,9 +41,10 @@ static const struct listener *const listeners[LISTENERS] = {
 };
 
 #define TELL(moment, what)                                                                         \
-    for (size_t i = 0; i < LISTENERS; i++)                                                         \
+    for (size_t i = 0; i < LISTENERS; i++) {                                                       \
         if (audience->users[i] && listeners[i]->moment)                                            \
-    listeners[i]->moment(audience->users[i], what)
+            listeners[i]->moment(audience->users[i], what);                                        \
+    }
 
 static void on_fact(void *user, const struct fact *fact)
 {

@@ -242,25 +242,15 @@ static int controller_open(struct controller *controller, const struct settings 
                                      .per_second = (uint32_t)settings->bounds.agent_messages};
     int r = descriptors_take(&controller->descriptors, err);
     limits.most = controller->connections = connections_of(&controller->descriptors, settings);
-    if (r == 0)
-        r = loop_open(&controller->loop, err);
-    if (r == 0)
-        r = loop_say_reload(controller->loop, RELOAD, err);
-    if (r == 0)
-        r = folder_make(settings->socket, err);
-    if (r == 0)
-        r = epoch_open_in(settings, &controller->epoch, err);
-    if (r == 0 && backup)
-        r = backup_take(settings, backup, false, err);
-    if (r == 0)
-        r = store_open_in(settings, controller->epoch, backup, &controller->store, err);
-    if (r == 0)
-        r = controller->fenced ? 0 : fence_files(settings, err);
-    if (r == 0)
-        r = control_open(controller->loop, settings, &controller->control, err);
-    if (r == 0)
-        r = agents_zmq_open(controller->loop, settings, &limits, &controller->door, err);
-    if (r < 0)
+    if (r < 0 || (r = loop_open(&controller->loop, err)) < 0 ||
+        (r = loop_say_reload(controller->loop, RELOAD, err)) < 0 ||
+        (r = folder_make(settings->socket, err)) < 0 ||
+        (r = epoch_open_in(settings, &controller->epoch, err)) < 0 ||
+        (backup && (r = backup_take(settings, backup, false, err)) < 0) ||
+        (r = store_open_in(settings, controller->epoch, backup, &controller->store, err)) < 0 ||
+        (!controller->fenced && (r = fence_files(settings, err)) < 0) ||
+        (r = control_open(controller->loop, settings, &controller->control, err)) < 0 ||
+        (r = agents_zmq_open(controller->loop, settings, &limits, &controller->door, err)) < 0)
         return r;
     const struct conductor_hooks hooks = {
         .peers = {.send = agents_zmq_send,

@@ -81,7 +81,7 @@ static void on_switch_part(void *user, const char *name, int64_t now_ns,
 
 static int64_t on_framework_user(void *user, const char *name)
 {
-    return frameworks_user(((const struct peers *)user)->frameworks, name);
+    return frameworks_user(((const struct peers *)user)->parts->frameworks, name);
 }
 
 static bool on_host_needed(void *user, uint32_t host)
@@ -94,7 +94,7 @@ static bool on_host_needed(void *user, uint32_t host)
 
 static void on_host_is(void *user, uint32_t from, uint32_t to)
 {
-    frameworks_host_is(((const struct peers *)user)->frameworks, from, to);
+    frameworks_host_is(((const struct peers *)user)->parts->frameworks, from, to);
 }
 
 static bool on_lives(void *user, uint64_t attempt)
@@ -225,16 +225,16 @@ static int agents_begin(struct peers *peers, const struct recovered *recovered,
         .user = peers,
     };
     struct engine_status status;
-    int r = agents_create(&config, &hooks, timers, &peers->agents);
+    int r = agents_create(&config, &hooks, timers, &peers->parts->agents);
     if (r == 0)
-        stances_kept_read(peers->parts->store, peers->agents);
+        stances_kept_read(peers->parts->store, peers->parts->agents);
     if (r == 0)
-        r = agents_restore(peers->agents, peers->parts->started_ns, recovered->hosts,
+        r = agents_restore(peers->parts->agents, peers->parts->started_ns, recovered->hosts,
                            recovered->n_hosts);
     if (r < 0)
         return r;
     engine_status(peers->parts->engine, &status);
-    agents_mode(peers->agents, (uint32_t)status.mode, status.mode_sequence);
+    agents_mode(peers->parts->agents, (uint32_t)status.mode, status.mode_sequence);
     return 0;
 }
 
@@ -242,30 +242,30 @@ static uint32_t on_framework_host(void *user, const char *name)
 {
     const struct peers *peers = user;
     struct agent_view agent;
-    return agents_named(peers->agents, name, &agent) == 0 ? agent.host : ENGINE_NONE;
+    return agents_named(peers->parts->agents, name, &agent) == 0 ? agent.host : ENGINE_NONE;
 }
 
 static uint32_t on_claim(void *user, const char *name, const uint8_t *address)
 {
     const struct peers *peers = user;
-    return agents_claim_host(peers->agents, name, address);
+    return agents_claim_host(peers->parts->agents, name, address);
 }
 
 static void on_release(void *user, int64_t now_ns, uint32_t host)
 {
-    agents_release_host(((const struct peers *)user)->agents, now_ns, host);
+    agents_release_host(((const struct peers *)user)->parts->agents, now_ns, host);
 }
 
 static const char *on_framework_host_name(void *user, uint32_t host)
 {
     const struct peers *peers = user;
     struct agent_view agent;
-    return agents_of_host(peers->agents, host, &agent) == 0 ? agent.name : "";
+    return agents_of_host(peers->parts->agents, host, &agent) == 0 ? agent.name : "";
 }
 
 static void on_guests(void *user, uint32_t host, const duopoly_GuestAllows *said)
 {
-    agents_tell_guests(((const struct peers *)user)->agents, host, said);
+    agents_tell_guests(((const struct peers *)user)->parts->agents, host, said);
 }
 
 static int frameworks_begin(struct peers *peers, struct timers *timers)
@@ -295,12 +295,14 @@ static int frameworks_begin(struct peers *peers, struct timers *timers)
         .guests = on_guests,
         .user = peers,
     };
-    return frameworks_create(&config, &hooks, peers->parts->engine, timers, &peers->frameworks);
+    return frameworks_create(&config, &hooks, peers->parts->engine, timers,
+                             &peers->parts->frameworks);
 }
 
 int peers_open(struct peers *peers, const struct recovered *recovered, struct timers *timers,
                struct err *err)
 {
+    peers->parts->switches = &peers->switches;
     int r = attempt_proof_open(peers->parts->store, &peers->proof, err);
     if (r < 0)
         return r;
@@ -312,21 +314,22 @@ int peers_open(struct peers *peers, const struct recovered *recovered, struct ti
 
 void peers_close(struct peers *peers)
 {
-    frameworks_destroy(peers->frameworks);
-    agents_destroy(peers->agents);
+    frameworks_destroy(peers->parts->frameworks);
+    agents_destroy(peers->parts->agents);
     inventory_done(&peers->switches);
     dispatch_room_done(&peers->room);
 }
 
 void peers_decision(struct peers *peers, int64_t now_ns, const struct decision *decision)
 {
-    if (!frameworks_decision(peers->frameworks, now_ns, decision))
-        dispatch_decision(peers->parts->engine, peers->agents, now_ns, decision, &peers->room);
+    if (!frameworks_decision(peers->parts->frameworks, now_ns, decision))
+        dispatch_decision(peers->parts->engine, peers->parts->agents, now_ns, decision,
+                          &peers->room);
 }
 
 int peers_forget(struct peers *peers, const char *name)
 {
-    int r = agents_forget_name(peers->agents, name);
+    int r = agents_forget_name(peers->parts->agents, name);
     if (r < 0)
         return r;
     store_set(peers->parts->store, "drain", name, NULL);

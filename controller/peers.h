@@ -23,9 +23,7 @@ struct peers_hooks {
 struct conductor_parts;
 
 struct peers {
-    struct agents *agents; /* owned, as what follows */
-    struct frameworks *frameworks;
-    struct inventory switches;
+    struct inventory switches; /* owned, as what follows */
     struct attempt_proof proof;
     struct dispatch_room room;
     /* The last words of the attempt that the next fact is about. */
@@ -33,7 +31,7 @@ struct peers {
     char words[256];
     /* Borrowed; set by who opens it. */
     struct peers_hooks hooks;
-    const struct conductor_parts *parts;
+    struct conductor_parts *parts; /* of which agents, frameworks and switches are made here */
     struct ledger *ledger;
     /* A fact, as agents_hooks.event, with the last words of its attempt or "". */
     void (*event)(void *user, const struct event *event, const char *words);

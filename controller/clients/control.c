@@ -57,7 +57,7 @@ struct control {
     struct wire_unix *server;
     struct remote *remote;
     struct conductor *conductor;
-    const struct conductor_parts *parts; /* its */
+    const struct conductor_parts *parts; /* the conductor's */
     struct agents_zmq *door;
     struct guest guests[GUESTS]; /* by the client's place, as in wire_unix.h, then in remote.h */
     uint64_t refused[AGENT_KINDS];

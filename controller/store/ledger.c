@@ -138,8 +138,9 @@ static void ledger_attempt_over(void *user, const struct fact *fact)
                        .host = attempt->host,
                        .failures = task->failures,
                        .ready_ns = task->ready_ns,
-                       .started_ns = task->state == TASK_RUNNING ? task->started_ns : fact->now_ns,
-                       .ended_ns = fact->now_ns,
+                       .started_ns =
+                           task->state == TASK_RUNNING ? task->started_ns : fact->ending.ended_ns,
+                       .ended_ns = fact->ending.ended_ns,
                    });
 }
 

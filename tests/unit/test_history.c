@@ -317,6 +317,38 @@ static void a_lost_host_ends_what_ran_there(void **state)
     history_destroy(history);
 }
 
+static void on_job_over(void *user, const struct job_fact *fact)
+{
+    const struct history **history = user;
+    assert_true(history_job(*history, fact->ending.job)->state == JOB_CANCELLED);
+    assert_string_equal(fact->job.name, "j");
+    *history = NULL;
+}
+
+/* Who is told of an end can ask about it. */
+static void clients_are_told_last(void **state)
+{
+    (void)state;
+    struct decisions decisions = {0};
+    struct engine *engine;
+    struct history *history = history_create(3);
+    const struct history *asked = history;
+    struct clients clients = {.job_over = on_job_over, .user = &asked};
+    const struct audience audience = {
+        .users = {[LISTENER_HISTORY] = history, [LISTENER_CLIENTS] = &clients}};
+    const struct decision failed = {
+        .kind = DECISION_JOB_FAILED, .reason = REASON_CANCELLED, .job_failed.job = 5};
+    struct job_fact fact;
+    scene_start(&engine, &decisions);
+    job_fact_of(history, engine, &failed, "ann", &fact);
+    assert_string_equal(fact.ending.reason, "cancelled by ann");
+    audience_job_over(&audience, &fact);
+    assert_null(asked);
+    decisions_done(&decisions);
+    engine_destroy(engine);
+    history_destroy(history);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -330,6 +362,7 @@ int main(void)
         cmocka_unit_test(an_output_lost_too_often_is_said),
         cmocka_unit_test(only_its_end_ends_what_was_just_seen),
         cmocka_unit_test(a_lost_host_ends_what_ran_there),
+        cmocka_unit_test(clients_are_told_last),
     };
     return cmocka_run_group_tests_name("history", tests, NULL, NULL);
 }
