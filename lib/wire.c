@@ -54,98 +54,16 @@ duopoly_Envelope *wire_begin(duopoly_Envelope *envelope, pb_size_t kind)
     return envelope;
 }
 
+/* Of the schema's own list, without what stands before the body. */
+#define MEMBER_NAME(oneof, member, field) #member
+#define NAME_SINGULAR(field, tag)
+#define NAME_ONEOF(field, tag)                   [tag] = MEMBER_NAME field,
+#define NAME(a, storage, rule, type, field, tag) NAME_##rule(field, tag)
+static const char *const kind_names[WIRE_KINDS] = {duopoly_Envelope_FIELDLIST(NAME, )};
+
 const char *wire_kind_name(pb_size_t kind)
 {
-    switch (kind) {
-#define KIND(name)                                                                                 \
-    case duopoly_Envelope_##name##_tag:                                                            \
-        return #name
-        KIND(hello);
-        KIND(inventory_part);
-        KIND(inventory_end);
-        KIND(agent_heartbeat);
-        KIND(load);
-        KIND(progress);
-        KIND(attempt_state);
-        KIND(output_lost);
-        KIND(source_state);
-        KIND(host_room);
-        KIND(agent_counters);
-        KIND(welcome);
-        KIND(refused);
-        KIND(lease);
-        KIND(start);
-        KIND(start_inputs);
-        KIND(stop);
-        KIND(levels);
-        KIND(mode);
-        KIND(forget);
-        KIND(ask_attempt);
-        KIND(acknowledge);
-        KIND(submit_begin);
-        KIND(submit_stage);
-        KIND(submit_tasks);
-        KIND(submit_bytes);
-        KIND(submit_end);
-        KIND(cancel_job);
-        KIND(drain_host);
-        KIND(list);
-        KIND(explain);
-        KIND(get_status);
-        KIND(watch);
-        KIND(set_policy);
-        KIND(forget_host);
-        KIND(submit_prepare);
-        KIND(submit_commit);
-        KIND(store_care);
-        KIND(get_audit);
-        KIND(audit_page);
-        KIND(key_set);
-        KIND(key_revoke);
-        KIND(rotate_controller);
-        KIND(get_controller_keys);
-        KIND(controller_keys);
-        KIND(submit_credit);
-        KIND(accepted);
-        KIND(page);
-        KIND(explanation);
-        KIND(status);
-        KIND(job_event);
-        KIND(set_stance);
-        KIND(take_stance);
-        KIND(host_state);
-        KIND(switch_part);
-        KIND(switch_page);
-        KIND(links_part);
-        KIND(guests_part);
-        KIND(guest_levels);
-        KIND(guest_page);
-        KIND(guest_allows);
-        KIND(guest_hello);
-        KIND(guest_task);
-        KIND(guest_mark);
-        KIND(link_page);
-        KIND(set_flows);
-        KIND(set_plane_ports);
-        KIND(get_plane_ports);
-        KIND(plane_ports);
-        KIND(begin_capture);
-        KIND(end_capture);
-        KIND(captured);
-        KIND(framework_hello);
-        KIND(framework_job);
-        KIND(framework_stage);
-        KIND(framework_tasks);
-        KIND(framework_bytes);
-        KIND(framework_task);
-        KIND(framework_end);
-        KIND(framework_replayed);
-        KIND(framework_executor);
-        KIND(snapshot);
-#undef KIND
-    default:
-        return "unknown";
-    }
+    return kind < WIRE_KINDS && kind_names[kind] ? kind_names[kind] : "unknown";
 }
 
 void wire_copy(char *field, size_t size, const char *text)

@@ -40,6 +40,11 @@
 #define WIRE_PEER_BYTES ((WIRE_RECEIVE + 1) * WIRE_MAX_BYTES) /* those, and one that is coming in */
 #define WIRE_PARTS      32 /* parts of a stream (submission) that may be unanswered */
 
+/* Numbers of kinds are below it: one more than the schema's largest, so that a table by kind has room for
+ * each. */
+#define WIRE_KIND_BYTES(a, storage, rule, type, field, tag) char upto##tag[tag + 1];
+enum { WIRE_KINDS = sizeof(union {duopoly_Envelope_FIELDLIST(WIRE_KIND_BYTES, )}) };
+
 /* Writes `envelope` to buffer[size] and sets the length. −EMSGSIZE if it does not fit, −EINVAL if
  * it is none. */
 int wire_encode(const duopoly_Envelope *envelope, uint8_t *buffer, size_t size, size_t *ret_length,

@@ -70,13 +70,13 @@ void agent_refuse_stranger(struct agents *agents, int64_t now_ns, uint64_t peer,
     if (stranger_may_hear(agents, now_ns))
         agent_refuse(agents, peer, refused, reason, text);
     else
-        agents->counters.refused[refused->which_body % AGENT_KINDS]++;
+        agents->counters.refused[refused->which_body % WIRE_KINDS]++;
 }
 
 void agent_refuse(struct agents *agents, uint64_t peer, const duopoly_Envelope *refused,
                   duopoly_Reason reason, const char *text)
 {
-    agents->counters.refused[refused->which_body % AGENT_KINDS]++;
+    agents->counters.refused[refused->which_body % WIRE_KINDS]++;
     refused_send(agents, peer, refused->sequence, reason, text);
 }
 

@@ -32,7 +32,7 @@ refuse(struct agent *agent, int64_t now_ns, pb_size_t kind, const char *format, 
 {
     struct agent_words *words = &agent->words;
     va_list ap;
-    agent->agents->counters.refused[kind % AGENT_KINDS]++;
+    agent->agents->counters.refused[kind % WIRE_KINDS]++;
     words->refused++;
     va_start(ap, format);
     vsnprintf(words->about, sizeof(words->about), format, ap);

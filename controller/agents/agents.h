@@ -63,7 +63,6 @@
 
 #define AGENT_ATTEMPTS_MAX 4096
 #define AGENT_UNITS_MAX    16
-#define AGENT_KINDS        160 /* kinds of messages are below it */
 
 /* A second, to connections without a session. */
 #define AGENT_REFUSALS 1000
@@ -302,6 +301,6 @@ struct agents_counters {
     uint64_t levels_merged;              /* that were replaced before they were sent */
     uint64_t levels_late;                /* hosts that did not acknowledge in time */
     uint64_t sources_unknown;            /* words on sources whose address is no host's */
-    uint64_t refused[AGENT_KINDS];       /* by kind */
+    uint64_t refused[WIRE_KINDS];        /* by kind */
 };
 const struct agents_counters *agents_counters(const struct agents *agents);

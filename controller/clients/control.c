@@ -60,7 +60,7 @@ struct control {
     const struct conductor_parts *parts; /* the conductor's */
     struct agents_zmq *door;
     struct guest guests[GUESTS]; /* by the client's place, as in wire_unix.h, then in remote.h */
-    uint64_t refused[AGENT_KINDS];
+    uint64_t refused[WIRE_KINDS];
     struct portions *portions;
     STAILQ_HEAD(, leaving) leaving;
     uint64_t carer; /* the client that waits for the store's care */
@@ -489,7 +489,7 @@ static void answer_send(struct control *control, uint64_t client, uint64_t seque
                         pb_size_t request)
 {
     if (control->answer.which_body == duopoly_Envelope_refused_tag) {
-        control->refused[request % AGENT_KINDS]++;
+        control->refused[request % WIRE_KINDS]++;
         control->answer.body.refused.sequence = sequence;
     }
     control->answer.epoch = epoch_number(control->parts->epoch);

@@ -20,7 +20,7 @@ struct listing_sources {
     const struct conductor_parts *parts;
     const struct agents_zmq *door;
     const struct wire_unix_counters *clients;
-    const uint64_t *refused_requests; /* by kind, AGENT_KINDS of them */
+    const uint64_t *refused_requests; /* by kind, WIRE_KINDS of them */
 };
 
 /* Whether what the agent said last of itself says nothing of now: it is silent or lost. Then `text`

@@ -38,7 +38,7 @@ static void tell(struct telling *telling, const char *name, uint64_t value)
 static void tell_kinds(struct telling *telling, const char *what, const uint64_t *by_kind)
 {
     char name[64];
-    for (pb_size_t kind = 0; kind < AGENT_KINDS; kind++) {
+    for (pb_size_t kind = 0; kind < WIRE_KINDS; kind++) {
         if (!by_kind[kind]) {
             telling->index++;
             continue;

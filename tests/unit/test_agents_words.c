@@ -335,7 +335,7 @@ static void no_kind_speaks_for_others(void **state)
 {
     int kinds = 0;
     (void)state;
-    for (pb_size_t kind = 1; kind < AGENT_KINDS; kind++) {
+    for (pb_size_t kind = 1; kind < WIRE_KINDS; kind++) {
         if (!role_may_send(ROLE_AGENT, kind) || kind == duopoly_Envelope_hello_tag)
             continue;
         teardown(state);
