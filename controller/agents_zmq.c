@@ -76,7 +76,7 @@ static void framework_message(struct agents_zmq *door, uint64_t peer, const char
 static void framework_take(struct agents_zmq *door, uint64_t peer, const struct key_holder *who,
                            const duopoly_Envelope *envelope)
 {
-    if (envelope->which_body && !role_may_send(ROLE_FRAMEWORK, envelope->which_body))
+    if (!frameworks_take(envelope->which_body))
         forbidden_refuse(door, peer, who, envelope);
     else
         framework_message(door, peer, who->name, envelope);
@@ -105,7 +105,7 @@ static void on_message(void *user, uint64_t peer, const char *identity,
         framework_take(door, peer, &who, envelope);
     else if (who.role != ROLE_AGENT)
         door->clients.message(door->clients.user, peer, &who, envelope);
-    else if (envelope->which_body && !role_may_send(ROLE_AGENT, envelope->which_body))
+    else if (!agents_take(envelope->which_body))
         forbidden_refuse(door, peer, &who, envelope);
     else
         agent_message(door, peer, who.name, envelope);

@@ -47,8 +47,15 @@ static void accept_it(struct fastpath_control *control)
     wire_begin(&control->answer, duopoly_Envelope_accepted_tag);
 }
 
-static void take_mode(struct fastpath_control *control, const duopoly_Mode *mode)
+static void take_lease(struct fastpath_control *control, const duopoly_Envelope *envelope)
 {
+    workers_set_lease(control->workers, envelope->body.lease.lease_ms * NS_PER_MS);
+    accept_it(control);
+}
+
+static void take_mode(struct fastpath_control *control, const duopoly_Envelope *envelope)
+{
+    const duopoly_Mode *mode = &envelope->body.mode;
     if (mode->mode > 1) {
         refuse(control, duopoly_Reason_REASON_MALFORMED,
                "mode %" PRIu32 ": there are 0 (Coflow) and 1 (Macroflow)", mode->mode);
@@ -78,8 +85,9 @@ static bool flow_take(const duopoly_FlowLevels *flow, struct workers_flow *ret_f
     return true;
 }
 
-static void take_flows(struct fastpath_control *control, const duopoly_SetFlows *message)
+static void take_flows(struct fastpath_control *control, const duopoly_Envelope *envelope)
 {
+    const duopoly_SetFlows *message = &envelope->body.set_flows;
     for (pb_size_t i = 0; i < message->flows_count; i++)
         if (!flow_take(&message->flows[i], &control->flows[i])) {
             refuse(control, duopoly_Reason_REASON_MALFORMED,
@@ -104,8 +112,9 @@ static duopoly_Reason reason_of(int r)
                           : duopoly_Reason_REASON_STATE;
 }
 
-static void take_ports(struct fastpath_control *control, const duopoly_SetPlanePorts *message)
+static void take_ports(struct fastpath_control *control, const duopoly_Envelope *envelope)
 {
+    const duopoly_SetPlanePorts *message = &envelope->body.set_plane_ports;
     struct egress egress;
     struct err err = {0};
     int r = egress_read(workers_egress(control->workers), message, &egress, &err);
@@ -131,9 +140,10 @@ static void fill_counters(const struct workers_port *from, duopoly_PlanePort *po
     }
 }
 
-static void tell_ports(struct fastpath_control *control)
+static void tell_ports(struct fastpath_control *control, const duopoly_Envelope *envelope)
 {
     struct workers_stats stats;
+    (void)envelope;
     if (workers_stats(control->workers, &stats) < 0) {
         refuse(control, duopoly_Reason_REASON_STATE, "a worker does not answer");
         return;
@@ -171,8 +181,9 @@ static int capture_place(const struct egress *egress, const char *name, uint32_t
                : 0;
 }
 
-static void begin_capture(struct fastpath_control *control, const duopoly_BeginCapture *message)
+static void begin_capture(struct fastpath_control *control, const duopoly_Envelope *envelope)
 {
+    const duopoly_BeginCapture *message = &envelope->body.begin_capture;
     struct err err = {0};
     uint32_t place;
     char path[sizeof(control->captured_path)];
@@ -192,9 +203,10 @@ static void begin_capture(struct fastpath_control *control, const duopoly_BeginC
 }
 
 /* The worker has taken its last one when it has answered. */
-static void end_capture(struct fastpath_control *control)
+static void end_capture(struct fastpath_control *control, const duopoly_Envelope *envelope)
 {
     struct err err = {0};
+    (void)envelope;
     int r = pcapng_stop(workers_pcapng(control->workers), &err);
     if (r == 0 && workers_stats(control->workers, &control->stats) < 0)
         r = err_set(&err, ETIMEDOUT, "a worker does not answer");
@@ -295,8 +307,9 @@ static void rows_of_marks(struct listing *listing, const struct workers_stats *s
     row(listing, "worker", "busy_cycles", stats->busy_cycles);
 }
 
-static void list(struct fastpath_control *control, const duopoly_List *request)
+static void list(struct fastpath_control *control, const duopoly_Envelope *envelope)
 {
+    const duopoly_List *request = &envelope->body.list;
     const struct workers_stats *stats = &control->stats;
     if (request->of != duopoly_ListOf_LIST_COUNTERS) {
         refuse(control, duopoly_Reason_REASON_UNSUPPORTED, "a data plane lists counters only");
@@ -319,58 +332,45 @@ static void list(struct fastpath_control *control, const duopoly_List *request)
 
 /* ---- clients --------------------------------------------------------------------------------- */
 
+/* What may be asked of a data plane. */
+static const struct {
+    void (*take)(struct fastpath_control *control, const duopoly_Envelope *envelope);
+    bool looks; /* changes nothing: readers may ask it */
+} requests[WIRE_KINDS] = {
+    [WIRE_KIND(begin_capture)] = {.take = begin_capture},
+    [WIRE_KIND(end_capture)] = {.take = end_capture},
+    [WIRE_KIND(get_plane_ports)] = {.take = tell_ports, .looks = true},
+    [WIRE_KIND(lease)] = {.take = take_lease},
+    [WIRE_KIND(list)] = {.take = list, .looks = true},
+    [WIRE_KIND(mode)] = {.take = take_mode},
+    [WIRE_KIND(set_flows)] = {.take = take_flows},
+    [WIRE_KIND(set_plane_ports)] = {.take = take_ports},
+};
+
 static bool may(struct fastpath_control *control, uint64_t client, pb_size_t kind)
 {
     struct wire_unix_peer peer;
-    return kind == duopoly_Envelope_list_tag || kind == duopoly_Envelope_get_plane_ports_tag ||
+    return requests[kind].looks ||
            (wire_unix_peer(control->server, client, &peer) == 0 && peer.standing >= UNIX_MEMBER);
 }
 
 static void handle(struct fastpath_control *control, uint64_t client,
                    const duopoly_Envelope *request)
 {
-    if (request->version < WIRE_VERSION_MIN || request->version > WIRE_VERSION_MAX) {
+    const pb_size_t kind = request->which_body;
+    if (request->version < WIRE_VERSION_MIN || request->version > WIRE_VERSION_MAX)
         refuse(control, duopoly_Reason_REASON_VERSION,
                "this data plane speaks version %d, not %" PRIu32, WIRE_VERSION_MAX,
                request->version);
-        return;
-    }
-    if (!may(control, client, request->which_body)) {
+    else if (!may(control, client, kind))
         refuse(control, duopoly_Reason_REASON_PERMISSION,
                "you may only list counters and ports here");
-        return;
-    }
-    switch (request->which_body) {
-    case duopoly_Envelope_lease_tag:
-        workers_set_lease(control->workers, request->body.lease.lease_ms * NS_PER_MS);
-        accept_it(control);
-        return;
-    case duopoly_Envelope_mode_tag:
-        take_mode(control, &request->body.mode);
-        return;
-    case duopoly_Envelope_set_flows_tag:
-        take_flows(control, &request->body.set_flows);
-        return;
-    case duopoly_Envelope_set_plane_ports_tag:
-        take_ports(control, &request->body.set_plane_ports);
-        return;
-    case duopoly_Envelope_get_plane_ports_tag:
-        tell_ports(control);
-        return;
-    case duopoly_Envelope_begin_capture_tag:
-        begin_capture(control, &request->body.begin_capture);
-        return;
-    case duopoly_Envelope_end_capture_tag:
-        end_capture(control);
-        return;
-    case duopoly_Envelope_list_tag:
-        list(control, &request->body.list);
-        return;
-    default:
+    else if (requests[kind].take)
+        requests[kind].take(control, request);
+    else
         refuse(control, duopoly_Reason_REASON_UNSUPPORTED,
                "a data plane takes lease, mode, set_flows, ports, captures and list, not %s",
-               wire_kind_name(request->which_body));
-    }
+               wire_kind_name(kind));
 }
 
 static void on_message(void *user, uint64_t client, const duopoly_Envelope *request)

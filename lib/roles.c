@@ -1,5 +1,7 @@
 #include "lib/roles.h"
 
+#include "lib/wire.h"
+
 #include <errno.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -18,103 +20,98 @@ static const char *const names[ROLES] = {
 #define WORK       (BIT(ROLE_SCHEDULER) | OPERATE)
 #define READ       (BIT(ROLE_READER) | WORK)
 
-#define KIND(name) duopoly_Envelope_##name##_tag
-
 /* The table. Its test walks every kind: one that is not here fails it. */
-static const struct {
-    uint8_t senders;
-    uint8_t about; /* enum word_about */
-} words[] = {
-    [KIND(hello)] = {AGENT, ABOUT_THE_SPEAKER},
-    [KIND(inventory_part)] = {AGENT, ABOUT_ITS_ATTEMPTS},
-    [KIND(inventory_end)] = {AGENT, ABOUT_THE_SPEAKER},
-    [KIND(agent_heartbeat)] = {AGENT, ABOUT_THE_SPEAKER},
-    [KIND(load)] = {AGENT, ABOUT_THE_SPEAKER},
-    [KIND(progress)] = {AGENT, ABOUT_ITS_ATTEMPTS},
-    [KIND(attempt_state)] = {AGENT, ABOUT_ITS_ATTEMPTS},
-    [KIND(output_lost)] = {AGENT, ABOUT_OTHERS},
-    [KIND(agent_counters)] = {AGENT, ABOUT_THE_SPEAKER},
-    [KIND(source_state)] = {AGENT, ABOUT_OTHERS},
-    [KIND(host_room)] = {AGENT, ABOUT_THE_SPEAKER},
-    [KIND(host_state)] = {AGENT, ABOUT_THE_SPEAKER},
-    [KIND(switch_part)] = {AGENT, ABOUT_THE_SPEAKER},
-    [KIND(links_part)] = {AGENT, ABOUT_THE_SPEAKER},
-    [KIND(guests_part)] = {AGENT, ABOUT_THE_SPEAKER},
+static const uint8_t senders[WIRE_KINDS] = {
+    [WIRE_KIND(hello)] = AGENT,
+    [WIRE_KIND(inventory_part)] = AGENT,
+    [WIRE_KIND(inventory_end)] = AGENT,
+    [WIRE_KIND(agent_heartbeat)] = AGENT,
+    [WIRE_KIND(load)] = AGENT,
+    [WIRE_KIND(progress)] = AGENT,
+    [WIRE_KIND(attempt_state)] = AGENT,
+    [WIRE_KIND(output_lost)] = AGENT,
+    [WIRE_KIND(agent_counters)] = AGENT,
+    [WIRE_KIND(source_state)] = AGENT,
+    [WIRE_KIND(host_room)] = AGENT,
+    [WIRE_KIND(host_state)] = AGENT,
+    [WIRE_KIND(switch_part)] = AGENT,
+    [WIRE_KIND(links_part)] = AGENT,
+    [WIRE_KIND(guests_part)] = AGENT,
 
-    [KIND(framework_hello)] = {FRAMEWORK, ABOUT_ITS_APPLICATION},
-    [KIND(framework_job)] = {FRAMEWORK, ABOUT_ITS_APPLICATION},
-    [KIND(framework_stage)] = {FRAMEWORK, ABOUT_ITS_APPLICATION},
-    [KIND(framework_tasks)] = {FRAMEWORK, ABOUT_ITS_APPLICATION},
-    [KIND(framework_bytes)] = {FRAMEWORK, ABOUT_ITS_APPLICATION},
-    [KIND(framework_task)] = {FRAMEWORK, ABOUT_ITS_APPLICATION},
-    [KIND(framework_end)] = {FRAMEWORK, ABOUT_ITS_APPLICATION},
-    [KIND(framework_replayed)] = {FRAMEWORK, ABOUT_ITS_APPLICATION},
-    [KIND(framework_executor)] = {FRAMEWORK, ABOUT_ITS_APPLICATION},
+    [WIRE_KIND(framework_hello)] = FRAMEWORK,
+    [WIRE_KIND(framework_job)] = FRAMEWORK,
+    [WIRE_KIND(framework_stage)] = FRAMEWORK,
+    [WIRE_KIND(framework_tasks)] = FRAMEWORK,
+    [WIRE_KIND(framework_bytes)] = FRAMEWORK,
+    [WIRE_KIND(framework_task)] = FRAMEWORK,
+    [WIRE_KIND(framework_end)] = FRAMEWORK,
+    [WIRE_KIND(framework_replayed)] = FRAMEWORK,
+    [WIRE_KIND(framework_executor)] = FRAMEWORK,
 
-    [KIND(welcome)] = {CONTROLLER, ABOUT_THE_CLUSTER},
-    [KIND(refused)] = {CONTROLLER, ABOUT_THE_CLUSTER},
-    [KIND(lease)] = {CONTROLLER, ABOUT_THE_CLUSTER},
-    [KIND(start)] = {CONTROLLER, ABOUT_THE_CLUSTER},
-    [KIND(start_inputs)] = {CONTROLLER, ABOUT_THE_CLUSTER},
-    [KIND(stop)] = {CONTROLLER, ABOUT_THE_CLUSTER},
-    [KIND(levels)] = {CONTROLLER, ABOUT_THE_CLUSTER},
-    [KIND(mode)] = {CONTROLLER, ABOUT_THE_CLUSTER},
-    [KIND(forget)] = {CONTROLLER, ABOUT_THE_CLUSTER},
-    [KIND(ask_attempt)] = {CONTROLLER, ABOUT_THE_CLUSTER},
-    [KIND(take_stance)] = {CONTROLLER, ABOUT_THE_CLUSTER},
-    [KIND(guest_levels)] = {CONTROLLER, ABOUT_THE_CLUSTER},
-    [KIND(guest_allows)] = {CONTROLLER, ABOUT_THE_CLUSTER},
-    [KIND(submit_credit)] = {CONTROLLER, ABOUT_THE_CLUSTER},
-    [KIND(accepted)] = {CONTROLLER, ABOUT_THE_CLUSTER},
-    [KIND(page)] = {CONTROLLER, ABOUT_THE_CLUSTER},
-    [KIND(explanation)] = {CONTROLLER, ABOUT_THE_CLUSTER},
-    [KIND(status)] = {CONTROLLER, ABOUT_THE_CLUSTER},
-    [KIND(job_event)] = {CONTROLLER, ABOUT_THE_CLUSTER},
-    [KIND(controller_keys)] = {CONTROLLER, ABOUT_THE_CLUSTER},
-    [KIND(audit_page)] = {CONTROLLER, ABOUT_THE_CLUSTER},
-    [KIND(switch_page)] = {CONTROLLER, ABOUT_THE_CLUSTER},
-    [KIND(link_page)] = {CONTROLLER, ABOUT_THE_CLUSTER},
-    [KIND(guest_page)] = {CONTROLLER, ABOUT_THE_CLUSTER},
-    [KIND(guest_hello)] = {CONTROLLER, ABOUT_THE_CLUSTER},
-    [KIND(guest_task)] = {CONTROLLER, ABOUT_THE_CLUSTER},
-    [KIND(guest_mark)] = {CONTROLLER, ABOUT_THE_CLUSTER},
-    [KIND(set_flows)] = {CONTROLLER, ABOUT_THE_CLUSTER},
-    [KIND(set_plane_ports)] = {CONTROLLER, ABOUT_THE_CLUSTER},
-    [KIND(get_plane_ports)] = {CONTROLLER, ABOUT_THE_CLUSTER},
-    [KIND(plane_ports)] = {CONTROLLER, ABOUT_THE_CLUSTER},
-    [KIND(begin_capture)] = {CONTROLLER, ABOUT_THE_CLUSTER},
-    [KIND(end_capture)] = {CONTROLLER, ABOUT_THE_CLUSTER},
-    [KIND(captured)] = {CONTROLLER, ABOUT_THE_CLUSTER},
-    [KIND(snapshot)] = {CONTROLLER, ABOUT_THE_CLUSTER},
+    [WIRE_KIND(welcome)] = CONTROLLER,
+    [WIRE_KIND(refused)] = CONTROLLER,
+    [WIRE_KIND(lease)] = CONTROLLER,
+    [WIRE_KIND(start)] = CONTROLLER,
+    [WIRE_KIND(start_inputs)] = CONTROLLER,
+    [WIRE_KIND(stop)] = CONTROLLER,
+    [WIRE_KIND(levels)] = CONTROLLER,
+    [WIRE_KIND(mode)] = CONTROLLER,
+    [WIRE_KIND(forget)] = CONTROLLER,
+    [WIRE_KIND(ask_attempt)] = CONTROLLER,
+    [WIRE_KIND(take_stance)] = CONTROLLER,
+    [WIRE_KIND(guest_levels)] = CONTROLLER,
+    [WIRE_KIND(guest_allows)] = CONTROLLER,
+    [WIRE_KIND(submit_credit)] = CONTROLLER,
+    [WIRE_KIND(accepted)] = CONTROLLER,
+    [WIRE_KIND(page)] = CONTROLLER,
+    [WIRE_KIND(explanation)] = CONTROLLER,
+    [WIRE_KIND(status)] = CONTROLLER,
+    [WIRE_KIND(job_event)] = CONTROLLER,
+    [WIRE_KIND(controller_keys)] = CONTROLLER,
+    [WIRE_KIND(audit_page)] = CONTROLLER,
+    [WIRE_KIND(switch_page)] = CONTROLLER,
+    [WIRE_KIND(link_page)] = CONTROLLER,
+    [WIRE_KIND(guest_page)] = CONTROLLER,
+    [WIRE_KIND(guest_hello)] = CONTROLLER,
+    [WIRE_KIND(guest_task)] = CONTROLLER,
+    [WIRE_KIND(guest_mark)] = CONTROLLER,
+    [WIRE_KIND(set_flows)] = CONTROLLER,
+    [WIRE_KIND(set_plane_ports)] = CONTROLLER,
+    [WIRE_KIND(get_plane_ports)] = CONTROLLER,
+    [WIRE_KIND(plane_ports)] = CONTROLLER,
+    [WIRE_KIND(begin_capture)] = CONTROLLER,
+    [WIRE_KIND(end_capture)] = CONTROLLER,
+    [WIRE_KIND(captured)] = CONTROLLER,
+    [WIRE_KIND(snapshot)] = CONTROLLER,
 
     /* Says nothing but that its sender is there. */
-    [KIND(acknowledge)] = {AGENT | FRAMEWORK | READ | CONTROLLER, ABOUT_THE_SPEAKER},
+    [WIRE_KIND(acknowledge)] = AGENT | FRAMEWORK | READ | CONTROLLER,
 
-    [KIND(list)] = {READ, ABOUT_THE_CLUSTER},
-    [KIND(explain)] = {READ, ABOUT_THE_CLUSTER},
-    [KIND(get_status)] = {READ, ABOUT_THE_CLUSTER},
-    [KIND(watch)] = {READ, ABOUT_THE_CLUSTER},
-    [KIND(get_controller_keys)] = {READ, ABOUT_THE_CLUSTER},
-    [KIND(get_audit)] = {READ, ABOUT_THE_CLUSTER},
+    [WIRE_KIND(list)] = READ,
+    [WIRE_KIND(explain)] = READ,
+    [WIRE_KIND(get_status)] = READ,
+    [WIRE_KIND(watch)] = READ,
+    [WIRE_KIND(get_controller_keys)] = READ,
+    [WIRE_KIND(get_audit)] = READ,
 
-    [KIND(submit_begin)] = {WORK, ABOUT_THE_CLUSTER},
-    [KIND(submit_stage)] = {WORK, ABOUT_THE_CLUSTER},
-    [KIND(submit_tasks)] = {WORK, ABOUT_THE_CLUSTER},
-    [KIND(submit_bytes)] = {WORK, ABOUT_THE_CLUSTER},
-    [KIND(submit_end)] = {WORK, ABOUT_THE_CLUSTER},
-    [KIND(submit_prepare)] = {WORK, ABOUT_THE_CLUSTER},
-    [KIND(submit_commit)] = {WORK, ABOUT_THE_CLUSTER},
-    [KIND(cancel_job)] = {WORK, ABOUT_THE_CLUSTER},
+    [WIRE_KIND(submit_begin)] = WORK,
+    [WIRE_KIND(submit_stage)] = WORK,
+    [WIRE_KIND(submit_tasks)] = WORK,
+    [WIRE_KIND(submit_bytes)] = WORK,
+    [WIRE_KIND(submit_end)] = WORK,
+    [WIRE_KIND(submit_prepare)] = WORK,
+    [WIRE_KIND(submit_commit)] = WORK,
+    [WIRE_KIND(cancel_job)] = WORK,
 
-    [KIND(drain_host)] = {OPERATE, ABOUT_THE_CLUSTER},
-    [KIND(set_policy)] = {OPERATE, ABOUT_THE_CLUSTER},
-    [KIND(forget_host)] = {OPERATE, ABOUT_THE_CLUSTER},
-    [KIND(set_stance)] = {OPERATE, ABOUT_THE_CLUSTER},
+    [WIRE_KIND(drain_host)] = OPERATE,
+    [WIRE_KIND(set_policy)] = OPERATE,
+    [WIRE_KIND(forget_host)] = OPERATE,
+    [WIRE_KIND(set_stance)] = OPERATE,
 
-    [KIND(key_set)] = {ADMIN, ABOUT_THE_CLUSTER},
-    [KIND(key_revoke)] = {ADMIN, ABOUT_THE_CLUSTER},
-    [KIND(rotate_controller)] = {ADMIN, ABOUT_THE_CLUSTER},
-    [KIND(store_care)] = {ADMIN, ABOUT_THE_CLUSTER}, /* writes a file on the controller's host */
+    [WIRE_KIND(key_set)] = ADMIN,
+    [WIRE_KIND(key_revoke)] = ADMIN,
+    [WIRE_KIND(rotate_controller)] = ADMIN,
+    [WIRE_KIND(store_care)] = ADMIN, /* writes a file on the controller's host */
 };
 
 const char *role_name(enum role role)
@@ -137,11 +134,5 @@ int role_parse(const char *text, enum role *ret_role, struct err *err)
 
 bool role_may_send(enum role role, pb_size_t kind)
 {
-    return kind < sizeof(words) / sizeof(words[0]) && (words[kind].senders & BIT(role)) != 0;
-}
-
-enum word_about word_about(pb_size_t kind)
-{
-    return kind < sizeof(words) / sizeof(words[0]) ? (enum word_about)words[kind].about
-                                                   : ABOUT_NOBODY;
+    return kind < WIRE_KINDS && (senders[kind] & BIT(role)) != 0;
 }

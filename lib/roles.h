@@ -1,10 +1,7 @@
-/* Who may say what, about what: one table of kinds of messages (roles.c), asked at every door before
- * a message is looked at any further.
+/* Who may say what: one table of kinds of messages (roles.c), asked at every door before a message is looked
+ * at any further.
  *
- * A role belongs to a key (lib/keys.h) or, on the Unix socket, to root and two groups. What a message
- * is about decides what else is asked before it counts: an agent speaks for the host of its key's
- * name and the attempts that it has, and of others only what it can know (controller/agents); a
- * framework speaks for its own application (controller/frameworks). Pure; O(1). */
+ * A role belongs to a key (lib/keys.h) or, on the Unix socket, to root and two groups. Pure; O(1). */
 #pragma once
 
 #include "lib/err.h"
@@ -30,18 +27,6 @@ const char *role_name(enum role role);
 
 /* −EINVAL with the names that there are; "nobody" is none of them. */
 int role_parse(const char *text, enum role *ret_role, struct err *err);
-
-/* What a message of a kind is about. */
-enum word_about {
-    ABOUT_NOBODY,          /* there is no such kind */
-    ABOUT_THE_SPEAKER,     /* itself, or the host or switch that it runs on */
-    ABOUT_ITS_ATTEMPTS,    /* counts from the host that has the attempt */
-    ABOUT_OTHERS,          /* what a host says of another's: weighed by what it can know */
-    ABOUT_ITS_APPLICATION, /* a framework's own jobs, tasks and executors */
-    ABOUT_THE_CLUSTER /* a client's request, or the controller's order: the role alone decides */
-};
-/* ABOUT_NOBODY for unknown kinds. */
-enum word_about word_about(pb_size_t kind);
 
 /* Whether who has this role may send messages of this kind (duopoly_Envelope_…_tag). Unknown kinds:
  * nobody. */

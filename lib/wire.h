@@ -45,6 +45,9 @@
 #define WIRE_KIND_BYTES(a, storage, rule, type, field, tag) char upto##tag[tag + 1];
 enum { WIRE_KINDS = sizeof(union {duopoly_Envelope_FIELDLIST(WIRE_KIND_BYTES, )}) };
 
+/* What which_body is for a kind, by the kind's name in the schema. */
+#define WIRE_KIND(name) duopoly_Envelope_##name##_tag
+
 /* Writes `envelope` to buffer[size] and sets the length. −EMSGSIZE if it does not fit, −EINVAL if
  * it is none. */
 int wire_encode(const duopoly_Envelope *envelope, uint8_t *buffer, size_t size, size_t *ret_length,

@@ -4,6 +4,7 @@
  *   agent_hello.c     judges a HELLO and begins a session
  *   agent_address.c   judges the address that it says
  *   agent_session.c   messages within a session, its timers and its end
+ *   agent_kinds.c     which kinds of messages an agent may send, and what each becomes
  *   agent_settle.c    when its messages are acknowledged
  *   agent_unanswered.c  bytes on their way to agents
  *   agent_attempts.c  inventories, and the attempts that an agent is answerable for
@@ -249,6 +250,9 @@ void agent_unmarked_look(struct agent *agent, int64_t now_ns);
 void agent_unmark(struct agents *agents, const char *name, uint32_t host, uint32_t executors);
 void agent_find_executors(struct agent *agent, int64_t now_ns, const uint8_t *address);
 
+/* agent_kinds.c: a message in turn, of a session. */
+void agent_take(struct agent *agent, const duopoly_Envelope *envelope);
+
 /* agent_hello.c: judges a HELLO and begins its session. */
 void agent_hello(struct agents *agents, int64_t now_ns, uint64_t peer, const char *identity,
                  const duopoly_Envelope *envelope);
@@ -316,7 +320,7 @@ void agent_inventory_part(struct agent *agent, const duopoly_Envelope *envelope)
 void agent_inventory_end(struct agent *agent, const duopoly_Envelope *envelope);
 /* Gives host and inventory to the engine. */
 void agent_admit(struct agent *agent);
-void agent_attempt_state(struct agent *agent, const duopoly_AttemptState *state);
+void agent_attempt_state(struct agent *agent, const duopoly_Envelope *envelope);
 void agent_attempts_drop(struct agent *agent);
 
 /* agent_claims.c: so many bytes more for what it claims; false: beyond its share, then nothing is counted. They

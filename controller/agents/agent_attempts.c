@@ -259,8 +259,9 @@ static bool state_counts(struct agent *agent, const duopoly_AttemptState *state)
     return word == WORD_COUNTS;
 }
 
-void agent_attempt_state(struct agent *agent, const duopoly_AttemptState *state)
+void agent_attempt_state(struct agent *agent, const duopoly_Envelope *envelope)
 {
+    const duopoly_AttemptState *state = &envelope->body.attempt_state;
     struct placed_attempt *placed = agent_placed(agent, state->attempt);
     if (state->phase > duopoly_AttemptPhase_PHASE_LOST || agent->is_switch ||
         !state_counts(agent, state))

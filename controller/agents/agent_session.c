@@ -1,5 +1,5 @@
-/* A session from its first message to its end: numbers and acknowledgements (lib/wire.h), what each
- * kind of message becomes in the engine, and the two timers.
+/* A session from its first message to its end: numbers and acknowledgements (lib/wire.h), and the two
+ * timers.
  *
  * `watch` fires when nothing was heard for `silent`, then for `host_lost`, then (of a lost agent
  * that never brought anything) when its name is to be forgotten; `beat` sends the lease. A session
@@ -8,7 +8,6 @@
 
 #include "lib/container_of.h"
 #include "lib/log.h"
-#include "lib/roles.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -190,200 +189,9 @@ void agent_beat_fire(struct timer *timer, int64_t now_ns)
     agent_send(agent, &agents->out, false);
 }
 
-static void load_take(struct agent *agent, const duopoly_Load *load)
-{
-    const uint32_t permille[] = {load->uplink_permille, load->downlink_permille};
-    const uint32_t users[] = {load->uplink_users, load->downlink_users};
-    if (agent->is_switch)
-        return;
-    for (uint32_t i = 0; i < 2; i++) {
-        struct event event = {.kind = EVENT_HOST_LOAD};
-        event.host_load.host = agent->host;
-        event.host_load.resource = i == 0 ? LOAD_UPLINK : LOAD_DOWNLINK;
-        event.host_load.permille = permille[i] > 1000 ? 1000 : permille[i];
-        event.host_load.users = users[i];
-        agent->agents->hooks.event(agent->agents->hooks.user, &event);
-    }
-}
-
-static void progress_take(struct agent *agent, const duopoly_Progress *progress)
-{
-    for (pb_size_t i = 0; i < progress->attempts_count; i++) {
-        struct event event = {.kind = EVENT_ATTEMPT_PROGRESS};
-        if (agent_word_of_attempt(agent, agent->heard_ns, duopoly_Envelope_progress_tag,
-                                  progress->attempts[i].attempt) != WORD_COUNTS)
-            continue;
-        event.attempt.attempt = progress->attempts[i].attempt;
-        event.attempt.received_bytes = progress->attempts[i].received_bytes;
-        agent->agents->hooks.event(agent->agents->hooks.user, &event);
-    }
-}
-
-static void output_lost_take(struct agent *agent, const duopoly_OutputLost *lost)
-{
-    struct event event = {.kind = EVENT_OUTPUT_LOST};
-    if (agent->is_switch || agent_word_of_output(agent, agent->heard_ns, lost) != WORD_COUNTS)
-        return;
-    event.output_lost.job = lost->job;
-    event.output_lost.stage = lost->stage;
-    event.output_lost.task = lost->task;
-    event.output_lost.attempt = lost->attempt;
-    agent->agents->hooks.event(agent->agents->hooks.user, &event);
-}
-
 bool agent_serves(const struct agent *agent)
 {
     return agent->joined && agent->inventory == INVENTORY_IN && !*agent->no_room;
-}
-
-static void room_take(struct agent *agent, const duopoly_HostRoom *room)
-{
-    if (agent->is_switch)
-        return;
-    if (*room->text && !*agent->no_room)
-        log_of(agent->name, LOG_LEVEL_WARNING, LOG_FAULT_PEER, "agent %s starts nothing: %s",
-               agent->name, room->text);
-    if (!*room->text && *agent->no_room)
-        log_of(agent->name, LOG_LEVEL_NOTE, LOG_FAULT_NONE, "agent %s has room for attempts again",
-               agent->name);
-    wire_copy(agent->no_room, sizeof(agent->no_room), room->text);
-    if (agent->silent && agent_serves(agent))
-        agent_tell_host(agent, EVENT_HOST_BACK);
-    else if (*agent->no_room && agent->joined && !agent->silent)
-        agent_tell_host(agent, EVENT_HOST_SILENT);
-}
-
-static void source_state_take(struct agent *agent, const duopoly_SourceState *state)
-{
-    const struct agent *source = agent_at_address(agent->agents, state->address);
-    struct event event = {.kind = state->flows ? EVENT_SOURCE_FLOWS : EVENT_SOURCE_STALLED};
-    if (!source || agent->is_switch) {
-        agent->agents->counters.sources_unknown++;
-        return;
-    }
-    if (agent_word_of_source(agent, agent->heard_ns, state->attempt, source) != WORD_COUNTS)
-        return;
-    event.source.attempt = state->attempt;
-    event.source.host = source->host;
-    event.source.others = state->others;
-    agent->agents->hooks.event(agent->agents->hooks.user, &event);
-}
-
-static bool is_vouched(void *user, const duopoly_GuestApplication *row)
-{
-    const struct agents *agents = user;
-    return agents->hooks.framework_user(agents->hooks.user, row->name) == (int64_t)row->user;
-}
-
-/* So many of them have room. */
-static uint32_t guests_claim(struct agent *agent, uint32_t n)
-{
-    const uint32_t told = n;
-    agent_claim_back(agent, (uint64_t)AGENT_CLAIMED_GUEST * agent->claims.guests);
-    while (n && !agent_claim(agent, (uint64_t)AGENT_CLAIMED_GUEST * n))
-        n--;
-    agent->claims.guests = n;
-    if (n < told)
-        agent_claim_cut(agent, told - n, "applications of guests");
-    return n;
-}
-
-static void guests_take(struct agent *agent, const duopoly_GuestsPart *part)
-{
-    struct agents *agents = agent->agents;
-    duopoly_GuestLevels *levels =
-        &wire_begin(&agents->out, duopoly_Envelope_guest_levels_tag)->body.guest_levels;
-    agent_guests_take(&agents->guest_levels, &agent->guests, part,
-                      guests_claim(agent, part->applications_count), is_vouched, agents, levels);
-    if (levels->levels_count)
-        agent_send(agent, &agents->out, true);
-}
-
-/* A kind stands in the function for what it is about (lib/roles.c): in another one it is not taken. */
-static bool own_take(struct agent *agent, const duopoly_Envelope *envelope)
-{
-    switch (envelope->which_body) {
-    case duopoly_Envelope_inventory_end_tag:
-        agent_inventory_end(agent, envelope);
-        return true;
-    case duopoly_Envelope_host_room_tag:
-        room_take(agent, &envelope->body.host_room);
-        return true;
-    case duopoly_Envelope_load_tag:
-        load_take(agent, &envelope->body.load);
-        return true;
-    case duopoly_Envelope_agent_counters_tag:
-        agent->counters = envelope->body.agent_counters;
-        return true;
-    case duopoly_Envelope_host_state_tag:
-        agent->state = envelope->body.host_state;
-        return true;
-    case duopoly_Envelope_switch_part_tag:
-        if (agent->is_switch)
-            agent->agents->hooks.switch_part(agent->agents->hooks.user, agent->name,
-                                             agent->heard_ns, &envelope->body.switch_part);
-        return true;
-    case duopoly_Envelope_links_part_tag:
-        agent_links_take(&agent->links, agent->heard_ns,
-                         agent->is_switch ? AGENT_LINKS : AGENT_HOST_LINKS,
-                         &envelope->body.links_part);
-        return true;
-    case duopoly_Envelope_guests_part_tag:
-        guests_take(agent, &envelope->body.guests_part);
-        return true;
-    case duopoly_Envelope_agent_heartbeat_tag:
-    case duopoly_Envelope_acknowledge_tag:
-        return true;
-    default:
-        return false;
-    }
-}
-
-static bool attempts_take(struct agent *agent, const duopoly_Envelope *envelope)
-{
-    switch (envelope->which_body) {
-    case duopoly_Envelope_inventory_part_tag:
-        agent_inventory_part(agent, envelope);
-        return true;
-    case duopoly_Envelope_progress_tag:
-        progress_take(agent, &envelope->body.progress);
-        return true;
-    case duopoly_Envelope_attempt_state_tag:
-        agent_attempt_state(agent, &envelope->body.attempt_state);
-        return true;
-    default:
-        return false;
-    }
-}
-
-static bool others_take(struct agent *agent, const duopoly_Envelope *envelope)
-{
-    switch (envelope->which_body) {
-    case duopoly_Envelope_output_lost_tag:
-        output_lost_take(agent, &envelope->body.output_lost);
-        return true;
-    case duopoly_Envelope_source_state_tag:
-        source_state_take(agent, &envelope->body.source_state);
-        return true;
-    default:
-        return false;
-    }
-}
-
-static void body_take(struct agent *agent, const duopoly_Envelope *envelope)
-{
-    static bool (*const takes[])(struct agent *, const duopoly_Envelope *) = {
-        [ABOUT_THE_SPEAKER] = own_take,
-        [ABOUT_ITS_ATTEMPTS] = attempts_take,
-        [ABOUT_OTHERS] = others_take,
-        [ABOUT_THE_CLUSTER] = NULL,
-    };
-    enum word_about about = word_about(envelope->which_body);
-    if (envelope->which_body == 0)
-        agent->agents->counters.ignored_kinds++;
-    else if (!takes[about] || !takes[about](agent, envelope))
-        agent_refuse(agent->agents, agent->peer, envelope, duopoly_Reason_REASON_UNSUPPORTED,
-                     "agents do not send messages of this kind");
 }
 
 static void verdict_end(struct agent *agent, enum wire_verdict verdict)
@@ -423,13 +231,7 @@ static void session_message(struct agent *agent, int64_t now_ns, const duopoly_E
     agent_levels_answered(agent);
     if (agent->silent && agent_serves(agent))
         agent_tell_host(agent, EVENT_HOST_BACK);
-    bool lasts = envelope->which_body == duopoly_Envelope_attempt_state_tag ||
-                 envelope->which_body == duopoly_Envelope_output_lost_tag;
-    if (envelope->sequence && lasts)
-        agent_settle_later(agent, envelope->sequence);
-    else if (envelope->sequence && envelope->which_body != duopoly_Envelope_inventory_end_tag)
-        agent_settle_soon(agent, envelope->sequence);
-    body_take(agent, envelope);
+    agent_take(agent, envelope);
 }
 
 void agents_message(struct agents *agents, int64_t now_ns, uint64_t peer, const char *identity,

@@ -149,6 +149,9 @@ int agents_create(const struct agents_config *config, const struct agents_hooks 
 /* NULL is fine. */
 void agents_destroy(struct agents *agents);
 
+/* Whether agents send this kind of message, or a later version's agent may (0). */
+bool agents_take(pb_size_t kind);
+
 /* A message on connection `peer`; `identity` is the transport's word for who it is, NULL where it
  * has none (then HELLO's name counts). */
 void agents_message(struct agents *agents, int64_t now_ns, uint64_t peer, const char *identity,

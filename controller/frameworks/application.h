@@ -65,10 +65,8 @@ struct frameworks {
 };
 
 /* application_fact.c: a message's fact; −EINVAL with a sentence: it is none. */
-int application_fact(struct application *application, const duopoly_Envelope *envelope,
-                     struct err *err);
-/* All has been told: what was not named is over. */
-void application_replayed(struct application *application, int64_t now_ns);
+int application_fact(struct application *application, int64_t now_ns,
+                     const duopoly_Envelope *envelope, struct err *err);
 /* What runs by its word alone is over: where nobody allowed it, and no executor of its own gives room. */
 void application_claims_end(const struct application *application);
 /* All that runs is lost, and its executors gone. */

@@ -86,11 +86,14 @@ static void jobs_end(struct application *application, const struct numbers *name
     }
 }
 
-void application_replayed(struct application *application, int64_t now_ns)
+/* All has been told: what was not named is over. */
+static int replayed_fact(struct application *application, int64_t now_ns,
+                         const duopoly_Envelope *envelope, struct err *err)
 {
     struct numbers *named = &application->named;
+    (void)envelope, (void)err;
     if (!application->replaying)
-        return;
+        return 0;
     application->replaying = false;
     if (!application->full) {
         if (named->n)
@@ -101,6 +104,7 @@ void application_replayed(struct application *application, int64_t now_ns)
     free(named->at);
     *named = (struct numbers){0};
     executors_replayed(application, now_ns);
+    return 0;
 }
 
 void application_lose(struct application *application, int64_t now_ns)
@@ -348,23 +352,54 @@ static int job_check(uint32_t job, struct err *err)
                                               job, FRAMEWORK_JOB_MAX);
 }
 
-int application_fact(struct application *application, const duopoly_Envelope *envelope,
-                     struct err *err)
-{
-    int r;
-    switch (envelope->which_body) {
 #define FACT(kind)                                                                                 \
-    case duopoly_Envelope_framework_##kind##_tag:                                                  \
-        r = job_check(envelope->body.framework_##kind.job, err);                                   \
-        return r < 0 ? r : kind##_take(application, &envelope->body.framework_##kind, err)
-        FACT(job);
-        FACT(stage);
-        FACT(tasks);
-        FACT(bytes);
-        FACT(task);
-        FACT(end);
-#undef FACT
-    default:
-        return 0;
+    static int kind##_fact(struct application *application, int64_t now_ns,                        \
+                           const duopoly_Envelope *envelope, struct err *err)                      \
+    {                                                                                              \
+        int r = job_check(envelope->body.framework_##kind.job, err);                               \
+        (void)now_ns;                                                                              \
+        return r < 0 ? r : kind##_take(application, &envelope->body.framework_##kind, err);        \
     }
+FACT(job)
+FACT(stage)
+FACT(tasks)
+FACT(bytes)
+FACT(task)
+FACT(end)
+
+/* Acknowledges, or is of a later version. */
+static int no_fact(struct application *application, int64_t now_ns,
+                   const duopoly_Envelope *envelope, struct err *err)
+{
+    (void)application, (void)now_ns, (void)envelope, (void)err;
+    return 0;
+}
+
+/* NULL: not a framework's. */
+static int (*const facts[WIRE_KINDS])(struct application *application, int64_t now_ns,
+                                      const duopoly_Envelope *envelope, struct err *err) = {
+    [0] = no_fact,
+    [WIRE_KIND(acknowledge)] = no_fact,
+    [WIRE_KIND(framework_bytes)] = bytes_fact,
+    [WIRE_KIND(framework_end)] = end_fact,
+    [WIRE_KIND(framework_executor)] = executors_take,
+    [WIRE_KIND(framework_hello)] = no_fact, /* begins a session: frameworks.c */
+    [WIRE_KIND(framework_job)] = job_fact,
+    [WIRE_KIND(framework_replayed)] = replayed_fact,
+    [WIRE_KIND(framework_stage)] = stage_fact,
+    [WIRE_KIND(framework_task)] = task_fact,
+    [WIRE_KIND(framework_tasks)] = tasks_fact,
+};
+
+bool frameworks_take(pb_size_t kind)
+{
+    return facts[kind] != NULL;
+}
+
+int application_fact(struct application *application, int64_t now_ns,
+                     const duopoly_Envelope *envelope, struct err *err)
+{
+    return frameworks_take(envelope->which_body)
+               ? facts[envelope->which_body](application, now_ns, envelope, err)
+               : 0;
 }

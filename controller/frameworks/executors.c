@@ -285,8 +285,9 @@ static int come(struct application *application, int64_t now_ns,
 }
 
 int executors_take(struct application *application, int64_t now_ns,
-                   const duopoly_FrameworkExecutor *told, struct err *err)
+                   const duopoly_Envelope *envelope, struct err *err)
 {
+    const duopoly_FrameworkExecutor *told = &envelope->body.framework_executor;
     struct executors *executors = &application->executors;
     int r = told_check(told, err);
     if (r < 0)

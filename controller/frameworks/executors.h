@@ -68,9 +68,9 @@ bool executors_cut_slots(const struct application *application, uint64_t has, in
 /* A session begins; `tells`: it will tell executors. All has been told. */
 void executors_begin(struct application *application, bool tells);
 void executors_replayed(struct application *application, int64_t now_ns);
-/* −EINVAL with a sentence: it counts for nothing. */
+/* A framework_executor. −EINVAL with a sentence: it counts for nothing. */
 int executors_take(struct application *application, int64_t now_ns,
-                   const duopoly_FrameworkExecutor *told, struct err *err);
+                   const duopoly_Envelope *envelope, struct err *err);
 /* All of them go; that it tells them stays. */
 void executors_leave(struct application *application, int64_t now_ns);
 /* All of them go, with what the engine knows of them. */

@@ -426,13 +426,7 @@ static void fact_take(struct application *application, int64_t now_ns,
                       const duopoly_Envelope *envelope)
 {
     struct err err;
-    int r = 0;
-    if (envelope->which_body == duopoly_Envelope_framework_replayed_tag)
-        application_replayed(application, now_ns);
-    else if (envelope->which_body == duopoly_Envelope_framework_executor_tag)
-        r = executors_take(application, now_ns, &envelope->body.framework_executor, &err);
-    else
-        r = application_fact(application, envelope, &err);
+    int r = application_fact(application, now_ns, envelope, &err);
     if (r < 0)
         refuse(application->frameworks, now_ns, application->peer, duopoly_Reason_REASON_MALFORMED,
                envelope->sequence, err.text);

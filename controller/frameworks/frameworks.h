@@ -78,6 +78,9 @@ int frameworks_create(const struct frameworks_config *config, const struct frame
 /* NULL is fine. */
 void frameworks_destroy(struct frameworks *frameworks);
 
+/* Whether frameworks send this kind of message, or a later version's framework may (0). */
+bool frameworks_take(pb_size_t kind);
+
 /* A message on connection `peer`; `identity` as agents_message has it. The facts that it brought are
  * to be stepped before it returns to its sender. */
 void frameworks_message(struct frameworks *frameworks, int64_t now_ns, uint64_t peer,

@@ -308,103 +308,116 @@ void uplink_take_mode(struct uplink *uplink, uint32_t mode, uint64_t sequence)
                       sequence, now_ns(CLOCK_MONOTONIC));
 }
 
-static void obey_start(struct uplink *uplink, const duopoly_Envelope *envelope)
+static void obey_start(struct uplink *uplink, const duopoly_Envelope *order)
 {
-    if (note(&uplink->starts, envelope->sequence, envelope->body.start.attempt) < 0) {
+    if (note(&uplink->starts, order->sequence, order->body.start.attempt) < 0)
         uplink_end(uplink, "no memory");
-        return;
-    }
-    tasks_start(uplink->tasks, &envelope->body.start);
+    else
+        tasks_start(uplink->tasks, &order->body.start);
 }
 
-static void obey_levels(struct uplink *uplink, const duopoly_Levels *levels)
+static void obey_start_inputs(struct uplink *uplink, const duopoly_Envelope *order)
+{
+    wire_session_effected(&uplink->session, order->sequence); /* what it brings acknowledges it */
+    tasks_add_inputs(uplink->tasks, &order->body.start_inputs);
+}
+
+static void obey_stop(struct uplink *uplink, const duopoly_Envelope *order)
+{
+    tasks_stop(uplink->tasks, order->body.stop.attempt, order->body.stop.grace_ms);
+}
+
+static void obey_levels(struct uplink *uplink, const duopoly_Envelope *order)
 {
     struct err err = {0};
-    if (tasks_set_levels(uplink->tasks, levels, &err) < 0)
+    if (tasks_set_levels(uplink->tasks, &order->body.levels, &err) < 0)
         log_error(LOG_FAULT_US, "%s", err.text);
 }
 
-static void obey_forget(struct uplink *uplink, uint64_t job)
+static void obey_forget(struct uplink *uplink, const duopoly_Envelope *order)
 {
     struct err err = {0};
-    if (tasks_forget_job(uplink->tasks, job, &err) < 0)
+    if (tasks_forget_job(uplink->tasks, order->body.forget.job, &err) < 0)
         log_error(LOG_FAULT_US, "%s", err.text);
 }
 
-static bool concerns_attempts(pb_size_t kind)
+static void obey_ask_attempt(struct uplink *uplink, const duopoly_Envelope *order)
 {
-    return kind == duopoly_Envelope_start_tag || kind == duopoly_Envelope_start_inputs_tag ||
-           kind == duopoly_Envelope_stop_tag || kind == duopoly_Envelope_levels_tag ||
-           kind == duopoly_Envelope_forget_tag || kind == duopoly_Envelope_ask_attempt_tag;
+    tasks_ask(uplink->tasks, order->body.ask_attempt.attempt);
 }
 
-static void obey_attempts(struct uplink *uplink, const duopoly_Envelope *envelope)
+static void obey_lease(struct uplink *uplink, const duopoly_Envelope *order)
 {
-    switch (envelope->which_body) {
-    case duopoly_Envelope_start_tag:
-        obey_start(uplink, envelope);
-        return; /* in effect when its state says so */
-    case duopoly_Envelope_start_inputs_tag:
-        wire_session_effected(&uplink->session, envelope->sequence);
-        tasks_add_inputs(uplink->tasks, &envelope->body.start_inputs);
-        return;
-    case duopoly_Envelope_stop_tag:
-        tasks_stop(uplink->tasks, envelope->body.stop.attempt, envelope->body.stop.grace_ms);
-        break;
-    case duopoly_Envelope_levels_tag:
-        obey_levels(uplink, &envelope->body.levels);
-        break;
-    case duopoly_Envelope_forget_tag:
-        obey_forget(uplink, envelope->body.forget.job);
-        break;
-    case duopoly_Envelope_ask_attempt_tag:
-        tasks_ask(uplink->tasks, envelope->body.ask_attempt.attempt);
-        break;
-    default:
-        break;
-    }
-    wire_session_effected(&uplink->session, envelope->sequence);
+    uplink_take_lease(uplink, order->body.lease.lease_ms);
 }
+
+static void obey_mode(struct uplink *uplink, const duopoly_Envelope *order)
+{
+    uplink_take_mode(uplink, order->body.mode.mode, order->body.mode.mode_sequence);
+}
+
+static void obey_guest_levels(struct uplink *uplink, const duopoly_Envelope *order)
+{
+    if (uplink->config.on_guests)
+        uplink->config.on_guests(uplink->config.user, &order->body.guest_levels);
+}
+
+static void obey_guest_allows(struct uplink *uplink, const duopoly_Envelope *order)
+{
+    if (uplink->config.on_guest_allows)
+        uplink->config.on_guest_allows(uplink->config.user, &order->body.guest_allows);
+}
+
+static void obey_keys(struct uplink *uplink, const duopoly_Envelope *order)
+{
+    uplink_key_learn(uplink, &order->body.controller_keys);
+}
+
+static void obey_stance(struct uplink *uplink, const duopoly_Envelope *order)
+{
+    const duopoly_TakeStance *take = &order->body.take_stance;
+    if (take->confirm_s)
+        uplink->config.on_trial(uplink->config.user, take->stance, take->confirm_s);
+    else
+        uplink->config.on_stance(uplink->config.user, take->stance);
+}
+
+/* Of a later version. */
+static void ignore(struct uplink *uplink, const duopoly_Envelope *order)
+{
+    (void)order;
+    uplink->ignored++;
+}
+
+/* What the controller orders in a session; anything else changes nothing. */
+static const struct {
+    void (*obey)(struct uplink *uplink, const duopoly_Envelope *order);
+    bool of_attempts; /* which a switch has none of */
+    bool answered;    /* in effect when its attempt's state says so, not when it is obeyed */
+} orders[WIRE_KINDS] = {
+    [0] = {.obey = ignore},
+    [WIRE_KIND(ask_attempt)] = {.obey = obey_ask_attempt, .of_attempts = true},
+    [WIRE_KIND(controller_keys)] = {.obey = obey_keys},
+    [WIRE_KIND(forget)] = {.obey = obey_forget, .of_attempts = true},
+    [WIRE_KIND(guest_allows)] = {.obey = obey_guest_allows},
+    [WIRE_KIND(guest_levels)] = {.obey = obey_guest_levels},
+    [WIRE_KIND(lease)] = {.obey = obey_lease},
+    [WIRE_KIND(levels)] = {.obey = obey_levels, .of_attempts = true},
+    [WIRE_KIND(mode)] = {.obey = obey_mode},
+    [WIRE_KIND(start)] = {.obey = obey_start, .of_attempts = true, .answered = true},
+    [WIRE_KIND(start_inputs)] = {.obey = obey_start_inputs, .of_attempts = true},
+    [WIRE_KIND(stop)] = {.obey = obey_stop, .of_attempts = true},
+    [WIRE_KIND(take_stance)] = {.obey = obey_stance},
+};
 
 void uplink_obey(struct uplink *uplink, const duopoly_Envelope *envelope)
 {
-    if (concerns_attempts(envelope->which_body)) {
-        if (uplink->tasks) {
-            obey_attempts(uplink, envelope);
-            return;
-        }
-        uplink->refused++; /* a switch has no attempts */
-    }
-    switch (envelope->which_body) {
-    case duopoly_Envelope_lease_tag:
-        uplink_take_lease(uplink, envelope->body.lease.lease_ms);
-        break;
-    case duopoly_Envelope_mode_tag:
-        uplink_take_mode(uplink, envelope->body.mode.mode, envelope->body.mode.mode_sequence);
-        break;
-    case duopoly_Envelope_guest_levels_tag:
-        if (uplink->config.on_guests)
-            uplink->config.on_guests(uplink->config.user, &envelope->body.guest_levels);
-        break;
-    case duopoly_Envelope_guest_allows_tag:
-        if (uplink->config.on_guest_allows)
-            uplink->config.on_guest_allows(uplink->config.user, &envelope->body.guest_allows);
-        break;
-    case duopoly_Envelope_controller_keys_tag:
-        uplink_key_learn(uplink, &envelope->body.controller_keys);
-        break;
-    case duopoly_Envelope_take_stance_tag:
-        if (envelope->body.take_stance.confirm_s)
-            uplink->config.on_trial(uplink->config.user, envelope->body.take_stance.stance,
-                                    envelope->body.take_stance.confirm_s);
-        else
-            uplink->config.on_stance(uplink->config.user, envelope->body.take_stance.stance);
-        break;
-    case 0:
-        uplink->ignored++;
-        break;
-    default:
-        break;
-    }
-    wire_session_effected(&uplink->session, envelope->sequence);
+    const pb_size_t kind = envelope->which_body;
+    const bool for_nobody = orders[kind].of_attempts && !uplink->tasks;
+    if (for_nobody)
+        uplink->refused++;
+    else if (orders[kind].obey)
+        orders[kind].obey(uplink, envelope);
+    if (for_nobody || !orders[kind].answered)
+        wire_session_effected(&uplink->session, envelope->sequence);
 }

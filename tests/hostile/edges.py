@@ -120,7 +120,7 @@ def kinds_by_role(text):
     """{"AGENT": [kinds], …} by the table of lib/roles.c (its text), which says who may send what."""
     groups = {"OPERATE": "OPERATOR ADMIN", "WORK": "SCHEDULER OPERATOR ADMIN", "READ": "READER SCHEDULER OPERATOR ADMIN"}
     kinds = {}
-    for kind, who in re.findall(r"\[KIND\((\w+)\)\]\s*=\s*\{?\s*([A-Z |]+)", text):
+    for kind, who in re.findall(r"\[WIRE_KIND\((\w+)\)\]\s*=\s*([A-Z |]+)", text):
         for group in who.replace("|", " ").split():
             for role in groups.get(group, group).split():
                 kinds.setdefault(role, []).append(kind)

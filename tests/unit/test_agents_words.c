@@ -301,7 +301,7 @@ static void the_log_says_it_rarely(void **state)
 }
 
 /* Each kind that an agent may send, from a host that has nothing, about what another has: nothing of it
- * comes to the engine but what is about the speaker. A kind that is new has a row (test_roles.c), and here
+ * comes to the engine but what is about the speaker. A kind that is new has a row (test_roles.c, agent_kinds.c), and here
  * is filled with what it would say of others. */
 static void others_fill(pb_size_t kind)
 {

@@ -140,30 +140,6 @@ static void every_kind_is_for_the_roles_that_it_is_for(void **state)
     printf("# %d kinds × %d roles, %d allowed\n", kinds, ROLES, allowed);
 }
 
-/* What each kind of an agent's or framework's is about; of the others the role alone decides. */
-static enum word_about expected_about(const char *kind)
-{
-    static const char *const attempts[] = {"inventory_part", "progress", "attempt_state", NULL};
-    static const char *const others[] = {"output_lost", "source_state", NULL};
-    if (strcmp(kind, "unknown") == 0)
-        return ABOUT_NOBODY;
-    if (stands_in(attempts, kind))
-        return ABOUT_ITS_ATTEMPTS;
-    if (stands_in(others, kind))
-        return ABOUT_OTHERS;
-    if (stands_in(of_agents, kind))
-        return ABOUT_THE_SPEAKER;
-    return stands_in(of_frameworks, kind) ? ABOUT_ITS_APPLICATION : ABOUT_THE_CLUSTER;
-}
-
-static void every_kind_is_about_something(void **state)
-{
-    (void)state;
-    for (pb_size_t kind = 0; kind < KINDS; kind++)
-        if (word_about(kind) != expected_about(wire_kind_name(kind)))
-            fail_msg("%s is about %d", wire_kind_name(kind), word_about(kind));
-}
-
 static void a_role_is_read_by_its_name(void **state)
 {
     enum role role;
@@ -182,7 +158,6 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_kind_is_for_the_roles_that_it_is_for),
-        cmocka_unit_test(every_kind_is_about_something),
         cmocka_unit_test(a_role_is_read_by_its_name),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
