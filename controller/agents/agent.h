@@ -1,22 +1,30 @@
-/* One agent, as the files behind agents.h share it. Not for others.
+/* One agent, as the files behind agents.h share it. Not for others. Each file calls those below it only;
+ * what has to be known above is told by agents->upward.
  *
- *   agents.c          the table of agents, what is sent to them, and how they look from outside
+ *   agents.c          all agents, and how they look from outside
+ *   agent_messages.c  what comes in
+ *   agent_keep.c      what is kept of a host over a restart
  *   agent_hello.c     judges a HELLO and begins a session
  *   agent_address.c   judges the address that it says
- *   agent_session.c   messages within a session, its timers and its end
  *   agent_kinds.c     which kinds of messages an agent may send, and what each becomes
- *   agent_settle.c    when its messages are acknowledged
- *   agent_unanswered.c  bytes on their way to agents
+ *   agent_watch.c     what silence means in time
+ *   agent_forget.c    names that go
+ *   agent_unmarked.c  hosts without an agent
+ *   agent_record.c    a record begins and goes
  *   agent_attempts.c  inventories, and the attempts that an agent is answerable for
  *   agent_words.c     which of its words count
  *   agent_claims.c    what it says that it has, and was not given
+ *   agent_orders.c    what agents are told that concerns no level and no start
  *   agent_levels.c    attempts' levels on their way to the hosts
- *   agent_forget.c    names that go, and indexes that come back
- *   agent_keep.c      what is kept of a host over a restart
- *   agent_unmarked.c  hosts without an agent
+ *   agent_settle.c    when its messages are acknowledged
+ *   agent_session.c   what goes out in a session, and its end
+ *   agent_unanswered.c  bytes on their way to agents
+ *   agent_identity.c  who it is: in the tables, and what the engine was told of it
+ *   agent_index.c     indexes of hosts that come back
  */
 #pragma once
 
+#include "controller/agents/agent_levels.h"
 #include "controller/agents/agents.h"
 #include "lib/rarely.h"
 
@@ -32,10 +40,6 @@
 /* Jobs that nobody knows and of which outputs stand in one inventory: so many are told to be forgotten. */
 #define AGENT_STRANGE_JOBS 65536
 
-struct placed_levels {
-    uint32_t coflow, macroflow;
-};
-
 /* An attempt that its agent is answerable for: sent there, or seen there, and not ended. */
 struct placed_attempt {
     UT_hash_handle hh, by_number; /* of its agent; of all */
@@ -45,9 +49,7 @@ struct placed_attempt {
     bool asked;
     bool listed;  /* in the inventory that has just come in */
     bool claimed; /* the agent named it first, and pays for it */
-    struct placed_levels told, wanted;
-    bool relabelled; /* wanted is to be told: in agent->relabelled */
-    STAILQ_ENTRY(placed_attempt) levels_link;
+    struct attempt_levels levels;
 };
 
 /* A message that is acknowledged when everything up to the ticket is on the disk. */
@@ -144,11 +146,7 @@ struct agent {
     uint64_t inventory_sequence; /* of the end of a parked inventory */
 
     struct placed_attempt *attempts;
-    STAILQ_HEAD(, placed_attempt) relabelled;
-    STAILQ_ENTRY(agent) relabelled_link;
-    bool in_relabelled;
-    uint64_t levels_sequence; /* of the last levels that it has not acknowledged; 0: none */
-    bool levels_awaited;      /* and they are waited for */
+    struct agent_levels levels;
     duopoly_AgentCounters counters;
     duopoly_Stance stance_told; /* in this session */
     int64_t trial_until_ns;     /* a stance that has to be confirmed by then; past: none */
@@ -161,6 +159,13 @@ struct agent {
 
 #define AGENTS_REFUSED 64
 
+/* What parts call that are below those which it reaches; agents_create sets them. */
+struct agents_upward {
+    void (*over)(struct agent *agent); /* its session */
+    void (*watch)(struct timer *timer, int64_t now_ns);
+    void (*beat)(struct timer *timer, int64_t now_ns);
+};
+
 /* The index of a host that was forgotten: jobs with after < number ≤ until may mean it. */
 struct resting_index {
     uint32_t host;
@@ -170,6 +175,7 @@ struct resting_index {
 struct agents {
     struct agents_config config;
     struct agents_hooks hooks;
+    struct agents_upward upward;
     struct timers *timers;
     struct agents_counters counters;
     /* How many refusals went to strangers in the second from then on; bytes of all sessions. */
@@ -196,9 +202,7 @@ struct agents {
     STAILQ_HEAD(, agent) settle; /* whose messages the engine is taking */
     STAILQ_HEAD(, agent) commit; /* whose messages the disk is taking */
     uint64_t committed;
-    STAILQ_HEAD(, agent) relabelled; /* to whom levels are to be told */
-    uint32_t levels_awaited;         /* hosts */
-    struct timer levels_wait;
+    struct levels_round levels;
     duopoly_ControllerKeys believed;       /* none: there are no keys */
     char why[256];                         /* words of the refusal at hand */
     struct rarely refused[AGENTS_REFUSED]; /* what the log says of HELLOs, by a hash of the name */
@@ -211,38 +215,46 @@ struct agent_refusal {
     const char *text; /* a constant, or agents->why */
 };
 
-/* agents.c */
+/* agent_identity.c */
 struct agent *agent_find(const struct agents *agents, const char *name);
-/* A new one in the table, with an index if it is a host; NULL when memory is short. */
-struct agent *agent_add(struct agents *agents, const char *name, bool is_switch);
-/* A host that has this index already; NULL when memory is short. */
-struct agent *agent_add_kept(struct agents *agents, const char *name, uint32_t host);
-
-/* A host without an agent; NULL when memory is short. An agent has come, and it is as one that never
- * joined. */
-struct agent *agent_add_unmarked(struct agents *agents, const char *name, uint32_t host);
-void agent_marked(struct agent *agent);
-
 /* The host whose outputs are served at that address; NULL: nobody's. */
 struct agent *agent_at_address(const struct agents *agents, const uint8_t *address);
 /* From now on the agent has this address, which nobody else has then; all zeros: none. */
 void agent_set_address(struct agent *agent, const uint8_t *address);
 
+/* Into and out of the tables; `host`: its index, ENGINE_NONE for a switch. */
+void agent_table_insert(struct agents *agents, struct agent *agent, uint32_t host);
+void agent_table_remove(struct agent *agent);
+/* An agent has come to a host without one, and it is as one that never joined. */
+void agent_marked(struct agent *agent);
+/* The engine hears a fact about the host alone; or of the host: HOST_JOIN, CHANGE or BACK, whichever is
+ * due. */
+void agent_tell_host(struct agent *agent, enum event_kind kind);
+void agent_tell_join(struct agent *agent);
+
+/* agent_record.c */
+/* A new one in the table, with an index if it is a host; NULL when memory is short. */
+struct agent *agent_add(struct agents *agents, const char *name, bool is_switch);
+/* A host that has this index already; NULL when memory is short. */
+struct agent *agent_add_kept(struct agents *agents, const char *name, uint32_t host);
+
+/* A host without an agent; NULL when memory is short. */
+struct agent *agent_add_unmarked(struct agents *agents, const char *name, uint32_t host);
 /* Out of the table and gone, with what it owns; it has no session. */
 void agent_remove(struct agent *agent);
+/* The same of one that is in no table. */
+void agent_free(struct agent *agent);
 
-/* agent_forget.c: names that go, and indexes that come back. An index is given again when no job
- * lives that may mean the host which had it: none that was submitted while the name was known, and
- * none at all that is as old or older if something ran there. */
+/* agent_index.c: whether one is left; one that is; this one was a host's that is forgotten. */
 bool agent_index_left(const struct agents *agents);
-uint32_t agent_index_take(struct agents *agents); /* one is left */
-/* It is lost: unless it ever brought something its name goes when its time is over. */
-void agent_watch_forgetting(struct agent *agent, int64_t now_ns);
-void agent_forget_unused(struct agent *agent);
-/* This index was a host's that is forgotten. */
+uint32_t agent_index_take(struct agents *agents);
 void agent_index_rest(struct agents *agents, const struct resting_index *index);
 /* The forgotten host with this index; NULL: none. */
 const struct resting_index *agent_index_resting(const struct agents *agents, uint32_t host);
+
+/* agent_forget.c: a lost one; unless it ever brought something its name goes when its time is over. */
+void agent_watch_forgetting(struct agent *agent, int64_t now_ns);
+void agent_forget_unused(struct agent *agent);
 
 /* agent_unmarked.c: hosts without an agent. Its time to look whether it is needed; the agent of this
  * host was forgotten; an agent says HELLO, whose host was one, or has this address. */
@@ -262,25 +274,28 @@ void agent_hello(struct agents *agents, int64_t now_ns, uint64_t peer, const cha
 struct agent_refusal agent_address_refusal(struct agents *agents, int64_t now_ns, uint64_t peer,
                                            const duopoly_Hello *hello);
 
-/* agent_session.c */
-/* Timers: nothing was heard for a while; a lease is due. */
+/* agent_watch.c: timers: nothing was heard for a while; a lease is due. */
 void agent_watch_fire(struct timer *timer, int64_t now_ns);
 void agent_beat_fire(struct timer *timer, int64_t now_ns);
+
+/* agent_session.c */
 /* Sends within the session; a failure ends it. 0 or −errno. */
 int agent_send(struct agent *agent, duopoly_Envelope *envelope, bool changes_state);
 /* Tells the peer why and ends the session; its host counts as silent from now. */
 void agent_end(struct agent *agent, duopoly_Reason reason, const char *text);
-/* Tells it the keys of the controller that are to be believed, if there are any. */
-void agent_tell_keys(struct agent *agent);
 /* Ends the session of one that takes nothing in, and its connection with what waits for it. */
 void agent_cut(struct agent *agent);
-/* Answers a message of one without a session with Refused, and counts. */
+/* To one without a session: why it is not heard. And: of this message, which is counted. */
+void agent_tell_stranger(struct agents *agents, int64_t now_ns, uint64_t peer, uint64_t sequence,
+                         duopoly_Reason reason, const char *text);
 void agent_refuse_stranger(struct agents *agents, int64_t now_ns, uint64_t peer,
                            const duopoly_Envelope *refused, duopoly_Reason reason,
                            const char *text);
 /* Answers a message of this kind with Refused, and counts. */
 void agent_refuse(struct agents *agents, uint64_t peer, const duopoly_Envelope *refused,
                   duopoly_Reason reason, const char *text);
+
+/* agent_settle.c */
 /* The message with this number is in the engine once agents_settle is called, and is to be on the
  * disk. */
 void agent_settle_later(struct agent *agent, uint64_t sequence);
@@ -288,28 +303,18 @@ void agent_settle_later(struct agent *agent, uint64_t sequence);
 void agent_settle_soon(struct agent *agent, uint64_t sequence);
 /* The session is over: nothing of it is acknowledged any more. */
 void agent_settle_drop(struct agent *agent);
-/* A fact about the host alone. */
-void agent_tell_host(struct agent *agent, enum event_kind kind);
+/* agent_orders.c: the keys of the controller that are to be believed, if there are any. */
+void agent_tell_keys(struct agent *agent);
+
+/* agent_attempts.c */
 /* It can be started something on: it is heard, its inventory is in, and it has room. */
 bool agent_serves(const struct agent *agent);
-/* Gives the host to the engine: HOST_JOIN, CHANGE or BACK, whichever is due. */
-void agent_tell_join(struct agent *agent);
-
 /* Nobody waits for its inventory any more. */
 void agent_await_no_more(struct agent *agent);
 /* Ends the resynchronisation when no inventory is awaited. */
 void agents_resync_done(struct agents *agents);
-
-/* agent_levels.c */
-/* Its attempt's new level is not told any more. */
-void agent_level_drop(struct placed_attempt *placed);
-/* The agent has acknowledged something; its session has ended. */
-void agent_levels_answered(struct agent *agent);
-void agent_levels_end(struct agent *agent);
-/* Timer: who has not acknowledged is waited for no longer. */
-void agents_levels_wait_fire(struct timer *timer, int64_t now_ns);
-
-/* agent_attempts.c */
+/* Timer: it has lasted long enough. */
+void agents_resync_fire(struct timer *timer, int64_t now_ns);
 /* NULL: the agent is not answerable for it. */
 struct placed_attempt *agent_placed(const struct agent *agent, uint64_t attempt);
 void agent_inventory_begin(struct agent *agent);
@@ -348,8 +353,8 @@ void agent_words_had(struct agent *agent, uint64_t attempt);
 /* It goes: nobody remembers it. */
 void agent_words_done(struct agent *agent);
 
-/* agent_unanswered.c: so many bytes more, of a numbered message (which may end a session, also this
- * one); its agent has answered some; its session is over. */
-void agent_unanswered_add(struct agent *agent, size_t bytes);
+/* agent_unanswered.c: so many bytes more, of a numbered message, and whose session has to end for that (also
+ * this one's), NULL: nobody's; its agent has answered some; its session is over. */
+struct agent *agent_unanswered_add(struct agent *agent, size_t bytes);
 void agent_unanswered_settle(struct agent *agent);
 void agent_unanswered_drop(struct agent *agent);

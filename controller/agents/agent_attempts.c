@@ -44,7 +44,7 @@ struct placed_attempt *agent_placed(const struct agent *agent, uint64_t attempt)
 static void placed_remove(struct agent *agent, struct placed_attempt *placed)
 {
     timers_disarm(agent->agents->timers, &placed->timer);
-    agent_level_drop(placed);
+    agent_levels_drop(agent, &placed->levels);
     if (placed->claimed)
         agent_claim_back(agent, AGENT_CLAIMED_ATTEMPT);
     HASH_DEL(agent->attempts, placed);
@@ -100,7 +100,7 @@ static struct placed_attempt *placed_add(struct agent *agent, uint64_t attempt)
     placed = calloc(1, sizeof(*placed));
     if (!placed)
         return NULL;
-    placed->attempt = attempt;
+    placed->attempt = placed->levels.attempt = attempt;
     placed->agent = agent;
     placed->timer.fire = answer_fire;
     HASH_ADD(hh, agent->attempts, attempt, sizeof(placed->attempt), placed);
@@ -134,7 +134,7 @@ void agents_start(struct agents *agents, int64_t now_ns, uint32_t host, const du
     struct placed_attempt *placed = placed_add(agent, start->attempt);
     int r = placed ? 0 : -ENOMEM;
     if (r == 0) {
-        placed->told = (struct placed_levels){start->coflow_level, start->macroflow_level};
+        agent_levels_told(&placed->levels, start->coflow_level, start->macroflow_level);
         wire_begin(&agents->out, duopoly_Envelope_start_tag)->body.start = *start;
         agents->out.body.start.proof =
             agents->hooks.knows.proof(agents->hooks.knows.user, agent->name, start->attempt,
@@ -153,12 +153,21 @@ void agents_start(struct agents *agents, int64_t now_ns, uint32_t host, const du
         attempt_tell(agent, EVENT_ATTEMPT_LOST, start->attempt, 0, 0);
 }
 
+void agents_level(struct agents *agents, uint32_t host, uint64_t attempt, uint32_t coflow_level,
+                  uint32_t macroflow_level)
+{
+    struct agent *agent = host < agents->n_indexes ? agents->hosts[host] : NULL;
+    struct placed_attempt *placed = agent && agent->open ? agent_placed(agent, attempt) : NULL;
+    if (placed)
+        agent_levels_want(agent, &placed->levels, coflow_level, macroflow_level);
+}
+
 static struct placed_attempt *seen_add(struct agent *agent, const duopoly_AttemptState *state)
 {
     bool claimed = !agent_placed(agent, state->attempt);
     struct placed_attempt *placed = placed_add(agent, state->attempt);
     if (placed)
-        placed->told = (struct placed_levels){state->coflow_level, state->macroflow_level};
+        agent_levels_told(&placed->levels, state->coflow_level, state->macroflow_level);
     if (placed && claimed) {
         placed->claimed = true;
         agent_claim_add(agent, AGENT_CLAIMED_ATTEMPT);
@@ -433,6 +442,36 @@ void agent_admit(struct agent *agent)
     agent_settle_later(agent, agent->inventory_sequence);
 }
 
+static void resync_end(struct agents *agents)
+{
+    agents->resyncing = false;
+    timers_disarm(agents->timers, &agents->resync);
+    for (uint32_t i = 0; i < agents->n; i++)
+        if (agents->order[i]->inventory == INVENTORY_PARKED)
+            agent_admit(agents->order[i]);
+}
+
+void agents_resync_fire(struct timer *timer, int64_t now_ns)
+{
+    struct agents *agents = container_of(timer, struct agents, resync);
+    (void)now_ns;
+    log_note("%" PRIu32 " hosts known before have not come back: going on without them",
+             agents->awaited);
+    resync_end(agents);
+}
+
+void agent_await_no_more(struct agent *agent)
+{
+    agent->agents->awaited -= agent->awaited;
+    agent->awaited = false;
+}
+
+void agents_resync_done(struct agents *agents)
+{
+    if (agents->resyncing && agents->awaited == 0)
+        resync_end(agents);
+}
+
 void agent_inventory_end(struct agent *agent, const duopoly_Envelope *envelope)
 {
     struct agents *agents = agent->agents;
@@ -449,4 +488,9 @@ void agent_inventory_end(struct agent *agent, const duopoly_Envelope *envelope)
         agents_resync_done(agents);
     else
         agent_admit(agent);
+}
+
+bool agent_serves(const struct agent *agent)
+{
+    return agent->joined && agent->inventory == INVENTORY_IN && !*agent->no_room;
 }

@@ -8,7 +8,6 @@
 #include "lib/log.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 
 static bool admits(const struct agent *agent, uint64_t bytes)
 {

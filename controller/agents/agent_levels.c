@@ -14,68 +14,93 @@
 static void wait_no_more(struct agent *agent)
 {
     struct agents *agents = agent->agents;
-    if (!agent->levels_awaited)
+    if (!agent->levels.awaited)
         return;
-    agent->levels_awaited = false;
-    if (--agents->levels_awaited == 0)
-        timers_disarm(agents->timers, &agents->levels_wait);
+    agent->levels.awaited = false;
+    if (--agents->levels.awaited == 0)
+        timers_disarm(agents->timers, &agents->levels.timer);
 }
 
 void agent_levels_answered(struct agent *agent)
 {
-    if (!agent->levels_sequence || agent->session.answered < agent->levels_sequence)
+    if (!agent->levels.sequence || agent->session.answered < agent->levels.sequence)
         return;
-    agent->levels_sequence = 0;
+    agent->levels.sequence = 0;
     wait_no_more(agent);
 }
 
-void agent_level_drop(struct placed_attempt *placed)
+void agent_levels_drop(struct agent *agent, struct attempt_levels *levels)
 {
-    if (!placed->relabelled)
+    if (!levels->waits)
         return;
-    placed->relabelled = false;
-    STAILQ_REMOVE(&placed->agent->relabelled, placed, placed_attempt, levels_link);
+    levels->waits = false;
+    STAILQ_REMOVE(&agent->levels.waiting, levels, attempt_levels, link);
 }
 
 /* Its next inventory says what it has. */
 void agent_levels_end(struct agent *agent)
 {
-    while (!STAILQ_EMPTY(&agent->relabelled))
-        agent_level_drop(STAILQ_FIRST(&agent->relabelled));
-    agent->levels_sequence = 0;
+    while (!STAILQ_EMPTY(&agent->levels.waiting))
+        agent_levels_drop(agent, STAILQ_FIRST(&agent->levels.waiting));
+    agent->levels.sequence = 0;
     wait_no_more(agent);
 }
 
-void agents_levels_wait_fire(struct timer *timer, int64_t now_ns)
+static void wait_fire(struct timer *timer, int64_t now_ns)
 {
-    struct agents *agents = container_of(timer, struct agents, levels_wait);
+    struct agents *agents = container_of(timer, struct agents, levels.timer);
     (void)now_ns;
-    agents->counters.levels_late += agents->levels_awaited;
+    agents->counters.levels_late += agents->levels.awaited;
     for (uint32_t i = 0; i < agents->n_indexes; i++)
         if (agents->hosts[i])
             wait_no_more(agents->hosts[i]);
 }
 
-void agents_level(struct agents *agents, uint32_t host, uint64_t attempt, uint32_t coflow_level,
-                  uint32_t macroflow_level)
+void levels_round_begin(struct levels_round *round)
 {
-    const struct placed_levels levels = {coflow_level, macroflow_level};
-    struct agent *agent = host < agents->n_indexes ? agents->hosts[host] : NULL;
-    struct placed_attempt *placed = agent && agent->open ? agent_placed(agent, attempt) : NULL;
-    if (!placed)
-        return;
-    bool known = levels.coflow == placed->told.coflow && levels.macroflow == placed->told.macroflow;
-    agents->counters.levels_merged += placed->relabelled;
-    placed->wanted = levels;
+    STAILQ_INIT(&round->waiting);
+    round->timer.fire = wait_fire;
+}
+
+void levels_round_end(struct agents *agents)
+{
+    timers_disarm(agents->timers, &agents->levels.timer);
+}
+
+void agent_levels_begin(struct agent *agent)
+{
+    STAILQ_INIT(&agent->levels.waiting);
+}
+
+void agent_levels_done(struct agent *agent)
+{
+    if (agent->levels.listed)
+        STAILQ_REMOVE(&agent->agents->levels.waiting, agent, agent, levels.link);
+}
+
+void agent_levels_told(struct attempt_levels *levels, uint32_t coflow, uint32_t macroflow)
+{
+    levels->told.coflow = coflow;
+    levels->told.macroflow = macroflow;
+}
+
+void agent_levels_want(struct agent *agent, struct attempt_levels *levels, uint32_t coflow,
+                       uint32_t macroflow)
+{
+    struct agents *agents = agent->agents;
+    bool known = coflow == levels->told.coflow && macroflow == levels->told.macroflow;
+    agents->counters.levels_merged += levels->waits;
+    levels->wanted.coflow = coflow;
+    levels->wanted.macroflow = macroflow;
     if (known) {
-        agent_level_drop(placed);
-    } else if (!placed->relabelled) {
-        placed->relabelled = true;
-        STAILQ_INSERT_TAIL(&agent->relabelled, placed, levels_link);
+        agent_levels_drop(agent, levels);
+    } else if (!levels->waits) {
+        levels->waits = true;
+        STAILQ_INSERT_TAIL(&agent->levels.waiting, levels, link);
     }
-    if (!known && !agent->in_relabelled) {
-        agent->in_relabelled = true;
-        STAILQ_INSERT_TAIL(&agents->relabelled, agent, relabelled_link);
+    if (!known && !agent->levels.listed) {
+        agent->levels.listed = true;
+        STAILQ_INSERT_TAIL(&agents->levels.waiting, agent, levels.link);
     }
 }
 
@@ -85,14 +110,14 @@ static bool send_some(struct agent *agent)
     struct agents *agents = agent->agents;
     duopoly_Levels *levels = &wire_begin(&agents->out, duopoly_Envelope_levels_tag)->body.levels;
     const pb_size_t most = sizeof(levels->levels) / sizeof(levels->levels[0]);
-    while (levels->levels_count < most && !STAILQ_EMPTY(&agent->relabelled)) {
-        struct placed_attempt *placed = STAILQ_FIRST(&agent->relabelled);
-        agent_level_drop(placed);
-        placed->told = placed->wanted;
+    while (levels->levels_count < most && !STAILQ_EMPTY(&agent->levels.waiting)) {
+        struct attempt_levels *next = STAILQ_FIRST(&agent->levels.waiting);
+        agent_levels_drop(agent, next);
+        next->told = next->wanted;
         levels->levels[levels->levels_count++] =
-            (duopoly_AttemptLevels){.attempt = placed->attempt,
-                                    .coflow_level = placed->told.coflow,
-                                    .macroflow_level = placed->told.macroflow};
+            (duopoly_AttemptLevels){.attempt = next->attempt,
+                                    .coflow_level = next->told.coflow,
+                                    .macroflow_level = next->told.macroflow};
     }
     agents->counters.levels_told += levels->levels_count;
     return agent_send(agent, &agents->out, true) >= 0;
@@ -101,30 +126,30 @@ static bool send_some(struct agent *agent)
 static void send_all(struct agent *agent)
 {
     struct agents *agents = agent->agents;
-    bool late = agent->levels_sequence != 0;
-    if (STAILQ_EMPTY(&agent->relabelled))
+    bool late = agent->levels.sequence != 0;
+    if (STAILQ_EMPTY(&agent->levels.waiting))
         return;
-    while (!STAILQ_EMPTY(&agent->relabelled))
+    while (!STAILQ_EMPTY(&agent->levels.waiting))
         if (!send_some(agent))
             return;
-    agent->levels_sequence = agent->session.sent;
+    agent->levels.sequence = agent->session.sent;
     if (late)
         return;
-    agent->levels_awaited = true;
-    agents->levels_awaited++;
+    agent->levels.awaited = true;
+    agents->levels.awaited++;
 }
 
 void agents_levels_flush(struct agents *agents, int64_t now_ns)
 {
     struct agent *agent;
-    if (agents->levels_awaited || STAILQ_EMPTY(&agents->relabelled))
+    if (agents->levels.awaited || STAILQ_EMPTY(&agents->levels.waiting))
         return;
-    while ((agent = STAILQ_FIRST(&agents->relabelled))) {
-        STAILQ_REMOVE_HEAD(&agents->relabelled, relabelled_link);
-        agent->in_relabelled = false;
+    while ((agent = STAILQ_FIRST(&agents->levels.waiting))) {
+        STAILQ_REMOVE_HEAD(&agents->levels.waiting, levels.link);
+        agent->levels.listed = false;
         send_all(agent);
     }
-    agents->counters.levels_rounds += agents->levels_awaited > 0;
-    if (agents->levels_awaited)
-        timers_arm(agents->timers, &agents->levels_wait, now_ns + agents->config.silent_ns);
+    agents->counters.levels_rounds += agents->levels.awaited > 0;
+    if (agents->levels.awaited)
+        timers_arm(agents->timers, &agents->levels.timer, now_ns + agents->config.silent_ns);
 }

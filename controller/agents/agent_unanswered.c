@@ -41,18 +41,18 @@ static struct agent *slowest_of(const struct agents *agents)
     return slowest;
 }
 
-void agent_unanswered_add(struct agent *agent, size_t bytes)
+struct agent *agent_unanswered_add(struct agent *agent, size_t bytes)
 {
     struct agents *agents = agent->agents;
     agent->unanswered.since += bytes;
     agents->unanswered_bytes += bytes;
     if (agents->unanswered_bytes <= agents->config.unanswered_bytes)
-        return;
+        return NULL;
     struct agent *slowest = slowest_of(agents);
     log_warning(LOG_FAULT_PEER,
                 "%" PRIu64 " bytes are unanswered by agents, more than bounds.unanswered: the "
                 "session of %s, who has %" PRIu64 " of them, ends",
                 agents->unanswered_bytes, slowest->name, bytes_of(slowest));
     agents->counters.slow++;
-    agent_cut(slowest);
+    return slowest;
 }

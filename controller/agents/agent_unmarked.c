@@ -6,8 +6,6 @@
 
 #include "lib/log.h"
 
-#include <string.h>
-
 static void look_later(struct agent *agent, int64_t now_ns)
 {
     struct agents *agents = agent->agents;

@@ -1,0 +1,116 @@
+/* What agents are told that concerns no level and no start. */
+#include "controller/agents/agent.h"
+
+#include <errno.h>
+
+static struct agent *agent_of_host(const struct agents *agents, uint32_t host)
+{
+    struct agent *agent = host < agents->n_indexes ? agents->hosts[host] : NULL;
+    return agent && agent->open ? agent : NULL;
+}
+
+void agents_stop(struct agents *agents, uint32_t host, uint64_t attempt, const char *why,
+                 uint32_t grace_ms, bool requeue)
+{
+    struct agent *agent = agent_of_host(agents, host);
+    if (!agent)
+        return;
+    duopoly_Stop *stop = &wire_begin(&agents->out, duopoly_Envelope_stop_tag)->body.stop;
+    stop->attempt = attempt;
+    stop->grace_ms = grace_ms;
+    stop->requeue = requeue;
+    wire_copy(stop->why, sizeof(stop->why), why);
+    agent_send(agent, &agents->out, true);
+}
+
+void agents_mode(struct agents *agents, uint32_t mode, uint64_t sequence)
+{
+    struct agent *agent, *next;
+    agents->mode = mode;
+    agents->mode_sequence = sequence;
+    HASH_ITER (by_peer, agents->peers, agent, next) {
+        wire_begin(&agents->out, duopoly_Envelope_mode_tag)->body.mode =
+            (duopoly_Mode){.mode = mode, .mode_sequence = sequence};
+        agent_send(agent, &agents->out, true);
+    }
+}
+
+const struct stances *agents_stances(const struct agents *agents)
+{
+    return &agents->stances;
+}
+
+int agents_set_stance(struct agents *agents, enum stance_scope scope, const char *name,
+                      duopoly_Stance stance)
+{
+    struct agent *agent, *next;
+    int told = 0, r = stances_set(&agents->stances, scope, name, stance);
+    if (r < 0)
+        return r;
+    HASH_ITER (by_peer, agents->peers, agent, next) {
+        duopoly_Stance wanted = stances_of(&agents->stances, agent->name, agent->rack);
+        if (wanted == agent->stance_told)
+            continue;
+        agent->stance_told = wanted;
+        agent->trial_until_ns = 0;
+        wire_begin(&agents->out, duopoly_Envelope_take_stance_tag)->body.take_stance.stance =
+            wanted;
+        told += agent_send(agent, &agents->out, true) == 0;
+    }
+    return told;
+}
+
+int agents_try_stance(struct agents *agents, int64_t now_ns, const char *name,
+                      duopoly_Stance stance, uint32_t confirm_s)
+{
+    struct agent *agent = agent_find(agents, name);
+    if (!agent)
+        return -ENOENT;
+    if (!agent->open)
+        return -ENOTCONN;
+    if (now_ns < agent->trial_until_ns)
+        return -EBUSY;
+    agent->trial_until_ns = now_ns + (int64_t)confirm_s * 1000000000;
+    agent->stance_told = duopoly_Stance_STANCE_UNSAID; /* whatever is said next is told */
+    duopoly_TakeStance *take =
+        &wire_begin(&agents->out, duopoly_Envelope_take_stance_tag)->body.take_stance;
+    take->stance = stance;
+    take->confirm_s = confirm_s;
+    return agent_send(agent, &agents->out, true);
+}
+
+void agents_tell_guests(struct agents *agents, uint32_t host, const duopoly_GuestAllows *said)
+{
+    struct agent *agent = host < agents->n_indexes ? agents->hosts[host] : NULL;
+    if (!agent || !agent->open || !agent_guests_has(&agent->guests, said->name))
+        return;
+    wire_begin(&agents->out, duopoly_Envelope_guest_allows_tag)->body.guest_allows = *said;
+    agent_send(agent, &agents->out, false);
+}
+
+void agents_forget(struct agents *agents, uint32_t host, uint64_t job)
+{
+    struct agent *agent = agent_of_host(agents, host);
+    if (!agent)
+        return;
+    wire_begin(&agents->out, duopoly_Envelope_forget_tag)->body.forget.job = job;
+    agent_send(agent, &agents->out, true);
+}
+
+void agent_tell_keys(struct agent *agent)
+{
+    struct agents *agents = agent->agents;
+    if (!agents->believed.keys_count)
+        return;
+    wire_begin(&agents->out, duopoly_Envelope_controller_keys_tag)->body.controller_keys =
+        agents->believed;
+    agent_send(agent, &agents->out, false);
+}
+
+void agents_believe(struct agents *agents, const duopoly_ControllerKeys *keys)
+{
+    agents->believed = *keys;
+    for (uint32_t i = 0; i < agents->n; i++)
+        if (agents->order[i]->open)
+            agent_tell_keys(agents->order[i]);
+}

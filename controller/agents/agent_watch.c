@@ -1,0 +1,54 @@
+/* What an agent's silence means in time.
+ *
+ * `watch` fires when nothing was heard for `silent`, then for `host_lost`, then (of a lost agent
+ * that never brought anything) when its name is to be forgotten; `beat` sends the lease. */
+#include "controller/agents/agent.h"
+
+#include "lib/container_of.h"
+#include "lib/log.h"
+
+#include <inttypes.h>
+
+void agent_watch_fire(struct timer *timer, int64_t now_ns)
+{
+    struct agent *agent = container_of(timer, struct agent, watch);
+    const struct agents_config *config = &agent->agents->config;
+    int64_t quiet_ns = now_ns - agent->heard_ns;
+    if (agent->unmarked) {
+        agent_unmarked_look(agent, now_ns);
+        return;
+    }
+    if (agent->lost && !agent->open) {
+        agent_forget_unused(agent);
+        return;
+    }
+    if (quiet_ns >= config->host_lost_ns) {
+        log_of(agent->name, LOG_LEVEL_WARNING, LOG_FAULT_PEER,
+               "agent %s was silent for %" PRId64 " s and counts as lost", agent->name,
+               config->host_lost_ns / 1000000000);
+        agent_attempts_drop(agent);
+        if (agent->joined)
+            agent_tell_host(agent, EVENT_HOST_LOST);
+        agent->lost = true;
+        agent->lost_ns = now_ns;
+        agent_end(agent, duopoly_Reason_REASON_NONE, NULL);
+        agent_await_no_more(agent);
+        agent_watch_forgetting(agent, now_ns);
+        return;
+    }
+    if (quiet_ns >= config->silent_ns && agent->joined && !agent->silent)
+        agent_tell_host(agent, EVENT_HOST_SILENT);
+    timers_arm(agent->agents->timers, timer,
+               agent->heard_ns +
+                   (quiet_ns >= config->silent_ns ? config->host_lost_ns : config->silent_ns));
+}
+
+void agent_beat_fire(struct timer *timer, int64_t now_ns)
+{
+    struct agent *agent = container_of(timer, struct agent, beat);
+    struct agents *agents = agent->agents;
+    timers_arm(agents->timers, timer, now_ns + agents->config.heartbeat_ns);
+    wire_begin(&agents->out, duopoly_Envelope_lease_tag)->body.lease.lease_ms =
+        (uint32_t)(agents->config.lease_ns / 1000000);
+    agent_send(agent, &agents->out, false);
+}
