@@ -399,7 +399,8 @@ int fastpath_control_open(sd_event *loop, const struct fastpath_settings *settin
 {
     struct fastpath_control *control = calloc(1, sizeof(*control));
     const struct wire_unix_groups groups = {settings->group, settings->readers};
-    const struct wire_unix_handler handler = {on_message, on_close, control};
+    const struct wire_unix_handler handler = {
+        .on_message = on_message, .on_close = on_close, .user = control};
     if (!control)
         return err_set(err, ENOMEM, "no memory for the control socket");
     fastpath_control_change(control, settings);

@@ -61,7 +61,7 @@ void client_refusal_set(struct client *client, duopoly_Reason reason);
 /* Asks for the events of one job, or of all (0). */
 int client_watch(struct client *client, uint64_t job, struct err *err);
 
-/* The next job event. −ETIMEDOUT after `timeout_ms` without one (0: do not wait, −1: for ever). */
+/* The next job event; with `missed`, so many ends are not told. −ETIMEDOUT after `timeout_ms` without one (0: do not wait, −1: for ever). */
 int client_event(struct client *client, int timeout_ms, duopoly_JobEvent *ret_event,
                  struct err *err);
 

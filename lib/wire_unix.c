@@ -169,6 +169,12 @@ void wire_unix_watch(struct wire_unix *server, uint64_t id)
         client->watching = true;
 }
 
+bool wire_unix_has_room(const struct wire_unix *server, uint64_t id)
+{
+    const struct client *client = client_find(server, id);
+    return client && !client->queued && !client->ending;
+}
+
 void wire_unix_hold(struct wire_unix *server, uint64_t id, bool hold)
 {
     struct client *client = client_find(server, id);
@@ -217,6 +223,8 @@ static void client_flush(struct client *client)
     client_rearm(client);
     if (client->ending)
         client_break(client);
+    else if (client->server->handler.on_room)
+        client->server->handler.on_room(client->server->handler.user, client->id);
 }
 
 static void client_read(struct client *client)

@@ -7,8 +7,8 @@
  * and closed. One that asks nothing and takes nothing for the time given to
  * wire_unix_listen is closed; those that watch may be quiet while nothing waits for them. Requests
  * are answered in order. A client that has answers waiting is not read until it has taken them, so
- * it can never have more than UNIX_QUEUE of them but by watching; one that lets that many pile up
- * is closed. At most UNIX_CLIENTS are served at once, further ones are told so and closed: readers have half of
+ * it can never have more than UNIX_QUEUE of them but by what it is sent unasked; one that lets that many
+ * pile up is closed: who sends unasked asks for room first. At most UNIX_CLIENTS are served at once, further ones are told so and closed: readers have half of
  * the places, with members they have all but those of root and the own user, and one user of them has
  * a quarter (places.h), so that nobody can lock out who may do more. A
  * malformed message is answered with Refused and the client closed. Without a descriptor for the
@@ -36,6 +36,8 @@ struct wire_unix_handler {
     /* The client is gone: forget it. */
     void (*on_close)(void *user, uint64_t client);
     void *user;
+    /* The client has taken all that waited for it; may be NULL. */
+    void (*on_room)(void *user, uint64_t client);
 };
 
 struct wire_unix_counters {
@@ -72,6 +74,9 @@ void wire_unix_watch(struct wire_unix *server, uint64_t client);
 /* Sends or queues; `envelope` is borrowed for the call. −EHOSTUNREACH: no such client; −ENOBUFS: it
  * did not read and is being closed. */
 int wire_unix_send(struct wire_unix *server, uint64_t client, const duopoly_Envelope *envelope);
+
+/* Whether nothing waits for it to be taken; from no to yes, on_room follows. */
+bool wire_unix_has_room(const struct wire_unix *server, uint64_t client);
 
 /* `hold`: its answer is on the way, and nothing more of it is read until it is held no more; it may be
  * quiet meanwhile. */

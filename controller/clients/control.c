@@ -7,8 +7,10 @@
 #include "controller/clients/policy_requests.h"
 #include "controller/clients/refusal.h"
 #include "controller/clients/remote.h"
+#include "controller/clients/stance_requests.h"
 #include "controller/clients/status.h"
 #include "controller/clients/submission.h"
+#include "controller/clients/watchers.h"
 #include "controller/portions.h"
 #include "controller/stances_kept.h"
 #include "lib/fnv1a.h"
@@ -22,8 +24,6 @@
 #include <string.h>
 #include <sys/queue.h>
 
-#define TRIAL_MOST_S 3600
-
 /* An answer that waits for the disk. */
 struct held_answer {
     bool held;
@@ -36,8 +36,6 @@ struct held_answer {
 
 struct guest {
     uint64_t client; /* 0: free */
-    bool watching;
-    uint64_t watched; /* job, 0: all */
     struct submission submission;
     struct held_answer answer;
     /* A job's end that is prepared in portions, then taken; NULL: none. Owned. */
@@ -54,6 +52,7 @@ struct leaving {
 #define GUESTS (UNIX_CLIENTS + REMOTE_CLIENTS)
 
 struct control {
+    sd_event *loop; /* borrowed */
     struct wire_unix *server;
     struct remote *remote;
     struct conductor *conductor;
@@ -61,6 +60,7 @@ struct control {
     struct agents_zmq *door;
     struct guest guests[GUESTS]; /* by the client's place, as in wire_unix.h, then in remote.h */
     uint64_t refused[WIRE_KINDS];
+    struct watchers *watchers;
     struct portions *portions;
     STAILQ_HEAD(, leaving) leaving;
     uint64_t carer; /* the client that waits for the store's care */
@@ -233,58 +233,11 @@ static void drain_answer(struct control *control, uint64_t client, const duopoly
     change_log(control, client, "drain %s%s", drain->name, drain->undo ? " --undo" : "");
 }
 
-/* For so long only, unless the same is said again without a time. */
-static void trial_answer(struct control *control, uint64_t client, const duopoly_SetStance *set)
-{
-    int r = !*set->host || *set->rack || set->confirm_s > TRIAL_MOST_S
-                ? -EINVAL
-                : agents_try_stance(control->parts->agents, clock_now_ns(control->parts->clock),
-                                    set->host, set->stance, set->confirm_s);
-    if (r == -EINVAL)
-        refused_answer(&control->answer, duopoly_Reason_REASON_MALFORMED,
-                       "what has to be confirmed within %d s at most is of one host or switch",
-                       TRIAL_MOST_S);
-    else if (r == -ENOENT)
-        refused_answer(&control->answer, duopoly_Reason_REASON_UNKNOWN, "there is no host %s",
-                       set->host);
-    else if (r == -EBUSY)
-        refused_answer(&control->answer, duopoly_Reason_REASON_STATE,
-                       "%s waits for a confirmation already: confirm, or restore, first",
-                       set->host);
-    else if (r < 0)
-        refused_answer(&control->answer, duopoly_Reason_REASON_STATE, "%s has no session now",
-                       set->host);
-    else
-        accepted_answer(&control->answer, "%s goes back by itself after %u s without confirmation",
-                        set->host, set->confirm_s);
-    change_log(control, client, "stance host %s, to be confirmed within %u s", set->host,
-               set->confirm_s);
-}
-
 static void stance_answer(struct control *control, uint64_t client, const duopoly_SetStance *set)
 {
-    static const char *const words[] = {"unsaid", "observe", "mark", "enforce"};
-    bool of_host = *set->host, of_all = !*set->host && !*set->rack;
-    const char *name = of_host ? set->host : set->rack;
-    const char *whose = of_all ? "all" : of_host ? "host" : "rack";
-    const struct conductor_parts *parts = control->parts;
-    enum stance_scope scope = of_all ? STANCE_OF_ALL : of_host ? STANCE_OF_HOST : STANCE_OF_RACK;
-    int r = *set->host && *set->rack
-                ? -EINVAL
-                : stances_kept_set(parts->store, parts->agents, scope, name, set->stance);
-    if (r == -ENOENT)
-        refused_answer(&control->answer, duopoly_Reason_REASON_UNKNOWN, "there is no %s %s", whose,
-                       name);
-    else if (r == -E2BIG)
-        refused_answer(&control->answer, duopoly_Reason_REASON_LIMIT,
-                       "%d hosts and racks have a stance of their own already: set --all first",
-                       STANCE_RULES);
-    else if (r < 0)
-        refused_answer(&control->answer, duopoly_Reason_REASON_MALFORMED,
-                       "a stance is observe, mark or enforce, of all, one host or one rack");
-    else
-        accepted_answer(&control->answer, "%s %s: %s, %d told", whose, name, words[set->stance], r);
-    change_log(control, client, "stance %s %s", whose, name);
+    char what[192];
+    stance_set_answer(control->parts, set, what, sizeof(what), &control->answer);
+    change_log(control, client, "%s", what);
 }
 
 static void forget_answer(struct control *control, uint64_t client, const char *name)
@@ -317,9 +270,8 @@ static void watch_answer(struct control *control, struct guest *guest, uint64_t 
         absent_job_answer(control->parts, job, &control->answer);
         return;
     }
-    guest->watching = true;
+    watchers_add(control->watchers, (uint32_t)(guest - control->guests), guest->client, job);
     wire_unix_watch(control->server, guest->client); /* others say that they are there */
-    guest->watched = job;
     if (job)
         accepted_answer(&control->answer, "the end of job %" PRIu64 " will be told", job);
     else
@@ -415,10 +367,7 @@ static void request_answer(struct control *control, struct guest *guest,
         forget_answer(control, guest->client, request->body.forget_host.name);
         break;
     case duopoly_Envelope_set_stance_tag:
-        if (request->body.set_stance.confirm_s)
-            trial_answer(control, guest->client, &request->body.set_stance);
-        else
-            stance_answer(control, guest->client, &request->body.set_stance);
+        stance_answer(control, guest->client, &request->body.set_stance);
         break;
     case duopoly_Envelope_set_policy_tag:
         policy_answer(control, guest->client, &request->body.set_policy);
@@ -684,6 +633,7 @@ static void on_close(void *user, uint64_t client)
             ;
     }
     free(guest->late);
+    watchers_remove(control->watchers, (uint32_t)(guest - control->guests));
     *guest = (struct guest){.client = 0};
 }
 
@@ -701,18 +651,45 @@ static void job_event_fill(const struct job_fact *fact, duopoly_JobEvent *ret)
     ret->slot_wait_ns = (uint64_t)fact->slot_wait_ns;
 }
 
+static void on_room(void *user, uint64_t client)
+{
+    const struct control *control = user;
+    (void)client;
+    watchers_room(control->watchers);
+}
+
 void control_job_over(void *user, const struct job_fact *fact)
 {
+    const struct control *control = user;
+    duopoly_JobEvent event = duopoly_JobEvent_init_zero;
+    job_event_fill(fact, &event);
+    watchers_job_ended(control->watchers, &event);
+}
+
+static bool watcher_has_room(void *user, uint64_t client)
+{
+    const struct control *control = user;
+    return client & REMOTE_BIT ? remote_has_room(control->remote, client)
+                               : wire_unix_has_room(control->server, client);
+}
+
+static void watcher_send(void *user, uint64_t client, const duopoly_JobEvent *event)
+{
     struct control *control = user;
-    const uint64_t job = fact->ending.job;
-    for (struct guest *guest = control->guests; guest < control->guests + GUESTS; guest++) {
-        if (!guest->watching || (guest->watched && guest->watched != job))
-            continue;
-        job_event_fill(
-            fact, &wire_begin(&control->event, duopoly_Envelope_job_event_tag)->body.job_event);
-        control->event.epoch = epoch_number(control->parts->epoch);
-        client_send(control, guest->client, &control->event);
-    }
+    wire_begin(&control->event, duopoly_Envelope_job_event_tag)->body.job_event = *event;
+    control->event.epoch = epoch_number(control->parts->epoch);
+    client_send(control, client, &control->event);
+}
+
+static void watcher_missed(void *user, uint64_t client, uint64_t ends)
+{
+    const struct control *control = user;
+    char asker[128];
+    client_say(control, client, asker, sizeof(asker));
+    log_of(asker, LOG_LEVEL_NOTE, LOG_FAULT_PEER,
+           "%s: watches jobs and was behind by more than %d ends: %" PRIu64
+           " of them are not told to it",
+           asker, WATCHERS_ENDS, ends);
 }
 
 int control_open(sd_event *loop, const struct settings *settings, struct control **ret_control,
@@ -721,15 +698,22 @@ int control_open(sd_event *loop, const struct settings *settings, struct control
     struct control *control = calloc(1, sizeof(*control));
     if (!control)
         return err_sys(err, ENOMEM, "%s", settings->socket);
-    const struct wire_unix_handler handler = {on_message, on_close, control};
+    const struct wire_unix_handler handler = {
+        .on_message = on_message, .on_close = on_close, .on_room = on_room, .user = control};
+    const struct watchers_hooks watching = {watcher_has_room, watcher_send, watcher_missed,
+                                            control};
     const struct wire_unix_groups groups = {settings->group, settings->readers};
     STAILQ_INIT(&control->leaving);
+    control->loop = loop;
     int r = portions_open(loop, on_portion, control, &control->portions, err);
+    if (r == 0)
+        r = watchers_open(loop, GUESTS, &watching, &control->watchers, err);
     if (r == 0)
         r = wire_unix_listen(loop, settings->socket, &groups,
                              (uint64_t)settings->timers.client_idle_ns, &handler, &control->server,
                              err);
     if (r < 0) {
+        watchers_close(control->watchers);
         portions_close(control->portions);
         free(control);
         return r;
@@ -745,11 +729,12 @@ int control_attach(struct control *control, struct conductor *conductor, struct 
                                        .send_user = door,
                                        .on_message = on_message,
                                        .on_close = on_close,
+                                       .on_room = on_room,
                                        .user = control};
     control->conductor = conductor;
     control->parts = conductor_parts(conductor);
     control->door = door;
-    return remote_create(&hooks, agents_zmq_most(door), &control->remote);
+    return remote_create(control->loop, &hooks, agents_zmq_most(door), &control->remote);
 }
 
 void control_remote_message(void *user, uint64_t peer, const struct key_holder *who,
@@ -772,6 +757,7 @@ void control_close(struct control *control)
         return;
     wire_unix_close(control->server);
     remote_destroy(control->remote);
+    watchers_close(control->watchers);
     portions_close(control->portions);
     for (struct guest *guest = control->guests; guest < control->guests + GUESTS; guest++) {
         submission_free(&guest->submission);

@@ -1,9 +1,12 @@
 #include "controller/clients/remote.h"
 
+#include "lib/log.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/queue.h>
+#include <time.h>
 
 struct waiting {
     STAILQ_ENTRY(waiting) link;
@@ -11,13 +14,17 @@ struct waiting {
     uint8_t bytes[];
 };
 
+struct line {
+    STAILQ_HEAD(, waiting) messages;
+    uint32_t n;
+};
+
 struct client {
     uint64_t id; /* 0: free; REMOTE_BIT, generation · REMOTE_CLIENTS + place */
     uint64_t peer;
     struct key_holder who;
     bool held;
-    STAILQ_HEAD(, waiting) waiting;
-    uint32_t n_waiting;
+    struct line incoming, outgoing;
 };
 
 struct remote {
@@ -25,6 +32,7 @@ struct remote {
     struct client clients[REMOTE_CLIENTS];
     struct places places;
     uint64_t generation;
+    sd_event_source *again; /* while something waits to be sent */
     duopoly_Envelope refusal, replay;
     uint8_t buffer[WIRE_MAX_BYTES];
 };
@@ -43,36 +51,50 @@ static enum place_rank rank_of(const struct key_holder *who)
     }
 }
 
-int remote_create(const struct remote_hooks *hooks, uint32_t connections,
-                  struct remote **ret_remote)
+static void line_init(struct line *line)
 {
-    struct remote *remote = calloc(1, sizeof(*remote));
-    if (!remote)
-        return -ENOMEM;
-    remote->hooks = *hooks;
-    remote->places = places_of(connections);
-    *ret_remote = remote;
+    STAILQ_INIT(&line->messages);
+    line->n = 0;
+}
+
+static int line_append(struct remote *remote, struct line *line, const duopoly_Envelope *envelope)
+{
+    size_t length;
+    struct waiting *message = NULL;
+    if (line->n < REMOTE_WAITING &&
+        wire_encode(envelope, remote->buffer, sizeof(remote->buffer), &length, NULL) == 0)
+        message = malloc(sizeof(*message) + length);
+    if (!message)
+        return -ENOBUFS;
+    message->length = length;
+    memcpy(message->bytes, remote->buffer, length);
+    STAILQ_INSERT_TAIL(&line->messages, message, link);
+    line->n++;
     return 0;
+}
+
+static void line_drop_first(struct line *line)
+{
+    struct waiting *message = STAILQ_FIRST(&line->messages);
+    STAILQ_REMOVE_HEAD(&line->messages, link);
+    line->n--;
+    free(message);
 }
 
 static void waiting_drop(struct client *client)
 {
-    struct waiting *message;
-    while ((message = STAILQ_FIRST(&client->waiting))) {
-        STAILQ_REMOVE_HEAD(&client->waiting, link);
-        free(message);
-    }
-    client->n_waiting = 0;
+    while (client->incoming.n)
+        line_drop_first(&client->incoming);
+    while (client->outgoing.n)
+        line_drop_first(&client->outgoing);
 }
 
-void remote_destroy(struct remote *remote)
+static void client_cut(const struct remote *remote, const struct client *client, const char *why)
 {
-    if (!remote)
-        return;
-    for (int i = 0; i < REMOTE_CLIENTS; i++)
-        if (remote->clients[i].id)
-            waiting_drop(&remote->clients[i]);
-    free(remote);
+    if (*why)
+        log_of(client->who.name, LOG_LEVEL_NOTE, LOG_FAULT_PEER,
+               "key of %s: a connection is ended: %s", client->who.name, why);
+    remote->hooks.cut(remote->hooks.send_user, client->peer);
 }
 
 static struct client *client_find(const struct remote *remote, uint64_t id)
@@ -110,28 +132,11 @@ static struct client *client_add(struct remote *remote, uint64_t peer, const str
         *client = (struct client){.id = REMOTE_BIT | (++remote->generation * REMOTE_CLIENTS + i),
                                   .peer = peer,
                                   .who = *who};
-        STAILQ_INIT(&client->waiting);
+        line_init(&client->incoming);
+        line_init(&client->outgoing);
         return client;
     }
     return NULL;
-}
-
-static void message_wait(struct remote *remote, struct client *client,
-                         const duopoly_Envelope *envelope)
-{
-    size_t length;
-    struct waiting *message = NULL;
-    if (client->n_waiting < REMOTE_WAITING &&
-        wire_encode(envelope, remote->buffer, sizeof(remote->buffer), &length, NULL) == 0)
-        message = malloc(sizeof(*message) + length);
-    if (!message) {
-        remote->hooks.cut(remote->hooks.send_user, client->peer);
-        return;
-    }
-    message->length = length;
-    memcpy(message->bytes, remote->buffer, length);
-    STAILQ_INSERT_TAIL(&client->waiting, message, link);
-    client->n_waiting++;
 }
 
 static void too_many_refuse(struct remote *remote, uint64_t peer)
@@ -142,6 +147,19 @@ static void too_many_refuse(struct remote *remote, uint64_t peer)
     wire_copy(refused->text, sizeof(refused->text),
               "too many clients of this key or role are connected; try again when one has gone");
     remote->hooks.send(remote->hooks.send_user, peer, &remote->refusal);
+}
+
+/* While answers wait to be sent nothing more is answered. */
+static bool is_read(const struct client *client)
+{
+    return !client->held && !client->outgoing.n;
+}
+
+static void message_wait(struct remote *remote, struct client *client,
+                         const duopoly_Envelope *envelope)
+{
+    if (line_append(remote, &client->incoming, envelope) < 0)
+        client_cut(remote, client, "it asks on and on before it has its answers");
 }
 
 void remote_message(struct remote *remote, uint64_t peer, const struct key_holder *who,
@@ -158,7 +176,7 @@ void remote_message(struct remote *remote, uint64_t peer, const struct key_holde
         client = client_add(remote, peer, who);
     if (!client)
         too_many_refuse(remote, peer);
-    else if (client->held)
+    else if (!is_read(client))
         message_wait(remote, client, envelope);
     else
         remote->hooks.on_message(remote->hooks.user, client->id, envelope);
@@ -176,33 +194,123 @@ void remote_gone(struct remote *remote, uint64_t peer)
     client->id = 0;
 }
 
+static void again_begin(struct remote *remote)
+{
+    sd_event_source_set_time_relative(remote->again, REMOTE_AGAIN_USEC);
+    sd_event_source_set_enabled(remote->again, SD_EVENT_ONESHOT);
+}
+
 int remote_send(struct remote *remote, uint64_t id, const duopoly_Envelope *envelope)
 {
-    const struct client *client = client_find(remote, id);
+    struct client *client = client_find(remote, id);
     if (!client)
         return -EHOSTUNREACH;
-    int r = remote->hooks.send(remote->hooks.send_user, client->peer, envelope);
+    int r = client->outgoing.n
+                ? -ENOBUFS
+                : remote->hooks.send(remote->hooks.send_user, client->peer, envelope);
+    if (r == -ENOBUFS && (r = line_append(remote, &client->outgoing, envelope)) == 0)
+        again_begin(remote);
     if (r < 0)
-        remote->hooks.cut(remote->hooks.send_user, client->peer);
+        client_cut(remote, client, r == -ENOBUFS ? "it does not take what it is sent" : "");
     return r;
+}
+
+bool remote_has_room(const struct remote *remote, uint64_t id)
+{
+    const struct client *client = client_find(remote, id);
+    return client && !client->outgoing.n;
+}
+
+/* What it said while nothing was read. */
+static void incoming_take(struct remote *remote, uint64_t id)
+{
+    struct client *client;
+    const struct waiting *message;
+    while ((client = client_find(remote, id)) && is_read(client) &&
+           (message = STAILQ_FIRST(&client->incoming.messages))) {
+        int r = wire_decode(message->bytes, message->length, &remote->replay, NULL);
+        line_drop_first(&client->incoming);
+        if (r == 0)
+            remote->hooks.on_message(remote->hooks.user, id, &remote->replay);
+    }
 }
 
 void remote_hold(struct remote *remote, uint64_t id, bool hold)
 {
     struct client *client = client_find(remote, id);
-    struct waiting *message;
     if (!client)
         return;
     client->held = hold;
-    while ((client = client_find(remote, id)) && !client->held &&
-           (message = STAILQ_FIRST(&client->waiting))) {
-        STAILQ_REMOVE_HEAD(&client->waiting, link);
-        client->n_waiting--;
+    incoming_take(remote, id);
+}
+
+/* What waits for a client, as far as there is room; whether some still waits. */
+static bool outgoing_send(struct remote *remote, struct client *client)
+{
+    const struct waiting *message;
+    while ((message = STAILQ_FIRST(&client->outgoing.messages))) {
         int r = wire_decode(message->bytes, message->length, &remote->replay, NULL);
-        free(message);
         if (r == 0)
-            remote->hooks.on_message(remote->hooks.user, id, &remote->replay);
+            r = remote->hooks.send(remote->hooks.send_user, client->peer, &remote->replay);
+        if (r == -ENOBUFS)
+            return true;
+        line_drop_first(&client->outgoing);
+        if (r < 0)
+            client_cut(remote, client, "");
     }
+    return false;
+}
+
+static int on_again(sd_event_source *source, uint64_t usec, void *user)
+{
+    struct remote *remote = user;
+    bool more = false;
+    (void)source, (void)usec;
+    for (int i = 0; i < REMOTE_CLIENTS; i++) {
+        struct client *client = &remote->clients[i];
+        const uint64_t id = client->id;
+        if (!id || !client->outgoing.n)
+            continue;
+        if (outgoing_send(remote, client)) {
+            more = true;
+            continue;
+        }
+        incoming_take(remote, id);
+        remote->hooks.on_room(remote->hooks.user, id);
+    }
+    if (more)
+        again_begin(remote);
+    return 0;
+}
+
+int remote_create(sd_event *loop, const struct remote_hooks *hooks, uint32_t connections,
+                  struct remote **ret_remote)
+{
+    struct remote *remote = calloc(1, sizeof(*remote));
+    int r =
+        remote ? sd_event_add_time(loop, &remote->again, CLOCK_MONOTONIC, 0, 1000, on_again, remote)
+               : -ENOMEM;
+    if (r >= 0)
+        r = sd_event_source_set_enabled(remote->again, SD_EVENT_OFF);
+    if (r < 0) {
+        remote_destroy(remote);
+        return r;
+    }
+    remote->hooks = *hooks;
+    remote->places = places_of(connections);
+    *ret_remote = remote;
+    return 0;
+}
+
+void remote_destroy(struct remote *remote)
+{
+    if (!remote)
+        return;
+    sd_event_source_disable_unref(remote->again);
+    for (int i = 0; i < REMOTE_CLIENTS; i++)
+        if (remote->clients[i].id)
+            waiting_drop(&remote->clients[i]);
+    free(remote);
 }
 
 const struct key_holder *remote_who(const struct remote *remote, uint64_t id)

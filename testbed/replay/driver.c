@@ -163,6 +163,12 @@ static void say_failure(const struct driver *driver, const struct open_job *job,
 
 static int take_event(struct driver *driver, const duopoly_JobEvent *event, struct err *err)
 {
+    if (event->missed)
+        return err_set(err, ENOBUFS,
+                       "%" PRIu64
+                       " ends of jobs were taken too late to be told, so when these jobs "
+                       "ended is not known",
+                       event->missed);
     struct open_job key = {.job = event->job};
     struct open_job *job = RB_FIND(open_jobs, &driver->open, &key);
     if (!job)

@@ -19,6 +19,7 @@ from controller import pb
 
 PATIENCE = 20.0
 ALIVE_SECONDS = 2.0  # so often who only listens over TCP says that he is there, as duopolyctl does
+LOOK_SECONDS = 30.0
 CHANGE_SECONDS = 2.0  # a person, or his script, is no faster
 
 
@@ -95,6 +96,7 @@ class Submitter(Part):
         super().__init__(place)
         self.n, self.open = 0, {}  # name: (number, since when)
         self.last = self.alive = 0.0
+        self.looked, self.unheard = time.monotonic(), set()  # ends that the list had at the last look
 
     def watcher(self):
         def make():
@@ -129,9 +131,29 @@ class Submitter(Part):
         while event is not None:
             self.heard(event)
             event = door.take()
+        if time.monotonic() - self.looked > LOOK_SECONDS:
+            self.look()
+
+    def done(self):
+        """Those that the list has as done."""
+        door = self.fresh("submit", lambda: self.client("sch1"))
+        rows = {name: door.ask(PATIENCE, list=pb.List(of=pb.LIST_JOBS, job=number, finished=True)).page.jobs for name, (number, _) in self.open.items()}
+        return {name for name, found in rows.items() if found and found[0].state == "done"}
+
+    def look(self):
+        """An end that is long over and was not told is lost."""
+        self.looked = time.monotonic()
+        for name in self.unheard & set(self.open):
+            self.open.pop(name)
+            self.fault("the end of job %s was not told" % name)
+        self.unheard = self.done()
 
     def heard(self, envelope):
         event = envelope.job_event
+        if event.missed:
+            self.fault("%d ends were taken too late to be told" % event.missed)
+            for name in self.done():
+                self.open.pop(name)
         if not envelope.HasField("job_event") or event.name not in self.open:
             return
         self.note("job", self.open.pop(event.name)[1])
@@ -140,11 +162,9 @@ class Submitter(Part):
 
     def begin_anew(self):
         super().begin_anew()
-        door = self.watcher()  # what ended meanwhile is no event any more
-        for name, (number, _) in list(self.open.items()):
-            rows = door.ask(PATIENCE, list=pb.List(of=0, job=number, finished=True)).page.jobs
-            if rows and rows[0].state == "done":
-                self.open.pop(name)
+        self.watcher()
+        for name in self.done():  # what ended meanwhile is no event any more
+            self.open.pop(name)
 
     def report(self):
         """All ends are waited for."""

@@ -121,7 +121,8 @@ static int on_child(sd_event_source *s, const siginfo_t *info, void *context)
 static void set_up(struct scene *scene, const char *workload)
 {
     const struct wire_unix_groups nobody = {"", ""};
-    const struct wire_unix_handler handler = {on_message, on_close, scene};
+    const struct wire_unix_handler handler = {
+        .on_message = on_message, .on_close = on_close, .user = scene};
     struct err err = {0};
     sigset_t set;
     *scene = (struct scene){.directory = "/tmp/duopoly-test-XXXXXX"};

@@ -11,16 +11,20 @@
 static struct remote *remote;
 static const struct key_holder ann = {"ann", ROLE_ADMIN};
 static duopoly_Envelope envelope, answer;
-static int messages, closed, sent, cut;
+static sd_event *loop;
+static int messages, closed, sent, cut, rooms;
+static bool full; /* peer 13 has no room */
 static uint64_t last_client, last_sequence, last_cut;
 static bool hold_each;
 
 static int on_send(void *user, uint64_t peer, const duopoly_Envelope *message)
 {
     (void)user;
+    if (peer == 13 && full)
+        return -ENOBUFS;
     answer = *message;
     sent++;
-    return peer == 13 ? -ENOBUFS : 0;
+    return 0;
 }
 
 static void on_cut(void *user, uint64_t peer)
@@ -47,21 +51,34 @@ static void on_close(void *user, uint64_t client)
     closed++;
 }
 
+static void on_room(void *user, uint64_t client)
+{
+    (void)user;
+    assert_true(client == last_client);
+    rooms++;
+}
+
 static int remote_open(void **state)
 {
-    const struct remote_hooks hooks = {
-        .send = on_send, .cut = on_cut, .on_message = on_message, .on_close = on_close};
+    const struct remote_hooks hooks = {.send = on_send,
+                                       .cut = on_cut,
+                                       .on_message = on_message,
+                                       .on_close = on_close,
+                                       .on_room = on_room};
     (void)state;
-    messages = closed = sent = cut = 0;
+    assert_true(sd_event_new(&loop) >= 0);
+    full = true;
+    messages = closed = sent = cut = rooms = 0;
     last_client = last_sequence = last_cut = 0;
     hold_each = false;
-    return remote_create(&hooks, 2 * REMOTE_CLIENTS, &remote);
+    return remote_create(loop, &hooks, 2 * REMOTE_CLIENTS, &remote);
 }
 
 static int remote_end(void **state)
 {
     (void)state;
     remote_destroy(remote);
+    sd_event_unref(loop);
     return 0;
 }
 
@@ -185,12 +202,37 @@ static void places_come_back(void **state)
     }
 }
 
-static void who_does_not_read_is_cut(void **state)
+/* Its answer waits, and what it asks meanwhile. */
+static void who_has_no_room_is_served_when_it_has(void **state)
 {
     (void)state;
     say(13, 1);
+    uint64_t client = last_client;
+    wire_begin(&envelope, duopoly_Envelope_status_tag)->sequence = 5;
+    assert_true(remote_has_room(remote, client));
+    assert_int_equal(remote_send(remote, client, &envelope), 0);
+    assert_false(remote_has_room(remote, client));
+    say(13, 2);
+    sd_event_run(loop, UINT64_MAX);
+    assert_true(sent == 0 && messages == 1 && cut == 0);
+    full = false;
+    sd_event_run(loop, UINT64_MAX);
+    assert_true(sent == 1 && answer.sequence == 5 && messages == 2 && rooms == 1);
+    assert_true(remote_has_room(remote, client));
+}
+
+static void what_waits_for_who_does_not_read_is_bounded(void **state)
+{
+    (void)state;
+    say(13, 1);
+    for (int i = 0; i < REMOTE_WAITING; i++)
+        assert_int_equal(remote_send(remote, last_client, &envelope), 0);
+    assert_int_equal(cut, 0);
     assert_int_equal(remote_send(remote, last_client, &envelope), -ENOBUFS);
-    assert_true(last_cut == 13);
+    assert_true(cut == 1 && last_cut == 13);
+    remote_gone(remote, 13);
+    sd_event_run(loop, UINT64_MAX);
+    assert_int_equal(rooms, 0);
 }
 
 /* Who has no place and says that he is there would keep a connection for nothing. */
@@ -215,7 +257,8 @@ int main(void)
         WITH(there_is_room_for_so_many),
         WITH(who_may_less_keeps_nobody_out_who_may_more),
         WITH(places_come_back),
-        WITH(who_does_not_read_is_cut),
+        WITH(who_has_no_room_is_served_when_it_has),
+        WITH(what_waits_for_who_does_not_read_is_bounded),
         WITH(a_word_that_one_is_there_is_no_request),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -81,7 +81,8 @@ static const struct wire_unix_groups nobody = {"duopoly", "nobody has this"};
 
 static int server_open_with(const char *group, uint64_t idle_ns)
 {
-    struct wire_unix_handler handler = {on_message, on_close, NULL};
+    struct wire_unix_handler handler = {
+        .on_message = on_message, .on_close = on_close, .user = NULL};
     struct err err;
     strcpy(fixture.folder, "/tmp/duopoly-unix-XXXXXX");
     assert_non_null(mkdtemp(fixture.folder));
@@ -342,7 +343,8 @@ static void strangers_are_refused(void **state)
 static void a_socket_in_use_is_not_taken(void **state)
 {
     (void)state;
-    struct wire_unix_handler handler = {on_message, on_close, NULL};
+    struct wire_unix_handler handler = {
+        .on_message = on_message, .on_close = on_close, .user = NULL};
     struct wire_unix *second;
     struct err err;
     sd_event *loop;
