@@ -1,5 +1,6 @@
 #include "lib/wire_zmq_edge.h"
 
+#include <time.h>
 #include <zmq.h>
 
 static bool has_work(const struct wire_zmq_edge *edge)
@@ -20,10 +21,10 @@ static int on_io(sd_event_source *source, int fd, uint32_t revents, void *user)
     return 0;
 }
 
-static int on_again(sd_event_source *source, void *user)
+static int on_again(sd_event_source *source, uint64_t usec, void *user)
 {
     const struct wire_zmq_edge *edge = user;
-    (void)source;
+    (void)source, (void)usec;
     edge->drain(edge->user);
     return 0;
 }
@@ -43,13 +44,14 @@ int wire_zmq_edge_add(struct wire_zmq_edge *edge, sd_event *loop)
     size_t size = sizeof(fd);
     if (zmq_getsockopt(edge->socket, ZMQ_FD, &fd, &size) < 0)
         return -zmq_errno();
+    /* WHY a timer whose time is long over: a defer source is always the one that has waited longest,
+     * so among equals it would starve timers and other sockets, and behind them a timer that is due
+     * again and again would starve it. */
     if ((r = sd_event_add_io(loop, &edge->io, fd, EPOLLIN, on_io, edge)) < 0 ||
         (r = sd_event_source_set_prepare(edge->io, on_prepare)) < 0 ||
-        (r = sd_event_add_defer(loop, &edge->again, on_again, edge)) < 0)
+        (r = sd_event_add_time(loop, &edge->again, CLOCK_MONOTONIC, 0, 1, on_again, edge)) < 0)
         return r;
-    /* A defer source is always the longest pending one: among equals it would starve timers and
-     * other sockets. */
-    return sd_event_source_set_priority(edge->again, SD_EVENT_PRIORITY_NORMAL + 1);
+    return sd_event_source_set_enabled(edge->again, SD_EVENT_OFF);
 }
 
 void wire_zmq_edge_remove(struct wire_zmq_edge *edge)

@@ -1,9 +1,9 @@
 /* One ZeroMQ socket as a source of an sd-event loop.
  *
  * ZMQ_FD is edge-triggered and also swallowed by our own sends: whether something is to be done is
- * asked again before each wait, and then the loop comes back without a wait. What happens is the
- * owner's `drain`, which must take all that there is or as much as is fair. For lib/wire_zmq*
- * only. */
+ * asked again before each wait, and then the loop comes back without a wait, in turn with its other
+ * sources of normal priority. What happens is the owner's `drain`, which must take all that there is
+ * or as much as is fair. For lib/wire_zmq* only. */
 #pragma once
 
 #include <stdbool.h>
