@@ -68,10 +68,11 @@ class Program:
         self.process.stdout.close()
 
 
-def schedule_first(process):
-    """All its threads before everything else on this machine: who attacks would have one of his own, and so would who builds beside."""
+def schedule_before_others(process, priority):
+    """All its threads, not what it starts, before all that has no such priority or a lower one: each of these programs, and who attacks, would have a
+    machine of its own, and so would who builds beside."""
     for thread in os.listdir("/proc/%d/task" % process.pid):
-        os.sched_setscheduler(int(thread), os.SCHED_RR, os.sched_param(1))
+        os.sched_setscheduler(int(thread), os.SCHED_RR | os.SCHED_RESET_ON_FORK, os.sched_param(priority))
 
 
 class Plan:
@@ -143,8 +144,9 @@ class Run:
         for role in self.roles:
             self.switch(role, {"on": False})
         if self.long:
-            for process in [self.world.daemon, *(part.process for part in self.honest.values())]:
-                schedule_first(process)
+            schedule_before_others(self.world.daemon, 2)
+            for process in [self.world.agents[0].process, *(part.process for part in self.honest.values())]:  # the honest driver comes by this agent
+                schedule_before_others(process, 1)
 
     def finish(self):
         """The load runs out, part by part: who runs tasks does so until nobody waits for one. Each tells then."""
