@@ -112,8 +112,7 @@ static void presets_print(void)
            "even", "what");
     for (const struct preset *p = presets; p->name; p++)
         printf("%-14s %-5s %-10s %-15s %-6s %-5s %s%s\n", p->name, p->turn, p->place, p->network,
-               p->mode_rule == MODE_RULE_ALL ? "all" : "first", p->even_maps ? "yes" : "no",
-               p->what, p->levels ? " (simulator only)" : "");
+               p->mode, p->even_maps ? "yes" : "no", p->what, p->levels ? " (simulator only)" : "");
 }
 
 /* /run is empty after a boot: the socket's folder is made, not its parents. */

@@ -61,6 +61,11 @@ static int network_parse(const char *text, void *target, struct err *err)
     return policy_or_preset("network", text, target, err);
 }
 
+static int mode_parse(const char *text, void *target, struct err *err)
+{
+    return policy_or_preset("mode", text, target, err);
+}
+
 static int preset_parse(const char *text, void *target, struct err *err)
 {
     const struct preset *preset = preset_find(text);
@@ -191,20 +196,8 @@ static const struct conf_field store_fields[] = {
 static const struct conf_section store_section = {store_fields, sizeof(struct settings_store),
                                                   NULL};
 
-static const char *const mode_rules[] = {
-    [MODE_RULE_FIRST] = "first",
-    [MODE_RULE_ALL] = "all",
-    [MODE_RULE_RICH] = "rich",
-    [MODE_RULE_STARVED] = "starved",
-    [SETTINGS_RULE_OF_PRESET] = OF_PRESET,
-    NULL,
-};
 static const struct conf_field mode_fields[] = {
-    {.name = "rule",
-     .type = CONF_CHOICE,
-     .offset = offsetof(struct settings_mode, rule),
-     .choices = mode_rules,
-     .preset = OF_PRESET},
+    POLICY(settings_mode, mode, "rule", OF_PRESET),
     {.name = "ignore_held",
      .type = CONF_BOOL,
      .offset = offsetof(struct settings_mode, ignore_held),
@@ -353,8 +346,8 @@ static void policy_fill(const struct settings_policy *policy, struct engine_conf
     if (policy->network[0])
         strcpy(ret_config->network, policy->network);
     strcpy(ret_config->commit, policy->commit);
-    if (policy->mode.rule != SETTINGS_RULE_OF_PRESET)
-        ret_config->mode_rule = (enum mode_rule)policy->mode.rule;
+    if (policy->mode.mode[0])
+        strcpy(ret_config->mode, policy->mode.mode);
     if (policy->even_wait_ns >= 0)
         ret_config->even_wait_ns = policy->even_wait_ns;
 }

@@ -9,8 +9,6 @@
 
 #include <stdbool.h>
 
-#define SETTINGS_RULE_OF_PRESET (MODE_RULE_STARVED + 1)
-
 #define SETTINGS_GROUP   "duopoly"
 #define SETTINGS_READERS "duopoly-readers"
 
@@ -35,7 +33,7 @@ struct settings_store {
 };
 
 struct settings_mode {
-    int rule; /* enum mode_rule, or SETTINGS_RULE_OF_PRESET */
+    char mode[16]; /* "": of the preset */
     bool ignore_held;
     int64_t dwell_ns;
 };

@@ -32,7 +32,7 @@ static const char *policy_configured(const struct conductor *conductor, const ch
            : strcmp(question, "place") == 0   ? config->place
            : strcmp(question, "commit") == 0  ? config->commit
            : strcmp(question, "network") == 0 ? config->network
-           : strcmp(question, "mode") == 0    ? engine_policy_name("mode", config->mode_rule)
+           : strcmp(question, "mode") == 0    ? config->mode
                                               : NULL;
 }
 

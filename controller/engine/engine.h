@@ -39,21 +39,14 @@ void level_table_exponential(struct level_table *ret_table, uint64_t first_bytes
 /* O(levels). */
 uint64_t level_table_level(const struct level_table *table, uint64_t bytes);
 
-enum mode_rule {
-    MODE_RULE_FIRST, /* starved ⇔ ready tasks of the first job > free slots that they may use */
-    MODE_RULE_ALL,   /* ablation (A): ready tasks of all jobs > free slots */
-    MODE_RULE_RICH,  /* always slot-rich */
-    MODE_RULE_STARVED,
-};
-
 struct engine_config {
     uint64_t seed;
-    uint32_t epoch;   /* upper half of attempt numbers; from the controller's epoch file */
-    char turn[16];    /* fifo sjf fair */
-    char place[16];   /* nats greedy delay neat neat-fair random */
-    char commit[16];  /* single */
-    char network[16]; /* cans cans-coflow cans-macroflow dclas scf none */
-    enum mode_rule mode_rule;
+    uint32_t epoch;        /* upper half of attempt numbers; from the controller's epoch file */
+    char turn[16];         /* fifo sjf fair */
+    char place[16];        /* nats greedy delay neat neat-fair random */
+    char commit[16];       /* single */
+    char network[16];      /* cans cans-coflow cans-macroflow dclas scf none */
+    char mode[16];         /* first all rich starved */
     bool mode_ignore_held; /* do not count reduce tasks that no host, even with a free slot, would
                               take */
     int64_t mode_dwell_ns; /* shortest stay in a mode; 0 in the simulator, 50 ms live */

@@ -1,6 +1,7 @@
 /* The tables of policies: the one place that lists them. A policy is one file under its question
  * and one line here. */
 #include "controller/engine/commit/commit.h"
+#include "controller/engine/mode/mode_rule.h"
 #include "controller/engine/network/network.h"
 #include "controller/engine/place/place.h"
 #include "controller/engine/turn/turn.h"
@@ -18,9 +19,10 @@ const struct network_policy *const network_policies[] = {
     &network_cans, &network_cans_coflow, &network_cans_macroflow, &network_dclas,
     &network_scf,  &network_rank,        &network_none,           NULL};
 
+const struct mode_policy *const mode_policies[] = {&mode_first, &mode_all, &mode_rich,
+                                                   &mode_starved, NULL};
+
 const char *const policy_defaults[QUESTIONS] = {
-    [QUESTION_TURN] = "sjf",
-    [QUESTION_PLACE] = "nats",
-    [QUESTION_COMMIT] = "single",
-    [QUESTION_NETWORK] = "cans",
+    [QUESTION_TURN] = "sjf",     [QUESTION_PLACE] = "nats", [QUESTION_COMMIT] = "single",
+    [QUESTION_NETWORK] = "cans", [QUESTION_MODE] = "first",
 };

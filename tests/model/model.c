@@ -337,15 +337,15 @@ static bool m_starved(struct model *m)
 {
     struct m_job *jobs[M_JOBS + 1];
     m_in_turn(m, jobs);
-    if (m->config.mode_rule == MODE_RULE_RICH || m->config.mode_rule == MODE_RULE_STARVED)
-        return m->config.mode_rule == MODE_RULE_STARVED;
-    for (int i = 0; jobs[i] && (i == 0 || m->config.mode_rule == MODE_RULE_ALL); i++)
+    const bool all = strcmp(m->config.mode, "all") == 0;
+    if (strcmp(m->config.mode, "rich") == 0 || strcmp(m->config.mode, "starved") == 0)
+        return strcmp(m->config.mode, "starved") == 0;
+    for (int i = 0; jobs[i] && (i == 0 || all); i++)
         for (uint32_t s = 0; s < jobs[i]->n_stages; s++) {
             struct m_demand d = jobs[i]->stage[s].demand;
             uint64_t ready = 0;
             for (int k = 0; jobs[k]; k++)
-                ready +=
-                    k == 0 || m->config.mode_rule == MODE_RULE_ALL ? m_job_ready(jobs[k], d) : 0;
+                ready += k == 0 || all ? m_job_ready(jobs[k], d) : 0;
             if (m_capable(m, d) && (int64_t)ready > m_times(m, d))
                 return true;
         }

@@ -9,9 +9,9 @@ static void m_mode_rule(struct model *m)
 {
     static const char *const names[] = {"first", "all", "rich", "starved"};
     struct event *e = m_event(m, EVENT_POLICY_SET);
-    m->config.mode_rule = m_random(m, 2) ? MODE_RULE_FIRST : (enum mode_rule)m_random(m, 4);
+    strcpy(m->config.mode, names[m_random(m, 2) ? 0 : m_random(m, 4)]);
     e->policy_set.question = "mode";
-    e->policy_set.name = names[m->config.mode_rule];
+    e->policy_set.name = m->config.mode;
 }
 
 /* A stage without ready tasks is owed nothing. */

@@ -295,7 +295,7 @@ static void presets_are_what_they_say(void **state)
         assert_string_equal(config.turn, want.turn);
         assert_string_equal(config.place, want.place);
         assert_string_equal(config.network, want.network);
-        assert_int_equal(config.mode_rule, want.mode_rule);
+        assert_string_equal(config.mode, want.mode);
         assert_int_equal(config.even_wait_ns, want.even_wait_ns);
     }
 }

@@ -88,7 +88,7 @@ static uint64_t cost(const struct scene *scene, const struct size *size)
     strcpy(config.network, scene->network);
     config.even_wait_ns = scene->even_maps ? SECOND : 0;
     if (scene->starved)
-        config.mode_rule = MODE_RULE_STARVED;
+        strcpy(config.mode, "starved");
     script_begin(&s, &config);
     for (uint32_t h = 0; h < size->hosts; h++)
         script_host(&s, h, 2);
@@ -203,7 +203,7 @@ static uint64_t cost_of_held(const char *place, uint64_t bytes, uint32_t jobs, u
 {
     struct script s;
     struct engine_config config = script_config();
-    config.mode_rule = MODE_RULE_RICH;
+    strcpy(config.mode, "rich");
     strcpy(config.place, place);
     script_begin(&s, &config);
     for (uint32_t h = 0; h < hosts; h++)

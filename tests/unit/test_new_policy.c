@@ -4,6 +4,7 @@
 #include "tests/model/script_dump.h"
 
 #include "controller/engine/commit/commit.h"
+#include "controller/engine/mode/mode_rule.h"
 #include "controller/engine/network/network.h"
 #include "controller/engine/place/place.h"
 #include "controller/engine/turn/turn.h"
@@ -16,7 +17,8 @@ const struct turn_policy *const turn_policies[] = {&turn_fifo, &turn_sjf, &turn_
 const struct place_policy *const place_policies[] = {&place_greedy, NULL};
 const struct commit_policy *const commit_policies[] = {&commit_single, NULL};
 const struct network_policy *const network_policies[] = {&network_none, NULL};
-const char *const policy_defaults[QUESTIONS] = {"left", "greedy", "single", "none"};
+const struct mode_policy *const mode_policies[] = {&mode_first, NULL};
+const char *const policy_defaults[QUESTIONS] = {"left", "greedy", "single", "none", "first"};
 
 enum { MEGABYTE = 1000000 };
 

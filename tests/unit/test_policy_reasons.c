@@ -385,7 +385,7 @@ static void claim_one(void)
     struct script s;
     struct engine_explanation e;
     struct engine_config config = script_config();
-    config.mode_rule = MODE_RULE_STARVED;
+    strcpy(config.mode, "starved");
     script_begin(&s, &config);
     script_submit(&s, &(struct script_job){.number = 1, .maps = 1, .map_ns = SECOND});
     uint64_t vector[ENGINE_RESOURCES] = {1};
@@ -450,7 +450,7 @@ static void idle_cluster(void)
     struct script s;
     struct engine_explanation e;
     struct engine_config config = script_config();
-    config.mode_rule = MODE_RULE_STARVED;
+    strcpy(config.mode, "starved");
     script_begin(&s, &config);
     script_host(&s, 0, 1);
     script_host(&s, 1, 4);

@@ -14,7 +14,14 @@
 #include <setjmp.h>
 
 /* What a policy answers: policy.h. */
-enum question { QUESTION_TURN, QUESTION_PLACE, QUESTION_COMMIT, QUESTION_NETWORK, QUESTIONS };
+enum question {
+    QUESTION_TURN,
+    QUESTION_PLACE,
+    QUESTION_COMMIT,
+    QUESTION_NETWORK,
+    QUESTION_MODE,
+    QUESTIONS
+};
 
 /* From numbers to things: table.h. */
 struct table {
@@ -422,6 +429,7 @@ struct engine {
             const struct place_policy *place;
             const struct commit_policy *commit;
             const struct network_policy *network;
+            const struct mode_policy *mode_rule;
         };
         const struct policy *policies[QUESTIONS];
     };

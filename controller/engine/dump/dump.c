@@ -23,6 +23,11 @@ struct clock_record {
 /* Dumps of before kept a policy's count of draws with the clock. */
 #define NO_DRAWS UINT64_MAX
 
+struct config_record {
+    struct engine_config config;
+    uint32_t mode_rule; /* former */
+};
+
 enum { RECORD_CONFIG, RECORD_CLOCK, RECORD_END, RECORDS };
 
 #define F      FIELD_OF
@@ -31,34 +36,35 @@ enum { RECORD_CONFIG, RECORD_CLOCK, RECORD_END, RECORDS };
 
 static const struct record_kind kinds[RECORDS] = {
     [RECORD_CONFIG] = {"config",
-                       {F(engine_config, seed, U64),
-                        F(engine_config, epoch, U32),
-                        F(engine_config, turn, CHARS),
-                        F(engine_config, place, CHARS),
-                        F(engine_config, commit, CHARS),
-                        F(engine_config, network, CHARS),
-                        F(engine_config, mode_rule, U32),
-                        F(engine_config, mode_ignore_held, BOOL),
-                        F(engine_config, mode_dwell_ns, I64),
-                        F(engine_config, congested_permille, U32),
-                        F(engine_config, congested_share_permille, U32),
-                        F(engine_config, cleared_permille, U32),
-                        F(engine_config, even_wait_ns, I64),
-                        ADDED(engine_config, start_wait_ns, I64),
-                        F(engine_config, hold_max_ns, I64),
-                        F(engine_config, stop_grace_ns, I64),
-                        F(engine_config, failures_max, U32),
-                        F(engine_config, coflow, TABLE),
-                        F(engine_config, macroflow, TABLE),
-                        F(engine_config, dclas, TABLE),
-                        F(engine_config, hosts_max, U32),
-                        F(engine_config, units_per_host_max, U32),
-                        F(engine_config, jobs_max, U32),
-                        F(engine_config, stages_per_job_max, U32),
-                        F(engine_config, finished_max, U32),
-                        F(engine_config, shapes_max, U32),
-                        F(engine_config, tasks_max, U64),
-                        F(engine_config, cells_per_job_max, U64)}},
+                       {F(config_record, config.seed, U64),
+                        F(config_record, config.epoch, U32),
+                        F(config_record, config.turn, CHARS),
+                        F(config_record, config.place, CHARS),
+                        F(config_record, config.commit, CHARS),
+                        F(config_record, config.network, CHARS),
+                        FORMER(config_record, mode_rule, U32),
+                        ADDED(config_record, config.mode, CHARS),
+                        F(config_record, config.mode_ignore_held, BOOL),
+                        F(config_record, config.mode_dwell_ns, I64),
+                        F(config_record, config.congested_permille, U32),
+                        F(config_record, config.congested_share_permille, U32),
+                        F(config_record, config.cleared_permille, U32),
+                        F(config_record, config.even_wait_ns, I64),
+                        ADDED(config_record, config.start_wait_ns, I64),
+                        F(config_record, config.hold_max_ns, I64),
+                        F(config_record, config.stop_grace_ns, I64),
+                        F(config_record, config.failures_max, U32),
+                        F(config_record, config.coflow, TABLE),
+                        F(config_record, config.macroflow, TABLE),
+                        F(config_record, config.dclas, TABLE),
+                        F(config_record, config.hosts_max, U32),
+                        F(config_record, config.units_per_host_max, U32),
+                        F(config_record, config.jobs_max, U32),
+                        F(config_record, config.stages_per_job_max, U32),
+                        F(config_record, config.finished_max, U32),
+                        F(config_record, config.shapes_max, U32),
+                        F(config_record, config.tasks_max, U64),
+                        F(config_record, config.cells_per_job_max, U64)}},
     [RECORD_CLOCK] = {"clock",
                       {F(clock_record, now_ns, I64), F(clock_record, mode_since_ns, I64),
                        F(clock_record, mode_sequence, U64), F(clock_record, attempt_counter, U64),
@@ -115,7 +121,8 @@ int engine_dump_in(const struct engine *engine, void *room,
     struct dumper d = {.sink = sink, .context = context, .lists = room};
     struct sorted_node *node;
     d.buffer = (char *)(d.lists + lists_max(&engine->config));
-    dump_record(&d, &kinds[RECORD_CONFIG], &engine->config);
+    const struct config_record config = {.config = engine->config};
+    dump_record(&d, &kinds[RECORD_CONFIG], &config);
     source_dump_config(&d, engine);
     failing_dump_config(&d, engine);
     rerun_dump_config(&d, engine);
@@ -292,14 +299,26 @@ static int load_part(struct engine *engine, const struct dump_kind *kind, const 
     return r < 0 ? r : kind->load(engine, record, err);
 }
 
+/* Dumps of before have the rule's number. */
+static int mode_of_former(struct config_record *first, struct err *err)
+{
+    const struct policy *rule = policy_listed(QUESTION_MODE, first->mode_rule);
+    if (!rule)
+        return err_set(err, EINVAL, "there is no rule number %u of the mode", first->mode_rule);
+    strcpy(first->config.mode, rule->name);
+    return 0;
+}
+
 static int load_first(struct loader *l, const char *line, struct err *err)
 {
-    struct engine_config config = {0};
+    struct config_record first = {0};
     int kind = field_kind(kinds, RECORDS, line, err);
     if (kind != RECORD_CONFIG)
         return err_set(err, EINVAL, "a dump begins with its configuration");
-    int r = field_decode(&kinds[RECORD_CONFIG], line, NULL, &config, err);
-    r = r < 0 ? r : engine_create(&config, &l->engine, err);
+    int r = field_decode(&kinds[RECORD_CONFIG], line, NULL, &first, err);
+    if (r == 0 && !first.config.mode[0])
+        r = mode_of_former(&first, err);
+    r = r < 0 ? r : engine_create(&first.config, &l->engine, err);
     if (r == 0)
         policy_suspend(l->engine);
     return r;

@@ -4,10 +4,8 @@
 #include "controller/engine/policy/policy.h"
 #include "controller/engine/watch/hold.h"
 #include "controller/engine/watch/locality.h"
-#include "controller/engine/watch/mode.h"
 #include "controller/engine/watch/order.h"
 #include "controller/engine/watch/queues.h"
-#include <string.h>
 
 static void reorder(struct engine *engine, struct job *job)
 {
@@ -18,11 +16,9 @@ static void reorder(struct engine *engine, struct job *job)
 
 void policy_set(struct engine *engine, const struct event *event)
 {
-    const char *name = event->policy_set.name;
-    if (strcmp(event->policy_set.question, "mode") == 0 && mode_set_rule(engine, name))
-        return;
     enum question q = policy_question(event->policy_set.question);
-    const struct policy *policy = q < QUESTIONS ? policy_find(q, name, NULL) : NULL;
+    const struct policy *policy =
+        q < QUESTIONS ? policy_find(q, event->policy_set.name, NULL) : NULL;
     if (!policy) {
         engine_reject(engine, event, REASON_UNSUPPORTED, 0, 0);
         return;

@@ -8,11 +8,11 @@
 #include "controller/engine/books/limit.h"
 #include "controller/engine/books/retry.h"
 #include "controller/engine/look/reason.h"
+#include "controller/engine/mode/mode_rule.h"
 #include "controller/engine/network/network.h"
 #include "controller/engine/place/place.h"
 #include "controller/engine/watch/hold.h"
 #include "controller/engine/watch/locality.h"
-#include "controller/engine/watch/mode.h"
 #include "controller/engine/watch/order.h"
 #include "controller/engine/watch/source.h"
 

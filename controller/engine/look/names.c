@@ -1,14 +1,9 @@
 /* Policies by name, for people. */
 #include "controller/engine/engine.h"
 #include "controller/engine/policy/policy.h"
-#include "controller/engine/watch/mode.h"
-
-#include <string.h>
 
 const char *engine_policy_name(const char *word, unsigned index)
 {
-    if (strcmp(word, "mode") == 0)
-        return mode_rule_name(index);
     enum question q = policy_question(word);
     for (unsigned i = 0; q < QUESTIONS && policy_listed(q, i); i++)
         if (i == index)
@@ -18,8 +13,6 @@ const char *engine_policy_name(const char *word, unsigned index)
 
 const char *engine_policy(const struct engine *engine, const char *word)
 {
-    if (strcmp(word, "mode") == 0)
-        return mode_rule_name(engine->config.mode_rule);
     enum question q = policy_question(word);
     return q < QUESTIONS ? engine->policies[q]->name : NULL;
 }

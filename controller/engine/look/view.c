@@ -6,10 +6,10 @@
 #include "controller/engine/books/job.h"
 #include "controller/engine/books/retry.h"
 #include "controller/engine/books/stage.h"
+#include "controller/engine/mode/mode_rule.h"
 #include "controller/engine/watch/framework_sizes.h"
 #include "controller/engine/watch/gate.h"
 #include "controller/engine/watch/hold.h"
-#include "controller/engine/watch/mode.h"
 #include "controller/engine/watch/order.h"
 
 #include <errno.h>

@@ -20,6 +20,8 @@ static const struct {
                          offsetof(struct engine_config, commit)},
     [QUESTION_NETWORK] = {"network", (const void *const *)network_policies,
                           offsetof(struct engine_config, network)},
+    [QUESTION_MODE] = {"mode", (const void *const *)mode_policies,
+                       offsetof(struct engine_config, mode)},
 };
 
 const char *policy_question_name(enum question question)

@@ -17,8 +17,7 @@
 
 struct preset {
     const char *name, *what;
-    const char *turn, *place, *network;
-    enum mode_rule mode_rule;
+    const char *turn, *place, *network, *mode;
     bool even_maps;
     uint32_t
         levels; /* of sizes, whatever else is said; 0: what is said. More than the wire has: for
@@ -30,5 +29,5 @@ extern const struct preset presets[]; /* ends with a NULL name */
 /* NULL if there is none of that name. */
 const struct preset *preset_find(const char *name);
 
-/* Sets turn, place, network, the mode rule and how long maps wait to be even. */
+/* Sets turn, place, network, mode and how long maps wait to be even. */
 void preset_apply(const struct preset *preset, struct engine_config *config);

@@ -64,10 +64,19 @@ struct network_policy {
                     struct engine_explanation *e);
 };
 
+/* Is the cluster short of slots? */
+struct mode_policy {
+    struct policy policy;
+    /* The mode that it should be in, why, and the two numbers that decided. */
+    enum mode (*wanted)(const struct engine *engine, enum reason *ret_reason, uint64_t *ret_ready,
+                        int64_t *ret_free);
+};
+
 /* In the order in which they are listed to people; each ends with NULL. */
 extern const struct turn_policy *const turn_policies[];
 extern const struct place_policy *const place_policies[];
 extern const struct commit_policy *const commit_policies[];
 extern const struct network_policy *const network_policies[];
+extern const struct mode_policy *const mode_policies[];
 /* What engine_config_default names. */
 extern const char *const policy_defaults[QUESTIONS];

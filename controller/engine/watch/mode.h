@@ -15,8 +15,3 @@ void mode_update(struct engine *engine);
 void mode_restore(struct engine *engine);
 /* When a switch that waits for the dwell is due; INT64_MAX: none waits. */
 int64_t mode_deadline_ns(const struct engine *engine);
-/* The two numbers that are compared for the first job, those of its most blocked shape. */
-void mode_numbers(const struct engine *engine, uint64_t *ret_ready, int64_t *ret_free);
-/* The word for a rule, NULL beyond the last; sets the one of that name, false: there is none. */
-const char *mode_rule_name(unsigned rule);
-bool mode_set_rule(struct engine *engine, const char *name);

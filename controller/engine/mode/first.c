@@ -1,0 +1,51 @@
+#include "controller/engine/books/cluster.h"
+#include "controller/engine/books/stage.h"
+#include "controller/engine/mode/mode_rule.h"
+#include "controller/engine/watch/order.h"
+
+/* Ready reduce tasks of the bucket that some host with a free slot would take: the option
+ * mode_ignore_held. WHY a loop over tasks: it exists for comparison only, and looks at the first
+ * job alone. */
+static uint64_t count_unheld(const struct engine *engine, const struct bucket *bucket)
+{
+    enum transfer_order order = engine->network->order(engine->mode);
+    uint64_t limit = ~sorted_least(&bucket->shape->by_receivers[order]), n = bucket->ready_maps.n;
+    const struct stage *stage;
+    TAILQ_FOREACH (stage, &bucket->reduce_stages, of_bucket) {
+        for (struct sorted_node *node = sorted_first(&stage->ready_reduces); node;
+             node = sorted_next(node))
+            n += (order == ORDER_COFLOW ? stage_coflow_bytes(stage) : node->key.a) < limit;
+    }
+    return n;
+}
+
+void mode_numbers(const struct engine *engine, uint64_t *ret_ready, int64_t *ret_free)
+{
+    const struct job *first = order_first(engine);
+    *ret_ready = 0;
+    *ret_free = 0;
+    for (uint32_t i = 0; first && i < first->n_buckets; i++) {
+        const struct bucket *bucket = first->buckets[i];
+        if (!bucket->shape->capable)
+            continue;
+        uint64_t ready =
+            engine->config.mode_ignore_held ? count_unheld(engine, bucket) : bucket->n_ready;
+        int64_t free = shape_times(engine, bucket->shape);
+        if (i == 0 || (int64_t)ready - free > (int64_t)*ret_ready - *ret_free) {
+            *ret_ready = ready;
+            *ret_free = free;
+        }
+    }
+}
+
+/* Also what the rules that fix a mode say of the cluster. */
+static enum mode by_first(const struct engine *engine, enum reason *ret_reason, uint64_t *ret_ready,
+                          int64_t *ret_free)
+{
+    mode_numbers(engine, ret_ready, ret_free);
+    bool starved = (int64_t)*ret_ready > *ret_free;
+    *ret_reason = starved ? REASON_FIRST_BLOCKED : REASON_FIRST_FITS;
+    return starved ? MODE_SLOT_STARVED : MODE_SLOT_RICH;
+}
+
+const struct mode_policy mode_first = {.policy = {.name = "first"}, .wanted = by_first};

@@ -1,0 +1,21 @@
+/* Always one mode, whatever the cluster is short of. */
+#include "controller/engine/mode/mode_rule.h"
+
+static enum mode always_rich(const struct engine *engine, enum reason *ret_reason,
+                             uint64_t *ret_ready, int64_t *ret_free)
+{
+    mode_numbers(engine, ret_ready, ret_free);
+    *ret_reason = REASON_FIRST_FITS;
+    return MODE_SLOT_RICH;
+}
+
+static enum mode always_starved(const struct engine *engine, enum reason *ret_reason,
+                                uint64_t *ret_ready, int64_t *ret_free)
+{
+    mode_numbers(engine, ret_ready, ret_free);
+    *ret_reason = REASON_FIRST_BLOCKED;
+    return MODE_SLOT_STARVED;
+}
+
+const struct mode_policy mode_rich = {.policy = {.name = "rich"}, .wanted = always_rich};
+const struct mode_policy mode_starved = {.policy = {.name = "starved"}, .wanted = always_starved};

@@ -1,0 +1,15 @@
+/* Rules by which the mode is chosen; watch/mode.h says what follows from it. Private to controller/engine. */
+#pragma once
+
+#include "controller/engine/policy/questions.h"
+
+/* Slot-starved when ready tasks of the first job outnumber the free slots that they may use: Duopoly, Tian et
+ * al., section 4. */
+extern const struct mode_policy mode_first;
+/* Ablation (A): when those of all jobs do. */
+extern const struct mode_policy mode_all;
+/* Always the one, always the other. */
+extern const struct mode_policy mode_rich, mode_starved;
+
+/* The two numbers that are compared for the first job, those of its most blocked shape. */
+void mode_numbers(const struct engine *engine, uint64_t *ret_ready, int64_t *ret_free);
