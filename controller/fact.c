@@ -44,13 +44,11 @@ static void foreign_say(const struct ending *ending, const char *host, const cha
                                        [ENDING_LOST] = "was lost"};
     char number[32];
     snprintf(number, sizeof(number), "attempt %" PRIu64, ending->attempt);
-    if (ending->kind == ENDING_DONE)
-        *text = '\0';
-    else
-        snprintf(text, HISTORY_WORDS, "%s on %.63s %s", *words ? words : number, host,
-                 ends[ending->kind]);
+    snprintf(text, HISTORY_WORDS, "%s on %.63s %s", *words ? words : number, host,
+             ends[ending->kind]);
 }
 
+/* Of one that is not done. */
 static void ending_say(const struct engine *engine, const struct ending *ending,
                        const char *peers_words, char *text)
 {
@@ -65,22 +63,13 @@ static void ending_say(const struct engine *engine, const struct ending *ending,
     bool known = engine_stage(engine, ending->job, ending->stage, &stage) == 0 && *stage.command;
     snprintf(who, sizeof(who), "attempt %" PRIu64 "%s%.63s%s on %.63s", ending->attempt,
              known ? " ('" : "", known ? stage.command : "", known ? "')" : "", host);
-    switch (ending->kind) {
-    case ENDING_DONE:
-        *text = '\0';
-        break;
-    case ENDING_FAILED:
+    if (ending->kind == ENDING_FAILED)
         failure_say(ending, who, words, text);
-        break;
-    case ENDING_REFUSED:
-        snprintf(text, HISTORY_WORDS, "%s was refused%s%s", who, *words ? ": " : "", words);
-        break;
-    case ENDING_KILLED:
+    else if (ending->kind == ENDING_KILLED)
         snprintf(text, HISTORY_WORDS, "%s was stopped", who);
-        break;
-    case ENDING_LOST:
-        snprintf(text, HISTORY_WORDS, "%s was lost%s%s", who, *words ? ": " : "", words);
-    }
+    else
+        snprintf(text, HISTORY_WORDS, "%s was %s%s%s", who,
+                 ending->kind == ENDING_LOST ? "lost" : "refused", *words ? ": " : "", words);
 }
 
 /* Whom each attempt of a lost host is told. */
@@ -182,9 +171,11 @@ static void end_tell(const struct telling *to)
     fact_begin(to->sources, event, &attempt,
                wasted ? ENDING_KILLED : (enum ending_kind)(ends[event->kind] - 1), &fact);
     fact.ending.exit_status = event->attempt.exit_status;
+    *fact.words = '\0';
     if (fact.ending.kind == ENDING_DONE)
         fact.ending.spent = spent_of(&fact);
-    words_say(to->sources, &fact);
+    else
+        words_say(to->sources, &fact);
     to->tell(to->user, &fact);
 }
 
