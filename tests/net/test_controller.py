@@ -360,7 +360,7 @@ def test_one_job_shows_some_of_its_tasks(cluster):
 
 def test_endings_that_are_not_kept_are_counted(cluster):
     """Of a job's tasks the first 1024 are kept with how they ended."""
-    daemon = cluster.daemon()
+    daemon = cluster.daemon(config="timers: {start_timeout: 600 s}\n")  # the first that starts is answered last
     h1 = cluster.agent(daemon, "h1", slots=64)
     h1.join()
     daemon.ctl("submit", workload(daemon.folder, [one_job(maps=1029, reduces=1)]))
