@@ -105,6 +105,61 @@ static void a_small_job_is_not_behind_a_large_one(void **state)
     script_end(&s);
 }
 
+static void drain(struct script *s, uint32_t host, bool undo)
+{
+    struct event event = {.kind = EVENT_HOST_DRAIN};
+    event.host_drain.host = host;
+    event.host_drain.undo = undo;
+    script_event(s, event);
+}
+
+static uint64_t visits(const struct script *s)
+{
+    struct engine_counters counters;
+    engine_counters(s->engine, &counters);
+    return counters.visits;
+}
+
+/* Each of two stages' pairs has its bytes, and no host has room until all tasks of the second are ready: then
+ * the first question where they are at home is not about all of them. */
+static void inputs_are_looked_at_while_a_stage_opens(void **state)
+{
+    enum { WIDE = 128 };
+    struct script s;
+    (void)state;
+    begin(&s, "joint", 32);
+    for (uint32_t h = 0; h < 2; h++)
+        script_host(&s, h, WIDE / 2);
+    script_job_begin(&s, 1);
+    script_stage(&s, 1, 0, WIDE, ENGINE_NONE, EDGE_BARRIER);
+    script_stage(&s, 1, 1, WIDE, 0, EDGE_BARRIER);
+    struct event event = {.kind = EVENT_JOB_BYTES, .request = 1};
+    uint64_t cells[WIDE * WIDE];
+    for (uint32_t i = 0; i < WIDE * WIDE; i++)
+        cells[i] = 1000 + i % 7;
+    event.job_bytes.job = event.job_bytes.stage = 1;
+    event.job_bytes.matrix = true;
+    event.job_bytes.bytes = (struct u64s){cells, WIDE * WIDE};
+    script_event(&s, event);
+    script_job_end(&s, 1);
+    while (is_due(&s))
+        script_events(&s, NULL, 0);
+    drain(&s, 0, false);
+    drain(&s, 1, false);
+    s.reload = true;
+    for (uint32_t t = 0; t < WIDE; t++)
+        script_attempt(&s, EVENT_ATTEMPT_DONE, script_attempt_of(&s, 1, 0, t), 0);
+    s.reload = false;
+    while (is_due(&s))
+        script_events(&s, NULL, 0);
+    assert_int_equal(ready(&s), WIDE);
+    const uint64_t before = visits(&s);
+    drain(&s, 0, true);
+    assert_int_equal(script_count(&s, DECISION_START), 1);
+    assert_true(visits(&s) - before < WIDE * WIDE / 2);
+    script_end(&s);
+}
+
 /* At any moment: it is gone at once, and so is all that it held. */
 static void a_job_that_is_cancelled_is_gone_at_once(void **state)
 {
@@ -213,6 +268,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_stage_opens_in_portions),
         cmocka_unit_test(a_small_job_is_not_behind_a_large_one),
+        cmocka_unit_test(inputs_are_looked_at_while_a_stage_opens),
         cmocka_unit_test(a_job_that_is_cancelled_is_gone_at_once),
         cmocka_unit_test(memory_comes_back_in_portions),
         cmocka_unit_test(preparing_changes_nothing),

@@ -601,9 +601,14 @@ static int64_t deadline_ns(const struct engine *engine)
 static void settle(struct engine *engine)
 {
     struct joint_engine *all = engine->kept[QUESTION_PLACE];
-    for (struct sorted_node *node = sorted_first(&all->homeless);
-         node && node->key.a <= (uint64_t)engine->now_ns; node = sorted_first(&all->homeless))
+    struct sorted_node *node;
+    while ((node = sorted_first(&all->homeless)) && node->key.a <= (uint64_t)engine->now_ns)
         home_no_more(engine, container_of(node, struct joint_stage, of_homeless));
+    for (node = sorted_first(&engine->opening); node; node = sorted_next(node)) {
+        const struct stage *stage = container_of(node, struct stage, of_opening);
+        struct joint_stage *kept = stage->kept[QUESTION_PLACE];
+        near_learn(engine, stage, &kept->near);
+    }
 }
 
 static void attempt_moved(struct engine *engine, struct task *task, struct attempt *attempt)

@@ -6,6 +6,7 @@
 #include "controller/engine/watch/framework_sizes.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 __extension__ typedef unsigned __int128 wide;
 
@@ -43,12 +44,27 @@ static void clear(void *context, const struct engine_input *input)
         tally->bytes[input->host] = 0;
 }
 
-static struct near_home home_of(struct tally *tally, const struct task *task)
+static struct near_home home_of(struct engine *engine, struct tally *tally, const struct task *task)
 {
     tally->most = (struct near_home){ENGINE_NONE, true, 0};
-    task_outputs_read(task, add, tally);
-    task_outputs_read(task, clear, tally);
+    if (task->guessed)
+        return tally->most;
+    uint32_t n = (uint32_t)task_outputs_read(task, add, tally);
+    engine->counters.visits += n;
+    if (n < tally->hosts)
+        task_outputs_read(task, clear, tally);
+    else
+        memset(tally->bytes, 0, tally->hosts * sizeof(*tally->bytes));
     return tally->most;
+}
+
+static struct tally tally_begin(struct engine *engine, const struct stage *stage, struct near *near)
+{
+    struct tally tally = {.hosts = engine->n_hosts};
+    if (!near->homes)
+        near->homes = engine_allocate(engine, stage->n_tasks, sizeof(*near->homes));
+    tally.bytes = engine_allocate(engine, tally.hosts, sizeof(*tally.bytes));
+    return tally;
 }
 
 static int by_home(const void *a, const void *b)
@@ -86,19 +102,15 @@ static bool has_homes(const struct stage *stage)
 
 static void tally_all(struct engine *engine, const struct stage *stage, struct near *near)
 {
-    struct tally tally = {.hosts = engine->n_hosts};
+    struct tally tally = tally_begin(engine, stage, near);
     near->at = engine_allocate(engine, stage->ready_reduces.n, sizeof(*near->at));
-    if (!near->homes)
-        near->homes = engine_allocate(engine, stage->n_tasks, sizeof(*near->homes));
-    tally.bytes = engine_allocate(engine, tally.hosts, sizeof(*tally.bytes));
     for (struct sorted_node *node = sorted_first(&stage->ready_reduces); node;
          node = sorted_next(node)) {
         const struct task *task = container_of(node, struct task, ready);
         struct near_home *home = &near->homes[task->index];
         engine->counters.visits++;
         if (!home->known)
-            *home =
-                task->guessed ? (struct near_home){ENGINE_NONE, true, 0} : home_of(&tally, task);
+            *home = home_of(engine, &tally, task);
         if (home->host != ENGINE_NONE)
             near->at[near->n++] =
                 (struct near_task){.home = home->host, .task = task->index, .bytes = task->bytes};
@@ -124,6 +136,24 @@ void near_follow(struct engine *engine, const struct stage *stage, struct near *
     near->closed = stage->closed;
     if (has_homes(stage) && stage->ready_reduces.n)
         tally_all(engine, stage, near);
+}
+
+void near_learn(struct engine *engine, const struct stage *stage, struct near *near)
+{
+    bool later = near->closed != stage->closed || near->learned < stage->opening;
+    if (!later || stage->framework || !has_homes(stage))
+        return;
+    if (near->closed != stage->closed)
+        near_done(near);
+    near->closed = stage->closed;
+    struct tally tally = tally_begin(engine, stage, near);
+    for (; near->learned < stage->opening; near->learned++) {
+        const struct task *task = &stage->tasks[near->learned];
+        struct near_home *home = &near->homes[near->learned];
+        if (task->state == TASK_READY && !home->known)
+            *home = home_of(engine, &tally, task);
+    }
+    free(tally.bytes);
 }
 
 void near_done(struct near *near)

@@ -29,12 +29,16 @@ struct near {
         uint32_t host; /* ENGINE_NONE: none of its own */
         bool known;
         uint64_t bytes;
-    } * homes; /* of each task; NULL: by the job's outputs */
+    } * homes;        /* of each task; NULL: by the job's outputs */
+    uint32_t learned; /* tasks before this have a home, if they were ready */
 };
 
 /* Follows what was told since. O(1) when nothing was, else the ready tasks, and the inputs of those that were
  * not ready before; of all, when a framework tells them, or the stage was closed. */
 void near_follow(struct engine *engine, const struct stage *stage, struct near *near);
+/* The same for what an opening stage (stage->opening) has made ready since, beforehand: when no host has had
+ * room while it opened, the first question would be about all of its inputs. */
+void near_learn(struct engine *engine, const struct stage *stage, struct near *near);
 void near_done(struct near *near);
 
 /* Until when it may wait for a slot at home; at most the instant at which it was ready: not at all.
