@@ -1,5 +1,6 @@
 /* One agent, as the files behind agents.h share it. Not for others. Each file calls those below it only;
- * what has to be known above is told by agents->upward.
+ * what has to be known above is told by agents->upward. Parts of the record have headers of their own
+ * (agent_session.h, agent_levels.h): other files change and read them by the functions there.
  *
  *   agents.c          all agents, and how they look from outside
  *   agent_messages.c  what comes in
@@ -25,6 +26,7 @@
 #pragma once
 
 #include "controller/agents/agent_levels.h"
+#include "controller/agents/agent_session.h"
 #include "controller/agents/agents.h"
 #include "lib/rarely.h"
 
@@ -50,17 +52,6 @@ struct placed_attempt {
     bool listed;  /* in the inventory that has just come in */
     bool claimed; /* the agent named it first, and pays for it */
     struct attempt_levels levels;
-};
-
-/* A message that is acknowledged when everything up to the ticket is on the disk. */
-struct uncommitted {
-    uint64_t sequence, ticket;
-};
-
-/* Of a session: see agent_unanswered.c. */
-struct agent_unanswered {
-    uint64_t mark; /* a number */
-    uint64_t before, since;
 };
 
 /* What is known of an agent as one that speaks of others: agent_words.c. */
@@ -97,7 +88,7 @@ struct agent_claims {
 enum inventory_state { INVENTORY_NONE, INVENTORY_COMING, INVENTORY_PARKED, INVENTORY_IN };
 
 struct agent {
-    UT_hash_handle by_name, by_peer, by_address;
+    UT_hash_handle by_name, by_address;
     struct agents *agents;
     char name[64], rack[32], labels[ENGINE_LABELS_MAX];
     uint8_t address[16];
@@ -113,11 +104,7 @@ struct agent {
     uint32_t n_units;
     uint64_t uplink_bps, downlink_bps;
 
-    bool open; /* it has a session: */
-    uint64_t peer;
-    struct wire_session session;
-    struct agent_unanswered unanswered;
-    int64_t heard_ns;
+    struct agent_session session;
     struct timer watch, beat;
 
     enum inventory_state inventory;
@@ -134,15 +121,6 @@ struct agent {
     bool changed; /* its description differs from what the engine was told */
     bool awaited; /* known before the restart, and its inventory is not in */
 
-    STAILQ_ENTRY(agent) settle_link;
-    bool settling; /* in the list */
-    uint64_t settle_sequence;
-    bool settle_lasting; /* what it says is to be on the disk first */
-    /* Messages of this session that are in the engine and wait for the disk: a ring. */
-    struct uncommitted *uncommitted;
-    uint32_t first_uncommitted, n_uncommitted, uncommitted_size;
-    STAILQ_ENTRY(agent) commit_link;
-    bool committing;             /* in that list */
     uint64_t inventory_sequence; /* of the end of a parked inventory */
 
     struct placed_attempt *attempts;
@@ -178,11 +156,9 @@ struct agents {
     struct agents_upward upward;
     struct timers *timers;
     struct agents_counters counters;
-    /* How many refusals went to strangers in the second from then on; bytes of all sessions. */
-    int64_t refusals_since_ns;
-    uint32_t refusals;
-    uint64_t unanswered_bytes, claimed_bytes;
-    struct agent *names, *peers, *addresses;     /* hashes */
+    struct agents_sessions sessions;
+    uint64_t claimed_bytes;
+    struct agent *names, *addresses;             /* hashes */
     struct placed_attempt *placed;               /* by number */
     struct agent **order;                        /* all, in the natural order of names */
     struct agent **hosts;                        /* by index */
@@ -199,9 +175,6 @@ struct agents {
     uint64_t mode_sequence;
     struct stances stances;
     struct guest_levels guest_levels;
-    STAILQ_HEAD(, agent) settle; /* whose messages the engine is taking */
-    STAILQ_HEAD(, agent) commit; /* whose messages the disk is taking */
-    uint64_t committed;
     struct levels_round levels;
     duopoly_ControllerKeys believed;       /* none: there are no keys */
     char why[256];                         /* words of the refusal at hand */
@@ -278,31 +251,6 @@ struct agent_refusal agent_address_refusal(struct agents *agents, int64_t now_ns
 void agent_watch_fire(struct timer *timer, int64_t now_ns);
 void agent_beat_fire(struct timer *timer, int64_t now_ns);
 
-/* agent_session.c */
-/* Sends within the session; a failure ends it. 0 or −errno. */
-int agent_send(struct agent *agent, duopoly_Envelope *envelope, bool changes_state);
-/* Tells the peer why and ends the session; its host counts as silent from now. */
-void agent_end(struct agent *agent, duopoly_Reason reason, const char *text);
-/* Ends the session of one that takes nothing in, and its connection with what waits for it. */
-void agent_cut(struct agent *agent);
-/* To one without a session: why it is not heard. And: of this message, which is counted. */
-void agent_tell_stranger(struct agents *agents, int64_t now_ns, uint64_t peer, uint64_t sequence,
-                         duopoly_Reason reason, const char *text);
-void agent_refuse_stranger(struct agents *agents, int64_t now_ns, uint64_t peer,
-                           const duopoly_Envelope *refused, duopoly_Reason reason,
-                           const char *text);
-/* Answers a message of this kind with Refused, and counts. */
-void agent_refuse(struct agents *agents, uint64_t peer, const duopoly_Envelope *refused,
-                  duopoly_Reason reason, const char *text);
-
-/* agent_settle.c */
-/* The message with this number is in the engine once agents_settle is called, and is to be on the
- * disk. */
-void agent_settle_later(struct agent *agent, uint64_t sequence);
-/* The same, but need not be on the disk. */
-void agent_settle_soon(struct agent *agent, uint64_t sequence);
-/* The session is over: nothing of it is acknowledged any more. */
-void agent_settle_drop(struct agent *agent);
 /* agent_orders.c: the keys of the controller that are to be believed, if there are any. */
 void agent_tell_keys(struct agent *agent);
 
@@ -352,9 +300,3 @@ enum agent_word agent_word_of_source(struct agent *agent, int64_t now_ns, uint64
 void agent_words_had(struct agent *agent, uint64_t attempt);
 /* It goes: nobody remembers it. */
 void agent_words_done(struct agent *agent);
-
-/* agent_unanswered.c: so many bytes more, of a numbered message, and whose session has to end for that (also
- * this one's), NULL: nobody's; its agent has answered some; its session is over. */
-struct agent *agent_unanswered_add(struct agent *agent, size_t bytes);
-void agent_unanswered_settle(struct agent *agent);
-void agent_unanswered_drop(struct agent *agent);

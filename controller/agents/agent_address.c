@@ -63,10 +63,10 @@ struct agent_refusal agent_address_refusal(struct agents *agents, int64_t now_ns
         return (struct agent_refusal){duopoly_Reason_REASON_NONE, NULL};
     if (why)
         return useless(agents, hello, why);
-    if (other && other != agent_find(agents, hello->name) && other->open &&
-        now_ns - other->heard_ns < agents->config.silent_ns) {
+    if (other && other != agent_find(agents, hello->name) && agent_is_open(other) &&
+        now_ns - agent_heard_ns(other) < agents->config.silent_ns) {
         if (!comes_from(agents, peer, hello->address) ||
-            comes_from(agents, other->peer, hello->address))
+            comes_from(agents, agent_peer(other), hello->address))
             return taken(agents, hello, other->name);
         usurper_end(agents, other, hello);
     }

@@ -77,7 +77,7 @@ static void answer_fire(struct timer *timer, int64_t now_ns)
     struct agent *agent = placed->agent;
     struct agents *agents = agent->agents;
     uint64_t attempt = placed->attempt;
-    if (!agent->open)
+    if (!agent_is_open(agent))
         return;
     if (placed->asked) {
         agents->counters.starts_lost++;
@@ -157,7 +157,8 @@ void agents_level(struct agents *agents, uint32_t host, uint64_t attempt, uint32
                   uint32_t macroflow_level)
 {
     struct agent *agent = host < agents->n_indexes ? agents->hosts[host] : NULL;
-    struct placed_attempt *placed = agent && agent->open ? agent_placed(agent, attempt) : NULL;
+    struct placed_attempt *placed =
+        agent && agent_is_open(agent) ? agent_placed(agent, attempt) : NULL;
     if (placed)
         agent_levels_want(agent, &placed->levels, coflow_level, macroflow_level);
 }
@@ -261,7 +262,7 @@ static void too_many_end(struct agent *agent)
 /* Whether it counts. An agent that runs what it was not given is told to end it. */
 static bool state_counts(struct agent *agent, const duopoly_AttemptState *state)
 {
-    enum agent_word word = agent_word_of_state(agent, agent->heard_ns, state);
+    enum agent_word word = agent_word_of_state(agent, agent_heard_ns(agent), state);
     if (word == WORD_REFUSED && is_running(state->phase))
         agents_stop(agent->agents, agent->host, state->attempt, "it was not given to this host", 0,
                     false);

@@ -42,7 +42,7 @@ void agent_watch_forgetting(struct agent *agent, int64_t now_ns)
     if (agent->used)
         return;
     timers_arm(agents->timers, &agent->watch,
-               agent->joined ? agent->heard_ns + agents->config.forget_ns : now_ns);
+               agent->joined ? agent_heard_ns(agent) + agents->config.forget_ns : now_ns);
 }
 
 void agent_forget_unused(struct agent *agent)
@@ -57,7 +57,7 @@ int agents_forget_name(struct agents *agents, const char *name)
     struct agent *agent = agent_find(agents, name);
     if (!agent)
         return -ENOENT;
-    if (agent->open || agent->unmarked)
+    if (agent_is_open(agent) || agent->unmarked)
         return -EBUSY;
     agent_await_no_more(agent);
     agent_dismiss(agent);

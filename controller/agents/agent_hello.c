@@ -42,17 +42,18 @@ static const char *description_fault(const duopoly_Hello *hello)
  * booted anew waits until its old session is silent. */
 static bool rival_is_alive(const struct agent *agent, int64_t now_ns, const duopoly_Hello *hello)
 {
-    return agent->boot != hello->boot && now_ns - agent->heard_ns < agent->agents->config.silent_ns;
+    return agent->boot != hello->boot &&
+           now_ns - agent_heard_ns(agent) < agent->agents->config.silent_ns;
 }
 
 static struct agent_refusal session_refusal(const struct agent *agent, int64_t now_ns,
                                             const duopoly_Hello *hello)
 {
-    if (agent->open && rival_is_alive(agent, now_ns, hello))
+    if (agent_is_open(agent) && rival_is_alive(agent, now_ns, hello))
         return (struct agent_refusal){
             duopoly_Reason_REASON_IDENTITY,
             "another host of this name is alive: each host needs a name of its own"};
-    if (agent->open &&
+    if (agent_is_open(agent) &&
         !wire_hello_newer(agent->boot, agent->hello_sequence, hello->boot, hello->hello_sequence))
         return (struct agent_refusal){duopoly_Reason_REASON_IDENTITY,
                                       "a newer session of that name exists"};
@@ -150,12 +151,12 @@ static void description_take(struct agent *agent, const duopoly_Hello *hello)
     agent->downlink_bps = hello->downlink_bps;
 }
 
-static void welcome_send(struct agent *agent)
+static void welcome_send(struct agent *agent, uint32_t version)
 {
     struct agents *agents = agent->agents;
     duopoly_Welcome *welcome =
         &wire_begin(&agents->out, duopoly_Envelope_welcome_tag)->body.welcome;
-    welcome->version = agent->session.version;
+    welcome->version = version;
     welcome->epoch = agents->config.epoch;
     welcome->heartbeat_ms = (uint32_t)(agents->config.heartbeat_ns / 1000000);
     welcome->silent_ms = (uint32_t)(agents->config.silent_ns / 1000000);
@@ -173,25 +174,20 @@ static void session_begin(struct agent *agent, int64_t now_ns, uint64_t peer,
                           const duopoly_Hello *hello)
 {
     struct agents *agents = agent->agents;
+    const uint32_t version = wire_version_agree(hello->version_min, hello->version_max);
     agent->boot = hello->boot;
     agent->hello_sequence = hello->hello_sequence;
     agent_find_executors(agent, now_ns, hello->address);
     description_take(agent, hello);
-    agent->peer = peer;
-    agent->open = true;
     rarely_right(
         &agents->refused[fnv1a(FNV1A_NOTHING, agent->name, strlen(agent->name)) % AGENTS_REFUSED]);
     *agent->no_room = '\0';
-    agent->settle_sequence = 0; /* numbers of the old session mean nothing in this one */
-    HASH_ADD(by_peer, agents->peers, peer, sizeof(agent->peer), agent);
-    wire_session_init(&agent->session, wire_version_agree(hello->version_min, hello->version_max),
-                      agents->config.epoch);
-    agent->heard_ns = now_ns;
+    agent_session_begin(agent, now_ns, peer, version);
     agent_inventory_begin(agent);
     timers_arm(agents->timers, &agent->watch, now_ns + agents->config.silent_ns);
     timers_arm(agents->timers, &agent->beat, now_ns + agents->config.heartbeat_ns);
     agents->counters.sessions++;
-    welcome_send(agent);
+    welcome_send(agent, version);
     agent_tell_keys(agent);
 }
 
@@ -236,10 +232,10 @@ void agent_hello(struct agents *agents, int64_t now_ns, uint64_t peer, const cha
         agent_refuse_stranger(agents, now_ns, peer, envelope, refusal.reason, refusal.text);
         return;
     }
-    HASH_FIND(by_peer, agents->peers, &peer, sizeof(peer), other);
+    other = agent_of_peer(agents, peer);
     if (other && other != agent)
         agent_end(other, duopoly_Reason_REASON_NONE, NULL);
-    if (agent->open) {
+    if (agent_is_open(agent)) {
         agents->counters.replaced++;
         agent_end(agent,
                   other == agent ? duopoly_Reason_REASON_NONE : duopoly_Reason_REASON_IDENTITY,

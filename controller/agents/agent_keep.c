@@ -60,7 +60,7 @@ static int agent_restore(struct agents *agents, int64_t now_ns, const struct age
     if (!agent)
         return -ENOMEM;
     described(agent, kept);
-    agent->heard_ns = now_ns;
+    agent_hear(agent, now_ns);
     if (agent->lost) {
         agent_watch_forgetting(agent, now_ns);
         return 0;

@@ -28,7 +28,7 @@ static void progress_take(struct agent *agent, const duopoly_Envelope *envelope)
     const duopoly_Progress *progress = &envelope->body.progress;
     for (pb_size_t i = 0; i < progress->attempts_count; i++) {
         struct event event = {.kind = EVENT_ATTEMPT_PROGRESS};
-        if (agent_word_of_attempt(agent, agent->heard_ns, duopoly_Envelope_progress_tag,
+        if (agent_word_of_attempt(agent, agent_heard_ns(agent), duopoly_Envelope_progress_tag,
                                   progress->attempts[i].attempt) != WORD_COUNTS)
             continue;
         event.attempt.attempt = progress->attempts[i].attempt;
@@ -41,7 +41,7 @@ static void output_lost_take(struct agent *agent, const duopoly_Envelope *envelo
 {
     const duopoly_OutputLost *lost = &envelope->body.output_lost;
     struct event event = {.kind = EVENT_OUTPUT_LOST};
-    if (agent->is_switch || agent_word_of_output(agent, agent->heard_ns, lost) != WORD_COUNTS)
+    if (agent->is_switch || agent_word_of_output(agent, agent_heard_ns(agent), lost) != WORD_COUNTS)
         return;
     event.output_lost.job = lost->job;
     event.output_lost.stage = lost->stage;
@@ -77,7 +77,7 @@ static void source_state_take(struct agent *agent, const duopoly_Envelope *envel
         agent->agents->counters.sources_unknown++;
         return;
     }
-    if (agent_word_of_source(agent, agent->heard_ns, state->attempt, source) != WORD_COUNTS)
+    if (agent_word_of_source(agent, agent_heard_ns(agent), state->attempt, source) != WORD_COUNTS)
         return;
     event.source.attempt = state->attempt;
     event.source.host = source->host;
@@ -129,13 +129,13 @@ static void state_take(struct agent *agent, const duopoly_Envelope *envelope)
 static void switch_part_take(struct agent *agent, const duopoly_Envelope *envelope)
 {
     if (agent->is_switch)
-        agent->agents->hooks.switch_part(agent->agents->hooks.user, agent->name, agent->heard_ns,
-                                         &envelope->body.switch_part);
+        agent->agents->hooks.switch_part(agent->agents->hooks.user, agent->name,
+                                         agent_heard_ns(agent), &envelope->body.switch_part);
 }
 
 static void links_take(struct agent *agent, const duopoly_Envelope *envelope)
 {
-    agent_links_take(&agent->links, agent->heard_ns,
+    agent_links_take(&agent->links, agent_heard_ns(agent),
                      agent->is_switch ? AGENT_LINKS : AGENT_HOST_LINKS, &envelope->body.links_part);
 }
 
@@ -194,6 +194,6 @@ void agent_take(struct agent *agent, const duopoly_Envelope *envelope)
     if (agents_take(kind))
         kinds[kind].take(agent, envelope);
     else
-        agent_refuse(agent->agents, agent->peer, envelope, duopoly_Reason_REASON_UNSUPPORTED,
+        agent_refuse(agent->agents, agent_peer(agent), envelope, duopoly_Reason_REASON_UNSUPPORTED,
                      "agents do not send messages of this kind");
 }

@@ -23,7 +23,7 @@ static void wait_no_more(struct agent *agent)
 
 void agent_levels_answered(struct agent *agent)
 {
-    if (!agent->levels.sequence || agent->session.answered < agent->levels.sequence)
+    if (!agent->levels.sequence || !agent_answered(agent, agent->levels.sequence))
         return;
     agent->levels.sequence = 0;
     wait_no_more(agent);
@@ -132,7 +132,7 @@ static void send_all(struct agent *agent)
     while (!STAILQ_EMPTY(&agent->levels.waiting))
         if (!send_some(agent))
             return;
-    agent->levels.sequence = agent->session.sent;
+    agent->levels.sequence = agent_sent(agent);
     if (late)
         return;
     agent->levels.awaited = true;

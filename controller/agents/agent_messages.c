@@ -26,9 +26,7 @@ static void verdict_end(struct agent *agent, enum wire_verdict verdict)
 
 static void session_message(struct agent *agent, int64_t now_ns, const duopoly_Envelope *envelope)
 {
-    enum wire_verdict verdict = wire_session_accept(&agent->session, envelope);
-    agent->heard_ns = now_ns;
-    agent_unanswered_settle(agent);
+    enum wire_verdict verdict = agent_session_accept(agent, now_ns, envelope);
     if (verdict == WIRE_DUPLICATE) {
         agent->agents->counters.duplicates++;
         return;
@@ -46,12 +44,11 @@ static void session_message(struct agent *agent, int64_t now_ns, const duopoly_E
 void agents_message(struct agents *agents, int64_t now_ns, uint64_t peer, const char *identity,
                     const duopoly_Envelope *envelope)
 {
-    struct agent *agent;
+    struct agent *agent = agent_of_peer(agents, peer);
     if (envelope->which_body == duopoly_Envelope_hello_tag) {
         agent_hello(agents, now_ns, peer, identity, envelope);
         return;
     }
-    HASH_FIND(by_peer, agents->peers, &peer, sizeof(peer), agent);
     if (agent)
         session_message(agent, now_ns, envelope);
     else
@@ -61,8 +58,7 @@ void agents_message(struct agents *agents, int64_t now_ns, uint64_t peer, const 
 
 void agents_cut(struct agents *agents, uint64_t peer)
 {
-    struct agent *agent;
-    HASH_FIND(by_peer, agents->peers, &peer, sizeof(peer), agent);
+    struct agent *agent = agent_of_peer(agents, peer);
     if (!agent)
         return;
     agents->counters.ended++;
@@ -73,9 +69,8 @@ void agents_cut(struct agents *agents, uint64_t peer)
 
 void agents_malformed(struct agents *agents, int64_t now_ns, uint64_t peer, const char *why)
 {
-    struct agent *agent;
+    struct agent *agent = agent_of_peer(agents, peer);
     agents->counters.malformed++;
-    HASH_FIND(by_peer, agents->peers, &peer, sizeof(peer), agent);
     const char *name = agent ? agent->name : "a stranger";
     log_of(name, LOG_LEVEL_WARNING, LOG_FAULT_PEER, "%s sent something that is no message: %s",
            name, why);
@@ -89,8 +84,7 @@ void agents_malformed(struct agents *agents, int64_t now_ns, uint64_t peer, cons
 
 void agents_flood(struct agents *agents, uint64_t peer)
 {
-    struct agent *agent;
-    HASH_FIND(by_peer, agents->peers, &peer, sizeof(peer), agent);
+    struct agent *agent = agent_of_peer(agents, peer);
     const char *name = agent ? agent->name : "a stranger";
     log_of(name, LOG_LEVEL_WARNING, LOG_FAULT_PEER,
            "%s sends more messages a second than bounds.agent_messages: it is cut off, and its "

@@ -6,7 +6,7 @@
 static struct agent *agent_of_host(const struct agents *agents, uint32_t host)
 {
     struct agent *agent = host < agents->n_indexes ? agents->hosts[host] : NULL;
-    return agent && agent->open ? agent : NULL;
+    return agent && agent_is_open(agent) ? agent : NULL;
 }
 
 void agents_stop(struct agents *agents, uint32_t host, uint64_t attempt, const char *why,
@@ -28,7 +28,7 @@ void agents_mode(struct agents *agents, uint32_t mode, uint64_t sequence)
     struct agent *agent, *next;
     agents->mode = mode;
     agents->mode_sequence = sequence;
-    HASH_ITER (by_peer, agents->peers, agent, next) {
+    AGENTS_EACH_SESSION (agents, agent, next) {
         wire_begin(&agents->out, duopoly_Envelope_mode_tag)->body.mode =
             (duopoly_Mode){.mode = mode, .mode_sequence = sequence};
         agent_send(agent, &agents->out, true);
@@ -47,7 +47,7 @@ int agents_set_stance(struct agents *agents, enum stance_scope scope, const char
     int told = 0, r = stances_set(&agents->stances, scope, name, stance);
     if (r < 0)
         return r;
-    HASH_ITER (by_peer, agents->peers, agent, next) {
+    AGENTS_EACH_SESSION (agents, agent, next) {
         duopoly_Stance wanted = stances_of(&agents->stances, agent->name, agent->rack);
         if (wanted == agent->stance_told)
             continue;
@@ -66,7 +66,7 @@ int agents_try_stance(struct agents *agents, int64_t now_ns, const char *name,
     struct agent *agent = agent_find(agents, name);
     if (!agent)
         return -ENOENT;
-    if (!agent->open)
+    if (!agent_is_open(agent))
         return -ENOTCONN;
     if (now_ns < agent->trial_until_ns)
         return -EBUSY;
@@ -82,7 +82,7 @@ int agents_try_stance(struct agents *agents, int64_t now_ns, const char *name,
 void agents_tell_guests(struct agents *agents, uint32_t host, const duopoly_GuestAllows *said)
 {
     struct agent *agent = host < agents->n_indexes ? agents->hosts[host] : NULL;
-    if (!agent || !agent->open || !agent_guests_has(&agent->guests, said->name))
+    if (!agent || !agent_is_open(agent) || !agent_guests_has(&agent->guests, said->name))
         return;
     wire_begin(&agents->out, duopoly_Envelope_guest_allows_tag)->body.guest_allows = *said;
     agent_send(agent, &agents->out, false);
@@ -111,6 +111,6 @@ void agents_believe(struct agents *agents, const duopoly_ControllerKeys *keys)
 {
     agents->believed = *keys;
     for (uint32_t i = 0; i < agents->n; i++)
-        if (agents->order[i]->open)
+        if (agent_is_open(agents->order[i]))
             agent_tell_keys(agents->order[i]);
 }

@@ -56,7 +56,7 @@ void agent_free(struct agent *agent)
     timers_disarm(agents->timers, &agent->watch);
     timers_disarm(agents->timers, &agent->beat);
     agent_seen_drop(agent);
-    free(agent->uncommitted);
+    agent_settle_drop(agent);
     agent_links_done(&agent->links);
     agent_guests_done(&agents->guest_levels, &agent->guests);
     agent_words_done(agent);
@@ -66,12 +66,8 @@ void agent_free(struct agent *agent)
 
 void agent_remove(struct agent *agent)
 {
-    struct agents *agents = agent->agents;
     agent_table_remove(agent);
-    if (agent->settling)
-        STAILQ_REMOVE(&agents->settle, agent, agent, settle_link);
-    if (agent->committing)
-        STAILQ_REMOVE(&agents->commit, agent, agent, commit_link);
+    agent_settle_done(agent);
     agent_levels_done(agent);
     agent_free(agent);
 }

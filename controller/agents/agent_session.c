@@ -6,14 +6,82 @@
 
 #include <errno.h>
 
+void agents_sessions_begin(struct agents_sessions *sessions)
+{
+    STAILQ_INIT(&sessions->settle);
+    STAILQ_INIT(&sessions->commit);
+}
+
+void agents_sessions_done(struct agents_sessions *sessions)
+{
+    HASH_CLEAR(session.by_peer, sessions->peers);
+}
+
+struct agent *agent_of_peer(const struct agents *agents, uint64_t peer)
+{
+    struct agent *agent;
+    HASH_FIND(session.by_peer, agents->sessions.peers, &peer, sizeof(peer), agent);
+    return agent;
+}
+
+void agent_session_begin(struct agent *agent, int64_t now_ns, uint64_t peer, uint32_t version)
+{
+    struct agents *agents = agent->agents;
+    agent->session.peer = peer;
+    agent->session.open = true;
+    agent->session.settling.sequence = 0; /* the old session's mean nothing in this one */
+    HASH_ADD(session.by_peer, agents->sessions.peers, session.peer, sizeof(peer), agent);
+    wire_session_init(&agent->session.wire, version, agents->config.epoch);
+    agent_hear(agent, now_ns);
+}
+
+enum wire_verdict agent_session_accept(struct agent *agent, int64_t now_ns,
+                                       const duopoly_Envelope *envelope)
+{
+    enum wire_verdict verdict = wire_session_accept(&agent->session.wire, envelope);
+    agent_hear(agent, now_ns);
+    agent_unanswered_settle(agent);
+    return verdict;
+}
+
+bool agent_is_open(const struct agent *agent)
+{
+    return agent->session.open;
+}
+
+uint64_t agent_peer(const struct agent *agent)
+{
+    return agent->session.peer;
+}
+
+int64_t agent_heard_ns(const struct agent *agent)
+{
+    return agent->session.heard_ns;
+}
+
+void agent_hear(struct agent *agent, int64_t now_ns)
+{
+    agent->session.heard_ns = now_ns;
+}
+
+uint64_t agent_sent(const struct agent *agent)
+{
+    return agent->session.wire.sent;
+}
+
+bool agent_answered(const struct agent *agent, uint64_t sequence)
+{
+    return agent->session.wire.answered >= sequence;
+}
+
 int agent_send(struct agent *agent, duopoly_Envelope *envelope, bool changes_state)
 {
     struct agents *agents = agent->agents;
-    if (!agent->open)
+    if (!agent->session.open)
         return -ENOTCONN;
-    int r = wire_session_stamp(&agent->session, envelope, changes_state);
+    int r = wire_session_stamp(&agent->session.wire, envelope, changes_state);
     if (r == 0)
-        r = agents->hooks.send(agents->hooks.user, agent->peer, envelope);
+        r = agents->hooks.send(agents->hooks.user, agent->session.peer, envelope);
     if (r < 0) {
         log_of(agent->name, LOG_LEVEL_WARNING, LOG_FAULT_PEER,
                "agent %s takes nothing in any more: its session ends", agent->name);
@@ -23,12 +91,12 @@ int agent_send(struct agent *agent, duopoly_Envelope *envelope, bool changes_sta
         if (slowest)
             agent_cut(slowest);
     }
-    return agent->open ? r : -ENOTCONN;
+    return agent->session.open ? r : -ENOTCONN;
 }
 
 void agent_cut(struct agent *agent)
 {
-    agent->agents->hooks.cut(agent->agents->hooks.user, agent->peer);
+    agent->agents->hooks.cut(agent->agents->hooks.user, agent->session.peer);
     agent_end(agent, duopoly_Reason_REASON_NONE, NULL);
 }
 
@@ -48,11 +116,11 @@ static void refused_send(struct agents *agents, uint64_t peer, uint64_t sequence
  * must be little. */
 static bool stranger_may_hear(struct agents *agents, int64_t now_ns)
 {
-    if (now_ns - agents->refusals_since_ns >= 1000000000) {
-        agents->refusals_since_ns = now_ns;
-        agents->refusals = 0;
+    if (now_ns - agents->sessions.refusals_since_ns >= 1000000000) {
+        agents->sessions.refusals_since_ns = now_ns;
+        agents->sessions.refusals = 0;
     }
-    if (++agents->refusals <= AGENT_REFUSALS)
+    if (++agents->sessions.refusals <= AGENT_REFUSALS)
         return true;
     agents->counters.unanswered_strangers++;
     return false;
@@ -82,12 +150,12 @@ void agent_refuse(struct agents *agents, uint64_t peer, const duopoly_Envelope *
 void agent_end(struct agent *agent, duopoly_Reason reason, const char *text)
 {
     struct agents *agents = agent->agents;
-    if (!agent->open)
+    if (!agent->session.open)
         return;
     if (reason != duopoly_Reason_REASON_NONE)
-        refused_send(agents, agent->peer, 0, reason, text);
+        refused_send(agents, agent->session.peer, 0, reason, text);
     agent_unanswered_drop(agent);
-    HASH_DELETE(by_peer, agents->peers, agent);
-    agent->open = false;
+    HASH_DELETE(session.by_peer, agents->sessions.peers, agent);
+    agent->session.open = false;
     agents->upward.over(agent);
 }

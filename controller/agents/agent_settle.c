@@ -11,11 +11,11 @@
 
 static void settle_add(struct agent *agent, uint64_t sequence, bool lasting)
 {
-    if (!agent->settling)
-        STAILQ_INSERT_TAIL(&agent->agents->settle, agent, settle_link);
-    agent->settling = true;
-    agent->settle_sequence = sequence;
-    agent->settle_lasting = lasting;
+    if (!agent->session.settling.listed)
+        STAILQ_INSERT_TAIL(&agent->agents->sessions.settle, agent, session.settling.link);
+    agent->session.settling.listed = true;
+    agent->session.settling.sequence = sequence;
+    agent->session.settling.lasting = lasting;
 }
 
 void agent_settle_later(struct agent *agent, uint64_t sequence)
@@ -30,75 +30,86 @@ void agent_settle_soon(struct agent *agent, uint64_t sequence)
 
 void agent_settle_drop(struct agent *agent)
 {
-    free(agent->uncommitted);
-    agent->uncommitted = NULL;
-    agent->first_uncommitted = agent->n_uncommitted = agent->uncommitted_size = 0;
+    struct agent_settling *settling = &agent->session.settling;
+    free(settling->ring);
+    settling->ring = NULL;
+    settling->first = settling->n = settling->size = 0;
 }
 
-static bool ring_grow(struct agent *agent)
+void agent_settle_done(struct agent *agent)
 {
-    uint32_t size = agent->uncommitted_size ? 2 * agent->uncommitted_size : 16;
+    struct agents_sessions *sessions = &agent->agents->sessions;
+    if (agent->session.settling.listed)
+        STAILQ_REMOVE(&sessions->settle, agent, agent, session.settling.link);
+    if (agent->session.settling.committing)
+        STAILQ_REMOVE(&sessions->commit, agent, agent, session.settling.commit_link);
+}
+
+static bool ring_grow(struct agent_settling *settling)
+{
+    uint32_t size = settling->size ? 2 * settling->size : 16;
     struct uncommitted *ring = calloc(size, sizeof(*ring));
     if (!ring)
         return false;
-    for (uint32_t i = 0; i < agent->n_uncommitted; i++)
-        ring[i] = agent->uncommitted[(agent->first_uncommitted + i) % agent->uncommitted_size];
-    free(agent->uncommitted);
-    agent->uncommitted = ring;
-    agent->uncommitted_size = size;
-    agent->first_uncommitted = 0;
+    for (uint32_t i = 0; i < settling->n; i++)
+        ring[i] = settling->ring[(settling->first + i) % settling->size];
+    free(settling->ring);
+    settling->ring = ring;
+    settling->size = size;
+    settling->first = 0;
     return true;
 }
 
 /* At most WIRE_WINDOW wait: the session takes no more without an acknowledgement. */
 static void commit_later(struct agent *agent, uint64_t sequence, uint64_t ticket)
 {
-    struct agents *agents = agent->agents;
-    if (agent->n_uncommitted == agent->uncommitted_size && !ring_grow(agent)) {
+    struct agent_settling *settling = &agent->session.settling;
+    if (settling->n == settling->size && !ring_grow(settling)) {
         log_error(LOG_FAULT_US, "out of memory: the session with agent %s ends", agent->name);
         agent_end(agent, duopoly_Reason_REASON_LIMIT, "the controller is out of memory");
         return;
     }
-    uint32_t at = (agent->first_uncommitted + agent->n_uncommitted++) % agent->uncommitted_size;
-    agent->uncommitted[at] = (struct uncommitted){sequence, ticket};
-    if (!agent->committing)
-        STAILQ_INSERT_TAIL(&agents->commit, agent, commit_link);
-    agent->committing = true;
+    uint32_t at = (settling->first + settling->n++) % settling->size;
+    settling->ring[at] = (struct uncommitted){sequence, ticket};
+    if (!settling->committing)
+        STAILQ_INSERT_TAIL(&agent->agents->sessions.commit, agent, session.settling.commit_link);
+    settling->committing = true;
 }
 
 static void acknowledge(struct agent *agent)
 {
     struct agents *agents = agent->agents;
-    if (agent->open && wire_session_owes(&agent->session))
+    if (agent->session.open && wire_session_owes(&agent->session.wire))
         agent_send(agent, wire_begin(&agents->out, duopoly_Envelope_acknowledge_tag), false);
 }
 
 void agents_settle(struct agents *agents, uint64_t ticket)
 {
     struct agent *agent;
-    while ((agent = STAILQ_FIRST(&agents->settle))) {
-        STAILQ_REMOVE_HEAD(&agents->settle, settle_link);
-        agent->settling = false;
-        if (!agent->open)
+    while ((agent = STAILQ_FIRST(&agents->sessions.settle))) {
+        STAILQ_REMOVE_HEAD(&agents->sessions.settle, session.settling.link);
+        agent->session.settling.listed = false;
+        if (!agent->session.open)
             continue;
-        if (agent->settle_sequence && agent->settle_lasting && ticket > agents->committed) {
-            commit_later(agent, agent->settle_sequence, ticket);
+        if (agent->session.settling.sequence && agent->session.settling.lasting &&
+            ticket > agents->sessions.committed) {
+            commit_later(agent, agent->session.settling.sequence, ticket);
             continue;
         }
-        wire_session_effected(&agent->session, agent->settle_sequence);
+        wire_session_effected(&agent->session.wire, agent->session.settling.sequence);
         acknowledge(agent);
     }
 }
 
 static void agent_commit(struct agent *agent, uint64_t ticket)
 {
-    while (agent->n_uncommitted) {
-        const struct uncommitted *first = &agent->uncommitted[agent->first_uncommitted];
+    struct agent_settling *settling = &agent->session.settling;
+    for (; settling->n; settling->n--) {
+        const struct uncommitted *first = &settling->ring[settling->first];
         if (first->ticket > ticket)
             return;
-        wire_session_effected(&agent->session, first->sequence);
-        agent->first_uncommitted = (agent->first_uncommitted + 1) % agent->uncommitted_size;
-        agent->n_uncommitted--;
+        wire_session_effected(&agent->session.wire, first->sequence);
+        settling->first = (settling->first + 1) % settling->size;
     }
 }
 
@@ -106,15 +117,15 @@ void agents_committed(struct agents *agents, uint64_t ticket)
 {
     STAILQ_HEAD(, agent) waiting = STAILQ_HEAD_INITIALIZER(waiting);
     struct agent *agent;
-    agents->committed = ticket;
-    STAILQ_CONCAT(&waiting, &agents->commit);
+    agents->sessions.committed = ticket;
+    STAILQ_CONCAT(&waiting, &agents->sessions.commit);
     while ((agent = STAILQ_FIRST(&waiting))) {
-        STAILQ_REMOVE_HEAD(&waiting, commit_link);
-        agent->committing = false;
+        STAILQ_REMOVE_HEAD(&waiting, session.settling.commit_link);
+        agent->session.settling.committing = false;
         agent_commit(agent, ticket);
-        if (agent->n_uncommitted) {
-            STAILQ_INSERT_TAIL(&agents->commit, agent, commit_link);
-            agent->committing = true;
+        if (agent->session.settling.n) {
+            STAILQ_INSERT_TAIL(&agents->sessions.commit, agent, session.settling.commit_link);
+            agent->session.settling.committing = true;
         }
         acknowledge(agent);
     }

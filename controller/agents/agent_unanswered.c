@@ -12,30 +12,30 @@
 
 static uint64_t bytes_of(const struct agent *agent)
 {
-    return agent->unanswered.before + agent->unanswered.since;
+    return agent->session.unanswered.before + agent->session.unanswered.since;
 }
 
 void agent_unanswered_drop(struct agent *agent)
 {
-    agent->agents->unanswered_bytes -= bytes_of(agent);
-    agent->unanswered = (struct agent_unanswered){0};
+    agent->agents->sessions.unanswered_bytes -= bytes_of(agent);
+    agent->session.unanswered = (struct agent_unanswered){0};
 }
 
 void agent_unanswered_settle(struct agent *agent)
 {
-    struct agent_unanswered *u = &agent->unanswered;
-    if (agent->session.answered == agent->session.sent) {
+    struct agent_unanswered *u = &agent->session.unanswered;
+    if (agent->session.wire.answered == agent->session.wire.sent) {
         agent_unanswered_drop(agent);
-    } else if (agent->session.answered >= u->mark) {
-        agent->agents->unanswered_bytes -= u->before;
-        *u = (struct agent_unanswered){.mark = agent->session.sent, .before = u->since};
+    } else if (agent->session.wire.answered >= u->mark) {
+        agent->agents->sessions.unanswered_bytes -= u->before;
+        *u = (struct agent_unanswered){.mark = agent->session.wire.sent, .before = u->since};
     }
 }
 
 static struct agent *slowest_of(const struct agents *agents)
 {
     struct agent *slowest = NULL, *agent, *next;
-    HASH_ITER (by_peer, agents->peers, agent, next)
+    AGENTS_EACH_SESSION (agents, agent, next)
         if (!slowest || bytes_of(agent) > bytes_of(slowest))
             slowest = agent;
     return slowest;
@@ -44,15 +44,15 @@ static struct agent *slowest_of(const struct agents *agents)
 struct agent *agent_unanswered_add(struct agent *agent, size_t bytes)
 {
     struct agents *agents = agent->agents;
-    agent->unanswered.since += bytes;
-    agents->unanswered_bytes += bytes;
-    if (agents->unanswered_bytes <= agents->config.unanswered_bytes)
+    agent->session.unanswered.since += bytes;
+    agents->sessions.unanswered_bytes += bytes;
+    if (agents->sessions.unanswered_bytes <= agents->config.unanswered_bytes)
         return NULL;
     struct agent *slowest = slowest_of(agents);
     log_warning(LOG_FAULT_PEER,
                 "%" PRIu64 " bytes are unanswered by agents, more than bounds.unanswered: the "
                 "session of %s, who has %" PRIu64 " of them, ends",
-                agents->unanswered_bytes, slowest->name, bytes_of(slowest));
+                agents->sessions.unanswered_bytes, slowest->name, bytes_of(slowest));
     agents->counters.slow++;
     return slowest;
 }

@@ -13,12 +13,12 @@ void agent_watch_fire(struct timer *timer, int64_t now_ns)
 {
     struct agent *agent = container_of(timer, struct agent, watch);
     const struct agents_config *config = &agent->agents->config;
-    int64_t quiet_ns = now_ns - agent->heard_ns;
+    int64_t quiet_ns = now_ns - agent_heard_ns(agent);
     if (agent->unmarked) {
         agent_unmarked_look(agent, now_ns);
         return;
     }
-    if (agent->lost && !agent->open) {
+    if (agent->lost && !agent_is_open(agent)) {
         agent_forget_unused(agent);
         return;
     }
@@ -39,7 +39,7 @@ void agent_watch_fire(struct timer *timer, int64_t now_ns)
     if (quiet_ns >= config->silent_ns && agent->joined && !agent->silent)
         agent_tell_host(agent, EVENT_HOST_SILENT);
     timers_arm(agent->agents->timers, timer,
-               agent->heard_ns +
+               agent_heard_ns(agent) +
                    (quiet_ns >= config->silent_ns ? config->host_lost_ns : config->silent_ns));
 }
 

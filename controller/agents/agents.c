@@ -11,8 +11,8 @@ static enum agent_state state_of(const struct agent *agent)
     if (agent->lost)
         return AGENT_LOST;
     if (!agent->joined)
-        return agent->open ? AGENT_JOINING : AGENT_SILENT;
-    if (agent->open && *agent->no_room)
+        return agent_is_open(agent) ? AGENT_JOINING : AGENT_SILENT;
+    if (agent_is_open(agent) && *agent->no_room)
         return AGENT_FULL;
     return agent->silent ? AGENT_SILENT : AGENT_UP;
 }
@@ -38,7 +38,7 @@ static int view_fill(const struct agent *agent, struct agent_view *ret_view)
         .refused_about = agent->words.about,
         .claims_cut = agent->claims.cut,
         .cut_about = agent->claims.about,
-        .heard_ns = agent->heard_ns,
+        .heard_ns = agent_heard_ns(agent),
         .lost_ns = agent->lost_ns,
         .counters = &agent->counters,
         .links = &agent->links,
@@ -110,8 +110,7 @@ int agents_create(const struct agents_config *config, const struct agents_hooks 
     agents->guest_levels.table = config->guests;
     agents->hooks = *hooks;
     agents->timers = timers;
-    STAILQ_INIT(&agents->settle);
-    STAILQ_INIT(&agents->commit);
+    agents_sessions_begin(&agents->sessions);
     /* Whole at the start, so that a table of agents never fails to grow. */
     agents->order = calloc(2 * (size_t)config->hosts_max, sizeof(agents->order[0]));
     agents->hosts = calloc(config->hosts_max, sizeof(agents->hosts[0]));
@@ -134,7 +133,7 @@ void agents_destroy(struct agents *agents)
 {
     if (!agents)
         return;
-    HASH_CLEAR(by_peer, agents->peers);
+    agents_sessions_done(&agents->sessions);
     HASH_CLEAR(by_address, agents->addresses);
     HASH_CLEAR(by_name, agents->names);
     for (uint32_t i = 0; i < agents->n; i++)
