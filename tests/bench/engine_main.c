@@ -11,6 +11,7 @@
  *
  *   bench-engine [STEPS [POLICY]]    measured steps a row (default 100000); one policy only */
 #include "controller/engine/policy/presets.h"
+#include "lib/fnv1a.h"
 #include "tests/model/script.h"
 
 #include <inttypes.h>
@@ -27,7 +28,7 @@ struct size {
 
 struct row {
     double per_s, p50_us, p99_us, most_us;
-    uint64_t decisions;
+    uint64_t decisions, digest;
 };
 
 struct bench {
@@ -40,7 +41,7 @@ struct bench {
     double *step_us;
     size_t n_steps;
     double clock_s, engine_s;
-    uint64_t decisions;
+    uint64_t decisions, digest;
 };
 
 static double cpu_s(void)
@@ -60,14 +61,21 @@ static double least_cpu_s(void)
     return least;
 }
 
+static void take_start(struct bench *b, const struct decision *start)
+{
+    const uint64_t what[] = {start->start.job,  start->start.stage,    start->start.task,
+                             start->start.host, (uint64_t)start->left, (uint64_t)start->right};
+    b->digest = fnv1a(b->digest, what, sizeof(what));
+    b->received[b->n_running] = !start->start.input_bytes;
+    b->running[b->n_running++] = start->start.attempt;
+}
+
 static void take_starts(struct bench *b)
 {
     const struct decisions *d = &b->script.decisions;
     for (size_t i = 0; i < d->n; i++)
-        if (d->at[i].kind == DECISION_START) {
-            b->received[b->n_running] = !d->at[i].start.input_bytes;
-            b->running[b->n_running++] = d->at[i].start.attempt;
-        }
+        if (d->at[i].kind == DECISION_START)
+            take_start(b, &d->at[i]);
 }
 
 static double timed_step(struct bench *b, struct event event)
@@ -145,7 +153,7 @@ static int ascending(const void *a, const void *b)
 
 static struct row run(const char *policy, struct size size, size_t steps)
 {
-    struct bench b = {.size = size, .stream = 1, .clock_s = least_cpu_s()};
+    struct bench b = {.size = size, .stream = 1, .digest = FNV1A_NOTHING, .clock_s = least_cpu_s()};
     struct engine_config config;
     engine_config_default(&config);
     preset_apply(preset_find(policy), &config);
@@ -168,8 +176,12 @@ static struct row run(const char *policy, struct size size, size_t steps)
             keep_ready(&b);
     }
     qsort(b.step_us, steps, sizeof(*b.step_us), ascending);
-    struct row row = {(double)b.decisions / b.engine_s, b.step_us[steps / 2],
-                      b.step_us[steps * 99 / 100], b.step_us[steps - 1], b.decisions};
+    struct row row = {(double)b.decisions / b.engine_s,
+                      b.step_us[steps / 2],
+                      b.step_us[steps * 99 / 100],
+                      b.step_us[steps - 1],
+                      b.decisions,
+                      b.digest};
     script_end(&b.script);
     free(b.running);
     free(b.received);
@@ -180,9 +192,10 @@ static struct row run(const char *policy, struct size size, size_t steps)
 static bool print_row(const char *policy, struct size size, const struct row *row, bool bars)
 {
     bool slow = bars && row->per_s < least_per_s, late = bars && row->p99_us > most_p99_us;
-    printf("%-8s %5" PRIu32 " %8" PRIu32 " %10" PRIu64 " %12.0f%s %8.2f %8.2f%s %9.1f\n", policy,
-           size.hosts, size.ready, row->decisions, row->per_s, slow ? " MISS" : "     ",
-           row->p50_us, row->p99_us, late ? " MISS" : "     ", row->most_us);
+    printf("%-8s %5" PRIu32 " %8" PRIu32 " %10" PRIu64 " %12.0f%s %8.2f %8.2f%s %9.1f  %016" PRIx64
+           "\n",
+           policy, size.hosts, size.ready, row->decisions, row->per_s, slow ? " MISS" : "     ",
+           row->p50_us, row->p99_us, late ? " MISS" : "     ", row->most_us, row->digest);
     fflush(stdout);
     return slow || late;
 }
@@ -199,9 +212,9 @@ int main(int argc, char **argv)
     }
     printf("%zu steps a row; bars at %" PRIu32
            " hosts: %.0e decisions/s, p99 %.0f us; growth of the "
-           "median: %.1f\n%-8s %5s %8s %10s %12s      %8s %8s      %9s\n",
+           "median: %.1f\n%-8s %5s %8s %10s %12s      %8s %8s      %9s  %-16s\n",
            steps, large.hosts, least_per_s, most_p99_us, most_growth, "policy", "hosts", "ready",
-           "decisions", "decisions/s", "p50 us", "p99 us", "most us");
+           "decisions", "decisions/s", "p50 us", "p99 us", "most us", "starts");
     for (size_t p = 0; p < 2; p++) {
         if (argc > 2 && strcmp(argv[2], policies[p]) != 0)
             continue;

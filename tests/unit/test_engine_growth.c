@@ -10,6 +10,7 @@ struct size {
 struct scene {
     const char *name, *turn, *place, *network;
     bool blocks, starved, even_maps, stalls;
+    uint64_t block_bytes; /* 0: MEGABYTE */
 };
 
 /* Maps wait next to blocks that are spread so that each host holds as many per job in the small and
@@ -29,6 +30,8 @@ static void submit(struct script *s, const struct scene *scene, const struct siz
     uint32_t *blocks = make_blocks(size, job);
     struct script_job j = {job,    size->tasks, scene->blocks ? 3 : 0,  4, blocks, MEGABYTE, SECOND,
                            SECOND, sums,        (int64_t)job * MEGABYTE};
+    if (scene->block_bytes)
+        j.map_input = scene->block_bytes;
     script_submit(s, &j);
     free(blocks);
 }
@@ -128,29 +131,70 @@ static void all_sizes(const struct scene *scene)
 static void test_maps_without_blocks(void **state)
 {
     (void)state;
-    all_sizes(&(struct scene){"nats", "sjf", "nats", "cans", false, false, false, false});
-    all_sizes(&(struct scene){"nats, starved", "sjf", "nats", "cans", false, true, false, false});
+    all_sizes(&(struct scene){.name = "nats", .turn = "sjf", .place = "nats", .network = "cans"});
+    all_sizes(&(struct scene){.name = "nats, starved",
+                              .turn = "sjf",
+                              .place = "nats",
+                              .network = "cans",
+                              .starved = true});
 }
 
 static void test_maps_next_to_blocks(void **state)
 {
     (void)state;
-    all_sizes(&(struct scene){"nats, blocks", "sjf", "nats", "cans", true, false, false, false});
-    all_sizes(
-        &(struct scene){"nats, blocks, starved", "sjf", "nats", "cans", true, true, false, false});
-    all_sizes(&(struct scene){"nats, even", "sjf", "nats", "cans", true, false, true, false});
+    all_sizes(&(struct scene){
+        .name = "nats, blocks", .turn = "sjf", .place = "nats", .network = "cans", .blocks = true});
+    all_sizes(&(struct scene){.name = "nats, blocks, starved",
+                              .turn = "sjf",
+                              .place = "nats",
+                              .network = "cans",
+                              .blocks = true,
+                              .starved = true});
+    all_sizes(&(struct scene){.name = "nats, even",
+                              .turn = "sjf",
+                              .place = "nats",
+                              .network = "cans",
+                              .blocks = true,
+                              .even_maps = true});
 }
 
 /* The shortest are asked first and have slots kept: places are refused and remembered. */
 static void test_joint(void **state)
 {
     (void)state;
-    all_sizes(&(struct scene){"joint", "srpt", "joint", "rank", false, false, false, false});
-    all_sizes(&(struct scene){"joint, stalls", "srpt", "joint", "rank", false, false, false, true});
+    all_sizes(
+        &(struct scene){.name = "joint", .turn = "srpt", .place = "joint", .network = "rank"});
+    all_sizes(&(struct scene){.name = "joint, stalls",
+                              .turn = "srpt",
+                              .place = "joint",
+                              .network = "rank",
+                              .stalls = true});
     /* As under fair (test_fair): each end moves a job on the hosts of its maps. */
-    struct scene even = {"joint, even", "srpt", "joint", "rank", true, false, true, false};
+    struct scene even = {.name = "joint, even",
+                         .turn = "srpt",
+                         .place = "joint",
+                         .network = "rank",
+                         .blocks = true,
+                         .even_maps = true};
     check(&even, "jobs beyond hosts", (struct size){20, 40, 60}, (struct size){20, 400, 60});
     check(&even, "hosts beyond jobs", (struct size){40, 10, 60}, (struct size){400, 10, 600});
+}
+
+/* Blocks that are worth a wait, in a cluster without a free slot: as many jobs as it has room for
+ * have begun, and their last maps wait for slots of their own. With MEGABYTE, above, none waits: the
+ * first job in turn goes anywhere, and nobody is asked but that. */
+static void test_maps_that_wait_for_own_slots(void **state)
+{
+    (void)state;
+    struct scene own = {.name = "joint, own slots",
+                        .turn = "srpt",
+                        .place = "joint",
+                        .network = "rank",
+                        .blocks = true,
+                        .even_maps = true,
+                        .block_bytes = 64 * UINT64_C(1000000)};
+    check(&own, "jobs and hosts", (struct size){20, 20, 20}, (struct size){200, 200, 20});
+    check(&own, "jobs and hosts", (struct size){40, 20, 60}, (struct size){400, 200, 60});
 }
 
 static void test_stalls(void **state)
@@ -174,25 +218,35 @@ static void test_stalls(void **state)
 static void test_baselines(void **state)
 {
     (void)state;
-    all_sizes(
-        &(struct scene){"greedy, fifo", "fifo", "greedy", "none", false, false, false, false});
-    all_sizes(
-        &(struct scene){"greedy, blocks", "sjf", "greedy", "none", true, false, false, false});
-    all_sizes(
-        &(struct scene){"random, dclas", "sjf", "random", "dclas", false, false, false, false});
+    all_sizes(&(struct scene){
+        .name = "greedy, fifo", .turn = "fifo", .place = "greedy", .network = "none"});
+    all_sizes(&(struct scene){.name = "greedy, blocks",
+                              .turn = "sjf",
+                              .place = "greedy",
+                              .network = "none",
+                              .blocks = true});
+    all_sizes(&(struct scene){
+        .name = "random, dclas", .turn = "sjf", .place = "random", .network = "dclas"});
 }
 
 static void test_fair(void **state)
 {
     (void)state;
-    all_sizes(&(struct scene){"nats, fair", "fair", "nats", "cans", false, false, false, false});
     all_sizes(
-        &(struct scene){"nats, fair, blocks", "fair", "nats", "cans", true, false, false, false});
+        &(struct scene){.name = "nats, fair", .turn = "fair", .place = "nats", .network = "cans"});
+    all_sizes(&(struct scene){.name = "nats, fair, blocks",
+                              .turn = "fair",
+                              .place = "nats",
+                              .network = "cans",
+                              .blocks = true});
     /* Each start and end moves a fair job on the hosts of its maps, which delay scheduling asks
      * each time: the fewer of those hosts and of the jobs that wait where there is room (locality.h).
      */
-    struct scene delay = {
-        "delay, fair, blocks", "fair", "delay", "none", true, false, false, false};
+    struct scene delay = {.name = "delay, fair, blocks",
+                          .turn = "fair",
+                          .place = "delay",
+                          .network = "none",
+                          .blocks = true};
     check(&delay, "jobs beyond hosts", (struct size){20, 40, 60}, (struct size){20, 400, 60});
     check(&delay, "hosts beyond jobs", (struct size){40, 10, 60}, (struct size){400, 10, 600});
 }
@@ -339,6 +393,7 @@ int main(void)
         cmocka_unit_test(test_maps_without_blocks),
         cmocka_unit_test(test_maps_next_to_blocks),
         cmocka_unit_test(test_joint),
+        cmocka_unit_test(test_maps_that_wait_for_own_slots),
         cmocka_unit_test(test_stalls),
         cmocka_unit_test(test_baselines),
         cmocka_unit_test(test_fair),

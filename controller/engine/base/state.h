@@ -113,7 +113,7 @@ struct local_maps {
     struct sorted_node waiting;             /* host_shape->waiting */
     TAILQ_HEAD(local_refs, local_ref) refs; /* by stage and index of their tasks */
     uint32_t n;
-    TAILQ_ENTRY(local_maps) on_host; /* host->locals */
+    TAILQ_ENTRY(local_maps) on_host; /* host->locals: those of begun buckets first */
     uint32_t with_candidates[ENGINE_REPLICAS_MAX + 1];
     uint32_t fewest; /* candidates, of `pair`; more than ENGINE_REPLICAS_MAX: no task has any */
     bool fit;        /* as of the bucket's last look */
@@ -206,6 +206,7 @@ struct bucket {
     struct sorted pairs;                  /* index */
     uint64_t moved; /* index: so many locals of shape->moved_locals; 0: not in shape->moved */
     TAILQ_ENTRY(bucket) of_moved;
+    bool begun;  /* index: locality_begin */
     bool synced; /* index: pairs were right at change number `seen` */
     uint64_t seen;
     uint64_t seen_flips;    /* the shape's, then */

@@ -40,7 +40,8 @@
  * of by_load, where of n idle ones, which lie at random, log n are better than all before them. It
  * looks at each host with room where none takes it, or where outputs are on as many; a start looks at
  * all its inputs. Of stages that wait for slots at home, HOMELESS_MAX at most, only the homes are
- * looked at. */
+ * looked at. Of the last slots the first job whose maps go anywhere is found by its value; of the many
+ * before it that wait for slots of their own, those that have maps on the few hosts with room. */
 #include "controller/engine/base/ground.h"
 #include "controller/engine/base/resources.h"
 #include "controller/engine/base/table.h"
@@ -53,9 +54,14 @@
 enum { SMALL_MS = 1000, SMALL_BLOCKS = 10 };
 enum { HOMELESS_MAX = 16 }; /* stages that wait for slots at home: each is asked each time */
 enum { LAST_SHARE = 32, LAST_MS = 10 * SMALL_MS }; /* of the last slots */
+enum { FEW_ROOMS = 8 };
+enum { RATE_MS = 30000 }; /* a multiple of all these times: their bytes follow from that of it */
+_Static_assert(RATE_MS % SMALL_MS == 0 && RATE_MS % LAST_MS == 0 && RATE_MS % JOINT_SHORT_MS == 0 &&
+                   RATE_MS % JOINT_LONG_MS == 0,
+               "buckets have right values as long as the rate is the same");
 
 struct joint_engine {
-    uint64_t rate;          /* of links, by which buckets have their values */
+    uint64_t rate;          /* what a link moves in RATE_MS, by which buckets have their values */
     uint64_t moves;         /* jobs that passed others, and transfers that are no job's any more */
     struct sorted homeless; /* stages that wait for slots at home, by until when */
 };
@@ -244,7 +250,7 @@ static bool ask_bucket(struct engine *engine, struct bucket *bucket, struct clai
 static void follow_rate(struct engine *engine)
 {
     struct joint_engine *all = engine->kept[QUESTION_PLACE];
-    uint64_t rate = joint_link_bytes(engine, JOINT_LONG_MS);
+    uint64_t rate = joint_link_bytes(engine, RATE_MS);
     if (rate == all->rate)
         return;
     all->rate = rate;
@@ -303,6 +309,13 @@ static bool pick_reduce(struct engine *engine, const struct job *before, struct 
 
 /* ---- maps ---- */
 
+/* Its shuffle, or so much as its largest block stands for. */
+static uint64_t small_bytes(const struct job *job)
+{
+    const struct joint_job *kept = job->kept[QUESTION_PLACE];
+    return kept->blocks_bytes > job->shuffle_bytes ? kept->blocks_bytes : job->shuffle_bytes;
+}
+
 /* Where a job's maps could run: in the order in which that is preferred. */
 enum map_place { EVENLY, NEXT_TO_BLOCK, ANYWHERE };
 
@@ -323,26 +336,28 @@ static bool has_ready_on(const struct bucket *bucket, const struct host *host)
            table_find(&bucket->locals, host->index);
 }
 
+/* There was none, and only hosts that changed since can have it; they are fewer than those with room. */
+static bool may_remember_maps(const struct engine *engine, const struct stage *stage)
+{
+    const struct joint_job *job = stage->job->kept[QUESTION_PLACE];
+    const struct joint_stage *kept = stage->kept[QUESTION_PLACE];
+    uint64_t changes = engine->n_changes - kept->map_changes;
+    return kept->maps_refused && kept->map_moves == job->map_moves &&
+           kept->maps == stage->bucket->ready_maps.n && changes <= CHANGES &&
+           changes < stage->bucket->shape->by_load.n;
+}
+
 /* Is there a slot next to the block of a ready map, whether its host has had its part or not? */
 static bool has_local_room(struct engine *engine, const struct stage *stage)
 {
     const struct bucket *bucket = stage->bucket;
     const struct joint_job *job = stage->job->kept[QUESTION_PLACE];
     struct joint_stage *kept = stage->kept[QUESTION_PLACE];
-    bool found = false;
-    if (kept->maps_refused && kept->map_moves == job->map_moves &&
-        kept->maps == bucket->ready_maps.n && engine->n_changes - kept->map_changes <= CHANGES) {
-        for (uint64_t i = kept->map_changes; i < engine->n_changes && !found; i++) {
-            engine->counters.visits++;
-            found = has_ready_on(bucket, cluster_host(engine, engine->changes[i % CHANGES]));
-        }
-    } else {
-        struct sorted_node *node = sorted_first(&bucket->shape->by_load);
-        for (; node && !found; node = sorted_next(node)) {
-            const struct host *host = container_of(node, struct fit, by_load)->host;
-            engine->counters.visits++;
-            found = has_ready_on(bucket, host);
-        }
+    bool remembers = may_remember_maps(engine, stage),
+         found = !remembers && locality_has_room(engine, bucket);
+    for (uint64_t i = kept->map_changes; remembers && i < engine->n_changes && !found; i++) {
+        engine->counters.visits++;
+        found = has_ready_on(bucket, cluster_host(engine, engine->changes[i % CHANGES]));
     }
     kept->maps_refused = !found;
     kept->map_moves = job->map_moves;
@@ -366,35 +381,82 @@ static struct bucket *first_uneven(struct engine *engine, const struct shape *sh
     return NULL;
 }
 
+static const struct stage *first_stage(const struct bucket *bucket)
+{
+    return container_of(sorted_first(&bucket->ready_maps), struct task, ready)->stage;
+}
+
 /* While others of its stage run, maps next to none of whose blocks there is a slot wait for theirs.
  * WHY: slots fall free one by one, so that each is among the last; far from its block the map that
  * ends a stage takes longer than all before it. */
-static bool waits_for_own_slots(struct engine *engine, const struct bucket *bucket)
+static bool waits_for_own_slots(const struct engine *engine, const struct bucket *bucket)
 {
-    const struct task *map = container_of(sorted_first(&bucket->ready_maps), struct task, ready);
-    return map->stage->n_running && !locality_anywhere(engine, bucket) &&
-           !has_local_room(engine, map->stage);
+    return first_stage(bucket)->n_running && !locality_anywhere(engine, bucket);
 }
 
-/* Of the last slots. */
-static struct map_choice choose_last(struct engine *engine, const struct shape *shape)
+/* What a job's maps may have, by its size as far as that is known; values of shape->maps. */
+enum {
+    MAPS_SMALL,  /* any slot */
+    MAPS_MEDIUM, /* any of the last slots */
+    MAPS_OWN,    /* of the last slots one next to a block */
+    MAPS_LARGE   /* none of the last slots */
+};
+
+static uint64_t rated(const struct engine *engine, uint32_t ms)
 {
-    const uint64_t limit = joint_link_bytes(engine, LAST_MS) + 1,
-                   small = joint_link_bytes(engine, SMALL_MS) + 1;
-    for (struct sorted_node *node = sorted_first_below(&shape->maps, limit); node;
-         node = sorted_next_below(node, limit)) {
+    const struct joint_engine *all = engine->kept[QUESTION_PLACE];
+    return all->rate / (RATE_MS / ms);
+}
+
+static uint64_t map_value(struct engine *engine, const struct bucket *bucket)
+{
+    if (!bucket->job->kept[QUESTION_PLACE])
+        return MAPS_LARGE;
+    uint64_t bytes = small_bytes(bucket->job);
+    return bytes <= rated(engine, SMALL_MS)                              ? MAPS_SMALL
+           : bytes > rated(engine, LAST_MS)                              ? MAPS_LARGE
+           : bucket->ready_maps.n && waits_for_own_slots(engine, bucket) ? MAPS_OWN
+                                                                         : MAPS_MEDIUM;
+}
+
+static bool is_for_last(const struct bucket *bucket)
+{
+    return bucket->by_turn_maps.value <= MAPS_OWN;
+}
+
+/* Of those before `before` (NULL: of all) that wait for their own slots, the first that has one. */
+static struct bucket *first_with_own_slot(struct engine *engine, const struct shape *shape,
+                                          const struct bucket *before)
+{
+    struct sorted_node *node = sorted_first_below(&shape->maps, MAPS_OWN + 1);
+    for (; node; node = sorted_next_below(node, MAPS_OWN + 1)) {
         struct bucket *bucket = container_of(node, struct bucket, by_turn_maps);
         engine->counters.visits++;
-        if (node->value < small || !waits_for_own_slots(engine, bucket))
-            return (struct map_choice){bucket, ANYWHERE};
+        if (bucket == before)
+            return NULL;
+        if (has_local_room(engine, first_stage(bucket)))
+            return bucket;
     }
-    return (struct map_choice){0};
+    return NULL;
 }
 
-static struct map_choice choose_small(const struct engine *engine, const struct shape *shape)
+/* Of the last slots. WHY two ways: where few hosts have room few maps wait there; where many have, one
+ * of the first jobs has a map there. */
+static struct map_choice choose_last(struct engine *engine, const struct shape *shape)
 {
-    struct sorted_node *node =
-        sorted_first_below(&shape->maps, joint_link_bytes(engine, SMALL_MS) + 1);
+    struct sorted_node *node = sorted_first_below(&shape->maps, MAPS_MEDIUM + 1);
+    struct bucket *first = node ? container_of(node, struct bucket, by_turn_maps) : NULL;
+    struct map_choice choice = {first, ANYWHERE};
+    sooner(&choice,
+           shape->by_load.n <= FEW_ROOMS ? locality_first_begun(engine, shape, is_for_last)
+                                         : first_with_own_slot(engine, shape, first),
+           ANYWHERE);
+    return choice;
+}
+
+static struct map_choice choose_small(const struct shape *shape)
+{
+    struct sorted_node *node = sorted_first_below(&shape->maps, MAPS_SMALL + 1);
     return (struct map_choice){node ? container_of(node, struct bucket, by_turn_maps) : NULL,
                                ANYWHERE};
 }
@@ -411,7 +473,7 @@ static struct map_choice choose_map(struct engine *engine)
             continue;
         if (!last)
             sooner(&choice, first_uneven(engine, shape, choice.bucket), NEXT_TO_BLOCK);
-        struct map_choice other = last ? choose_last(engine, shape) : choose_small(engine, shape);
+        struct map_choice other = last ? choose_last(engine, shape) : choose_small(shape);
         sooner(&choice, other.bucket, other.place);
     }
     return choice;
@@ -515,12 +577,6 @@ static void task_counts(struct engine *engine, struct task *task, bool in)
         count_block(task->stage->job->kept[QUESTION_PLACE], block_of(task));
 }
 
-/* Its shuffle, or so much as its largest block stands for. */
-static uint64_t small_bytes(const struct job *job, const struct joint_job *kept)
-{
-    return kept->blocks_bytes > job->shuffle_bytes ? kept->blocks_bytes : job->shuffle_bytes;
-}
-
 static void init_job(struct engine *engine, union policy_of of, void *state)
 {
     const struct job *job = of.job;
@@ -528,13 +584,10 @@ static void init_job(struct engine *engine, union policy_of of, void *state)
     for (uint32_t s = 0; job->framework && s < job->n_stages; s++)
         for (uint32_t t = 0; t < job->stages[s]->n_tasks; t++)
             count_block(state, block_of(&job->stages[s]->tasks[t]));
+    for (uint32_t s = 0; s < job->n_stages; s++)
+        if (job->stages[s]->n_running)
+            locality_begin(job->stages[s]->bucket);
     locality_job_init(engine, of, state);
-}
-
-static uint64_t map_value(const struct bucket *bucket)
-{
-    const struct joint_job *kept = bucket->job->kept[QUESTION_PLACE];
-    return kept ? small_bytes(bucket->job, kept) : UINT64_MAX;
 }
 
 /* The shortest of its stages' largest ready reduce tasks. */
@@ -562,7 +615,12 @@ static void task_moved(struct engine *engine, struct task *task, enum task_state
 {
     (void)before;
     struct joint_job *kept = task->stage->job->kept[QUESTION_PLACE];
+    struct bucket *bucket = task->stage->bucket;
     kept->map_moves += !task->bytes;
+    if (task->state == TASK_RUNNING)
+        locality_begin(bucket);
+    if (bucket->by_turn_maps.in && bucket->by_turn_maps.value != map_value(engine, bucket))
+        bucket_update(engine, bucket);
     if (!task->stage->ready_reduces.n)
         home_no_more(engine, task->stage->kept[QUESTION_PLACE]);
 }

@@ -38,7 +38,7 @@ struct place_policy {
     bool (*full)(const struct engine *engine);
     /* Values of shape->maps and shape->reduces, of facts that the job's turn and ready tasks alone
      * change. NULL: 0, and the smallest transfer of its ready reduce tasks. */
-    uint64_t (*map_value)(const struct bucket *bucket);
+    uint64_t (*map_value)(struct engine *engine, const struct bucket *bucket);
     uint64_t (*reduce_value)(struct engine *engine, const struct bucket *bucket);
 };
 

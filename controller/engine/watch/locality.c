@@ -199,6 +199,26 @@ static void recount_job(struct engine *engine, struct job *job, struct host *hos
     }
 }
 
+static void list_local(struct local_maps *local)
+{
+    if (local->bucket->begun)
+        TAILQ_INSERT_HEAD(&local->host->locals, local, on_host);
+    else
+        TAILQ_INSERT_TAIL(&local->host->locals, local, on_host);
+}
+
+void locality_begin(struct bucket *bucket)
+{
+    if (bucket->begun)
+        return;
+    bucket->begun = true;
+    struct local_maps *local;
+    for (uint32_t at = 0; (local = table_next(&bucket->locals, &at));) {
+        TAILQ_REMOVE(&local->host->locals, local, on_host);
+        list_local(local);
+    }
+}
+
 static struct local_maps *get_local(struct engine *engine, struct bucket *bucket, struct host *host)
 {
     struct local_maps *local = local_on(bucket, host);
@@ -211,7 +231,7 @@ static struct local_maps *get_local(struct engine *engine, struct bucket *bucket
     local->fewest = ENGINE_REPLICAS_MAX + 1;
     TAILQ_INIT(&local->refs);
     table_put(engine, &bucket->locals, host->index, local);
-    TAILQ_INSERT_TAIL(&host->locals, local, on_host);
+    list_local(local);
     recount(engine, local);
     return local;
 }
@@ -566,6 +586,42 @@ static bool waits_with_room(const struct bucket *bucket, uint64_t *looks)
         found = local && local->waiting.in && host_fits(local);
     }
     return found;
+}
+
+bool locality_has_room(struct engine *engine, const struct bucket *bucket)
+{
+    const struct sorted *room = &bucket->shape->by_load;
+    bool few = room->n < bucket->locals.n, found = false;
+    uint64_t left = few ? room->n : bucket->locals.n;
+    struct sorted_node *node = sorted_first(room);
+    for (uint32_t at = 0; left && !found; left--) {
+        const struct local_maps *local =
+            few ? local_on(bucket, container_of(node, struct fit, by_load)->host)
+                : table_next(&bucket->locals, &at);
+        node = few ? sorted_next(node) : NULL;
+        engine->counters.visits++;
+        found = local && host_fits(local);
+    }
+    return found;
+}
+
+struct bucket *locality_first_begun(struct engine *engine, const struct shape *shape,
+                                    bool (*counts)(const struct bucket *bucket))
+{
+    struct bucket *best = NULL;
+    for (struct sorted_node *node = sorted_first(&shape->by_load); node; node = sorted_next(node)) {
+        const struct local_maps *local;
+        TAILQ_FOREACH (local, &container_of(node, struct fit, by_load)->host->locals, on_host) {
+            struct bucket *bucket = local->bucket;
+            engine->counters.visits++;
+            if (!bucket->begun)
+                break;
+            if (bucket->shape == shape && counts(bucket) &&
+                (!best || sorted_compare(bucket->job->turn, best->job->turn) < 0))
+                best = bucket;
+        }
+    }
+    return best;
 }
 
 /* Asks the jobs in their order: nearly always one of the first has a map there. False: given up,

@@ -45,6 +45,17 @@ bool locality_anywhere(const struct engine *engine, const struct bucket *bucket)
 int locality_best_pair(struct engine *engine, struct bucket *bucket, bool even,
                        struct task **ret_task, struct fit **ret_fit, uint32_t *ret_candidates,
                        uint32_t *ret_here);
+/* A map of the bucket has run: from now on its locals stand first on their hosts, which is for the
+ * next question. O(1) once that is so, else its hosts. */
+void locality_begin(struct bucket *bucket);
+/* The first bucket by turn of those that have begun, of this shape and for which `counts`, with a
+ * ready map next to whose block there is room, on a host that has had its part or not; NULL: none. O(hosts
+ * with room, and begun buckets with ready maps there). */
+struct bucket *locality_first_begun(struct engine *engine, const struct shape *shape,
+                                    bool (*counts)(const struct bucket *bucket));
+/* Is there room next to the block of a ready map, on a host that has had its part or not? The fewer of
+ * hosts with room and of the bucket's hosts. */
+bool locality_has_room(struct engine *engine, const struct bucket *bucket);
 /* The first job by turn with a ready map of this shape next to whose block there is room, as its
  * bucket; NULL: none. O(log n); where jobs were moved since the last time, either the hosts of
  * their ready maps or the jobs that wait on hosts with room are looked at, whichever are fewer; and

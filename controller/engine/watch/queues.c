@@ -39,7 +39,7 @@ void bucket_update(struct engine *engine, struct bucket *bucket)
 {
     struct shape *shape = bucket->shape;
     bool reduces = !TAILQ_EMPTY(&bucket->reduce_stages);
-    uint64_t of_maps = engine->place->map_value ? engine->place->map_value(bucket) : 0;
+    uint64_t of_maps = engine->place->map_value ? engine->place->map_value(engine, bucket) : 0;
     place_by_turn(&shape->maps, &bucket->by_turn_maps, bucket->job, bucket->ready_maps.n > 0,
                   of_maps);
     place_by_turn(&shape->reduces, &bucket->by_turn_reduces, bucket->job, reduces,
