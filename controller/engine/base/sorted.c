@@ -120,10 +120,21 @@ void sorted_remove(struct sorted *set, struct sorted_node *node)
     set->n--;
 }
 
+/* Its key may become this one where it stands: it passes no neighbour. */
+static bool stays(const struct sorted_node *node, struct sorted_key key)
+{
+    int moves = sorted_compare(node->key, key);
+    if (!moves)
+        return true;
+    const struct sorted_node *neighbour = moves < 0 ? sorted_next(node) : sorted_previous(node);
+    return !neighbour || sorted_compare(key, neighbour->key) * moves > 0;
+}
+
 void sorted_place(struct sorted *set, struct sorted_node *node, struct sorted_key key,
                   uint64_t value)
 {
-    if (node->in && sorted_compare(node->key, key) == 0) {
+    if (node->in && stays(node, key)) {
+        node->key = key;
         if (node->value != value) {
             node->value = value;
             refresh_upwards(node);

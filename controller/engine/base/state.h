@@ -214,13 +214,14 @@ struct bucket {
     uint32_t n_up, n_under; /* index: locals */
 };
 
-/* Where outputs of a job lie. */
-struct output_host {
+/* What a job has on a host: spread.h. */
+struct job_host {
     struct job *job;
     struct host *host;
     uint32_t outputs;
-    struct sorted_node by_host; /* job->outputs */
-    struct sorted_node by_job;  /* host->outputs */
+    uint32_t attempts;             /* index */
+    struct sorted_node by_host;    /* job->outputs while it has outputs there, */
+    TAILQ_ENTRY(job_host) of_host; /* host->outputs too */
 };
 
 /* How far it has come, of a job that was submitted: assembly.h. */
@@ -260,8 +261,9 @@ struct job {
     struct framework_job *framework; /* NULL: its slots are ours */
     struct sorted_key turn;
     TAILQ_HEAD(, stage) waiting; /* index: stages that stand in a set by turn */
-    struct sorted outputs;       /* output_host by host; value: the fewer, the more of them */
-    uint64_t n_outputs;          /* on all hosts */
+    struct table spread;         /* job_host by host */
+    struct sorted outputs; /* those with outputs, by host; value: the fewer, the more of them */
+    uint64_t n_outputs;    /* on all hosts */
     struct sorted_node by_number, by_turn, by_name;
     struct assembly assembly;
     /* Of one that was submitted, all its tasks: those without network input, what these compute, and the
@@ -381,7 +383,8 @@ struct host {
     struct attempts block_readers;   /* index: attempts that read their block from here */
     TAILQ_HEAD(, local_maps) locals; /* index */
     struct sorted receiving[ORDERS]; /* by_size */
-    struct sorted outputs;
+    TAILQ_HEAD(, job_host) outputs;
+    uint32_t n_outputs;         /* of these */
     struct host_shape **shapes; /* index: one per engine shape */
     void *kept[QUESTIONS];      /* by policies: policy.h */
 };

@@ -324,6 +324,7 @@ struct host *cluster_adopt(struct engine *engine, uint32_t index)
     TAILQ_INIT(&host->attempts);
     TAILQ_INIT(&host->block_readers);
     TAILQ_INIT(&host->locals);
+    TAILQ_INIT(&host->outputs);
     host_draw_tie(engine, host);
     host->shapes = engine_allocate(engine, engine->config.shapes_max, sizeof(struct host_shape *));
     for (uint32_t i = 0; i < engine->n_shapes; i++)

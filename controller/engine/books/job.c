@@ -11,6 +11,7 @@
 #include "controller/engine/books/cluster.h"
 #include "controller/engine/books/removal.h"
 #include "controller/engine/books/retry.h"
+#include "controller/engine/books/spread.h"
 #include "controller/engine/books/stage.h"
 #include "controller/engine/policy/policy.h"
 #include "lib/fnv1a.h"
@@ -162,13 +163,7 @@ static void remember(struct engine *engine, const struct job *job)
 
 void job_destroy(struct engine *engine, struct job *job)
 {
-    for (struct sorted_node *node = sorted_first(&job->outputs); node;
-         node = sorted_first(&job->outputs)) {
-        struct output_host *output = container_of(node, struct output_host, by_host);
-        sorted_remove(&job->outputs, &output->by_host);
-        sorted_remove(&output->host->outputs, &output->by_job);
-        free(output);
-    }
+    spread_done(job);
     policy_end_job(engine, job);
     sorted_remove(&engine->jobs, &job->by_number);
     sorted_remove(&engine->names, &job->by_name);
@@ -220,7 +215,7 @@ static void withdraw(struct engine *engine, struct job *job, enum reason reason)
          node = sorted_next(node)) {
         struct decision *forget = engine_decide(engine, DECISION_FORGET, REASON_NONE, 0, 0);
         forget->forget.job = job->number;
-        forget->forget.host = container_of(node, struct output_host, by_host)->host->index;
+        forget->forget.host = container_of(node, struct job_host, by_host)->host->index;
     }
 }
 

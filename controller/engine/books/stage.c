@@ -7,6 +7,7 @@
 #include "controller/engine/books/job.h"
 #include "controller/engine/books/rerun.h"
 #include "controller/engine/books/retry.h"
+#include "controller/engine/books/spread.h"
 #include "controller/engine/policy/policy.h"
 
 #include <stdlib.h>
@@ -285,29 +286,10 @@ void task_requeue(struct engine *engine, struct task *task)
     moved(engine, task, TASK_RUNNING);
 }
 
-static void hold_output(struct engine *engine, struct task *task, struct host *host, bool add)
+static void hold_output(struct engine *engine, const struct task *task, struct host *host, bool add)
 {
     struct job *job = task->stage->job;
-    struct sorted_key by_host = {host->index, 0, 0}, by_job = {job->number, 0, 0};
-    struct sorted_node *node = sorted_find(&job->outputs, by_host);
-    struct output_host *output = node ? container_of(node, struct output_host, by_host) : NULL;
-    if (!output && add) {
-        output = engine_allocate(engine, 1, sizeof(*output));
-        output->job = job;
-        output->host = host;
-        sorted_insert(&job->outputs, &output->by_host, by_host, 0);
-        sorted_insert(&host->outputs, &output->by_job, by_job, 0);
-    }
-    if (output) {
-        output->outputs += add ? 1 : -1u;
-        job->n_outputs += add ? 1 : (uint64_t)-1;
-        sorted_place(&job->outputs, &output->by_host, by_host, UINT64_MAX - output->outputs);
-    }
-    if (output && !output->outputs) {
-        sorted_remove(&job->outputs, &output->by_host);
-        sorted_remove(&host->outputs, &output->by_job);
-        free(output);
-    }
+    spread_output(engine, job, host, add);
     tell_job_on_host(engine, job, host);
     tell_outputs_moved(engine, job);
 }
@@ -452,18 +434,18 @@ static void outputs_lose(struct engine *engine, struct job *job, const struct ho
     }
 }
 
+/* WHY by number, and found anew: a job that fails of it goes with all its outputs. */
 static void outputs_of_host_lose(struct engine *engine, struct host *host, bool is_there)
 {
-    struct sorted_key from = {0, 0, 0};
-    for (struct sorted_node *node = sorted_from(&host->outputs, from); node;
-         node = sorted_from(&host->outputs, from)) {
-        struct job *job = container_of(node, struct output_host, by_job)->job;
-        from.a = job->number + 1;
+    uint32_t n;
+    uint64_t *numbers = spread_jobs(engine, host, &n);
+    for (uint32_t i = 0; i < n; i++) {
+        struct job *job = job_find(engine, numbers[i]);
         /* WHY: their executors, or a service of their own, may serve them still; they say so. */
-        if (job->framework)
-            continue;
-        outputs_lose(engine, job, host, is_there);
+        if (job && !job->framework)
+            outputs_lose(engine, job, host, is_there);
     }
+    free(numbers);
 }
 
 void job_outputs_of_host_lost(struct engine *engine, struct host *host)

@@ -65,7 +65,7 @@ int engine_host(const struct engine *engine, uint32_t index, struct host_view *r
     resources_add(&ret_view->total, &host->beyond);
     resources_add(&ret_view->free, &host->room_free);
     ret_view->rooms = (uint32_t)host->rooms.n;
-    ret_view->jobs_outputs = (uint32_t)host->outputs.n;
+    ret_view->jobs_outputs = host->n_outputs;
     return 0;
 }
 

@@ -46,6 +46,7 @@
 #include "controller/engine/base/resources.h"
 #include "controller/engine/base/table.h"
 #include "controller/engine/books/cluster.h"
+#include "controller/engine/books/spread.h"
 #include "controller/engine/books/stage.h"
 #include "controller/engine/place/joint_host.h"
 #include "controller/engine/place/place.h"
@@ -122,7 +123,7 @@ static void consider(const struct asking *a, struct host *host, struct offer *be
         offer.task = near_largest(a->near, a->task->stage, host);
     if ((rule != RULES && rule != RULE_FAR) || !offer.task)
         return;
-    offer.outputs = joint_outputs_on(a->task->stage->job, host);
+    offer.outputs = spread_outputs(a->task->stage->job, host);
     if (!best->host || joint_is_better(&offer, best))
         *best = offer;
 }
@@ -163,7 +164,7 @@ static void consider_all(const struct asking *a, struct offer *best, bool *open)
     bool apart = outputs->n < hosts->n;
     struct sorted_node *node;
     for (node = sorted_first(outputs); apart && node; node = sorted_next(node))
-        consider(a, container_of(node, struct output_host, by_host)->host, best, open);
+        consider(a, container_of(node, struct job_host, by_host)->host, best, open);
     for (node = sorted_first_below(hosts, apart ? crowd_below(best) : UINT64_MAX); node;
          node = sorted_next_below(node, apart ? crowd_below(best) : UINT64_MAX))
         consider(a, container_of(node, struct fit, by_load)->host, best, open);

@@ -89,12 +89,6 @@ enum rule joint_closed_by(const struct asking *a, struct host *host, struct offe
     return RULES;
 }
 
-uint32_t joint_outputs_on(const struct job *job, const struct host *host)
-{
-    struct sorted_node *node = sorted_find(&job->outputs, (struct sorted_key){host->index, 0, 0});
-    return node ? container_of(node, struct output_host, by_host)->outputs : 0;
-}
-
 uint32_t joint_foreign_quarters(const struct host *host)
 {
     return host->foreign_permille / 250;

@@ -35,8 +35,6 @@ struct asking joint_ask(const struct engine *engine, const struct task *task);
 /* The first rule that closes the host, which has room; RULES: none. How good it is but for its
  * outputs is told from RULE_EARLIER on. O(receivers + tasks there). */
 enum rule joint_closed_by(const struct asking *asking, struct host *host, struct offer *ret_offer);
-/* The job's outputs there. O(log n). */
-uint32_t joint_outputs_on(const struct job *job, const struct host *host);
 /* Of its downlink's rate, what others take. WHY quarters: every link carries a little that is not
  * ours. */
 uint32_t joint_foreign_quarters(const struct host *host);

@@ -3,6 +3,7 @@
 #include "controller/engine/base/ground.h"
 #include "controller/engine/books/attempt.h"
 #include "controller/engine/books/cluster.h"
+#include "controller/engine/books/spread.h"
 #include "controller/engine/watch/framework_sizes.h"
 
 #include <stdlib.h>
@@ -211,9 +212,8 @@ bool near_is_home(const struct near *near, const struct task *task, const struct
     if (near->homes)
         return near->homes[task->index].host == host->index;
     const struct job *job = task->stage->job;
-    const struct sorted_node *node =
-        sorted_find(&job->outputs, (struct sorted_key){host->index, 0, 0});
-    return node && UINT64_MAX - node->value == most_outputs(job);
+    uint32_t outputs = spread_outputs(job, host);
+    return outputs && outputs == most_outputs(job);
 }
 
 static void each_by_outputs(const struct job *job, void (*each)(void *context, uint32_t host),

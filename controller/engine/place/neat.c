@@ -91,7 +91,7 @@ static struct neat_job *outputs_of(struct engine *engine, struct job *job)
     list->n = 0;
     list->outputs = 0;
     for (struct sorted_node *node = sorted_first(&job->outputs); node; node = sorted_next(node)) {
-        const struct output_host *output = container_of(node, struct output_host, by_host);
+        const struct job_host *output = container_of(node, struct job_host, by_host);
         list->spread[list->n++] = (struct spread){neat_host(output->host), output->outputs};
         list->outputs += output->outputs;
     }

@@ -3,6 +3,7 @@
 #include "controller/engine/base/ground.h"
 #include "controller/engine/base/table.h"
 #include "controller/engine/books/cluster.h"
+#include "controller/engine/books/spread.h"
 #include "controller/engine/books/stage.h"
 #include "controller/engine/policy/questions.h"
 
@@ -48,13 +49,8 @@ uint64_t locality_placed(const struct engine *engine, const struct job *job,
 {
     if (!locality_is_even(engine, job) || (!job->outputs.n && !job->n_running))
         return 0;
-    struct sorted_key key = {host->index, 0, 0};
-    struct sorted_node *node = sorted_find(&job->outputs, key);
-    uint64_t here = node ? container_of(node, struct output_host, by_host)->outputs : 0;
-    const struct attempt *attempt;
-    TAILQ_FOREACH (attempt, &host->attempts, on_host)
-        here += attempt->task && attempt->job_number == job->number;
-    return here;
+    const struct job_host *here = spread_find(job, host);
+    return here ? here->outputs + here->attempts : 0;
 }
 
 bool locality_anywhere(const struct engine *engine, const struct bucket *bucket)

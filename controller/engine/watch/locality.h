@@ -33,7 +33,7 @@ uint32_t locality_hosts_of_share(const struct job *job, uint64_t share);
 /* Are the job's maps kept even? */
 bool locality_is_even(const struct engine *engine, const struct job *job);
 /* The job's outputs on the host and its tasks that run there; 0 where its maps are not kept even.
- * O(log n) plus the host's attempts. */
+ * O(1). */
 uint64_t locality_placed(const struct engine *engine, const struct job *job,
                          const struct host *host);
 /* Is there a ready map that no place is to be waited for: without a block, or (where maps are kept

@@ -1,0 +1,24 @@
+/* How a job is spread over hosts: on which of them its outputs lie, and how many of its attempts are
+ * there. Private to controller/engine.
+ *
+ * One record for each host where a job has either, found by the host's number in O(1): each start and
+ * each end asks. Those with outputs stand in two more orders: the job's, by host, and the host's. Its
+ * attempts are those with a task (no orphans). */
+#pragma once
+
+#include "controller/engine/base/state.h"
+
+/* NULL: it has nothing there. O(1). */
+struct job_host *spread_find(const struct job *job, const struct host *host);
+/* 0 or more. O(1). */
+uint32_t spread_outputs(const struct job *job, const struct host *host);
+
+/* An attempt of the job's more there, or one less. O(1). */
+void spread_attempt(struct engine *engine, struct job *job, struct host *host, bool more);
+/* An output more there, or one less. O(log hosts of the job). */
+void spread_output(struct engine *engine, struct job *job, struct host *host, bool more);
+/* Numbers of the jobs with outputs there, ascending; the caller frees them.
+ * O(n log n) in jobs with outputs there. */
+uint64_t *spread_jobs(struct engine *engine, const struct host *host, uint32_t *ret_n);
+/* The job is about to go. */
+void spread_done(struct job *job);
