@@ -1,7 +1,7 @@
 #include "controller/engine/engine.h"
 
 #include "controller/engine/base/ground.h"
-#include "controller/engine/base/table.h"
+#include "controller/engine/base/numbered.h"
 #include "controller/engine/base/tell.h"
 #include "controller/engine/books/account.h"
 #include "controller/engine/books/cluster.h"
@@ -140,8 +140,9 @@ void engine_destroy(struct engine *engine)
     if (!engine)
         return;
     struct sorted_node *node;
-    while ((node = sorted_first(&engine->attempts)))
-        attempt_destroy(engine, container_of(node, struct attempt, by_number));
+    struct attempt *attempt;
+    while ((attempt = numbered_after(&engine->attempts, 0)))
+        attempt_destroy(engine, attempt);
     while ((node = sorted_first(&engine->jobs)))
         job_destroy(engine, container_of(node, struct job, by_number));
     while ((node = sorted_first(&engine->finished))) {
@@ -156,7 +157,7 @@ void engine_destroy(struct engine *engine)
     cluster_done(engine);
     account_done(engine);
     policy_end(engine);
-    table_done(&engine->attempt_by_number);
+    numbered_done(&engine->attempts);
     free(engine);
 }
 

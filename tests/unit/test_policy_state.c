@@ -4,6 +4,7 @@
 #include "tests/model/model_step.h"
 #include "tests/model/script_dump.h"
 
+#include "controller/engine/base/numbered.h"
 #include "controller/engine/base/record.h"
 #include "controller/engine/policy/questions.h"
 
@@ -74,8 +75,10 @@ static void check_all_kept(const struct engine *engine)
     for (uint32_t h = 0; h < engine->n_hosts; h++)
         if (engine->hosts[h])
             check_kept(engine, POLICY_HOST, engine->hosts[h]->kept);
-    for (node = sorted_first(&engine->attempts); node; node = sorted_next(node))
-        check_kept(engine, POLICY_ATTEMPT, container_of(node, struct attempt, by_number)->kept);
+    const struct attempt *attempt;
+    for (attempt = numbered_after(&engine->attempts, 0); attempt;
+         attempt = numbered_after(&engine->attempts, attempt->number))
+        check_kept(engine, POLICY_ATTEMPT, attempt->kept);
     for (node = sorted_first(&engine->jobs); node; node = sorted_next(node)) {
         const struct job *job = container_of(node, struct job, by_number);
         if (job->state != JOB_ACTIVE) {

@@ -30,6 +30,13 @@ struct table {
     uint32_t n;
 };
 
+/* From numbers to things, in their order: numbered.h. */
+struct numbered {
+    struct table groups;
+    struct sorted order;
+    uint64_t n;
+};
+
 /* By which size a transfer is ordered: as part of its Coflow or of its Macroflow. */
 enum transfer_order { ORDER_COFLOW, ORDER_MACROFLOW, ORDERS };
 
@@ -66,7 +73,6 @@ struct attempt {
     enum reason reason;             /* of its start, for explain */
     int64_t left, right;
     void *kept[QUESTIONS];              /* by policies: policy.h */
-    struct sorted_node by_number;       /* engine->attempts */
     struct sorted_node by_size[ORDERS]; /* host->receiving, while it receives */
     TAILQ_ENTRY(attempt) of_stage;      /* only with a task */
     struct attempt *next_of_task;
@@ -262,8 +268,10 @@ struct job {
     struct sorted_key turn;
     TAILQ_HEAD(, stage) waiting; /* index: stages that stand in a set by turn */
     struct table spread;         /* job_host by host */
-    struct sorted outputs; /* those with outputs, by host; value: the fewer, the more of them */
-    uint64_t n_outputs;    /* on all hosts */
+    uint32_t output_hosts;       /* those with outputs */
+    bool outputs_ordered;        /* index: they stand in */
+    struct sorted outputs;       /* by host; value: the fewer, the more of them */
+    uint64_t n_outputs;          /* on all hosts */
     struct sorted_node by_number, by_turn, by_name;
     struct assembly assembly;
     /* Of one that was submitted, all its tasks: those without network input, what these compute, and the
@@ -473,8 +481,8 @@ struct engine {
     int64_t mode_since_ns;
     bool mode_pending; /* the other mode is due when the dwell is over */
 
-    struct table attempt_by_number; /* index: attempts */
-    struct sorted jobs, active, names, finished, finished_age, attempts, hold_timers;
+    struct numbered attempts;
+    struct sorted jobs, active, names, finished, finished_age, hold_timers;
     uint64_t finished_counter, n_tasks, n_ready, held_stages;
     struct stage *late;       /* between hold_mark and the start that it is for; else NULL */
     uint32_t framework_jobs;  /* index */

@@ -1,8 +1,8 @@
 #include "controller/engine/books/attempt.h"
 
 #include "controller/engine/base/ground.h"
+#include "controller/engine/base/numbered.h"
 #include "controller/engine/base/packed.h"
-#include "controller/engine/base/table.h"
 #include "controller/engine/base/tell.h"
 #include "controller/engine/books/account.h"
 #include "controller/engine/books/cluster.h"
@@ -19,7 +19,7 @@
 
 struct attempt *attempt_find(const struct engine *engine, uint64_t number)
 {
-    return table_find(&engine->attempt_by_number, number);
+    return numbered_find(&engine->attempts, number);
 }
 
 struct remote {
@@ -207,9 +207,7 @@ struct attempt *attempt_create(struct engine *engine, uint64_t number, struct ta
     attempt->block_host = ENGINE_NONE;
     TAILQ_INIT(&attempt->stalls);
     attempt->started_ns = engine->now_ns;
-    struct sorted_key key = {number, 0, 0};
-    sorted_insert(&engine->attempts, &attempt->by_number, key, 0);
-    table_put(engine, &engine->attempt_by_number, number, attempt);
+    numbered_put(engine, &engine->attempts, number, attempt);
     TAILQ_INSERT_TAIL(&host->attempts, attempt, on_host);
     attempt->messages = 1;
     host->sent++;
@@ -271,8 +269,7 @@ void attempt_destroy(struct engine *engine, struct attempt *attempt)
     host_occupy(engine, attempt, false);
     attempt->host->sent -= attempt->state == ATTEMPT_SENT ? attempt->messages : 0;
     TAILQ_REMOVE(&attempt->host->attempts, attempt, on_host);
-    sorted_remove(&engine->attempts, &attempt->by_number);
-    table_drop(&engine->attempt_by_number, attempt->number);
+    numbered_drop(&engine->attempts, attempt->number);
     free(attempt);
 }
 

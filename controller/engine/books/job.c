@@ -211,7 +211,7 @@ static void withdraw(struct engine *engine, struct job *job, enum reason reason)
         job->buckets[i]->ready_maps = (struct sorted){0};
     retry_withdraw(engine, job);
     tell_job_withdrawn(engine, job);
-    for (struct sorted_node *node = sorted_first(&job->outputs); node && !job->framework;
+    for (struct sorted_node *node = job->framework ? NULL : sorted_first(spread_ordered(job)); node;
          node = sorted_next(node)) {
         struct decision *forget = engine_decide(engine, DECISION_FORGET, REASON_NONE, 0, 0);
         forget->forget.job = job->number;

@@ -43,11 +43,29 @@ void spread_attempt(struct engine *engine, struct job *job, struct host *host, b
     put(here);
 }
 
+static void order(struct job_host *here)
+{
+    struct sorted_key key = {here->host->index, 0, 0};
+    sorted_place(&here->job->outputs, &here->by_host, key, UINT64_MAX - here->outputs);
+}
+
+const struct sorted *spread_ordered(const struct job *of)
+{
+    struct job *job = (struct job *)(uintptr_t)of;
+    struct job_host *here;
+    for (uint32_t at = 0; !job->outputs_ordered && (here = table_next(&job->spread, &at));)
+        if (here->outputs)
+            order(here);
+    job->outputs_ordered = true;
+    return &job->outputs;
+}
+
 static void leave_outputs(struct job_host *here)
 {
     sorted_remove(&here->job->outputs, &here->by_host);
     TAILQ_REMOVE(&here->host->outputs, here, of_host);
     here->host->n_outputs--;
+    here->job->output_hosts--;
 }
 
 void spread_output(struct engine *engine, struct job *job, struct host *host, bool more)
@@ -56,14 +74,14 @@ void spread_output(struct engine *engine, struct job *job, struct host *host, bo
     if (more && !here->outputs) {
         TAILQ_INSERT_TAIL(&host->outputs, here, of_host);
         host->n_outputs++;
+        job->output_hosts++;
     }
     here->outputs += more ? 1 : -1u;
     job->n_outputs += more ? 1 : (uint64_t)-1;
-    if (here->outputs)
-        sorted_place(&job->outputs, &here->by_host, (struct sorted_key){host->index, 0, 0},
-                     UINT64_MAX - here->outputs);
-    else
+    if (!here->outputs)
         leave_outputs(here);
+    else if (job->outputs_ordered)
+        order(here);
     put(here);
 }
 

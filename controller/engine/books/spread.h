@@ -2,8 +2,8 @@
  * there. Private to controller/engine.
  *
  * One record for each host where a job has either, found by the host's number in O(1): each start and
- * each end asks. Those with outputs stand in two more orders: the job's, by host, and the host's. Its
- * attempts are those with a task (no orphans). */
+ * each end asks. Those with outputs stand in a list of their host, and in the job's order by host from
+ * the first time that somebody asks for it. Its attempts are those with a task (no orphans). */
 #pragma once
 
 #include "controller/engine/base/state.h"
@@ -12,6 +12,10 @@
 struct job_host *spread_find(const struct job *job, const struct host *host);
 /* 0 or more. O(1). */
 uint32_t spread_outputs(const struct job *job, const struct host *host);
+
+/* The job's records with outputs, by host (job_host.by_host); value: the fewer, the more of them. O(1), O(n
+ * log n) when it is asked for the first time: most jobs end before anybody does. */
+const struct sorted *spread_ordered(const struct job *job);
 
 /* An attempt of the job's more there, or one less. O(1). */
 void spread_attempt(struct engine *engine, struct job *job, struct host *host, bool more);

@@ -1,5 +1,6 @@
 #include "controller/engine/dump/dump.h"
 
+#include "controller/engine/base/numbered.h"
 #include "controller/engine/books/job.h"
 #include "controller/engine/policy/policy.h"
 #include "controller/engine/watch/gate.h"
@@ -152,8 +153,10 @@ int engine_dump_in(const struct engine *engine, void *room,
         job_dump_finished(&d, container_of(node, struct finished, by_age));
     for (node = sorted_first(&engine->jobs); node; node = sorted_next(node))
         job_dump(&d, container_of(node, struct job, by_number));
-    for (node = sorted_first(&engine->attempts); node; node = sorted_next(node))
-        attempt_dump(&d, container_of(node, struct attempt, by_number));
+    const struct attempt *attempt;
+    for (attempt = numbered_after(&engine->attempts, 0); attempt;
+         attempt = numbered_after(&engine->attempts, attempt->number))
+        attempt_dump(&d, attempt);
     for (node = sorted_first(&engine->blind); node; node = sorted_next(node))
         source_dump_blind(&d, container_of(node, struct blind, by_source));
     account_dump_cut(&d, engine);

@@ -1,5 +1,6 @@
 /* Frameworks' jobs in a dump: as the facts that would make them, then what else is so. */
 #include "controller/engine/books/account.h"
+#include "controller/engine/books/attempt.h"
 #include "controller/engine/books/cluster.h"
 #include "controller/engine/books/job.h"
 #include "controller/engine/books/room.h"
@@ -153,9 +154,7 @@ static int load_sized(struct engine *engine, const void *object, struct err *err
 static int load_foreign(struct engine *engine, const void *object, struct err *err)
 {
     const struct foreign_record *record = object;
-    struct sorted_key key = {record->attempt, 0, 0};
-    struct sorted_node *node = sorted_find(&engine->attempts, key);
-    struct attempt *attempt = node ? container_of(node, struct attempt, by_number) : NULL;
+    struct attempt *attempt = attempt_find(engine, record->attempt);
     if (!attempt || record->allowed_until_ns < 0 ||
         (attempt->task && !attempt->task->stage->framework))
         return err_set(err, EINVAL, "attempt %" PRIu64 " is no framework's", record->attempt);

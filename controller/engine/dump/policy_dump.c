@@ -2,6 +2,7 @@
  *
  *   policy question=place name=random of=engine draws=17
  *   policy question=network name=NAME of=stage job=3 stage=1 FIELDS */
+#include "controller/engine/base/numbered.h"
 #include "controller/engine/books/attempt.h"
 #include "controller/engine/books/cluster.h"
 #include "controller/engine/books/job.h"
@@ -92,11 +93,11 @@ static void put_policy(struct policy_dumper *d)
         for (uint32_t s = 0; s < job->n_stages; s++)
             put_stage(d, job->stages[s]);
     }
-    for (node = sorted_first(&engine->attempts); node; node = sorted_next(node)) {
-        const struct attempt *attempt = container_of(node, struct attempt, by_number);
+    const struct attempt *attempt;
+    for (attempt = numbered_after(&engine->attempts, 0); attempt;
+         attempt = numbered_after(&engine->attempts, attempt->number))
         put_state(d, POLICY_ATTEMPT, (struct identity){.attempt = attempt->number},
                   attempt->kept[d->question]);
-    }
 }
 
 int policy_dump(const struct engine *engine, char *buffer,

@@ -1,4 +1,5 @@
 /* Copies of state for those who look. */
+#include "controller/engine/base/numbered.h"
 #include "controller/engine/base/resources.h"
 #include "controller/engine/books/account.h"
 #include "controller/engine/books/attempt.h"
@@ -304,10 +305,10 @@ int engine_attempt(const struct engine *engine, uint64_t number, struct attempt_
 
 int engine_attempt_after(const struct engine *engine, uint64_t after, struct attempt_view *ret_view)
 {
-    struct sorted_node *node = after_number(&engine->attempts, after);
-    if (!node)
+    const struct attempt *attempt = numbered_after(&engine->attempts, after);
+    if (!attempt)
         return -ENOENT;
-    view_attempt(container_of(node, struct attempt, by_number), ret_view);
+    view_attempt(attempt, ret_view);
     return 0;
 }
 

@@ -159,11 +159,11 @@ static uint64_t crowd_below(const struct offer *best)
 /* Each host that can be the best; each with room where none takes it. */
 static void consider_all(const struct asking *a, struct offer *best, bool *open)
 {
-    const struct sorted *outputs = &a->task->stage->job->outputs,
-                        *hosts = &a->task->stage->bucket->shape->by_load;
-    bool apart = outputs->n < hosts->n;
+    const struct job *job = a->task->stage->job;
+    const struct sorted *hosts = &a->task->stage->bucket->shape->by_load;
+    bool apart = job->output_hosts < hosts->n;
     struct sorted_node *node;
-    for (node = sorted_first(outputs); apart && node; node = sorted_next(node))
+    for (node = apart ? sorted_first(spread_ordered(job)) : NULL; node; node = sorted_next(node))
         consider(a, container_of(node, struct job_host, by_host)->host, best, open);
     for (node = sorted_first_below(hosts, apart ? crowd_below(best) : UINT64_MAX); node;
          node = sorted_next_below(node, apart ? crowd_below(best) : UINT64_MAX))

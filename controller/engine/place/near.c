@@ -168,7 +168,7 @@ void near_done(struct near *near)
 
 static uint64_t most_outputs(const struct job *job)
 {
-    return job->outputs.n ? UINT64_MAX - sorted_least(&job->outputs) : 0;
+    return job->output_hosts ? UINT64_MAX - sorted_least(spread_ordered(job)) : 0;
 }
 
 /* Of evenly split bytes: the first host with most of the job's outputs. */
@@ -178,7 +178,7 @@ static struct near_home home_by_outputs(const struct task *task)
     uint64_t most = most_outputs(job);
     if (!most || task->guessed || is_pipelined(task->stage))
         return (struct near_home){ENGINE_NONE, true, 0};
-    const struct sorted_node *node = sorted_first_below(&job->outputs, UINT64_MAX - most + 1);
+    const struct sorted_node *node = sorted_first_below(spread_ordered(job), UINT64_MAX - most + 1);
     return (struct near_home){(uint32_t)node->key.a, true,
                               (uint64_t)((wide)task->bytes * most / job->n_outputs)};
 }
@@ -220,7 +220,7 @@ static void each_by_outputs(const struct job *job, void (*each)(void *context, u
                             void *context)
 {
     uint64_t limit = UINT64_MAX - most_outputs(job) + 1;
-    for (struct sorted_node *node = sorted_first_below(&job->outputs, limit); node;
+    for (struct sorted_node *node = sorted_first_below(spread_ordered(job), limit); node;
          node = sorted_next_below(node, limit))
         each(context, (uint32_t)node->key.a);
 }

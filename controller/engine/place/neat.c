@@ -13,6 +13,7 @@
  * receiving jobs × hosts) a pick. */
 #include "controller/engine/base/ground.h"
 #include "controller/engine/books/cluster.h"
+#include "controller/engine/books/spread.h"
 #include "controller/engine/place/place.h"
 #include "controller/engine/watch/queues.h"
 
@@ -81,16 +82,17 @@ static struct neat_job *outputs_of(struct engine *engine, struct job *job)
     struct neat_job *list = job->kept[QUESTION_PLACE];
     if (list->valid)
         return list;
-    if (job->outputs.n > list->room) {
+    if (job->output_hosts > list->room) {
         free(list->spread);
         list->spread = NULL;
         list->room = 0;
-        list->spread = engine_allocate(engine, 2 * job->outputs.n, sizeof(*list->spread));
-        list->room = 2 * (uint32_t)job->outputs.n;
+        list->spread = engine_allocate(engine, 2 * job->output_hosts, sizeof(*list->spread));
+        list->room = 2 * job->output_hosts;
     }
     list->n = 0;
     list->outputs = 0;
-    for (struct sorted_node *node = sorted_first(&job->outputs); node; node = sorted_next(node)) {
+    for (struct sorted_node *node = sorted_first(spread_ordered(job)); node;
+         node = sorted_next(node)) {
         const struct job_host *output = container_of(node, struct job_host, by_host);
         list->spread[list->n++] = (struct spread){neat_host(output->host), output->outputs};
         list->outputs += output->outputs;

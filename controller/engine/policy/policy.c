@@ -1,5 +1,6 @@
 /* Policies by name, and the life of what they keep. */
 #include "controller/engine/base/ground.h"
+#include "controller/engine/base/numbered.h"
 #include "controller/engine/policy/questions.h"
 
 #include <errno.h>
@@ -234,19 +235,19 @@ static void begin_policy(struct engine *engine, enum question q)
         if (job->state == JOB_ACTIVE)
             begin_job(engine, q, job);
     }
-    for (node = sorted_first(&engine->attempts); node; node = sorted_next(node)) {
-        struct attempt *attempt = container_of(node, struct attempt, by_number);
+    struct attempt *attempt;
+    for (attempt = numbered_after(&engine->attempts, 0); attempt;
+         attempt = numbered_after(&engine->attempts, attempt->number))
         begin_one(engine, q, POLICY_ATTEMPT, (union policy_of){.attempt = attempt});
-    }
 }
 
 static void end_policy(struct engine *engine, enum question q)
 {
     struct sorted_node *node;
-    for (node = sorted_first(&engine->attempts); node; node = sorted_next(node)) {
-        struct attempt *attempt = container_of(node, struct attempt, by_number);
+    struct attempt *attempt;
+    for (attempt = numbered_after(&engine->attempts, 0); attempt;
+         attempt = numbered_after(&engine->attempts, attempt->number))
         end_one(engine, q, POLICY_ATTEMPT, (union policy_of){.attempt = attempt});
-    }
     for (node = sorted_first(&engine->jobs); node; node = sorted_next(node))
         end_job(engine, q, container_of(node, struct job, by_number));
     for (uint32_t i = 0; i < engine->n_hosts; i++)

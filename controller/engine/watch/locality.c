@@ -47,7 +47,7 @@ bool locality_is_even(const struct engine *engine, const struct job *job)
 uint64_t locality_placed(const struct engine *engine, const struct job *job,
                          const struct host *host)
 {
-    if (!locality_is_even(engine, job) || (!job->outputs.n && !job->n_running))
+    if (!locality_is_even(engine, job) || (!job->output_hosts && !job->n_running))
         return 0;
     const struct job_host *here = spread_find(job, host);
     return here ? here->outputs + here->attempts : 0;
