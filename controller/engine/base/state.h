@@ -52,7 +52,8 @@ struct attempt {
     struct task *task;            /* NULL: orphan */
     TAILQ_ENTRY(attempt) on_host; /* beside what is looked for there */
     struct host *host;
-    struct room *room; /* index: whose slot it has; NULL: one of the host's units */
+    struct job_host *spread; /* index: with a task */
+    struct room *room;       /* index: whose slot it has; NULL: one of the host's units */
     uint32_t stage_index, task_index;
     uint32_t unit;
     enum attempt_state state;
@@ -119,7 +120,7 @@ struct local_maps {
     struct sorted_node waiting;             /* host_shape->waiting */
     TAILQ_HEAD(local_refs, local_ref) refs; /* by stage and index of their tasks */
     uint32_t n;
-    TAILQ_ENTRY(local_maps) on_host; /* host->locals: those of begun buckets first */
+    TAILQ_ENTRY(local_maps) on_host; /* host->locals */
     uint32_t with_candidates[ENGINE_REPLICAS_MAX + 1];
     uint32_t fewest; /* candidates, of `pair`; more than ENGINE_REPLICAS_MAX: no task has any */
     bool fit;        /* as of the bucket's last look */
@@ -390,6 +391,8 @@ struct host {
     struct failing failing;
     struct attempts block_readers;   /* index: attempts that read their block from here */
     TAILQ_HEAD(, local_maps) locals; /* index */
+    struct bucket **begun; /* index: of these those of buckets that have begun (locality_begin) */
+    uint32_t n_begun;
     struct sorted receiving[ORDERS]; /* by_size */
     TAILQ_HEAD(, job_host) outputs;
     uint32_t n_outputs;         /* of these */

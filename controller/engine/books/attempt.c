@@ -215,7 +215,7 @@ struct attempt *attempt_create(struct engine *engine, uint64_t number, struct ta
     if (task) {
         join_task(attempt, task);
         room_enter(engine, attempt);
-        spread_attempt(engine, task->stage->job, host, true);
+        spread_join(engine, attempt);
         tell_job_on_host(engine, task->stage->job, host);
     }
     policy_begin_attempt(engine, attempt);
@@ -254,7 +254,7 @@ void attempt_orphan(struct engine *engine, struct attempt *attempt)
     *at = attempt->next_of_task;
     TAILQ_REMOVE(&task->stage->attempts, attempt, of_stage);
     attempt->task = NULL;
-    spread_attempt(engine, task->stage->job, attempt->host, false);
+    spread_leave(attempt);
     tell_job_on_host(engine, task->stage->job, attempt->host);
     tell_attempt_moved(engine, task, attempt);
 }

@@ -414,6 +414,7 @@ void cluster_done(struct engine *engine)
         room_done(host);
         for (uint32_t s = 0; s < engine->n_shapes; s++)
             free(host->shapes[s]);
+        free(host->begun);
         free(host->shapes);
         free(host->units);
         free(host);

@@ -36,11 +36,17 @@ static void put(struct job_host *here)
     free(here);
 }
 
-void spread_attempt(struct engine *engine, struct job *job, struct host *host, bool more)
+void spread_join(struct engine *engine, struct attempt *attempt)
 {
-    struct job_host *here = get(engine, job, host);
-    here->attempts += more ? 1 : -1u;
-    put(here);
+    attempt->spread = get(engine, attempt->task->stage->job, attempt->host);
+    attempt->spread->attempts++;
+}
+
+void spread_leave(struct attempt *attempt)
+{
+    attempt->spread->attempts--;
+    put(attempt->spread);
+    attempt->spread = NULL;
 }
 
 static void order(struct job_host *here)

@@ -17,8 +17,9 @@ uint32_t spread_outputs(const struct job *job, const struct host *host);
  * log n) when it is asked for the first time: most jobs end before anybody does. */
 const struct sorted *spread_ordered(const struct job *job);
 
-/* An attempt of the job's more there, or one less. O(1). */
-void spread_attempt(struct engine *engine, struct job *job, struct host *host, bool more);
+/* The attempt has a task, or has it no more. O(1). */
+void spread_join(struct engine *engine, struct attempt *attempt);
+void spread_leave(struct attempt *attempt);
 /* An output more there, or one less. O(log hosts of the job). */
 void spread_output(struct engine *engine, struct job *job, struct host *host, bool more);
 /* Numbers of the jobs with outputs there, ascending; the caller frees them.

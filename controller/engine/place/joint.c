@@ -587,7 +587,7 @@ static void init_job(struct engine *engine, union policy_of of, void *state)
             count_block(state, block_of(&job->stages[s]->tasks[t]));
     for (uint32_t s = 0; s < job->n_stages; s++)
         if (job->stages[s]->n_running)
-            locality_begin(job->stages[s]->bucket);
+            locality_begin(engine, job->stages[s]->bucket);
     locality_job_init(engine, of, state);
 }
 
@@ -619,7 +619,7 @@ static void task_moved(struct engine *engine, struct task *task, enum task_state
     struct bucket *bucket = task->stage->bucket;
     kept->map_moves += !task->bytes;
     if (task->state == TASK_RUNNING)
-        locality_begin(bucket);
+        locality_begin(engine, bucket);
     if (bucket->by_turn_maps.in && bucket->by_turn_maps.value != map_value(engine, bucket))
         bucket_update(engine, bucket);
     if (!task->stage->ready_reduces.n)

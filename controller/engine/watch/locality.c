@@ -195,24 +195,37 @@ static void recount_job(struct engine *engine, struct job *job, struct host *hos
     }
 }
 
-static void list_local(struct local_maps *local)
+/* WHY an array of buckets: each pick for the last slots reads it, and finds them close together. */
+static void begin_on(struct engine *engine, struct local_maps *local)
 {
-    if (local->bucket->begun)
-        TAILQ_INSERT_HEAD(&local->host->locals, local, on_host);
-    else
-        TAILQ_INSERT_TAIL(&local->host->locals, local, on_host);
+    struct host *host = local->host;
+    host->begun = engine_grow(engine, host->begun, host->n_begun);
+    host->begun[host->n_begun++] = local->bucket;
 }
 
-void locality_begin(struct bucket *bucket)
+static void end_on(struct local_maps *local)
 {
-    if (bucket->begun)
-        return;
-    bucket->begun = true;
+    struct host *host = local->host;
+    uint32_t at = 0;
+    while (host->begun[at] != local->bucket)
+        at++;
+    host->begun[at] = host->begun[--host->n_begun];
+}
+
+void locality_begin(struct engine *engine, struct bucket *bucket)
+{
     struct local_maps *local;
-    for (uint32_t at = 0; (local = table_next(&bucket->locals, &at));) {
-        TAILQ_REMOVE(&local->host->locals, local, on_host);
-        list_local(local);
-    }
+    for (uint32_t at = 0; !bucket->begun && (local = table_next(&bucket->locals, &at));)
+        begin_on(engine, local);
+    bucket->begun = true;
+}
+
+static void local_free(struct local_maps *local)
+{
+    if (local->bucket->begun)
+        end_on(local);
+    TAILQ_REMOVE(&local->host->locals, local, on_host);
+    free(local);
 }
 
 static struct local_maps *get_local(struct engine *engine, struct bucket *bucket, struct host *host)
@@ -227,7 +240,9 @@ static struct local_maps *get_local(struct engine *engine, struct bucket *bucket
     local->fewest = ENGINE_REPLICAS_MAX + 1;
     TAILQ_INIT(&local->refs);
     table_put(engine, &bucket->locals, host->index, local);
-    list_local(local);
+    TAILQ_INSERT_TAIL(&host->locals, local, on_host);
+    if (bucket->begun)
+        begin_on(engine, local);
     recount(engine, local);
     return local;
 }
@@ -321,8 +336,7 @@ static void remove_task(struct engine *engine, struct task *task)
         sorted_remove(&local->bucket->pairs, &local->pair);
         count(engine, local, false, false);
         table_drop(&local->bucket->locals, local->host->index);
-        TAILQ_REMOVE(&local->host->locals, local, on_host);
-        free(local);
+        local_free(local);
     }
     free(task->refs);
     task->refs = NULL;
@@ -514,8 +528,7 @@ static void withdraw(struct bucket *bucket)
     for (uint32_t at = 0; (local = table_next(&bucket->locals, &at));) {
         local->n = 0;
         place_waiting(local);
-        TAILQ_REMOVE(&local->host->locals, local, on_host);
-        free(local);
+        local_free(local);
     }
     table_done(&bucket->locals);
     bucket->pairs = (struct sorted){0};
@@ -606,14 +619,12 @@ struct bucket *locality_first_begun(struct engine *engine, const struct shape *s
 {
     struct bucket *best = NULL;
     for (struct sorted_node *node = sorted_first(&shape->by_load); node; node = sorted_next(node)) {
-        const struct local_maps *local;
-        TAILQ_FOREACH (local, &container_of(node, struct fit, by_load)->host->locals, on_host) {
-            struct bucket *bucket = local->bucket;
+        const struct host *host = container_of(node, struct fit, by_load)->host;
+        for (uint32_t i = 0; i < host->n_begun; i++) {
+            struct bucket *bucket = host->begun[i];
             engine->counters.visits++;
-            if (!bucket->begun)
-                break;
             if (bucket->shape == shape && counts(bucket) &&
-                (!best || sorted_compare(bucket->job->turn, best->job->turn) < 0))
+                (!best || sorted_compare(bucket->by_turn_maps.key, best->by_turn_maps.key) < 0))
                 best = bucket;
         }
     }

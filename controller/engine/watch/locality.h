@@ -45,9 +45,9 @@ bool locality_anywhere(const struct engine *engine, const struct bucket *bucket)
 int locality_best_pair(struct engine *engine, struct bucket *bucket, bool even,
                        struct task **ret_task, struct fit **ret_fit, uint32_t *ret_candidates,
                        uint32_t *ret_here);
-/* A map of the bucket has run: from now on its locals stand first on their hosts, which is for the
+/* A map of the bucket has run: from now on it is found on the hosts of its ready maps by the
  * next question. O(1) once that is so, else its hosts. */
-void locality_begin(struct bucket *bucket);
+void locality_begin(struct engine *engine, struct bucket *bucket);
 /* The first bucket by turn of those that have begun, of this shape and for which `counts`, with a
  * ready map next to whose block there is room, on a host that has had its part or not; NULL: none. O(hosts
  * with room, and begun buckets with ready maps there). */
