@@ -23,12 +23,14 @@ struct sorted_key {
     uint64_t a, b, c; /* compared in this order */
 };
 
+/* WHY this order: a search reads the key, the least value and the ways down of each node that it
+ * passes. */
 struct sorted_node {
-    RB_ENTRY(sorted_node) entry;
     struct sorted_key key;
-    uint64_t value;
     uint64_t least; /* of the values in this node's subtree */
-    bool in;        /* it stands in a set */
+    RB_ENTRY(sorted_node) entry;
+    uint64_t value;
+    bool in; /* it stands in a set */
 };
 
 RB_HEAD(sorted_tree, sorted_node);

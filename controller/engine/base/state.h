@@ -46,41 +46,42 @@ struct account_pool {
     uint64_t amount[3]; /* bytes, jobs, shapes */
 };
 
+/* WHY this order: its start and its end, which come far apart, read what stands first. */
 struct attempt {
     uint64_t number;
-    uint64_t job_number;
-    struct task *task;            /* NULL: orphan */
-    TAILQ_ENTRY(attempt) on_host; /* beside what is looked for there */
+    struct task *task; /* NULL: orphan */
     struct host *host;
-    struct job_host *spread; /* index: with a task */
-    struct room *room;       /* index: whose slot it has; NULL: one of the host's units */
-    uint32_t stage_index, task_index;
+    struct job_host *spread;       /* index: with a task */
+    TAILQ_ENTRY(attempt) on_host;  /* beside what is looked for there */
+    TAILQ_ENTRY(attempt) of_stage; /* only with a task */
+    struct attempt *next_of_task;
+    struct room *room; /* index: whose slot it has; NULL: one of the host's units */
     uint32_t unit;
     enum attempt_state state;
+    uint32_t messages;   /* index: that bring its start to its host */
+    uint32_t block_host; /* the replica that it reads from; ENGINE_NONE */
+    bool receiving, stopping;
+    bool foreign; /* a framework's: never started or stopped from here */
+    uint32_t n_stalls;
+    struct host *block_of;    /* whose block_readers it stands in; NULL: none */
+    int64_t allowed_until_ns; /* it is an allow (allow.h); 0: it is not */
+    struct account *account;  /* index: of a framework's that was told of; else NULL */
+    void *kept[QUESTIONS];    /* by policies: policy.h */
     struct resources resources;
-    uint64_t level[ORDERS];
-    uint64_t bytes[ORDERS]; /* sizes that the levels come from */
+    uint64_t bytes[ORDERS];             /* sizes that the levels come from */
+    struct sorted_node by_size[ORDERS]; /* host->receiving, while it receives */
     uint64_t received_bytes, remote_bytes;
-    uint32_t messages; /* index: that bring its start to its host */
+    uint64_t level[ORDERS];
+    uint64_t job_number;
+    uint32_t stage_index, task_index;
     int64_t started_ns;
     int64_t
         received_ns; /* for people: when it had all its input, as far as is known; 0; not dumped */
-    uint32_t block_host; /* the replica that it reads from; ENGINE_NONE */
-    bool receiving, stopping;
-    struct account *account;        /* index: of a framework's that was told of; else NULL */
-    bool foreign;                   /* a framework's: never started or stopped from here */
-    int64_t allowed_until_ns;       /* it is an allow (allow.h); 0: it is not */
-    struct sorted_node allow_timer; /* engine->allow_timers */
-    enum reason reason;             /* of its start, for explain */
+    enum reason reason; /* of its start, for explain */
     int64_t left, right;
-    void *kept[QUESTIONS];              /* by policies: policy.h */
-    struct sorted_node by_size[ORDERS]; /* host->receiving, while it receives */
-    TAILQ_ENTRY(attempt) of_stage;      /* only with a task */
-    struct attempt *next_of_task;
-    struct host *block_of; /* whose block_readers it stands in; NULL: none */
     TAILQ_ENTRY(attempt) of_block;
-    TAILQ_HEAD(, stall) stalls; /* sources that give it nothing (source.h) */
-    uint32_t n_stalls;
+    TAILQ_HEAD(, stall) stalls;     /* sources that give it nothing (source.h) */
+    struct sorted_node allow_timer; /* engine->allow_timers */
 };
 TAILQ_HEAD(attempts, attempt);
 
@@ -95,38 +96,38 @@ struct task {
     struct stage *stage;
     uint32_t index;
     enum task_state state;
+    uint64_t bytes;              /* network input by the edges: the Macroflow; 0: a map */
+    struct attempt *attempts;    /* live ones */
+    struct local_ref *refs;      /* index: while it is a ready map with replicas */
+    uint32_t n_refs, candidates; /* index: locals, and how many of them fit */
+    struct retry *retry;         /* where it failed (retry.h); NULL: nowhere yet */
+    uint64_t done_attempt;
+    uint32_t done_host;
+    bool guessed; /* a framework's: nobody has told its bytes (framework_sizes.h) */
+    uint64_t input_bytes, compute_ns, output_bytes;
+    int64_t ready_ns, started_ns;
+    struct sorted_node ready;           /* stage->ready_reduces or bucket->ready_maps */
+    struct sorted_node ready_unlocated; /* bucket->unlocated */
     uint32_t failures;
     uint32_t losses; /* hosts that were lost with an attempt of it (loss.h) */
     uint32_t reruns; /* outputs that were lost, though their hosts were not (rerun.h) */
-    uint64_t bytes;  /* network input by the edges: the Macroflow; 0: a map */
-    bool guessed;    /* a framework's: nobody has told its bytes (framework_sizes.h) */
-    uint64_t input_bytes, compute_ns, output_bytes;
-    uint64_t done_attempt;
-    uint32_t done_host;
-    int64_t ready_ns, started_ns;
-    struct attempt *attempts;           /* live ones */
-    struct sorted_node ready;           /* stage->ready_reduces or bucket->ready_maps */
-    struct sorted_node ready_unlocated; /* bucket->unlocated */
-    struct local_ref *refs;             /* index: while it is a ready map with replicas */
-    uint32_t n_refs, candidates;        /* index: locals, and how many of them fit */
-    struct retry *retry;                /* where it failed (retry.h); NULL: nowhere yet */
 };
 
 /* Ready maps of one bucket whose block is on one host. */
 struct local_maps {
     struct bucket *bucket;
     struct host *host;
-    struct sorted_node pair;                /* bucket->pairs: nats' order of (task, server) pairs */
-    struct sorted_node waiting;             /* host_shape->waiting */
     TAILQ_HEAD(local_refs, local_ref) refs; /* by stage and index of their tasks */
     uint32_t n;
-    TAILQ_ENTRY(local_maps) on_host; /* host->locals */
-    uint32_t with_candidates[ENGINE_REPLICAS_MAX + 1];
     uint32_t fewest; /* candidates, of `pair`; more than ENGINE_REPLICAS_MAX: no task has any */
     bool fit;        /* as of the bucket's last look */
-    uint64_t placed; /* of the job's maps on the host; 0 where they are not kept even */
     bool up, under;  /* where maps are kept even: its host could run such a task when empty, and has
                        not had its part of the job's maps */
+    uint64_t placed; /* of the job's maps on the host; 0 where they are not kept even */
+    struct sorted_node waiting;      /* host_shape->waiting */
+    TAILQ_ENTRY(local_maps) on_host; /* host->locals */
+    uint32_t with_candidates[ENGINE_REPLICAS_MAX + 1];
+    struct sorted_node pair; /* bucket->pairs: nats' order of (task, server) pairs */
 };
 
 /* Numbers: packed.h. */
@@ -200,25 +201,25 @@ struct stage {
 
 /* Tasks of one job with the same demand and constraint. */
 struct bucket {
-    struct job *job;
     struct shape *shape;
+    struct sorted_node by_turn_maps; /* shape->maps */
+    struct job *job;
     uint32_t n_ready;
+    uint32_t n_up, n_under;               /* index: locals */
+    bool begun;                           /* index: locality_begin */
+    bool synced;                          /* index: pairs were right at change number `seen` */
     struct sorted ready_maps;             /* (stage, index) */
     struct sorted unlocated;              /* those without a block */
+    struct table locals;                  /* index: by host */
     TAILQ_HEAD(, stage) reduce_stages;    /* with ready tasks that have network input */
-    struct sorted_node by_turn_maps;      /* shape->maps */
     struct sorted_node by_turn_unlocated; /* shape->unlocated */
     struct sorted_node by_turn_reduces;   /* shape->reduces; value: its smallest transfer */
-    struct table locals;                  /* index: by host */
     struct sorted pairs;                  /* index */
     uint64_t moved; /* index: so many locals of shape->moved_locals; 0: not in shape->moved */
     TAILQ_ENTRY(bucket) of_moved;
-    bool begun;  /* index: locality_begin */
-    bool synced; /* index: pairs were right at change number `seen` */
     uint64_t seen;
-    uint64_t seen_flips;    /* the shape's, then */
-    uint64_t looked;        /* at tasks and hosts since, without the index */
-    uint32_t n_up, n_under; /* index: locals */
+    uint64_t seen_flips; /* the shape's, then */
+    uint64_t looked;     /* at tasks and hosts since, without the index */
 };
 
 /* What a job has on a host: spread.h. */
@@ -368,36 +369,38 @@ struct failing {
     struct sorted_node timer; /* engine->probe_timers or engine->probes_due */
 };
 
+/* WHY this order: each start and end of an attempt reads what stands first, of hosts far apart. */
 struct host {
     uint32_t index;
-    uint64_t generation;
-    char name[ENGINE_NAME_MAX], rack[ENGINE_NAME_MAX], labels[ENGINE_LABELS_MAX];
     bool joined, silent, lost, draining;
-    uint64_t uplink_bps, downlink_bps;
-    uint32_t uplink_permille, downlink_permille;
+    bool downlink_ours;        /* an attempt has received since the last report */
     uint32_t foreign_permille; /* of the downlink, by others than our attempts: what was reported
                                   when none had received since the report before, or less since */
-    bool downlink_ours;        /* an attempt has received since the last report */
     uint32_t n_units, running;
     uint32_t sent; /* index: messages with starts that it has not answered */
     struct unit *units;
-    struct sorted rooms;        /* by application */
-    struct resources taken;     /* index: by rooms; the units have so much less, */
-    struct resources beyond;    /* index: but for what they have not */
-    struct resources room_free; /* index: of all rooms */
-    uint64_t tie_draws, tie;    /* a random place among equals, drawn anew at each start here */
+    struct host_shape **shapes; /* index: one per engine shape */
     struct attempts attempts;
+    uint64_t tie_draws, tie; /* a random place among equals, drawn anew at each start here */
+    struct sorted receiving[ORDERS]; /* by_size */
+    struct bucket *
+        *begun; /* index: of `locals` those of buckets that have begun (locality_begin) */
+    uint32_t n_begun;
+    uint32_t n_outputs; /* of these: */
+    TAILQ_HEAD(, job_host) outputs;
+    TAILQ_HEAD(, local_maps) locals; /* index */
     struct reach reach;
     struct failing failing;
-    struct attempts block_readers;   /* index: attempts that read their block from here */
-    TAILQ_HEAD(, local_maps) locals; /* index */
-    struct bucket **begun; /* index: of these those of buckets that have begun (locality_begin) */
-    uint32_t n_begun;
-    struct sorted receiving[ORDERS]; /* by_size */
-    TAILQ_HEAD(, job_host) outputs;
-    uint32_t n_outputs;         /* of these */
-    struct host_shape **shapes; /* index: one per engine shape */
-    void *kept[QUESTIONS];      /* by policies: policy.h */
+    struct attempts block_readers; /* index: attempts that read their block from here */
+    void *kept[QUESTIONS];         /* by policies: policy.h */
+    struct sorted rooms;           /* by application */
+    struct resources taken;        /* index: by rooms; the units have so much less, */
+    struct resources beyond;       /* index: but for what they have not */
+    struct resources room_free;    /* index: of all rooms */
+    uint64_t generation;
+    uint64_t uplink_bps, downlink_bps;
+    uint32_t uplink_permille, downlink_permille;
+    char name[ENGINE_NAME_MAX], rack[ENGINE_NAME_MAX], labels[ENGINE_LABELS_MAX];
 };
 
 /* One (demand, constraint): index over hosts and jobs. */
