@@ -83,6 +83,11 @@ void *table_next(const struct table *table, uint32_t *at)
     return NULL;
 }
 
+uint64_t table_number(const struct table *table, uint32_t at)
+{
+    return table->slots[at - 1].number;
+}
+
 void table_done(struct table *table)
 {
     free(table->slots);

@@ -19,5 +19,7 @@ void table_put(struct engine *engine, struct table *table, uint64_t number, void
 void table_drop(struct table *table, uint64_t number);
 /* The thing at or behind slot *at, and *at behind it; NULL: no more. The table must not change. */
 void *table_next(const struct table *table, uint32_t *at);
+/* The number of the thing that table_next returned with this *at. */
+uint64_t table_number(const struct table *table, uint32_t at);
 /* Gives the memory back; the table is empty. */
 void table_done(struct table *table);

@@ -28,14 +28,6 @@ static struct job_host *get(struct engine *engine, struct job *job, struct host 
     return here;
 }
 
-static void put(struct job_host *here)
-{
-    if (here->outputs || here->attempts)
-        return;
-    table_drop(&here->job->spread, here->host->index);
-    free(here);
-}
-
 void spread_join(struct engine *engine, struct attempt *attempt)
 {
     attempt->spread = get(engine, attempt->task->stage->job, attempt->host);
@@ -45,7 +37,6 @@ void spread_join(struct engine *engine, struct attempt *attempt)
 void spread_leave(struct attempt *attempt)
 {
     attempt->spread->attempts--;
-    put(attempt->spread);
     attempt->spread = NULL;
 }
 
@@ -88,7 +79,6 @@ void spread_output(struct engine *engine, struct job *job, struct host *host, bo
         leave_outputs(here);
     else if (job->outputs_ordered)
         order(here);
-    put(here);
 }
 
 static int by_number(const void *a, const void *b)

@@ -1,14 +1,14 @@
 /* How a job is spread over hosts: on which of them its outputs lie, and how many of its attempts are
  * there. Private to controller/engine.
  *
- * One record for each host where a job has either, found by the host's number in O(1): each start and
- * each end asks. Those with outputs stand in a list of their host, and in the job's order by host from
- * the first time that somebody asks for it. Its attempts are those with a task (no orphans). */
+ * One record for each host where a job has or had either, found by the host's number in O(1): each
+ * start and each end asks. Those with outputs stand in a list of their host, and in the job's order by
+ * host from the first time that somebody asks for it. Its attempts are those with a task (no orphans). */
 #pragma once
 
 #include "controller/engine/base/state.h"
 
-/* NULL: it has nothing there. O(1). */
+/* NULL: it never had anything there. O(1). */
 struct job_host *spread_find(const struct job *job, const struct host *host);
 /* 0 or more. O(1). */
 uint32_t spread_outputs(const struct job *job, const struct host *host);

@@ -196,11 +196,10 @@ static void recount_job(struct engine *engine, struct job *job, struct host *hos
 }
 
 /* WHY an array of buckets: each pick for the last slots reads it, and finds them close together. */
-static void begin_on(struct engine *engine, struct local_maps *local)
+static void begin_on(struct engine *engine, struct bucket *bucket, struct host *host)
 {
-    struct host *host = local->host;
     host->begun = engine_grow(engine, host->begun, host->n_begun);
-    host->begun[host->n_begun++] = local->bucket;
+    host->begun[host->n_begun++] = bucket;
 }
 
 static void end_on(struct local_maps *local)
@@ -214,9 +213,8 @@ static void end_on(struct local_maps *local)
 
 void locality_begin(struct engine *engine, struct bucket *bucket)
 {
-    struct local_maps *local;
-    for (uint32_t at = 0; !bucket->begun && (local = table_next(&bucket->locals, &at));)
-        begin_on(engine, local);
+    for (uint32_t at = 0; !bucket->begun && table_next(&bucket->locals, &at);)
+        begin_on(engine, bucket, engine->hosts[table_number(&bucket->locals, at)]);
     bucket->begun = true;
 }
 
@@ -242,7 +240,7 @@ static struct local_maps *get_local(struct engine *engine, struct bucket *bucket
     table_put(engine, &bucket->locals, host->index, local);
     TAILQ_INSERT_TAIL(&host->locals, local, on_host);
     if (bucket->begun)
-        begin_on(engine, local);
+        begin_on(engine, bucket, host);
     recount(engine, local);
     return local;
 }
@@ -320,8 +318,23 @@ static void add(struct engine *engine, struct task *task)
         sort_pair(engine, task->refs[i].local);
 }
 
+/* What the removal reads: its neighbours on the host and in the order of waiting. */
+static void fetch_neighbours(const struct local_maps *local)
+{
+    const struct sorted_node *node = &local->waiting;
+    __builtin_prefetch(TAILQ_NEXT(local, on_host));
+    __builtin_prefetch(local->on_host.tqe_prev);
+    __builtin_prefetch(RB_PARENT(node, entry));
+    __builtin_prefetch(RB_LEFT(node, entry));
+    __builtin_prefetch(RB_RIGHT(node, entry));
+}
+
 static void remove_task(struct engine *engine, struct task *task)
 {
+    for (uint32_t i = 0; i < task->n_refs; i++)
+        __builtin_prefetch(&task->refs[i].local->waiting);
+    for (uint32_t i = 0; i < task->n_refs; i++)
+        fetch_neighbours(task->refs[i].local);
     for (uint32_t i = 0; i < task->n_refs; i++) {
         struct local_ref *ref = &task->refs[i];
         struct local_maps *local = ref->local;
