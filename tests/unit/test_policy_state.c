@@ -67,11 +67,26 @@ static void check_kept(const struct engine *engine, enum policy_thing thing, voi
         assert_int_equal(kept[q] != NULL, engine->policies[q]->state[thing].size > 0);
 }
 
+/* Units with room stand in the orders that the placement in force reads, and in no other. */
+static void check_orders(const struct engine *engine)
+{
+    for (uint32_t s = 0; s < engine->n_shapes; s++) {
+        const struct shape *shape = engine->shapes[s];
+        bool tie = engine->place->orders & HOSTS_BY_TIE,
+             receivers =
+                 (engine->place->orders & HOSTS_BY_RECEIVERS) || engine->config.mode_ignore_held;
+        assert_int_equal(shape->by_tie.n, tie ? shape->by_load.n : 0);
+        for (int order = 0; order < ORDERS; order++)
+            assert_int_equal(shape->by_receivers[order].n, receivers ? shape->by_load.n : 0);
+    }
+}
+
 static void check_all_kept(const struct engine *engine)
 {
     const struct sorted_node *node;
     static void *const nothing[QUESTIONS];
     check_kept(engine, POLICY_ENGINE, engine->kept);
+    check_orders(engine);
     for (uint32_t h = 0; h < engine->n_hosts; h++)
         if (engine->hosts[h])
             check_kept(engine, POLICY_HOST, engine->hosts[h]->kept);

@@ -418,7 +418,8 @@ struct shape {
         capable; /* units of joined hosts, of hosts that are up, that could hold one when empty */
     uint32_t capable_hosts, clean_hosts; /* index: host_shapes that are so */
     uint64_t n_ready;
-    struct sorted by_load, by_tie, by_receivers[ORDERS];
+    struct sorted by_load; /* units with room; in other orders where somebody wants them: */
+    struct sorted by_tie, by_receivers[ORDERS];
     struct sorted maps, unlocated, reduces; /* buckets by turn; values: place.h */
     struct sorted local_hosts;  /* hosts with room and waiting locals, by the first local's turn */
     TAILQ_HEAD(, bucket) moved; /* whose locals wait by a turn that they had before */
@@ -436,6 +437,9 @@ struct claim {
     enum reason reason;
     int64_t left, right;
 };
+
+/* Orders of a shape's units with room that are kept where somebody wants them: place_policy.orders. */
+enum host_order { HOSTS_BY_TIE = 1, HOSTS_BY_RECEIVERS = 2 };
 
 enum { CHANGES = 4096 };
 

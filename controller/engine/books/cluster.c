@@ -8,7 +8,7 @@
 #include "controller/engine/books/account.h"
 #include "controller/engine/books/attempt.h"
 #include "controller/engine/books/room.h"
-#include "controller/engine/policy/policy.h"
+#include "controller/engine/policy/questions.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -60,14 +60,15 @@ uint64_t host_crowd(const struct host *host)
     return receivers << 56 | (uint64_t)host->running << 24 | host->index;
 }
 
-static void fit_place(struct shape *shape, struct fit *fit)
+static bool wants(const struct engine *engine, enum host_order order)
+{
+    return (engine->place->orders & order) ||
+           (order == HOSTS_BY_RECEIVERS && engine->config.mode_ignore_held);
+}
+
+static void place_by_receivers(struct shape *shape, struct fit *fit, uint64_t place)
 {
     const struct host *host = fit->host;
-    uint64_t place = (uint64_t)host->index << 16 | fit->unit;
-    struct sorted_key load = {host->running, host->tie, place};
-    sorted_place(&shape->by_load, &fit->by_load, load, host_crowd(host));
-    struct sorted_key tie = {host->tie, place, 0};
-    sorted_place(&shape->by_tie, &fit->by_tie, tie, 0);
     for (int order = 0; order < ORDERS; order++) {
         const struct sorted *receiving = &host->receiving[order];
         const struct sorted_node *smallest = sorted_first(receiving);
@@ -75,6 +76,30 @@ static void fit_place(struct shape *shape, struct fit *fit)
         struct sorted_key key = {receiving->n, longest_first, host->tie << 40 | place};
         sorted_place(&shape->by_receivers[order], &fit->by_receivers[order], key, longest_first);
     }
+}
+
+static void fit_place(const struct engine *engine, struct shape *shape, struct fit *fit)
+{
+    const struct host *host = fit->host;
+    uint64_t place = (uint64_t)host->index << 16 | fit->unit;
+    struct sorted_key load = {host->running, host->tie, place};
+    sorted_place(&shape->by_load, &fit->by_load, load, host_crowd(host));
+    if (wants(engine, HOSTS_BY_TIE))
+        sorted_place(&shape->by_tie, &fit->by_tie, (struct sorted_key){host->tie, place, 0}, 0);
+    if (wants(engine, HOSTS_BY_RECEIVERS))
+        place_by_receivers(shape, fit, place);
+}
+
+void cluster_follow_orders(struct engine *engine)
+{
+    for (uint32_t i = 0; i < engine->n_hosts; i++)
+        for (uint32_t s = 0; engine->hosts[i] && s < engine->n_shapes; s++)
+            for (uint32_t u = 0; u < engine->hosts[i]->n_units; u++) {
+                struct fit *fit = &engine->hosts[i]->shapes[s]->fit[u];
+                fit_unplace(engine->shapes[s], fit);
+                if (fit->times > 0)
+                    fit_place(engine, engine->shapes[s], fit);
+            }
 }
 
 void host_shape_update(struct shape *shape, struct host_shape *host_shape)
@@ -121,7 +146,7 @@ static void shape_refit(struct engine *engine, struct shape *shape, struct host 
         here->fitting += times > 0;
         here->capable |= fit->capable;
         if (times > 0)
-            fit_place(shape, fit);
+            fit_place(engine, shape, fit);
         else
             fit_unplace(shape, fit);
     }

@@ -28,6 +28,9 @@ bool host_takes(const struct engine *engine, const struct host *host);
 /* Is `label` one of the comma-separated labels? The empty label is everybody's. */
 bool cluster_has_label(const char *labels, const char *label);
 void host_touch(struct engine *engine, struct host *host);
+/* Another policy says where: units with room stand in the orders that it wants (place_policy.orders).
+ * O(units · shapes · log). */
+void cluster_follow_orders(struct engine *engine);
 /* Draws the host's random place among equals anew; the next host_touch applies it. */
 void host_draw_tie(struct engine *engine, struct host *host);
 /* After the first of its waiting locals changed. */

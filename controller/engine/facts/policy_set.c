@@ -1,6 +1,7 @@
 #include "controller/engine/facts/policy_set.h"
 
 #include "controller/engine/base/ground.h"
+#include "controller/engine/books/cluster.h"
 #include "controller/engine/policy/policy.h"
 #include "controller/engine/watch/hold.h"
 #include "controller/engine/watch/locality.h"
@@ -26,6 +27,8 @@ void policy_set(struct engine *engine, const struct event *event)
     if (policy == engine->policies[q])
         return;
     policy_put(engine, q, policy);
+    if (q == QUESTION_PLACE)
+        cluster_follow_orders(engine);
     order_rebuild(engine);
     for (struct sorted_node *node = sorted_first(&engine->active); node; node = sorted_next(node))
         reorder(engine, container_of(node, struct job, by_turn));

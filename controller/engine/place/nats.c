@@ -264,5 +264,6 @@ const struct place_policy place_nats = {
                .by_mode = "nats: only the first job is served while slot-starved"},
     .pick = nats_pick,
     .even = true,
+    .orders = HOSTS_BY_RECEIVERS,
     .held = held,
 };

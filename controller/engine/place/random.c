@@ -50,4 +50,5 @@ const struct place_policy place_random = {
                                         .fields = fields},
                .reasons = reasons},
     .pick = random_pick,
+    .orders = HOSTS_BY_TIE,
 };

@@ -25,6 +25,9 @@ struct place_policy {
     /* When it wants to be asked again though nothing happens; INT64_MAX: never. NULL: never. */
     int64_t (*deadline_ns)(const struct engine *engine);
     bool even; /* its state per job begins with struct locality_job */
+    unsigned
+        orders; /* of units with room, that it reads beside by_load: enum host_order, or-ed; kept
+                        only while it is in force */
     /* Why the stage's tasks are left although a slot is free: they are held back. `task` is the one
      * to speak of; NULL: the next of them. NULL: it leaves none on purpose, and holds nothing. */
     struct policy_why (*held)(const struct engine *engine, const struct stage *stage,
