@@ -277,9 +277,11 @@ bench-mcmf: $(BUILD)/bench-mcmf ## minimum-cost flow against LEMON; says which t
 $(BUILD)/bench-engine: $(BUILD)/obj/tests/bench/engine_main.o $(call archive,model) $(call archive,engine) $(call archive,mincost) $(call archive,lib)
 	$(CC) $(PIE) $(LDFLAGS) -o $@ $< -Wl,--start-group $(filter %.a,$^) -Wl,--end-group -lcmocka -lyaml -ljansson -lxxhash -lsystemd -lm -pthread
 
+BEFORE ?= HEAD~1
 .PHONY: bench-engine
-bench-engine: $(BUILD)/bench-engine ## the engine's decisions a second, p99 of a step and growth under duopoly and joint, misses marked (two minutes)
-	$(BUILD)/bench-engine $(STEPS)
+bench-engine: $(BUILD)/bench-engine ## the engine's decisions a second, p99 of a step and growth under duopoly and joint, and beside BEFORE (the commit before), misses marked (four minutes on an idle machine)
+	missed=0; $(BUILD)/bench-engine $(STEPS) || missed=1; \
+	tests/bench/engine_before.py $(BUILD)/bench-engine $(BEFORE) $(BUILD)/before && exit $$missed
 
 $(BUILD)/bench-frameworks: $(BUILD)/obj/tests/bench/frameworks_main.o $(foreach a,model engine mincost lib proto,$(call archive,$(a)))
 	$(CC) $(PIE) $(LDFLAGS) -o $@ $< -Wl,--start-group $(filter %.a,$^) -Wl,--end-group -lcmocka -lyaml -ljansson -lxxhash -lsystemd -lprotobuf-nanopb -lzmq -lsodium -lm -pthread

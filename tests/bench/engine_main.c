@@ -1,5 +1,5 @@
 /* `make bench-engine`: what the engine costs at 1 000 hosts of 32 slots with 100 000 ready tasks, and
- * how that grows from a tenth of it, under duopoly and joint beside each other.
+ * how that grows from a tenth of it and to ten times as much, under duopoly and joint beside each other.
  *
  * Jobs of 100 maps on three replicas and 32 reduce tasks of random sizes keep as many tasks ready
  * as are to be: where one ends the next is submitted. Slots are first filled, host by host; then, and
@@ -9,7 +9,14 @@
  * decision may take). Decisions per second are all decisions by all this time, of steps without any
  * too. Every bar is printed with what was measured, and MISS where it is missed; exit status 1 then.
  *
- *   bench-engine [STEPS [POLICY]]    measured steps a row (default 100000); one policy only */
+ * Three columns are for comparisons. "reads" is how many reads of one 64-byte line after the other the
+ * machine makes in a second, each found by the one before, all over as much memory as the row's
+ * engine uses, between slices of the row's steps: decisions a second by it ("per read") say more of
+ * the engine and less of the machine. "looks" are objects looked at a step (engine_counters().visits) and
+ * "starts" is a digest of all starts: both are the same on each machine.
+ *
+ *   bench-engine [STEPS [POLICY [HOSTS]]]    measured steps a row (default 100000); one policy only, all:
+ *                                            each; no row of more hosts */
 #include "controller/engine/policy/presets.h"
 #include "lib/fnv1a.h"
 #include "tests/model/script.h"
@@ -20,15 +27,34 @@
 #include <time.h>
 
 enum { MAPS = 100, REDUCES = 32, SLOTS = 32, MEGABYTE = 1000000 };
-static const double least_per_s = 1e6, most_p99_us = 20, most_growth = 1.5;
+enum { LINE = 64, SLICES = 50, READS = 20000, MEMORY_MAX = 1 << 28, MEMORY_PER_HOST = 100000 };
+static const double most_growth = 1.5, aim_per_s = 1e6;
+
+/* At 1 000 hosts. */
+struct bar {
+    const char *policy;
+    double least_per_s, most_p99_us;
+};
+static const struct bar bars[] = {{"duopoly", 300000, 10}, {"joint", 150000, 20}};
 
 struct size {
     uint32_t hosts, ready;
 };
 
 struct row {
-    double per_s, p50_us, p99_us, most_us;
-    uint64_t decisions, digest;
+    double per_s, p50_us, p99_us, most_us, reads_per_s, looks;
+    uint64_t digest;
+};
+
+/* Lines of memory in one ring, in random order. */
+struct ring {
+    struct line {
+        volatile uint32_t next;
+        char rest[LINE - sizeof(uint32_t)];
+    } * lines;
+    uint32_t at;
+    double s;
+    uint64_t reads;
 };
 
 struct bench {
@@ -41,7 +67,7 @@ struct bench {
     double *step_us;
     size_t n_steps;
     double clock_s, engine_s;
-    uint64_t decisions, digest;
+    uint64_t decisions, looks, digest;
 };
 
 static double cpu_s(void)
@@ -59,6 +85,33 @@ static double least_cpu_s(void)
         least = took < least ? took : least;
     }
     return least;
+}
+
+/* Sattolo's shuffle: a permutation of one cycle. */
+static struct ring ring_make(size_t bytes)
+{
+    uint32_t n = (uint32_t)((bytes < MEMORY_MAX ? bytes : MEMORY_MAX) / LINE);
+    struct ring ring = {.lines = calloc(n, sizeof(struct line))};
+    uint64_t stream = 1;
+    if (!ring.lines)
+        exit(2);
+    for (uint32_t i = 0; i < n; i++)
+        ring.lines[i].next = i;
+    for (uint32_t i = n - 1; i > 0; i--) {
+        uint32_t other = (uint32_t)(test_random(&stream) % i), next = ring.lines[i].next;
+        ring.lines[i].next = ring.lines[other].next;
+        ring.lines[other].next = next;
+    }
+    return ring;
+}
+
+static void ring_read(struct ring *ring)
+{
+    double before = cpu_s();
+    for (uint32_t i = 0; i < READS; i++)
+        ring->at = ring->lines[ring->at].next;
+    ring->s += cpu_s() - before;
+    ring->reads += READS;
 }
 
 static void take_start(struct bench *b, const struct decision *start)
@@ -151,9 +204,32 @@ static int ascending(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+static uint64_t looks(const struct bench *b)
+{
+    struct engine_counters counters;
+    engine_counters(b->script.engine, &counters);
+    return counters.visits;
+}
+
+static void measure(struct bench *b, size_t steps, struct ring *ring)
+{
+    b->engine_s = 0;
+    b->decisions = 0;
+    b->looks = looks(b);
+    while (b->n_steps < steps) {
+        if (b->n_steps % (steps / SLICES + 1) == 0)
+            ring_read(ring);
+        go_on(b);
+        if (b->n_steps % 64 == 0)
+            keep_ready(b);
+    }
+    b->looks = looks(b) - b->looks;
+}
+
 static struct row run(const char *policy, struct size size, size_t steps)
 {
     struct bench b = {.size = size, .stream = 1, .digest = FNV1A_NOTHING, .clock_s = least_cpu_s()};
+    struct ring ring = ring_make((size_t)size.hosts * MEMORY_PER_HOST);
     struct engine_config config;
     engine_config_default(&config);
     preset_apply(preset_find(policy), &config);
@@ -168,20 +244,16 @@ static struct row run(const char *policy, struct size size, size_t steps)
     script_begin(&b.script, &config);
     keep_ready(&b);
     join_hosts(&b);
-    b.engine_s = 0;
-    b.decisions = 0;
-    while (b.n_steps < steps) {
-        go_on(&b);
-        if (b.n_steps % 64 == 0)
-            keep_ready(&b);
-    }
+    measure(&b, steps, &ring);
     qsort(b.step_us, steps, sizeof(*b.step_us), ascending);
     struct row row = {(double)b.decisions / b.engine_s,
                       b.step_us[steps / 2],
                       b.step_us[steps * 99 / 100],
                       b.step_us[steps - 1],
-                      b.decisions,
+                      (double)ring.reads / ring.s,
+                      (double)b.looks / (double)steps,
                       b.digest};
+    free(ring.lines);
     script_end(&b.script);
     free(b.running);
     free(b.received);
@@ -189,43 +261,70 @@ static struct row run(const char *policy, struct size size, size_t steps)
     return row;
 }
 
-static bool print_row(const char *policy, struct size size, const struct row *row, bool bars)
+static const struct bar *bar_of(const char *policy)
 {
-    bool slow = bars && row->per_s < least_per_s, late = bars && row->p99_us > most_p99_us;
-    printf("%-8s %5" PRIu32 " %8" PRIu32 " %10" PRIu64 " %12.0f%s %8.2f %8.2f%s %9.1f  %016" PRIx64
-           "\n",
-           policy, size.hosts, size.ready, row->decisions, row->per_s, slow ? " MISS" : "     ",
-           row->p50_us, row->p99_us, late ? " MISS" : "     ", row->most_us, row->digest);
+    const struct bar *bar = bars;
+    while (strcmp(bar->policy, policy) != 0)
+        bar++;
+    return bar;
+}
+
+static bool print_row(const char *policy, struct size size, const struct row *row, bool barred)
+{
+    const struct bar *bar = bar_of(policy);
+    bool slow = barred && row->per_s < bar->least_per_s,
+         late = barred && row->p99_us > bar->most_p99_us;
+    printf("%-8s %6" PRIu32 " %8" PRIu32 " %12.0f%s %8.2f %8.2f%s %9.1f %10.0f %9.4f %8.2f  "
+           "%016" PRIx64 "\n",
+           policy, size.hosts, size.ready, row->per_s, slow ? " MISS" : "     ", row->p50_us,
+           row->p99_us, late ? " MISS" : "     ", row->most_us, row->reads_per_s,
+           row->per_s / row->reads_per_s, row->looks, row->digest);
     fflush(stdout);
     return slow || late;
 }
 
+static bool print_growth(const char *policy, const struct row *small, const struct row *large)
+{
+    bool grows = large->p50_us > most_growth * small->p50_us;
+    printf(
+        "%-8s   10 n: the median step takes %.2f times as long%s and looks at %.2f times as much\n",
+        policy, large->p50_us / small->p50_us, grows ? " MISS" : "", large->looks / small->looks);
+    return grows;
+}
+
+static bool run_policy(const char *policy, size_t steps, uint32_t hosts_max)
+{
+    static const struct size sizes[] = {{100, 10000}, {1000, 100000}, {10000, 1000000}};
+    struct row rows[3];
+    bool missed = false;
+    for (size_t i = 0; i < 3 && sizes[i].hosts <= hosts_max; i++) {
+        rows[i] = run(policy, sizes[i], steps);
+        missed |= print_row(policy, sizes[i], &rows[i], i == 1);
+        missed |= i && print_growth(policy, &rows[i - 1], &rows[i]);
+    }
+    return missed;
+}
+
 int main(int argc, char **argv)
 {
-    static const char *const policies[] = {"duopoly", "joint"};
-    const struct size small = {100, 10000}, large = {1000, 100000};
     size_t steps = argc > 1 ? strtoul(argv[1], NULL, 10) : 100000;
+    const char *policy = argc > 2 ? argv[2] : "all";
+    uint32_t hosts_max = argc > 3 ? (uint32_t)strtoul(argv[3], NULL, 10) : UINT32_MAX;
     bool missed = false;
     if (!steps) {
         fprintf(stderr, "bench-engine: give a number of steps of at least 1\n");
         return 2;
     }
-    printf("%zu steps a row; bars at %" PRIu32
-           " hosts: %.0e decisions/s, p99 %.0f us; growth of the "
-           "median: %.1f\n%-8s %5s %8s %10s %12s      %8s %8s      %9s  %-16s\n",
-           steps, large.hosts, least_per_s, most_p99_us, most_growth, "policy", "hosts", "ready",
-           "decisions", "decisions/s", "p50 us", "p99 us", "most us", "starts");
-    for (size_t p = 0; p < 2; p++) {
-        if (argc > 2 && strcmp(argv[2], policies[p]) != 0)
-            continue;
-        struct row at_small = run(policies[p], small, steps),
-                   at_large = run(policies[p], large, steps);
-        print_row(policies[p], small, &at_small, false);
-        missed |= print_row(policies[p], large, &at_large, true);
-        bool grows = at_large.p50_us > most_growth * at_small.p50_us;
-        printf("%-8s 10 n: the median step takes %.2f times as long%s\n", policies[p],
-               at_large.p50_us / at_small.p50_us, grows ? " MISS" : "");
-        missed |= grows;
-    }
+    printf("%zu steps a row; bars at 1000 hosts", steps);
+    for (size_t i = 0; i < 2; i++)
+        printf(", %s: %.0f decisions/s, p99 %.0f us", bars[i].policy, bars[i].least_per_s,
+               bars[i].most_p99_us);
+    printf("; aim: %.0e; growth of the median: %.1f\n", aim_per_s, most_growth);
+    printf("%-8s %6s %8s %12s      %8s %8s      %9s %10s %9s %8s  %-16s\n", "policy", "hosts",
+           "ready", "decisions/s", "p50 us", "p99 us", "most us", "reads/s", "per read", "looks",
+           "starts");
+    for (size_t i = 0; i < 2; i++)
+        if (strcmp(policy, "all") == 0 || strcmp(policy, bars[i].policy) == 0)
+            missed |= run_policy(bars[i].policy, steps, hosts_max);
     return missed;
 }
