@@ -578,6 +578,27 @@ static void task_counts(struct engine *engine, struct task *task, bool in)
         count_block(task->stage->job->kept[QUESTION_PLACE], block_of(task));
 }
 
+/* What its maps may have changed for another reason than its turn and its ready tasks. */
+static void maps_follow(struct engine *engine, struct bucket *bucket)
+{
+    if (bucket->by_turn_maps.in && bucket->by_turn_maps.value != map_value(engine, bucket))
+        bucket_update(engine, bucket);
+}
+
+static void job_grew(struct engine *engine, struct job *job)
+{
+    locality_job_grew(engine, job);
+    for (uint32_t i = 0; i < job->n_buckets; i++)
+        maps_follow(engine, job->buckets[i]);
+}
+
+static void host_capable(struct engine *engine, struct host *host)
+{
+    struct local_maps *local;
+    TAILQ_FOREACH (local, &host->locals, on_host)
+        maps_follow(engine, local->bucket);
+}
+
 static void init_job(struct engine *engine, union policy_of of, void *state)
 {
     const struct job *job = of.job;
@@ -588,7 +609,7 @@ static void init_job(struct engine *engine, union policy_of of, void *state)
     for (uint32_t s = 0; s < job->n_stages; s++)
         if (job->stages[s]->n_running)
             locality_begin(engine, job->stages[s]->bucket);
-    locality_job_init(engine, of, state);
+    job_grew(engine, of.job);
 }
 
 /* The shortest of its stages' largest ready reduce tasks. */
@@ -620,8 +641,7 @@ static void task_moved(struct engine *engine, struct task *task, enum task_state
     kept->map_moves += !task->bytes;
     if (task->state == TASK_RUNNING)
         locality_begin(engine, bucket);
-    if (bucket->by_turn_maps.in && bucket->by_turn_maps.value != map_value(engine, bucket))
-        bucket_update(engine, bucket);
+    maps_follow(engine, bucket);
     if (!task->stage->ready_reduces.n)
         home_no_more(engine, task->stage->kept[QUESTION_PLACE]);
 }
@@ -722,7 +742,8 @@ const struct place_policy place_joint = {
                .reasons = reasons,
                .hears.task_moved = task_moved,
                .hears.task_counts = task_counts,
-               .hears.job_grew = locality_job_grew,
+               .hears.job_grew = job_grew,
+               .hears.host_capable = host_capable,
                .hears.attempt_moved = attempt_moved,
                .hears.turn_moved = turn_moved,
                .hears.settle = settle},
