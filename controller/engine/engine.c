@@ -281,7 +281,7 @@ static bool place_failed(struct engine *engine)
 }
 
 /* True: claims were proposed, whatever became of them. */
-static bool place_all(struct engine *engine)
+static bool place_ready(struct engine *engine)
 {
     struct claim claim;
     bool proposed = place_failed(engine);
@@ -332,10 +332,10 @@ int engine_step(struct engine *engine, int64_t now_ns, const struct event *event
     engine->step_starts = 0;
     engine->step_inputs = 0;
     engine->cut_short = false;
-    bool proposed = place_all(engine);
+    bool proposed = place_ready(engine);
     /* WHY not when it was cut short: who waits then waits for the rest, and not for a slot. */
     while (may_start(engine) && hold_mark(engine))
-        proposed |= place_all(engine);
+        proposed |= place_ready(engine);
     if (!engine->cut_short)
         gate_mark(engine);
     tell_settle(engine);

@@ -139,7 +139,7 @@ static void say_word(const struct engine *engine, struct engine_explanation *e, 
         say(e, "%.3f", (double)left * 1e-9);
     else if (strcmp(word, "transfer") == 0)
         say(e, "%s", engine->network->order(engine->mode) == ORDER_COFLOW ? "Coflow" : "Macroflow");
-    else if (strcmp(word, "first") == 0)
+    else if (strcmp(word, "first_job") == 0)
         say(e, "%" PRIu64, first ? first->number : 0);
     else if (strcmp(word, "uplinks") == 0)
         say_uplinks(engine, e);

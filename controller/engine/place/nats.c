@@ -243,7 +243,8 @@ static const struct policy_reason reasons[] = {
      "the mode is slot-starved, so only the first job ({left}) is served, and the free slots are "
      "kept for it."},
     {DECISION_HOLD, REASON_CONGESTED, "uplinks that are still busy", NULL,
-     "while the network is congested other jobs than the first ({first}) start only tasks next to "
+     "while the network is congested other jobs than the first ({first_job}) start only tasks next "
+     "to "
      "their blocks. {uplinks}."},
     {DECISION_HOLD, REASON_NO_LOCAL_SLOT, "ready tasks of the stage", NULL,
      "it waits for a slot next to its block, on a host that has not had its even part of the job's "
