@@ -356,6 +356,7 @@ check: programs ## the checks that run nothing: include directions, format, one 
 	tests/lint/includes
 	tests/lint/policies
 	tests/lint/names
+	tests/lint/kinds
 	tests/lint/paths
 	tests/lint/format
 	tests/lint/symbols $(BUILD)/lib*.a

@@ -19,6 +19,7 @@
 
 #include "lib/err.h"
 #include "lib/roles.h"
+#include "schemas/duopoly.pb.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,13 +1,9 @@
-/* Who may say what: one table of kinds of messages (roles.c), asked at every door before a message is looked
- * at any further.
- *
- * A role belongs to a key (lib/keys.h) or, on the Unix socket, to root and two groups. Pure; O(1). */
+/* Roles: what a key (lib/keys.h) or, on the Unix socket, root and two groups may be. Which kinds of messages
+ * each may send stands with what takes them, one row a kind: controller/agents/agent_kinds.c,
+ * controller/frameworks/application_fact.c and controller/clients/requests.c. Pure; O(1). */
 #pragma once
 
 #include "lib/err.h"
-#include "schemas/duopoly.pb.h"
-
-#include <stdbool.h>
 
 enum role {
     ROLE_NOBODY,
@@ -21,13 +17,12 @@ enum role {
     ROLES
 };
 
+/* In a set of roles. */
+#define ROLE_BIT(role) (1u << (role))
+
 /* As in key files and on command lines: "agent", "scheduler", "framework", "read-only", "operator", "admin",
  * "controller"; "nobody" for others. */
 const char *role_name(enum role role);
 
 /* −EINVAL with the names that there are; "nobody" is none of them. */
 int role_parse(const char *text, enum role *ret_role, struct err *err);
-
-/* Whether who has this role may send messages of this kind (duopoly_Envelope_…_tag). Unknown kinds:
- * nobody. */
-bool role_may_send(enum role role, pb_size_t kind);

@@ -1,4 +1,4 @@
-/* Which of an agent's words count. lib/roles.c says of each kind of message what it is about; here is what
+/* Which of an agent's words count. agent_kinds.c has in order what each kind of message is about; here is what
  * is asked of those about attempts and about others.
  *
  * An attempt is whose agent it is placed with (agent->attempts). Beside those an agent may bring one that it

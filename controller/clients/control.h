@@ -1,5 +1,5 @@
 /* What duopolyctl and drivers talk to: requests on the Unix socket or over TCP (remote.h), answered
- * in order, and job events to those who watch. Who may ask what is one table (lib/roles.h): root may
+ * in order, and job events to those who watch. Who may ask what is one table (requests.c): root may
  * what an admin may, the socket's group what an operator may, its readers may look; over TCP the key
  * has a role.
  *

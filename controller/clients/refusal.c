@@ -93,29 +93,6 @@ void rejection_answer(const struct conductor_parts *parts, const struct decision
     }
 }
 
-bool request_changes(pb_size_t kind)
-{
-    switch (kind) {
-    case duopoly_Envelope_submit_begin_tag:
-    case duopoly_Envelope_submit_stage_tag:
-    case duopoly_Envelope_submit_tasks_tag:
-    case duopoly_Envelope_submit_bytes_tag:
-    case duopoly_Envelope_submit_end_tag:
-    case duopoly_Envelope_submit_prepare_tag:
-    case duopoly_Envelope_submit_commit_tag:
-    case duopoly_Envelope_cancel_job_tag:
-    case duopoly_Envelope_drain_host_tag:
-    case duopoly_Envelope_forget_host_tag:
-    case duopoly_Envelope_set_policy_tag:
-    case duopoly_Envelope_key_set_tag:
-    case duopoly_Envelope_key_revoke_tag:
-    case duopoly_Envelope_rotate_controller_tag:
-        return true;
-    default:
-        return false;
-    }
-}
-
 void accepted_answer(duopoly_Envelope *answer, const char *format, ...)
 {
     duopoly_Accepted *accepted = &wire_begin(answer, duopoly_Envelope_accepted_tag)->body.accepted;

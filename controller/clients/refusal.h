@@ -22,6 +22,3 @@ duopoly_Reason reason_on_wire(enum reason reason);
 /* Fills an Accepted. */
 __attribute__((format(printf, 2, 3))) void accepted_answer(duopoly_Envelope *answer,
                                                            const char *format, ...);
-
-/* Whether a request of this kind is to change something that is to last. */
-bool request_changes(pb_size_t kind);

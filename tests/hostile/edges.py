@@ -116,12 +116,12 @@ def changed(seeds, rng):
     return bytes(message[:ENVELOPE_BYTES])
 
 
-def kinds_by_role(text):
-    """{"AGENT": [kinds], …} by the table of lib/roles.c (its text), which says who may send what."""
-    groups = {"OPERATE": "OPERATOR ADMIN", "WORK": "SCHEDULER OPERATOR ADMIN", "READ": "READER SCHEDULER OPERATOR ADMIN"}
-    kinds = {}
-    for kind, who in re.findall(r"\[WIRE_KIND\((\w+)\)\]\s*=\s*([A-Z |]+)", text):
-        for group in who.replace("|", " ").split():
-            for role in groups.get(group, group).split():
-                kinds.setdefault(role, []).append(kind)
+def kinds_by_role(agents, frameworks, clients):
+    """{"AGENT": [kinds], …} by the texts of the tables that say who may send what: agent_kinds.c, application_fact.c and requests.c."""
+    groups = {"ADMIN": "ADMIN", "OPERATE": "OPERATOR ADMIN", "WORK": "SCHEDULER OPERATOR ADMIN", "READ": "READER SCHEDULER OPERATOR ADMIN"}
+    row = r"\[WIRE_KIND\((\w+)\)\]\s*=\s*"
+    kinds = {"AGENT": re.findall(row, agents), "FRAMEWORK": re.findall(row, frameworks)}
+    for kind, group in re.findall(row + r"\{[^}]*\.roles = (\w+)", clients):
+        for role in groups[group].split():
+            kinds.setdefault(role, []).append(kind)
     return kinds

@@ -124,7 +124,8 @@ class Role:
 
 
 def kinds():
-    return edges.kinds_by_role((TOP / "lib" / "roles.c").read_text())
+    tables = ("agents/agent_kinds.c", "frameworks/application_fact.c", "clients/requests.c")
+    return edges.kinds_by_role(*((TOP / "controller" / table).read_text() for table in tables))
 
 
 def any_kind(role_in_table, say):

@@ -189,7 +189,7 @@ def test_what_is_refused_replaces_no_file(daemon):
 
 
 def test_roles_over_tcp(cluster, daemon, tmp_path):
-    """What each may, once: the table itself is walked by test_roles.c."""
+    """What each may, once: every kind is walked by test_kinds.py."""
     scheduler, operator, admin = (daemon.key(name, name) for name in ("scheduler", "operator", "admin"))
     agent = daemon.key("w1")
     job = {"id": 1, "name": "j", "stages": [{"tasks": 1, "input_bytes": 1, "replicas": [[0]], "compute_ms": 1}]}

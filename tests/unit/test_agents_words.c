@@ -2,8 +2,6 @@
  * it can know. */
 #include "tests/unit/agents_world.h"
 
-#include "lib/roles.h"
-
 #define OURS (UINT64_C(3) << 32) /* numbers of this controller's epoch */
 
 static uint64_t refused(const char *name)
@@ -301,7 +299,7 @@ static void the_log_says_it_rarely(void **state)
 }
 
 /* Each kind that an agent may send, from a host that has nothing, about what another has: nothing of it
- * comes to the engine but what is about the speaker. A kind that is new has a row (test_roles.c, agent_kinds.c), and here
+ * comes to the engine but what is about the speaker. A kind that is new has a row (agent_kinds.c), and here
  * is filled with what it would say of others. */
 static void others_fill(pb_size_t kind)
 {
@@ -336,7 +334,7 @@ static void no_kind_speaks_for_others(void **state)
     int kinds = 0;
     (void)state;
     for (pb_size_t kind = 1; kind < WIRE_KINDS; kind++) {
-        if (!role_may_send(ROLE_AGENT, kind) || kind == duopoly_Envelope_hello_tag)
+        if (!agents_take(kind) || kind == duopoly_Envelope_hello_tag)
             continue;
         teardown(state);
         setup(state);

@@ -1,0 +1,73 @@
+/* Clients, on whichever door, as the files behind control.h share them. Not for others.
+ *
+ *   control.c      messages, and the answers that wait
+ *   requests.c     which kinds of messages clients may send, who may, and what answers each
+ *   control_who.c  who a client is, and what he is told and written down with */
+#pragma once
+
+#include "controller/clients/control.h"
+#include "controller/clients/remote.h"
+#include "controller/clients/submission.h"
+#include "controller/clients/watchers.h"
+#include "controller/portions.h"
+#include "lib/wire_unix.h"
+
+#include <sys/queue.h>
+
+/* An answer that waits for the disk. */
+struct held_answer {
+    bool held;
+    bool cared; /* it waits for the store's care instead; accepted.text: the copy's path */
+    uint64_t ticket;
+    uint64_t sequence;
+    pb_size_t request;
+    duopoly_Accepted accepted;
+};
+
+struct guest {
+    uint64_t client; /* 0: free */
+    struct submission submission;
+    struct held_answer answer;
+    /* A job's end that is prepared in portions, then taken; NULL: none. Owned. */
+    duopoly_Envelope *late;
+    bool behind; /* it is not read until the store has caught up */
+};
+
+#define GUESTS (UNIX_CLIENTS + REMOTE_CLIENTS)
+
+struct control {
+    sd_event *loop; /* borrowed */
+    struct wire_unix *server;
+    struct remote *remote;
+    struct conductor *conductor;
+    const struct conductor_parts *parts; /* the conductor's */
+    struct agents_zmq *door;
+    struct guest guests[GUESTS]; /* by the client's place, as in wire_unix.h, then in remote.h */
+    uint64_t refused[WIRE_KINDS];
+    struct watchers *watchers;
+    struct portions *portions;
+    STAILQ_HEAD(, leaving) leaving;
+    uint64_t carer; /* the client that waits for the store's care, */
+    void (*on_cared)(void *user, const struct err *err,
+                     uint64_t rows); /* which is over; user: this */
+    duopoly_Envelope answer, event;
+};
+
+/* Who a client is, in words, and what he may. */
+enum role control_who(const struct control *control, uint64_t client, char *text, size_t size);
+/* The same as a number: of a key, or of a user of this machine. */
+uint64_t control_who_number(const struct control *control, uint64_t client);
+int control_send(struct control *control, uint64_t client, const duopoly_Envelope *envelope);
+void control_hold(struct control *control, uint64_t client, bool hold);
+/* A line of the audit: who, what, and what came of it: the answer. And: one in the log as well. */
+void control_audit(const struct control *control, const char *asker, const char *what);
+__attribute__((format(printf, 3, 4))) void control_log(const struct control *control,
+                                                       uint64_t client, const char *format, ...);
+
+/* requests.c: answers a request, or holds its answer. */
+void request_answer(struct control *control, struct guest *guest, const duopoly_Envelope *request);
+/* What his role does not let him do: refused before it is looked at. */
+bool request_is_forbidden(struct control *control, uint64_t client, pb_size_t kind);
+/* Whether it is to change something that is to last; what it changes is kept over a restart. */
+bool request_lasts(pb_size_t kind);
+bool request_is_kept(const duopoly_Envelope *request);

@@ -1,0 +1,82 @@
+#include "controller/clients/control_shared.h"
+
+#include "lib/fnv1a.h"
+#include "lib/log.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+enum role control_who(const struct control *control, uint64_t client, char *text, size_t size)
+{
+    static const enum role roles[] = {[UNIX_STRANGER] = ROLE_NOBODY,
+                                      [UNIX_READER] = ROLE_READER,
+                                      [UNIX_MEMBER] = ROLE_OPERATOR,
+                                      [UNIX_ROOT] = ROLE_ADMIN};
+    const struct key_holder *who = remote_who(control->remote, client);
+    struct wire_unix_peer peer = {0};
+    if (who) {
+        snprintf(text, size, "key of %s (%s)", who->name, role_name(who->role));
+        return who->role;
+    }
+    if (wire_unix_peer(control->server, client, &peer) < 0)
+        snprintf(text, size, "a client that has gone");
+    else
+        snprintf(text, size, "%suid %" PRIu32 " (process %" PRId32 ")", peer.uid ? "" : "root, ",
+                 peer.uid, peer.pid);
+    return roles[peer.standing];
+}
+
+uint64_t control_who_number(const struct control *control, uint64_t client)
+{
+    const struct key_holder *who = remote_who(control->remote, client);
+    struct wire_unix_peer peer = {0};
+    if (who)
+        return fnv1a(FNV1A_NOTHING, who->name, strlen(who->name)) | UINT64_C(1) << 63;
+    return wire_unix_peer(control->server, client, &peer) < 0 ? 1 : UINT64_C(2) + peer.uid;
+}
+
+int control_send(struct control *control, uint64_t client, const duopoly_Envelope *envelope)
+{
+    return client & REMOTE_BIT ? remote_send(control->remote, client, envelope)
+                               : wire_unix_send(control->server, client, envelope);
+}
+
+void control_hold(struct control *control, uint64_t client, bool hold)
+{
+    if (client & REMOTE_BIT)
+        remote_hold(control->remote, client, hold);
+    else
+        wire_unix_hold(control->server, client, hold);
+}
+
+void control_audit(const struct control *control, const char *asker, const char *what)
+{
+    const duopoly_Envelope *answer = &control->answer;
+    bool taken = answer->which_body == duopoly_Envelope_accepted_tag;
+    char result[300], clean[256];
+    fact_words(taken ? answer->body.accepted.text : answer->body.refused.text, clean,
+               sizeof(clean));
+    snprintf(result, sizeof(result), "%s%s", taken ? "" : "refused, ", clean);
+    store_audit(control->parts->store, asker, what, result);
+}
+
+void control_log(const struct control *control, uint64_t client, const char *format, ...)
+{
+    const duopoly_Envelope *answer = &control->answer;
+    bool taken = answer->which_body == duopoly_Envelope_accepted_tag;
+    char asker[128], words[192], what[192];
+    va_list ap;
+    va_start(ap, format);
+    vsnprintf(words, sizeof(words), format, ap);
+    va_end(ap);
+    fact_words(words, what, sizeof(what));
+    control_who(control, client, asker, sizeof(asker));
+    if (taken)
+        log_change("%s: %s: %s", asker, what, answer->body.accepted.text);
+    else
+        log_of(asker, LOG_LEVEL_NOTE, LOG_FAULT_NONE, "%s: %s: refused, %s", asker, what,
+               answer->body.refused.text);
+    control_audit(control, asker, what);
+}

@@ -1,0 +1,341 @@
+#include "controller/clients/audit_page.h"
+#include "controller/clients/control_shared.h"
+#include "controller/clients/explanation.h"
+#include "controller/clients/key_requests.h"
+#include "controller/clients/listing.h"
+#include "controller/clients/policy_requests.h"
+#include "controller/clients/refusal.h"
+#include "controller/clients/stance_requests.h"
+#include "controller/clients/status.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Only what ends a submission, well or not: parts that were taken change nothing yet. */
+static void submission_audit(const struct control *control, const struct guest *guest,
+                             pb_size_t request)
+{
+    const struct submission *submission = &guest->submission;
+    char asker[128], what[192];
+    struct job_view job;
+    bool ends = control->answer.which_body != duopoly_Envelope_submit_credit_tag &&
+                (request != duopoly_Envelope_submit_prepare_tag ||
+                 control->answer.which_body == duopoly_Envelope_refused_tag);
+    if (!ends)
+        return;
+    control_who(control, guest->client, asker, sizeof(asker));
+    bool begun = request == duopoly_Envelope_submit_commit_tag &&
+                 engine_job(control->parts->engine, submission->job, &job) == 0;
+    int n = snprintf(what, sizeof(what), "submit %s as job %" PRIu64,
+                     begun ? job.name : submission->name, submission->job);
+    if (begun && submission->last > 1)
+        snprintf(what + n, sizeof(what) - (size_t)n, " and %" PRIu32 " before it",
+                 submission->last - 1);
+    control_audit(control, asker, what);
+}
+
+static void part_take(struct control *control, struct guest *guest, const duopoly_Envelope *request)
+{
+    guest->submission.submitter = control_who_number(control, guest->client);
+    submission_part(&guest->submission, control->conductor, request, &control->answer);
+    submission_audit(control, guest, request->which_body);
+}
+
+static void commit_answer(struct control *control, struct guest *guest,
+                          const duopoly_Envelope *request)
+{
+    submission_commit(&guest->submission, control->conductor, request->body.submit_commit.most,
+                      &control->answer);
+    submission_audit(control, guest, request->which_body);
+}
+
+static void cancel_answer(struct control *control, struct guest *guest,
+                          const duopoly_Envelope *request)
+{
+    const uint64_t client = guest->client, job = request->body.cancel_job.job;
+    struct decision rejection;
+    char asker[128];
+    control_who(control, client, asker, sizeof(asker));
+    if (conductor_cancel(control->conductor, job, asker, &rejection) < 0) {
+        rejection_answer(control->parts, &rejection, job, &control->answer);
+        control_log(control, client, "cancel %" PRIu64, job);
+        return;
+    }
+    char what[32];
+    snprintf(what, sizeof(what), "cancel %" PRIu64, job);
+    accepted_answer(&control->answer, "job %" PRIu64 " is cancelled", job);
+    control->answer.body.accepted.job = job;
+    /* The job's end says in the log by whom. */
+    control_audit(control, asker, what);
+}
+
+static void drain_try(struct control *control, const duopoly_DrainHost *drain)
+{
+    struct event event = {.kind = EVENT_HOST_DRAIN};
+    struct decision rejection;
+    struct agent_view agent;
+    if (agents_named(control->parts->agents, drain->name, &agent) < 0) {
+        refused_answer(&control->answer, duopoly_Reason_REASON_UNKNOWN, "there is no host %s",
+                       drain->name);
+        return;
+    }
+    if (agent.is_switch) {
+        refused_answer(&control->answer, duopoly_Reason_REASON_UNSUPPORTED,
+                       "%s is a switch: nothing starts there", drain->name);
+        return;
+    }
+    event.host_drain.host = agent.host;
+    event.host_drain.undo = drain->undo;
+    if (conductor_request(control->conductor, &event, &rejection) < 0) {
+        rejection_answer(control->parts, &rejection, 0, &control->answer);
+        return;
+    }
+    store_set(control->parts->store, "drain", drain->name, drain->undo ? NULL : "yes");
+    accepted_answer(&control->answer,
+                    drain->undo ? "host %s takes tasks again" : "host %s gets no new tasks",
+                    drain->name);
+}
+
+static void drain_answer(struct control *control, struct guest *guest,
+                         const duopoly_Envelope *request)
+{
+    const duopoly_DrainHost *drain = &request->body.drain_host;
+    drain_try(control, drain);
+    control_log(control, guest->client, "drain %s%s", drain->name, drain->undo ? " --undo" : "");
+}
+
+static void stance_answer(struct control *control, struct guest *guest,
+                          const duopoly_Envelope *request)
+{
+    char what[192];
+    stance_set_answer(control->parts, &request->body.set_stance, what, sizeof(what),
+                      &control->answer);
+    control_log(control, guest->client, "%s", what);
+}
+
+static void forget_answer(struct control *control, struct guest *guest,
+                          const duopoly_Envelope *request)
+{
+    const char *name = request->body.forget_host.name;
+    int r = conductor_forget_host(control->conductor, name);
+    if (r == -ENOENT)
+        refused_answer(&control->answer, duopoly_Reason_REASON_UNKNOWN, "there is no host %s",
+                       name);
+    else if (r < 0)
+        refused_answer(&control->answer, duopoly_Reason_REASON_STATE,
+                       "host %s is up: stop its agent first, and this when it is silent", name);
+    else
+        accepted_answer(&control->answer,
+                        "%s is forgotten; if its agent comes back it is a new host", name);
+    control_log(control, guest->client, "host forget %s", name);
+}
+
+static void policy_answer(struct control *control, struct guest *guest,
+                          const duopoly_Envelope *request)
+{
+    const duopoly_SetPolicy *set = &request->body.set_policy;
+    policy_set_answer(control->conductor, set, &control->answer);
+    control_log(control, guest->client, "policy %s %s", set->question, set->name);
+}
+
+static void watch_answer(struct control *control, struct guest *guest,
+                         const duopoly_Envelope *request)
+{
+    const uint64_t job = request->body.watch.job;
+    struct job_view view;
+    const struct engine *engine = control->parts->engine;
+    /* Its end would never be told. */
+    if (job && (engine_job(engine, job, &view) < 0 || view.state > JOB_ACTIVE)) {
+        absent_job_answer(control->parts, job, &control->answer);
+        return;
+    }
+    watchers_add(control->watchers, (uint32_t)(guest - control->guests), guest->client, job);
+    wire_unix_watch(control->server, guest->client); /* others say that they are there */
+    if (job)
+        accepted_answer(&control->answer, "the end of job %" PRIu64 " will be told", job);
+    else
+        accepted_answer(&control->answer, "the end of every job will be told");
+}
+
+/* It is answered when it is done: `held` until then. */
+static void care_answer(struct control *control, struct guest *guest,
+                        const duopoly_Envelope *request)
+{
+    const duopoly_StoreCare *care = &request->body.store_care;
+    const char *state = control->parts->settings->state;
+    char path[sizeof(care->path) + sizeof(control->parts->settings->state)];
+    const char *to = !*care->path ? NULL : *care->path == '/' ? care->path : path;
+    struct err err;
+    int r = 0;
+    snprintf(path, sizeof(path), "%s/%s", state, care->path);
+    if (*care->path != '/' && strchr(care->path, '/'))
+        r = err_set(&err, EINVAL, "%s is neither a path from / on nor a name in %s", care->path,
+                    state);
+    if (r == 0)
+        r = store_care(control->parts->store, to, control->on_cared, control, &err);
+    if (r < 0) {
+        refused_answer(&control->answer, duopoly_Reason_REASON_STATE, "%s", err.text);
+        return;
+    }
+    control->carer = guest->client;
+    guest->answer = (struct held_answer){
+        .held = true, .cared = true, .request = duopoly_Envelope_store_care_tag};
+    wire_copy(guest->answer.accepted.text, sizeof(guest->answer.accepted.text), to ? to : "");
+    control_hold(control, guest->client, true);
+}
+
+/* The first and how many, as names that are made together have a name in common. */
+static void keys_log(const struct control *control, uint64_t client, const char *what,
+                     const duopoly_KeyEntry *keys, pb_size_t n)
+{
+    if (n > 1)
+        control_log(control, client, "%s %s to %s (%u)", what, keys[0].name, keys[n - 1].name, n);
+    else
+        control_log(control, client, "%s %s", what, n ? keys[0].name : "nobody");
+}
+
+static void keys_set(struct control *control, struct guest *guest, const duopoly_Envelope *request)
+{
+    const duopoly_KeySet *set = &request->body.key_set;
+    key_set_answer(control->door, set, &control->answer);
+    keys_log(control, guest->client, set->rotate ? "keys rotate" : "keys make", set->keys,
+             set->keys_count);
+}
+
+static void keys_revoke(struct control *control, struct guest *guest,
+                        const duopoly_Envelope *request)
+{
+    const duopoly_KeyRevoke *revoke = &request->body.key_revoke;
+    key_revoke_answer(control->door, revoke, &control->answer);
+    keys_log(control, guest->client, "keys revoke", revoke->keys, revoke->keys_count);
+}
+
+static void keys_rotate(struct control *control, struct guest *guest,
+                        const duopoly_Envelope *request)
+{
+    rotate_controller_answer(control->door, &request->body.rotate_controller, &control->answer);
+    control_log(control, guest->client, "keys rotate controller");
+}
+
+/* ---- what looks only: control->answer is all that they fill ---- */
+
+static void list_fill(struct control *control, struct guest *guest, const duopoly_Envelope *request)
+{
+    const struct listing_sources sources = {control->parts, control->door,
+                                            wire_unix_counters(control->server), control->refused};
+    (void)guest;
+    listing_page(&sources, &request->body.list, &control->answer);
+}
+
+static void explanation_fill(struct control *control, struct guest *guest,
+                             const duopoly_Envelope *request)
+{
+    (void)guest;
+    explanation_answer(control->parts, &request->body.explain, &control->answer);
+}
+
+static void status_fill(struct control *control, struct guest *guest,
+                        const duopoly_Envelope *request)
+{
+    (void)guest, (void)request;
+    status_answer(control->parts, &control->answer);
+}
+
+static void audit_fill(struct control *control, struct guest *guest,
+                       const duopoly_Envelope *request)
+{
+    (void)guest;
+    audit_answer(control->parts->store, request->body.get_audit.after, &control->answer);
+}
+
+static void controller_keys_fill(struct control *control, struct guest *guest,
+                                 const duopoly_Envelope *request)
+{
+    (void)guest, (void)request;
+    controller_keys_answer(control->door, &control->answer);
+}
+
+#define ADMIN   ROLE_BIT(ROLE_ADMIN)
+#define OPERATE (ROLE_BIT(ROLE_OPERATOR) | ADMIN)
+#define WORK    (ROLE_BIT(ROLE_SCHEDULER) | OPERATE)
+#define READ    (ROLE_BIT(ROLE_READER) | WORK)
+
+/* What clients may ask, and who. */
+static const struct {
+    void (*answer)(struct control *control, struct guest *guest, const duopoly_Envelope *request);
+    uint8_t roles;
+    bool lasts; /* is to change something that is to last */
+    bool part;  /* of a stream that began with another request, which was judged like this one */
+} requests[WIRE_KINDS] = {
+    [WIRE_KIND(explain)] = {.answer = explanation_fill, .roles = READ},
+    [WIRE_KIND(get_audit)] = {.answer = audit_fill, .roles = READ},
+    [WIRE_KIND(get_controller_keys)] = {.answer = controller_keys_fill, .roles = READ},
+    [WIRE_KIND(get_status)] = {.answer = status_fill, .roles = READ},
+    [WIRE_KIND(list)] = {.answer = list_fill, .roles = READ},
+    [WIRE_KIND(watch)] = {.answer = watch_answer, .roles = READ},
+
+    [WIRE_KIND(cancel_job)] = {.answer = cancel_answer, .roles = WORK, .lasts = true},
+    [WIRE_KIND(submit_begin)] = {.answer = part_take, .roles = WORK, .lasts = true},
+    [WIRE_KIND(submit_bytes)] = {.answer = part_take, .roles = WORK, .lasts = true, .part = true},
+    [WIRE_KIND(submit_commit)] = {.answer = commit_answer, .roles = WORK, .lasts = true},
+    [WIRE_KIND(submit_end)] = {.answer = part_take, .roles = WORK, .lasts = true, .part = true},
+    [WIRE_KIND(submit_prepare)] = {.answer = part_take, .roles = WORK, .lasts = true},
+    [WIRE_KIND(submit_stage)] = {.answer = part_take, .roles = WORK, .lasts = true, .part = true},
+    [WIRE_KIND(submit_tasks)] = {.answer = part_take, .roles = WORK, .lasts = true, .part = true},
+
+    [WIRE_KIND(drain_host)] = {.answer = drain_answer, .roles = OPERATE, .lasts = true},
+    [WIRE_KIND(forget_host)] = {.answer = forget_answer, .roles = OPERATE, .lasts = true},
+    [WIRE_KIND(set_policy)] = {.answer = policy_answer, .roles = OPERATE, .lasts = true},
+    [WIRE_KIND(set_stance)] = {.answer = stance_answer, .roles = OPERATE}, /* request_is_kept */
+
+    [WIRE_KIND(key_revoke)] = {.answer = keys_revoke, .roles = ADMIN, .lasts = true},
+    [WIRE_KIND(key_set)] = {.answer = keys_set, .roles = ADMIN, .lasts = true},
+    [WIRE_KIND(rotate_controller)] = {.answer = keys_rotate, .roles = ADMIN, .lasts = true},
+    /* Writes a file on the controller's host. */
+    [WIRE_KIND(store_care)] = {.answer = care_answer, .roles = ADMIN},
+};
+
+/* Whether a message of this kind is looked at: what is no request is then refused as such. */
+static bool role_may_ask(enum role role, pb_size_t kind)
+{
+    return requests[kind].answer ? (requests[kind].roles & ROLE_BIT(role)) != 0
+                                 : !frameworks_take(kind) || agents_take(kind);
+}
+
+bool request_is_forbidden(struct control *control, uint64_t client, pb_size_t kind)
+{
+    char asker[128];
+    enum role role = control_who(control, client, asker, sizeof(asker));
+    if (role_may_ask(role, kind))
+        return false;
+    refused_answer(&control->answer, duopoly_Reason_REASON_PERMISSION,
+                   "'%s' takes another role than %s", wire_kind_name(kind), role_name(role));
+    if (!requests[kind].part)
+        control_log(control, client, "%s", wire_kind_name(kind));
+    return true;
+}
+
+void request_answer(struct control *control, struct guest *guest, const duopoly_Envelope *request)
+{
+    const pb_size_t kind = request->which_body;
+    if (requests[kind].answer)
+        requests[kind].answer(control, guest, request);
+    else
+        refused_answer(&control->answer, duopoly_Reason_REASON_UNSUPPORTED,
+                       "clients cannot ask with a message of kind '%s'", wire_kind_name(kind));
+}
+
+bool request_lasts(pb_size_t kind)
+{
+    return requests[kind].lasts;
+}
+
+/* A stance that has to be confirmed is a trial, and not kept. */
+bool request_is_kept(const duopoly_Envelope *request)
+{
+    return request_lasts(request->which_body) ||
+           (request->which_body == duopoly_Envelope_set_stance_tag &&
+            !request->body.set_stance.confirm_s);
+}
