@@ -234,7 +234,6 @@ struct job_host {
 
 /* How far it has come, of a job that was submitted: assembly.h. */
 struct assembly {
-    bool begun;
     uint32_t stage, task, child, edge, map;
     uint32_t *remainders; /* of the edge that is looked at */
     uint64_t part, reached;
@@ -275,7 +274,7 @@ struct job {
     struct sorted outputs;       /* by host; value: the fewer, the more of them */
     uint64_t n_outputs;          /* on all hosts */
     struct sorted_node by_number, by_turn, by_name;
-    struct assembly assembly;
+    struct assembly *assembly; /* NULL: not begun, or over */
     /* Of one that was submitted, all its tasks: those without network input, what these compute, and the
      * largest block. */
     uint64_t maps;

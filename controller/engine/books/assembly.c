@@ -30,7 +30,7 @@ static void count(struct job *job, struct stage *stage, const struct task *task)
 /* The first pass: each task, which is made if nobody asked for it before. */
 static bool make_tasks(struct job *job, uint64_t *left)
 {
-    struct assembly *a = &job->assembly;
+    struct assembly *a = job->assembly;
     for (; a->stage < job->n_stages; a->stage++, a->task = 0) {
         struct stage *stage = job->stages[a->stage];
         for (; a->task < stage->n_tasks && *left; a->task++, --*left) {
@@ -49,7 +49,7 @@ static bool make_tasks(struct job *job, uint64_t *left)
 static bool split_sums(struct engine *engine, const struct stage *stage, const struct edge *edge,
                        uint32_t maps, uint64_t *left)
 {
-    struct assembly *a = &stage->job->assembly;
+    struct assembly *a = stage->job->assembly;
     if (!a->remainders)
         a->remainders = engine_allocate(engine, maps, sizeof(*a->remainders));
     for (; a->task < stage->n_tasks && *left; a->task++, --*left) {
@@ -74,7 +74,7 @@ static bool spread_sums(struct assembly *a, struct stage *parent, uint64_t *left
 static bool add_edge(struct engine *engine, struct stage *stage, const struct edge *edge,
                      uint64_t *left)
 {
-    struct assembly *a = &stage->job->assembly;
+    struct assembly *a = stage->job->assembly;
     struct stage *parent = stage->job->stages[edge->parent];
     if (!edge->bytes || edge->matrix)
         return true;
@@ -90,7 +90,7 @@ static bool add_edge(struct engine *engine, struct stage *stage, const struct ed
 /* The second pass: each edge that was given as sums. */
 static bool add_edges(struct engine *engine, struct job *job, uint64_t *left)
 {
-    struct assembly *a = &job->assembly;
+    struct assembly *a = job->assembly;
     for (; a->child < job->n_stages; a->child++, a->edge = 0) {
         struct stage *stage = job->stages[a->child];
         for (; a->edge < stage->n_edges; a->edge++)
@@ -103,17 +103,27 @@ static bool add_edges(struct engine *engine, struct job *job, uint64_t *left)
 bool assembly_go_on(struct engine *engine, struct job *job, uint64_t most)
 {
     uint64_t left = most;
-    job->assembly.begun = true;
+    if (!job->assembly)
+        job->assembly = engine_allocate(engine, 1, sizeof(*job->assembly));
     return make_tasks(job, &left) && add_edges(engine, job, &left);
 }
 
 bool assembly_begun(const struct job *job)
 {
-    return job->assembly.begun;
+    return job->assembly;
+}
+
+void assembly_forget(struct job *job)
+{
+    if (job->assembly)
+        free(job->assembly->remainders);
+    free(job->assembly);
+    job->assembly = NULL;
 }
 
 void assembly_end(struct engine *engine, struct job *job)
 {
+    assembly_forget(job);
     for (uint32_t s = 0; s < job->n_stages; s++) {
         struct stage *stage = job->stages[s];
         stage->parents_missing = stage->n_edges;

@@ -12,5 +12,7 @@ bool assembly_go_on(struct engine *engine, struct job *job, uint64_t most);
 bool assembly_begun(const struct job *job);
 /* Its children, which end the assembly. O(stages² + edges). */
 void assembly_end(struct engine *engine, struct job *job);
+/* Gives back what is kept of it meanwhile; assembly_end does so too. */
+void assembly_forget(struct job *job);
 /* Of an arriving job, whose tasks are made by its assembly: this one is made now. O(1). */
 void assembly_make_task(struct stage *stage, uint32_t task);

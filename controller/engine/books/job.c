@@ -180,7 +180,7 @@ void job_destroy(struct engine *engine, struct job *job)
     engine->framework_jobs -= job->framework != NULL;
     free(job->framework);
     free(job->buckets);
-    free(job->assembly.remainders);
+    assembly_forget(job);
     removal_begin(engine, job);
 }
 
