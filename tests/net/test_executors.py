@@ -102,6 +102,8 @@ def test_two_applications_share_hosts(site):
     one.executor("1", "h1", 2)
     one.executor("2", "h2", 1)
     two.executor("1", "h2", 2)
+    one.settle()
+    two.settle()  # what is allowed in slots before they are told of stays allowed there
     for each in (one, two, none):
         each.job(1, 40)
     one.until_where("h1", "h1", "h2")
