@@ -30,7 +30,6 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 void engine_config_default(struct engine_config *ret_config)
 {

@@ -2,7 +2,6 @@
  * look at them, sources let go before an allow's time is looked at, and turns come last: they are made of what
  * policies and sizes have become. */
 #include "controller/engine/base/listener.h"
-
 #include "controller/engine/watch/allow.h"
 #include "controller/engine/watch/estimate.h"
 #include "controller/engine/watch/failing.h"

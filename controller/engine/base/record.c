@@ -1,8 +1,7 @@
 #include "controller/engine/base/record.h"
 
-#include "lib/number.h"
-
 #include "controller/engine/base/field.h"
+#include "lib/number.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,12 +1,11 @@
 #include "controller/engine/books/cluster.h"
 
 #include "controller/engine/base/ground.h"
-#include "controller/engine/base/tell.h"
-#include "controller/engine/books/limit.h"
-
 #include "controller/engine/base/resources.h"
+#include "controller/engine/base/tell.h"
 #include "controller/engine/books/account.h"
 #include "controller/engine/books/attempt.h"
+#include "controller/engine/books/limit.h"
 #include "controller/engine/books/room.h"
 #include "controller/engine/policy/questions.h"
 

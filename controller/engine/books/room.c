@@ -76,13 +76,7 @@ void room_enter(struct engine *engine, struct attempt *attempt)
     host_occupy(engine, attempt, true);
 }
 
-/* ---- allows ---- */
-
-/* ---- rooms ---- */
-
-/* ---- applications ---- */
-
-/* ---- dump, end ---- */
+/* ---- end ---- */
 
 void room_done(struct host *host)
 {

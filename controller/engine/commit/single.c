@@ -1,8 +1,7 @@
-#include "controller/engine/commit/commit.h"
-
 #include "controller/engine/base/ground.h"
 #include "controller/engine/books/cluster.h"
 #include "controller/engine/books/job.h"
+#include "controller/engine/commit/commit.h"
 #include "controller/engine/commit/start.h"
 
 static bool fits(const struct engine *engine, const struct claim *claim)

@@ -6,7 +6,6 @@
 #include "controller/engine/facts/framework.h"
 #include "controller/engine/policy/policy.h"
 #include "controller/engine/watch/framework_sizes.h"
-#include <string.h>
 
 static bool may_keep(struct engine *engine, struct job *job, uint64_t cells)
 {

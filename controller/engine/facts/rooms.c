@@ -1,7 +1,5 @@
 #include "controller/engine/facts/rooms.h"
 
-#include <stdlib.h>
-
 #include "controller/engine/base/ground.h"
 #include "controller/engine/base/resources.h"
 #include "controller/engine/books/cluster.h"
@@ -9,6 +7,8 @@
 #include "controller/engine/watch/allow.h"
 #include "controller/engine/watch/estimate.h"
 #include "controller/engine/watch/refit.h"
+
+#include <stdlib.h>
 
 static void ignored(struct engine *engine)
 {

@@ -9,6 +9,7 @@
 #include "controller/engine/books/stage.h"
 #include "controller/engine/watch/estimate.h"
 #include "controller/engine/watch/order.h"
+
 #include <string.h>
 
 /* Who has this name: true with number and content. */

@@ -1,5 +1,6 @@
 /* Why a task runs where it runs with the level that it has, or why it waits. */
 #include "controller/engine/look/explain.h"
+
 #include "controller/engine/base/say.h"
 #include "controller/engine/books/account.h"
 #include "controller/engine/books/attempt.h"

@@ -14,7 +14,6 @@
 #include "controller/engine/watch/order.h"
 
 #include <errno.h>
-#include <string.h>
 
 static uint64_t smallest_receiving(const struct host *host, enum transfer_order order)
 {

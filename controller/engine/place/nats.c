@@ -16,10 +16,9 @@
  *  - a stage whose hold ends goes first, anywhere (hold.h); the only runnable work of an idle
  *    cluster is never held. */
 #include "controller/engine/base/ground.h"
-#include "controller/engine/place/place.h"
-
 #include "controller/engine/books/stage.h"
 #include "controller/engine/network/network.h"
+#include "controller/engine/place/place.h"
 #include "controller/engine/watch/order.h"
 #include "controller/engine/watch/queues.h"
 

@@ -326,9 +326,7 @@ void sizes_restore_task(struct engine *engine, struct task *task, uint64_t bytes
     sizes_settle(engine, task->stage);
 }
 
-/* ---- pieces ---- */
-
-/* ---- inputs ---- */
+/* ---- one task ---- */
 
 static void set_bytes(struct task *task, uint64_t bytes)
 {
