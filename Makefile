@@ -354,6 +354,7 @@ bench-testbed-virtual: programs deps-virtual ## how far replays in virtual time 
 .PHONY: check
 check: programs ## the checks that run nothing: include directions, format, one owner per symbol, hardened programs
 	tests/lint/includes
+	tests/lint/circles
 	tests/lint/policies
 	tests/lint/names
 	tests/lint/kinds

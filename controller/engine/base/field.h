@@ -2,7 +2,9 @@
  * Private to controller/engine.
  *
  * A field's name in the record is the part after the last dot of the member's name. Pure;
- * O(length). */
+ * O(length).
+ *
+ * One object in several files: record.h. */
 #pragma once
 
 #include "controller/engine/base/record.h"

@@ -7,7 +7,9 @@
  * separated by single spaces. Decoding is strict: every field, in order, in range; what was encoded
  * decodes to equal values.
  *
- * Pure and re-entrant. Bounds: a record is at most RECORD_MAX bytes; lists at most what fits. */
+ * Pure and re-entrant. Bounds: a record is at most RECORD_MAX bytes; lists at most what fits.
+ *
+ * One object in several files: record, field. */
 #pragma once
 
 #include "controller/engine/event.h"

@@ -17,7 +17,9 @@
  * stage is opened (gate.h), so that its framework places it as it would without us.
  *
  * With memory_max = 0 nothing is counted, as in logs of before. WHY amounts of a table and not sizeof: a log
- * is to be decided alike by programs whose structures have grown. O(owners of one thing). */
+ * is to be decided alike by programs whose structures have grown. O(owners of one thing).
+ *
+ * One object in several files: job.h. */
 #pragma once
 
 #include "controller/engine/base/state.h"

@@ -1,7 +1,9 @@
 /* What a submitted job's parts amount to: sums of its tasks, stages and edges. Private to controller/engine.
  *
  * A job's end does all of it. That of 10⁶ tasks takes a tenth of a second, so whoever ends such a job does it
- * in portions before (engine_prepare); nothing that is decided depends on that. */
+ * in portions before (engine_prepare); nothing that is decided depends on that.
+ *
+ * One object in several files: job.h. */
 #pragma once
 
 #include "controller/engine/base/state.h"

@@ -1,7 +1,9 @@
 /* Attempts: from the decision to start one to the news that it ended. Private to controller/engine.
  *
  * An attempt holds its resources from the decision until its host says that it ended (or is lost
- * itself), also when it was told to stop. What agents report is adopted, however surprising. */
+ * itself), also when it was told to stop. What agents report is adopted, however surprising.
+ *
+ * One object in several files: job.h. */
 #pragma once
 
 #include "controller/engine/base/state.h"

@@ -5,7 +5,9 @@
  * per shape the engine keeps how many more such tasks fit
  * and in which order hosts are preferred, so that no decision looks at all hosts. host_touch()
  * brings the indexes up to date after any change of a host: O(shapes · units of that host · log
- * hosts). Slots of silent, lost and draining hosts are not free. */
+ * hosts). Slots of silent, lost and draining hosts are not free.
+ *
+ * One object in several files: job.h. */
 #pragma once
 
 #include "controller/engine/base/state.h"

@@ -2,7 +2,10 @@
  * controller/engine.
  *
  * A job is active from job_end until its last task is accepted, or until it fails or is cancelled.
- * What its stages and tasks do meanwhile: stage.h. */
+ * What its stages and tasks do meanwhile: stage.h.
+ *
+ * One object in several files, which call each other: job, stage, attempt, cluster, room, limit, account,
+ * retry, rerun, assembly, removal. */
 #pragma once
 
 #include "controller/engine/base/state.h"

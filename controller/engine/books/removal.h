@@ -2,7 +2,9 @@
  *
  * A job that is over has left all sets and counts: nobody sees it, and nothing that is decided depends on
  * when its memory goes. That of a large one goes in portions, since 10⁶ tasks take a tenth of a second: one
- * with each step, and more whenever engine_tidy is called. */
+ * with each step, and more whenever engine_tidy is called.
+ *
+ * One object in several files: job.h. */
 #pragma once
 
 #include "controller/engine/base/state.h"

@@ -6,7 +6,9 @@
  * reruns_max times, as its attempts may fail failures_max times: then its job fails, and says so. What
  * goes with a host that is lost does not count: the host is out of the way.
  *
- * With reruns_max = 0 nothing is counted, as in logs of before. */
+ * With reruns_max = 0 nothing is counted, as in logs of before.
+ *
+ * One object in several files: job.h. */
 #pragma once
 
 #include "controller/engine/base/state.h"

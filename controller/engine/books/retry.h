@@ -11,7 +11,9 @@
  * know hosts and shapes only. The tries are few, so the cost of leaving their order is small.
  *
  * A try looks at RETRY_LOOKS tasks and hosts at most; what stands behind them waits for hold_max at
- * most, too. What a task remembers is bounded by failures_max. O(log tasks). */
+ * most, too. What a task remembers is bounded by failures_max. O(log tasks).
+ *
+ * One object in several files: job.h. */
 #pragma once
 
 #include "controller/engine/books/attempt.h"

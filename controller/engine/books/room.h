@@ -17,7 +17,9 @@
  *
  * Bounds: shapes_max applications, hosts_max × units_per_host_max rooms; what is told beyond them is
  * ignored and counted. O(log n), the shapes, and the attempts on that host; an application's first and
- * last word: O(its jobs' stages and ready tasks), of everybody those of all frameworks' jobs. */
+ * last word: O(its jobs' stages and ready tasks), of everybody those of all frameworks' jobs.
+ *
+ * One object in several files: job.h. */
 #pragma once
 
 #include "controller/engine/base/state.h"

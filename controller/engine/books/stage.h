@@ -5,7 +5,9 @@
  * or has ended; tasks of an open stage that neither run nor are done are ready. Ready tasks stand
  * in the queues of their bucket (those of a large stage come to it in portions, step by step): reduce tasks by bytes, maps by locality.h. What a transition
  * changes in them, in the counts of stage, job and engine and in the job's turn is done here. O(log
- * n), plus the tasks and attempts whose state changes with it. */
+ * n), plus the tasks and attempts whose state changes with it.
+ *
+ * One object in several files: job.h. */
 #pragma once
 
 #include "controller/engine/base/state.h"

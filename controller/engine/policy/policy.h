@@ -11,7 +11,9 @@
  * whenever it is made, except for what only the policy's own past tells: that stands in `fields`,
  * which a dump keeps and load() reads after init.
  *
- * What happens is told to it as to any listener (listener.h). */
+ * What happens is told to it as to any listener (listener.h).
+ *
+ * One object in several files: policy, questions. */
 #pragma once
 
 #include "controller/engine/base/field.h"

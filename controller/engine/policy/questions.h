@@ -1,4 +1,6 @@
-/* What a policy of each question answers, and which policies there are. Private to controller/engine. */
+/* What a policy of each question answers, and which policies there are. Private to controller/engine.
+ *
+ * One object in several files: policy.h. */
 #pragma once
 
 #include "controller/engine/policy/policy.h"
