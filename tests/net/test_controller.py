@@ -295,7 +295,7 @@ def test_a_task_that_runs_again_says_what_went_before(cluster):
     first = h1.expect("start").start.attempt
     h1.state(first, "REFUSED", text="no such\x1b[2Jcommand")
     second = h1.expect("start").start
-    words = f"attempt {first_job} ('map') on h1 was refused: no such?[2Jcommand"
+    words = f"attempt {first} ('map') on h1 was refused: no such?[2Jcommand"
     assert f"Before, {words}." in daemon.ctl("explain", "1/0/0")["text"]
     assert f"warning: peer: {words}\n" in daemon.words()
     h1.state(second.attempt, "FAILED", exit_status=5)

@@ -265,11 +265,11 @@ def test_connections_that_a_task_says_have_its_levels(site):
     try:
         wait_for("a session", lambda: controller.of("inventory_end"), 20)
         assert sends() == {0}
-        controller.do(f"start {first_job} 1 0 0 say 1 2 5")
+        controller.do(f"start {first} 1 0 0 say 1 2 5")
         wait_for("the task's level", lambda: sends() == {dscp(2)}, 20)
         controller.do("mode 1 1")
         wait_for("the mode", lambda: sends() == {dscp(5)})
-        controller.do(f"levels {first_job} 1 6")
+        controller.do(f"levels {first} 1 6")
         wait_for("another level", lambda: sends() == {dscp(6)})
         fastpath.stop()
         os.unlink(fastpath.path + ".flows")  # as after a boot: it knows nothing
@@ -282,9 +282,9 @@ def test_connections_that_a_task_says_have_its_levels(site):
         agent.start()
         wait_for("another session", lambda: len(controller.of("inventory_end")) > 1, 20)
         controller.do("mode 1 2")  # the recorder forgets its mode
-        controller.do(f"levels {first_job} 1 3")
+        controller.do(f"levels {first} 1 3")
         wait_for("a level of another agent's", lambda: sends() == {dscp(3)}, 20)
-        controller.do(f"stop {first_job} 0")
+        controller.do(f"stop {first} 0")
         wait_for("the end of the task", lambda: sends() == {0}, 20)
     finally:
         agent.kill()

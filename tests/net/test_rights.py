@@ -213,7 +213,7 @@ def test_a_starter_that_hangs_keeps_no_later_start_waiting(site):
         assert agent.starter() != first
     finally:
         os.kill(first, signal.SIGCONT)
-    wait_for("the first to end", lambda: not os.path.exists(f"/proc/{first_job}"))
+    wait_for("the first to end", lambda: not os.path.exists(f"/proc/{first}"))
     assert agent.cgroups() == [f"{FIRST + 3:016x}"] and len(agent.pids(FIRST + 3)) == 1
 
 
