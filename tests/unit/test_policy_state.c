@@ -294,6 +294,41 @@ static void test_records_name_the_policy(void **state)
     script_end(&s);
 }
 
+/* A dump without its last lines: only how the first one is read is looked at. */
+static int load_rule(const char *dump, const char *rule, struct engine **ret_engine,
+                     struct err *err)
+{
+    const char *at = strstr(dump, " mode=first ");
+    struct lines lines = {0};
+    char *text = NULL;
+    assert_non_null(at);
+    assert_true(asprintf(&text, "%.*s %s %s", (int)(at - dump), dump, rule, at + 12) > 0);
+    lines_keep(&lines, text, strlen(text));
+    int r = engine_load(lines_next, &lines, ret_engine, err);
+    free(lines.text);
+    free(text);
+    return r;
+}
+
+static void test_dumps_of_before_have_a_rules_number(void **state)
+{
+    (void)state;
+    struct lines lines = {0};
+    struct script s;
+    struct err err = {0};
+    struct engine *engine = NULL;
+    struct engine_config config = script_config();
+    script_begin(&s, &config);
+    assert_int_equal(engine_dump(s.engine, lines_keep, &lines), 0);
+    assert_int_equal(load_rule(lines.text, "mode_rule=3", &engine, &err), 0);
+    assert_string_equal(engine_policy(engine, "mode"), "starved");
+    engine_destroy(engine);
+    assert_int_equal(load_rule(lines.text, "mode_rule=99", &engine, &err), -EINVAL);
+    assert_non_null(strstr(err.text, "no rule number 99"));
+    free(lines.text);
+    script_end(&s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -301,6 +336,7 @@ int main(void)
         cmocka_unit_test(test_jobs_that_are_not_active_have_no_turn),
         cmocka_unit_test(test_a_switch_is_planned_on_alike_after_load),
         cmocka_unit_test(test_records_name_the_policy),
+        cmocka_unit_test(test_dumps_of_before_have_a_rules_number),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

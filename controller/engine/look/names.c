@@ -5,10 +5,8 @@
 const char *engine_policy_name(const char *word, unsigned index)
 {
     enum question q = policy_question(word);
-    for (unsigned i = 0; q < QUESTIONS && policy_listed(q, i); i++)
-        if (i == index)
-            return policy_listed(q, i)->name;
-    return NULL;
+    const struct policy *policy = q < QUESTIONS ? policy_listed(q, index) : NULL;
+    return policy ? policy->name : NULL;
 }
 
 const char *engine_policy(const struct engine *engine, const char *word)

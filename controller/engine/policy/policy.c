@@ -3,6 +3,7 @@
 #include "controller/engine/base/numbered.h"
 #include "controller/engine/policy/questions.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,7 +42,10 @@ enum question policy_question(const char *word)
 /* NULL: it is the last. */
 const struct policy *policy_listed(enum question q, unsigned index)
 {
-    return questions[q].policies[index];
+    unsigned i = 0;
+    while (i < index && questions[q].policies[i])
+        i++;
+    return questions[q].policies[i];
 }
 
 static char *config_name(struct engine_config *config, enum question q)
@@ -263,6 +267,7 @@ static void hear(struct told *told, const struct listener *listener)
         int name##_at = 0;                                                                         \
         while (told->name[name##_at])                                                              \
             name##_at++;                                                                           \
+        assert(name##_at < LISTENERS_MAX);                                                         \
         told->name[name##_at] = listener->name;                                                    \
     }
     ANNOUNCEMENTS(HEAR)
