@@ -194,8 +194,13 @@ void remote_gone(struct remote *remote, uint64_t peer)
     client->id = 0;
 }
 
+/* WHY not anew where it is on: who sends in between would put it off. */
 static void again_begin(struct remote *remote)
 {
+    int is_on = SD_EVENT_OFF;
+    sd_event_source_get_enabled(remote->again, &is_on);
+    if (is_on != SD_EVENT_OFF)
+        return;
     sd_event_source_set_time_relative(remote->again, REMOTE_AGAIN_USEC);
     sd_event_source_set_enabled(remote->again, SD_EVENT_ONESHOT);
 }
