@@ -345,22 +345,21 @@ int engine_step(struct engine *engine, int64_t now_ns, const struct event *event
     return 0;
 }
 
-static int64_t place_deadline_ns(const struct engine *engine)
+static int64_t sooner(const struct engine *engine, const struct listener *listener, int64_t first)
 {
-    return engine->place->deadline_ns ? engine->place->deadline_ns(engine) : INT64_MAX;
+    int64_t due = listener->deadline_ns ? listener->deadline_ns(engine) : INT64_MAX;
+    return due < first ? due : first;
 }
 
 int64_t engine_deadline_ns(const struct engine *engine)
 {
-    const int64_t deadlines[] = {mode_deadline_ns(engine), place_deadline_ns(engine),
-                                 retry_deadline_ns(engine)};
+    const int64_t deadlines[] = {mode_deadline_ns(engine), retry_deadline_ns(engine)};
     int64_t first = engine->cut_short || engine->opening.n ? engine->now_ns : INT64_MAX;
     for (size_t i = 0; i < sizeof(deadlines) / sizeof(deadlines[0]); i++)
         first = deadlines[i] < first ? deadlines[i] : first;
-    for (int i = 0; engine_listeners[i]; i++) {
-        int64_t due =
-            engine_listeners[i]->deadline_ns ? engine_listeners[i]->deadline_ns(engine) : INT64_MAX;
-        first = due < first ? due : first;
-    }
+    for (int i = 0; engine_listeners[i]; i++)
+        first = sooner(engine, engine_listeners[i], first);
+    for (enum question q = 0; q < QUESTIONS; q++)
+        first = sooner(engine, &engine->policies[q]->hears, first);
     return first;
 }

@@ -246,7 +246,7 @@ void attempt_orphan(struct engine *engine, struct attempt *attempt)
     if (attempt->allowed_until_ns) {
         task->stage->framework->allowed--;
         task->stage->job->n_allowed--;
-        limit_count(engine, task->stage->job, -1);
+        limit_count(task->stage->job, -1);
     }
     struct attempt **at = &task->attempts;
     while (*at != attempt)

@@ -24,10 +24,9 @@ void limit_begin(struct account *account)
         limit_set(account, user->limit);
 }
 
-void limit_count(struct engine *engine, const struct job *job, int by)
+void limit_count(const struct job *job, int by)
 {
     struct account *account = job->account;
-    (void)engine;
     if (!account)
         return;
     account->allowed += (uint32_t)by;

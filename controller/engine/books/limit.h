@@ -10,7 +10,7 @@ void limit_set(struct account *account, uint32_t limit);
 /* Of an application whose user is told: it begins as that may. */
 void limit_begin(struct account *account);
 /* So many allows more of the job are in force. */
-void limit_count(struct engine *engine, const struct job *job, int by);
+void limit_count(const struct job *job, int by);
 /* It may have so many in force and no more, or none at all. */
 bool limit_binds(const struct account *account);
 /* It has as many as it may. */

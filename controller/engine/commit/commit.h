@@ -1,4 +1,4 @@
-/* May a claim commit? */
+/* May a claim commit? Private to controller/engine. */
 #pragma once
 
 #include "controller/engine/books/attempt.h"

@@ -38,7 +38,6 @@ void mode_numbers(const struct engine *engine, uint64_t *ret_ready, int64_t *ret
     }
 }
 
-/* Also what the rules that fix a mode say of the cluster. */
 static enum mode by_first(const struct engine *engine, enum reason *ret_reason, uint64_t *ret_ready,
                           int64_t *ret_free)
 {

@@ -11,5 +11,6 @@ extern const struct mode_policy mode_all;
 /* Always the one, always the other. */
 extern const struct mode_policy mode_rich, mode_starved;
 
-/* The two numbers that are compared for the first job, those of its most blocked shape. */
+/* The two numbers that are compared for the first job, those of its most blocked shape; rules that fix a mode
+ * say them, too. O(shapes of the first job); with mode_ignore_held its ready reduce tasks. */
 void mode_numbers(const struct engine *engine, uint64_t *ret_ready, int64_t *ret_free);

@@ -24,8 +24,6 @@ struct place_policy {
     /* True with the next claim (its task is ready and its unit has room), false: nothing (more),
      * free slots stay reserved. O(log n). */
     bool (*pick)(struct engine *engine, struct claim *ret_claim);
-    /* When it wants to be asked again though nothing happens; INT64_MAX: never. NULL: never. */
-    int64_t (*deadline_ns)(const struct engine *engine);
     bool even; /* its state per job begins with struct locality_job */
     unsigned
         orders; /* of units with room, that it reads beside by_load: enum host_order, or-ed; kept

@@ -18,7 +18,7 @@ void allow_restore(struct engine *engine, struct attempt *attempt, int64_t until
     if (attempt->task) {
         attempt->task->stage->framework->allowed++;
         attempt->task->stage->job->n_allowed++;
-        limit_count(engine, attempt->task->stage->job, 1);
+        limit_count(attempt->task->stage->job, 1);
     }
     set_timer(engine, attempt, attempt->stopping ? 0 : until_ns);
 }
