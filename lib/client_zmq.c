@@ -215,9 +215,11 @@ static int failure_say(int r, const char *address, const char *key_path,
         return err_set(err, EACCES,
                        "%s does not take the key of %s: it is revoked, over, or was never made",
                        address, keys->name);
-    return err_set(err, EPROTO,
-                   "who listens on %s does not hold the controller's key that %s believes", address,
-                   key_path);
+    return err_set(
+        err, EPROTO,
+        "who listens on %s ends the handshake: it does not hold the controller's key that "
+        "%s believes, or takes no more connections from here now",
+        address, key_path);
 }
 
 static int reach_and_show(struct wire *wire, const char *address, const char *key_path,

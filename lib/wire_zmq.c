@@ -332,7 +332,7 @@ static const char *stranger_words(const struct wire_zmq *endpoint)
 {
     return *endpoint->keys.name
                ? "who listens there ends the handshake: it does not hold the controller's key that "
-                 "is believed here, or is no duopolyd"
+                 "is believed here, takes no more connections from here now, or is no duopolyd"
                : "who listens there ends the handshake: it asks for a key and none is configured, "
                  "or is no duopolyd";
 }
