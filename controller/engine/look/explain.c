@@ -1,6 +1,4 @@
 /* Why a task runs where it runs with the level that it has, or why it waits. */
-#include "controller/engine/look/explain.h"
-
 #include "controller/engine/base/say.h"
 #include "controller/engine/books/account.h"
 #include "controller/engine/books/attempt.h"
@@ -146,8 +144,9 @@ static void say_word(const struct engine *engine, struct engine_explanation *e, 
         say_uplinks(engine, e);
 }
 
-void explain_sentence(const struct engine *engine, struct engine_explanation *e,
-                      const char *sentence, const struct host *host, int64_t left, int64_t right)
+/* Adds a policy's sentence (policy_reason.sentence). `host` may be NULL where it has none. */
+static void sentence_say(const struct engine *engine, struct engine_explanation *e,
+                         const char *sentence, const struct host *host, int64_t left, int64_t right)
 {
     char word[16];
     for (const char *at = sentence; *at;) {
@@ -167,7 +166,7 @@ static void say_start(const struct engine *engine, struct engine_explanation *e,
 {
     const struct policy_reason *entry = policy_reason(engine, DECISION_START, a->reason);
     if (entry)
-        explain_sentence(engine, e, entry->sentence, a->host, a->left, a->right);
+        sentence_say(engine, e, entry->sentence, a->host, a->left, a->right);
     else
         say(e, "Runs on %s, where it was found running. ", host_name(a->host));
 }
@@ -263,7 +262,7 @@ static void say_hold(const struct engine *engine, struct engine_explanation *e,
     }
     say(e, "Held back: ");
     if (entry)
-        explain_sentence(engine, e, entry->sentence, NULL, why.left, why.right);
+        sentence_say(engine, e, entry->sentence, NULL, why.left, why.right);
     else
         say(e, "the placement policy before \"%s\" left it.", engine->place->policy.name);
     say(e, " The hold ends after %.1f s at the latest.",

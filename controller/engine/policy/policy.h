@@ -58,7 +58,10 @@ struct policy_reason {
     enum decision_kind kind; /* START, HOLD or LEVEL */
     enum reason reason;
     const char *left, *right; /* what the decision's two numbers are; NULL: always 0 */
-    const char *sentence;     /* for people: explain.h; NULL: LEVEL, of which explain says more */
+    /* For people; NULL: LEVEL, of which explain says more. Words in braces are replaced: {host}, {left}, {right},
+     * {left.1s} and {left.3s} (ns as seconds), {transfer} (Coflow or Macroflow, by which the network serves now),
+     * {first_job} (the first job's number), {uplinks} (which of them are busy: a sentence without its dot). */
+    const char *sentence;
 };
 
 /* Why, as a decision has it. */

@@ -67,7 +67,8 @@ void failing_forget(struct engine *engine, struct host *host)
     *failing = (struct failing){.era = era};
 }
 
-void failing_proved(struct engine *engine, struct host *host, uint64_t era)
+/* The task, which failed on that host in its era, was done on another one. */
+static void failing_proved(struct engine *engine, struct host *host, uint64_t era)
 {
     struct failing *failing = &host->failing;
     if (failing->era != era)

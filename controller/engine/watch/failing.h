@@ -25,8 +25,6 @@ enum {
 
 /* The attempt failed, or was refused; before its end. */
 void failing_failed(struct engine *engine, struct attempt *attempt);
-/* The task, which failed on that host in its era, was done on another one. */
-void failing_proved(struct engine *engine, struct host *host, uint64_t era);
 /* An attempt of ours was done there, or it is another generation: what failed there says no more. The
  * caller touches the host. */
 void failing_forget(struct engine *engine, struct host *host);

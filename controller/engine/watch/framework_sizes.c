@@ -59,6 +59,42 @@ static uint64_t size_of(const struct task *task, bool *ret_known)
     return bytes || known ? bytes : 1;
 }
 
+static void set_bytes(struct task *task, uint64_t bytes)
+{
+    task->stage->total_bytes += bytes - task->bytes;
+    task->stage->job->shuffle_bytes += bytes - task->bytes;
+    task->bytes = bytes;
+}
+
+/* A task of a framework's job has another size, which may make it a map or a reduce task. The caller
+ * updates the bucket and the job's turn. */
+static void task_resize(struct engine *engine, struct task *task, uint64_t bytes)
+{
+    bool ready = task->state == TASK_READY, same_queue = !task->bytes == !bytes;
+    int64_t ready_ns = task->ready_ns;
+    if (task->bytes == bytes)
+        return;
+    struct gate_clock clock;
+    if (ready && !same_queue) {
+        clock = gate_stop(engine, task->stage);
+        task_unqueue(engine, task, TASK_BLOCKED);
+    }
+    tell_task_counts(engine, task, false);
+    task_count_sums(task, -1);
+    set_bytes(task, bytes);
+    task_count_sums(task, 1);
+    tell_task_counts(engine, task, true);
+    if (ready && same_queue && bytes) {
+        struct sorted_key key = {bytes, task->index, 0};
+        sorted_place(&task->stage->ready_reduces, &task->ready, key, 0);
+    }
+    if (ready && !same_queue) {
+        task_queue(engine, task);
+        gate_go_on(engine, task->stage, clock);
+        task->ready_ns = ready_ns;
+    }
+}
+
 void sizes_set_task(struct engine *engine, struct task *task)
 {
     bool known;
@@ -324,42 +360,6 @@ void sizes_restore_task(struct engine *engine, struct task *task, uint64_t bytes
 {
     task_resize(engine, task, bytes);
     sizes_settle(engine, task->stage);
-}
-
-/* ---- one task ---- */
-
-static void set_bytes(struct task *task, uint64_t bytes)
-{
-    task->stage->total_bytes += bytes - task->bytes;
-    task->stage->job->shuffle_bytes += bytes - task->bytes;
-    task->bytes = bytes;
-}
-
-void task_resize(struct engine *engine, struct task *task, uint64_t bytes)
-{
-    bool ready = task->state == TASK_READY, same_queue = !task->bytes == !bytes;
-    int64_t ready_ns = task->ready_ns;
-    if (task->bytes == bytes)
-        return;
-    struct gate_clock clock;
-    if (ready && !same_queue) {
-        clock = gate_stop(engine, task->stage);
-        task_unqueue(engine, task, TASK_BLOCKED);
-    }
-    tell_task_counts(engine, task, false);
-    task_count_sums(task, -1);
-    set_bytes(task, bytes);
-    task_count_sums(task, 1);
-    tell_task_counts(engine, task, true);
-    if (ready && same_queue && bytes) {
-        struct sorted_key key = {bytes, task->index, 0};
-        sorted_place(&task->stage->ready_reduces, &task->ready, key, 0);
-    }
-    if (ready && !same_queue) {
-        task_queue(engine, task);
-        gate_go_on(engine, task->stage, clock);
-        task->ready_ns = ready_ns;
-    }
 }
 
 static void received(struct engine *engine, struct attempt *attempt, uint64_t more_bytes)

@@ -57,9 +57,6 @@ void sizes_restore_task(struct engine *engine, struct task *task, uint64_t bytes
 /* For load: the guess that the stage had. */
 void sizes_restore_guess(struct engine *engine, struct stage *stage, uint64_t guess);
 
-/* A task of a framework's job has another size, which may make it a map or a reduce task. The caller
- * updates the bucket and the job's turn. */
-void task_resize(struct engine *engine, struct task *task, uint64_t bytes);
 /* By all that was told so far. */
 void sizes_set_task(struct engine *engine, struct task *task);
 /* Each map of the edge has its row. */

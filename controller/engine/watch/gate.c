@@ -118,6 +118,12 @@ static int64_t deadline_ns(const struct engine *engine)
     return node ? (int64_t)node->key.a : INT64_MAX;
 }
 
+static void gate_forget(struct engine *engine, struct stage *stage)
+{
+    wait_in_list(stage->framework, false);
+    set_due(engine, stage->framework, 0);
+}
+
 struct gate_clock gate_stop(struct engine *engine, struct stage *stage)
 {
     struct framework_stage *own = stage->framework;
@@ -150,12 +156,6 @@ void gate_restore(struct engine *engine, struct stage *stage)
     own->waits = false;
     own->due_ns = 0;
     gate_go_on(engine, stage, clock);
-}
-
-void gate_forget(struct engine *engine, struct stage *stage)
-{
-    wait_in_list(stage->framework, false);
-    set_due(engine, stage->framework, 0);
 }
 
 static void task_ready(struct engine *engine, struct task *task)

@@ -36,8 +36,7 @@ struct gate_clock {
 };
 struct gate_clock gate_stop(struct engine *engine, struct stage *stage);
 void gate_go_on(struct engine *engine, struct stage *stage, struct gate_clock clock);
-/* For load, and before it goes. */
+/* For load. */
 void gate_restore(struct engine *engine, struct stage *stage);
-void gate_forget(struct engine *engine, struct stage *stage);
 
 extern const struct listener gate_hears;

@@ -52,7 +52,8 @@ int64_t hold_end_ns(const struct stage *stage)
     return stage->held_until_ns < stage->hold_due_ns ? stage->held_until_ns : stage->hold_due_ns;
 }
 
-bool hold_is_late(const struct engine *engine, const struct stage *stage)
+/* It has waited for hold_max. */
+static bool hold_is_late(const struct engine *engine, const struct stage *stage)
 {
     return stage->hold_due_ns && stage->hold_due_ns <= engine->now_ns;
 }

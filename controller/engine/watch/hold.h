@@ -26,8 +26,6 @@
 /* One of its tasks was started: waits from one start to the next begin anew, an overdue stage is
  * unheld (but for what a patient policy leaves overdue). */
 void hold_stage_served(struct engine *engine, struct stage *stage);
-/* It has waited for hold_max. */
-bool hold_is_late(const struct engine *engine, const struct stage *stage);
 /* Nothing more can be placed: stages with ready tasks for which a slot is free are held from now
  * on. True: a late one became overdue instead; place, then mark again. */
 bool hold_mark(struct engine *engine);

@@ -678,17 +678,6 @@ struct bucket *locality_first(struct engine *engine, struct shape *shape)
                 : NULL;
 }
 
-uint32_t locality_candidates(const struct engine *engine, const struct task *task)
-{
-    const uint32_t *replicas = task_replicas(task);
-    uint32_t n = 0;
-    for (uint32_t i = 0; replicas && i < task->stage->replicas_per_task; i++) {
-        const struct host *host = cluster_host(engine, replicas[i]);
-        n += host && host->shapes[task->stage->bucket->shape->index]->fitting > 0;
-    }
-    return n;
-}
-
 /* A framework may know where a block is, and not its size. */
 static bool has_block(const struct task *task)
 {

@@ -63,8 +63,6 @@ bool locality_has_room(struct engine *engine, const struct bucket *bucket);
  * no index does better: under a turn that follows running tasks each start and end moves a job on
  * all its hosts, and each slot that is freed concerns all jobs that wait there. */
 struct bucket *locality_first(struct engine *engine, struct shape *shape);
-/* How many hosts with room hold the task's block, now. O(replicas). */
-uint32_t locality_candidates(const struct engine *engine, const struct task *task);
 /* The job's turn changed. O(its buckets): its places in the hosts' waiting lists follow when they are asked for. */
 void locality_reorder(struct engine *engine, struct job *job);
 

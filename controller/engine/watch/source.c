@@ -228,6 +228,23 @@ static void clear_strikes(struct engine *engine, struct host *host)
     host->reach.strikes = 0;
 }
 
+/* It waits for nothing any more; before it leaves its task. */
+static void source_release(struct engine *engine, struct attempt *attempt)
+{
+    while (!TAILQ_EMPTY(&attempt->stalls)) {
+        struct blind *blind = TAILQ_FIRST(&attempt->stalls)->blind;
+        free_stall(TAILQ_FIRST(&attempt->stalls));
+        uint32_t of_reader = blind->reader->reach.strikes, of_source = blind->source->reach.strikes;
+        if (!blind->n_stalls)
+            set_due(engine, blind,
+                    later(engine->now_ns, engine->config.source_lost_ns,
+                          of_reader > of_source ? of_reader : of_source));
+    }
+    if (attempt->block_of)
+        TAILQ_REMOVE(&attempt->block_of->block_readers, attempt, of_block);
+    attempt->block_of = NULL;
+}
+
 /* Not counted as a failure: an orphan's end says nothing about its task. */
 static void read_again(struct engine *engine, struct attempt *attempt)
 {
@@ -341,22 +358,6 @@ static void give_up(struct engine *engine, struct blind *blind)
     }
     while (!TAILQ_EMPTY(&blind->stalls))
         read_again(engine, TAILQ_FIRST(&blind->stalls)->attempt);
-}
-
-void source_release(struct engine *engine, struct attempt *attempt)
-{
-    while (!TAILQ_EMPTY(&attempt->stalls)) {
-        struct blind *blind = TAILQ_FIRST(&attempt->stalls)->blind;
-        free_stall(TAILQ_FIRST(&attempt->stalls));
-        uint32_t of_reader = blind->reader->reach.strikes, of_source = blind->source->reach.strikes;
-        if (!blind->n_stalls)
-            set_due(engine, blind,
-                    later(engine->now_ns, engine->config.source_lost_ns,
-                          of_reader > of_source ? of_reader : of_source));
-    }
-    if (attempt->block_of)
-        TAILQ_REMOVE(&attempt->block_of->block_readers, attempt, of_block);
-    attempt->block_of = NULL;
 }
 
 static void expire(struct engine *engine)

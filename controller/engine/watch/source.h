@@ -58,8 +58,6 @@ uint32_t source_choose(struct engine *engine, const struct task *task, const str
 void source_set_block(struct engine *engine, struct attempt *attempt, uint32_t host);
 /* It has received all its input: its sources can be read from. Before its end is told. */
 void source_received(struct engine *engine, struct attempt *attempt);
-/* It waits for nothing any more; before it leaves its task. */
-void source_release(struct engine *engine, struct attempt *attempt);
 /* The host is lost, or another one: nothing is known of it as a source or reader any more, and who
  * read a block there runs again. After its own attempts are gone. */
 void source_host_lost(struct engine *engine, struct host *host);
