@@ -263,16 +263,12 @@ void agent_await_no_more(struct agent *agent);
 void agents_resync_done(struct agents *agents);
 /* Timer: it has lasted long enough. */
 void agents_resync_fire(struct timer *timer, int64_t now_ns);
-/* NULL: the agent is not answerable for it. */
-struct placed_attempt *agent_placed(const struct agent *agent, uint64_t attempt);
 void agent_inventory_begin(struct agent *agent);
 /* What came of an inventory is not needed any more. */
 void agent_seen_drop(struct agent *agent);
 void agent_inventory_part(struct agent *agent, const duopoly_Envelope *envelope);
 /* The last part is in; parks it while resyncing, else admits the agent. */
 void agent_inventory_end(struct agent *agent, const duopoly_Envelope *envelope);
-/* Gives host and inventory to the engine. */
-void agent_admit(struct agent *agent);
 void agent_attempt_state(struct agent *agent, const duopoly_Envelope *envelope);
 void agent_attempts_drop(struct agent *agent);
 

@@ -34,7 +34,8 @@ static void attempt_tell(struct agent *agent, enum event_kind kind, uint64_t att
     event_tell(agent, &event);
 }
 
-struct placed_attempt *agent_placed(const struct agent *agent, uint64_t attempt)
+/* NULL: the agent is not answerable for it. */
+static struct placed_attempt *agent_placed(const struct agent *agent, uint64_t attempt)
 {
     struct placed_attempt *placed;
     HASH_FIND(hh, agent->attempts, &attempt, sizeof(attempt), placed);
@@ -420,7 +421,8 @@ static void seen_admit(struct agent *agent, const duopoly_AttemptState *state)
     running_tell(agent, state);
 }
 
-void agent_admit(struct agent *agent)
+/* Gives host and inventory to the engine. */
+static void agent_admit(struct agent *agent)
 {
     struct placed_attempt *placed, *next;
     if (agent->joined && agent->joined_boot != agent->boot)

@@ -74,6 +74,13 @@ bool agent_answered(const struct agent *agent, uint64_t sequence)
     return agent->session.wire.answered >= sequence;
 }
 
+/* Ends the session of one that takes nothing in, and its connection with what waits for it. */
+static void agent_cut(struct agent *agent)
+{
+    agent->agents->hooks.cut(agent->agents->hooks.user, agent->session.peer);
+    agent_end(agent, duopoly_Reason_REASON_NONE, NULL);
+}
+
 int agent_send(struct agent *agent, duopoly_Envelope *envelope, bool changes_state)
 {
     struct agents *agents = agent->agents;
@@ -92,12 +99,6 @@ int agent_send(struct agent *agent, duopoly_Envelope *envelope, bool changes_sta
             agent_cut(slowest);
     }
     return agent->session.open ? r : -ENOTCONN;
-}
-
-void agent_cut(struct agent *agent)
-{
-    agent->agents->hooks.cut(agent->agents->hooks.user, agent->session.peer);
-    agent_end(agent, duopoly_Reason_REASON_NONE, NULL);
 }
 
 static void refused_send(struct agents *agents, uint64_t peer, uint64_t sequence,

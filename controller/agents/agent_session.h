@@ -82,8 +82,6 @@ bool agent_answered(const struct agent *agent, uint64_t sequence);
 int agent_send(struct agent *agent, duopoly_Envelope *envelope, bool changes_state);
 /* Tells the peer why and ends the session; its host counts as silent from now. */
 void agent_end(struct agent *agent, duopoly_Reason reason, const char *text);
-/* Ends the session of one that takes nothing in, and its connection with what waits for it. */
-void agent_cut(struct agent *agent);
 /* To one without a session: why it is not heard. And: of this message, which is counted. */
 void agent_tell_stranger(struct agents *agents, int64_t now_ns, uint64_t peer, uint64_t sequence,
                          duopoly_Reason reason, const char *text);
