@@ -264,8 +264,8 @@ def test_a_port_that_is_others_is_named_and_all_others_are_served(site, whose):
         assert switch.vsctl("get", "port", "p1", "qos") == before
         switch.kill("agent")
     switch.start_agent()
-    wait_for("its name", lambda: shown(daemon) and said in shown(daemon)["text"])
-    assert shown(daemon)["steps"] == 0 and "1 of 3 ports has no queues of ours" in shown(daemon)["text"]
+    named = "1 of 3 ports has no queues of ours"
+    wait_for("its name", lambda: (now := shown(daemon)) and said in now["text"] and named in now["text"] and now["steps"] == 0)
     ports = {port["name"]: port for port in daemon.ctl("switch", "sw1")["ports"]}
     assert ports["p1"]["queues"] is None and said in ports["p1"]["text"] and ports["p0"]["queues"] == 10
     assert said in daemon.ctl("hosts")["hosts"][0]["text"]
