@@ -8,6 +8,7 @@
 #include "controller/epoch.h"
 #include "controller/epoch_claims.h"
 #include "controller/fence.h"
+#include "controller/parameters.h"
 #include "controller/settings.h"
 #include "controller/store/restore.h"
 #include "lib/log.h"
@@ -105,14 +106,31 @@ static error_t option_take(int key, char *value, struct argp_state *state)
     }
 }
 
-/* One a line: name, answers, whether it is for the simulator only, and words. */
+static void preset_values(const struct preset *preset, char *words, size_t size)
+{
+    char value[40];
+    size_t used = 0;
+    snprintf(words, size, "-");
+    for (int i = 0; i < PRESET_VALUES && preset->values[i].word[0] && used < size; i++) {
+        const struct engine_value *said = &preset->values[i];
+        const char *text =
+            parameter_words(engine_parameter(said->word), said->value, value, sizeof(value));
+        used +=
+            (size_t)snprintf(words + used, size - used, "%s%s=%s", i ? ", " : "", said->word, text);
+    }
+}
+
+/* One a line: name, answers, parameters, whether it is for the simulator only, and words. */
 static void presets_print(void)
 {
-    printf("%-14s %-5s %-10s %-15s %-6s %-5s %s\n", "preset", "turn", "place", "network", "rule",
-           "even", "what");
-    for (const struct preset *p = presets; p->name; p++)
-        printf("%-14s %-5s %-10s %-15s %-6s %-5s %s%s\n", p->name, p->turn, p->place, p->network,
-               p->mode, p->even_maps ? "yes" : "no", p->what, p->levels ? " (simulator only)" : "");
+    char values[96];
+    printf("%-14s %-12s %-10s %-15s %-6s %-17s %s\n", "preset", "turn", "place", "network", "rule",
+           "parameters", "what");
+    for (const struct preset *p = presets; p->name; p++) {
+        preset_values(p, values, sizeof(values));
+        printf("%-14s %-12s %-10s %-15s %-6s %-17s %s%s\n", p->name, p->turn, p->place, p->network,
+               p->mode, values, p->what, p->levels ? " (simulator only)" : "");
+    }
 }
 
 /* /run is empty after a boot: the socket's folder is made, not its parents. */

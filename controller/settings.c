@@ -1,6 +1,7 @@
 #include "controller/settings.h"
 
 #include "controller/engine/policy/presets.h"
+#include "controller/parameters.h"
 
 #include "lib/conf_check.h"
 #include "lib/wire.h"
@@ -12,9 +13,8 @@
 
 #define SECOND INT64_C(1000000000)
 
-#define WIRE_LEVELS      8
-#define EVEN_WAIT_MAX_NS (86400 * SECOND)
-#define READY_AT_ONCE    1024 /* tasks, by one step of the engine: 1 to 3 ms */
+#define WIRE_LEVELS   8
+#define READY_AT_ONCE 1024 /* tasks, by one step of the engine: 1 to 3 ms */
 
 #define OF_PRESET "preset" /* as a value: what policy.preset says */
 
@@ -84,15 +84,43 @@ static int preset_parse(const char *text, void *target, struct err *err)
     return 0;
 }
 
-static int even_wait_parse(const char *text, void *target, struct err *err)
+/* Parameter number `index` of the questions from `first` to before `end`. */
+static const char *parameter_word(int first, int end, unsigned index)
 {
-    int64_t ns = -1;
-    int r = strcmp(text, OF_PRESET) == 0 ? 0 : conf_number(CONF_DURATION, text, &ns, err);
-    if (r == 0 && ns > EVEN_WAIT_MAX_NS)
-        r = err_set(err, EINVAL, "'%s' is out of range: up to 24 h", text);
-    if (r == 0)
-        *(int64_t *)target = ns;
-    return r;
+    static const char *const questions[] = {"mode", "turn", "place", "commit", "network"};
+    const struct engine_parameter *parameter;
+    for (int q = first; q < end; q++)
+        for (unsigned i = 0; (parameter = engine_question_parameter(questions[q], i)); i++)
+            if (index-- == 0)
+                return parameter->word;
+    return NULL;
+}
+
+static const char *mode_word(unsigned index)
+{
+    return parameter_word(0, 1, index);
+}
+
+static const char *policy_word(unsigned index)
+{
+    return parameter_word(1, 5, index);
+}
+
+static int value_take(const char *word, const char *text, void *target, struct err *err)
+{
+    struct settings_values *values = target;
+    int64_t value;
+    if (strcmp(text, OF_PRESET) == 0)
+        return 0;
+    int r = parameter_parse(engine_parameter(word), text, &value, err);
+    if (r < 0)
+        return r;
+    if (values->n == ENGINE_VALUES_MAX)
+        return err_set(err, EINVAL, "more than %d parameters are said", ENGINE_VALUES_MAX);
+    struct engine_value *said = &values->at[values->n++];
+    snprintf(said->word, sizeof(said->word), "%s", word);
+    said->value = value;
+    return 0;
 }
 
 #define DURATION(s, member, name_, preset_, min_, max_)                                            \
@@ -129,6 +157,11 @@ static int even_wait_parse(const char *text, void *target, struct err *err)
     {                                                                                              \
         .name = (name_), .type = CONF_PARSED, .offset = offsetof(struct s, member),                \
         .parse = member##_parse, .preset = (preset_)                                               \
+    }
+#define WORDS(s, member, word_)                                                                    \
+    {                                                                                              \
+        .name = "", .type = CONF_WORDS, .offset = offsetof(struct s, member), .word = (word_),     \
+        .take = value_take                                                                         \
     }
 #define SECTION(s, member, name_, section_)                                                        \
     {                                                                                              \
@@ -198,10 +231,7 @@ static const struct conf_section store_section = {store_fields, sizeof(struct se
 
 static const struct conf_field mode_fields[] = {
     POLICY(settings_mode, mode, "rule", OF_PRESET),
-    {.name = "ignore_held",
-     .type = CONF_BOOL,
-     .offset = offsetof(struct settings_mode, ignore_held),
-     .preset = "no"},
+    WORDS(settings_mode, values, mode_word),
     DURATION(settings_mode, dwell_ns, "dwell", "50 ms", 0, 60 * SECOND),
     END,
 };
@@ -218,11 +248,7 @@ static const struct conf_field policy_fields[] = {
     SHARE(settings_policy, congested_permille, "congested", "90 %"),
     SHARE(settings_policy, cleared_permille, "cleared", "80 %"),
     SHARE(settings_policy, congested_share_permille, "congested_share", "0 %"),
-    {.name = "even_wait",
-     .type = CONF_PARSED,
-     .offset = offsetof(struct settings_policy, even_wait_ns),
-     .parse = even_wait_parse,
-     .preset = OF_PRESET},
+    WORDS(settings_policy, values, policy_word),
     DURATION(settings_policy, hold_max_ns, "hold_max", "30 s", 0, 86400 * SECOND),
     DURATION(settings_policy, stop_grace_ns, "stop_grace", "1 s", 0, 3600 * SECOND),
     NUMBER(settings_policy, failures_max, "failures", "4", 1, 1000),
@@ -335,6 +361,13 @@ static void levels_fill(const struct settings_levels *levels, struct level_table
         *ret_table = (struct level_table){.levels = 0};
 }
 
+/* They were checked when they were read. */
+static void values_fill(const struct settings_values *values, struct engine_config *ret_config)
+{
+    for (uint32_t i = 0; i < values->n; i++)
+        engine_config_say(ret_config, values->at[i].word, values->at[i].value, NULL);
+}
+
 /* The preset, and what overrules it. */
 static void policy_fill(const struct settings_policy *policy, struct engine_config *ret_config)
 {
@@ -348,8 +381,8 @@ static void policy_fill(const struct settings_policy *policy, struct engine_conf
     strcpy(ret_config->commit, policy->commit);
     if (policy->mode.mode[0])
         strcpy(ret_config->mode, policy->mode.mode);
-    if (policy->even_wait_ns >= 0)
-        ret_config->even_wait_ns = policy->even_wait_ns;
+    values_fill(&policy->values, ret_config);
+    values_fill(&policy->mode.values, ret_config);
 }
 
 void settings_engine(const struct settings *settings, uint32_t epoch,
@@ -361,7 +394,6 @@ void settings_engine(const struct settings *settings, uint32_t epoch,
     ret_config->seed = (uint64_t)policy->seed;
     ret_config->epoch = epoch;
     policy_fill(policy, ret_config);
-    ret_config->mode_ignore_held = policy->mode.ignore_held;
     ret_config->mode_dwell_ns = policy->mode.dwell_ns;
     ret_config->congested_permille = (uint32_t)policy->congested_permille;
     ret_config->cleared_permille = (uint32_t)policy->cleared_permille;

@@ -32,20 +32,27 @@ struct settings_store {
     int64_t keep_ns, max_bytes;
 };
 
+/* Parameters of policies that are said, of any question; others are as the preset, then the policy has them. */
+struct settings_values {
+    struct engine_value at[ENGINE_VALUES_MAX];
+    uint32_t n;
+};
+
 struct settings_mode {
     char mode[16]; /* "": of the preset */
-    bool ignore_held;
+    struct settings_values values;
     int64_t dwell_ns;
 };
 
-/* What says "preset" is as the preset has it: "" of a name, −1 of even_wait_ns. */
+/* What says "preset" is as the preset has it: "" of a name, no value of a parameter. */
 struct settings_policy {
     char preset[32];
     char turn[16], place[16], commit[16], network[16];
     int64_t seed;
     struct settings_mode mode;
     int64_t congested_permille, cleared_permille, congested_share_permille;
-    int64_t even_wait_ns, hold_max_ns, stop_grace_ns, failures_max, losses_max;
+    struct settings_values values;
+    int64_t hold_max_ns, stop_grace_ns, failures_max, losses_max;
 };
 
 struct settings_levels {

@@ -54,16 +54,24 @@ static size_t word_distance(const char *a, const char *b)
     return row[length];
 }
 
+static void take_nearer(const char *key, const char *word, size_t *least, const char **nearest)
+{
+    size_t distance = word_distance(key, word);
+    if (distance < *least) {
+        *least = distance;
+        *nearest = key;
+    }
+}
+
 static const char *nearest_key(const struct conf_field *fields, const char *word)
 {
-    const char *nearest = NULL;
+    const char *nearest = NULL, *key;
     size_t least = SIZE_MAX;
     for (; fields->name; fields++) {
-        size_t distance = word_distance(fields->name, word);
-        if (distance < least) {
-            least = distance;
-            nearest = fields->name;
-        }
+        if (fields->type != CONF_WORDS)
+            take_nearer(fields->name, word, &least, &nearest);
+        for (unsigned i = 0; fields->type == CONF_WORDS && (key = fields->word(i)); i++)
+            take_nearer(key, word, &least, &nearest);
     }
     return nearest;
 }
@@ -84,8 +92,7 @@ static int unknown_key(const struct reader *r, const struct conf_field *fields,
     return fail_at(r, key, -EINVAL);
 }
 
-/* A number as a user would write it, in the largest unit that has no fraction. */
-static const char *number_words(enum conf_type type, int64_t value, char *words, size_t size)
+const char *conf_words(enum conf_type type, int64_t value, char *words, size_t size)
 {
     static const struct {
         int64_t scale;
@@ -117,8 +124,8 @@ static int number_set(const struct conf_field *field, const char *text, void *ta
     char least_words[40], most_words[40];
     if (value < field->min || value > most)
         return err_set(err, EINVAL, "'%s' is out of range: from %s to %s", text,
-                       number_words(field->type, field->min, least_words, sizeof(least_words)),
-                       number_words(field->type, most, most_words, sizeof(most_words)));
+                       conf_words(field->type, field->min, least_words, sizeof(least_words)),
+                       conf_words(field->type, most, most_words, sizeof(most_words)));
     memcpy(target, &value, sizeof(value));
     return 0;
 }
@@ -162,7 +169,7 @@ static int choice_set(const struct conf_field *field, const char *text, int *tar
     return err_set(err, EINVAL, "'%s' is none of: %s", text, words);
 }
 
-static int text_set(const struct conf_field *field, const char *text, void *target, struct err *err)
+int conf_scalar(const struct conf_field *field, const char *text, void *target, struct err *err)
 {
     switch (field->type) {
     case CONF_BOOL:
@@ -186,7 +193,7 @@ static int scalar_set(const struct reader *r, const struct conf_field *field,
         code = err_set(r->err, EINVAL, "%s: one value is expected here", field->name);
     else if (strlen(scalar_text(node)) != node->data.scalar.length)
         code = err_set(r->err, EINVAL, "%s: a NUL byte has no place here", field->name);
-    else if ((code = text_set(field, scalar_text(node), target, r->err)) < 0)
+    else if ((code = conf_scalar(field, scalar_text(node), target, r->err)) < 0)
         err_prefix(r->err, "%s", field->name);
     return code < 0 ? fail_at(r, node, code) : 0;
 }
@@ -243,6 +250,19 @@ static int value_find(const struct reader *r, const yaml_node_t *map, const char
     return 0;
 }
 
+static bool takes_key(const struct conf_field *field, const char *key)
+{
+    const char *word;
+    if (field->type == CONF_OTHERS)
+        return true;
+    if (field->type != CONF_WORDS)
+        return strcmp(field->name, key) == 0;
+    for (unsigned i = 0; (word = field->word(i)); i++)
+        if (strcmp(word, key) == 0)
+            return true;
+    return false;
+}
+
 static int keys_check(const struct reader *r, const struct conf_field *fields,
                       const yaml_node_t *map)
 {
@@ -254,8 +274,7 @@ static int keys_check(const struct reader *r, const struct conf_field *fields,
             return fail_at(r, key, -EINVAL);
         }
         const struct conf_field *field = fields;
-        while (field->name && field->type != CONF_OTHERS &&
-               strcmp(field->name, scalar_text(key)) != 0)
+        while (field->name && !takes_key(field, scalar_text(key)))
             field++;
         if (!field->name)
             return unknown_key(r, fields, key);
@@ -277,12 +296,37 @@ static int absent_set(const struct reader *r, const struct conf_field *field,
     if (field->type == CONF_LIST && !field->min)
         return 0;
     if (field->preset && field->type != CONF_LIST)
-        code = text_set(field, field->preset, target, r->err);
+        code = conf_scalar(field, field->preset, target, r->err);
     else
         code = err_set(r->err, EINVAL, "'%s' is missing", field->name);
     if (code < 0)
         return owner ? fail_at(r, owner, code) : err_prefix(r->err, "%s:1:1", r->name);
     return 0;
+}
+
+static int word_set(const struct reader *r, const struct conf_field *field, const char *word,
+                    const yaml_node_t *node, void *target)
+{
+    int code;
+    if (node->type != YAML_SCALAR_NODE || strlen(scalar_text(node)) != node->data.scalar.length)
+        code = err_set(r->err, EINVAL, "%s: one value is expected here", word);
+    else if ((code = field->take(word, scalar_text(node), target, r->err)) < 0)
+        err_prefix(r->err, "%s", word);
+    return code < 0 ? fail_at(r, node, code) : 0;
+}
+
+static int words_set(const struct reader *r, const struct conf_field *field,
+                     const yaml_node_t *owner, void *target)
+{
+    const yaml_node_t *value;
+    const char *word;
+    int code = 0;
+    for (unsigned i = 0; code == 0 && (word = field->word(i)); i++) {
+        code = value_find(r, owner, word, &value);
+        if (code == 0 && value)
+            code = word_set(r, field, word, value, target);
+    }
+    return code;
 }
 
 static int field_set(const struct reader *r, const struct conf_field *field,
@@ -292,6 +336,8 @@ static int field_set(const struct reader *r, const struct conf_field *field,
     char *target = structure + field->offset;
     if (field->type == CONF_OTHERS)
         return 0;
+    if (field->type == CONF_WORDS)
+        return words_set(r, field, owner, target);
     int code = value_find(r, owner, field->name, &value);
     if (code < 0)
         return code;

@@ -32,6 +32,7 @@ enum conf_type {
     CONF_CHOICE,   /* int: the index in `choices` */
     CONF_PARSED,   /* what `parse` makes of a scalar */
     CONF_SECTION,  /* a mapping: `section` tells what is in it, at this offset */
+    CONF_WORDS,    /* scalars under the keys that `word` lists: `take` has each that is there */
     CONF_OTHERS,   /* last in a table: keys that no field names are another program's */
     CONF_LIST,     /* a sequence of at most `max` items as `item` describes, `size` bytes apart; a
                       uint32_t at     count_offset takes their number; absent: empty */
@@ -57,6 +58,10 @@ struct conf_field {
     int (*check)(const char *text, struct err *err);
     /* CONF_PARSED: writes *target; an error's sentence needs no position. */
     int (*parse)(const char *text, void *target, struct err *err);
+    /* CONF_WORDS: key number `index`, NULL at the end; and its value, for what is at `offset`. The name stands
+     * in no file. */
+    const char *(*word)(unsigned index);
+    int (*take)(const char *word, const char *text, void *target, struct err *err);
 };
 
 struct conf_section {
@@ -78,6 +83,11 @@ int conf_parse(const char *name, const char *text, size_t length,
 
 /* As an empty file: fails if something is required, or a default is not one. */
 int conf_defaults(const struct conf_section *section, void *ret_structure, struct err *err);
+
+/* One scalar as a field says: of any type but sections and lists. −EINVAL with a sentence. */
+int conf_scalar(const struct conf_field *field, const char *text, void *target, struct err *err);
+/* A number as a user would write it, in the largest unit that has no fraction. Returns `words`. */
+const char *conf_words(enum conf_type type, int64_t value, char *words, size_t size);
 
 /* One scalar of a numeric type (CONF_INT…CONF_SHARE) from words, for command lines. */
 int conf_number(enum conf_type type, const char *text, int64_t *ret_value, struct err *err);

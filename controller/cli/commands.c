@@ -86,17 +86,36 @@ static int forget_check(const struct request *request, struct err *err)
                : err_set(err, EINVAL, "'%s' cannot be a host's name", request->words[1]);
 }
 
+/* WORD=VALUE. −EINVAL where it is none, or does not fit the message. */
+static int parameter_split(const char *text, duopoly_PolicyParameter *ret, struct err *err)
+{
+    const char *equals = strchr(text, '=');
+    size_t length = equals ? (size_t)(equals - text) : 0;
+    if (!length || length >= sizeof(ret->word) || strlen(equals + 1) >= sizeof(ret->value))
+        return err_set(err, EINVAL, "'%s' is no parameter: WORD=VALUE, as even_wait='200 ms'",
+                       text);
+    snprintf(ret->word, sizeof(ret->word), "%.*s", (int)length, text);
+    snprintf(ret->value, sizeof(ret->value), "%s", equals + 1);
+    return 0;
+}
+
 /* Which policies there are is the controller's to say; a word that the message cannot carry is not
  * sent cut. */
 static int policy_check(const struct request *request, struct err *err)
 {
     const size_t room[] = {sizeof(((duopoly_SetPolicy *)0)->question),
                            sizeof(((duopoly_SetPolicy *)0)->name)};
-    for (int i = 0; i < 2; i++)
+    duopoly_PolicyParameter parameter;
+    int r = 0;
+    if (request->n_words == 1)
+        return err_set(err, EINVAL, "policy takes a question and a policy's name, or nothing");
+    for (int i = 0; i < 2 && i < request->n_words; i++)
         if (strlen(request->words[i]) >= room[i])
             return err_set(err, EINVAL, "'%s' is no %s", request->words[i],
                            i ? "policy's name" : "question");
-    return 0;
+    for (int i = 2; r == 0 && i < request->n_words; i++)
+        r = parameter_split(request->words[i], &parameter, err);
+    return r;
 }
 
 static int store_check(const struct request *request, struct err *err)
@@ -318,14 +337,40 @@ static int run_store(struct client *client, const struct request *request, struc
     return r < 0 ? r : accepted_write(client, writer, err);
 }
 
+static int policies_write(struct client *client, struct writer *writer, struct err *err)
+{
+    static const struct column columns[] = {{"question", "QUESTION"},   {"policy", "POLICY"},
+                                            {"parameter", "PARAMETER"}, {"value", "VALUE"},
+                                            {"what", "WHAT"},           {NULL, NULL}};
+    const duopoly_Status *status = NULL;
+    int r = status_get(client, &status, err);
+    if (r < 0)
+        return r;
+    writer_table(writer, "policies", columns);
+    for (pb_size_t i = 0; i < status->policies_count; i++) {
+        const duopoly_PolicyRow *row = &status->policies[i];
+        writer_cell(writer, value_text(row->question));
+        writer_cell(writer, value_text(row->policy));
+        writer_cell(writer, *row->word ? value_text(row->word) : value_absent());
+        writer_cell(writer, *row->word ? value_text(row->value) : value_absent());
+        writer_cell(writer, *row->word ? value_text(row->what) : value_absent());
+    }
+    writer_table_end(writer);
+    return 0;
+}
+
 static int run_policy(struct client *client, const struct request *request, struct writer *writer,
                       struct err *err)
 {
+    if (!request->n_words)
+        return policies_write(client, writer, err);
     duopoly_SetPolicy *set =
         &client_request(client, duopoly_Envelope_set_policy_tag)->body.set_policy;
     int r = wire_take(set->question, sizeof(set->question), request->words[0], "a question", err);
     if (r == 0)
         r = wire_take(set->name, sizeof(set->name), request->words[1], "a policy's name", err);
+    for (int i = 2; r == 0 && i < request->n_words; i++)
+        r = parameter_split(request->words[i], &set->parameters[set->parameters_count++], err);
     return r < 0 ? r : accepted_write(client, writer, err);
 }
 
@@ -406,10 +451,11 @@ const struct command cli_commands[] = {
      "is "
      "no older (10min, 2026-01-31, 2026-01-31T12:00:00Z), came out so; the newest N of it",
      0, 0, "f", audit_check, run_audit},
-    {"policy", "QUESTION NAME",
-     "sets turn, place, network or mode until told otherwise; configured: back to the "
-     "configuration",
-     2, 2, "", policy_check, run_policy},
+    {"policy", "[QUESTION NAME [WORD=VALUE...]]",
+     "the policies in force and their parameters; or sets that of turn, place, network or mode, "
+     "and "
+     "its parameters, until told otherwise; configured: back to the configuration",
+     0, 10, "", policy_check, run_policy},
     {"explain", "TASK", "why it runs there with that level, or why it waits", 1, 1, "",
      subject_check, run_explain},
     {"keys", "make NAMES --role ROLE",

@@ -11,7 +11,7 @@
 
 /* What the command line said. Strings are borrowed. */
 struct request {
-    const char *words[3]; /* the command's arguments */
+    const char *words[10]; /* the command's arguments */
     int n_words;
     bool all;                            /* -a: finished ones too */
     bool undo;                           /* --undo */

@@ -1,7 +1,9 @@
 #include "controller/clients/policy_requests.h"
 
 #include "controller/clients/refusal.h"
+#include "controller/parameters.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -36,21 +38,93 @@ static const char *policy_configured(const struct conductor *conductor, const ch
                                               : NULL;
 }
 
+/* The parameters that the policy has, as words. */
+static void parameters_refuse(duopoly_Envelope *answer, const duopoly_SetPolicy *set,
+                              const char *policy, const char *word)
+{
+    char words[160] = "";
+    const struct engine_parameter *parameter;
+    for (unsigned i = 0; (parameter = engine_policy_parameter(set->question, policy, i)); i++) {
+        size_t used = strlen(words);
+        snprintf(words + used, sizeof(words) - used, "%s%s", i ? ", " : "", parameter->word);
+    }
+    refused_answer(answer, duopoly_Reason_REASON_UNSUPPORTED,
+                   "%s %s has no parameter '%s'; it has: %s", set->question, policy, word,
+                   *words ? words : "none");
+}
+
+static bool policy_has_word(const char *question, const char *policy, const char *word)
+{
+    const struct engine_parameter *parameter;
+    for (unsigned i = 0; (parameter = engine_policy_parameter(question, policy, i)); i++)
+        if (strcmp(parameter->word, word) == 0)
+            return true;
+    return false;
+}
+
+/* All values, before anything is changed. False: the answer says why not. */
+static bool values_read(const duopoly_SetPolicy *set, const char *policy, int64_t *ret_values,
+                        duopoly_Envelope *answer)
+{
+    struct err err;
+    for (pb_size_t i = 0; i < set->parameters_count; i++) {
+        const duopoly_PolicyParameter *said = &set->parameters[i];
+        if (!policy_has_word(set->question, policy, said->word)) {
+            parameters_refuse(answer, set, policy, said->word);
+            return false;
+        }
+        if (parameter_parse(engine_parameter(said->word), said->value, &ret_values[i], &err) < 0) {
+            refused_answer(answer, duopoly_Reason_REASON_LIMIT, "%s: %s", said->word, err.text);
+            return false;
+        }
+    }
+    return true;
+}
+
+/* In force, and in the store where it is no longer as the configuration says. */
+static void value_set(struct conductor *conductor, const char *word, int64_t value, bool configured)
+{
+    struct event event = {.kind = EVENT_POLICY_PARAMETER};
+    struct decision rejection;
+    char text[24];
+    event.policy_parameter.word = word;
+    event.policy_parameter.value = value;
+    if (conductor_request(conductor, &event, &rejection) < 0)
+        return; /* its word and its range were looked at */
+    snprintf(text, sizeof(text), "%" PRId64, value);
+    store_set(conductor_parts(conductor)->store, "parameter", word, configured ? NULL : text);
+}
+
+static void values_configured(struct conductor *conductor, const struct engine_config *config,
+                              const char *question)
+{
+    const struct engine_parameter *parameter;
+    for (unsigned i = 0; (parameter = engine_question_parameter(question, i)); i++)
+        value_set(conductor, parameter->word, engine_config_value(config, parameter->word), true);
+}
+
 void policy_set_answer(struct conductor *conductor, const duopoly_SetPolicy *set,
                        duopoly_Envelope *answer)
 {
     struct event event = {.kind = EVENT_POLICY_SET};
     struct decision rejection;
     struct engine_config config;
+    int64_t values[sizeof(set->parameters) / sizeof(set->parameters[0])];
     const char *configured = policy_configured(conductor, set->question, &config);
     bool back = configured && strcmp(set->name, "configured") == 0;
     event.policy_set.question = set->question;
     event.policy_set.name = back ? configured : set->name;
+    if (set->parameters_count && !values_read(set, event.policy_set.name, values, answer))
+        return;
     if (conductor_request(conductor, &event, &rejection) < 0) {
         policies_refuse(answer, set);
         return;
     }
     store_set(conductor_parts(conductor)->store, "policy", set->question, back ? NULL : set->name);
+    if (back)
+        values_configured(conductor, &config, set->question);
+    for (pb_size_t i = 0; i < set->parameters_count; i++)
+        value_set(conductor, set->parameters[i].word, values[i], false);
     if (back)
         accepted_answer(answer, "%s is %s again, as the configuration says", set->question,
                         configured);
@@ -58,4 +132,38 @@ void policy_set_answer(struct conductor *conductor, const duopoly_SetPolicy *set
         accepted_answer(answer,
                         "%s is %s from now on, after a restart too, until it is told otherwise",
                         set->question, set->name);
+}
+
+static void row_add(const struct engine *engine, const char *question,
+                    const struct engine_parameter *parameter, duopoly_Status *out)
+{
+    if (out->policies_count == sizeof(out->policies) / sizeof(out->policies[0]))
+        return;
+    duopoly_PolicyRow *row = &out->policies[out->policies_count++];
+    char words[40];
+    wire_copy(row->question, sizeof(row->question), question);
+    wire_copy(row->policy, sizeof(row->policy), engine_policy(engine, question));
+    if (!parameter)
+        return;
+    wire_copy(row->word, sizeof(row->word), parameter->word);
+    wire_copy(row->what, sizeof(row->what), parameter->what);
+    wire_copy(
+        row->value, sizeof(row->value),
+        parameter_words(parameter, engine_value(engine, parameter->word), words, sizeof(words)));
+}
+
+void policies_fill(const struct engine *engine, duopoly_Status *out)
+{
+    static const char *const questions[] = {"turn", "place", "commit", "network", "mode"};
+    for (size_t q = 0; q < sizeof(questions) / sizeof(questions[0]); q++) {
+        const char *policy = engine_policy(engine, questions[q]);
+        const struct engine_parameter *parameter;
+        unsigned i = 0;
+        while ((parameter = engine_policy_parameter(questions[q], policy, i))) {
+            row_add(engine, questions[q], parameter, out);
+            i++;
+        }
+        if (!i)
+            row_add(engine, questions[q], NULL, out);
+    }
 }

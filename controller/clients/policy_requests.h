@@ -1,4 +1,4 @@
-/* A client sets a policy, or the one that is configured. */
+/* A client sets a policy and its parameters, or what is configured, or looks at them. */
 #pragma once
 
 #include "controller/conductor.h"
@@ -6,3 +6,5 @@
 /* Fills an Accepted or a Refused. */
 void policy_set_answer(struct conductor *conductor, const duopoly_SetPolicy *set,
                        duopoly_Envelope *answer);
+/* Those in force, with their parameters. */
+void policies_fill(const struct engine *engine, duopoly_Status *out);

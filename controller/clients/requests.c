@@ -136,8 +136,14 @@ static void policy_answer(struct control *control, struct guest *guest,
                           const duopoly_Envelope *request)
 {
     const duopoly_SetPolicy *set = &request->body.set_policy;
+    char values[160] = "";
+    for (pb_size_t i = 0; i < set->parameters_count; i++) {
+        size_t used = strlen(values);
+        snprintf(values + used, sizeof(values) - used, " %s=%s", set->parameters[i].word,
+                 set->parameters[i].value);
+    }
     policy_set_answer(control->conductor, set, &control->answer);
-    control_log(control, guest->client, "policy %s %s", set->question, set->name);
+    control_log(control, guest->client, "policy %s %s%s", set->question, set->name, values);
 }
 
 static void watch_answer(struct control *control, struct guest *guest,

@@ -1,5 +1,7 @@
 #include "controller/clients/status.h"
 
+#include "controller/clients/policy_requests.h"
+
 #include "lib/wire.h"
 
 #include <inttypes.h>
@@ -103,6 +105,7 @@ void status_answer(const struct conductor_parts *parts, duopoly_Envelope *answer
     snprintf(out->policy, sizeof(out->policy), "turn %s, place %s, commit %s, network %s",
              engine_policy(engine, "turn"), engine_policy(engine, "place"),
              engine_policy(engine, "commit"), engine_policy(engine, "network"));
+    policies_fill(engine, out);
     mode_say(parts, out);
     if (status.hot_uplinks)
         uplinks_say(parts, status.hot_uplinks, out->congested_uplinks,

@@ -93,12 +93,12 @@ static int check_config(const struct engine_config *config, struct err *err)
         return err_set(err, EINVAL,
                        "the bounds on jobs, stages, shapes, tasks and failures must be at least 1");
     if (config->hold_max_ns <= 0 || config->mode_dwell_ns < 0 || config->stop_grace_ns < 0 ||
-        config->even_wait_ns < 0 || config->start_wait_ns < 0 || config->source_lost_ns < 0 ||
-        config->probe_ns < 0 || config->allow_ns < (config->framework_jobs_max > 0))
+        config->source_lost_ns < 0 || config->probe_ns < 0 ||
+        config->allow_ns < (config->framework_jobs_max > 0))
         return err_set(err, EINVAL,
                        "hold_max must be positive, so must allow where frameworks have jobs; "
-                       "dwell, grace, even_wait, start_wait, source_lost and probe not negative");
-    if (check_table("coflow", &config->coflow, err) ||
+                       "dwell, grace, source_lost and probe not negative");
+    if (policy_check_values(config, err) < 0 || check_table("coflow", &config->coflow, err) ||
         check_table("macroflow", &config->macroflow, err))
         return -EINVAL;
     return check_table("dclas", &config->dclas, err);
@@ -186,6 +186,7 @@ static void (*const handlers[EVENT_KINDS])(struct engine *, const struct event *
     [EVENT_LOCK] = lock,
     [EVENT_UNLOCK] = lock,
     [EVENT_POLICY_SET] = policy_set,
+    [EVENT_POLICY_PARAMETER] = policy_parameter,
     [EVENT_HOST_DRAIN] = cluster_drain,
     [EVENT_HOST_JOIN] = cluster_join,
     [EVENT_HOST_CHANGE] = cluster_change,

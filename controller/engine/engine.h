@@ -39,6 +39,21 @@ void level_table_exponential(struct level_table *ret_table, uint64_t first_bytes
 /* O(levels). */
 uint64_t level_table_level(const struct level_table *table, uint64_t bytes);
 
+enum engine_unit { ENGINE_UNIT_NS, ENGINE_UNIT_COUNT, ENGINE_UNIT_YES }; /* YES: 0 or 1 */
+
+/* A parameter of policies. Its word means the same in all that have it. */
+struct engine_parameter {
+    const char *word;
+    enum engine_unit unit;
+    int64_t least, most, preset; /* in that unit */
+    const char *what;            /* a sentence for people */
+};
+enum { ENGINE_VALUES_MAX = 16, ENGINE_WORD_MAX = 24 };
+struct engine_value {
+    char word[ENGINE_WORD_MAX];
+    int64_t value;
+};
+
 struct engine_config {
     uint64_t seed;
     uint32_t epoch;        /* upper half of attempt numbers; from the controller's epoch file */
@@ -47,20 +62,12 @@ struct engine_config {
     char commit[16];       /* single */
     char network[16];      /* cans cans-coflow cans-macroflow dclas scf none */
     char mode[16];         /* first all rich starved */
-    bool mode_ignore_held; /* do not count reduce tasks that no host, even with a free slot, would
-                              take */
     int64_t mode_dwell_ns; /* shortest stay in a mode; 0 in the simulator, 50 ms live */
     uint32_t congested_permille; /* uplinks above it make the network congested, 900 */
     uint32_t cleared_permille;   /* those below it clear it, 800 */
     /* So many of the uplinks must be exceeded to make it congested, and not any more at or above
      * cleared_permille to clear it. 0: a single one, as in the source. */
     uint32_t congested_share_permille;
-    /* nats: keep a job's map outputs even over the hosts; its maps wait for that so long, counted
-     * from the last start in their stage. 0: not at all. */
-    int64_t even_wait_ns;
-    /* Delay scheduling's wait: a hold also ends so long after the last start of its stage. 0: only
-     * by the others. */
-    int64_t start_wait_ns;
     int64_t hold_max_ns; /* no slot is kept from a task for longer, counted from the first, 30 s */
     int64_t stop_grace_ns; /* in stop decisions, 1 s */
     uint32_t failures_max; /* failed or refused attempts of one task, then its job fails; 4 */
@@ -104,6 +111,10 @@ struct engine_config {
      * and counted. */
     uint32_t hosts_max, units_per_host_max, jobs_max, stages_per_job_max, finished_max, shapes_max;
     uint64_t tasks_max, cells_per_job_max;
+    /* Parameters of policies that are said (engine_config_say), each word once; all others have their
+     * default. Those that no policy in force has wait for one. */
+    struct engine_value values[ENGINE_VALUES_MAX];
+    uint32_t n_values;
 };
 /* The defaults of the specification: sjf, nats, single, cans, 8 levels from 10 MB × 8 (Coflow), 1
  * MB × 4 (Macroflow), 10 MB × 10 (D-CLAS). */
@@ -389,3 +400,19 @@ const char *attempt_state_name(enum attempt_state state);
 const char *engine_policy_name(const char *question, unsigned index);
 /* The one that answers a question now; NULL for an unknown question. */
 const char *engine_policy(const struct engine *engine, const char *question);
+
+/* A policy's parameters, index from 0; NULL at the end, or when there is no such policy. */
+const struct engine_parameter *engine_policy_parameter(const char *question, const char *policy,
+                                                       unsigned index);
+/* Those of all policies of a question, each once, index from 0; NULL at the end. */
+const struct engine_parameter *engine_question_parameter(const char *question, unsigned index);
+/* What the word means; NULL: no policy of any question has it. */
+const struct engine_parameter *engine_parameter(const char *word);
+/* Says a parameter's value. −ENOENT: there is none of this word; −ERANGE: the value is beyond its range; each
+ * with a sentence. */
+int engine_config_say(struct engine_config *config, const char *word, int64_t value,
+                      struct err *err);
+/* What is said, else the default; 0 when there is no such parameter. */
+int64_t engine_config_value(const struct engine_config *config, const char *word);
+/* The same of an engine's configuration, as events have changed it. */
+int64_t engine_value(const struct engine *engine, const char *word);

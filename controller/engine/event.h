@@ -105,6 +105,7 @@ enum event_kind {
     EVENT_FRAMEWORK_OWNER,   /* whose an application is, whether it is there, or that it is no more
                                 (account.h) */
     EVENT_JOB_SUBMITTER, /* whose the job is that begins next; without it: nobody's in particular */
+    EVENT_POLICY_PARAMETER, /* a request: a policy's parameter has this value from now on */
     EVENT_KINDS
 };
 
@@ -187,6 +188,10 @@ struct event {
             const char *question; /* "turn", "place", "commit", "network" or "mode" */
             const char *name;
         } policy_set;
+        struct {
+            const char *word; /* struct engine_parameter */
+            int64_t value;
+        } policy_parameter;
         struct {
             uint32_t host;
             uint32_t undo;

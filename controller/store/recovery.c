@@ -572,6 +572,18 @@ static void policy_resume(void *context, const char *question, const char *name)
                  sizeof(resumption->recovery->recovered->unknown), "policy %s %s", question, name);
 }
 
+static void parameter_resume(void *context, const char *word, const char *value)
+{
+    struct resumption *resumption = context;
+    struct event event = {.kind = EVENT_POLICY_PARAMETER};
+    event.policy_parameter.word = word;
+    event.policy_parameter.value = strtoll(value, NULL, 10);
+    if (!step_one(resumption, &event))
+        snprintf(resumption->recovery->recovered->unknown,
+                 sizeof(resumption->recovery->recovered->unknown), "policy parameter %s=%s", word,
+                 value);
+}
+
 static int resume(struct recovery *recovery)
 {
     const struct recovered *recovered = recovery->recovered;
@@ -590,6 +602,7 @@ static int resume(struct recovery *recovery)
         event.output_lost.attempt = recovery->lost[i].attempt;
         step_one(&resumption, &event);
     }
+    store_settings(recovery->store, "parameter", parameter_resume, &resumption);
     store_settings(recovery->store, "policy", policy_resume, &resumption);
     decisions_done(&resumption.decisions);
     return resumption.error < 0 ? err_sys(recovery->err, -resumption.error, "recovery") : 0;

@@ -106,9 +106,10 @@ static int print_json(const struct run_setup *a, const struct run_inputs *in,
 
 static void print_holds(const struct engine_config *config)
 {
-    if (config->start_wait_ns)
+    int64_t start_wait_ns = engine_config_value(config, "start_wait");
+    if (start_wait_ns)
         printf("a hold ends %.3g s after the last start of its stage, ",
-               (double)config->start_wait_ns * 1e-9);
+               (double)start_wait_ns * 1e-9);
     else if (config->hold_max_ns > INT64_MAX / 4)
         printf("a hold has no end of its own (the source knows none), ");
     else

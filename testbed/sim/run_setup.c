@@ -593,7 +593,7 @@ static void choose_policy(const struct run_setup *s, const struct run_inputs *in
     name(engine->place, sizeof(engine->place), s->place);
     name(engine->network, sizeof(engine->network), s->network);
     if (s->even_maps >= 0)
-        engine->even_wait_ns = s->even_maps ? PRESET_EVEN_WAIT_NS : 0;
+        engine_config_say(engine, "even_wait", s->even_maps ? PRESET_EVEN_WAIT_NS : 0, NULL);
     engine->congested_share_permille = s->congested_share_permille;
     if (in->converted)
         engine->cleared_permille = engine->congested_permille;
@@ -605,7 +605,7 @@ static void choose_policy(const struct run_setup *s, const struct run_inputs *in
     int64_t never_ns = INT64_MAX / 2, wanted_ns = s->hold_max_ns;
     bool baseline = !wanted_ns && strcmp(engine->place, "nats") != 0;
     if (baseline)
-        engine->start_wait_ns = MAP_DELAY_NS;
+        engine_config_say(engine, "start_wait", MAP_DELAY_NS, NULL);
     if (wanted_ns || baseline || in->converted)
         engine->hold_max_ns = wanted_ns && wanted_ns < never_ns ? wanted_ns : never_ns;
 }

@@ -107,7 +107,7 @@ static uint64_t m_share(const struct model *m, const struct m_job *j)
     for (uint32_t s = 0; s < j->n_stages; s++)
         maps += j->stage[s].n_parents ? 0 : j->stage[s].n_tasks;
     hosts = hosts ? hosts : 1;
-    return m->config.even_wait_ns ? (maps + hosts - 1) / hosts : UINT64_MAX;
+    return engine_config_value(&m->config, "even_wait") ? (maps + hosts - 1) / hosts : UINT64_MAX;
 }
 
 void m_submit(struct model *m)

@@ -125,10 +125,12 @@ static void m_check_levels(const struct model *m, const struct decision *d,
 static int64_t m_longest_hold(const struct model *m, const struct m_stage *s)
 {
     int64_t longest = m->config.hold_max_ns;
-    if (m->config.start_wait_ns && m->config.start_wait_ns < longest)
-        longest = m->config.start_wait_ns;
-    if (m->config.even_wait_ns && m->config.even_wait_ns < longest && !s->n_parents)
-        longest = m->config.even_wait_ns;
+    int64_t start = engine_config_value(&m->config, "start_wait");
+    int64_t even = engine_config_value(&m->config, "even_wait");
+    if (start && start < longest)
+        longest = start;
+    if (even && even < longest && !s->n_parents)
+        longest = even;
     return longest;
 }
 

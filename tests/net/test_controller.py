@@ -257,6 +257,38 @@ def test_policies_are_set_and_agents_hear_of_the_mode(cluster):
     assert subprocess.run(replay, timeout=20, check=False).returncode == 0, "the log decides the same again"
 
 
+def in_force(daemon, word):
+    """What `duopolyctl policy` says of a parameter: its policy and its value; None: that is not there."""
+    rows = [r for r in daemon.ctl("policy")["policies"] if r["parameter"] == word]
+    return (rows[0]["policy"], rows[0]["value"]) if rows else None
+
+
+def test_parameters_of_policies_are_set_shown_and_kept(cluster):
+    daemon = cluster.daemon()
+    assert {r["question"]: r["policy"] for r in daemon.ctl("policy")["policies"]} == {
+        "turn": "srpt", "place": "joint", "commit": "single", "network": "rank", "mode": "first"}
+    assert in_force(daemon, "even_wait") == ("joint", "200 ms")
+    assert "place is nats" in daemon.ctl("policy", "place", "nats", "even_wait=1.5 s", "start_wait=2 s")["text"]
+    assert in_force(daemon, "even_wait") == ("nats", "1500 ms") and in_force(daemon, "start_wait") == ("nats", "2 s")
+    assert "mode is first" in daemon.ctl("policy", "mode", "first", "ignore_held=yes")["text"]
+    for words, sentence in ((["place", "random", "even_wait=1 s"], "place random has no parameter 'even_wait'; it has: none"),
+                            (["place", "delay", "wait=1 s"], "place delay has no parameter 'wait'; it has: even_wait, start_wait"),
+                            (["place", "delay", "even_wait=25 h"], "even_wait: '25 h' is out of range: from 0 ns to 86400 s"),
+                            (["mode", "first", "ignore_held=2"], "ignore_held: '2' is neither true nor false")):
+        assert sentence in daemon.ctl("policy", *words, expect=1)
+    assert "is no parameter: WORD=VALUE" in daemon.ctl("policy", "place", "delay", "even_wait", expect=2)
+    assert in_force(daemon, "even_wait") == ("nats", "1500 ms"), "what is refused changes nothing"
+    assert any(row["what"] == "policy place nats even_wait=1.5 s start_wait=2 s" for row in daemon.ctl("audit")["audit"])
+    assert daemon.stop() == 0
+    daemon.start()
+    assert in_force(daemon, "even_wait") == ("nats", "1500 ms") and in_force(daemon, "ignore_held") == ("first", "yes")
+    daemon.ctl("policy", "place", "configured")
+    assert in_force(daemon, "even_wait") == ("joint", "200 ms") and in_force(daemon, "start_wait") == ("joint", "0 ns")
+    assert daemon.stop() == 0
+    replay = [BUILD / "duopoly-sim", "replay", "--quiet", daemon.folder / "log" / "duopoly.log"]
+    assert subprocess.run(replay, timeout=20, check=False).returncode == 0, "the log decides the same again"
+
+
 def test_a_failing_task_fails_its_job_with_its_last_words(cluster):
     daemon = cluster.daemon()
     h1 = cluster.agent(daemon, "h1")

@@ -42,7 +42,7 @@ static uint64_t run(const char *turn, const char *place, const char *network, ui
     config.hosts_max = M_HOSTS;
     config.epoch = 7;
     config.seed = seed;
-    config.even_wait_ns = even_maps ? SECOND : 0;
+    engine_config_say(&config, "even_wait", even_maps ? SECOND : 0, NULL);
     strcpy(config.turn, turn);
     strcpy(config.place, place);
     strcpy(config.network, network);
@@ -118,7 +118,7 @@ static void run_without_idle_steps(const char *place, const char *network, uint6
     config.hosts_max = M_HOSTS;
     config.seed = seed;
     config.mode_dwell_ns = 5000000;
-    config.even_wait_ns = seed % 2 ? SECOND : 0;
+    engine_config_say(&config, "even_wait", seed % 2 ? SECOND : 0, NULL);
     strcpy(config.place, place);
     strcpy(config.network, network);
     model_begin(&m, &config, seed);

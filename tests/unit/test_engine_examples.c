@@ -231,7 +231,7 @@ static void test_held_tasks_can_be_left_out_of_the_mode(void **state)
     for (int ignore = 0; ignore < 2; ignore++) {
         struct script s;
         struct engine_config config = script_config();
-        config.mode_ignore_held = ignore;
+        engine_config_say(&config, "ignore_held", ignore, NULL);
         script_begin(&s, &config);
         script_host(&s, 0, 2);
         script_host(&s, 1, 1);

@@ -89,7 +89,7 @@ static uint64_t cost(const struct scene *scene, const struct size *size)
     strcpy(config.turn, scene->turn);
     strcpy(config.place, scene->place);
     strcpy(config.network, scene->network);
-    config.even_wait_ns = scene->even_maps ? SECOND : 0;
+    engine_config_say(&config, "even_wait", scene->even_maps ? SECOND : 0, NULL);
     if (scene->starved)
         strcpy(config.mode, "starved");
     script_begin(&s, &config);

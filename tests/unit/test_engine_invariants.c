@@ -123,6 +123,10 @@ static void make_request(struct chaos *c, struct event *e)
         e->policy_set.question = word(c);
         e->policy_set.name = word(c);
         break;
+    case EVENT_POLICY_PARAMETER:
+        e->policy_parameter.word = any(c, 3) ? "even_wait" : any(c, 2) ? "ignore_held" : word(c);
+        e->policy_parameter.value = any(c, 3) ? (int64_t)any(c, 3) : (int64_t)any(c, 1000000000);
+        break;
     case EVENT_HOST_DRAIN:
         e->host_drain.host = (uint32_t)number(c, CHAOS_HOSTS);
         e->host_drain.undo = (uint32_t)any(c, 3);

@@ -594,7 +594,7 @@ static uint64_t run(int i, uint64_t *stream)
     config.hosts_max = M_HOSTS;
     config.epoch = 7;
     config.seed = *stream;
-    config.even_wait_ns = i % 5 ? SECOND : 0;
+    engine_config_say(&config, "even_wait", i % 5 ? SECOND : 0, NULL);
     level_table_exponential(&config.coflow, 50000, 4, i % 2 ? 8 : 3);
     strcpy(config.turn, i % 4 ? "srpt" : "fair");
     strcpy(config.place, "joint");

@@ -425,7 +425,7 @@ static void run(const char *turn, const char *network, int64_t dwell_ns, bool mo
         config.epoch = 7;
         config.seed = stream;
         config.mode_dwell_ns = dwell_ns;
-        config.even_wait_ns = i % 2 * SECOND;
+        engine_config_say(&config, "even_wait", i % 2 * SECOND, NULL);
         config.congested_share_permille = (uint32_t)i % 3 * 300;
         strcpy(config.turn, turn);
         strcpy(config.network, network);

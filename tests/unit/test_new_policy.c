@@ -119,11 +119,31 @@ static void test_put_in_force_it_knows_the_past(void **state)
     script_end(&other);
 }
 
+/* Its parameter is known by its table alone: set in the middle, it moves turns, and takes that back. */
+static void test_its_parameter_counts(void **state)
+{
+    (void)state;
+    struct script s;
+    struct event set = {.kind = EVENT_POLICY_PARAMETER};
+    begin(&s, "left");
+    uint64_t with_bytes = key_of(&s, 1);
+    assert_int_equal(first_job(&s), 2);
+    set.policy_parameter.word = "byte_weight";
+    for (int i = 0; i < 2; i++) {
+        set.policy_parameter.value = i ? 100 : 0;
+        script_event(&s, set);
+        assert_int_equal(script_rejection(&s), REASON_NONE);
+        assert_true(i ? key_of(&s, 1) == with_bytes : key_of(&s, 1) < with_bytes);
+    }
+    script_end(&s);
+}
+
 static void test_it_is_listed(void **state)
 {
     (void)state;
     assert_string_equal(engine_policy_name("turn", 3), "left");
     assert_null(engine_policy_name("turn", 4));
+    assert_string_equal(engine_policy_parameter("turn", "left", 0)->word, "byte_weight");
 }
 
 int main(void)
@@ -131,6 +151,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_turn_moves_with_facts),
         cmocka_unit_test(test_put_in_force_it_knows_the_past),
+        cmocka_unit_test(test_its_parameter_counts),
         cmocka_unit_test(test_it_is_listed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -590,7 +590,7 @@ static struct engine_config engine_of(const char *turn, const char *place, const
     strcpy(engine.place, place);
     strcpy(engine.network, network);
     engine.mode_dwell_ns = 0;
-    engine.even_wait_ns = 200000000;
+    engine_config_say(&engine, "even_wait", 200000000, NULL);
     engine.congested_permille = engine.cleared_permille = 1000;
     level_table_exponential(&engine.coflow, 1000000, 8, 8);
     level_table_exponential(&engine.macroflow, 100000, 4, 8);

@@ -3,6 +3,8 @@
 #include "controller/engine/watch/locality.h"
 #include "tests/model/model_step.h"
 
+#include <errno.h>
+
 enum { MEGABYTE = 1000000 };
 
 static void configure(struct engine_config *config, unsigned turn, unsigned place, unsigned network)
@@ -84,7 +86,7 @@ static void test_every_combination(void **state)
             for (unsigned n = 0; n < count("network"); n++) {
                 struct engine_config config;
                 configure(&config, t, p, n);
-                config.start_wait_ns = n % 2 * SECOND;
+                engine_config_say(&config, "start_wait", n % 2 * SECOND, NULL);
                 model_begin(&m, &config, test_random(&stream));
                 m.judge = &judge;
                 m.mode_events = true;
@@ -384,6 +386,79 @@ static void test_policy_set(void **state)
     script_end(&s);
 }
 
+/* Every parameter says what it is, its default is in its range, and one word means one thing. */
+static void test_parameters_are_whole(void **state)
+{
+    (void)state;
+    static const char *const questions[] = {"turn", "place", "commit", "network", "mode"};
+    const struct engine_parameter *parameter;
+    unsigned n = 0;
+    for (int q = 0; q < 5; q++)
+        for (unsigned i = 0; engine_policy_name(questions[q], i); i++) {
+            const char *policy = engine_policy_name(questions[q], i);
+            unsigned at = 0;
+            for (; (parameter = engine_policy_parameter(questions[q], policy, at)); at++) {
+                assert_true(strlen(parameter->word) < ENGINE_WORD_MAX && *parameter->what);
+                assert_true(parameter->least <= parameter->preset);
+                assert_true(parameter->preset <= parameter->most);
+                assert_ptr_equal(engine_parameter(parameter->word), parameter);
+            }
+            assert_true(at <= 8);
+        }
+    for (int q = 0; q < 5; q++)
+        for (unsigned i = 0; (parameter = engine_question_parameter(questions[q], i)); i++, n++)
+            for (unsigned k = 0; k < i; k++)
+                assert_string_not_equal(parameter->word,
+                                        engine_question_parameter(questions[q], k)->word);
+    assert_true(n >= 3 && n <= ENGINE_VALUES_MAX);
+    assert_null(engine_policy_parameter("place", "random", 0));
+    assert_null(engine_policy_parameter("place", "tetris", 0));
+    assert_null(engine_policy_parameter("colour", "red", 0));
+    assert_null(engine_parameter("colour"));
+}
+
+static enum reason set_parameter(struct script *s, const char *word, int64_t value)
+{
+    struct event event = {.kind = EVENT_POLICY_PARAMETER, .request = 3};
+    event.policy_parameter.word = word;
+    event.policy_parameter.value = value;
+    script_event(s, event);
+    return script_rejection(s);
+}
+
+/* Values come by configuration or by event, are kept for policies that are not in force, and stand in dumps. */
+static void test_parameters_are_set(void **state)
+{
+    (void)state;
+    struct script s;
+    struct engine_config config = script_config();
+    struct err err;
+    assert_int_equal(engine_config_say(&config, "colour", 1, &err), -ENOENT);
+    assert_string_equal(err.text, "no policy has a parameter 'colour'");
+    assert_int_equal(engine_config_say(&config, "even_wait", -1, &err), -ERANGE);
+    assert_int_equal(engine_config_say(&config, "ignore_held", 1, &err), 0);
+    script_begin(&s, &config);
+    assert_int_equal(engine_value(s.engine, "ignore_held"), 1);
+    assert_int_equal(engine_value(s.engine, "even_wait"), 0);
+    assert_int_equal(set_parameter(&s, "colour", 1), REASON_UNSUPPORTED);
+    assert_int_equal(set_parameter(&s, "even_wait", -1), REASON_BAD_VALUE);
+    assert_int_equal(set_parameter(&s, "ignore_held", 2), REASON_BAD_VALUE);
+    uint64_t before = engine_digest(s.engine);
+    assert_int_equal(set_parameter(&s, "even_wait", SECOND), REASON_NONE);
+    assert_int_equal(engine_value(s.engine, "even_wait"), SECOND);
+    assert_int_not_equal(engine_digest(s.engine), before);
+    struct event random = {.kind = EVENT_POLICY_SET, .request = 4};
+    random.policy_set.question = "place";
+    random.policy_set.name = "random";
+    script_event(&s, random);
+    assert_int_equal(set_parameter(&s, "even_wait", 2 * SECOND), REASON_NONE);
+    assert_int_equal(engine_value(s.engine, "even_wait"), 2 * SECOND);
+    script_end(&s);
+    config.values[0].value = 2;
+    struct engine *engine;
+    assert_int_equal(engine_create(&config, &engine, &err), -EINVAL);
+}
+
 static void test_unknown_policies_are_named(void **state)
 {
     (void)state;
@@ -408,6 +483,8 @@ int main(void)
         cmocka_unit_test(test_fair_is_fair),
         cmocka_unit_test(test_random_spreads),
         cmocka_unit_test(test_level_tables),
+        cmocka_unit_test(test_parameters_are_whole),
+        cmocka_unit_test(test_parameters_are_set),
         cmocka_unit_test(test_levels_of_cans),
         cmocka_unit_test(test_cans_levels_never_change),
         cmocka_unit_test(test_dclas_follows_bytes_received),

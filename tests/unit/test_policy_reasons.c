@@ -311,7 +311,7 @@ static void check_held(struct model *m, struct m_job *first, struct m_job *j, ui
              (unsigned long long)first->number);
     } else if (!task->bytes) {
         says(&e, "on a host that has not had its even part of the job's maps");
-        assert_true(m->config.even_wait_ns > 0);
+        assert_true(engine_config_value(&m->config, "even_wait") > 0);
     } else {
         says(&e, "its %s of %llu bytes would be first on no downlink",
              unit == M_COFLOW ? "Coflow" : "Macroflow", (unsigned long long)own);
@@ -362,7 +362,7 @@ static void run(const char *place, const char *network, bool even, uint64_t seed
     struct engine_config config = script_config();
     config.hosts_max = M_HOSTS;
     config.epoch = 7;
-    config.even_wait_ns = even ? SECOND : 0;
+    engine_config_say(&config, "even_wait", even ? SECOND : 0, NULL);
     level_table_exponential(&config.dclas, 50000, 4, 8);
     level_table_exponential(&config.coflow, 50000, 4, 8);
     strcpy(config.turn, strcmp(place, "joint") == 0 ? "srpt" : "sjf");

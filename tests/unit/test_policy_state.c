@@ -40,7 +40,7 @@ static struct engine_config any_config(uint64_t *stream, unsigned place)
     config.hosts_max = M_HOSTS;
     config.epoch = 7;
     config.seed = test_random(stream);
-    config.even_wait_ns = test_random(stream) % 2 ? SECOND : 0;
+    engine_config_say(&config, "even_wait", test_random(stream) % 2 ? SECOND : 0, NULL);
     level_table_exponential(&config.dclas, 50000, 4, 8);
     for (int q = 0; q < CHOSEN; q++)
         strcpy(name_in(&config, q), any_policy(chosen[q], stream));
@@ -73,8 +73,8 @@ static void check_orders(const struct engine *engine)
     for (uint32_t s = 0; s < engine->n_shapes; s++) {
         const struct shape *shape = engine->shapes[s];
         bool tie = engine->place->orders & HOSTS_BY_TIE,
-             receivers =
-                 (engine->place->orders & HOSTS_BY_RECEIVERS) || engine->config.mode_ignore_held;
+             receivers = (engine->place->orders & HOSTS_BY_RECEIVERS) ||
+                         engine_config_value(&engine->config, "ignore_held");
         assert_int_equal(shape->by_tie.n, tie ? shape->by_load.n : 0);
         for (int order = 0; order < ORDERS; order++)
             assert_int_equal(shape->by_receivers[order].n, receivers ? shape->by_load.n : 0);

@@ -440,7 +440,7 @@ struct claim {
 /* Orders of a shape's units with room that are kept where somebody wants them: place_policy.orders. */
 enum host_order { HOSTS_BY_TIE = 1, HOSTS_BY_RECEIVERS = 2 };
 
-enum { CHANGES = 4096 };
+enum { CHANGES = 4096, PARAMETERS_MAX = 8 /* of one policy */ };
 
 struct engine {
     struct engine_config config;
@@ -454,9 +454,10 @@ struct engine {
         };
         const struct policy *policies[QUESTIONS];
     };
-    void *kept[QUESTIONS]; /* by policies: policy.h */
-    bool suspended;        /* policies keep nothing yet: it is being loaded */
-    struct told told;      /* index */
+    int64_t values[QUESTIONS][PARAMETERS_MAX]; /* of those in force, in their order: policy.h */
+    void *kept[QUESTIONS];                     /* by policies: policy.h */
+    bool suspended;                            /* policies keep nothing yet: it is being loaded */
+    struct told told;                          /* index */
     int64_t now_ns;
     uint32_t step_starts;      /* in this step */
     uint64_t step_inputs;      /* of these */

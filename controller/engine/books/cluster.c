@@ -61,8 +61,8 @@ uint64_t host_crowd(const struct host *host)
 
 static bool wants(const struct engine *engine, enum host_order order)
 {
-    return (engine->place->orders & order) ||
-           (order == HOSTS_BY_RECEIVERS && engine->config.mode_ignore_held);
+    const struct mode_policy *mode = engine->mode_rule;
+    return (engine->place->orders | (mode->orders ? mode->orders(engine) : 0)) & order;
 }
 
 static void place_by_receivers(struct shape *shape, struct fit *fit, uint64_t place)

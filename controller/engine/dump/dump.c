@@ -26,7 +26,9 @@ struct clock_record {
 
 struct config_record {
     struct engine_config config;
-    uint32_t mode_rule; /* former */
+    uint32_t mode_rule; /* former, and what are parameters of policies now: */
+    int64_t even_wait_ns, start_wait_ns;
+    bool mode_ignore_held;
 };
 
 enum { RECORD_CONFIG, RECORD_CLOCK, RECORD_END, RECORDS };
@@ -45,13 +47,13 @@ static const struct record_kind kinds[RECORDS] = {
                         F(config_record, config.network, CHARS),
                         FORMER(config_record, mode_rule, U32),
                         ADDED(config_record, config.mode, CHARS),
-                        F(config_record, config.mode_ignore_held, BOOL),
+                        FORMER(config_record, mode_ignore_held, BOOL),
                         F(config_record, config.mode_dwell_ns, I64),
                         F(config_record, config.congested_permille, U32),
                         F(config_record, config.congested_share_permille, U32),
                         F(config_record, config.cleared_permille, U32),
-                        F(config_record, config.even_wait_ns, I64),
-                        ADDED(config_record, config.start_wait_ns, I64),
+                        FORMER(config_record, even_wait_ns, I64),
+                        FORMER(config_record, start_wait_ns, I64),
                         F(config_record, config.hold_max_ns, I64),
                         F(config_record, config.stop_grace_ns, I64),
                         F(config_record, config.failures_max, U32),
@@ -111,6 +113,16 @@ static size_t lists_max(const struct engine_config *config)
     return longest > 2 * (size_t)DUMP_CHUNK ? longest : 2 * (size_t)DUMP_CHUNK;
 }
 
+static void dump_values(struct dumper *d, const struct engine_config *config)
+{
+    for (uint32_t i = 0; i < config->n_values; i++) {
+        struct event event = {.kind = EVENT_POLICY_PARAMETER};
+        event.policy_parameter.word = config->values[i].word;
+        event.policy_parameter.value = config->values[i].value;
+        dump_event(d, &event);
+    }
+}
+
 size_t engine_dump_room(const struct engine *engine)
 {
     return lists_max(&engine->config) * sizeof(uint64_t) + RECORD_MAX;
@@ -124,6 +136,7 @@ int engine_dump_in(const struct engine *engine, void *room,
     d.buffer = (char *)(d.lists + lists_max(&engine->config));
     const struct config_record config = {.config = engine->config};
     dump_record(&d, &kinds[RECORD_CONFIG], &config);
+    dump_values(&d, &engine->config);
     source_dump_config(&d, engine);
     failing_dump_config(&d, engine);
     rerun_dump_config(&d, engine);
@@ -312,6 +325,18 @@ static int mode_of_former(struct config_record *first, struct err *err)
     return 0;
 }
 
+static int values_of_former(struct config_record *first, struct err *err)
+{
+    const struct engine_value former[] = {{"even_wait", first->even_wait_ns},
+                                          {"start_wait", first->start_wait_ns},
+                                          {"ignore_held", first->mode_ignore_held}};
+    int r = 0;
+    for (size_t i = 0; r == 0 && i < sizeof(former) / sizeof(former[0]); i++)
+        if (former[i].value)
+            r = engine_config_say(&first->config, former[i].word, former[i].value, err);
+    return r;
+}
+
 static int load_first(struct loader *l, const char *line, struct err *err)
 {
     struct config_record first = {0};
@@ -321,6 +346,7 @@ static int load_first(struct loader *l, const char *line, struct err *err)
     int r = field_decode(&kinds[RECORD_CONFIG], line, NULL, &first, err);
     if (r == 0 && !first.config.mode[0])
         r = mode_of_former(&first, err);
+    r = r < 0 ? r : values_of_former(&first, err);
     r = r < 0 ? r : engine_create(&first.config, &l->engine, err);
     if (r == 0)
         policy_suspend(l->engine);

@@ -8,6 +8,8 @@
 #include "controller/engine/watch/order.h"
 #include "controller/engine/watch/queues.h"
 
+#include <errno.h>
+
 static void reorder(struct engine *engine, struct job *job)
 {
     locality_reorder(engine, job);
@@ -15,21 +17,41 @@ static void reorder(struct engine *engine, struct job *job)
     hold_reorder_job(engine, job);
 }
 
+/* In force from now on, with what follows from it. */
+static void put(struct engine *engine, enum question q, const struct policy *policy)
+{
+    policy_put(engine, q, policy);
+    cluster_follow_orders(engine);
+    order_rebuild(engine);
+    for (struct sorted_node *node = sorted_first(&engine->active); node; node = sorted_next(node))
+        reorder(engine, container_of(node, struct job, by_turn));
+}
+
 void policy_set(struct engine *engine, const struct event *event)
 {
     enum question q = policy_question(event->policy_set.question);
     const struct policy *policy =
         q < QUESTIONS ? policy_find(q, event->policy_set.name, NULL) : NULL;
-    if (!policy) {
+    if (!policy)
         engine_reject(engine, event, REASON_UNSUPPORTED, 0, 0);
+    else if (policy != engine->policies[q])
+        put(engine, q, policy);
+}
+
+void policy_parameter(struct engine *engine, const struct event *event)
+{
+    const char *word = event->policy_parameter.word;
+    int64_t value = event->policy_parameter.value, before = engine_value(engine, word);
+    int r = engine_config_say(&engine->config, word, value, NULL);
+    if (r < 0) {
+        engine_reject(engine, event, r == -ERANGE ? REASON_BAD_VALUE : REASON_UNSUPPORTED, value,
+                      0);
         return;
     }
-    if (policy == engine->policies[q])
-        return;
-    policy_put(engine, q, policy);
-    if (q == QUESTION_PLACE)
-        cluster_follow_orders(engine);
-    order_rebuild(engine);
-    for (struct sorted_node *node = sorted_first(&engine->active); node; node = sorted_next(node))
-        reorder(engine, container_of(node, struct job, by_turn));
+    for (enum question q = 0; q < QUESTIONS && value != before; q++) {
+        if (engine->suspended)
+            policy_take_values(engine, q);
+        else if (policy_has(engine->policies[q], word))
+            put(engine, q, engine->policies[q]);
+    }
 }

@@ -3,8 +3,27 @@
 #include "controller/engine/mode/mode_rule.h"
 #include "controller/engine/watch/order.h"
 
-/* Ready reduce tasks of the bucket that some host with a free slot would take: the option
- * mode_ignore_held. WHY a loop over tasks: it exists for comparison only, and looks at the first
+const struct engine_parameter parameter_ignore_held = {
+    "ignore_held",
+    ENGINE_UNIT_YES,
+    0,
+    1,
+    0,
+    "Ready reduce tasks that no host would take, even with a free slot, do not count."};
+const struct engine_parameter *const mode_parameters[] = {&parameter_ignore_held, NULL};
+
+static bool ignores_held(const struct engine *engine)
+{
+    return policy_value(engine, QUESTION_MODE, &parameter_ignore_held);
+}
+
+unsigned mode_orders(const struct engine *engine)
+{
+    return ignores_held(engine) ? HOSTS_BY_RECEIVERS : 0;
+}
+
+/* Ready reduce tasks of the bucket that some host with a free slot would take: ignore_held.
+ * WHY a loop over tasks: it exists for comparison only, and looks at the first
  * job alone. */
 static uint64_t count_unheld(const struct engine *engine, const struct bucket *bucket)
 {
@@ -28,8 +47,7 @@ void mode_numbers(const struct engine *engine, uint64_t *ret_ready, int64_t *ret
         const struct bucket *bucket = first->buckets[i];
         if (!bucket->shape->capable)
             continue;
-        uint64_t ready =
-            engine->config.mode_ignore_held ? count_unheld(engine, bucket) : bucket->n_ready;
+        uint64_t ready = ignores_held(engine) ? count_unheld(engine, bucket) : bucket->n_ready;
         int64_t free = shape_times(engine, bucket->shape);
         if (i == 0 || (int64_t)ready - free > (int64_t)*ret_ready - *ret_free) {
             *ret_ready = ready;
@@ -47,4 +65,6 @@ static enum mode by_first(const struct engine *engine, enum reason *ret_reason, 
     return starved ? MODE_SLOT_STARVED : MODE_SLOT_RICH;
 }
 
-const struct mode_policy mode_first = {.policy = {.name = "first"}, .wanted = by_first};
+const struct mode_policy mode_first = {.policy = {.name = "first", .parameters = mode_parameters},
+                                       .orders = mode_orders,
+                                       .wanted = by_first};

@@ -17,5 +17,10 @@ static enum mode always_starved(const struct engine *engine, enum reason *ret_re
     return MODE_SLOT_STARVED;
 }
 
-const struct mode_policy mode_rich = {.policy = {.name = "rich"}, .wanted = always_rich};
-const struct mode_policy mode_starved = {.policy = {.name = "starved"}, .wanted = always_starved};
+const struct mode_policy mode_rich = {.policy = {.name = "rich", .parameters = mode_parameters},
+                                      .orders = mode_orders,
+                                      .wanted = always_rich};
+const struct mode_policy mode_starved = {
+    .policy = {.name = "starved", .parameters = mode_parameters},
+    .orders = mode_orders,
+    .wanted = always_starved};

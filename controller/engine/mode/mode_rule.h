@@ -3,6 +3,12 @@
 
 #include "controller/engine/policy/questions.h"
 
+/* Ready reduce tasks that no host would take, even with a free slot, do not count. */
+extern const struct engine_parameter parameter_ignore_held;
+/* Of rules that say mode_numbers: that one alone. */
+extern const struct engine_parameter *const mode_parameters[];
+unsigned mode_orders(const struct engine *engine);
+
 /* Slot-starved when ready tasks of the first job outnumber the free slots that they may use: Duopoly, Tian et
  * al., section 4. */
 extern const struct mode_policy mode_first;
@@ -12,5 +18,5 @@ extern const struct mode_policy mode_all;
 extern const struct mode_policy mode_rich, mode_starved;
 
 /* The two numbers that are compared for the first job, those of its most blocked shape; rules that fix a mode
- * say them, too. O(shapes of the first job); with mode_ignore_held its ready reduce tasks. */
+ * say them, too. O(shapes of the first job); with ignore_held its ready reduce tasks. */
 void mode_numbers(const struct engine *engine, uint64_t *ret_ready, int64_t *ret_free);

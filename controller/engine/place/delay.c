@@ -6,6 +6,8 @@
  * as overdue when the hold ends. */
 #include "controller/engine/base/ground.h"
 #include "controller/engine/place/place.h"
+#include "controller/engine/watch/hold.h"
+#include "controller/engine/watch/locality.h"
 #include "controller/engine/watch/queues.h"
 
 static bool pick_overdue(struct engine *engine, struct claim *ret_claim)
@@ -69,6 +71,9 @@ struct policy_why place_held_map(const struct engine *engine, const struct stage
     return (struct policy_why){REASON_NO_LOCAL_SLOT, clamp_i64(stage->n_ready), 0};
 }
 
+const struct engine_parameter *const place_held_parameters[] = {&parameter_even_wait,
+                                                                &parameter_start_wait, NULL};
+
 static const struct policy_reason reasons[] = {
     PLACE_PAIR_REASONS, PLACE_GREEDY_REASON, PLACE_HELD_MAP_REASON, {0}};
 
@@ -76,6 +81,7 @@ const struct place_policy place_delay = {
     .policy = {.name = "delay",
                .state[POLICY_JOB] = {.size = sizeof(struct locality_job),
                                      .init = locality_job_init},
+               .parameters = place_held_parameters,
                .reasons = reasons,
                .hears.job_grew = locality_job_grew},
     .pick = delay_pick,

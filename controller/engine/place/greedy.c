@@ -137,12 +137,15 @@ struct bucket *place_first_local(struct engine *engine)
     return best;
 }
 
+const struct engine_parameter *const place_even_parameters[] = {&parameter_even_wait, NULL};
+
 static const struct policy_reason reasons[] = {PLACE_PAIR_REASONS, PLACE_GREEDY_REASON, {0}};
 
 const struct place_policy place_greedy = {
     .policy = {.name = "greedy",
                .state[POLICY_JOB] = {.size = sizeof(struct locality_job),
                                      .init = locality_job_init},
+               .parameters = place_even_parameters,
                .reasons = reasons,
                .hears.job_grew = locality_job_grew},
     .pick = greedy_pick,

@@ -739,6 +739,7 @@ const struct place_policy place_joint = {
                                            .fields = stage_fields,
                                            .keeps = waits_for_home,
                                            .load = load_stage}},
+               .parameters = place_held_parameters,
                .reasons = reasons,
                .hears.task_moved = task_moved,
                .hears.task_counts = task_counts,

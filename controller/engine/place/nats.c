@@ -145,7 +145,8 @@ static bool pick_others(struct engine *engine, struct claim *ret_claim)
 {
     if (!engine->congested && pick_others_reduce(engine, ret_claim))
         return true;
-    bool local_only = engine->congested || engine->config.even_wait_ns;
+    bool local_only =
+        engine->congested || policy_value(engine, QUESTION_PLACE, &parameter_even_wait);
     struct bucket *bucket = local_only ? place_first_local(engine) : first_map(engine);
     return bucket && place_pair_of_job(engine, bucket->job, local_only, ret_claim);
 }
@@ -259,6 +260,7 @@ const struct place_policy place_nats = {
     .policy = {.name = "nats",
                .state[POLICY_JOB] = {.size = sizeof(struct locality_job),
                                      .init = locality_job_init},
+               .parameters = place_held_parameters,
                .reasons = reasons,
                .hears.job_grew = locality_job_grew,
                .by_mode = "nats: only the first job is served while slot-starved"},

@@ -261,6 +261,7 @@ static const struct policy_reason reasons[] = {
 const struct place_policy place_neat = {
     .policy = {.name = "neat",
                .state = STATE,
+               .parameters = place_held_parameters,
                .reasons = reasons,
                .hears.outputs_moved = outputs_moved,
                .hears.job_grew = locality_job_grew},
@@ -271,6 +272,7 @@ const struct place_policy place_neat = {
 const struct place_policy place_neat_fair = {
     .policy = {.name = "neat-fair",
                .state = STATE,
+               .parameters = place_held_parameters,
                .reasons = reasons,
                .hears.outputs_moved = outputs_moved,
                .hears.job_grew = locality_job_grew},

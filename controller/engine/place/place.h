@@ -46,6 +46,10 @@ bool place_delayed(struct engine *engine,
 struct policy_why place_held_map(const struct engine *engine, const struct stage *stage,
                                  const struct task *task);
 
+/* Parameters of placements that keep maps even, and of those that hold, too. */
+extern const struct engine_parameter *const place_even_parameters[];
+extern const struct engine_parameter *const place_held_parameters[];
+
 /* Reasons of these shared steps, for tables. */
 #define PLACE_PAIR_REASONS                                                                         \
     {DECISION_START, REASON_LOCAL_BLOCK, "hosts with a free slot that had its block",              \

@@ -80,6 +80,7 @@ int policy_choose(struct engine *engine, struct err *err)
         engine->policies[q] = policy_find(q, config_name(&engine->config, q), err);
         if (!engine->policies[q])
             return -EINVAL;
+        policy_take_values(engine, q);
     }
     return 0;
 }
@@ -312,6 +313,7 @@ void policy_put(struct engine *engine, enum question q, const struct policy *pol
     end_policy(engine, q);
     strcpy(config_name(&engine->config, q), policy->name);
     engine->policies[q] = policy;
+    policy_take_values(engine, q);
     list_told(engine);
     begin_policy(engine, q);
 }

@@ -13,7 +13,7 @@
  *
  * What happens is told to it as to any listener (listener.h).
  *
- * One object in several files: policy, questions. */
+ * One object in several files: policy, parameters, questions. */
 #pragma once
 
 #include "controller/engine/base/field.h"
@@ -74,6 +74,7 @@ struct policy {
     const char *name; /* a word that fits the configuration, unlike all others of the question */
     struct policy_state state[POLICY_THINGS];
     const struct policy_reason *reasons; /* each that it gives; ends with REASON_NONE; NULL: none */
+    const struct engine_parameter *const *parameters; /* ends with NULL; NULL: it has none */
     const char *by_mode; /* what it does otherwise in the other mode, in words; NULL: nothing */
     struct listener hears;
 };
@@ -107,6 +108,15 @@ void policy_begin(struct engine *engine);
 void policy_suspend(struct engine *engine);
 /* The engine's own states, the last to go. */
 void policy_end(struct engine *engine);
+
+/* A parameter of the policy in force; 0 where that has no such. O(its parameters). */
+int64_t policy_value(const struct engine *engine, enum question q,
+                     const struct engine_parameter *parameter);
+bool policy_has(const struct policy *policy, const char *word);
+/* Checks what the configuration says of parameters: −EINVAL with a sentence. */
+int policy_check_values(const struct engine_config *config, struct err *err);
+/* Reads the values of those in force from the configuration. */
+void policy_take_values(struct engine *engine, enum question q);
 
 /* A task's state: those of a stage lie in one array. */
 static inline void *policy_of_task(const struct task *task, enum question question, size_t size)

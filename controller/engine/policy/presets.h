@@ -13,12 +13,13 @@
  */
 #define PRESET_EVEN_WAIT_NS 200000000
 
+#define PRESET_VALUES           2
 #define PRESET_LEVELS_UNLIMITED UINT32_MAX /* a level for each size in bytes */
 
 struct preset {
     const char *name, *what;
     const char *turn, *place, *network, *mode;
-    bool even_maps;
+    struct engine_value values[PRESET_VALUES]; /* parameters; the rest have no word */
     uint32_t
         levels; /* of sizes, whatever else is said; 0: what is said. More than the wire has: for
                         the simulator only */
@@ -29,5 +30,5 @@ extern const struct preset presets[]; /* ends with a NULL name */
 /* NULL if there is none of that name. */
 const struct preset *preset_find(const char *name);
 
-/* Sets turn, place, network, mode and how long maps wait to be even. */
+/* Sets turn, place, network, mode and parameters. */
 void preset_apply(const struct preset *preset, struct engine_config *config);

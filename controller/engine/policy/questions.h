@@ -70,6 +70,8 @@ struct network_policy {
 /* Is the cluster short of slots? */
 struct mode_policy {
     struct policy policy;
+    /* Orders of units with room that it reads, as place_policy.orders; NULL: none. */
+    unsigned (*orders)(const struct engine *engine);
     /* The mode that it should be in, why, and the two numbers that decided. */
     enum mode (*wanted)(const struct engine *engine, enum reason *ret_reason, uint64_t *ret_ready,
                         int64_t *ret_free);

@@ -4,6 +4,7 @@
 #include "controller/engine/books/cluster.h"
 #include "controller/engine/policy/questions.h"
 #include "controller/engine/watch/gate.h"
+#include "controller/engine/watch/locality.h"
 
 static struct sorted_key waiting_key(const struct stage *stage)
 {
@@ -37,11 +38,20 @@ static void start_timer(struct engine *engine, struct stage *stage)
     sorted_place(&engine->hold_timers, &stage->hold_timer, key, 0);
 }
 
+const struct engine_parameter parameter_start_wait = {
+    "start_wait",
+    ENGINE_UNIT_NS,
+    0,
+    INT64_C(86400000000000),
+    0,
+    "A hold also ends so long after the last start of its stage; 0 s: only by the other bounds."};
+
 /* From one start to the next. Maps that are kept even wait no longer than that is worth. */
 static int64_t longest_ns(const struct engine *engine, const struct stage *stage)
 {
-    int64_t longest = engine->config.hold_max_ns, even = engine->config.even_wait_ns,
-            start = engine->config.start_wait_ns;
+    int64_t longest = engine->config.hold_max_ns,
+            even = policy_value(engine, QUESTION_PLACE, &parameter_even_wait),
+            start = policy_value(engine, QUESTION_PLACE, &parameter_start_wait);
     if (start && start < longest)
         longest = start;
     return even && even < longest && !stage->n_edges ? even : longest;

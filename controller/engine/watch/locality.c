@@ -149,12 +149,23 @@ static void recount(struct engine *engine, struct local_maps *local)
     count(engine, local, up, up && local->placed < share);
 }
 
+const struct engine_parameter parameter_even_wait = {
+    "even_wait",
+    ENGINE_UNIT_NS,
+    0,
+    INT64_C(86400000000000),
+    0,
+    "A job's maps are kept even over the hosts of their blocks, and wait for that so long at most; "
+    "0 s: not "
+    "at all."};
+
 void locality_job_init(struct engine *engine, union policy_of of, void *state)
 {
     struct locality_job *kept = state;
     struct job *job = of.job;
-    kept->share =
-        engine->config.even_wait_ns ? (maps_of(job) + job->hosts - 1) / job->hosts : UINT64_MAX;
+    kept->share = policy_value(engine, QUESTION_PLACE, &parameter_even_wait)
+                      ? (maps_of(job) + job->hosts - 1) / job->hosts
+                      : UINT64_MAX;
     for (uint32_t i = 0; i < job->n_buckets; i++) {
         struct local_maps *local;
         for (uint32_t at = 0; (local = table_next(&job->buckets[i]->locals, &at));)

@@ -66,4 +66,7 @@ struct bucket *locality_first(struct engine *engine, struct shape *shape);
 /* The job's turn changed. O(its buckets): its places in the hosts' waiting lists follow when they are asked for. */
 void locality_reorder(struct engine *engine, struct job *job);
 
+/* So long a map waits at most for a slot where its job is kept even, counted from the last start in its
+ * stage; 0: maps are not kept even. A parameter of each placement with place_policy.even. */
+extern const struct engine_parameter parameter_even_wait;
 extern const struct listener locality_hears;
