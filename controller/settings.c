@@ -13,8 +13,9 @@
 
 #define SECOND INT64_C(1000000000)
 
-#define WIRE_LEVELS   8
-#define READY_AT_ONCE 1024 /* tasks, by one step of the engine: 1 to 3 ms */
+#define WIRE_LEVELS     8
+#define READY_AT_ONCE   1024 /* tasks, by one step of the engine: 1 to 3 ms */
+#define CHANGED_AT_ONCE 2048 /* tasks, by one step of the engine: sizes, lost outputs; 1 to 2 ms */
 
 #define OF_PRESET "preset" /* as a value: what policy.preset says */
 
@@ -424,6 +425,7 @@ void settings_engine(const struct settings *settings, uint32_t epoch,
     ret_config->step_starts_max = (uint32_t)bounds->starts_at_once;
     ret_config->lapses_spared = SETTINGS_LAPSES_SPARED;
     ret_config->step_ready_max = READY_AT_ONCE;
+    ret_config->step_tasks_max = CHANGED_AT_ONCE;
 }
 
 /* A name stands for a folder in `state`. */

@@ -6,6 +6,7 @@
 #include "controller/engine/books/account.h"
 #include "controller/engine/books/cluster.h"
 #include "controller/engine/books/job.h"
+#include "controller/engine/books/losing.h"
 #include "controller/engine/books/removal.h"
 #include "controller/engine/books/retry.h"
 #include "controller/engine/books/stage.h"
@@ -151,6 +152,7 @@ void engine_destroy(struct engine *engine)
     }
     while (removal_go_on(engine))
         ;
+    losing_done(engine);
     source_done(engine);
     sizes_done(engine);
     cluster_done(engine);
@@ -325,7 +327,10 @@ int engine_step(struct engine *engine, int64_t now_ns, const struct event *event
     engine->counters.steps++;
     engine->counters.events += n;
     engine->step_ready = 0;
+    engine->step_looks = 0;
     bool ignored = apply_all(engine, events, n);
+    losing_go_on(engine);
+    sizes_go_on(engine);
     stage_go_on(engine);
     tell_expire(engine);
     mode_update(engine);
@@ -355,7 +360,8 @@ static int64_t sooner(const struct engine *engine, const struct listener *listen
 int64_t engine_deadline_ns(const struct engine *engine)
 {
     const int64_t deadlines[] = {mode_deadline_ns(engine), retry_deadline_ns(engine)};
-    int64_t first = engine->cut_short || engine->opening.n ? engine->now_ns : INT64_MAX;
+    bool more = engine->cut_short || engine->opening.n || engine->sizing.n || engine->losing.n;
+    int64_t first = more ? engine->now_ns : INT64_MAX;
     for (size_t i = 0; i < sizeof(deadlines) / sizeof(deadlines[0]); i++)
         first = deadlines[i] < first ? deadlines[i] : first;
     for (int i = 0; engine_listeners[i]; i++)

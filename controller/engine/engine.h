@@ -107,6 +107,9 @@ struct engine_config {
      * inputs. The next step follows at once. WHY counted: a stage of 10⁶ tasks would hold everybody for a
      * second. 0: no bound, as in logs of before. */
     uint32_t step_ready_max;
+    /* Tasks of a framework's stage that get another size in one step, or whose output is lost; one that is only
+     * looked at for that is a part of it. The next step follows at once. 0: no bound, as in logs of before. */
+    uint32_t step_tasks_max;
     /* Bounds; a request beyond one is rejected with REASON_TABLE_FULL, a fact beyond one is ignored
      * and counted. */
     uint32_t hosts_max, units_per_host_max, jobs_max, stages_per_job_max, finished_max, shapes_max;

@@ -263,6 +263,173 @@ static void what_is_prepared_is_whole(void **state)
     script_end(&s);
 }
 
+/* ---- what follows from what is told ---- */
+
+enum { FRAMEWORKS = 1 << 4 };
+#define FOREIGN_JOB (UINT64_C(1) << 63 | 1)
+
+static void begin_changes(struct script *s, const char *place, uint32_t tasks_max)
+{
+    struct engine_config config = script_config();
+    strcpy(config.place, place);
+    config.framework_jobs_max = FRAMEWORKS;
+    config.step_tasks_max = tasks_max;
+    script_begin(s, &config);
+}
+
+static struct event told_stage(uint32_t stage, uint32_t tasks)
+{
+    static const uint32_t parent[] = {0}, edge[] = {EDGE_BARRIER};
+    struct event event = {.kind = EVENT_FRAMEWORK_STAGE};
+    event.framework_stage.job = FOREIGN_JOB;
+    event.framework_stage.stage = stage;
+    event.framework_stage.tasks = tasks;
+    event.framework_stage.demand.amount[RES_SLOTS] = 1;
+    event.framework_stage.parents = (struct u32s){parent, stage};
+    event.framework_stage.edges = (struct u32s){edge, stage};
+    return event;
+}
+
+/* All that one map has for them. */
+static void told_row(struct script *s, uint64_t first)
+{
+    static uint64_t bytes[MANY];
+    struct event event = {.kind = EVENT_FRAMEWORK_BYTES};
+    for (uint32_t i = 0; i < MANY; i++)
+        bytes[i] = first + i;
+    event.framework_bytes.job = FOREIGN_JOB;
+    event.framework_bytes.stage = 1;
+    event.framework_bytes.form = BYTES_ROW;
+    event.framework_bytes.bytes = (struct u64s){bytes, MANY};
+    script_event(s, event);
+}
+
+static uint32_t sized(const struct script *s, uint64_t first)
+{
+    struct task_view view;
+    uint32_t n = 0;
+    for (uint32_t t = 0; t < MANY; t++) {
+        assert_int_equal(engine_task(s->engine, FOREIGN_JOB, 1, t, &view), 0);
+        n += view.bytes == first + t && !view.guessed;
+    }
+    return n;
+}
+
+static void sizes_follow_in_portions(void **state)
+{
+    struct script s;
+    uint32_t n;
+    (void)state;
+    begin_changes(&s, "greedy", AT_ONCE);
+    s.reload = true;
+    script_event(&s, told_stage(0, 1));
+    script_event(&s, told_stage(1, MANY));
+    while (is_due(&s))
+        script_events(&s, NULL, 0);
+    told_row(&s, 1000);
+    assert_int_equal(sized(&s, 1000), AT_ONCE);
+    script_events(&s, NULL, 0);
+    assert_int_equal(sized(&s, 1000), 2 * AT_ONCE);
+    for (n = 2 * AT_ONCE; is_due(&s); n = sized(&s, 1000)) {
+        assert_true(sized(&s, 1000) <= n + AT_ONCE);
+        script_events(&s, NULL, 0);
+    }
+    assert_int_equal(n, MANY);
+    script_end(&s);
+}
+
+/* They are told otherwise before they are sized, again and again: the last are sized, too. */
+static void who_tells_again_and_again_sizes_all(void **state)
+{
+    struct script s;
+    (void)state;
+    begin_changes(&s, "greedy", AT_ONCE);
+    script_event(&s, told_stage(0, 1));
+    script_event(&s, told_stage(1, MANY));
+    for (int i = 0; i < 2 * MANY / AT_ONCE; i++)
+        script_event(&s, told_stage(1, MANY));
+    struct task_view view;
+    assert_int_equal(engine_task(s.engine, FOREIGN_JOB, 1, MANY - 1, &view), 0);
+    assert_true(view.guessed && view.bytes > 1);
+    while (is_due(&s))
+        script_events(&s, NULL, 0);
+    struct event end = {.kind = EVENT_FRAMEWORK_END};
+    end.framework_end.job = FOREIGN_JOB;
+    end.framework_end.outcome = JOB_DONE;
+    script_event(&s, told_stage(1, MANY));
+    script_event(&s, end);
+    assert_false(is_due(&s));
+    script_end(&s);
+}
+
+/* Maps done on host 0, and reduces of which none could start. */
+static void maps_done(struct script *s, uint32_t maps, uint32_t reduces)
+{
+    parts(s, 1, maps, reduces);
+    script_host(s, 0, maps);
+    script_job_end(s, 1);
+    drain(s, 0, false);
+    for (uint32_t t = 0; t < maps; t++)
+        script_attempt(s, EVENT_ATTEMPT_DONE, script_attempt_of(s, 1, 0, t), 0);
+}
+
+static uint32_t lost(const struct script *s, uint32_t maps)
+{
+    uint32_t n = 0;
+    for (uint32_t t = 0; t < maps; t++)
+        n += script_task_state(s, 1, 0, t) != TASK_DONE;
+    return n;
+}
+
+static void outputs_are_lost_in_portions(void **state)
+{
+    enum { MAPS = 2000, PORTION = 300 };
+    struct script s;
+    (void)state;
+    begin_changes(&s, "greedy", PORTION);
+    maps_done(&s, MAPS, MAPS);
+    s.reload = true;
+    script_host_event(&s, EVENT_HOST_LOST, 0);
+    for (uint32_t n = 0; n < MAPS; script_events(&s, NULL, 0)) {
+        assert_in_range(lost(&s, MAPS), n + 1, n + PORTION);
+        n = lost(&s, MAPS);
+        assert_int_equal(is_due(&s), n < MAPS);
+    }
+    script_end(&s);
+}
+
+static void who_is_over_has_nothing_to_lose(void **state)
+{
+    enum { MAPS = 500, PORTION = 10 };
+    struct script s;
+    (void)state;
+    begin_changes(&s, "greedy", PORTION);
+    maps_done(&s, MAPS, MAPS);
+    script_host_event(&s, EVENT_HOST_LOST, 0);
+    assert_true(is_due(&s));
+    s.reload = true;
+    script_cancel(&s, 1);
+    assert_false(is_due(&s));
+    script_end(&s);
+}
+
+/* Its ready tasks leave the queues together: nobody looks at the bucket for each of them. */
+static void a_stage_closes_at_once(void **state)
+{
+    struct script s;
+    (void)state;
+    begin_changes(&s, "greedy", AT_ONCE);
+    maps_done(&s, 2, MANY);
+    assert_int_equal(ready(&s), MANY);
+    const uint64_t before = visits(&s);
+    script_host_event(&s, EVENT_HOST_LOST, 0);
+    assert_int_equal(ready(&s), 2);
+    assert_in_range(visits(&s) - before, 1, 100);
+    for (uint32_t t = 0; t < MANY; t++)
+        assert_int_equal(script_task_state(&s, 1, 1, t), TASK_BLOCKED);
+    script_end(&s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -273,6 +440,11 @@ int main(void)
         cmocka_unit_test(memory_comes_back_in_portions),
         cmocka_unit_test(preparing_changes_nothing),
         cmocka_unit_test(what_is_prepared_is_whole),
+        cmocka_unit_test(sizes_follow_in_portions),
+        cmocka_unit_test(who_tells_again_and_again_sizes_all),
+        cmocka_unit_test(outputs_are_lost_in_portions),
+        cmocka_unit_test(who_is_over_has_nothing_to_lose),
+        cmocka_unit_test(a_stage_closes_at_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

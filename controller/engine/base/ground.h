@@ -13,6 +13,16 @@ void *engine_grow(struct engine *engine, void *array, uint32_t n);
 /* A zeroed decision at the end of this step's list. */
 struct decision *engine_decide(struct engine *engine, enum decision_kind kind, enum reason reason,
                                int64_t left, int64_t right);
+/* What a task costs that is changed, in looks at one. */
+enum { LOOKS_OF_CHANGE = 16 };
+/* This step may look at more tasks: what is left of them waits for the next, which is due at once. Whoever asks
+ * counts engine->step_looks. */
+static inline bool engine_may_look(const struct engine *engine)
+{
+    uint64_t most = engine->config.step_tasks_max;
+    return !most || engine->suspended || engine->step_looks < most * LOOKS_OF_CHANGE;
+}
+
 /* Answers a request with no. */
 void engine_reject(struct engine *engine, const struct event *event, enum reason reason,
                    int64_t left, int64_t right);

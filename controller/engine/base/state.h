@@ -23,6 +23,8 @@ enum question {
     QUESTIONS
 };
 
+__extension__ typedef unsigned __int128 engine_wide;
+
 /* From numbers to things: table.h. */
 struct table {
     struct table_slot *slots; /* NULL: none yet */
@@ -148,12 +150,15 @@ struct framework_stage {
     uint64_t history;
     bool announced; /* else it was made by a task that was seen, or by a child, or by sizes */
     bool offered, ungated, left;
-    bool apart;                    /* its shape is its application's alone: lapse.h */
-    uint32_t room;                 /* tasks that there is memory for */
-    uint32_t allowed;              /* tasks that are allowed and have not been seen */
-    uint32_t unused;               /* allows without a start, one after the other */
-    uint32_t guessed;              /* tasks */
-    uint64_t guess;                /* bytes of each of these, at least */
+    bool apart;               /* its shape is its application's alone: lapse.h */
+    uint32_t room;            /* tasks that there is memory for */
+    uint32_t allowed;         /* tasks that are allowed and have not been seen */
+    uint32_t unused;          /* allows without a start, one after the other */
+    uint32_t guessed;         /* tasks */
+    uint64_t guess;           /* bytes of each of these, at least */
+    uint32_t sizing, unsized; /* in engine->sizing: the next task to be sized, and how many are */
+    struct sorted_node of_sizing;
+    engine_wide input;             /* index: blocks of all its tasks */
     int64_t ready_ns;              /* since when something of it waits; of_waiting */
     bool waits;                    /* it stands in shape->waits: nothing counts its time yet */
     int64_t due_ns;                /* when it is opened; 0: nothing counts its time */
@@ -238,8 +243,6 @@ struct assembly {
     uint32_t *remainders; /* of the edge that is looked at */
     uint64_t part, reached;
 };
-
-__extension__ typedef unsigned __int128 engine_wide;
 
 struct job {
     uint64_t number, content;
@@ -459,9 +462,13 @@ struct engine {
     bool suspended;                            /* policies keep nothing yet: it is being loaded */
     struct told told;                          /* index */
     int64_t now_ns;
-    uint32_t step_starts;      /* in this step */
-    uint64_t step_inputs;      /* of these */
-    uint64_t step_ready;       /* looks at tasks of stages that open, in this step (stage.c) */
+    uint32_t step_starts; /* in this step */
+    uint64_t step_inputs; /* of these */
+    uint64_t step_ready;  /* looks at tasks of stages that open, in this step (stage.c) */
+    uint64_t step_looks;  /* at tasks, in this step: engine_may_look */
+    struct sorted
+        sizing; /* framework's stages with tasks to be sized (framework_sizes.h); by job and index */
+    struct sorted losing;      /* jobs with outputs to be lost (losing.h); by job and host */
     struct sorted opening;     /* stages that have tasks to be made ready; by job and index */
     uint64_t removed_bytes;    /* of jobs that are over: what is not back yet */
     TAILQ_HEAD(, job) removed; /* over, and their memory is not given back (removal.h) */

@@ -9,6 +9,7 @@
 #include "controller/engine/books/assembly.h"
 #include "controller/engine/books/attempt.h"
 #include "controller/engine/books/cluster.h"
+#include "controller/engine/books/losing.h"
 #include "controller/engine/books/removal.h"
 #include "controller/engine/books/retry.h"
 #include "controller/engine/books/spread.h"
@@ -210,6 +211,7 @@ static void withdraw(struct engine *engine, struct job *job, enum reason reason)
     for (uint32_t i = 0; i < job->n_buckets; i++)
         job->buckets[i]->ready_maps = (struct sorted){0};
     retry_withdraw(engine, job);
+    losing_forget(engine, job);
     tell_job_withdrawn(engine, job);
     for (struct sorted_node *node = job->framework ? NULL : sorted_first(spread_ordered(job)); node;
          node = sorted_next(node)) {

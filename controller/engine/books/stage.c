@@ -5,7 +5,6 @@
 #include "controller/engine/books/attempt.h"
 #include "controller/engine/books/cluster.h"
 #include "controller/engine/books/job.h"
-#include "controller/engine/books/rerun.h"
 #include "controller/engine/books/retry.h"
 #include "controller/engine/books/spread.h"
 #include "controller/engine/policy/policy.h"
@@ -182,6 +181,8 @@ void stage_go_on(struct engine *engine)
 
 void stage_withdraw(struct engine *engine, struct stage *stage)
 {
+    if (stage->framework)
+        sorted_remove(&engine->sizing, &stage->framework->of_sizing);
     if (!stage->open)
         return;
     stage->open = false;
@@ -196,6 +197,30 @@ void stage_withdraw(struct engine *engine, struct stage *stage)
     tell_stage_closed(engine, stage);
 }
 
+/* The ready tasks with network input are so no more, all at once. WHY: one by one each would be taken out of
+ * the order of the others, and whoever hears of it would look at the stage as often. */
+static void reduces_leave(struct engine *engine, struct stage *stage)
+{
+    uint32_t n = (uint32_t)stage->ready_reduces.n;
+    struct task *last = NULL;
+    if (!n)
+        return;
+    stage->ready_reduces = (struct sorted){0};
+    TAILQ_REMOVE(&stage->bucket->reduce_stages, stage, of_bucket);
+    for (uint32_t t = 0; t < stage->n_tasks; t++) {
+        struct task *task = &stage->tasks[t];
+        if (task->state != TASK_READY || !task->bytes)
+            continue;
+        task->ready = (struct sorted_node){0};
+        task->state = TASK_BLOCKED;
+        last = task;
+    }
+    count_ready(engine, stage, -(int)n);
+    tell_task_unready(engine, last);
+    if (!stage->n_ready)
+        tell_stage_empty(engine, stage);
+}
+
 void stage_close(struct engine *engine, struct stage *stage)
 {
     if (!stage->open)
@@ -203,6 +228,7 @@ void stage_close(struct engine *engine, struct stage *stage)
     stage->open = false;
     stage->closed++;
     stop_opening(engine, stage);
+    reduces_leave(engine, stage);
     for (uint32_t t = 0; t < stage->n_tasks; t++)
         if (stage->tasks[t].state == TASK_READY)
             task_unqueue(engine, &stage->tasks[t], TASK_BLOCKED);
@@ -394,7 +420,7 @@ void task_lose_slot(struct engine *engine, struct task *task)
         stop_readers(engine, task->stage);
 }
 
-void task_lose_output(struct engine *engine, struct task *task)
+void task_lose_output(struct engine *engine, struct task *task, bool readers)
 {
     struct stage *stage = task->stage;
     struct host *host = cluster_host(engine, task->done_host);
@@ -408,54 +434,11 @@ void task_lose_output(struct engine *engine, struct task *task)
     task->done_attempt = 0;
     task->done_host = ENGINE_NONE;
     task->state = TASK_BLOCKED;
-    stop_readers(engine, stage);
+    if (readers)
+        stop_readers(engine, stage);
     if (stage->open)
         task_queue(engine, task);
     moved(engine, task, TASK_DONE);
-}
-
-/* Of a host that is there and that nobody can fetch from: the job may fail of it, and is gone. */
-static void outputs_lose(struct engine *engine, struct job *job, const struct host *host,
-                         bool is_there)
-{
-    /* WHY: last stage first, since a stage that has to run again needs the outputs of those before
-     * it. */
-    for (uint32_t s = job->n_stages; s-- > 0;) {
-        struct stage *stage = job->stages[s];
-        for (uint32_t t = 0; t < stage->n_tasks && stage_is_needed(stage); t++) {
-            struct task *task = &stage->tasks[t];
-            engine->counters.visits++;
-            if (task->state != TASK_DONE || task->done_host != host->index)
-                continue;
-            if (is_there && rerun_is_one_too_many(engine, task))
-                return;
-            task_lose_output(engine, task);
-        }
-    }
-}
-
-/* WHY by number, and found anew: a job that fails of it goes with all its outputs. */
-static void outputs_of_host_lose(struct engine *engine, struct host *host, bool is_there)
-{
-    uint32_t n;
-    uint64_t *numbers = spread_jobs(engine, host, &n);
-    for (uint32_t i = 0; i < n; i++) {
-        struct job *job = job_find(engine, numbers[i]);
-        /* WHY: their executors, or a service of their own, may serve them still; they say so. */
-        if (job && !job->framework)
-            outputs_lose(engine, job, host, is_there);
-    }
-    free(numbers);
-}
-
-void job_outputs_of_host_lost(struct engine *engine, struct host *host)
-{
-    outputs_of_host_lose(engine, host, false);
-}
-
-void job_outputs_out_of_reach(struct engine *engine, struct host *host)
-{
-    outputs_of_host_lose(engine, host, true);
 }
 
 void task_count_sums(struct task *task, int by)

@@ -47,18 +47,13 @@ void task_lose_slot(struct engine *engine, struct task *task);
 void task_restore(struct engine *engine, struct task *task, enum task_state state,
                   uint64_t done_attempt, struct host *done_host);
 
-/* The host's outputs are gone: maps whose output is still needed run again. */
-void job_outputs_of_host_lost(struct engine *engine, struct host *host);
-/* The same of one that is there, and that nobody can fetch from: counts (rerun.h). */
-void job_outputs_out_of_reach(struct engine *engine, struct host *host);
-
 /* The parts of a framework's task in its job's sums come (1) or go (−1): around any change of its
  * bytes or computing. */
 void task_count_sums(struct task *task, int by);
 /* Somebody reads its outputs still. */
 bool stage_is_needed(const struct stage *stage);
-/* Its output is gone: it runs again. */
-void task_lose_output(struct engine *engine, struct task *task);
+/* Its output is gone: it runs again. `readers`: who still reads from its stage is stopped; false: they are. */
+void task_lose_output(struct engine *engine, struct task *task, bool readers);
 /* A task whose stage is open is ready; is not any more, and is in that state. */
 void task_queue(struct engine *engine, struct task *task);
 void task_unqueue(struct engine *engine, struct task *task, enum task_state state);

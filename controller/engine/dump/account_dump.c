@@ -15,6 +15,9 @@ struct shares_record {
 struct begun_record {
     uint32_t host_attempts_max, host_starts_max, step_starts_max, step_ready_max;
 };
+struct looked_record {
+    uint32_t step_tasks_max;
+};
 struct spared_record {
     uint32_t lapses_spared;
 };
@@ -30,6 +33,7 @@ struct cut_record {
 };
 DUMP_FITS(struct shares_record);
 DUMP_FITS(struct begun_record);
+DUMP_FITS(struct looked_record);
 DUMP_FITS(struct spared_record);
 DUMP_FITS(struct lapses_record);
 DUMP_FITS(struct cut_record);
@@ -52,6 +56,14 @@ static int load_shares(struct engine *engine, const void *object, struct err *er
     engine->config.memory_max = record->memory_max;
     engine->config.framework_memory_max = record->framework_memory_max;
     engine->config.stage_tasks_max = record->stage_tasks_max;
+    return 0;
+}
+
+static int load_looked(struct engine *engine, const void *object, struct err *err)
+{
+    const struct looked_record *record = object;
+    (void)err;
+    engine->config.step_tasks_max = record->step_tasks_max;
     return 0;
 }
 
@@ -91,7 +103,7 @@ static int load_cut(struct engine *engine, const void *object, struct err *err)
 
 #define F FIELD_OF
 
-enum { SHARES, BEGUN, SPARED, LAPSES, CUT };
+enum { SHARES, BEGUN, LOOKED, SPARED, LAPSES, CUT };
 const struct dump_kind account_kinds[] = {
     [SHARES] = {{"shares",
                  {F(shares_record, memory_max, U64), F(shares_record, framework_memory_max, U64),
@@ -102,6 +114,7 @@ const struct dump_kind account_kinds[] = {
                  F(begun_record, step_starts_max, U32),
                  FIELD_ADDED(begun_record, step_ready_max, U32)}},
                load_begun},
+    [LOOKED] = {{"looked", {F(looked_record, step_tasks_max, U32)}}, load_looked},
     [SPARED] = {{"spared", {F(spared_record, lapses_spared, U32)}}, load_spared},
     [LAPSES] = {{"lapses",
                  {F(lapses_record, level, U32), F(lapses_record, id, U64),
@@ -140,6 +153,9 @@ void account_dump_config(struct dumper *d, const struct engine *engine)
                                          config->stage_tasks_max};
     if (shares.memory_max || shares.stage_tasks_max)
         dump_record(d, &account_kinds[SHARES].kind, &shares);
+    const struct looked_record looked = {config->step_tasks_max};
+    if (looked.step_tasks_max)
+        dump_record(d, &account_kinds[LOOKED].kind, &looked);
     const struct spared_record spared = {config->lapses_spared};
     if (spared.lapses_spared)
         dump_record(d, &account_kinds[SPARED].kind, &spared);

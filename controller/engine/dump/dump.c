@@ -172,6 +172,7 @@ int engine_dump_in(const struct engine *engine, void *room,
         attempt_dump(&d, attempt);
     for (node = sorted_first(&engine->blind); node; node = sorted_next(node))
         source_dump_blind(&d, container_of(node, struct blind, by_source));
+    rerun_dump_losing(&d, engine);
     account_dump_cut(&d, engine);
     int r = policy_dump(engine, d.buffer, put_line, &d);
     d.error = d.error ? d.error : r;

@@ -68,6 +68,7 @@ void account_dump_submitter(struct dumper *d, uint64_t submitter); /* 0: nothing
 void account_dump_cut(struct dumper *d, const struct engine *engine);
 void rerun_dump_config(struct dumper *d, const struct engine *engine);
 void rerun_dump_task(struct dumper *d, const struct task *task);
+void rerun_dump_losing(struct dumper *d, const struct engine *engine); /* behind all jobs */
 void loss_dump_config(struct dumper *d, const struct engine *engine);
 void loss_dump_task(struct dumper *d, const struct task *task);
 void source_dump_blind(struct dumper *d, const struct blind *blind);

@@ -52,7 +52,14 @@ struct sized_record {
     uint64_t job;
     uint32_t stage, task;
     uint64_t bytes;
+    bool
+        otherwise; /* it is known by what was told, and counts as guessed; or the other way round */
 };
+struct sizing_record {
+    uint64_t job;
+    uint32_t stage, next, unsized;
+};
+DUMP_FITS(struct sizing_record);
 DUMP_FITS(struct gate_record);
 DUMP_FITS(struct sized_record);
 DUMP_FITS(struct foreign_record);
@@ -144,10 +151,22 @@ static int load_sized(struct engine *engine, const void *object, struct err *err
     const struct sized_record *record = object;
     struct job *job = find(engine, record->job);
     struct stage *stage = job ? job_stage_at(job, record->stage) : NULL;
-    if (!stage || !stage->n_edges || record->task >= stage->n_tasks || !record->bytes)
+    if (!stage || !stage->n_edges || record->task >= stage->n_tasks)
         return err_set(err, EINVAL, "task %" PRIu64 "/%u/%u is no framework's, or reads nothing",
                        record->job, record->stage, record->task);
-    sizes_restore_task(engine, &stage->tasks[record->task], record->bytes);
+    sizes_restore_task(engine, &stage->tasks[record->task], record->bytes, record->otherwise);
+    return 0;
+}
+
+static int load_sizing(struct engine *engine, const void *object, struct err *err)
+{
+    const struct sizing_record *record = object;
+    struct job *job = find(engine, record->job);
+    struct stage *stage = job ? job_stage_at(job, record->stage) : NULL;
+    if (!stage || record->next >= stage->n_tasks || record->unsized > stage->n_tasks)
+        return err_set(err, EINVAL, "stage %u of job %" PRIu64 " has no %u tasks to be sized",
+                       record->stage, record->job, record->unsized);
+    sizes_restore_sizing(engine, stage, record->next, record->unsized);
     return 0;
 }
 
@@ -170,7 +189,7 @@ static int load_foreign(struct engine *engine, const void *object, struct err *e
 
 #define F FIELD_OF
 
-enum { FRAMEWORKS, SIZES, GROWING, APART, GATE, SIZED, FOREIGN };
+enum { FRAMEWORKS, SIZES, GROWING, APART, GATE, SIZED, SIZING, FOREIGN };
 const struct dump_kind framework_kinds[] = {
     [FRAMEWORKS] = {{"frameworks",
                      {F(frameworks_record, framework_jobs_max, U32),
@@ -197,8 +216,12 @@ const struct dump_kind framework_kinds[] = {
               load_gate},
     [SIZED] = {{"sized",
                 {F(sized_record, job, U64), F(sized_record, stage, U32), F(sized_record, task, U32),
-                 F(sized_record, bytes, U64)}},
+                 F(sized_record, bytes, U64), FIELD_ADDED(sized_record, otherwise, BOOL)}},
                load_sized},
+    [SIZING] = {{"sizing",
+                 {F(sizing_record, job, U64), F(sizing_record, stage, U32),
+                  F(sizing_record, next, U32), F(sizing_record, unsized, U32)}},
+                load_sizing},
     [FOREIGN] = {{"foreign",
                   {F(foreign_record, attempt, U64), F(foreign_record, allowed_until_ns, I64)}},
                  load_foreign},
@@ -354,10 +377,13 @@ void framework_dump_stage(struct dumper *d, const struct stage *stage)
     };
     dump_record(d, &framework_kinds[GATE].kind, &record);
     for (uint32_t t = 0; t < stage->n_tasks; t++) {
-        const struct sized_record sized = {record.job, record.stage, t, stage->tasks[t].bytes};
-        if (sizes_is_behind(&stage->tasks[t]))
+        struct sized_record sized = {record.job, record.stage, t, stage->tasks[t].bytes, false};
+        if (sizes_is_behind(&stage->tasks[t], &sized.otherwise))
             dump_record(d, &framework_kinds[SIZED].kind, &sized);
     }
+    const struct sizing_record sizing = {record.job, record.stage, own->sizing, own->unsized};
+    if (own->unsized)
+        dump_record(d, &framework_kinds[SIZING].kind, &sizing);
 }
 
 void framework_dump_attempt(struct dumper *d, const struct attempt *attempt)

@@ -1,6 +1,8 @@
 /* Whose output was lost how often, in a dump. WHY records of their own: those of before keep their form,
  * so that dumps of before are read. */
+#include "controller/engine/books/cluster.h"
 #include "controller/engine/books/job.h"
+#include "controller/engine/books/losing.h"
 #include "controller/engine/dump/dump.h"
 
 #include <errno.h>
@@ -13,6 +15,13 @@ struct rerun_record {
     uint64_t job;
     uint32_t stage, task, reruns;
 };
+/* Outputs on the host that are not lost yet. */
+struct losing_record {
+    uint64_t job;
+    uint32_t host, stages, task;
+    bool is_there;
+};
+DUMP_FITS(struct losing_record);
 DUMP_FITS(struct reruns_record);
 DUMP_FITS(struct rerun_record);
 
@@ -38,15 +47,37 @@ static int load_rerun(struct engine *engine, const void *object, struct err *err
     return 0;
 }
 
+static int load_losing(struct engine *engine, const void *object, struct err *err)
+{
+    const struct losing_record *record = object;
+    const struct job *job = job_find(engine, record->job);
+    struct host *host = cluster_host(engine, record->host);
+    if (!job || !host || record->stages > job->n_stages)
+        return err_set(err, EINVAL,
+                       "job %" PRIu64 " or host %u, where it loses outputs, is not there",
+                       record->job, record->host);
+    losing_restore(engine, &(struct losing){.job = record->job,
+                                            .host = host,
+                                            .is_there = record->is_there,
+                                            .stages = record->stages,
+                                            .task = record->task});
+    return 0;
+}
+
 #define F FIELD_OF
 
-enum { RERUNS, RERUN };
+enum { RERUNS, RERUN, LOSING };
 const struct dump_kind rerun_kinds[] = {
     [RERUNS] = {{"reruns", {F(reruns_record, reruns_max, U32)}}, load_reruns},
     [RERUN] = {{"rerun",
                 {F(rerun_record, job, U64), F(rerun_record, stage, U32), F(rerun_record, task, U32),
                  F(rerun_record, reruns, U32)}},
                load_rerun},
+    [LOSING] = {{"losing",
+                 {F(losing_record, job, U64), F(losing_record, host, U32),
+                  F(losing_record, stages, U32), F(losing_record, task, U32),
+                  F(losing_record, is_there, BOOL)}},
+                load_losing},
     {{0}, NULL},
 };
 
@@ -63,4 +94,15 @@ void rerun_dump_task(struct dumper *d, const struct task *task)
                                         task->reruns};
     if (record.reruns)
         dump_record(d, &rerun_kinds[RERUN].kind, &record);
+}
+
+void rerun_dump_losing(struct dumper *d, const struct engine *engine)
+{
+    struct sorted_node *node = sorted_first(&engine->losing);
+    for (; node; node = sorted_next(node)) {
+        const struct losing *losing = container_of(node, struct losing, of_losing);
+        const struct losing_record record = {losing->job, losing->host->index, losing->stages,
+                                             losing->task, losing->is_there};
+        dump_record(d, &rerun_kinds[LOSING].kind, &record);
+    }
 }

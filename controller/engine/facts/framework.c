@@ -242,6 +242,7 @@ static bool grow(struct engine *engine, struct stage *stage, uint32_t n)
         task->stage = stage;
         task->index = i;
         task->done_host = ENGINE_NONE;
+        sizes_begin_task(task);
         task_count_sums(task, 1);
         tell_task_counts(engine, task, true);
     }
@@ -359,6 +360,8 @@ static void set_task(struct engine *engine, struct task *task, const struct even
     struct stage *stage = task->stage;
     tell_task_counts(engine, task, false);
     task_count_sums(task, -1);
+    stage->framework->input += event->job_tasks.input_bytes.at[i];
+    stage->framework->input -= task->input_bytes;
     task->input_bytes = event->job_tasks.input_bytes.at[i];
     task->compute_ns = event->job_tasks.compute_ns.at[i];
     if (per)

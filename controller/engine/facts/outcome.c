@@ -2,6 +2,7 @@
 
 #include "controller/engine/books/cluster.h"
 #include "controller/engine/books/job.h"
+#include "controller/engine/books/losing.h"
 #include "controller/engine/books/rerun.h"
 #include "controller/engine/books/stage.h"
 #include "controller/engine/watch/allow.h"
@@ -119,5 +120,5 @@ void job_output_lost(struct engine *engine, const struct event *event)
     if (!current || !stage_is_needed(task->stage))
         engine->counters.ignored_facts++;
     else if (!rerun_is_one_too_many(engine, task))
-        task_lose_output(engine, task);
+        task_lose_output(engine, task, true);
 }

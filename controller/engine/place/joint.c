@@ -686,8 +686,15 @@ static void settle(struct engine *engine)
     for (node = sorted_first(&engine->opening); node; node = sorted_next(node)) {
         const struct stage *stage = container_of(node, struct stage, of_opening);
         struct joint_stage *kept = stage->kept[QUESTION_PLACE];
-        near_learn(engine, stage, &kept->near);
+        if (!stage->framework)
+            near_follow(engine, stage, &kept->near);
     }
+}
+
+static void task_ready(struct engine *engine, struct task *task)
+{
+    struct joint_stage *kept = task->stage->kept[QUESTION_PLACE];
+    near_ready(engine, &kept->near, task);
 }
 
 static void attempt_moved(struct engine *engine, struct task *task, struct attempt *attempt)
@@ -741,6 +748,7 @@ const struct place_policy place_joint = {
                                            .load = load_stage}},
                .parameters = place_held_parameters,
                .reasons = reasons,
+               .hears.task_ready = task_ready,
                .hears.task_moved = task_moved,
                .hears.task_counts = task_counts,
                .hears.job_grew = job_grew,

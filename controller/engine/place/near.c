@@ -13,12 +13,6 @@ __extension__ typedef unsigned __int128 wide;
 
 enum { PATIENCE = 2 }; /* times what it saves */
 
-struct near_task {
-    uint32_t home, task;
-    uint32_t next; /* of the first with this home: before it none is ready any more */
-    uint64_t bytes;
-};
-
 /* ---- what is told ---- */
 
 /* Bytes of one task by host, and the most of them; of equals on the lowest host. */
@@ -35,7 +29,7 @@ static void add(void *context, const struct engine_input *input)
         return;
     uint64_t bytes = tally->bytes[input->host] += input->bytes;
     if (bytes > tally->most.bytes || (bytes == tally->most.bytes && input->host < tally->most.host))
-        tally->most = (struct near_home){input->host, true, bytes};
+        tally->most = (struct near_home){.host = input->host, .bytes = bytes};
 }
 
 static void clear(void *context, const struct engine_input *input)
@@ -45,18 +39,21 @@ static void clear(void *context, const struct engine_input *input)
         tally->bytes[input->host] = 0;
 }
 
-static struct near_home home_of(struct engine *engine, struct tally *tally, const struct task *task)
+static void home_learn(struct engine *engine, struct tally *tally, const struct task *task,
+                       struct near_home *home)
 {
-    tally->most = (struct near_home){ENGINE_NONE, true, 0};
-    if (task->guessed)
-        return tally->most;
-    uint32_t n = (uint32_t)task_outputs_read(task, add, tally);
-    engine->counters.visits += n;
-    if (n < tally->hosts)
-        task_outputs_read(task, clear, tally);
-    else
-        memset(tally->bytes, 0, tally->hosts * sizeof(*tally->bytes));
-    return tally->most;
+    tally->most = (struct near_home){.host = ENGINE_NONE};
+    if (!task->guessed) {
+        uint32_t n = (uint32_t)task_outputs_read(task, add, tally);
+        engine->counters.visits += n;
+        if (n < tally->hosts)
+            task_outputs_read(task, clear, tally);
+        else
+            memset(tally->bytes, 0, tally->hosts * sizeof(*tally->bytes));
+    }
+    home->known = true;
+    home->host = tally->most.host;
+    home->bytes = tally->most.bytes;
 }
 
 static struct tally tally_begin(struct engine *engine, const struct stage *stage, struct near *near)
@@ -66,16 +63,6 @@ static struct tally tally_begin(struct engine *engine, const struct stage *stage
         near->homes = engine_allocate(engine, stage->n_tasks, sizeof(*near->homes));
     tally.bytes = engine_allocate(engine, tally.hosts, sizeof(*tally.bytes));
     return tally;
-}
-
-static int by_home(const void *a, const void *b)
-{
-    const struct near_task *x = a, *y = b;
-    if (x->home != y->home)
-        return x->home < y->home ? -1 : 1;
-    if (x->bytes != y->bytes)
-        return x->bytes > y->bytes ? -1 : 1;
-    return x->task < y->task ? -1 : 1;
 }
 
 static bool is_told_apart(const struct edge *edge)
@@ -101,65 +88,73 @@ static bool has_homes(const struct stage *stage)
     return apart && !is_pipelined(stage);
 }
 
-static void tally_all(struct engine *engine, const struct stage *stage, struct near *near)
+/* A ready task stands where it is at home. */
+static void list(struct engine *engine, struct tally *tally, struct near *near,
+                 const struct task *task)
+{
+    struct near_home *home = &near->homes[task->index];
+    if (!home->known)
+        home_learn(engine, tally, task, home);
+    struct sorted_key key = {home->host, UINT64_MAX - task->bytes, task->index};
+    engine->counters.visits++;
+    if (home->host != ENGINE_NONE)
+        sorted_place(&near->at, &home->listed, key, 0);
+}
+
+static void list_all(struct engine *engine, const struct stage *stage, struct near *near)
 {
     struct tally tally = tally_begin(engine, stage, near);
-    near->at = engine_allocate(engine, stage->ready_reduces.n, sizeof(*near->at));
     for (struct sorted_node *node = sorted_first(&stage->ready_reduces); node;
-         node = sorted_next(node)) {
-        const struct task *task = container_of(node, struct task, ready);
-        struct near_home *home = &near->homes[task->index];
-        engine->counters.visits++;
-        if (!home->known)
-            *home = home_of(engine, &tally, task);
-        if (home->host != ENGINE_NONE)
-            near->at[near->n++] =
-                (struct near_task){.home = home->host, .task = task->index, .bytes = task->bytes};
-    }
+         node = sorted_next(node))
+        list(engine, &tally, near, container_of(node, struct task, ready));
     free(tally.bytes);
-    if (near->n)
-        qsort(near->at, near->n, sizeof(*near->at), by_home);
-    for (uint32_t i = 0; i < near->n; i++)
-        near->at[i].next = i;
+}
+
+static void list_fresh(struct engine *engine, const struct stage *stage, struct near *near)
+{
+    struct tally tally = tally_begin(engine, stage, near);
+    for (uint32_t i = 0; i < near->n_fresh; i++)
+        if (stage->tasks[near->fresh[i]].state == TASK_READY)
+            list(engine, &tally, near, &stage->tasks[near->fresh[i]]);
+    free(tally.bytes);
+}
+
+/* Who became ready since was heard of, and nothing else has changed. WHY a task's home stays while its stage is
+ * open: no output moves, for that would close it. */
+static bool only_fresh(const struct stage *stage, const struct near *near)
+{
+    return !stage->framework && near->homes && near->closed == stage->closed &&
+           stage->readied - near->readied == near->n_fresh;
 }
 
 void near_follow(struct engine *engine, const struct stage *stage, struct near *near)
 {
     if (near->readied == stage->readied)
         return;
-    /* WHY a task's home stays while its stage is open: no output moves, for that would close it. */
-    if (stage->framework || near->closed != stage->closed)
+    bool fresh = only_fresh(stage, near);
+    if (fresh)
+        list_fresh(engine, stage, near);
+    else
         near_done(near);
-    free(near->at);
-    near->at = NULL;
-    near->n = 0;
+    near->n_fresh = 0;
     near->readied = stage->readied;
     near->closed = stage->closed;
-    if (has_homes(stage) && stage->ready_reduces.n)
-        tally_all(engine, stage, near);
+    if (!fresh && has_homes(stage) && stage->ready_reduces.n)
+        list_all(engine, stage, near);
 }
 
-void near_learn(struct engine *engine, const struct stage *stage, struct near *near)
+void near_ready(struct engine *engine, struct near *near, const struct task *task)
 {
-    bool later = near->closed != stage->closed || near->learned < stage->opening;
-    if (!later || stage->framework || !has_homes(stage))
+    if (!near->homes || near->n_fresh == task->stage->n_tasks)
         return;
-    if (near->closed != stage->closed)
-        near_done(near);
-    near->closed = stage->closed;
-    struct tally tally = tally_begin(engine, stage, near);
-    for (; near->learned < stage->opening; near->learned++) {
-        const struct task *task = &stage->tasks[near->learned];
-        struct near_home *home = &near->homes[near->learned];
-        if (task->state == TASK_READY && !home->known)
-            *home = home_of(engine, &tally, task);
-    }
-    free(tally.bytes);
+    if (!near->fresh)
+        near->fresh = engine_allocate(engine, task->stage->n_tasks, sizeof(*near->fresh));
+    near->fresh[near->n_fresh++] = task->index;
 }
 
 void near_done(struct near *near)
 {
-    free(near->at);
+    free(near->fresh);
     free(near->homes);
     *near = (struct near){0};
 }
@@ -177,10 +172,10 @@ static struct near_home home_by_outputs(const struct task *task)
     const struct job *job = task->stage->job;
     uint64_t most = most_outputs(job);
     if (!most || task->guessed || is_pipelined(task->stage))
-        return (struct near_home){ENGINE_NONE, true, 0};
+        return (struct near_home){.host = ENGINE_NONE};
     const struct sorted_node *node = sorted_first_below(spread_ordered(job), UINT64_MAX - most + 1);
-    return (struct near_home){(uint32_t)node->key.a, true,
-                              (uint64_t)((wide)task->bytes * most / job->n_outputs)};
+    return (struct near_home){.host = (uint32_t)node->key.a,
+                              .bytes = (uint64_t)((wide)task->bytes * most / job->n_outputs)};
 }
 
 /* Its home could run it. */
@@ -230,34 +225,21 @@ void near_each_home(const struct near *near, const struct task *task,
 {
     if (!near->homes)
         each_by_outputs(task->stage->job, each, context);
-    for (uint32_t i = 0; i < near->n; i++)
-        if (!i || near->at[i].home != near->at[i - 1].home)
-            each(context, near->at[i].home);
+    for (struct sorted_node *node = sorted_first(&near->at); node;
+         node = sorted_from(&near->at, (struct sorted_key){node->key.a + 1, 0, 0}))
+        each(context, (uint32_t)node->key.a);
 }
 
-static uint32_t first_at(const struct near *near, uint32_t home)
-{
-    uint32_t low = 0, high = near->n;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (near->at[middle].home < home)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
+/* WHY what is no longer ready leaves only here: nobody asks for others. */
 struct task *near_largest(struct near *near, const struct stage *stage, const struct host *host)
 {
-    uint32_t first = first_at(near, host->index);
-    if (first == near->n || near->at[first].home != host->index)
-        return NULL;
-    uint32_t *next = &near->at[first].next;
-    for (; *next < near->n && near->at[*next].home == host->index; ++*next) {
-        struct task *task = &stage->tasks[near->at[*next].task];
+    const struct sorted_key first = {host->index, 0, 0};
+    struct sorted_node *node;
+    while ((node = sorted_from(&near->at, first)) && node->key.a == host->index) {
+        struct task *task = &stage->tasks[node->key.c];
         if (task->state == TASK_READY)
             return task;
+        sorted_remove(&near->at, node);
     }
     return NULL;
 }

@@ -19,26 +19,26 @@
 
 #include "controller/engine/base/state.h"
 
-struct near_task;
 /* Of one stage; zeroed it is empty. It owns what it points to. */
 struct near {
     uint64_t readied, closed; /* the stage's, when it was made */
-    uint32_t n;
-    struct near_task *at; /* its ready tasks by home, the largest first */
+    struct sorted at;         /* its ready tasks, and some that were, by home, the largest first */
     struct near_home {
         uint32_t host; /* ENGINE_NONE: none of its own */
         bool known;
         uint64_t bytes;
-    } * homes;        /* of each task; NULL: by the job's outputs */
-    uint32_t learned; /* tasks before this have a home, if they were ready */
+        struct sorted_node listed; /* `at` */
+    } * homes;                     /* of each task; NULL: by the job's outputs */
+    uint32_t *fresh, n_fresh;      /* tasks that became ready since */
 };
 
-/* Follows what was told since. O(1) when nothing was, else the ready tasks, and the inputs of those that were
- * not ready before; of all, when a framework tells them, or the stage was closed. */
+/* Follows what was told since. O(1) when nothing was, else what became ready since (near_ready), and the inputs
+ * of that which was not ready before; all ready tasks, when a framework tells them, or the stage was closed.
+ * While a stage opens (stage->opening) it is to be called for each portion: when no host has had room meanwhile,
+ * the first question would be about all of them. */
 void near_follow(struct engine *engine, const struct stage *stage, struct near *near);
-/* The same for what an opening stage (stage->opening) has made ready since, beforehand: when no host has had
- * room while it opened, the first question would be about all of its inputs. */
-void near_learn(struct engine *engine, const struct stage *stage, struct near *near);
+/* The task of the stage is ready. O(1). */
+void near_ready(struct engine *engine, struct near *near, const struct task *task);
 void near_done(struct near *near);
 
 /* Until when it may wait for a slot at home; at most the instant at which it was ready: not at all.
@@ -47,7 +47,8 @@ int64_t near_until_ns(const struct engine *engine, const struct near *near,
                       const struct task *task);
 /* Is it at home there? */
 bool near_is_home(const struct near *near, const struct task *task, const struct host *host);
-/* Each host where a ready task of the stage has a home of its own, or else where `task` is at home. */
+/* Each host where a ready task of the stage has a home of its own, or had one, or else where `task` is at home.
+ * O(log tasks) each. */
 void near_each_home(const struct near *near, const struct task *task,
                     void (*each)(void *context, uint32_t host), void *context);
 /* The largest ready task of the stage with a home of its own there; NULL: none. O(log tasks), and

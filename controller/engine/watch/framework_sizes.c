@@ -59,6 +59,19 @@ static uint64_t size_of(const struct task *task, bool *ret_known)
     return bytes || known ? bytes : 1;
 }
 
+void sizes_begin_task(struct task *task)
+{
+    struct stage *stage = task->stage;
+    struct framework_stage *own = stage->framework;
+    if (!stage->n_edges)
+        return;
+    task->guessed = true;
+    own->guessed++;
+    task->bytes = own->guess ? own->guess : 1;
+    stage->total_bytes += task->bytes;
+    stage->job->shuffle_bytes += task->bytes;
+}
+
 static void set_bytes(struct task *task, uint64_t bytes)
 {
     task->stage->total_bytes += bytes - task->bytes;
@@ -95,20 +108,27 @@ static void task_resize(struct engine *engine, struct task *task, uint64_t bytes
     }
 }
 
+static void set_guessed(struct task *task, bool guessed)
+{
+    task->stage->framework->guessed += (uint32_t)guessed - (uint32_t)task->guessed;
+    task->guessed = guessed;
+}
+
 void sizes_set_task(struct engine *engine, struct task *task)
 {
     bool known;
     uint64_t bytes = size_of(task, &known);
     engine->counters.visits++;
-    task->stage->framework->guessed += (uint32_t)!known - (uint32_t)task->guessed;
-    task->guessed = !known;
+    set_guessed(task, !known);
     task_resize(engine, task, bytes);
 }
 
-bool sizes_is_behind(const struct task *task)
+bool sizes_is_behind(const struct task *task, bool *ret_otherwise)
 {
-    bool known;
-    return task->stage->n_edges && size_of(task, &known) != task->bytes;
+    bool known = !task->guessed;
+    bool behind = task->stage->n_edges && size_of(task, &known) != task->bytes;
+    *ret_otherwise = known == task->guessed;
+    return behind || *ret_otherwise;
 }
 
 /* The stage's live attempts, whose sizes are others; `reason` says why a level changes. */
@@ -155,11 +175,54 @@ void sizes_settle(struct engine *engine, struct stage *stage)
     estimate_follow_job(engine, stage->job);
 }
 
+/* As far as this step may. WHY its tasks then count as told otherwise: policies look at them between. */
+static void size_some(struct engine *engine, struct stage *stage)
+{
+    struct framework_stage *own = stage->framework;
+    const uint32_t before = own->unsized;
+    for (; own->unsized && engine_may_look(engine); own->unsized--) {
+        sizes_set_task(engine, &stage->tasks[own->sizing]);
+        own->sizing = own->sizing + 1 < stage->n_tasks ? own->sizing + 1 : 0;
+        engine->step_looks += (uint64_t)LOOKS_OF_CHANGE * stage->n_edges;
+    }
+    stage->readied += own->of_sizing.in && own->unsized < before;
+    sizes_restore_sizing(engine, stage, own->sizing, own->unsized);
+    sizes_settle(engine, stage);
+}
+
+/* These and all behind it. WHY no new beginning where some wait already: who tells again and again would keep
+ * the last from ever being sized. */
+static void size_from(struct engine *engine, struct stage *stage, uint32_t first)
+{
+    struct framework_stage *own = stage->framework;
+    own->sizing = own->unsized ? own->sizing : first;
+    own->unsized = own->unsized ? stage->n_tasks : stage->n_tasks - first;
+    size_some(engine, stage);
+}
+
 void sizes_set_all(struct engine *engine, struct stage *stage)
 {
-    for (uint32_t t = 0; t < stage->n_tasks; t++)
-        sizes_set_task(engine, &stage->tasks[t]);
-    sizes_settle(engine, stage);
+    size_from(engine, stage, 0);
+}
+
+void sizes_restore_sizing(struct engine *engine, struct stage *stage, uint32_t next,
+                          uint32_t unsized)
+{
+    struct framework_stage *own = stage->framework;
+    struct sorted_key key = {stage->job->number, stage->index, 0};
+    own->sizing = next;
+    own->unsized = unsized;
+    if (unsized)
+        sorted_place(&engine->sizing, &own->of_sizing, key, 0);
+    else
+        sorted_remove(&engine->sizing, &own->of_sizing);
+}
+
+void sizes_go_on(struct engine *engine)
+{
+    struct sorted_node *node;
+    while ((node = sorted_first(&engine->sizing)) && engine_may_look(engine))
+        size_some(engine, container_of(node, struct framework_stage, of_sizing)->stage);
 }
 
 void sizes_set_levels(struct engine *engine, struct attempt *attempt)
@@ -216,17 +279,15 @@ void sizes_remember(struct engine *engine, uint64_t history, uint64_t mean)
     sorted_place(&sizes->by_age, &stage->by_age, by_age, 0);
 }
 
-/* What its parents read, as far as it was told. O(parents), for maps: their tasks. */
+/* What its parents read, as far as it was told. O(parents). */
 static uint64_t input_of(const struct stage *stage)
 {
-    uint64_t bytes = 0;
+    wide bytes = 0;
     for (uint32_t i = 0; i < stage->n_edges; i++) {
         const struct stage *parent = job_stage_at(stage->job, stage->edges[i].parent);
-        bytes = sizes_add(bytes, parent->total_bytes);
-        for (uint32_t t = 0; t < parent->tasks_given && t < parent->n_tasks; t++)
-            bytes = sizes_add(bytes, parent->tasks[t].input_bytes);
+        bytes += parent->total_bytes + parent->framework->input;
     }
-    return bytes;
+    return bytes > UINT64_MAX ? UINT64_MAX : (uint64_t)bytes;
 }
 
 static uint64_t median(const struct sizes *sizes)
@@ -328,9 +389,7 @@ void sizes_done(struct engine *engine)
 
 void sizes_follow_tasks(struct engine *engine, struct stage *stage, uint32_t before)
 {
-    for (uint32_t t = before; stage->n_edges && t < stage->n_tasks; t++)
-        sizes_set_task(engine, &stage->tasks[t]);
-    sizes_settle(engine, stage);
+    size_from(engine, stage, stage->n_edges ? before : stage->n_tasks);
     for (uint32_t i = 0; i < stage->n_children; i++) {
         struct stage *child = job_stage_at(stage->job, stage->children[i]);
         for (uint32_t e = 0; e < child->n_edges; e++)
@@ -356,8 +415,9 @@ void sizes_restore_guess(struct engine *engine, struct stage *stage, uint64_t gu
         sizes_set_all(engine, stage);
 }
 
-void sizes_restore_task(struct engine *engine, struct task *task, uint64_t bytes)
+void sizes_restore_task(struct engine *engine, struct task *task, uint64_t bytes, bool otherwise)
 {
+    set_guessed(task, task->guessed != otherwise);
     task_resize(engine, task, bytes);
     sizes_settle(engine, task->stage);
 }

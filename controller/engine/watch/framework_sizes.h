@@ -19,7 +19,8 @@
  *
  * Cost: a piece costs what it tells. The piece that completes the cells, and a row with which rows
  * are twice as many, cost all reduce tasks of the stage, a guess or a correction those that it
- * changes; both the stage's live attempts.
+ * changes; both the stage's live attempts. Sizes of more tasks than one step may change (step_tasks_max)
+ * follow in the next ones; until then a task has the size that it had, a new one the guess.
  * Rows and sums count as cells of the job (cells_per_job_max); beyond, a piece is ignored and
  * counted. Histories: SIZES_HISTORY_MAX, the one not learnt for longest leaves. */
 #pragma once
@@ -32,6 +33,10 @@ enum { SIZES_MEANS = 63, SIZES_HISTORY_MAX = ENGINE_SIZES_MAX };
  * changed; its tasks are about to be ready. */
 void sizes_follow_tasks(struct engine *engine, struct stage *stage, uint32_t before);
 void sizes_follow_parents(struct engine *engine, struct stage *stage);
+/* Goes on with the stages whose sizes could not all follow at once, the oldest job's first. */
+void sizes_go_on(struct engine *engine);
+/* A new task, before it is counted anywhere. */
+void sizes_begin_task(struct task *task);
 /* The levels of an attempt of a framework's task, from its sizes. */
 void sizes_set_levels(struct engine *engine, struct attempt *attempt);
 void sizes_done(struct engine *engine);
@@ -50,10 +55,13 @@ struct sizes {
 };
 struct sizes *sizes_of(struct engine *engine);
 void sizes_remember(struct engine *engine, uint64_t history, uint64_t mean);
-/* For the dump: the task's size is not by all that was told, for it does not follow each row; for load: this is
- * what it was. */
-bool sizes_is_behind(const struct task *task);
-void sizes_restore_task(struct engine *engine, struct task *task, uint64_t bytes);
+/* For the dump: the task's size is not by all that was told, for it does not follow each row, and not at once;
+ * `otherwise`: so is whether it is known. For load: this is what it was. */
+bool sizes_is_behind(const struct task *task, bool *ret_otherwise);
+void sizes_restore_task(struct engine *engine, struct task *task, uint64_t bytes, bool otherwise);
+/* For load: so many are to be sized yet, from that one on, the first behind the last. */
+void sizes_restore_sizing(struct engine *engine, struct stage *stage, uint32_t next,
+                          uint32_t unsized);
 /* For load: the guess that the stage had. */
 void sizes_restore_guess(struct engine *engine, struct stage *stage, uint64_t guess);
 
@@ -63,9 +71,9 @@ void sizes_set_task(struct engine *engine, struct task *task);
 bool sizes_are_complete(const struct stage *stage, const struct edge *edge);
 /* Sizes of tasks changed: their stage's place in the queues, the job's turn, levels. */
 void sizes_settle(struct engine *engine, struct stage *stage);
-/* The same of all its tasks, and what follows. O(tasks). */
+/* The same of all its tasks, and what follows; in portions. */
 void sizes_set_all(struct engine *engine, struct stage *stage);
-/* Of a reduce task that is not known. O(edges · maps). */
+/* Of a reduce task that is not known. O(edges · reduce tasks with cells). */
 uint64_t sizes_guess(const struct engine *engine, const struct stage *stage);
 /* The sum, or UINT64_MAX. */
 uint64_t sizes_add(uint64_t a, uint64_t b);

@@ -3,6 +3,7 @@
 #include "controller/engine/base/ground.h"
 #include "controller/engine/books/attempt.h"
 #include "controller/engine/books/cluster.h"
+#include "controller/engine/books/losing.h"
 #include "controller/engine/books/stage.h"
 
 #include <stdlib.h>
