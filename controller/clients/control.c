@@ -81,13 +81,15 @@ static bool answer_hold(struct control *control, struct guest *guest,
 /* The disk does not take it. */
 static void held_refuse(struct control *control, struct guest *guest, const struct err *why)
 {
-    bool submitted = guest->answer.request == duopoly_Envelope_submit_end_tag ||
-                     guest->answer.request == duopoly_Envelope_submit_commit_tag;
-    if (submitted)
+    bool begins = guest->answer.request == duopoly_Envelope_submit_end_tag ||
+                  guest->answer.request == duopoly_Envelope_submit_commit_tag;
+    /* WHY not of what is only prepared: its client goes on to commit it, or goes. */
+    if (begins)
         submission_undo(&guest->submission, control->conductor);
     refused_answer(&control->answer, duopoly_Reason_REASON_LIMIT,
-                   submitted ? "%.150s: nothing was begun"
-                             : "%.150s: it is in force, but a restart may undo it",
+                   begins || guest->answer.request == duopoly_Envelope_submit_prepare_tag
+                       ? "%.150s: nothing was begun"
+                       : "%.150s: it is in force, but a restart may undo it",
                    why->text);
     conductor_commit(control->conductor);
 }

@@ -273,8 +273,10 @@ def test_a_disk_that_fails_loses_nothing_that_was_acknowledged(cluster, failing_
     first = next_start(h1)[1]
     second = next_start(h1)[1]
     failing_disk.fail()
-    # The first may have begun when the disk's failure shows: then it is in force until the controller ends, and was not accepted.
-    assert "store.db cannot be written" in daemon.ctl("submit", workload(daemon.folder, [one_job("new")]), expect=1)
+    # Whether the failure shows when the job is prepared, when it begins or before: it has not begun, and one sentence says so.
+    said = daemon.ctl("submit", workload(daemon.folder, [one_job("new")]), expect=1)
+    assert "store.db cannot be written" in said and "in force" not in said, said
+    assert "new" not in {job["name"] for job in daemon.ctl("jobs")["jobs"]}
     assert "nothing is changed, for it could not be kept" in daemon.ctl("drain", "h1", expect=1)
     h1.state(first.attempt, "DONE")
     h1.state(second.attempt, "DONE")
