@@ -44,6 +44,7 @@ void engine_config_default(struct engine_config *ret_config)
         .failures_max = 4,
         .reruns_max = 4,
         .losses_max = 2,
+        .hosts_count_once = true,
         .lone_sources_max = 1,
         .source_lost_ns = 30000000000,
         .probe_ns = 5000000000,

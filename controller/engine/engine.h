@@ -77,6 +77,9 @@ struct engine_config {
     /* Hosts that are lost while an attempt of one task is there: from so many on, each counts as a failure
      * of the task (loss.h); 2. 0: none does, as in logs of before. */
     uint32_t losses_max;
+    /* What one host says of a task counts once: another failure, or loss, of it there is none while another
+     * host could hold it (retry.h). false: each counts, as in logs of before, and with probe_ns = 0. */
+    bool hosts_count_once;
     /* A host that could not be read from for so long: what waits for it runs again, and its outputs
      * count as lost (source.h); 30 s. 0: nobody looks, as in logs of before there was this. */
     int64_t source_lost_ns;

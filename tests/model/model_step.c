@@ -371,6 +371,7 @@ void model_begin(struct model *m, const struct engine_config *config, uint64_t s
     m->mode_since = INT64_MIN / 2;
     m_take_policies(m);
     m->config.source_lost_ns = 3 * SECOND;
+    m->config.hosts_count_once = false;
     m->config.probe_ns = 0;   /* WHY: it has no retries elsewhere; test_failing.c has invariants */
     m->config.losses_max = 0; /* WHY: nor of these; test_loss.c */
     m->config.reruns_max = 0; /* WHY: it has no end of them; test_rerun.c has the cases */

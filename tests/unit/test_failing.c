@@ -309,6 +309,34 @@ static void test_another_try_does_not_wait_for_ever(void **state)
     script_end(&s);
 }
 
+/* Host 1 refuses whatever it is given, and the other one is full: what it says of the task is said once, and
+ * the next room there is the task's. */
+static void test_a_host_that_refuses_fails_no_job_alone(void **state)
+{
+    (void)state;
+    struct script s;
+    begin(&s, "greedy", 1, 1);
+    submit(&s, 2, 1);
+    struct attempt_view other = first_attempt(&s), a;
+    script_host(&s, 1, 1);
+    submit(&s, 1, 1);
+    for (int i = 0; i < 20; i++) {
+        assert_int_equal(engine_attempt_after(s.engine, other.attempt, &a), 0);
+        assert_int_equal(a.host, 1);
+        script_attempt(&s, EVENT_ATTEMPT_REFUSED, a.attempt, 0);
+        assert_int_equal(script_count(&s, DECISION_START), 0);
+        assert_int_equal(job_of(&s, 1).state, JOB_ACTIVE);
+        wait_s(&s, 30);
+    }
+    assert_int_equal(engine_attempt_after(s.engine, other.attempt, &a), 0);
+    script_attempt(&s, EVENT_ATTEMPT_REFUSED, a.attempt, 0);
+    script_attempt(&s, EVENT_ATTEMPT_DONE, other.attempt, 0);
+    assert_int_equal(script_decision(&s, DECISION_START, 0)->start.host, 0);
+    script_attempt(&s, EVENT_ATTEMPT_DONE, first_attempt(&s).attempt, 0);
+    assert_int_equal(job_of(&s, 1).state, JOB_DONE);
+    script_end(&s);
+}
+
 /* A recording of before: the host that fails everything gets every try. */
 static void test_off_as_before(void **state)
 {
@@ -367,6 +395,7 @@ int main(void)
         cmocka_unit_test(test_all_hosts_fail),
         cmocka_unit_test(test_another_generation_is_trusted_again),
         cmocka_unit_test(test_another_try_does_not_wait_for_ever),
+        cmocka_unit_test(test_a_host_that_refuses_fails_no_job_alone),
         cmocka_unit_test(test_off_as_before),
         cmocka_unit_test(test_looks_do_not_grow_with_hosts),
     };

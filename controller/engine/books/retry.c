@@ -6,19 +6,29 @@
 
 #include <stdlib.h>
 
-bool retry_failed_on(const struct task *task, const struct host *host)
+/* An era that no host is ever in. */
+#define PROVES_NOTHING UINT64_MAX
+
+static struct tried *find(const struct task *task, const struct host *host)
 {
     for (uint32_t i = 0; task->retry && i < task->retry->n; i++)
         if (task->retry->tried[i].host == host)
-            return true;
-    return false;
+            return &task->retry->tried[i];
+    return NULL;
 }
 
-/* Hosts that a task remembers. */
+bool retry_failed_on(const struct task *task, const struct host *host)
+{
+    return find(task, host);
+}
+
+/* Hosts that a task remembers: where they count once, with those that it may be lost with. */
 static uint32_t most_tried(const struct engine *engine)
 {
-    uint32_t failures = engine->config.failures_max;
-    return failures < RETRY_LOOKS ? failures : RETRY_LOOKS;
+    const struct engine_config *config = &engine->config;
+    uint64_t hosts = config->failures_max;
+    hosts += config->hosts_count_once ? config->losses_max : 0;
+    return hosts < RETRY_LOOKS ? (uint32_t)hosts : RETRY_LOOKS;
 }
 
 static struct retry *remember(struct engine *engine, struct task *task)
@@ -34,8 +44,11 @@ static struct retry *remember(struct engine *engine, struct task *task)
 static void add(struct engine *engine, struct task *task, struct host *host, uint64_t era)
 {
     struct retry *retry = remember(engine, task);
-    if (!retry_failed_on(task, host) && retry->n < most_tried(engine))
+    struct tried *there = find(task, host);
+    if (!there && retry->n < most_tried(engine))
         retry->tried[retry->n++] = (struct tried){host, era};
+    else if (there && there->era == PROVES_NOTHING && engine->config.hosts_count_once)
+        there->era = era;
 }
 
 void retry_failed(struct engine *engine, struct task *task, struct host *host)
@@ -57,6 +70,22 @@ static bool elsewhere(const struct task *task, bool clean)
         hosts -= clean ? there->clean : there->capable;
     }
     return hosts > 0;
+}
+
+bool retry_repeats(const struct engine *engine, const struct task *task, const struct host *host)
+{
+    return engine->config.hosts_count_once && retry_failed_on(task, host) && elsewhere(task, false);
+}
+
+/* WHY anywhere after the first: hosts crash, and then all that ran there would leave the policies' order. */
+void retry_lost(struct engine *engine, struct task *task, struct host *host)
+{
+    if (!engine->config.hosts_count_once || !engine->config.probe_ns)
+        return;
+    bool first = !task->retry, again = retry_failed_on(task, host);
+    add(engine, task, host, PROVES_NOTHING);
+    if (first || again)
+        task->retry->anywhere = first;
 }
 
 bool retry_waits(const struct task *task)
@@ -165,5 +194,5 @@ void retry_restore(struct engine *engine, struct task *task, bool waits, bool an
 
 void retry_restore_tried(struct engine *engine, struct task *task, struct host *host, bool proves)
 {
-    add(engine, task, host, proves ? host->failing.era : UINT64_MAX);
+    add(engine, task, host, proves ? host->failing.era : PROVES_NOTHING);
 }

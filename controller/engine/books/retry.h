@@ -10,8 +10,14 @@
  * WHY outside the policies: which hosts are not for a task is a fact of that task, and their indexes
  * know hosts and shapes only. The tries are few, so the cost of leaving their order is small.
  *
+ * A host has one voice about a task (hosts_count_once): its second failure there, or the second loss with
+ * that host, counts for nothing while another host could hold the task, and its next try goes there. So no
+ * host alone, which may refuse whatever it is given or come and go, fails a job that others could do; the
+ * only one that could hold it fails it as ever.
+ *
  * A try looks at RETRY_LOOKS tasks and hosts at most; what stands behind them waits for hold_max at
- * most, too. What a task remembers is bounded by failures_max. O(log tasks).
+ * most, too. What a task remembers is bounded by failures_max and
+ * losses_max. O(log tasks).
  *
  * One object in several files: job.h. */
 #pragma once
@@ -36,7 +42,12 @@ struct retry {
 
 /* The task's attempt there failed; before it is queued again. */
 void retry_failed(struct engine *engine, struct task *task, struct host *host);
-/* It failed there before. O(failures_max). */
+/* The task's attempt, which may have taken it down, is lost with that host; as retry_failed. */
+void retry_lost(struct engine *engine, struct task *task, struct host *host);
+/* A failure or a loss there, before it is told to the above, says nothing that was not said: it counts for
+ * nothing. O(failures_max). */
+bool retry_repeats(const struct engine *engine, const struct task *task, const struct host *host);
+/* It failed there, or was lost, before. O(failures_max). */
 bool retry_failed_on(const struct task *task, const struct host *host);
 /* True: the task, which is to be queued, waits here. */
 bool retry_take(struct engine *engine, struct task *task);

@@ -12,6 +12,9 @@
 struct probes_record {
     int64_t probe_ns;
 };
+struct once_record {
+    bool hosts_count_once;
+};
 struct failing_record {
     uint32_t host, in_a_row, proofs, probes;
     bool suspect, due;
@@ -29,6 +32,7 @@ struct tried_record {
     bool proves;
 };
 DUMP_FITS(struct probes_record);
+DUMP_FITS(struct once_record);
 DUMP_FITS(struct failing_record);
 DUMP_FITS(struct retry_record);
 DUMP_FITS(struct tried_record);
@@ -39,6 +43,14 @@ static int load_probes(struct engine *engine, const void *object, struct err *er
     if (record->probe_ns < 0)
         return err_set(err, EINVAL, "probe_ns must not be negative");
     engine->config.probe_ns = record->probe_ns;
+    return 0;
+}
+
+static int load_once(struct engine *engine, const void *object, struct err *err)
+{
+    const struct once_record *record = object;
+    (void)err;
+    engine->config.hosts_count_once = record->hosts_count_once;
     return 0;
 }
 
@@ -65,7 +77,8 @@ static struct task *task_of(const struct engine *engine, uint64_t job, uint32_t 
                             uint32_t index)
 {
     struct task *task = job_find_task(engine, job, stage, index);
-    return task && task->stage->job->state == JOB_ACTIVE && task->failures ? task : NULL;
+    bool had = task && (task->failures || engine->config.hosts_count_once);
+    return had && task->stage->job->state == JOB_ACTIVE ? task : NULL;
 }
 
 static int load_retry(struct engine *engine, const void *object, struct err *err)
@@ -94,7 +107,7 @@ static int load_tried(struct engine *engine, const void *object, struct err *err
 
 #define F FIELD_OF
 
-enum { PROBES, FAILING, RETRY, TRIED };
+enum { PROBES, FAILING, RETRY, TRIED, ONCE };
 const struct dump_kind failing_kinds[] = {
     [PROBES] = {{"probes", {F(probes_record, probe_ns, I64)}}, load_probes},
     [FAILING] = {{"failing",
@@ -112,6 +125,7 @@ const struct dump_kind failing_kinds[] = {
                 {F(tried_record, job, U64), F(tried_record, stage, U32), F(tried_record, task, U32),
                  F(tried_record, host, U32), F(tried_record, proves, BOOL)}},
                load_tried},
+    [ONCE] = {{"once", {F(once_record, hosts_count_once, BOOL)}}, load_once},
     {{0}, NULL},
 };
 
@@ -120,6 +134,9 @@ void failing_dump_config(struct dumper *d, const struct engine *engine)
     const struct probes_record probes = {engine->config.probe_ns};
     if (probes.probe_ns)
         dump_record(d, &failing_kinds[PROBES].kind, &probes);
+    const struct once_record once = {engine->config.hosts_count_once};
+    if (once.hosts_count_once)
+        dump_record(d, &failing_kinds[ONCE].kind, &once);
 }
 
 void failing_dump_host(struct dumper *d, const struct host *host)

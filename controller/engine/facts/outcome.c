@@ -4,6 +4,7 @@
 #include "controller/engine/books/job.h"
 #include "controller/engine/books/losing.h"
 #include "controller/engine/books/rerun.h"
+#include "controller/engine/books/retry.h"
 #include "controller/engine/books/stage.h"
 #include "controller/engine/watch/allow.h"
 #include "controller/engine/watch/failing.h"
@@ -17,12 +18,15 @@ void attempts_of_host_lost(struct engine *engine, struct host *host)
         struct task *task = attempt->task;
         uint64_t number = attempt->number;
         bool counts = loss_counts(engine, attempt);
+        bool again = counts && retry_repeats(engine, task, host);
+        if (counts)
+            retry_lost(engine, task, host);
         if (attempt->allowed_until_ns)
             allow_withdraw(engine, attempt, REASON_UNKNOWN_HOST);
         attempt_end(engine, attempt);
         if (host->lost && task && !task->attempts)
             task_lose_slot(engine, task);
-        if (counts)
+        if (counts && !again)
             loss_with_host(engine, task, number);
     }
     job_outputs_of_host_lost(engine, host);
@@ -66,7 +70,7 @@ void outcome_done(struct engine *engine, struct attempt *attempt, uint64_t recei
     host_touch(engine, host);
 }
 
-/* One failure more; the last that is allowed fails the job. */
+/* One failure more, unless that host said so before; the last that is allowed fails the job. */
 static void fail(struct engine *engine, const struct event *event)
 {
     struct attempt *attempt = attempt_known(engine, event);
@@ -74,11 +78,11 @@ static void fail(struct engine *engine, const struct event *event)
         return;
     struct task *task = attempt->task;
     uint64_t number = attempt->number;
-    bool stopping = attempt->stopping;
+    bool counts = task && !task->stage->framework && !attempt->stopping &&
+                  !retry_repeats(engine, task, attempt->host);
     failing_failed(engine, attempt);
     attempt_end(engine, attempt);
-    if (task && !task->stage->framework && !stopping &&
-        ++task->failures >= engine->config.failures_max)
+    if (counts && ++task->failures >= engine->config.failures_max)
         job_fail(engine, task->stage->job, REASON_TOO_MANY_FAILURES, task, number, task->failures);
 }
 

@@ -219,6 +219,13 @@ int engine_stage(const struct engine *engine, uint64_t job, uint32_t index,
     return 0;
 }
 
+static bool loss_fails(const struct engine *engine, const struct task *task)
+{
+    const struct host *host = task->attempts ? task->attempts->host : NULL;
+    return engine->config.losses_max && task->losses + 1 >= engine->config.losses_max &&
+           !(host && retry_repeats(engine, task, host));
+}
+
 int engine_task(const struct engine *engine, uint64_t job, uint32_t stage, uint32_t index,
                 struct task_view *ret_view)
 {
@@ -238,7 +245,7 @@ int engine_task(const struct engine *engine, uint64_t job, uint32_t stage, uint3
         .output_bytes = task->output_bytes,
         .failures = task->failures,
         .losses = task->losses,
-        .loss_fails = engine->config.losses_max && task->losses + 1 >= engine->config.losses_max,
+        .loss_fails = loss_fails(engine, task),
         .attempt = task->attempts ? task->attempts->number : task->done_attempt,
         .host = task->attempts       ? task->attempts->host->index
                 : task->done_attempt ? task->done_host

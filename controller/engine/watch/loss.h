@@ -7,6 +7,9 @@
  * does not count, nor what was told to stop. Losses, and what they counted as failures, are
  * forgotten with a restart of the controller.
  *
+ * A host that comes and goes is one host (retry.h: hosts_count_once): another loss with it counts for nothing
+ * while another could hold the task.
+ *
  * With losses_max = 0 nothing is counted, as in logs of before. */
 #pragma once
 
