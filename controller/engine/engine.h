@@ -354,6 +354,9 @@ void engine_say_never_fits(const struct engine *engine, uint64_t job, uint32_t s
 
 /* What the policies in force do otherwise in the other mode: clauses without a full stop. */
 void engine_say_mode_use(const struct engine *engine, char *text, size_t size);
+/* Why the mode was decided: a clause as the policy says it that gave the reason. */
+void engine_say_mode_why(const struct engine *engine, const struct decision *mode,
+                         struct engine_explanation *ret_explanation);
 /* Why this task runs where it runs with the level that it has, or why it waits. Computed when
  * asked; changes nothing. −ENOENT: no such task. */
 int engine_explain(const struct engine *engine, uint64_t job, uint32_t stage, uint32_t task,
@@ -395,8 +398,11 @@ int engine_load(int (*next)(void *context, const char **ret_line), void *context
 /* FNV-1a over the dump's bytes: what tests and replicas compare. */
 uint64_t engine_digest(const struct engine *engine);
 
-/* The field's word for a value, as in records, CLI and logs; "?" when out of range. */
+/* The field's word for a value, as in records, CLI and logs; "?" when out of range. Reasons are looked
+ * for in the tables of all policies. */
 const char *reason_name(enum reason reason);
+/* The reason behind a word of so many bytes; −EINVAL. */
+int reason_find(const char *word, size_t length, enum reason *ret_reason);
 const char *mode_name(enum mode mode);
 const char *job_state_name(enum job_state state);
 const char *task_state_name(enum task_state state);

@@ -336,38 +336,18 @@ enum decision_kind {
     DECISION_KINDS
 };
 
-/* Why a decision was taken. `left` and `right` of a decision are the two numbers that were
- * compared; their meaning per reason: */
+/* Why a decision was taken, as a number that is never another reason's; records have its word
+ * (reason_name). `left` and `right` of a decision are the two numbers that were compared; their
+ * meaning per reason. Here stand the reasons that the engine itself gives. Those of a policy stand
+ * in its file, or in its room's header when several give them: as a number of this type that no
+ * other reason has, and as an entry of its table (policy/policy.h). */
 enum reason {
     REASON_NONE,
-    /* starts */
-    REASON_LOCAL_BLOCK,   /* its block is here; left = hosts with room that have it, right = local
-                             tasks here */
-    REASON_NO_LOCAL_SLOT, /* no replica has a free slot: least loaded host; right = tasks there */
-    REASON_NO_BLOCK,      /* it has no block of its own: least loaded host; right = tasks there */
-    REASON_LINK_UNUSED,   /* nobody receives on that downlink; left = own transfer's bytes */
-    REASON_FIRST_ON_LINK, /* left = own transfer's bytes < right = smallest transfer there */
-    REASON_HOLD_EXPIRED,  /* held for hold_max; left = ns held */
-    REASON_IDLE_CLUSTER,  /* nothing runs, so nothing is held */
-    REASON_GREEDY,        /* least loaded host; right = tasks there */
-    REASON_RANDOM,        /* a random fitting host; right = fitting hosts */
-    REASON_ENDS_FIRST,    /* its transfers would end first here; left = after so many ns, right =
-                             bytes ahead on the downlink */
-    REASON_CLAIMED,       /* another scheduler's claim, which fits */
-    /* holds */
-    REASON_WOULD_STALL, /* left = own transfer's bytes ≥ right = the largest smallest transfer of
-                           all hosts with a free slot */
-    REASON_CONGESTED,   /* reduce tasks of other jobs wait while uplinks are congested; left = hosts
-                           over the threshold */
-    REASON_NOT_FIRST,   /* slot-starved: only the first job is served; left = its number */
-    /* mode and levels */
-    REASON_FIRST_BLOCKED, /* left = ready tasks of the first job > right = free slots it may use */
-    REASON_FIRST_FITS,    /* left = ready tasks of the first job ≤ right */
-    REASON_ALL_BLOCKED,   /* rule "all": left = ready tasks of all jobs > right = free slots */
-    REASON_ALL_FIT,
-    REASON_SIZE,      /* level by size; left = Coflow bytes, right = Macroflow bytes */
+    REASON_HOLD_EXPIRED = 6, /* held for hold_max; left = ns held */
+    /* levels */
+    REASON_SIZE = 19, /* level by size; left = Coflow bytes, right = Macroflow bytes */
     REASON_RECEIVED,  /* left = bytes received > right = threshold of the level left behind */
-    REASON_ONE_LEVEL, /* the network policy does not distinguish */
+    REASON_ONE_LEVEL, /* only in records of before: the network policy does not distinguish */
     REASON_ADOPTED,   /* it was found running; left = Coflow bytes, right = Macroflow bytes */
     /* stops, failures, rejections */
     REASON_CANCELLED,
@@ -390,16 +370,8 @@ enum reason {
     REASON_UNSUPPORTED, /* no configured policy answers it */
     REASON_NEVER_FITS,  /* left = stage whose demand no known host can ever meet */
     REASON_SOURCE_LOST, /* stop: a host that it reads from gives nothing; it runs again */
-    REASON_RANK,        /* level by the job's rank; left = its place of right = jobs that receive */
-    REASON_ONE_DEEP, /* nobody of its job receives there; left = tasks of earlier jobs that do (one at
-                        most), right = outputs of its job there */
-    /* holds; left = hosts with a free slot that the rule closes of right = hosts with a free slot */
-    REASON_OWN_RECEIVER,     /* a task of its own job receives there */
-    REASON_EARLIER_RECEIVER, /* a task of an earlier job does */
-    REASON_KEPT_SLOT,        /* enough tasks that receive for long run there */
-    REASON_FAR,              /* more of its input lies on a host without a free slot */
     /* frameworks */
-    REASON_USED,           /* the allow's start was seen; left = the attempt */
+    REASON_USED = 49,      /* the allow's start was seen; left = the attempt */
     REASON_UNUSED,         /* no start was seen in time; left = ns since it was given */
     REASON_ELSEWHERE,      /* its task runs elsewhere; left = the attempt */
     REASON_ROOM_GONE,      /* its application has no room for it there any more */
@@ -410,7 +382,6 @@ enum reason {
                      attempts that did */
     REASON_TOO_MANY_RERUNS, /* its output was lost again and again; left = so often */
     REASON_TOO_MANY_LOSSES, /* it was lost with host after host; left = so many */
-    REASONS
 };
 
 struct decision {

@@ -129,15 +129,14 @@ static void about_mode(struct question *q, int64_t now_ns, const struct engine *
                        const struct decision *d)
 {
     char use[160];
-    bool all = d->reason == REASON_ALL_BLOCKED || d->reason == REASON_ALL_FIT;
+    struct engine_explanation why;
     if (d->kind != DECISION_MODE)
         return;
     say_when(q, now_ns);
     engine_say_mode_use(engine, use, sizeof(use));
-    printf("%s, since %s %" PRId64 " ready tasks and %" PRId64 " free slots for them (%s); it "
-           "tells %s\n",
-           mode_name((enum mode)d->mode.mode), all ? "all jobs have" : "the first job has", d->left,
-           d->right, reason_name(d->reason), use);
+    engine_say_mode_why(engine, d, &why);
+    printf("%s, since %s (%s); it tells %s\n", mode_name((enum mode)d->mode.mode), why.text,
+           reason_name(d->reason), use);
 }
 
 static void watch(void *user, int64_t now_ns, const struct engine *engine,

@@ -86,6 +86,8 @@ struct event script_seen_event(uint64_t attempt, uint64_t job, uint32_t stage, u
 
 /* Why the last step rejected its request; REASON_NONE: it did not. */
 enum reason script_rejection(const struct script *script);
+/* A decision's reason by its word: those of policies stand in their files. */
+#define assert_reason(decision, word) assert_string_equal(reason_name((decision)->reason), word)
 
 enum task_state script_task_state(const struct script *script, uint64_t job, uint32_t stage,
                                   uint32_t task);

@@ -36,9 +36,9 @@ static void test_blocks_on_hosts_that_join_later(void **state)
     script_job_end(&s, 1);
     script_host(&s, 1, 1);
     assert_non_null(script_start(&s, 1, 0, 1));
-    assert_int_equal(script_start(&s, 1, 0, 1)->reason, REASON_LOCAL_BLOCK);
+    assert_reason(script_start(&s, 1, 0, 1), "local-block");
     script_host(&s, 0, 1);
-    assert_int_equal(script_start(&s, 1, 0, 0)->reason, REASON_LOCAL_BLOCK);
+    assert_reason(script_start(&s, 1, 0, 0), "local-block");
     script_end(&s);
 }
 
@@ -218,7 +218,7 @@ static void test_local_pair_over_all_demands_of_a_job(void **state)
     script_job_end(&s, 1);
     assert_int_equal(script_count(&s, DECISION_START), 2);
     assert_int_equal(script_decision(&s, DECISION_START, 0)->start.stage, 1);
-    assert_int_equal(script_decision(&s, DECISION_START, 0)->reason, REASON_LOCAL_BLOCK);
+    assert_reason(script_decision(&s, DECISION_START, 0), "local-block");
     script_end(&s);
 }
 

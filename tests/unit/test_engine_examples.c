@@ -37,7 +37,7 @@ static void maps_start(struct example_2 *e)
         const struct decision *start = script_start(&e->s, 1, 0, m);
         assert_non_null(start);
         assert_int_equal(start->start.host, blocks_a[m]);
-        assert_int_equal(start->reason, REASON_LOCAL_BLOCK);
+        assert_reason(start, "local-block");
         e->maps[m] = start->start.attempt;
     }
 }
@@ -53,7 +53,7 @@ static void reduces_start(struct example_2 *e)
     for (uint32_t i = 0; i < 2; i++) {
         const struct decision *start = script_decision(&e->s, DECISION_START, i);
         assert_int_equal(start->start.stage, 1);
-        assert_int_equal(start->reason, REASON_LINK_UNUSED);
+        assert_reason(start, "link-unused");
         assert_int_equal(start->start.input_bytes, 2 * UNIT);
         hosts |= 1u << start->start.host;
         e->reduces[i] = start->start.attempt;
@@ -61,7 +61,7 @@ static void reduces_start(struct example_2 *e)
     assert_int_equal(hosts, 3);
     const struct decision *hold = script_decision(&e->s, DECISION_HOLD, 0);
     assert_non_null(hold);
-    assert_int_equal(hold->reason, REASON_WOULD_STALL);
+    assert_reason(hold, "would-stall");
     assert_int_equal(hold->left, 16 * UNIT);
     assert_int_equal(hold->right, 16 * UNIT);
 
@@ -211,7 +211,7 @@ static void test_mode_switch_example(void **state)
     engine_status(s.engine, &status);
     assert_int_equal(status.mode, MODE_SLOT_STARVED);
     const struct decision *mode = script_decision(&s, DECISION_MODE, 0);
-    assert_int_equal(mode->reason, REASON_FIRST_BLOCKED);
+    assert_reason(mode, "first-blocked");
     assert_int_equal(mode->left, 1);
     assert_int_equal(mode->right, 0);
     s.now_ns = SECOND;

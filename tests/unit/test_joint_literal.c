@@ -541,7 +541,7 @@ static void check_lazy(const struct model *m, struct m_job *const *jobs)
     bool needed = false;
     for (size_t i = 0; i < m->script.decisions.n; i++) {
         const struct decision *d = &m->script.decisions.at[i];
-        changes += d->kind == DECISION_LEVEL && d->reason == REASON_RANK;
+        changes += d->kind == DECISION_LEVEL && strcmp(reason_name(d->reason), "rank") == 0;
         /* A job may have begun to receive and ended within the step, or the other way round. */
         needed |= d->kind == DECISION_START || d->reason == REASON_ADOPTED;
     }

@@ -1,8 +1,10 @@
-/* The example of docs/adding-a-policy.md, which is compiled from that page: one file and one line
- * make a policy. Its turn moves with what is done and received. */
+/* The examples of docs/adding-a-policy.md, which are compiled from that page: one file and one line
+ * make a policy. The turn of one moves with what is done and received; the other gives reasons of
+ * its own. */
 #include "tests/model/script.h"
 #include "tests/model/script_dump.h"
 
+#include "controller/engine/base/record.h"
 #include "controller/engine/commit/commit.h"
 #include "controller/engine/mode/mode_rule.h"
 #include "controller/engine/network/network.h"
@@ -17,15 +19,15 @@ const struct turn_policy *const turn_policies[] = {&turn_fifo, &turn_sjf, &turn_
 const struct place_policy *const place_policies[] = {&place_greedy, NULL};
 const struct commit_policy *const commit_policies[] = {&commit_single, NULL};
 const struct network_policy *const network_policies[] = {&network_none, NULL};
-const struct mode_policy *const mode_policies[] = {&mode_first, NULL};
+const struct mode_policy *const mode_policies[] = {&mode_first, &mode_half, NULL};
 const char *const policy_defaults[QUESTIONS] = {"left", "greedy", "single", "none", "first"};
 
 enum { MEGABYTE = 1000000 };
 
-static void set_turn(struct script *s, const char *name)
+static void set_policy(struct script *s, const char *question, const char *name)
 {
     struct event event = {.kind = EVENT_POLICY_SET};
-    event.policy_set.question = "turn";
+    event.policy_set.question = question;
     event.policy_set.name = name;
     script_event(s, event);
     assert_int_equal(script_rejection(s), REASON_NONE);
@@ -107,13 +109,13 @@ static void test_put_in_force_it_knows_the_past(void **state)
         end_maps(one, 9);
         script_attempt(one, EVENT_ATTEMPT_PROGRESS, script_attempt_of(one, 1, 1, 0), 80 * MEGABYTE);
     }
-    set_turn(&other, "left");
+    set_policy(&other, "turn", "left");
     assert_int_equal(first_job(&other), first_job(&s));
     for (uint64_t job = 1; job <= 2; job++)
         assert_int_equal(key_of(&other, job), key_of(&s, job));
     uint64_t digest = engine_digest(s.engine);
-    set_turn(&s, "fair");
-    set_turn(&s, "left");
+    set_policy(&s, "turn", "fair");
+    set_policy(&s, "turn", "left");
     assert_true(engine_digest(s.engine) == digest);
     script_end(&s);
     script_end(&other);
@@ -138,6 +140,32 @@ static void test_its_parameter_counts(void **state)
     script_end(&s);
 }
 
+/* Its reasons are known to records and people though nobody else names them. */
+static void test_it_gives_reasons_of_its_own(void **state)
+{
+    (void)state;
+    struct script s;
+    struct engine_explanation e;
+    struct decision back;
+    char line[RECORD_MAX];
+    struct engine_config config = script_config();
+    strcpy(config.mode, "half");
+    script_begin(&s, &config);
+    s.reload = true;
+    script_host(&s, 0, 2);
+    script_submit(&s, &(struct script_job){.number = 1, .maps = 2, .map_ns = SECOND});
+    const struct decision *mode = script_decision(&s, DECISION_MODE, 0);
+    assert_non_null(mode);
+    assert_reason(mode, "half-taken");
+    engine_say_mode_why(s.engine, mode, &e);
+    assert_string_equal(e.text, "most slots are taken and 0 tasks of the first job are ready");
+    assert_true(record_encode_decision(mode, line, sizeof(line)) > 0);
+    assert_int_equal(strncmp(line, "mode reason=half-taken ", 23), 0);
+    assert_int_equal(record_decode_decision(line, &back, NULL), 0);
+    assert_int_equal(back.reason, mode->reason);
+    script_end(&s);
+}
+
 static void test_it_is_listed(void **state)
 {
     (void)state;
@@ -152,6 +180,7 @@ int main(void)
         cmocka_unit_test(test_turn_moves_with_facts),
         cmocka_unit_test(test_put_in_force_it_knows_the_past),
         cmocka_unit_test(test_its_parameter_counts),
+        cmocka_unit_test(test_it_gives_reasons_of_its_own),
         cmocka_unit_test(test_it_is_listed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

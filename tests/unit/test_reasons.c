@@ -1,7 +1,10 @@
 /* Reasons by number and by word: those of before keep both, and no two share either. */
 #include "tests/unit/test.h"
 
-#include "controller/engine/engine.h"
+#include "controller/engine/policy/questions.h"
+
+#include <errno.h>
+#include <string.h>
 
 /* What recordings and dumps of before say. */
 static const struct {
@@ -72,15 +75,86 @@ enum { BEFORE = sizeof(before) / sizeof(*before) };
 static void test_reasons_of_before_keep_number_and_word(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < BEFORE; i++)
+    for (size_t i = 0; i < BEFORE; i++) {
+        enum reason reason;
         assert_string_equal(reason_name((enum reason)before[i].number), before[i].word);
+        assert_int_equal(reason_find(before[i].word, strlen(before[i].word), &reason), 0);
+        assert_int_equal(reason, before[i].number);
+    }
+}
+
+static void test_what_is_no_reason(void **state)
+{
+    (void)state;
+    static const char *const words[] = {"", "?", "far-off", "fa", "None"};
+    enum reason reason;
     assert_string_equal(reason_name((enum reason)999), "?");
+    for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
+        assert_int_equal(reason_find(words[i], strlen(words[i]), &reason), -EINVAL);
+}
+
+static unsigned free_number(void)
+{
+    unsigned number = BEFORE;
+    while (strcmp(reason_name((enum reason)number), "?") != 0)
+        number++;
+    return number;
+}
+
+/* Whoever has the number first, the engine before all policies, has this word, and the other way
+ * round. */
+static void check_entry(const struct policy *policy, const struct policy_reason *entry)
+{
+    enum reason same = REASON_NONE;
+    const char *word = entry->word ? entry->word : reason_name(entry->reason);
+    if (strcmp(word, "?") == 0)
+        fail_msg("%s: its reason number %u has no word", policy->name, entry->reason);
+    if (strcmp(reason_name(entry->reason), word) != 0)
+        fail_msg("%s: the number %u of its reason %s is that of %s; %u is free", policy->name,
+                 entry->reason, word, reason_name(entry->reason), free_number());
+    assert_int_equal(reason_find(word, strlen(word), &same), 0);
+    if (same != entry->reason)
+        fail_msg("%s: reason number %u has the word %s, too", policy->name, same, word);
+    assert_true(strlen(word) > 2 && !strpbrk(word, " ,=%"));
+}
+
+/* A word that an entry leaves out is the engine's own, or stands elsewhere in the same table. */
+static void check_where_the_word_is(const struct policy *policy, const struct policy_reason *entry)
+{
+    bool elsewhere = false, here = false;
+    for (const struct policy_reason *r = policy->reasons; r->reason; r++)
+        here |= r->reason == entry->reason && r->word;
+    for (enum question q = 0; q < QUESTIONS; q++)
+        for (unsigned i = 0; policy_listed(q, i); i++)
+            for (const struct policy_reason *r = policy_listed(q, i)->reasons; r && r->reason; r++)
+                elsewhere |= r->reason == entry->reason && r->word;
+    if (!entry->word && elsewhere && !here)
+        fail_msg("%s: its reason number %u is another policy's (%s); %u is free", policy->name,
+                 entry->reason, reason_name(entry->reason), free_number());
+}
+
+static void test_no_two_reasons_share_a_number_or_a_word(void **state)
+{
+    (void)state;
+    size_t entries = 0;
+    for (enum question q = 0; q < QUESTIONS; q++)
+        for (unsigned i = 0; policy_listed(q, i); i++) {
+            const struct policy *policy = policy_listed(q, i);
+            for (const struct policy_reason *r = policy->reasons; r && r->reason; r++) {
+                check_entry(policy, r);
+                check_where_the_word_is(policy, r);
+                entries++;
+            }
+        }
+    assert_true(entries > 20);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_reasons_of_before_keep_number_and_word),
+        cmocka_unit_test(test_what_is_no_reason),
+        cmocka_unit_test(test_no_two_reasons_share_a_number_or_a_word),
     };
     return cmocka_run_group_tests_name("reasons", tests, NULL, NULL);
 }

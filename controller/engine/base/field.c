@@ -314,13 +314,9 @@ static int take_table(const char **at, struct level_table *ret_table)
 static int take_reason(const char **at, enum reason *ret_reason)
 {
     size_t length = word_length(*at);
-    for (unsigned i = 0; i < REASONS; i++)
-        if (strlen(reason_name(i)) == length && memcmp(reason_name(i), *at, length) == 0) {
-            *ret_reason = (enum reason)i;
-            *at += length;
-            return 0;
-        }
-    return -EINVAL;
+    int r = reason_find(*at, length, ret_reason);
+    *at += r < 0 ? 0 : length;
+    return r;
 }
 
 static int take_value(const char **at, const struct field *field, struct record_room *room,

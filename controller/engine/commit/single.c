@@ -4,6 +4,8 @@
 #include "controller/engine/commit/commit.h"
 #include "controller/engine/commit/start.h"
 
+#define REASON_CLAIMED ((enum reason)11)
+
 static bool fits(const struct engine *engine, const struct claim *claim)
 {
     (void)engine;
@@ -11,7 +13,7 @@ static bool fits(const struct engine *engine, const struct claim *claim)
 }
 
 static const struct policy_reason reasons[] = {
-    {DECISION_START, REASON_CLAIMED, "the scheduler's number", NULL,
+    {DECISION_START, REASON_CLAIMED, "claimed", "the scheduler's number", NULL,
      "Runs on {host} because scheduler {left} claimed it there and it fitted. "},
     {0}};
 

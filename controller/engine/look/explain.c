@@ -161,6 +161,15 @@ static void sentence_say(const struct engine *engine, struct engine_explanation 
     }
 }
 
+void engine_say_mode_why(const struct engine *engine, const struct decision *mode,
+                         struct engine_explanation *ret_explanation)
+{
+    const struct policy_reason *entry = policy_reason(engine, DECISION_MODE, mode->reason);
+    memset(ret_explanation, 0, sizeof(*ret_explanation));
+    if (entry)
+        sentence_say(engine, ret_explanation, entry->sentence, NULL, mode->left, mode->right);
+}
+
 static void say_start(const struct engine *engine, struct engine_explanation *e,
                       const struct attempt *a)
 {

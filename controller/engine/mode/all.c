@@ -1,6 +1,10 @@
 #include "controller/engine/books/cluster.h"
 #include "controller/engine/mode/mode_rule.h"
 
+#define REASON_ALL_BLOCKED ((enum reason)17)
+#define REASON_ALL_FIT     ((enum reason)18)
+#define SENTENCE           "all jobs have {left} ready tasks and {right} free slots for them"
+
 static void numbers_of_all(const struct engine *engine, uint64_t *ret_ready, int64_t *ret_free)
 {
     *ret_ready = 0;
@@ -24,4 +28,12 @@ static enum mode by_all(const struct engine *engine, enum reason *ret_reason, ui
     return starved ? MODE_SLOT_STARVED : MODE_SLOT_RICH;
 }
 
-const struct mode_policy mode_all = {.policy = {.name = "all"}, .wanted = by_all};
+static const struct policy_reason reasons[] = {
+    {DECISION_MODE, REASON_ALL_BLOCKED, "all-blocked", "ready tasks of all jobs",
+     "free slots for them", SENTENCE},
+    {DECISION_MODE, REASON_ALL_FIT, "all-fit", "ready tasks of all jobs", "free slots for them",
+     SENTENCE},
+    {0}};
+
+const struct mode_policy mode_all = {.policy = {.name = "all", .reasons = reasons},
+                                     .wanted = by_all};

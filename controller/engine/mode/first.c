@@ -65,6 +65,9 @@ static enum mode by_first(const struct engine *engine, enum reason *ret_reason, 
     return starved ? MODE_SLOT_STARVED : MODE_SLOT_RICH;
 }
 
-const struct mode_policy mode_first = {.policy = {.name = "first", .parameters = mode_parameters},
-                                       .orders = mode_orders,
-                                       .wanted = by_first};
+static const struct policy_reason reasons[] = {MODE_FIRST_BLOCKED, MODE_FIRST_FITS, {0}};
+
+const struct mode_policy mode_first = {
+    .policy = {.name = "first", .reasons = reasons, .parameters = mode_parameters},
+    .orders = mode_orders,
+    .wanted = by_first};

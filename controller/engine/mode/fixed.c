@@ -17,10 +17,14 @@ static enum mode always_starved(const struct engine *engine, enum reason *ret_re
     return MODE_SLOT_STARVED;
 }
 
-const struct mode_policy mode_rich = {.policy = {.name = "rich", .parameters = mode_parameters},
-                                      .orders = mode_orders,
-                                      .wanted = always_rich};
+static const struct policy_reason rich[] = {MODE_FIRST_FITS, {0}};
+static const struct policy_reason starved[] = {MODE_FIRST_BLOCKED, {0}};
+
+const struct mode_policy mode_rich = {
+    .policy = {.name = "rich", .reasons = rich, .parameters = mode_parameters},
+    .orders = mode_orders,
+    .wanted = always_rich};
 const struct mode_policy mode_starved = {
-    .policy = {.name = "starved", .parameters = mode_parameters},
+    .policy = {.name = "starved", .reasons = starved, .parameters = mode_parameters},
     .orders = mode_orders,
     .wanted = always_starved};

@@ -20,3 +20,14 @@ extern const struct mode_policy mode_rich, mode_starved;
 /* The two numbers that are compared for the first job, those of its most blocked shape; rules that fix a mode
  * say them, too. O(shapes of the first job); with ignore_held its ready reduce tasks. */
 void mode_numbers(const struct engine *engine, uint64_t *ret_ready, int64_t *ret_free);
+
+/* Reasons of the first job's numbers, and their entries for tables. */
+#define REASON_FIRST_BLOCKED ((enum reason)15)
+#define REASON_FIRST_FITS    ((enum reason)16)
+#define MODE_FIRST_REASON(reason, word)                                                            \
+    {                                                                                              \
+        DECISION_MODE, reason, word, "ready tasks of the first job", "free slots for them",        \
+            "the first job has {left} ready tasks and {right} free slots for them"                 \
+    }
+#define MODE_FIRST_BLOCKED MODE_FIRST_REASON(REASON_FIRST_BLOCKED, "first-blocked")
+#define MODE_FIRST_FITS    MODE_FIRST_REASON(REASON_FIRST_FITS, "first-fits")

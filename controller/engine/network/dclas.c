@@ -40,7 +40,7 @@ static void explain(const struct engine *engine, const struct attempt *attempt,
         attempt->level[ORDER_COFLOW], attempt->task->stage->received_bytes);
 }
 
-static const struct policy_reason reasons[] = {{DECISION_LEVEL, REASON_RECEIVED,
+static const struct policy_reason reasons[] = {{DECISION_LEVEL, REASON_RECEIVED, NULL,
                                                 "bytes that its Coflow has received",
                                                 "threshold that they passed", NULL},
                                                {0}};

@@ -16,6 +16,8 @@
 
 #include <inttypes.h>
 
+#define REASON_RANK ((enum reason)43)
+
 struct rank_engine {
     struct sorted receiving; /* jobs, by turn */
     bool unsure;             /* labels may be out of order, or attempts of a job differ */
@@ -251,7 +253,7 @@ static void explain(const struct engine *engine, const struct attempt *attempt,
 }
 
 static const struct policy_reason reasons[] = {
-    {DECISION_LEVEL, REASON_RANK, "place of its job", "jobs that receive", NULL}, {0}};
+    {DECISION_LEVEL, REASON_RANK, "rank", "place of its job", "jobs that receive", NULL}, {0}};
 
 const struct network_policy network_rank = {
     .policy = {.name = "rank",

@@ -52,6 +52,12 @@
 #include "controller/engine/place/place.h"
 #include "controller/engine/watch/queues.h"
 
+#define REASON_ONE_DEEP         ((enum reason)44)
+#define REASON_OWN_RECEIVER     ((enum reason)45)
+#define REASON_EARLIER_RECEIVER ((enum reason)46)
+#define REASON_KEPT_SLOT        ((enum reason)47)
+#define REASON_FAR              ((enum reason)48)
+
 enum { SMALL_MS = 1000, SMALL_BLOCKS = 10 };
 enum { HOMELESS_MAX = 16 }; /* stages that wait for slots at home: each is asked each time */
 enum { LAST_SHARE = 32, LAST_MS = 10 * SMALL_MS }; /* of the last slots */
@@ -713,24 +719,25 @@ static void turn_moved(struct engine *engine, struct job *job, bool passed)
 
 static const struct policy_reason reasons[] = {
     PLACE_PAIR_REASONS,
-    {DECISION_START, REASON_ONE_DEEP, "receivers of earlier jobs there", "outputs of its job there",
+    {DECISION_START, REASON_ONE_DEEP, "one-deep", "receivers of earlier jobs there",
+     "outputs of its job there",
      "Runs on {host}, where no task of its job receives, {left} of earlier jobs do, and {right} "
      "outputs of its job are. "},
-    {DECISION_HOLD, REASON_NO_LOCAL_SLOT, "ready tasks of the stage", NULL,
+    {DECISION_HOLD, REASON_NO_LOCAL_SLOT, NULL, "ready tasks of the stage", NULL,
      "it waits for a slot next to its block, at first on a host that has not had its even part of "
      "the job's maps."},
-    {DECISION_HOLD, REASON_OWN_RECEIVER, "hosts with a free slot that the rule closes to it",
-     "hosts with a free slot",
+    {DECISION_HOLD, REASON_OWN_RECEIVER, "own-receiver",
+     "hosts with a free slot that the rule closes to it", "hosts with a free slot",
      "a task of its own job receives on {left} of {right} hosts with a free slot, one at a time "
      "has each downlink."},
-    {DECISION_HOLD, REASON_EARLIER_RECEIVER, "hosts with a free slot that the rule closes to it",
-     "hosts with a free slot",
+    {DECISION_HOLD, REASON_EARLIER_RECEIVER, "earlier-receiver",
+     "hosts with a free slot that the rule closes to it", "hosts with a free slot",
      "a task of an earlier job receives on {left} of {right} hosts with a free slot."},
-    {DECISION_HOLD, REASON_KEPT_SLOT, "hosts with a free slot that the rule closes to it",
-     "hosts with a free slot",
+    {DECISION_HOLD, REASON_KEPT_SLOT, "kept-slot",
+     "hosts with a free slot that the rule closes to it", "hosts with a free slot",
      "it would receive for long, and on {left} of {right} hosts with a free slot the rest is kept "
      "from such tasks."},
-    {DECISION_HOLD, REASON_FAR, "hosts with a free slot that the rule closes to it",
+    {DECISION_HOLD, REASON_FAR, "far", "hosts with a free slot that the rule closes to it",
      "hosts with a free slot",
      "most of its input is elsewhere than on {left} of {right} hosts with a free slot, and it "
      "waits "

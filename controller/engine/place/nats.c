@@ -22,6 +22,13 @@
 #include "controller/engine/watch/order.h"
 #include "controller/engine/watch/queues.h"
 
+#define REASON_LINK_UNUSED   ((enum reason)4)
+#define REASON_FIRST_ON_LINK ((enum reason)5)
+#define REASON_IDLE_CLUSTER  ((enum reason)7)
+#define REASON_WOULD_STALL   ((enum reason)12)
+#define REASON_CONGESTED     ((enum reason)13)
+#define REASON_NOT_FIRST     ((enum reason)14)
+
 /* The size below which a transfer would be first on some downlink with a free slot. */
 static uint64_t passing_limit(const struct shape *shape, enum transfer_order order)
 {
@@ -226,30 +233,30 @@ static struct policy_why held(const struct engine *engine, const struct stage *s
 
 static const struct policy_reason reasons[] = {
     PLACE_PAIR_REASONS,
-    {DECISION_START, REASON_LINK_UNUSED, "bytes of its own transfer", NULL,
+    {DECISION_START, REASON_LINK_UNUSED, "link-unused", "bytes of its own transfer", NULL,
      "Runs on {host} because nobody received over its downlink (rule \"link unused\", algorithm "
      "2). "},
-    {DECISION_START, REASON_FIRST_ON_LINK, "bytes of its own transfer",
+    {DECISION_START, REASON_FIRST_ON_LINK, "first-on-link", "bytes of its own transfer",
      "bytes of the smallest transfer there",
      "Runs on {host} because it is first on its downlink: its own transfer of {left} bytes is "
      "smaller "
      "than the smallest one that received there, {right} bytes. "},
-    {DECISION_START, REASON_HOLD_EXPIRED, "ns since slots were kept from its stage", NULL,
+    {DECISION_START, REASON_HOLD_EXPIRED, NULL, "ns since slots were kept from its stage", NULL,
      "Runs on {host} because slots had been kept from its stage for {left.1s} s: after hold_max "
      "any host takes it. "},
-    {DECISION_START, REASON_IDLE_CLUSTER, NULL, NULL,
+    {DECISION_START, REASON_IDLE_CLUSTER, "idle-cluster", NULL, NULL,
      "Runs on {host} because nothing else ran: the only work of an idle cluster is never held. "},
-    {DECISION_HOLD, REASON_NOT_FIRST, "the first job's number", NULL,
+    {DECISION_HOLD, REASON_NOT_FIRST, "not-first", "the first job's number", NULL,
      "the mode is slot-starved, so only the first job ({left}) is served, and the free slots are "
      "kept for it."},
-    {DECISION_HOLD, REASON_CONGESTED, "uplinks that are still busy", NULL,
+    {DECISION_HOLD, REASON_CONGESTED, "congested", "uplinks that are still busy", NULL,
      "while the network is congested other jobs than the first ({first_job}) start only tasks next "
      "to "
      "their blocks. {uplinks}."},
-    {DECISION_HOLD, REASON_NO_LOCAL_SLOT, "ready tasks of the stage", NULL,
+    {DECISION_HOLD, REASON_NO_LOCAL_SLOT, NULL, "ready tasks of the stage", NULL,
      "it waits for a slot next to its block, on a host that has not had its even part of the job's "
      "maps."},
-    {DECISION_HOLD, REASON_WOULD_STALL, "bytes of its own transfer",
+    {DECISION_HOLD, REASON_WOULD_STALL, "would-stall", "bytes of its own transfer",
      "the size below which a transfer would be first on some downlink with a free slot",
      "its {transfer} of {left} bytes would be first on no downlink with a free slot: on each, one "
      "that "

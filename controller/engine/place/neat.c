@@ -19,6 +19,8 @@
 
 #include <stdlib.h>
 
+#define REASON_ENDS_FIRST ((enum reason)10)
+
 __extension__ typedef unsigned __int128 wide;
 
 struct neat {
@@ -253,7 +255,7 @@ static bool neat_fair_pick(struct engine *engine, struct claim *ret_claim)
 static const struct policy_reason reasons[] = {
     PLACE_PAIR_REASONS,
     PLACE_HELD_MAP_REASON,
-    {DECISION_START, REASON_ENDS_FIRST, "ns until its transfers would end",
+    {DECISION_START, REASON_ENDS_FIRST, "ends-first", "ns until its transfers would end",
      "bytes ahead of them on the downlink",
      "Runs on {host}, where its transfers would end first, after {left.3s} s. "},
     {0}};

@@ -50,28 +50,39 @@ struct policy_why place_held_map(const struct engine *engine, const struct stage
 extern const struct engine_parameter *const place_even_parameters[];
 extern const struct engine_parameter *const place_held_parameters[];
 
-/* Reasons of these shared steps, for tables. */
+/* Reasons of these shared steps, and their entries for tables. */
+#define REASON_LOCAL_BLOCK   ((enum reason)1)
+#define REASON_NO_LOCAL_SLOT ((enum reason)2)
+#define REASON_NO_BLOCK      ((enum reason)3)
+#define REASON_GREEDY        ((enum reason)8)
 #define PLACE_PAIR_REASONS                                                                         \
-    {DECISION_START, REASON_LOCAL_BLOCK, "hosts with a free slot that had its block",              \
+    {DECISION_START,                                                                               \
+     REASON_LOCAL_BLOCK,                                                                           \
+     "local-block",                                                                                \
+     "hosts with a free slot that had its block",                                                  \
      "ready tasks of the job that were local there",                                               \
      "Runs on {host} because its block is there: {left} hosts with a free slot had it, and "       \
      "{right} of the job's ready tasks were local there. "},                                       \
-        {DECISION_START, REASON_NO_LOCAL_SLOT, NULL, "tasks that ran there",                       \
+        {DECISION_START,                                                                           \
+         REASON_NO_LOCAL_SLOT,                                                                     \
+         "no-local-slot",                                                                          \
+         NULL,                                                                                     \
+         "tasks that ran there",                                                                   \
          "Runs on {host}, the least loaded host ({right} tasks), because no host that has its "    \
          "block "                                                                                  \
          "had a free slot. "},                                                                     \
     {                                                                                              \
-        DECISION_START, REASON_NO_BLOCK, NULL, "tasks that ran there",                             \
+        DECISION_START, REASON_NO_BLOCK, "no-block", NULL, "tasks that ran there",                 \
             "Runs on {host}, the least loaded host ({right} tasks); it reads no block of its "     \
             "own. "                                                                                \
     }
 #define PLACE_GREEDY_REASON                                                                        \
     {                                                                                              \
-        DECISION_START, REASON_GREEDY, NULL, "tasks that ran there",                               \
+        DECISION_START, REASON_GREEDY, "greedy", NULL, "tasks that ran there",                     \
             "Runs on {host}, the least loaded host ({right} tasks). "                              \
     }
 #define PLACE_HELD_MAP_REASON                                                                      \
     {                                                                                              \
-        DECISION_HOLD, REASON_NO_LOCAL_SLOT, "ready tasks of the stage", NULL,                     \
+        DECISION_HOLD, REASON_NO_LOCAL_SLOT, NULL, "ready tasks of the stage", NULL,               \
             "it waits for a slot next to its block."                                               \
     }

@@ -2,6 +2,8 @@
 #include "controller/engine/place/place.h"
 #include "controller/engine/watch/queues.h"
 
+#define REASON_RANDOM ((enum reason)9)
+
 struct random_engine {
     uint64_t draws;
 };
@@ -39,7 +41,7 @@ static bool random_pick(struct engine *engine, struct claim *ret_claim)
 }
 
 static const struct policy_reason reasons[] = {
-    {DECISION_START, REASON_RANDOM, NULL, "fitting units",
+    {DECISION_START, REASON_RANDOM, "random", NULL, "fitting units",
      "Runs on {host}, one of {right} fitting hosts at random. "},
     {0}};
 

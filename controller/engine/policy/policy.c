@@ -48,6 +48,18 @@ const struct policy *policy_listed(enum question q, unsigned index)
     return questions[q].policies[i];
 }
 
+bool policy_next_reason(struct policy_reason_at *at)
+{
+    at->entry += at->entry ? 1 : 0;
+    while (at->question < QUESTIONS && (!at->entry || !at->entry->reason)) {
+        const struct policy *policy = questions[at->question].policies[at->policy];
+        at->entry = policy ? policy->reasons : NULL;
+        at->policy = policy ? at->policy + 1 : 0;
+        at->question += policy ? 0 : 1;
+    }
+    return at->entry;
+}
+
 static char *config_name(struct engine_config *config, enum question q)
 {
     return (char *)config + questions[q].config;

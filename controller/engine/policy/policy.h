@@ -53,12 +53,15 @@ struct policy_state {
 };
 
 /* One reason of one kind of decision, as this policy gives it. In all tables that have it with the
- * same kind its numbers are the same. */
+ * same kind its two numbers are the same. Its own number and its word are no other reason's, and stay
+ * what they are, since records have them; test_reasons says which number is free. */
 struct policy_reason {
-    enum decision_kind kind; /* START, HOLD or LEVEL */
+    enum decision_kind kind; /* START, HOLD, LEVEL or MODE */
     enum reason reason;
+    const char
+        *word; /* of records and for people; NULL: the engine's reason, or in another entry */
     const char *left, *right; /* what the decision's two numbers are; NULL: always 0 */
-    /* For people; NULL: LEVEL, of which explain says more. Words in braces are replaced: {host}, {left}, {right},
+    /* For people; of MODE a clause; NULL: LEVEL, of which explain says more. Words in braces are replaced: {host}, {left}, {right},
      * {left.1s} and {left.3s} (ns as seconds), {transfer} (Coflow or Macroflow, by which the network serves now),
      * {first_job} (the first job's number), {uplinks} (which of them are busy: a sentence without its dot). */
     const char *sentence;
@@ -136,6 +139,14 @@ int policy_load(struct engine *engine, const char *line, struct err *err);
 void policy_load_former(struct engine *engine, const char *name, uint64_t value);
 /* Number `index` of the question, in the order in which people see them; NULL: they are fewer. */
 const struct policy *policy_listed(enum question q, unsigned index);
+/* Where an entry stands in the tables of reasons of all policies. */
+struct policy_reason_at {
+    enum question question;
+    unsigned policy;
+    const struct policy_reason *entry;
+};
+/* Goes on to the next entry, from {0} to the first; false: that was the last. */
+bool policy_next_reason(struct policy_reason_at *at);
 /* NULL: there is none of this name; the sentence names the choices. */
 const struct policy *policy_find(enum question q, const char *name, struct err *err);
 /* It is in force from now on, with its state made from facts. The caller brings the order of turns up to date. */

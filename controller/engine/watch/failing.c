@@ -7,10 +7,10 @@
 #include "controller/engine/watch/queues.h"
 
 const struct policy_reason failing_reasons[] = {
-    {DECISION_START, REASON_PROBE, "probes that failed there", "attempts that failed there",
+    {DECISION_START, REASON_PROBE, NULL, "probes that failed there", "attempts that failed there",
      "Runs on {host} to see whether that host works again: the last {right} attempts there "
      "failed. "},
-    {DECISION_START, REASON_RETRY, "hosts on which it failed", "tasks that ran there",
+    {DECISION_START, REASON_RETRY, NULL, "hosts on which it failed", "tasks that ran there",
      "Runs on {host} because it failed on {left} other host(s): the least loaded one of the rest "
      "({right} tasks). "},
     {0}};
