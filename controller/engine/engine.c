@@ -163,19 +163,6 @@ void engine_destroy(struct engine *engine)
     free(engine);
 }
 
-static void unsupported(struct engine *engine, const struct event *event)
-{
-    engine_reject(engine, event, REASON_UNSUPPORTED, 0, 0);
-}
-
-static void lock(struct engine *engine, const struct event *event)
-{
-    if (engine->commit->lock)
-        engine->commit->lock(engine, event);
-    else
-        unsupported(engine, event);
-}
-
 static void (*const handlers[EVENT_KINDS])(struct engine *, const struct event *) = {
     [EVENT_JOB_BEGIN] = job_begin,
     [EVENT_JOB_STAGE] = job_stage,
@@ -184,10 +171,7 @@ static void (*const handlers[EVENT_KINDS])(struct engine *, const struct event *
     [EVENT_JOB_END] = job_end,
     [EVENT_JOB_UPDATE] = job_update,
     [EVENT_JOB_CANCEL] = job_cancel,
-    [EVENT_ASK] = unsupported,
     [EVENT_CLAIM] = commit_claim,
-    [EVENT_LOCK] = lock,
-    [EVENT_UNLOCK] = lock,
     [EVENT_POLICY_SET] = policy_set,
     [EVENT_POLICY_PARAMETER] = policy_parameter,
     [EVENT_HOST_DRAIN] = cluster_drain,
@@ -226,7 +210,7 @@ static void (*const handlers[EVENT_KINDS])(struct engine *, const struct event *
 
 void engine_apply(struct engine *engine, const struct event *event)
 {
-    if (event->kind < EVENT_KINDS)
+    if (event->kind < EVENT_KINDS && handlers[event->kind])
         handlers[event->kind](engine, event);
 }
 

@@ -107,12 +107,8 @@ static void make_request(struct chaos *c, struct event *e)
         e->job_update.estimate_bytes = (int64_t)number(c, MEGABYTE);
         e->job_update.estimate_ns = -1;
         break;
-    case EVENT_ASK:
-        e->ask.job = job;
-        break;
     case EVENT_CLAIM:
         n = (uint32_t)any(c, 4);
-        e->claim.all_or_nothing = (uint32_t)any(c, 2);
         e->claim.jobs = u64s(c, 0, n, CHAOS_JOBS);
         e->claim.stages = u32s(c, 0, n, 2);
         e->claim.tasks = u32s(c, 1, n, 6);
@@ -260,9 +256,8 @@ static void check_answers(const struct chaos *c, const struct event *e)
         assert_true(host.joined && !host.silent && !host.lost && !host.draining &&
                     (!host.suspect || d->reason == REASON_PROBE) && d->start.unit < host.units);
     }
-    bool answered = e->kind == EVENT_ASK || e->kind == EVENT_LOCK || e->kind == EVENT_UNLOCK ||
-                    e->kind == EVENT_CLAIM;
-    assert_true(!answered || rejects || script_count(&c->script, DECISION_CLAIM_RESULT));
+    assert_true(e->kind != EVENT_CLAIM || rejects ||
+                script_count(&c->script, DECISION_CLAIM_RESULT));
 }
 
 static void chaos_step(struct chaos *c)

@@ -79,26 +79,14 @@ static const struct member event_members[] = {
     E(JOB_UPDATE, job_update.deadline_ns, I64),
     REQUEST(JOB_CANCEL),
     E(JOB_CANCEL, job_cancel.job, U64),
-    REQUEST(ASK),
-    E(ASK, ask.job, U64),
-    E(ASK, ask.stage, U32),
-    E(ASK, ask.pending, U32),
-    E(ASK, ask.demand, RESOURCES),
     REQUEST(CLAIM),
     E(CLAIM, claim.scheduler, U32),
     E(CLAIM, claim.version, U64),
-    E(CLAIM, claim.all_or_nothing, U32),
     E(CLAIM, claim.jobs, U64S),
     E(CLAIM, claim.stages, U32S),
     E(CLAIM, claim.tasks, U32S),
     E(CLAIM, claim.hosts, U32S),
     E(CLAIM, claim.units, U32S),
-    REQUEST(LOCK),
-    E(LOCK, lock.scheduler, U32),
-    E(LOCK, lock.token, U64),
-    REQUEST(UNLOCK),
-    E(UNLOCK, lock.scheduler, U32),
-    E(UNLOCK, lock.token, U64),
     REQUEST(POLICY_SET),
     E(POLICY_SET, policy_set.question, STRING),
     E(POLICY_SET, policy_set.name, STRING),
@@ -334,6 +322,14 @@ static void check_event(const struct event *event, struct record_room *room)
         assert_int_equal(record_encode_event(event, again, (size_t)size), -ENOSPC);
 }
 
+/* Numbers of words that are no more. */
+static const unsigned left_out[] = {7, 9, 10};
+
+static bool is_left_out(unsigned kind)
+{
+    return kind == left_out[0] || kind == left_out[1] || kind == left_out[2];
+}
+
 static void test_events_round_trip(void **state)
 {
     (void)state;
@@ -341,7 +337,7 @@ static void test_events_round_trip(void **state)
     struct record_room room = {0};
     struct event event;
     for (unsigned kind = 0; kind < EVENT_KINDS; kind++)
-        for (int i = 0; i < 200; i++) {
+        for (int i = 0; i < 200 && !is_left_out(kind); i++) {
             random_event(&stream, kind, &event);
             check_event(&event, &room);
         }
@@ -565,6 +561,32 @@ static void test_kinds_out_of_range(void **state)
     assert_int_equal(record_encode_decision(&decision, line, sizeof(line)), -EINVAL);
 }
 
+/* Rejections in recordings of before name requests by number; words that are no more are refused. */
+static void test_numbers_of_kinds_stay(void **state)
+{
+    (void)state;
+    static const char *const words[] = {
+        "ask request=1 job=1 stage=0 pending=1 demand=1,0,0,0,0,0",
+        "lock request=1 scheduler=2 token=3",
+        "unlock request=1 scheduler=2 token=3",
+    };
+    char line[64];
+    struct record_room room = {0};
+    assert_int_equal(EVENT_JOB_CANCEL, 6);
+    assert_int_equal(EVENT_CLAIM, 8);
+    assert_int_equal(EVENT_POLICY_SET, 11);
+    assert_int_equal(EVENT_HOST_FORGET, 33);
+    assert_int_equal(EVENT_JOB_SUBMITTER, 43);
+    for (int i = 0; i < 3; i++) {
+        struct event event = {.kind = (enum event_kind)left_out[i]};
+        struct err err = {0};
+        assert_int_equal(record_encode_event(&event, line, sizeof(line)), -EINVAL);
+        assert_int_equal(record_decode_event(words[i], &room, &event, &err), -EINVAL);
+        assert_non_null(strstr(err.text, "unknown kind of record"));
+    }
+    record_room_done(&room);
+}
+
 static void test_names_out_of_range(void **state)
 {
     (void)state;
@@ -579,7 +601,11 @@ int main(void)
         cmocka_unit_test(test_decoding_is_strict),     cmocka_unit_test(test_refused_lines),
         cmocka_unit_test(test_line_ends_with_newline), cmocka_unit_test(test_field_by_name),
         cmocka_unit_test(test_pieces_of_state),        cmocka_unit_test(test_kinds_out_of_range),
+<<<<<<< HEAD
         cmocka_unit_test(test_names_out_of_range),
+=======
+        cmocka_unit_test(test_numbers_of_kinds_stay),  cmocka_unit_test(test_names),
+>>>>>>> 2ebcc4fb (Take words out of the engine that nothing ever said)
     };
     return cmocka_run_group_tests_name("record", tests, NULL, NULL);
 }

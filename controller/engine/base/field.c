@@ -173,7 +173,8 @@ int field_kind(const struct record_kind *kinds, int n, const char *line, struct 
     while (!at_end(line[length]) && line[length] != ' ')
         length++;
     for (int i = 0; i < n; i++)
-        if (strlen(kinds[i].name) == length && memcmp(kinds[i].name, line, length) == 0)
+        if (kinds[i].name && strlen(kinds[i].name) == length &&
+            memcmp(kinds[i].name, line, length) == 0)
             return i;
     return err_set(err, EINVAL, "unknown kind of record \"%.*s\"", (int)(length > 32 ? 32 : length),
                    line);

@@ -57,7 +57,7 @@ struct record_kind {
 
 /* As record_encode_event. */
 int field_encode(const struct record_kind *kind, const void *object, char *buffer, size_t size);
-/* Which of `n` kinds the line is, −EINVAL. */
+/* Which of `n` kinds the line is, −EINVAL. Kinds without a name are none. */
 int field_kind(const struct record_kind *kinds, int n, const char *line, struct err *err);
 /* Appends fields to the `length` bytes that the buffer holds: the new length, or −ENOSPC. A
  * negative length is handed through. */

@@ -37,15 +37,10 @@ static const struct record_kind event_kinds[EVENT_KINDS] = {
                            E(job_update.estimate_bytes, I64), E(job_update.estimate_ns, I64),
                            E(job_update.priority, I64), E(job_update.deadline_ns, I64)}},
     [EVENT_JOB_CANCEL] = {"job_cancel", {E(request, U64), E(job_cancel.job, U64)}},
-    [EVENT_ASK] = {"ask",
-                   {E(request, U64), E(ask.job, U64), E(ask.stage, U32), E(ask.pending, U32),
-                    E(ask.demand, RESOURCES)}},
     [EVENT_CLAIM] = {"claim",
                      {E(request, U64), E(claim.scheduler, U32), E(claim.version, U64),
-                      E(claim.all_or_nothing, U32), E(claim.jobs, U64S), E(claim.stages, U32S),
-                      E(claim.tasks, U32S), E(claim.hosts, U32S), E(claim.units, U32S)}},
-    [EVENT_LOCK] = {"lock", {E(request, U64), E(lock.scheduler, U32), E(lock.token, U64)}},
-    [EVENT_UNLOCK] = {"unlock", {E(request, U64), E(lock.scheduler, U32), E(lock.token, U64)}},
+                      E(claim.jobs, U64S), E(claim.stages, U32S), E(claim.tasks, U32S),
+                      E(claim.hosts, U32S), E(claim.units, U32S)}},
     [EVENT_POLICY_SET] = {"policy_set",
                           {E(request, U64), E(policy_set.question, STRING),
                            E(policy_set.name, STRING)}},
@@ -204,8 +199,9 @@ static const struct record_kind decision_kinds[DECISION_KINDS] = {
 
 int record_encode_event(const struct event *event, char *buffer, size_t size)
 {
-    return event->kind < EVENT_KINDS ? field_encode(&event_kinds[event->kind], event, buffer, size)
-                                     : -EINVAL;
+    return event->kind < EVENT_KINDS && event_kinds[event->kind].name
+               ? field_encode(&event_kinds[event->kind], event, buffer, size)
+               : -EINVAL;
 }
 
 int record_encode_decision(const struct decision *decision, char *buffer, size_t size)

@@ -6,6 +6,5 @@
 
 extern const struct commit_policy commit_single; /* one scheduler: what fits is accepted */
 
-/* EVENT_CLAIM: item by item (or all or nothing) admitted and started, each answered by a claim
- * result. */
+/* EVENT_CLAIM: item by item admitted and started, each answered by a claim result. */
 void commit_claim(struct engine *engine, const struct event *event);

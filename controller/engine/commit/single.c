@@ -53,10 +53,6 @@ void commit_claim(struct engine *engine, const struct event *event)
         engine_reject(engine, event, REASON_BAD_VALUE, n, 0);
         return;
     }
-    if (event->claim.all_or_nothing && n > 1) {
-        engine_reject(engine, event, REASON_UNSUPPORTED, n, 1);
-        return;
-    }
     for (uint32_t i = 0; i < n; i++) {
         struct claim claim;
         bool granted = claim_of_item(engine, event, i, &claim);

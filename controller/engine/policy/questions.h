@@ -50,8 +50,6 @@ struct commit_policy {
     struct policy policy;
     /* May the claim be turned into a start now? The task is ready. */
     bool (*admits)(const struct engine *engine, const struct claim *claim);
-    /* Another scheduler's claim, lock or unlock (a request). NULL: rejected as unsupported. */
-    void (*lock)(struct engine *engine, const struct event *event);
 };
 
 /* How urgent on the wire: the two levels of a transfer, and by which size the network serves. */
