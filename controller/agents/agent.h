@@ -1,6 +1,6 @@
 /* One agent, as the files behind agents.h share it. Not for others. Each file calls those below it only;
  * what has to be known above is told by agents->upward. Parts of the record have headers of their own
- * (agent_session.h, agent_levels.h): other files change and read them by the functions there.
+ * (agent_session.h, agent_attempts.h, agent_levels.h): other files change and read them by the functions there.
  *
  *   agents.c          all agents, and how they look from outside
  *   agent_messages.c  what comes in
@@ -14,6 +14,7 @@
  *   agent_record.c    a record begins and goes
  *   agent_attempts.c  inventories, and the attempts that an agent is answerable for
  *   agent_words.c     which of its words count
+ *   agent_placed.c    what others ask of its attempts
  *   agent_claims.c    what it says that it has, and was not given
  *   agent_orders.c    what agents are told that concerns no level and no start
  *   agent_levels.c    attempts' levels on their way to the hosts
@@ -25,6 +26,7 @@
  */
 #pragma once
 
+#include "controller/agents/agent_attempts.h"
 #include "controller/agents/agent_levels.h"
 #include "controller/agents/agent_session.h"
 #include "controller/agents/agents.h"
@@ -41,18 +43,6 @@
 #define AGENT_CLAIMED_GUEST   512
 /* Jobs that nobody knows and of which outputs stand in one inventory: so many are told to be forgotten. */
 #define AGENT_STRANGE_JOBS 65536
-
-/* An attempt that its agent is answerable for: sent there, or seen there, and not ended. */
-struct placed_attempt {
-    UT_hash_handle hh, by_number; /* of its agent; of all */
-    uint64_t attempt;
-    struct agent *agent;
-    struct timer timer; /* armed until the start is answered */
-    bool asked;
-    bool listed;  /* in the inventory that has just come in */
-    bool claimed; /* the agent named it first, and pays for it */
-    struct attempt_levels levels;
-};
 
 /* What is known of an agent as one that speaks of others: agent_words.c. */
 struct agent_words {
@@ -85,8 +75,6 @@ struct agent_claims {
     struct rarely said;
 };
 
-enum inventory_state { INVENTORY_NONE, INVENTORY_COMING, INVENTORY_PARKED, INVENTORY_IN };
-
 struct agent {
     UT_hash_handle by_name, by_address;
     struct agents *agents;
@@ -98,7 +86,6 @@ struct agent {
     uint32_t executors; /* of frameworks, that are said to be there */
     uint32_t host;
     uint64_t boot, hello_sequence;
-    bool used;           /* something ran there, or an output of a job lies there */
     uint64_t newest_job; /* when its name came */
     uint64_t units[AGENT_UNITS_MAX * ENGINE_RESOURCES];
     uint32_t n_units;
@@ -107,23 +94,14 @@ struct agent {
     struct agent_session session;
     struct timer watch, beat;
 
-    enum inventory_state inventory;
-    uint32_t parts;
-    duopoly_AttemptState *seen; /* of the inventory, until it is told */
-    uint32_t n_seen, seen_size;
-
     /* What the engine was told. */
     bool joined, silent, lost;
-    int64_t lost_ns;   /* since when; 0: since before this controller's start */
-    char no_room[256]; /* why it starts nothing, as it said in this session; its host is silent */
-    char cut[96];      /* what it claims beyond what a unit may have; "" */
+    int64_t lost_ns; /* since when; 0: since before this controller's start */
+    char cut[96];    /* what it claims beyond what a unit may have; "" */
     uint64_t joined_boot;
     bool changed; /* its description differs from what the engine was told */
-    bool awaited; /* known before the restart, and its inventory is not in */
 
-    uint64_t inventory_sequence; /* of the end of a parked inventory */
-
-    struct placed_attempt *attempts;
+    struct agent_attempts attempts;
     struct agent_levels levels;
     duopoly_AgentCounters counters;
     duopoly_Stance stance_told; /* in this session */
@@ -159,7 +137,6 @@ struct agents {
     struct agents_sessions sessions;
     uint64_t claimed_bytes;
     struct agent *names, *addresses;             /* hashes */
-    struct placed_attempt *placed;               /* by number */
     struct agent **order;                        /* all, in the natural order of names */
     struct agent **hosts;                        /* by index */
     uint32_t *host_order;                        /* indexes, in the natural order of names */
@@ -168,9 +145,7 @@ struct agents {
     uint32_t *free, n_free;
     struct resting_index *resting; /* a ring, in order of forgetting */
     uint32_t first_resting, n_resting;
-    bool resyncing;
-    uint32_t awaited; /* known hosts whose inventories are not in */
-    struct timer resync;
+    struct agents_attempts attempts;
     uint32_t mode;
     uint64_t mode_sequence;
     struct stances stances;
@@ -253,24 +228,6 @@ void agent_beat_fire(struct timer *timer, int64_t now_ns);
 
 /* agent_orders.c: the keys of the controller that are to be believed, if there are any. */
 void agent_tell_keys(struct agent *agent);
-
-/* agent_attempts.c */
-/* It can be started something on: it is heard, its inventory is in, and it has room. */
-bool agent_serves(const struct agent *agent);
-/* Nobody waits for its inventory any more. */
-void agent_await_no_more(struct agent *agent);
-/* Ends the resynchronisation when no inventory is awaited. */
-void agents_resync_done(struct agents *agents);
-/* Timer: it has lasted long enough. */
-void agents_resync_fire(struct timer *timer, int64_t now_ns);
-void agent_inventory_begin(struct agent *agent);
-/* What came of an inventory is not needed any more. */
-void agent_seen_drop(struct agent *agent);
-void agent_inventory_part(struct agent *agent, const duopoly_Envelope *envelope);
-/* The last part is in; parks it while resyncing, else admits the agent. */
-void agent_inventory_end(struct agent *agent, const duopoly_Envelope *envelope);
-void agent_attempt_state(struct agent *agent, const duopoly_Envelope *envelope);
-void agent_attempts_drop(struct agent *agent);
 
 /* agent_claims.c: so many bytes more for what it claims; false: beyond its share, then nothing is counted. They
  * are counted whether or not; are given back; so many things were cut, which is said (`what`: a constant). */

@@ -1,9 +1,9 @@
 /* What an agent is answerable for, and what it says of it.
  *
- * An attempt is placed when its start is sent or when the agent names it first; from then on it is
- * in agent->attempts until its end is told, by the agent or here: a start that is not answered, an
- * inventory that lacks it, a boot that wiped it, a host that is lost. So the engine hears of the end
- * of each start exactly once, and of nothing that it did not hear begin.
+ * An attempt is placed when its start is sent or when the agent names it first, until its end is
+ * told, by the agent or here: a start that is not answered, an inventory that lacks it, a boot that
+ * wiped it, a host that is lost. So the engine hears of the end of each start exactly once, and of
+ * nothing that it did not hear begin.
  *
  * An inventory is gathered whole before any of it is told: after a restart it waits (is parked)
  * until the other hosts that were known before have sent theirs. */
@@ -38,7 +38,7 @@ static void attempt_tell(struct agent *agent, enum event_kind kind, uint64_t att
 static struct placed_attempt *agent_placed(const struct agent *agent, uint64_t attempt)
 {
     struct placed_attempt *placed;
-    HASH_FIND(hh, agent->attempts, &attempt, sizeof(attempt), placed);
+    HASH_FIND(hh, agent->attempts.placed, &attempt, sizeof(attempt), placed);
     return placed;
 }
 
@@ -48,15 +48,15 @@ static void placed_remove(struct agent *agent, struct placed_attempt *placed)
     agent_levels_drop(agent, &placed->levels);
     if (placed->claimed)
         agent_claim_back(agent, AGENT_CLAIMED_ATTEMPT);
-    HASH_DEL(agent->attempts, placed);
-    HASH_DELETE(by_number, agent->agents->placed, placed);
+    HASH_DEL(agent->attempts.placed, placed);
+    HASH_DELETE(by_number, agent->agents->attempts.placed, placed);
     free(placed);
 }
 
 void agent_attempts_drop(struct agent *agent)
 {
     struct placed_attempt *placed, *next;
-    HASH_ITER (hh, agent->attempts, placed, next) {
+    HASH_ITER (hh, agent->attempts.placed, placed, next) {
         agent_words_had(agent, placed->attempt);
         placed_remove(agent, placed);
     }
@@ -104,8 +104,8 @@ static struct placed_attempt *placed_add(struct agent *agent, uint64_t attempt)
     placed->attempt = placed->levels.attempt = attempt;
     placed->agent = agent;
     placed->timer.fire = answer_fire;
-    HASH_ADD(hh, agent->attempts, attempt, sizeof(placed->attempt), placed);
-    HASH_ADD(by_number, agent->agents->placed, attempt, sizeof(placed->attempt), placed);
+    HASH_ADD(hh, agent->attempts.placed, attempt, sizeof(placed->attempt), placed);
+    HASH_ADD(by_number, agent->agents->attempts.placed, attempt, sizeof(placed->attempt), placed);
     return placed;
 }
 
@@ -131,7 +131,7 @@ void agents_start(struct agents *agents, int64_t now_ns, uint32_t host, const du
                   const duopoly_Input *inputs, uint32_t n_inputs)
 {
     struct agent *agent = agents->hosts[host];
-    agent->used = true;
+    agent->attempts.used = true;
     struct placed_attempt *placed = placed_add(agent, start->attempt);
     int r = placed ? 0 : -ENOMEM;
     if (r == 0) {
@@ -232,7 +232,8 @@ static void end_tell(struct agent *agent, const duopoly_AttemptState *state)
         placed_remove(agent, placed);
     bool refused = state->phase == duopoly_AttemptPhase_PHASE_REFUSED;
     /* Its host's fault, not its task's: another host gets it, and no failure is counted. */
-    enum event_kind kind = refused && *agent->no_room ? EVENT_ATTEMPT_LOST : kinds[state->phase];
+    enum event_kind kind =
+        refused && *agent->attempts.no_room ? EVENT_ATTEMPT_LOST : kinds[state->phase];
     if ((state->phase == duopoly_AttemptPhase_PHASE_FAILED || refused) && *state->text)
         agent->agents->hooks.failed(agent->agents->hooks.user, state->attempt, state->text);
     attempt_tell(agent, kind, state->attempt, state->received_bytes, state->exit_status);
@@ -277,7 +278,7 @@ void agent_attempt_state(struct agent *agent, const duopoly_Envelope *envelope)
     if (state->phase > duopoly_AttemptPhase_PHASE_LOST || agent->is_switch ||
         !state_counts(agent, state))
         return;
-    agent->used = true;
+    agent->attempts.used = true;
     if (!is_running(state->phase)) {
         end_tell(agent, state);
         return;
@@ -290,27 +291,33 @@ void agent_attempt_state(struct agent *agent, const duopoly_Envelope *envelope)
             progress_tell(agent, state);
         return;
     }
-    if (HASH_COUNT(agent->attempts) >= AGENT_ATTEMPTS_MAX)
+    if (HASH_COUNT(agent->attempts.placed) >= AGENT_ATTEMPTS_MAX)
         too_many_end(agent);
     else if (seen_add(agent, state))
         running_tell(agent, state);
 }
 
-void agent_seen_drop(struct agent *agent)
+static void seen_drop(struct agent *agent)
 {
-    free(agent->seen);
-    agent->seen = NULL;
-    agent->n_seen = agent->seen_size = 0;
+    free(agent->attempts.seen);
+    agent->attempts.seen = NULL;
+    agent->attempts.n_seen = agent->attempts.seen_size = 0;
     agent_claim_back(agent, (uint64_t)AGENT_CLAIMED_ATTEMPT * agent->claims.parked);
     agent->claims.parked = 0;
 }
 
+void agent_inventory_drop(struct agent *agent)
+{
+    agent->attempts.inventory = INVENTORY_NONE;
+    seen_drop(agent);
+}
+
 void agent_inventory_begin(struct agent *agent)
 {
-    agent->inventory = INVENTORY_COMING;
-    agent->parts = 0;
+    agent->attempts.inventory = INVENTORY_COMING;
+    agent->attempts.parts = 0;
     agent->claims.strange = 0;
-    agent_seen_drop(agent);
+    seen_drop(agent);
 }
 
 static void inventory_refuse(struct agent *agent, const duopoly_Envelope *envelope,
@@ -343,19 +350,19 @@ static int seen_append(struct agent *agent, const duopoly_AttemptState *states, 
 {
     if (n == 0)
         return 0;
-    if (agent->n_seen + n > AGENT_ATTEMPTS_MAX)
+    if (agent->attempts.n_seen + n > AGENT_ATTEMPTS_MAX)
         return -E2BIG;
-    if (agent->n_seen + n > agent->seen_size) {
-        uint32_t size = 2 * (agent->n_seen + n);
-        duopoly_AttemptState *seen = reallocarray(agent->seen, size, sizeof(*seen));
+    if (agent->attempts.n_seen + n > agent->attempts.seen_size) {
+        uint32_t size = 2 * (agent->attempts.n_seen + n);
+        duopoly_AttemptState *seen = reallocarray(agent->attempts.seen, size, sizeof(*seen));
         if (!seen)
             return -ENOMEM;
-        agent->seen = seen;
-        agent->seen_size = size;
+        agent->attempts.seen = seen;
+        agent->attempts.seen_size = size;
     }
     for (uint32_t i = 0; i < n; i++)
         if (seen_claim(agent, &states[i]))
-            agent->seen[agent->n_seen++] = states[i];
+            agent->attempts.seen[agent->attempts.n_seen++] = states[i];
     return 0;
 }
 
@@ -381,13 +388,13 @@ static void outputs_check(struct agent *agent, const duopoly_InventoryPart *part
 void agent_inventory_part(struct agent *agent, const duopoly_Envelope *envelope)
 {
     const duopoly_InventoryPart *part = &envelope->body.inventory_part;
-    agent->used |= part->attempts_count || part->outputs_count;
-    if (agent->inventory != INVENTORY_COMING || part->part != agent->parts) {
+    agent->attempts.used |= part->attempts_count || part->outputs_count;
+    if (agent->attempts.inventory != INVENTORY_COMING || part->part != agent->attempts.parts) {
         inventory_refuse(agent, envelope, duopoly_Reason_REASON_STATE,
                          "an inventory part is out of turn");
         return;
     }
-    agent->parts++;
+    agent->attempts.parts++;
     if (seen_append(agent, part->attempts, part->attempts_count) < 0)
         inventory_refuse(agent, envelope, duopoly_Reason_REASON_LIMIT,
                          "an inventory has too many attempts");
@@ -429,65 +436,89 @@ static void agent_admit(struct agent *agent)
         agent_attempts_drop(
             agent); /* a new boot: the engine knows that nothing of the old one runs */
     agent_tell_join(agent);
-    agent->inventory = INVENTORY_IN;
-    for (uint32_t i = 0; !agent->is_switch && i < agent->n_seen; i++)
-        seen_admit(agent, &agent->seen[i]);
-    HASH_ITER (hh, agent->attempts, placed, next) {
+    agent->attempts.inventory = INVENTORY_IN;
+    for (uint32_t i = 0; !agent->is_switch && i < agent->attempts.n_seen; i++)
+        seen_admit(agent, &agent->attempts.seen[i]);
+    HASH_ITER (hh, agent->attempts.placed, placed, next) {
         if (!placed->listed)
             placed_lose(agent, placed);
         else
             placed->listed = false;
     }
-    agent_seen_drop(agent);
+    seen_drop(agent);
     agent->words.admitted = true;
-    if (*agent->no_room && !agent->silent)
+    if (*agent->attempts.no_room && !agent->silent)
         agent_tell_host(agent, EVENT_HOST_SILENT);
-    agent_settle_later(agent, agent->inventory_sequence);
+    agent_settle_later(agent, agent->attempts.sequence);
 }
 
 static void resync_end(struct agents *agents)
 {
-    agents->resyncing = false;
-    timers_disarm(agents->timers, &agents->resync);
+    agents->attempts.resyncing = false;
+    timers_disarm(agents->timers, &agents->attempts.resync);
     for (uint32_t i = 0; i < agents->n; i++)
-        if (agents->order[i]->inventory == INVENTORY_PARKED)
+        if (agents->order[i]->attempts.inventory == INVENTORY_PARKED)
             agent_admit(agents->order[i]);
 }
 
-void agents_resync_fire(struct timer *timer, int64_t now_ns)
+static void resync_fire(struct timer *timer, int64_t now_ns)
 {
-    struct agents *agents = container_of(timer, struct agents, resync);
+    struct agents *agents = container_of(timer, struct agents, attempts.resync);
     (void)now_ns;
     log_note("%" PRIu32 " hosts known before have not come back: going on without them",
-             agents->awaited);
+             agents->attempts.awaited);
     resync_end(agents);
+}
+
+void agents_attempts_begin(struct agents_attempts *attempts)
+{
+    attempts->resync.fire = resync_fire;
+}
+
+void agents_attempts_end(struct agents *agents)
+{
+    timers_disarm(agents->timers, &agents->attempts.resync);
+}
+
+void agent_await(struct agent *agent)
+{
+    agent->attempts.awaited = true;
+    agent->agents->attempts.awaited++;
+}
+
+void agents_resync_begin(struct agents *agents, int64_t now_ns)
+{
+    agents->attempts.resyncing = agents->attempts.awaited > 0 && agents->config.resync_wait_ns > 0;
+    if (agents->attempts.resyncing)
+        timers_arm(agents->timers, &agents->attempts.resync,
+                   now_ns + agents->config.resync_wait_ns);
 }
 
 void agent_await_no_more(struct agent *agent)
 {
-    agent->agents->awaited -= agent->awaited;
-    agent->awaited = false;
+    agent->agents->attempts.awaited -= agent->attempts.awaited;
+    agent->attempts.awaited = false;
 }
 
 void agents_resync_done(struct agents *agents)
 {
-    if (agents->resyncing && agents->awaited == 0)
+    if (agents->attempts.resyncing && agents->attempts.awaited == 0)
         resync_end(agents);
 }
 
 void agent_inventory_end(struct agent *agent, const duopoly_Envelope *envelope)
 {
     struct agents *agents = agent->agents;
-    if (agent->inventory != INVENTORY_COMING ||
-        envelope->body.inventory_end.parts != agent->parts) {
+    if (agent->attempts.inventory != INVENTORY_COMING ||
+        envelope->body.inventory_end.parts != agent->attempts.parts) {
         inventory_refuse(agent, envelope, duopoly_Reason_REASON_STATE,
                          "an inventory ends with another number of parts");
         return;
     }
-    agent->inventory_sequence = envelope->sequence;
-    agent->inventory = INVENTORY_PARKED;
+    agent->attempts.sequence = envelope->sequence;
+    agent->attempts.inventory = INVENTORY_PARKED;
     agent_await_no_more(agent);
-    if (agents->resyncing)
+    if (agents->attempts.resyncing)
         agents_resync_done(agents);
     else
         agent_admit(agent);
@@ -495,5 +526,5 @@ void agent_inventory_end(struct agent *agent, const duopoly_Envelope *envelope)
 
 bool agent_serves(const struct agent *agent)
 {
-    return agent->joined && agent->inventory == INVENTORY_IN && !*agent->no_room;
+    return agent->joined && agent->attempts.inventory == INVENTORY_IN && !*agent->attempts.no_room;
 }

@@ -19,7 +19,7 @@ static void agent_dismiss(struct agent *agent)
     struct agents *agents = agent->agents;
     const uint32_t executors = agent->executors;
     char name[sizeof(agent->name)];
-    const struct resting_index index = {agent->host, agent->used ? 0 : agent->newest_job,
+    const struct resting_index index = {agent->host, agent_was_used(agent) ? 0 : agent->newest_job,
                                         agents->hooks.newest_job(agents->hooks.user)};
     bool is_switch = agent->is_switch;
     agents->counters.forgotten++;
@@ -39,7 +39,7 @@ static void agent_dismiss(struct agent *agent)
 void agent_watch_forgetting(struct agent *agent, int64_t now_ns)
 {
     struct agents *agents = agent->agents;
-    if (agent->used)
+    if (agent_was_used(agent))
         return;
     timers_arm(agents->timers, &agent->watch,
                agent->joined ? agent_heard_ns(agent) + agents->config.forget_ns : now_ns);

@@ -181,7 +181,7 @@ static void session_begin(struct agent *agent, int64_t now_ns, uint64_t peer,
     description_take(agent, hello);
     rarely_right(
         &agents->refused[fnv1a(FNV1A_NOTHING, agent->name, strlen(agent->name)) % AGENTS_REFUSED]);
-    *agent->no_room = '\0';
+    agent_say_room(agent, "");
     agent_session_begin(agent, now_ns, peer, version);
     agent_inventory_begin(agent);
     timers_arm(agents->timers, &agent->watch, now_ns + agents->config.silent_ns);

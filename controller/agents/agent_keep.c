@@ -26,7 +26,7 @@ int agents_kept(const struct agents *agents, uint32_t host, struct agent_kept *r
         .uplink_bps = agent->uplink_bps,
         .downlink_bps = agent->downlink_bps,
         .lost = agent->lost,
-        .used = agent->used,
+        .used = agent_was_used(agent),
         .after = agent->newest_job,
     };
     strcpy(ret_kept->name, agent->name);
@@ -43,7 +43,6 @@ static void described(struct agent *agent, const struct agent_kept *kept)
     agent->joined = kept->boot != 0;
     agent->silent = agent->joined;
     agent->lost = kept->lost;
-    agent->used = kept->used;
     agent->newest_job = kept->after;
     agent->n_units = kept->n_units;
     agent->uplink_bps = kept->uplink_bps;
@@ -60,13 +59,13 @@ static int agent_restore(struct agents *agents, int64_t now_ns, const struct age
     if (!agent)
         return -ENOMEM;
     described(agent, kept);
+    agent_attempts_restore(agent, kept->used);
     agent_hear(agent, now_ns);
     if (agent->lost) {
         agent_watch_forgetting(agent, now_ns);
         return 0;
     }
-    agent->awaited = true;
-    agents->awaited++;
+    agent_await(agent);
     timers_arm(agents->timers, &agent->watch, now_ns + agents->config.host_lost_ns);
     return 0;
 }
@@ -91,8 +90,6 @@ int agents_restore(struct agents *agents, int64_t now_ns, const struct agent_kep
     int r = 0;
     for (size_t i = 0; i < n && r == 0; i++)
         r = index_restore(agents, now_ns, &kept[i]);
-    agents->resyncing = agents->awaited > 0 && agents->config.resync_wait_ns > 0;
-    if (agents->resyncing)
-        timers_arm(agents->timers, &agents->resync, now_ns + agents->config.resync_wait_ns);
+    agents_resync_begin(agents, now_ns);
     return r;
 }

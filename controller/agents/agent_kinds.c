@@ -55,16 +55,16 @@ static void room_take(struct agent *agent, const duopoly_Envelope *envelope)
     const duopoly_HostRoom *room = &envelope->body.host_room;
     if (agent->is_switch)
         return;
-    if (*room->text && !*agent->no_room)
+    if (*room->text && !*agent_no_room(agent))
         log_of(agent->name, LOG_LEVEL_WARNING, LOG_FAULT_PEER, "agent %s starts nothing: %s",
                agent->name, room->text);
-    if (!*room->text && *agent->no_room)
+    if (!*room->text && *agent_no_room(agent))
         log_of(agent->name, LOG_LEVEL_NOTE, LOG_FAULT_NONE, "agent %s has room for attempts again",
                agent->name);
-    wire_copy(agent->no_room, sizeof(agent->no_room), room->text);
+    agent_say_room(agent, room->text);
     if (agent->silent && agent_serves(agent))
         agent_tell_host(agent, EVENT_HOST_BACK);
-    else if (*agent->no_room && agent->joined && !agent->silent)
+    else if (*agent_no_room(agent) && agent->joined && !agent->silent)
         agent_tell_host(agent, EVENT_HOST_SILENT);
 }
 

@@ -55,7 +55,7 @@ void agent_free(struct agent *agent)
     agent_attempts_drop(agent);
     timers_disarm(agents->timers, &agent->watch);
     timers_disarm(agents->timers, &agent->beat);
-    agent_seen_drop(agent);
+    agent_inventory_drop(agent);
     agent_settle_drop(agent);
     agent_links_done(&agent->links);
     agent_guests_done(&agents->guest_levels, &agent->guests);

@@ -1,7 +1,7 @@
 /* Which of an agent's words count. agent_kinds.c has in order what each kind of message is about; here is what
  * is asked of those about attempts and about others.
  *
- * An attempt is whose agent it is placed with (agent->attempts). Beside those an agent may bring one that it
+ * An attempt is whose agent it is placed with (agent_attempts.h). Beside those an agent may bring one that it
  * had when it was lost (a start without an answer, a host that was away), and, in its first inventory
  * under this controller, those of older epochs: where they run is in no store, so it shows the number that
  * came with the start (controller/attempt_proof.h); if its agent never did, its word is all that there is.
@@ -116,13 +116,6 @@ static bool may_bring_older(const struct agent *agent, const duopoly_AttemptStat
     return !since || epoch < since || is_proved(agent, state);
 }
 
-static const struct agent *placed_at(const struct agents *agents, uint64_t attempt)
-{
-    const struct placed_attempt *placed;
-    HASH_FIND(by_number, agents->placed, &attempt, sizeof(attempt), placed);
-    return placed ? placed->agent : NULL;
-}
-
 static enum agent_word refuse_attempt(struct agent *agent, int64_t now_ns, pb_size_t kind,
                                       uint64_t attempt, const struct agent *owner)
 {
@@ -134,7 +127,7 @@ enum agent_word agent_word_of_attempt(struct agent *agent, int64_t now_ns, pb_si
                                       uint64_t attempt)
 {
     struct agents *agents = agent->agents;
-    const struct agent *owner = placed_at(agents, attempt);
+    const struct agent *owner = agent_of_attempt(agents, attempt);
     if (owner == agent)
         return WORD_COUNTS;
     if (owner || agents->hooks.knows.lives(agents->hooks.knows.user, attempt))
@@ -199,15 +192,6 @@ static enum agent_word weigh_output(struct agent *agent, struct agent *holder, i
     return WORD_COUNTS;
 }
 
-/* WHY: of an inventory that waits for others' nothing is in the engine yet. */
-static bool brings_task_of(const struct agent *agent, uint64_t job)
-{
-    for (uint32_t i = 0; agent->inventory == INVENTORY_PARKED && i < agent->n_seen; i++)
-        if (agent->seen[i].job == job && !is_over(agent->seen[i].phase))
-            return true;
-    return false;
-}
-
 enum agent_word agent_word_of_output(struct agent *agent, int64_t now_ns,
                                      const duopoly_OutputLost *lost)
 {
@@ -217,7 +201,8 @@ enum agent_word agent_word_of_output(struct agent *agent, int64_t now_ns,
         agents->hooks.knows.reads_output(agents->hooks.knows.user, agent->host, lost);
     if (reads == READING_OVER)
         return WORD_SAYS_NOTHING;
-    if (reads == READING_NOT && !brings_task_of(agent, lost->job))
+    /* WHY: of an inventory that waits for others' nothing is in the engine yet. */
+    if (reads == READING_NOT && !agent_brings_task_of(agent, lost->job))
         return refuse(agent, now_ns, kind,
                       "nothing there reads the output of task %" PRIu64 "/%" PRIu32 "/%" PRIu32,
                       lost->job, lost->stage, lost->task);

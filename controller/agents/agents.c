@@ -12,7 +12,7 @@ static enum agent_state state_of(const struct agent *agent)
         return AGENT_LOST;
     if (!agent->joined)
         return agent_is_open(agent) ? AGENT_JOINING : AGENT_SILENT;
-    if (agent_is_open(agent) && *agent->no_room)
+    if (agent_is_open(agent) && *agent_no_room(agent))
         return AGENT_FULL;
     return agent->silent ? AGENT_SILENT : AGENT_UP;
 }
@@ -24,7 +24,7 @@ static int view_fill(const struct agent *agent, struct agent_view *ret_view)
     *ret_view = (struct agent_view){
         .name = agent->name,
         .rack = agent->rack,
-        .no_room = agent->no_room,
+        .no_room = agent_no_room(agent),
         .cut = agent->cut,
         .state = state_of(agent),
         .is_switch = agent->is_switch,
@@ -80,7 +80,7 @@ uint32_t agents_host_at(const struct agents *agents, uint32_t place)
 
 bool agents_resyncing(const struct agents *agents)
 {
-    return agents->resyncing;
+    return agents->attempts.resyncing;
 }
 
 const struct agents_counters *agents_counters(const struct agents *agents)
@@ -92,8 +92,7 @@ const struct agents_counters *agents_counters(const struct agents *agents)
 static void session_over(struct agent *agent)
 {
     agent_levels_end(agent);
-    agent->inventory = INVENTORY_NONE;
-    agent_seen_drop(agent);
+    agent_inventory_drop(agent);
     agent_settle_drop(agent);
     timers_disarm(agent->agents->timers, &agent->beat);
     if (agent->joined && !agent->silent && !agent->lost)
@@ -123,7 +122,7 @@ int agents_create(const struct agents_config *config, const struct agents_hooks 
         return -ENOMEM;
     }
     agents->upward = (struct agents_upward){session_over, agent_watch_fire, agent_beat_fire};
-    agents->resync.fire = agents_resync_fire;
+    agents_attempts_begin(&agents->attempts);
     levels_round_begin(&agents->levels);
     *ret_agents = agents;
     return 0;
@@ -138,7 +137,7 @@ void agents_destroy(struct agents *agents)
     HASH_CLEAR(by_name, agents->names);
     for (uint32_t i = 0; i < agents->n; i++)
         agent_free(agents->order[i]);
-    timers_disarm(agents->timers, &agents->resync);
+    agents_attempts_end(agents);
     levels_round_end(agents);
     free(agents->order);
     free(agents->hosts);
