@@ -1,6 +1,7 @@
 /* One agent, as the files behind agents.h share it. Not for others. Each file calls those below it only;
  * what has to be known above is told by agents->upward. Parts of the record have headers of their own
- * (agent_session.h, agent_attempts.h, agent_levels.h): other files change and read them by the functions there.
+ * (agent_identity.h, agent_session.h, agent_attempts.h, agent_levels.h): other files change and read them by the
+ * functions there.
  *
  *   agents.c          all agents, and how they look from outside
  *   agent_messages.c  what comes in
@@ -27,6 +28,7 @@
 #pragma once
 
 #include "controller/agents/agent_attempts.h"
+#include "controller/agents/agent_identity.h"
 #include "controller/agents/agent_levels.h"
 #include "controller/agents/agent_session.h"
 #include "controller/agents/agents.h"
@@ -76,30 +78,11 @@ struct agent_claims {
 };
 
 struct agent {
-    UT_hash_handle by_name, by_address;
     struct agents *agents;
-    char name[64], rack[32], labels[ENGINE_LABELS_MAX];
-    uint8_t address[16];
-    bool addressed; /* found by its address */
-    bool is_switch;
-    bool unmarked;      /* a host without an agent: agent_unmarked.c */
+    struct agent_identity identity;
     uint32_t executors; /* of frameworks, that are said to be there */
-    uint32_t host;
-    uint64_t boot, hello_sequence;
-    uint64_t newest_job; /* when its name came */
-    uint64_t units[AGENT_UNITS_MAX * ENGINE_RESOURCES];
-    uint32_t n_units;
-    uint64_t uplink_bps, downlink_bps;
-
     struct agent_session session;
     struct timer watch, beat;
-
-    /* What the engine was told. */
-    bool joined, silent, lost;
-    int64_t lost_ns; /* since when; 0: since before this controller's start */
-    char cut[96];    /* what it claims beyond what a unit may have; "" */
-    uint64_t joined_boot;
-    bool changed; /* its description differs from what the engine was told */
 
     struct agent_attempts attempts;
     struct agent_levels levels;
@@ -122,12 +105,6 @@ struct agents_upward {
     void (*beat)(struct timer *timer, int64_t now_ns);
 };
 
-/* The index of a host that was forgotten: jobs with after < number ≤ until may mean it. */
-struct resting_index {
-    uint32_t host;
-    uint64_t after, until;
-};
-
 struct agents {
     struct agents_config config;
     struct agents_hooks hooks;
@@ -136,15 +113,8 @@ struct agents {
     struct agents_counters counters;
     struct agents_sessions sessions;
     uint64_t claimed_bytes;
-    struct agent *names, *addresses;             /* hashes */
-    struct agent **order;                        /* all, in the natural order of names */
-    struct agent **hosts;                        /* by index */
-    uint32_t *host_order;                        /* indexes, in the natural order of names */
-    uint32_t n, n_hosts, n_switches, n_unmarked; /* n_hosts: with agents */
-    uint32_t n_indexes;                          /* given so far: those in use, free and resting */
-    uint32_t *free, n_free;
-    struct resting_index *resting; /* a ring, in order of forgetting */
-    uint32_t first_resting, n_resting;
+    struct agents_identities identities;
+    struct agents_indexes indexes;
     struct agents_attempts attempts;
     uint32_t mode;
     uint64_t mode_sequence;
@@ -163,23 +133,6 @@ struct agent_refusal {
     const char *text; /* a constant, or agents->why */
 };
 
-/* agent_identity.c */
-struct agent *agent_find(const struct agents *agents, const char *name);
-/* The host whose outputs are served at that address; NULL: nobody's. */
-struct agent *agent_at_address(const struct agents *agents, const uint8_t *address);
-/* From now on the agent has this address, which nobody else has then; all zeros: none. */
-void agent_set_address(struct agent *agent, const uint8_t *address);
-
-/* Into and out of the tables; `host`: its index, ENGINE_NONE for a switch. */
-void agent_table_insert(struct agents *agents, struct agent *agent, uint32_t host);
-void agent_table_remove(struct agent *agent);
-/* An agent has come to a host without one, and it is as one that never joined. */
-void agent_marked(struct agent *agent);
-/* The engine hears a fact about the host alone; or of the host: HOST_JOIN, CHANGE or BACK, whichever is
- * due. */
-void agent_tell_host(struct agent *agent, enum event_kind kind);
-void agent_tell_join(struct agent *agent);
-
 /* agent_record.c */
 /* A new one in the table, with an index if it is a host; NULL when memory is short. */
 struct agent *agent_add(struct agents *agents, const char *name, bool is_switch);
@@ -190,15 +143,6 @@ struct agent *agent_add_kept(struct agents *agents, const char *name, uint32_t h
 struct agent *agent_add_unmarked(struct agents *agents, const char *name, uint32_t host);
 /* Out of the table and gone, with what it owns; it has no session. */
 void agent_remove(struct agent *agent);
-/* The same of one that is in no table. */
-void agent_free(struct agent *agent);
-
-/* agent_index.c: whether one is left; one that is; this one was a host's that is forgotten. */
-bool agent_index_left(const struct agents *agents);
-uint32_t agent_index_take(struct agents *agents);
-void agent_index_rest(struct agents *agents, const struct resting_index *index);
-/* The forgotten host with this index; NULL: none. */
-const struct resting_index *agent_index_resting(const struct agents *agents, uint32_t host);
 
 /* agent_forget.c: a lost one; unless it ever brought something its name goes when its time is over. */
 void agent_watch_forgetting(struct agent *agent, int64_t now_ns);

@@ -49,8 +49,8 @@ static void usurper_end(struct agents *agents, struct agent *usurper, const duop
         agents->why, sizeof(agents->why),
         "%s is the address of %.63s, which connects from there, and not this host's (`address`)",
         text, hello->name);
-    log_of(usurper->name, LOG_LEVEL_WARNING, LOG_FAULT_PEER, "the session of agent %s is ended: %s",
-           usurper->name, agents->why);
+    log_of(agent_who(usurper)->name, LOG_LEVEL_WARNING, LOG_FAULT_PEER,
+           "the session of agent %s is ended: %s", agent_who(usurper)->name, agents->why);
     agent_end(usurper, duopoly_Reason_REASON_CONFLICT, agents->why);
 }
 
@@ -67,7 +67,7 @@ struct agent_refusal agent_address_refusal(struct agents *agents, int64_t now_ns
         now_ns - agent_heard_ns(other) < agents->config.silent_ns) {
         if (!comes_from(agents, peer, hello->address) ||
             comes_from(agents, agent_peer(other), hello->address))
-            return taken(agents, hello, other->name);
+            return taken(agents, hello, agent_who(other)->name);
         usurper_end(agents, other, hello);
     }
     return (struct agent_refusal){duopoly_Reason_REASON_NONE, NULL};

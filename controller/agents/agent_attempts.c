@@ -83,7 +83,7 @@ static void answer_fire(struct timer *timer, int64_t now_ns)
     if (placed->asked) {
         agents->counters.starts_lost++;
         placed_lose(agent, placed);
-        agents_stop(agents, agent->host, attempt, "its start was not answered", 0, true);
+        agents_stop(agents, agent_who(agent)->host, attempt, "its start was not answered", 0, true);
         return;
     }
     placed->asked = true;
@@ -130,7 +130,7 @@ static int inputs_send(struct agent *agent, uint64_t attempt, const duopoly_Inpu
 void agents_start(struct agents *agents, int64_t now_ns, uint32_t host, const duopoly_Start *start,
                   const duopoly_Input *inputs, uint32_t n_inputs)
 {
-    struct agent *agent = agents->hosts[host];
+    struct agent *agent = agent_of_index(agents, host);
     agent->attempts.used = true;
     struct placed_attempt *placed = placed_add(agent, start->attempt);
     int r = placed ? 0 : -ENOMEM;
@@ -138,8 +138,8 @@ void agents_start(struct agents *agents, int64_t now_ns, uint32_t host, const du
         agent_levels_told(&placed->levels, start->coflow_level, start->macroflow_level);
         wire_begin(&agents->out, duopoly_Envelope_start_tag)->body.start = *start;
         agents->out.body.start.proof =
-            agents->hooks.knows.proof(agents->hooks.knows.user, agent->name, start->attempt,
-                                      start->job, start->stage, start->task);
+            agents->hooks.knows.proof(agents->hooks.knows.user, agent_who(agent)->name,
+                                      start->attempt, start->job, start->stage, start->task);
         agents->out.body.start.inputs = n_inputs;
         agents->out.body.start.stall_ms = (uint32_t)(agents->config.fetch_stall_ns / 1000000);
         r = agent_send(agent, &agents->out, true);
@@ -157,7 +157,7 @@ void agents_start(struct agents *agents, int64_t now_ns, uint32_t host, const du
 void agents_level(struct agents *agents, uint32_t host, uint64_t attempt, uint32_t coflow_level,
                   uint32_t macroflow_level)
 {
-    struct agent *agent = host < agents->n_indexes ? agents->hosts[host] : NULL;
+    struct agent *agent = agent_of_index(agents, host);
     struct placed_attempt *placed =
         agent && agent_is_open(agent) ? agent_placed(agent, attempt) : NULL;
     if (placed)
@@ -191,7 +191,7 @@ static void seen_tell(struct agent *agent, const duopoly_AttemptState *state,
     event.attempt_seen.job = state->job;
     event.attempt_seen.stage = state->stage;
     event.attempt_seen.task = state->task;
-    event.attempt_seen.host = agent->host;
+    event.attempt_seen.host = agent_who(agent)->host;
     event.attempt_seen.unit = state->unit;
     event.attempt_seen.phase = phase;
     event.attempt_seen.received_bytes = state->received_bytes;
@@ -256,8 +256,8 @@ static void too_many_end(struct agent *agent)
 {
     static const char text[] = "more attempts than one agent may have";
     agent->agents->counters.ended++;
-    log_of(agent->name, LOG_LEVEL_WARNING, LOG_FAULT_PEER, "the session with agent %s ends: %s",
-           agent->name, text);
+    log_of(agent_who(agent)->name, LOG_LEVEL_WARNING, LOG_FAULT_PEER,
+           "the session with agent %s ends: %s", agent_who(agent)->name, text);
     agent_end(agent, duopoly_Reason_REASON_LIMIT, text);
 }
 
@@ -266,8 +266,8 @@ static bool state_counts(struct agent *agent, const duopoly_AttemptState *state)
 {
     enum agent_word word = agent_word_of_state(agent, agent_heard_ns(agent), state);
     if (word == WORD_REFUSED && is_running(state->phase))
-        agents_stop(agent->agents, agent->host, state->attempt, "it was not given to this host", 0,
-                    false);
+        agents_stop(agent->agents, agent_who(agent)->host, state->attempt,
+                    "it was not given to this host", 0, false);
     return word == WORD_COUNTS;
 }
 
@@ -275,7 +275,7 @@ void agent_attempt_state(struct agent *agent, const duopoly_Envelope *envelope)
 {
     const duopoly_AttemptState *state = &envelope->body.attempt_state;
     struct placed_attempt *placed = agent_placed(agent, state->attempt);
-    if (state->phase > duopoly_AttemptPhase_PHASE_LOST || agent->is_switch ||
+    if (state->phase > duopoly_AttemptPhase_PHASE_LOST || agent_who(agent)->is_switch ||
         !state_counts(agent, state))
         return;
     agent->attempts.used = true;
@@ -325,8 +325,8 @@ static void inventory_refuse(struct agent *agent, const duopoly_Envelope *envelo
 {
     agent->agents->counters.refused[envelope->which_body]++;
     agent->agents->counters.ended++;
-    log_of(agent->name, LOG_LEVEL_WARNING, LOG_FAULT_PEER,
-           "the inventory of agent %s is refused: %s", agent->name, text);
+    log_of(agent_who(agent)->name, LOG_LEVEL_WARNING, LOG_FAULT_PEER,
+           "the inventory of agent %s is refused: %s", agent_who(agent)->name, text);
     agent_end(agent, reason, text);
 }
 
@@ -341,7 +341,7 @@ static bool seen_claim(struct agent *agent, const duopoly_AttemptState *state)
     }
     agent_claim_cut(agent, 1, "attempts that it was not given");
     if (is_running(state->phase))
-        agents_stop(agent->agents, agent->host, state->attempt,
+        agents_stop(agent->agents, agent_who(agent)->host, state->attempt,
                     "more attempts are claimed than may be kept", 0, false);
     return false;
 }
@@ -379,7 +379,7 @@ static void outputs_check(struct agent *agent, const duopoly_InventoryPart *part
         if (agents->hooks.job_wanted(agents->hooks.user, job))
             continue;
         if (agent->claims.strange++ < AGENT_STRANGE_JOBS)
-            agents_forget(agents, agent->host, job);
+            agents_forget(agents, agent_who(agent)->host, job);
         else
             agent_claim_cut(agent, 1, "outputs of jobs that nobody knows");
     }
@@ -408,7 +408,7 @@ static void levels_correct(struct agent *agent, uint64_t attempt)
     struct agents *agents = agent->agents;
     uint32_t coflow_level, macroflow_level;
     if (agents->hooks.levels(agents->hooks.user, attempt, &coflow_level, &macroflow_level))
-        agents_level(agents, agent->host, attempt, coflow_level, macroflow_level);
+        agents_level(agents, agent_who(agent)->host, attempt, coflow_level, macroflow_level);
 }
 
 static void seen_admit(struct agent *agent, const duopoly_AttemptState *state)
@@ -432,12 +432,12 @@ static void seen_admit(struct agent *agent, const duopoly_AttemptState *state)
 static void agent_admit(struct agent *agent)
 {
     struct placed_attempt *placed, *next;
-    if (agent->joined && agent->joined_boot != agent->boot)
+    if (agent_who(agent)->joined && agent_who(agent)->joined_boot != agent_who(agent)->boot)
         agent_attempts_drop(
             agent); /* a new boot: the engine knows that nothing of the old one runs */
     agent_tell_join(agent);
     agent->attempts.inventory = INVENTORY_IN;
-    for (uint32_t i = 0; !agent->is_switch && i < agent->attempts.n_seen; i++)
+    for (uint32_t i = 0; !agent_who(agent)->is_switch && i < agent->attempts.n_seen; i++)
         seen_admit(agent, &agent->attempts.seen[i]);
     HASH_ITER (hh, agent->attempts.placed, placed, next) {
         if (!placed->listed)
@@ -447,7 +447,7 @@ static void agent_admit(struct agent *agent)
     }
     seen_drop(agent);
     agent->words.admitted = true;
-    if (*agent->attempts.no_room && !agent->silent)
+    if (*agent->attempts.no_room && !agent_who(agent)->silent)
         agent_tell_host(agent, EVENT_HOST_SILENT);
     agent_settle_later(agent, agent->attempts.sequence);
 }
@@ -456,9 +456,9 @@ static void resync_end(struct agents *agents)
 {
     agents->attempts.resyncing = false;
     timers_disarm(agents->timers, &agents->attempts.resync);
-    for (uint32_t i = 0; i < agents->n; i++)
-        if (agents->order[i]->attempts.inventory == INVENTORY_PARKED)
-            agent_admit(agents->order[i]);
+    for (uint32_t i = 0; i < agents_count(agents); i++)
+        if (agent_at(agents, i)->attempts.inventory == INVENTORY_PARKED)
+            agent_admit(agent_at(agents, i));
 }
 
 static void resync_fire(struct timer *timer, int64_t now_ns)
@@ -526,5 +526,6 @@ void agent_inventory_end(struct agent *agent, const duopoly_Envelope *envelope)
 
 bool agent_serves(const struct agent *agent)
 {
-    return agent->joined && agent->attempts.inventory == INVENTORY_IN && !*agent->attempts.no_room;
+    return agent_who(agent)->joined && agent->attempts.inventory == INVENTORY_IN &&
+           !*agent->attempts.no_room;
 }

@@ -43,9 +43,9 @@ void agent_claim_cut(struct agent *agent, uint64_t things, const char *what)
     struct agent_claims *claims = &agent->claims;
     claims->cut += things;
     claims->about = what;
-    if (rarely_say(&claims->said, agent->name, (uint64_t)agent_heard_ns(agent) / 1000))
-        log_of(agent->name, LOG_LEVEL_WARNING, LOG_FAULT_PEER,
+    if (rarely_say(&claims->said, agent_who(agent)->name, (uint64_t)agent_heard_ns(agent) / 1000))
+        log_of(agent_who(agent)->name, LOG_LEVEL_WARNING, LOG_FAULT_PEER,
                "agent %s claims more than may be kept of it (bounds.claims), and it is cut: %s "
                "(%" PRIu64 " so far)",
-               agent->name, what, claims->cut);
+               agent_who(agent)->name, what, claims->cut);
 }

@@ -9,8 +9,8 @@
 static void host_tell(struct agent *agent)
 {
     struct event event = {.kind = EVENT_HOST_FORGET};
-    event.host.host = agent->host;
-    if (agent->joined)
+    event.host.host = agent_who(agent)->host;
+    if (agent_who(agent)->joined)
         agent->agents->hooks.event(agent->agents->hooks.user, &event);
 }
 
@@ -18,14 +18,15 @@ static void agent_dismiss(struct agent *agent)
 {
     struct agents *agents = agent->agents;
     const uint32_t executors = agent->executors;
-    char name[sizeof(agent->name)];
-    const struct resting_index index = {agent->host, agent_was_used(agent) ? 0 : agent->newest_job,
+    char name[sizeof(agent_who(agent)->name)];
+    const struct resting_index index = {agent_who(agent)->host,
+                                        agent_was_used(agent) ? 0 : agent_who(agent)->newest_job,
                                         agents->hooks.newest_job(agents->hooks.user)};
-    bool is_switch = agent->is_switch;
+    bool is_switch = agent_who(agent)->is_switch;
     agents->counters.forgotten++;
     if (!is_switch)
         host_tell(agent);
-    strcpy(name, agent->name);
+    strcpy(name, agent_who(agent)->name);
     agent_remove(agent);
     if (is_switch)
         return;
@@ -42,13 +43,14 @@ void agent_watch_forgetting(struct agent *agent, int64_t now_ns)
     if (agent_was_used(agent))
         return;
     timers_arm(agents->timers, &agent->watch,
-               agent->joined ? agent_heard_ns(agent) + agents->config.forget_ns : now_ns);
+               agent_who(agent)->joined ? agent_heard_ns(agent) + agents->config.forget_ns
+                                        : now_ns);
 }
 
 void agent_forget_unused(struct agent *agent)
 {
     log_note("%s brought nothing and has been silent for %" PRId64 " s: its name is forgotten",
-             agent->name, agent->agents->config.forget_ns / 1000000000);
+             agent_who(agent)->name, agent->agents->config.forget_ns / 1000000000);
     agent_dismiss(agent);
 }
 
@@ -57,7 +59,7 @@ int agents_forget_name(struct agents *agents, const char *name)
     struct agent *agent = agent_find(agents, name);
     if (!agent)
         return -ENOENT;
-    if (agent_is_open(agent) || agent->unmarked)
+    if (agent_is_open(agent) || agent_who(agent)->unmarked)
         return -EBUSY;
     agent_await_no_more(agent);
     agent_dismiss(agent);

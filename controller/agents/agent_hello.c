@@ -5,8 +5,6 @@
  * one more, the role that the name had, that nobody else with that name is alive, and an address of its
  * own that others can use. A refusal has one sentence and changes nothing; what passes replaces an older session of the same boot. */
 #include "controller/agents/agent.h"
-#include "controller/resource_bounds.h"
-#include "controller/resources_wire.h"
 
 #include "lib/fnv1a.h"
 #include "lib/log.h"
@@ -42,7 +40,7 @@ static const char *description_fault(const duopoly_Hello *hello)
  * booted anew waits until its old session is silent. */
 static bool rival_is_alive(const struct agent *agent, int64_t now_ns, const duopoly_Hello *hello)
 {
-    return agent->boot != hello->boot &&
+    return agent_who(agent)->boot != hello->boot &&
            now_ns - agent_heard_ns(agent) < agent->agents->config.silent_ns;
 }
 
@@ -54,7 +52,8 @@ static struct agent_refusal session_refusal(const struct agent *agent, int64_t n
             duopoly_Reason_REASON_IDENTITY,
             "another host of this name is alive: each host needs a name of its own"};
     if (agent_is_open(agent) &&
-        !wire_hello_newer(agent->boot, agent->hello_sequence, hello->boot, hello->hello_sequence))
+        !wire_hello_newer(agent_who(agent)->boot, agent_who(agent)->hello_sequence, hello->boot,
+                          hello->hello_sequence))
         return (struct agent_refusal){duopoly_Reason_REASON_IDENTITY,
                                       "a newer session of that name exists"};
     return (struct agent_refusal){duopoly_Reason_REASON_NONE, NULL};
@@ -84,12 +83,12 @@ static struct agent_refusal name_refusal(const struct agents *agents, int64_t no
     agent = agent_find(agents, hello->name);
     if (!agent) {
         bool is_switch = hello->role == duopoly_Role_ROLE_SWITCH;
-        if (is_switch ? agents->n_switches >= agents->config.hosts_max : !agent_index_left(agents))
+        if (!agents_room_for(agents, is_switch ? AGENT_IS_SWITCH : AGENT_IS_HOST))
             return (struct agent_refusal){duopoly_Reason_REASON_LIMIT,
                                           "the controller's bound on hosts is reached"};
         return (struct agent_refusal){duopoly_Reason_REASON_NONE, NULL};
     }
-    if (agent->is_switch != (hello->role == duopoly_Role_ROLE_SWITCH))
+    if (agent_who(agent)->is_switch != (hello->role == duopoly_Role_ROLE_SWITCH))
         return (struct agent_refusal){duopoly_Reason_REASON_CONFLICT,
                                       "that name is known in the other role"};
     return session_refusal(agent, now_ns, hello);
@@ -102,53 +101,6 @@ static struct agent_refusal hello_refusal(struct agents *agents, int64_t now_ns,
     return refusal.reason != duopoly_Reason_REASON_NONE
                ? refusal
                : agent_address_refusal(agents, now_ns, peer, &envelope->body.hello);
-}
-
-static void units_fill(struct agent *agent, const duopoly_Hello *hello, uint64_t *ret_units)
-{
-    char before[sizeof(agent->cut)];
-    strcpy(before, agent->cut);
-    *agent->cut = '\0';
-    for (pb_size_t i = 0; i < hello->units_count; i++) {
-        struct resources unit = resources_from_wire(&hello->units[i]);
-        /* WHY cut and not refused: it is a host all the same, and what it runs is to be known. */
-        char text[sizeof(agent->cut)];
-        if (resource_bounds_cut(&unit, agent->agents->config.unit_slots_max, text, sizeof(text)))
-            strcpy(agent->cut, text);
-        for (int r = 0; r < ENGINE_RESOURCES; r++)
-            ret_units[i * ENGINE_RESOURCES + r] = (uint64_t)unit.amount[r];
-    }
-    if (*agent->cut && strcmp(before, agent->cut) != 0)
-        log_warning(LOG_FAULT_PEER, "host %s %s", agent->name, agent->cut);
-}
-
-static void labels_fill(const duopoly_Hello *hello, char *ret_labels, size_t size)
-{
-    _Static_assert(sizeof(hello->labels) <= ENGINE_LABELS_MAX, "all labels are kept, whole");
-    *ret_labels = '\0';
-    for (pb_size_t i = 0; i < hello->labels_count; i++) {
-        size_t used = strlen(ret_labels);
-        snprintf(ret_labels + used, size - used, "%s%s", used ? "," : "", hello->labels[i]);
-    }
-}
-
-static void description_take(struct agent *agent, const duopoly_Hello *hello)
-{
-    uint64_t units[AGENT_UNITS_MAX * ENGINE_RESOURCES] = {0};
-    char labels[ENGINE_LABELS_MAX];
-    units_fill(agent, hello, units);
-    labels_fill(hello, labels, sizeof(labels));
-    agent->changed |=
-        memcmp(units, agent->units, sizeof(units)) != 0 || strcmp(labels, agent->labels) != 0 ||
-        strcmp(agent->rack, hello->rack) != 0 || agent->n_units != hello->units_count ||
-        agent->uplink_bps != hello->uplink_bps || agent->downlink_bps != hello->downlink_bps;
-    memcpy(agent->units, units, sizeof(units));
-    agent->n_units = hello->units_count;
-    strcpy(agent->labels, labels);
-    wire_copy(agent->rack, sizeof(agent->rack), hello->rack);
-    agent_set_address(agent, hello->address);
-    agent->uplink_bps = hello->uplink_bps;
-    agent->downlink_bps = hello->downlink_bps;
 }
 
 static void welcome_send(struct agent *agent, uint32_t version)
@@ -165,7 +117,8 @@ static void welcome_send(struct agent *agent, uint32_t version)
     welcome->mode_sequence = agents->mode_sequence;
     welcome->congested_permille = agents->config.congested_permille;
     welcome->cleared_permille = agents->config.cleared_permille;
-    agent->stance_told = stances_of(&agents->stances, agent->name, agent->rack);
+    agent->stance_told =
+        stances_of(&agents->stances, agent_who(agent)->name, agent_who(agent)->rack);
     welcome->stance = agent->stance_told;
     agent_send(agent, &agents->out, false);
 }
@@ -175,12 +128,11 @@ static void session_begin(struct agent *agent, int64_t now_ns, uint64_t peer,
 {
     struct agents *agents = agent->agents;
     const uint32_t version = wire_version_agree(hello->version_min, hello->version_max);
-    agent->boot = hello->boot;
-    agent->hello_sequence = hello->hello_sequence;
     agent_find_executors(agent, now_ns, hello->address);
-    description_take(agent, hello);
-    rarely_right(
-        &agents->refused[fnv1a(FNV1A_NOTHING, agent->name, strlen(agent->name)) % AGENTS_REFUSED]);
+    agent_describe(agent, hello);
+    rarely_right(&agents->refused[fnv1a(FNV1A_NOTHING, agent_who(agent)->name,
+                                        strlen(agent_who(agent)->name)) %
+                                  AGENTS_REFUSED]);
     agent_say_room(agent, "");
     agent_session_begin(agent, now_ns, peer, version);
     agent_inventory_begin(agent);

@@ -1,15 +1,60 @@
 /* Who an agent is: in the tables of names, indexes and addresses, and what the engine was told of it. */
 #include "controller/agents/agent.h"
+#include "controller/resource_bounds.h"
+#include "controller/resources_wire.h"
 
+#include "lib/log.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-/* Where `name` stands, or belongs, in agents->order. */
+int agents_identities_begin(struct agents_identities *identities, uint32_t hosts_max)
+{
+    /* Whole at the start, so that a table of agents never fails to grow. */
+    identities->order = calloc(2 * (size_t)hosts_max, sizeof(identities->order[0]));
+    identities->hosts = calloc(hosts_max, sizeof(identities->hosts[0]));
+    identities->host_order = calloc(hosts_max, sizeof(identities->host_order[0]));
+    return identities->order && identities->hosts && identities->host_order ? 0 : -ENOMEM;
+}
+
+void agents_identities_done(struct agents_identities *identities)
+{
+    free(identities->order);
+    free(identities->hosts);
+    free(identities->host_order);
+}
+
+void agent_identity_begin(struct agent *agent, const char *name, enum agent_is is)
+{
+    wire_copy(agent->identity.name, sizeof(agent->identity.name), name);
+    agent->identity.host = ENGINE_NONE;
+    agent->identity.is_switch = is == AGENT_IS_SWITCH;
+    agent->identity.unmarked = is == AGENT_IS_NONE;
+    agent->identity.n_units = is == AGENT_IS_NONE;
+}
+
+const struct agent_identity *agent_who(const struct agent *agent)
+{
+    return &agent->identity;
+}
+
+bool agents_room_for(const struct agents *agents, enum agent_is is)
+{
+    if (is == AGENT_IS_SWITCH)
+        return agents->identities.n_switches < agents->config.hosts_max;
+    return agent_index_left(agents) &&
+           (is == AGENT_IS_HOST || agents->identities.n_unmarked < agents->config.hosts_max / 2);
+}
+
+/* Where `name` stands, or belongs, in agents->identities.order. */
 static uint32_t order_place(const struct agents *agents, const char *name)
 {
-    uint32_t low = 0, high = agents->n;
+    uint32_t low = 0, high = agents->identities.n;
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;
-        if (strverscmp(agents->order[middle]->name, name) < 0)
+        if (strverscmp(agents->identities.order[middle]->identity.name, name) < 0)
             low = middle + 1;
         else
             high = middle;
@@ -19,10 +64,12 @@ static uint32_t order_place(const struct agents *agents, const char *name)
 
 static uint32_t host_place(const struct agents *agents, const char *name)
 {
-    uint32_t low = 0, high = agents->n_hosts;
+    uint32_t low = 0, high = agents->identities.n_hosts;
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;
-        if (strverscmp(agents->hosts[agents->host_order[middle]]->name, name) < 0)
+        if (strverscmp(
+                agents->identities.hosts[agents->identities.host_order[middle]]->identity.name,
+                name) < 0)
             low = middle + 1;
         else
             high = middle;
@@ -32,148 +79,262 @@ static uint32_t host_place(const struct agents *agents, const char *name)
 
 static void host_order_add(struct agents *agents, const struct agent *agent)
 {
-    uint32_t place = host_place(agents, agent->name);
-    memmove(&agents->host_order[place + 1], &agents->host_order[place],
-            (agents->n_hosts - place) * sizeof(agents->host_order[0]));
-    agents->host_order[place] = agent->host;
-    agents->n_hosts++;
+    uint32_t place = host_place(agents, agent->identity.name);
+    memmove(&agents->identities.host_order[place + 1], &agents->identities.host_order[place],
+            (agents->identities.n_hosts - place) * sizeof(agents->identities.host_order[0]));
+    agents->identities.host_order[place] = agent->identity.host;
+    agents->identities.n_hosts++;
 }
 
 static void host_order_remove(struct agents *agents, const struct agent *agent)
 {
-    uint32_t place = host_place(agents, agent->name);
-    memmove(&agents->host_order[place], &agents->host_order[place + 1],
-            (--agents->n_hosts - place) * sizeof(agents->host_order[0]));
+    uint32_t place = host_place(agents, agent->identity.name);
+    memmove(&agents->identities.host_order[place], &agents->identities.host_order[place + 1],
+            (--agents->identities.n_hosts - place) * sizeof(agents->identities.host_order[0]));
 }
 
 void agent_table_insert(struct agents *agents, struct agent *agent, uint32_t host)
 {
-    uint32_t place = order_place(agents, agent->name);
-    memmove(&agents->order[place + 1], &agents->order[place],
-            (agents->n - place) * sizeof(agents->order[0]));
-    agents->order[place] = agent;
-    agents->n++;
-    HASH_ADD(by_name, agents->names, name, strlen(agent->name), agent);
-    agent->host = host;
-    if (agent->is_switch) {
-        agents->n_switches++;
+    uint32_t place = order_place(agents, agent->identity.name);
+    memmove(&agents->identities.order[place + 1], &agents->identities.order[place],
+            (agents->identities.n - place) * sizeof(agents->identities.order[0]));
+    agents->identities.order[place] = agent;
+    agents->identities.n++;
+    HASH_ADD(identity.by_name, agents->identities.names, identity.name,
+             strlen(agent->identity.name), agent);
+    agent->identity.host = host;
+    if (agent->identity.is_switch) {
+        agents->identities.n_switches++;
         return;
     }
-    agents->hosts[host] = agent;
-    if (agent->unmarked)
-        agents->n_unmarked++;
+    agents->identities.hosts[host] = agent;
+    if (agent->identity.unmarked)
+        agents->identities.n_unmarked++;
     else
         host_order_add(agents, agent);
 }
 
+void agent_enter(struct agent *agent)
+{
+    struct agents *agents = agent->agents;
+    agent->identity.newest_job = agents->hooks.newest_job(agents->hooks.user);
+    agent_table_insert(agents, agent,
+                       agent->identity.is_switch ? ENGINE_NONE : agent_index_take(agents));
+    if (!agent->identity.is_switch)
+        agents->hooks.host_moved(agents->hooks.user, agent->identity.host);
+}
+
 static void address_drop(struct agent *agent)
 {
-    if (agent->addressed)
-        HASH_DELETE(by_address, agent->agents->addresses, agent);
-    agent->addressed = false;
+    if (agent->identity.addressed)
+        HASH_DELETE(identity.by_address, agent->agents->identities.addresses, agent);
+    agent->identity.addressed = false;
 }
 
 void agent_table_remove(struct agent *agent)
 {
     struct agents *agents = agent->agents;
     address_drop(agent);
-    uint32_t place = order_place(agents, agent->name);
-    memmove(&agents->order[place], &agents->order[place + 1],
-            (--agents->n - place) * sizeof(agents->order[0]));
-    HASH_DELETE(by_name, agents->names, agent);
-    if (agent->is_switch) {
-        agents->n_switches--;
+    uint32_t place = order_place(agents, agent->identity.name);
+    memmove(&agents->identities.order[place], &agents->identities.order[place + 1],
+            (--agents->identities.n - place) * sizeof(agents->identities.order[0]));
+    HASH_DELETE(identity.by_name, agents->identities.names, agent);
+    if (agent->identity.is_switch) {
+        agents->identities.n_switches--;
         return;
     }
-    if (agent->unmarked)
-        agents->n_unmarked--;
+    if (agent->identity.unmarked)
+        agents->identities.n_unmarked--;
     else
         host_order_remove(agents, agent);
-    agents->hosts[agent->host] = NULL;
+    agents->identities.hosts[agent->identity.host] = NULL;
+}
+
+struct agent *agent_of_index(const struct agents *agents, uint32_t host)
+{
+    return host < agents->indexes.n_indexes ? agents->identities.hosts[host] : NULL;
+}
+
+struct agent *agent_at(const struct agents *agents, uint32_t place)
+{
+    return place < agents->identities.n ? agents->identities.order[place] : NULL;
+}
+
+uint32_t agents_count(const struct agents *agents)
+{
+    return agents->identities.n;
+}
+
+uint32_t agents_hosts(const struct agents *agents)
+{
+    return agents->identities.n_hosts;
+}
+
+uint32_t agents_host_at(const struct agents *agents, uint32_t place)
+{
+    return agents->identities.host_order[place];
 }
 
 struct agent *agent_find(const struct agents *agents, const char *name)
 {
     struct agent *agent;
-    HASH_FIND(by_name, agents->names, name, strlen(name), agent);
+    HASH_FIND(identity.by_name, agents->identities.names, name, strlen(name), agent);
     return agent;
 }
 
 struct agent *agent_at_address(const struct agents *agents, const uint8_t *address)
 {
     struct agent *agent;
-    HASH_FIND(by_address, agents->addresses, address, sizeof(agent->address), agent);
+    HASH_FIND(identity.by_address, agents->identities.addresses, address,
+              sizeof(agent->identity.address), agent);
     return agent;
 }
 
 void agent_set_address(struct agent *agent, const uint8_t *address)
 {
-    static const uint8_t none[sizeof(agent->address)];
+    static const uint8_t none[sizeof(agent->identity.address)];
     struct agents *agents = agent->agents;
     struct agent *other = agent_at_address(agents, address);
     address_drop(agent);
-    memcpy(agent->address, address, sizeof(agent->address));
-    if (agent->is_switch || memcmp(address, none, sizeof(none)) == 0)
+    memcpy(agent->identity.address, address, sizeof(agent->identity.address));
+    if (agent->identity.is_switch || memcmp(address, none, sizeof(none)) == 0)
         return;
     if (other && other != agent)
         address_drop(other);
-    HASH_ADD(by_address, agents->addresses, address, sizeof(agent->address), agent);
-    agent->addressed = true;
+    HASH_ADD(identity.by_address, agents->identities.addresses, identity.address,
+             sizeof(agent->identity.address), agent);
+    agent->identity.addressed = true;
 }
 
 void agent_marked(struct agent *agent)
 {
     struct agents *agents = agent->agents;
-    agent->unmarked = false;
-    agents->n_unmarked--;
+    agent->identity.unmarked = false;
+    agents->identities.n_unmarked--;
     host_order_add(agents, agent);
-    agent->newest_job = agents->hooks.newest_job(agents->hooks.user);
-    agents->hooks.host_moved(agents->hooks.user, agent->host);
+    agent->identity.newest_job = agents->hooks.newest_job(agents->hooks.user);
+    agents->hooks.host_moved(agents->hooks.user, agent->identity.host);
 }
 
 void agent_tell_host(struct agent *agent, enum event_kind kind)
 {
     struct event event = {.kind = kind};
-    agent->silent = kind != EVENT_HOST_BACK;
-    agent->lost |= kind == EVENT_HOST_LOST;
-    if (agent->is_switch)
+    agent->identity.silent = kind != EVENT_HOST_BACK;
+    agent->identity.lost |= kind == EVENT_HOST_LOST;
+    if (agent->identity.is_switch)
         return;
-    event.host.host = agent->host;
+    event.host.host = agent->identity.host;
     agent->agents->hooks.event(agent->agents->hooks.user, &event);
     if (kind == EVENT_HOST_LOST)
-        agent->agents->hooks.host_moved(agent->agents->hooks.user, agent->host);
+        agent->agents->hooks.host_moved(agent->agents->hooks.user, agent->identity.host);
+}
+
+void agent_tell_lost(struct agent *agent, int64_t now_ns)
+{
+    if (agent->identity.joined)
+        agent_tell_host(agent, EVENT_HOST_LOST);
+    agent->identity.lost = true;
+    agent->identity.lost_ns = now_ns;
 }
 
 static void join_tell(struct agent *agent, enum event_kind kind)
 {
     struct event event = {.kind = kind};
-    agent->joined = true;
-    agent->joined_boot = agent->boot;
-    agent->changed = false;
-    if (agent->is_switch)
+    agent->identity.joined = true;
+    agent->identity.joined_boot = agent->identity.boot;
+    agent->identity.changed = false;
+    if (agent->identity.is_switch)
         return;
-    event.host_join.host = agent->host;
-    event.host_join.generation = agent->boot;
-    event.host_join.name = agent->name;
-    event.host_join.rack = agent->rack;
-    event.host_join.labels = agent->labels;
-    event.host_join.uplink_bps = agent->uplink_bps;
-    event.host_join.downlink_bps = agent->downlink_bps;
-    event.host_join.units.at = agent->units;
-    event.host_join.units.n = agent->n_units * ENGINE_RESOURCES;
+    event.host_join.host = agent->identity.host;
+    event.host_join.generation = agent->identity.boot;
+    event.host_join.name = agent->identity.name;
+    event.host_join.rack = agent->identity.rack;
+    event.host_join.labels = agent->identity.labels;
+    event.host_join.uplink_bps = agent->identity.uplink_bps;
+    event.host_join.downlink_bps = agent->identity.downlink_bps;
+    event.host_join.units.at = agent->identity.units;
+    event.host_join.units.n = agent->identity.n_units * ENGINE_RESOURCES;
     agent->agents->hooks.event(agent->agents->hooks.user, &event);
-    agent->agents->hooks.host_moved(agent->agents->hooks.user, agent->host);
+    agent->agents->hooks.host_moved(agent->agents->hooks.user, agent->identity.host);
 }
 
 void agent_tell_join(struct agent *agent)
 {
-    if (!agent->joined || agent->lost || agent->joined_boot != agent->boot) {
+    if (!agent->identity.joined || agent->identity.lost ||
+        agent->identity.joined_boot != agent->identity.boot) {
         join_tell(agent, EVENT_HOST_JOIN);
-        agent->silent = agent->lost = false;
+        agent->identity.silent = agent->identity.lost = false;
         return;
     }
-    if (agent->changed)
+    if (agent->identity.changed)
         join_tell(agent, EVENT_HOST_CHANGE);
-    if (agent->silent)
+    if (agent->identity.silent)
         agent_tell_host(agent, EVENT_HOST_BACK);
+}
+
+static void units_fill(struct agent *agent, const duopoly_Hello *hello, uint64_t *ret_units)
+{
+    char before[sizeof(agent->identity.cut)];
+    strcpy(before, agent->identity.cut);
+    *agent->identity.cut = '\0';
+    for (pb_size_t i = 0; i < hello->units_count; i++) {
+        struct resources unit = resources_from_wire(&hello->units[i]);
+        /* WHY cut and not refused: it is a host all the same, and what it runs is to be known. */
+        char text[sizeof(agent->identity.cut)];
+        if (resource_bounds_cut(&unit, agent->agents->config.unit_slots_max, text, sizeof(text)))
+            strcpy(agent->identity.cut, text);
+        for (int r = 0; r < ENGINE_RESOURCES; r++)
+            ret_units[i * ENGINE_RESOURCES + r] = (uint64_t)unit.amount[r];
+    }
+    if (*agent->identity.cut && strcmp(before, agent->identity.cut) != 0)
+        log_warning(LOG_FAULT_PEER, "host %s %s", agent->identity.name, agent->identity.cut);
+}
+
+static void labels_fill(const duopoly_Hello *hello, char *ret_labels, size_t size)
+{
+    _Static_assert(sizeof(hello->labels) <= ENGINE_LABELS_MAX, "all labels are kept, whole");
+    *ret_labels = '\0';
+    for (pb_size_t i = 0; i < hello->labels_count; i++) {
+        size_t used = strlen(ret_labels);
+        snprintf(ret_labels + used, size - used, "%s%s", used ? "," : "", hello->labels[i]);
+    }
+}
+
+void agent_describe(struct agent *agent, const duopoly_Hello *hello)
+{
+    uint64_t units[AGENT_UNITS_MAX * ENGINE_RESOURCES] = {0};
+    char labels[ENGINE_LABELS_MAX];
+    agent->identity.boot = hello->boot;
+    agent->identity.hello_sequence = hello->hello_sequence;
+    units_fill(agent, hello, units);
+    labels_fill(hello, labels, sizeof(labels));
+    agent->identity.changed |= memcmp(units, agent->identity.units, sizeof(units)) != 0 ||
+                               strcmp(labels, agent->identity.labels) != 0 ||
+                               strcmp(agent->identity.rack, hello->rack) != 0 ||
+                               agent->identity.n_units != hello->units_count ||
+                               agent->identity.uplink_bps != hello->uplink_bps ||
+                               agent->identity.downlink_bps != hello->downlink_bps;
+    memcpy(agent->identity.units, units, sizeof(units));
+    agent->identity.n_units = hello->units_count;
+    strcpy(agent->identity.labels, labels);
+    wire_copy(agent->identity.rack, sizeof(agent->identity.rack), hello->rack);
+    agent_set_address(agent, hello->address);
+    agent->identity.uplink_bps = hello->uplink_bps;
+    agent->identity.downlink_bps = hello->downlink_bps;
+}
+
+void agent_identity_restore(struct agent *agent, const struct agent_kept *kept)
+{
+    agent->identity.boot = agent->identity.joined_boot = kept->boot;
+    agent->identity.joined = kept->boot != 0;
+    agent->identity.silent = agent->identity.joined;
+    agent->identity.lost = kept->lost;
+    agent->identity.newest_job = kept->after;
+    agent->identity.n_units = kept->n_units;
+    agent->identity.uplink_bps = kept->uplink_bps;
+    agent->identity.downlink_bps = kept->downlink_bps;
+    strcpy(agent->identity.rack, kept->rack);
+    strcpy(agent->identity.labels, kept->labels);
+    memcpy(agent->identity.units, kept->units, sizeof(agent->identity.units));
+    agent_set_address(agent, kept->address);
 }

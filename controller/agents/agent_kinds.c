@@ -11,11 +11,11 @@ static void load_take(struct agent *agent, const duopoly_Envelope *envelope)
     const duopoly_Load *load = &envelope->body.load;
     const uint32_t permille[] = {load->uplink_permille, load->downlink_permille};
     const uint32_t users[] = {load->uplink_users, load->downlink_users};
-    if (agent->is_switch)
+    if (agent_who(agent)->is_switch)
         return;
     for (uint32_t i = 0; i < 2; i++) {
         struct event event = {.kind = EVENT_HOST_LOAD};
-        event.host_load.host = agent->host;
+        event.host_load.host = agent_who(agent)->host;
         event.host_load.resource = i == 0 ? LOAD_UPLINK : LOAD_DOWNLINK;
         event.host_load.permille = permille[i] > 1000 ? 1000 : permille[i];
         event.host_load.users = users[i];
@@ -41,7 +41,8 @@ static void output_lost_take(struct agent *agent, const duopoly_Envelope *envelo
 {
     const duopoly_OutputLost *lost = &envelope->body.output_lost;
     struct event event = {.kind = EVENT_OUTPUT_LOST};
-    if (agent->is_switch || agent_word_of_output(agent, agent_heard_ns(agent), lost) != WORD_COUNTS)
+    if (agent_who(agent)->is_switch ||
+        agent_word_of_output(agent, agent_heard_ns(agent), lost) != WORD_COUNTS)
         return;
     event.output_lost.job = lost->job;
     event.output_lost.stage = lost->stage;
@@ -53,18 +54,18 @@ static void output_lost_take(struct agent *agent, const duopoly_Envelope *envelo
 static void room_take(struct agent *agent, const duopoly_Envelope *envelope)
 {
     const duopoly_HostRoom *room = &envelope->body.host_room;
-    if (agent->is_switch)
+    if (agent_who(agent)->is_switch)
         return;
     if (*room->text && !*agent_no_room(agent))
-        log_of(agent->name, LOG_LEVEL_WARNING, LOG_FAULT_PEER, "agent %s starts nothing: %s",
-               agent->name, room->text);
+        log_of(agent_who(agent)->name, LOG_LEVEL_WARNING, LOG_FAULT_PEER,
+               "agent %s starts nothing: %s", agent_who(agent)->name, room->text);
     if (!*room->text && *agent_no_room(agent))
-        log_of(agent->name, LOG_LEVEL_NOTE, LOG_FAULT_NONE, "agent %s has room for attempts again",
-               agent->name);
+        log_of(agent_who(agent)->name, LOG_LEVEL_NOTE, LOG_FAULT_NONE,
+               "agent %s has room for attempts again", agent_who(agent)->name);
     agent_say_room(agent, room->text);
-    if (agent->silent && agent_serves(agent))
+    if (agent_who(agent)->silent && agent_serves(agent))
         agent_tell_host(agent, EVENT_HOST_BACK);
-    else if (*agent_no_room(agent) && agent->joined && !agent->silent)
+    else if (*agent_no_room(agent) && agent_who(agent)->joined && !agent_who(agent)->silent)
         agent_tell_host(agent, EVENT_HOST_SILENT);
 }
 
@@ -73,14 +74,14 @@ static void source_state_take(struct agent *agent, const duopoly_Envelope *envel
     const duopoly_SourceState *state = &envelope->body.source_state;
     const struct agent *source = agent_at_address(agent->agents, state->address);
     struct event event = {.kind = state->flows ? EVENT_SOURCE_FLOWS : EVENT_SOURCE_STALLED};
-    if (!source || agent->is_switch) {
+    if (!source || agent_who(agent)->is_switch) {
         agent->agents->counters.sources_unknown++;
         return;
     }
     if (agent_word_of_source(agent, agent_heard_ns(agent), state->attempt, source) != WORD_COUNTS)
         return;
     event.source.attempt = state->attempt;
-    event.source.host = source->host;
+    event.source.host = agent_who(source)->host;
     event.source.others = state->others;
     agent->agents->hooks.event(agent->agents->hooks.user, &event);
 }
@@ -128,15 +129,16 @@ static void state_take(struct agent *agent, const duopoly_Envelope *envelope)
 
 static void switch_part_take(struct agent *agent, const duopoly_Envelope *envelope)
 {
-    if (agent->is_switch)
-        agent->agents->hooks.switch_part(agent->agents->hooks.user, agent->name,
+    if (agent_who(agent)->is_switch)
+        agent->agents->hooks.switch_part(agent->agents->hooks.user, agent_who(agent)->name,
                                          agent_heard_ns(agent), &envelope->body.switch_part);
 }
 
 static void links_take(struct agent *agent, const duopoly_Envelope *envelope)
 {
     agent_links_take(&agent->links, agent_heard_ns(agent),
-                     agent->is_switch ? AGENT_LINKS : AGENT_HOST_LINKS, &envelope->body.links_part);
+                     agent_who(agent)->is_switch ? AGENT_LINKS : AGENT_HOST_LINKS,
+                     &envelope->body.links_part);
 }
 
 /* That it came is all that it says. */

@@ -51,9 +51,8 @@ static void wait_fire(struct timer *timer, int64_t now_ns)
     struct agents *agents = container_of(timer, struct agents, levels.timer);
     (void)now_ns;
     agents->counters.levels_late += agents->levels.awaited;
-    for (uint32_t i = 0; i < agents->n_indexes; i++)
-        if (agents->hosts[i])
-            wait_no_more(agents->hosts[i]);
+    for (uint32_t i = 0; i < agents_count(agents); i++)
+        wait_no_more(agent_at(agents, i));
 }
 
 void levels_round_begin(struct levels_round *round)

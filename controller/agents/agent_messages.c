@@ -19,8 +19,8 @@ static void verdict_end(struct agent *agent, enum wire_verdict verdict)
       : verdict == WIRE_EPOCH ? &counters->old_epochs
                               : &counters->nonsense) += 1;
     counters->ended++;
-    log_of(agent->name, LOG_LEVEL_WARNING, LOG_FAULT_PEER, "the session with agent %s ends: %s",
-           agent->name, refusals[verdict].text);
+    log_of(agent_who(agent)->name, LOG_LEVEL_WARNING, LOG_FAULT_PEER,
+           "the session with agent %s ends: %s", agent_who(agent)->name, refusals[verdict].text);
     agent_end(agent, refusals[verdict].reason, refusals[verdict].text);
 }
 
@@ -36,7 +36,7 @@ static void session_message(struct agent *agent, int64_t now_ns, const duopoly_E
         return;
     }
     agent_levels_answered(agent);
-    if (agent->silent && agent_serves(agent))
+    if (agent_who(agent)->silent && agent_serves(agent))
         agent_tell_host(agent, EVENT_HOST_BACK);
     agent_take(agent, envelope);
 }
@@ -62,8 +62,8 @@ void agents_cut(struct agents *agents, uint64_t peer)
     if (!agent)
         return;
     agents->counters.ended++;
-    log_of(agent->name, LOG_LEVEL_WARNING, LOG_FAULT_PEER,
-           "the session with agent %s ends: its key is over", agent->name);
+    log_of(agent_who(agent)->name, LOG_LEVEL_WARNING, LOG_FAULT_PEER,
+           "the session with agent %s ends: its key is over", agent_who(agent)->name);
     agent_end(agent, duopoly_Reason_REASON_NONE, NULL);
 }
 
@@ -71,7 +71,7 @@ void agents_malformed(struct agents *agents, int64_t now_ns, uint64_t peer, cons
 {
     struct agent *agent = agent_of_peer(agents, peer);
     agents->counters.malformed++;
-    const char *name = agent ? agent->name : "a stranger";
+    const char *name = agent ? agent_who(agent)->name : "a stranger";
     log_of(name, LOG_LEVEL_WARNING, LOG_FAULT_PEER, "%s sent something that is no message: %s",
            name, why);
     if (agent) {
@@ -85,7 +85,7 @@ void agents_malformed(struct agents *agents, int64_t now_ns, uint64_t peer, cons
 void agents_flood(struct agents *agents, uint64_t peer)
 {
     struct agent *agent = agent_of_peer(agents, peer);
-    const char *name = agent ? agent->name : "a stranger";
+    const char *name = agent ? agent_who(agent)->name : "a stranger";
     log_of(name, LOG_LEVEL_WARNING, LOG_FAULT_PEER,
            "%s sends more messages a second than bounds.agent_messages: it is cut off, and its "
            "address for a while",

@@ -5,7 +5,7 @@
 
 static struct agent *agent_of_host(const struct agents *agents, uint32_t host)
 {
-    struct agent *agent = host < agents->n_indexes ? agents->hosts[host] : NULL;
+    struct agent *agent = agent_of_index(agents, host);
     return agent && agent_is_open(agent) ? agent : NULL;
 }
 
@@ -48,7 +48,8 @@ int agents_set_stance(struct agents *agents, enum stance_scope scope, const char
     if (r < 0)
         return r;
     AGENTS_EACH_SESSION (agents, agent, next) {
-        duopoly_Stance wanted = stances_of(&agents->stances, agent->name, agent->rack);
+        duopoly_Stance wanted =
+            stances_of(&agents->stances, agent_who(agent)->name, agent_who(agent)->rack);
         if (wanted == agent->stance_told)
             continue;
         agent->stance_told = wanted;
@@ -81,7 +82,7 @@ int agents_try_stance(struct agents *agents, int64_t now_ns, const char *name,
 
 void agents_tell_guests(struct agents *agents, uint32_t host, const duopoly_GuestAllows *said)
 {
-    struct agent *agent = host < agents->n_indexes ? agents->hosts[host] : NULL;
+    struct agent *agent = agent_of_index(agents, host);
     if (!agent || !agent_is_open(agent) || !agent_guests_has(&agent->guests, said->name))
         return;
     wire_begin(&agents->out, duopoly_Envelope_guest_allows_tag)->body.guest_allows = *said;
@@ -110,7 +111,7 @@ void agent_tell_keys(struct agent *agent)
 void agents_believe(struct agents *agents, const duopoly_ControllerKeys *keys)
 {
     agents->believed = *keys;
-    for (uint32_t i = 0; i < agents->n; i++)
-        if (agent_is_open(agents->order[i]))
-            agent_tell_keys(agents->order[i]);
+    for (uint32_t i = 0; i < agents_count(agents); i++)
+        if (agent_is_open(agent_at(agents, i)))
+            agent_tell_keys(agent_at(agents, i));
 }

@@ -3,14 +3,13 @@
 
 #include <stdlib.h>
 
-static struct agent *agent_make(struct agents *agents, const char *name)
+static struct agent *agent_make(struct agents *agents, const char *name, enum agent_is is)
 {
     struct agent *agent = calloc(1, sizeof(*agent));
     if (!agent)
         return NULL;
     agent->agents = agents;
-    wire_copy(agent->name, sizeof(agent->name), name);
-    agent->host = ENGINE_NONE;
+    agent_identity_begin(agent, name, is);
     agent_levels_begin(agent);
     agent->watch.fire = agents->upward.watch;
     agent->beat.fire = agents->upward.beat;
@@ -19,20 +18,15 @@ static struct agent *agent_make(struct agents *agents, const char *name)
 
 struct agent *agent_add(struct agents *agents, const char *name, bool is_switch)
 {
-    struct agent *agent = agent_make(agents, name);
-    if (!agent)
-        return NULL;
-    agent->is_switch = is_switch;
-    agent->newest_job = agents->hooks.newest_job(agents->hooks.user);
-    agent_table_insert(agents, agent, is_switch ? ENGINE_NONE : agent_index_take(agents));
-    if (!is_switch)
-        agents->hooks.host_moved(agents->hooks.user, agent->host);
+    struct agent *agent = agent_make(agents, name, is_switch ? AGENT_IS_SWITCH : AGENT_IS_HOST);
+    if (agent)
+        agent_enter(agent);
     return agent;
 }
 
 struct agent *agent_add_kept(struct agents *agents, const char *name, uint32_t host)
 {
-    struct agent *agent = agent_make(agents, name);
+    struct agent *agent = agent_make(agents, name, AGENT_IS_HOST);
     if (agent)
         agent_table_insert(agents, agent, host);
     return agent;
@@ -40,18 +34,18 @@ struct agent *agent_add_kept(struct agents *agents, const char *name, uint32_t h
 
 struct agent *agent_add_unmarked(struct agents *agents, const char *name, uint32_t host)
 {
-    struct agent *agent = agent_make(agents, name);
-    if (!agent)
-        return NULL;
-    agent->unmarked = true;
-    agent->n_units = 1;
-    agent_table_insert(agents, agent, host);
+    struct agent *agent = agent_make(agents, name, AGENT_IS_NONE);
+    if (agent)
+        agent_table_insert(agents, agent, host);
     return agent;
 }
 
-void agent_free(struct agent *agent)
+void agent_remove(struct agent *agent)
 {
     struct agents *agents = agent->agents;
+    agent_table_remove(agent);
+    agent_settle_done(agent);
+    agent_levels_done(agent);
     agent_attempts_drop(agent);
     timers_disarm(agents->timers, &agent->watch);
     timers_disarm(agents->timers, &agent->beat);
@@ -62,12 +56,4 @@ void agent_free(struct agent *agent)
     agent_words_done(agent);
     agent_claim_back(agent, agent->claims.bytes);
     free(agent);
-}
-
-void agent_remove(struct agent *agent)
-{
-    agent_table_remove(agent);
-    agent_settle_done(agent);
-    agent_levels_done(agent);
-    agent_free(agent);
 }

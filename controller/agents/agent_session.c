@@ -90,8 +90,8 @@ int agent_send(struct agent *agent, duopoly_Envelope *envelope, bool changes_sta
     if (r == 0)
         r = agents->hooks.send(agents->hooks.user, agent->session.peer, envelope);
     if (r < 0) {
-        log_of(agent->name, LOG_LEVEL_WARNING, LOG_FAULT_PEER,
-               "agent %s takes nothing in any more: its session ends", agent->name);
+        log_of(agent_who(agent)->name, LOG_LEVEL_WARNING, LOG_FAULT_PEER,
+               "agent %s takes nothing in any more: its session ends", agent_who(agent)->name);
         agent_cut(agent);
     } else if (changes_state) {
         struct agent *slowest = agent_unanswered_add(agent, wire_length(envelope));

@@ -65,7 +65,8 @@ static void commit_later(struct agent *agent, uint64_t sequence, uint64_t ticket
 {
     struct agent_settling *settling = &agent->session.settling;
     if (settling->n == settling->size && !ring_grow(settling)) {
-        log_error(LOG_FAULT_US, "out of memory: the session with agent %s ends", agent->name);
+        log_error(LOG_FAULT_US, "out of memory: the session with agent %s ends",
+                  agent_who(agent)->name);
         agent_end(agent, duopoly_Reason_REASON_LIMIT, "the controller is out of memory");
         return;
     }

@@ -52,7 +52,7 @@ struct agent *agent_unanswered_add(struct agent *agent, size_t bytes)
     log_warning(LOG_FAULT_PEER,
                 "%" PRIu64 " bytes are unanswered by agents, more than bounds.unanswered: the "
                 "session of %s, who has %" PRIu64 " of them, ends",
-                agents->sessions.unanswered_bytes, slowest->name, bytes_of(slowest));
+                agents->sessions.unanswered_bytes, agent_who(slowest)->name, bytes_of(slowest));
     agents->counters.slow++;
     return slowest;
 }

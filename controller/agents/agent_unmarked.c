@@ -15,14 +15,13 @@ static void look_later(struct agent *agent, int64_t now_ns)
 static void event_tell(struct agent *agent, enum event_kind kind)
 {
     struct event event = {.kind = kind};
-    event.host.host = agent->host;
+    event.host.host = agent_who(agent)->host;
     agent->agents->hooks.event(agent->agents->hooks.user, &event);
 }
 
 static struct agent *unmarked_add(struct agents *agents, const char *name, const uint8_t *address)
 {
-    bool possible = wire_name_valid(name) && agent_index_left(agents) &&
-                    agents->n_unmarked < agents->config.hosts_max / 2;
+    bool possible = wire_name_valid(name) && agents_room_for(agents, AGENT_IS_NONE);
     struct agent *agent =
         possible ? agent_add_unmarked(agents, name, agent_index_take(agents)) : NULL;
     if (!agent)
@@ -37,7 +36,7 @@ static struct agent *unmarked_add(struct agents *agents, const char *name, const
 static struct agent *claimed(const struct agents *agents, const char *name, const uint8_t *address)
 {
     struct agent *agent = agent_find(agents, name);
-    if (agent && !agent->is_switch)
+    if (agent && !agent_who(agent)->is_switch)
         return agent;
     return address ? agent_at_address(agents, address) : NULL;
 }
@@ -50,13 +49,13 @@ uint32_t agents_claim_host(struct agents *agents, const char *name, const uint8_
     if (!agent)
         return ENGINE_NONE;
     agent->executors++;
-    return agent->host;
+    return agent_who(agent)->host;
 }
 
 void agents_release_host(struct agents *agents, int64_t now_ns, uint32_t host)
 {
-    struct agent *agent = host < agents->n_indexes ? agents->hosts[host] : NULL;
-    if (!agent || !agent->executors || --agent->executors || !agent->unmarked)
+    struct agent *agent = agent_of_index(agents, host);
+    if (!agent || !agent->executors || --agent->executors || !agent_who(agent)->unmarked)
         return;
     look_later(agent, now_ns);
 }
@@ -64,10 +63,10 @@ void agents_release_host(struct agents *agents, int64_t now_ns, uint32_t host)
 void agent_unmarked_look(struct agent *agent, int64_t now_ns)
 {
     struct agents *agents = agent->agents;
-    const struct resting_index free = {.host = agent->host};
+    const struct resting_index free = {.host = agent_who(agent)->host};
     if (agent->executors)
         return;
-    if (agents->hooks.host_needed(agents->hooks.user, agent->host)) {
+    if (agents->hooks.host_needed(agents->hooks.user, agent_who(agent)->host)) {
         look_later(agent, now_ns);
         return;
     }
@@ -94,7 +93,7 @@ static void absorb(struct agent *agent, struct agent *unmarked, int64_t now_ns)
     const struct agents *agents = agent->agents;
     agent->executors += unmarked->executors;
     unmarked->executors = 0;
-    agents->hooks.host_is(agents->hooks.user, unmarked->host, agent->host);
+    agents->hooks.host_is(agents->hooks.user, agent_who(unmarked)->host, agent_who(agent)->host);
     look_later(unmarked, now_ns);
 }
 
@@ -102,10 +101,10 @@ void agent_find_executors(struct agent *agent, int64_t now_ns, const uint8_t *ad
 {
     struct agents *agents = agent->agents;
     struct agent *there = agent_at_address(agents, address);
-    if (agent->unmarked) {
+    if (agent_who(agent)->unmarked) {
         timers_disarm(agents->timers, &agent->watch);
         agent_marked(agent);
     }
-    if (there && there != agent && there->unmarked && !agent->is_switch)
+    if (there && there != agent && agent_who(there)->unmarked && !agent_who(agent)->is_switch)
         absorb(agent, there, now_ns);
 }

@@ -14,29 +14,26 @@ void agent_watch_fire(struct timer *timer, int64_t now_ns)
     struct agent *agent = container_of(timer, struct agent, watch);
     const struct agents_config *config = &agent->agents->config;
     int64_t quiet_ns = now_ns - agent_heard_ns(agent);
-    if (agent->unmarked) {
+    if (agent_who(agent)->unmarked) {
         agent_unmarked_look(agent, now_ns);
         return;
     }
-    if (agent->lost && !agent_is_open(agent)) {
+    if (agent_who(agent)->lost && !agent_is_open(agent)) {
         agent_forget_unused(agent);
         return;
     }
     if (quiet_ns >= config->host_lost_ns) {
-        log_of(agent->name, LOG_LEVEL_WARNING, LOG_FAULT_PEER,
-               "agent %s was silent for %" PRId64 " s and counts as lost", agent->name,
+        log_of(agent_who(agent)->name, LOG_LEVEL_WARNING, LOG_FAULT_PEER,
+               "agent %s was silent for %" PRId64 " s and counts as lost", agent_who(agent)->name,
                config->host_lost_ns / 1000000000);
         agent_attempts_drop(agent);
-        if (agent->joined)
-            agent_tell_host(agent, EVENT_HOST_LOST);
-        agent->lost = true;
-        agent->lost_ns = now_ns;
+        agent_tell_lost(agent, now_ns);
         agent_end(agent, duopoly_Reason_REASON_NONE, NULL);
         agent_await_no_more(agent);
         agent_watch_forgetting(agent, now_ns);
         return;
     }
-    if (quiet_ns >= config->silent_ns && agent->joined && !agent->silent)
+    if (quiet_ns >= config->silent_ns && agent_who(agent)->joined && !agent_who(agent)->silent)
         agent_tell_host(agent, EVENT_HOST_SILENT);
     timers_arm(agent->agents->timers, timer,
                agent_heard_ns(agent) +

@@ -38,11 +38,11 @@ refuse(struct agent *agent, int64_t now_ns, pb_size_t kind, const char *format, 
     vsnprintf(words->about, sizeof(words->about), format, ap);
     va_end(ap);
     /* WHY not `about`: who alternates would fill the log. */
-    if (rarely_say(&words->said, agent->name, (uint64_t)now_ns / 1000))
-        log_of(agent->name, LOG_LEVEL_WARNING, LOG_FAULT_PEER,
+    if (rarely_say(&words->said, agent_who(agent)->name, (uint64_t)now_ns / 1000))
+        log_of(agent_who(agent)->name, LOG_LEVEL_WARNING, LOG_FAULT_PEER,
                "agent %s speaks of what it cannot know, and is not believed: %s (%s; %" PRIu64
                " such words so far)",
-               agent->name, words->about, wire_kind_name(kind), words->refused);
+               agent_who(agent)->name, words->about, wire_kind_name(kind), words->refused);
     return WORD_REFUSED;
 }
 
@@ -90,8 +90,9 @@ static bool had(const struct agent *agent, uint64_t attempt)
 static bool is_proved(const struct agent *agent, const duopoly_AttemptState *state)
 {
     const struct agents_knowledge *knows = &agent->agents->hooks.knows;
-    return state->proof && state->proof == knows->proof(knows->user, agent->name, state->attempt,
-                                                        state->job, state->stage, state->task);
+    return state->proof &&
+           state->proof == knows->proof(knows->user, agent_who(agent)->name, state->attempt,
+                                        state->job, state->stage, state->task);
 }
 
 /* It shows a proof, so it has to from now on. */
@@ -101,8 +102,8 @@ static void proof_note(struct agent *agent, const duopoly_AttemptState *state)
     if (agent->words.proves || !is_proved(agent, state))
         return;
     agent->words.proves = true;
-    if (!knows->proof_since(knows->user, agent->name))
-        knows->proof_shown(knows->user, agent->name);
+    if (!knows->proof_since(knows->user, agent_who(agent)->name))
+        knows->proof_shown(knows->user, agent_who(agent)->name);
 }
 
 /* WHY in its first inventory only: it names all that it has. */
@@ -112,7 +113,7 @@ static bool may_bring_older(const struct agent *agent, const duopoly_AttemptStat
     uint64_t epoch = state->attempt >> 32;
     if (epoch >= agent->agents->config.epoch || agent->words.admitted)
         return false;
-    uint32_t since = knows->proof_since(knows->user, agent->name);
+    uint32_t since = knows->proof_since(knows->user, agent_who(agent)->name);
     return !since || epoch < since || is_proved(agent, state);
 }
 
@@ -120,7 +121,7 @@ static enum agent_word refuse_attempt(struct agent *agent, int64_t now_ns, pb_si
                                       uint64_t attempt, const struct agent *owner)
 {
     return refuse(agent, now_ns, kind, "attempt %016" PRIx64 " is %s%s", attempt,
-                  owner ? "on " : "none that it was given", owner ? owner->name : "");
+                  owner ? "on " : "none that it was given", owner ? agent_who(owner)->name : "");
 }
 
 enum agent_word agent_word_of_attempt(struct agent *agent, int64_t now_ns, pb_size_t kind,
@@ -157,8 +158,8 @@ enum agent_word agent_word_of_state(struct agent *agent, int64_t now_ns,
 static bool is_another_voice(const struct agent *agent, struct agent *holder, int64_t now_ns)
 {
     struct agent_words *words = &holder->words;
-    bool another = now_ns < words->accuser_until_ns && words->accuser != agent->host;
-    words->accuser = agent->host;
+    bool another = now_ns < words->accuser_until_ns && words->accuser != agent_who(agent)->host;
+    words->accuser = agent_who(agent)->host;
     words->accuser_until_ns = now_ns + agent->agents->config.host_lost_ns;
     return another;
 }
@@ -182,12 +183,14 @@ static enum agent_word weigh_output(struct agent *agent, struct agent *holder, i
     struct agent_words *words = &agent->words;
     if (is_another_voice(agent, holder, now_ns))
         return WORD_COUNTS;
-    if (now_ns < words->accused_until_ns && words->accused != holder->host)
-        return refuse(agent, now_ns, kind, "nobody else misses outputs of %s", holder->name);
+    if (now_ns < words->accused_until_ns && words->accused != agent_who(holder)->host)
+        return refuse(agent, now_ns, kind, "nobody else misses outputs of %s",
+                      agent_who(holder)->name);
     if (was_said(agent, lost))
         return refuse(agent, now_ns, kind,
-                      "nobody else misses an output that it missed before, on %s", holder->name);
-    words->accused = holder->host;
+                      "nobody else misses an output that it missed before, on %s",
+                      agent_who(holder)->name);
+    words->accused = agent_who(holder)->host;
     words->accused_until_ns = now_ns + agent->agents->config.host_lost_ns;
     return WORD_COUNTS;
 }
@@ -198,7 +201,7 @@ enum agent_word agent_word_of_output(struct agent *agent, int64_t now_ns,
     const pb_size_t kind = duopoly_Envelope_output_lost_tag;
     struct agents *agents = agent->agents;
     enum engine_reading reads =
-        agents->hooks.knows.reads_output(agents->hooks.knows.user, agent->host, lost);
+        agents->hooks.knows.reads_output(agents->hooks.knows.user, agent_who(agent)->host, lost);
     if (reads == READING_OVER)
         return WORD_SAYS_NOTHING;
     /* WHY: of an inventory that waits for others' nothing is in the engine yet. */
@@ -207,7 +210,7 @@ enum agent_word agent_word_of_output(struct agent *agent, int64_t now_ns,
                       "nothing there reads the output of task %" PRIu64 "/%" PRIu32 "/%" PRIu32,
                       lost->job, lost->stage, lost->task);
     uint32_t host = agents->hooks.knows.holder(agents->hooks.knows.user, lost);
-    struct agent *holder = host < agents->n_indexes ? agents->hosts[host] : NULL;
+    struct agent *holder = agent_of_index(agents, host);
     return !holder || holder == agent ? WORD_COUNTS : weigh_output(agent, holder, now_ns, lost);
 }
 
@@ -220,13 +223,14 @@ enum agent_word agent_word_of_source(struct agent *agent, int64_t now_ns, uint64
     /* What is not looked at is said again. */
     if (word != WORD_COUNTS || !may_look(agent, now_ns))
         return word == WORD_COUNTS ? WORD_SAYS_NOTHING : word;
-    switch (agents->hooks.knows.reads_from(agents->hooks.knows.user, attempt, source->host)) {
+    switch (agents->hooks.knows.reads_from(agents->hooks.knows.user, attempt,
+                                           agent_who(source)->host)) {
     case READING_NOW:
         return WORD_COUNTS;
     case READING_OVER:
         return WORD_SAYS_NOTHING;
     default:
         return refuse(agent, now_ns, kind, "its attempt %016" PRIx64 " reads nothing from %s",
-                      attempt, source->name);
+                      attempt, agent_who(source)->name);
     }
 }

@@ -6,15 +6,15 @@
 
 static enum agent_state state_of(const struct agent *agent)
 {
-    if (agent->unmarked)
+    if (agent_who(agent)->unmarked)
         return AGENT_UNMARKED;
-    if (agent->lost)
+    if (agent_who(agent)->lost)
         return AGENT_LOST;
-    if (!agent->joined)
+    if (!agent_who(agent)->joined)
         return agent_is_open(agent) ? AGENT_JOINING : AGENT_SILENT;
     if (agent_is_open(agent) && *agent_no_room(agent))
         return AGENT_FULL;
-    return agent->silent ? AGENT_SILENT : AGENT_UP;
+    return agent_who(agent)->silent ? AGENT_SILENT : AGENT_UP;
 }
 
 static int view_fill(const struct agent *agent, struct agent_view *ret_view)
@@ -22,14 +22,14 @@ static int view_fill(const struct agent *agent, struct agent_view *ret_view)
     if (!agent)
         return -ENOENT;
     *ret_view = (struct agent_view){
-        .name = agent->name,
-        .rack = agent->rack,
+        .name = agent_who(agent)->name,
+        .rack = agent_who(agent)->rack,
         .no_room = agent_no_room(agent),
-        .cut = agent->cut,
+        .cut = agent_who(agent)->cut,
         .state = state_of(agent),
-        .is_switch = agent->is_switch,
-        .host = agent->host,
-        .boot = agent->boot,
+        .is_switch = agent_who(agent)->is_switch,
+        .host = agent_who(agent)->host,
+        .boot = agent_who(agent)->boot,
         .stance = agent->state.stance,
         .trouble = agent->state.text,
         .queues = agent->state.queues,
@@ -39,43 +39,28 @@ static int view_fill(const struct agent *agent, struct agent_view *ret_view)
         .claims_cut = agent->claims.cut,
         .cut_about = agent->claims.about,
         .heard_ns = agent_heard_ns(agent),
-        .lost_ns = agent->lost_ns,
+        .lost_ns = agent_who(agent)->lost_ns,
         .counters = &agent->counters,
         .links = &agent->links,
         .guests = &agent->guests,
     };
-    memcpy(ret_view->address, agent->address, sizeof(ret_view->address));
+    memcpy(ret_view->address, agent_who(agent)->address, sizeof(ret_view->address));
     return 0;
-}
-
-uint32_t agents_count(const struct agents *agents)
-{
-    return agents->n;
 }
 
 int agents_at(const struct agents *agents, uint32_t place, struct agent_view *ret_view)
 {
-    return view_fill(place < agents->n ? agents->order[place] : NULL, ret_view);
+    return view_fill(agent_at(agents, place), ret_view);
 }
 
 int agents_of_host(const struct agents *agents, uint32_t host, struct agent_view *ret_view)
 {
-    return view_fill(host < agents->n_indexes ? agents->hosts[host] : NULL, ret_view);
+    return view_fill(agent_of_index(agents, host), ret_view);
 }
 
 int agents_named(const struct agents *agents, const char *name, struct agent_view *ret_view)
 {
     return view_fill(agent_find(agents, name), ret_view);
-}
-
-uint32_t agents_hosts(const struct agents *agents)
-{
-    return agents->n_hosts;
-}
-
-uint32_t agents_host_at(const struct agents *agents, uint32_t place)
-{
-    return agents->host_order[place];
 }
 
 bool agents_resyncing(const struct agents *agents)
@@ -95,7 +80,7 @@ static void session_over(struct agent *agent)
     agent_inventory_drop(agent);
     agent_settle_drop(agent);
     timers_disarm(agent->agents->timers, &agent->beat);
-    if (agent->joined && !agent->silent && !agent->lost)
+    if (agent_who(agent)->joined && !agent_who(agent)->silent && !agent_who(agent)->lost)
         agent_tell_host(agent, EVENT_HOST_SILENT);
 }
 
@@ -110,14 +95,8 @@ int agents_create(const struct agents_config *config, const struct agents_hooks 
     agents->hooks = *hooks;
     agents->timers = timers;
     agents_sessions_begin(&agents->sessions);
-    /* Whole at the start, so that a table of agents never fails to grow. */
-    agents->order = calloc(2 * (size_t)config->hosts_max, sizeof(agents->order[0]));
-    agents->hosts = calloc(config->hosts_max, sizeof(agents->hosts[0]));
-    agents->host_order = calloc(config->hosts_max, sizeof(agents->host_order[0]));
-    agents->free = calloc(config->hosts_max, sizeof(agents->free[0]));
-    agents->resting = calloc(config->hosts_max, sizeof(agents->resting[0]));
-    if (!agents->order || !agents->hosts || !agents->host_order || !agents->free ||
-        !agents->resting) {
+    if (agents_identities_begin(&agents->identities, config->hosts_max) < 0 ||
+        agents_indexes_begin(&agents->indexes, config->hosts_max) < 0) {
         agents_destroy(agents);
         return -ENOMEM;
     }
@@ -133,16 +112,11 @@ void agents_destroy(struct agents *agents)
     if (!agents)
         return;
     agents_sessions_done(&agents->sessions);
-    HASH_CLEAR(by_address, agents->addresses);
-    HASH_CLEAR(by_name, agents->names);
-    for (uint32_t i = 0; i < agents->n; i++)
-        agent_free(agents->order[i]);
+    while (agents_count(agents))
+        agent_remove(agent_at(agents, agents_count(agents) - 1));
     agents_attempts_end(agents);
     levels_round_end(agents);
-    free(agents->order);
-    free(agents->hosts);
-    free(agents->host_order);
-    free(agents->free);
-    free(agents->resting);
+    agents_identities_done(&agents->identities);
+    agents_indexes_done(&agents->indexes);
     free(agents);
 }
