@@ -6,7 +6,7 @@
  * - Maps run next to their blocks, where the job has the fewest, and wait for a slot there. After
  * even_wait the evenness is dropped, never the locality, until hold_max or until no replica's host
  * is up: a map that reads its block over a full network holds a slot for minutes. A job whose whole
- * shuffle one link moves in SMALL_MS, and each of whose blocks in a tenth of that, does not wait.
+ * shuffle one link moves in JOINT_SMALL_MS, and each of whose blocks in a tenth of that, does not wait.
  * - Reduces: a stage's largest ready one, on a host with a free slot where
  *   own: no task of its job receives;
  *   earlier: no task of an earlier job receives; one may where more than r + 1 slots are free and
@@ -20,7 +20,7 @@
  *   than it brings: what such a link still carries is wanted.)
  * r is a quarter of the host's slots of that shape, at least 1 and at most all but one. Times of
  * bytes are bytes by the mean rate of the links of hosts that are up.
- * - The last free slots of the cluster, one of LAST_SHARE, are for reduces that receive for at most
+ * - The last free slots of the cluster, one of JOINT_LAST_SHARE, are for reduces that receive for at most
  * SHORT_MS and for maps of jobs with a shuffle and blocks of ten times what is small, which then go
  * anywhere; those that are more than small only when nothing of their stage runs, else next to their
  * blocks. For all others the cluster is full. WHY: where slots are short, because computing is slow
@@ -42,13 +42,11 @@
  * all its inputs. Of stages that wait for slots at home, HOMELESS_MAX at most, only the homes are
  * looked at. Of the last slots the first job whose maps go anywhere is found by its value; of the many
  * before it that wait for slots of their own, those that have maps on the few hosts with room. */
+#include "controller/engine/place/joint.h"
 #include "controller/engine/base/ground.h"
-#include "controller/engine/base/resources.h"
-#include "controller/engine/base/table.h"
 #include "controller/engine/books/cluster.h"
 #include "controller/engine/books/spread.h"
 #include "controller/engine/books/stage.h"
-#include "controller/engine/place/joint_host.h"
 #include "controller/engine/place/place.h"
 #include "controller/engine/watch/queues.h"
 
@@ -58,36 +56,8 @@
 #define REASON_KEPT_SLOT        ((enum reason)47)
 #define REASON_FAR              ((enum reason)48)
 
-enum { SMALL_MS = 1000, SMALL_BLOCKS = 10 };
 enum { HOMELESS_MAX = 16 }; /* stages that wait for slots at home: each is asked each time */
-enum { LAST_SHARE = 32, LAST_MS = 10 * SMALL_MS }; /* of the last slots */
-enum { FEW_ROOMS = 8 };
-enum { RATE_MS = 30000 }; /* a multiple of all these times: their bytes follow from that of it */
-_Static_assert(RATE_MS % SMALL_MS == 0 && RATE_MS % LAST_MS == 0 && RATE_MS % JOINT_SHORT_MS == 0 &&
-                   RATE_MS % JOINT_LONG_MS == 0,
-               "buckets have right values as long as the rate is the same");
 
-struct joint_engine {
-    uint64_t rate;          /* what a link moves in RATE_MS, by which buckets have their values */
-    uint64_t moves;         /* jobs that passed others, and transfers that are no job's any more */
-    struct sorted homeless; /* stages that wait for slots at home, by until when */
-};
-struct joint_job {
-    struct locality_job even;
-    uint64_t blocks_bytes; /* SMALL_BLOCKS times its largest block */
-    uint64_t map_moves;
-};
-/* Hosts that have not changed since refuse it, as things were then: pure memory. */
-struct joint_stage {
-    bool refused, open;
-    enum length length;
-    uint64_t short_bytes, moves, changes;
-    bool maps_refused;
-    uint64_t map_moves, maps, map_changes;
-    struct near near;
-    uint64_t far_until_ns; /* it stands in `homeless`; 0: it does not */
-    struct sorted_node of_homeless;
-};
 static const struct field stage_fields[] = {FIELD_OF(joint_stage, far_until_ns, U64), {0}};
 
 static struct asking ask_for_host(struct engine *engine, const struct task *task)
@@ -101,12 +71,6 @@ static struct asking ask_for_host(struct engine *engine, const struct task *task
     bool may_wait = kept->far_until_ns || all->homeless.n < HOMELESS_MAX;
     a.until_ns = may_wait && engine->now_ns < until_ns ? until_ns : 0;
     return a;
-}
-
-/* The last free slots of the cluster are left. */
-static bool only_short(const struct engine *engine)
-{
-    return engine->free.amount[RES_SLOTS] <= engine->total.amount[RES_SLOTS] / LAST_SHARE;
 }
 
 /* ---- reduces ---- */
@@ -240,7 +204,7 @@ static bool ask_bucket(struct engine *engine, struct bucket *bucket, struct clai
         engine->counters.visits++;
         if (best && !goes_before(a.task, best))
             continue;
-        if (a.length != RECEIVES_SHORT && only_short(engine))
+        if (a.length != RECEIVES_SHORT && joint_only_short(engine))
             continue;
         struct offer offer = a.until_ns ? find_home(&a) : find_host(&a, kept);
         *ret_open |= a.until_ns || kept->open;
@@ -257,7 +221,7 @@ static bool ask_bucket(struct engine *engine, struct bucket *bucket, struct clai
 static void follow_rate(struct engine *engine)
 {
     struct joint_engine *all = engine->kept[QUESTION_PLACE];
-    uint64_t rate = joint_link_bytes(engine, RATE_MS);
+    uint64_t rate = joint_link_bytes(engine, JOINT_RATE_MS);
     if (rate == all->rate)
         return;
     all->rate = rate;
@@ -269,22 +233,17 @@ static void follow_rate(struct engine *engine)
     }
 }
 
-static bool is_sooner(const struct job *a, const struct job *b)
-{
-    return sorted_compare(a->turn, b->turn) < 0;
-}
-
 /* The first job of this shape whose turn is before that of `before` (NULL: anybody's). */
 static bool pick_of_shape(struct engine *engine, struct shape *shape, const struct job *before,
                           struct claim *ret_claim)
 {
-    uint64_t limit = only_short(engine) ? RECEIVES_MEDIUM : UINT64_MAX;
+    uint64_t limit = joint_only_short(engine) ? RECEIVES_MEDIUM : UINT64_MAX;
     struct sorted_node *node = sorted_first_below(&shape->reduces, limit);
     while (node) {
         struct bucket *bucket = container_of(node, struct bucket, by_turn_reduces);
         bool open;
         engine->counters.visits++;
-        if (before && !is_sooner(bucket->job, before))
+        if (before && !joint_is_sooner(bucket->job, before))
             return false;
         if (ask_bucket(engine, bucket, ret_claim, &open))
             return true;
@@ -305,192 +264,13 @@ static bool pick_reduce(struct engine *engine, const struct job *before, struct 
             continue;
         const struct job *job = claim.task->stage->job;
         const struct job *other = found ? ret_claim->task->stage->job : NULL;
-        if (found && (is_sooner(other, job) ||
+        if (found && (joint_is_sooner(other, job) ||
                       (other == job && ret_claim->task->bytes >= claim.task->bytes)))
             continue;
         *ret_claim = claim;
         found = true;
     }
     return found;
-}
-
-/* ---- maps ---- */
-
-/* Its shuffle, or so much as its largest block stands for. */
-static uint64_t small_bytes(const struct job *job)
-{
-    const struct joint_job *kept = job->kept[QUESTION_PLACE];
-    return kept->blocks_bytes > job->shuffle_bytes ? kept->blocks_bytes : job->shuffle_bytes;
-}
-
-/* Where a job's maps could run: in the order in which that is preferred. */
-enum map_place { EVENLY, NEXT_TO_BLOCK, ANYWHERE };
-
-struct map_choice {
-    struct bucket *bucket; /* NULL: none */
-    enum map_place place;
-};
-
-static void sooner(struct map_choice *choice, struct bucket *bucket, enum map_place place)
-{
-    if (bucket && (!choice->bucket || is_sooner(bucket->job, choice->bucket->job)))
-        *choice = (struct map_choice){bucket, place};
-}
-
-static bool has_ready_on(const struct bucket *bucket, const struct host *host)
-{
-    return host && host->shapes[bucket->shape->index]->fitting > 0 &&
-           table_find(&bucket->locals, host->index);
-}
-
-/* There was none, and only hosts that changed since can have it; they are fewer than those with room. */
-static bool may_remember_maps(const struct engine *engine, const struct stage *stage)
-{
-    const struct joint_job *job = stage->job->kept[QUESTION_PLACE];
-    const struct joint_stage *kept = stage->kept[QUESTION_PLACE];
-    uint64_t changes = engine->n_changes - kept->map_changes;
-    return kept->maps_refused && kept->map_moves == job->map_moves &&
-           kept->maps == stage->bucket->ready_maps.n && changes <= CHANGES &&
-           changes < stage->bucket->shape->by_load.n;
-}
-
-/* Is there a slot next to the block of a ready map, whether its host has had its part or not? */
-static bool has_local_room(struct engine *engine, const struct stage *stage)
-{
-    const struct bucket *bucket = stage->bucket;
-    const struct joint_job *job = stage->job->kept[QUESTION_PLACE];
-    struct joint_stage *kept = stage->kept[QUESTION_PLACE];
-    bool remembers = may_remember_maps(engine, stage),
-         found = !remembers && locality_has_room(engine, bucket);
-    for (uint64_t i = kept->map_changes; remembers && i < engine->n_changes && !found; i++) {
-        engine->counters.visits++;
-        found = has_ready_on(bucket, cluster_host(engine, engine->changes[i % CHANGES]));
-    }
-    kept->maps_refused = !found;
-    kept->map_moves = job->map_moves;
-    kept->maps = bucket->ready_maps.n;
-    kept->map_changes = engine->n_changes;
-    return found;
-}
-
-/* The first stage that has waited for evenness and has a slot next to a block. */
-static struct bucket *first_uneven(struct engine *engine, const struct shape *shape,
-                                   const struct bucket *before)
-{
-    for (struct sorted_node *node = sorted_first(&shape->overdue); node; node = sorted_next(node)) {
-        struct stage *stage = container_of(node, struct stage, waiting);
-        engine->counters.visits++;
-        if (before && !is_sooner(stage->job, before->job))
-            return NULL;
-        if (!stage->ready_reduces.n && has_local_room(engine, stage))
-            return stage->bucket;
-    }
-    return NULL;
-}
-
-static const struct stage *first_stage(const struct bucket *bucket)
-{
-    return container_of(sorted_first(&bucket->ready_maps), struct task, ready)->stage;
-}
-
-/* While others of its stage run, maps next to none of whose blocks there is a slot wait for theirs.
- * WHY: slots fall free one by one, so that each is among the last; far from its block the map that
- * ends a stage takes longer than all before it. */
-static bool waits_for_own_slots(const struct engine *engine, const struct bucket *bucket)
-{
-    return first_stage(bucket)->n_running && !locality_anywhere(engine, bucket);
-}
-
-/* What a job's maps may have, by its size as far as that is known; values of shape->maps. */
-enum {
-    MAPS_SMALL,  /* any slot */
-    MAPS_MEDIUM, /* any of the last slots */
-    MAPS_OWN,    /* of the last slots one next to a block */
-    MAPS_LARGE   /* none of the last slots */
-};
-
-static uint64_t rated(const struct engine *engine, uint32_t ms)
-{
-    const struct joint_engine *all = engine->kept[QUESTION_PLACE];
-    return all->rate / (RATE_MS / ms);
-}
-
-static uint64_t map_value(struct engine *engine, const struct bucket *bucket)
-{
-    if (!bucket->job->kept[QUESTION_PLACE])
-        return MAPS_LARGE;
-    uint64_t bytes = small_bytes(bucket->job);
-    return bytes <= rated(engine, SMALL_MS)                              ? MAPS_SMALL
-           : bytes > rated(engine, LAST_MS)                              ? MAPS_LARGE
-           : bucket->ready_maps.n && waits_for_own_slots(engine, bucket) ? MAPS_OWN
-                                                                         : MAPS_MEDIUM;
-}
-
-static bool is_for_last(const struct bucket *bucket)
-{
-    return bucket->by_turn_maps.value <= MAPS_OWN;
-}
-
-/* Of those before `before` (NULL: of all) that wait for their own slots, the first that has one. */
-static struct bucket *first_with_own_slot(struct engine *engine, const struct shape *shape,
-                                          const struct bucket *before)
-{
-    struct sorted_node *node = sorted_first_below(&shape->maps, MAPS_OWN + 1);
-    for (; node; node = sorted_next_below(node, MAPS_OWN + 1)) {
-        struct bucket *bucket = container_of(node, struct bucket, by_turn_maps);
-        engine->counters.visits++;
-        if (bucket == before)
-            return NULL;
-        if (has_local_room(engine, first_stage(bucket)))
-            return bucket;
-    }
-    return NULL;
-}
-
-/* Of the last slots. WHY two ways: where few hosts have room few maps wait there; where many have, one
- * of the first jobs has a map there. */
-static struct map_choice choose_last(struct engine *engine, const struct shape *shape)
-{
-    struct sorted_node *node = sorted_first_below(&shape->maps, MAPS_MEDIUM + 1);
-    struct bucket *first = node ? container_of(node, struct bucket, by_turn_maps) : NULL;
-    struct map_choice choice = {first, ANYWHERE};
-    sooner(&choice,
-           shape->by_load.n <= FEW_ROOMS ? locality_first_begun(engine, shape, is_for_last)
-                                         : first_with_own_slot(engine, shape, first),
-           ANYWHERE);
-    return choice;
-}
-
-static struct map_choice choose_small(const struct shape *shape)
-{
-    struct sorted_node *node = sorted_first_below(&shape->maps, MAPS_SMALL + 1);
-    return (struct map_choice){node ? container_of(node, struct bucket, by_turn_maps) : NULL,
-                               ANYWHERE};
-}
-
-static struct map_choice choose_map(struct engine *engine)
-{
-    struct map_choice choice = {0};
-    bool last = only_short(engine);
-    if (!last)
-        sooner(&choice, place_first_local(engine), EVENLY);
-    for (uint32_t i = 0; i < engine->n_shapes; i++) {
-        const struct shape *shape = engine->shapes[i];
-        if (shape_times(engine, shape) <= 0)
-            continue;
-        if (!last)
-            sooner(&choice, first_uneven(engine, shape, choice.bucket), NEXT_TO_BLOCK);
-        struct map_choice other = last ? choose_last(engine, shape) : choose_small(shape);
-        sooner(&choice, other.bucket, other.place);
-    }
-    return choice;
-}
-
-static bool pick_map(struct engine *engine, struct map_choice choice, struct claim *ret_claim)
-{
-    if (choice.place == EVENLY)
-        return place_pair_of_job(engine, choice.bucket->job, true, ret_claim);
-    return place_pair(engine, choice.bucket, choice.place == NEXT_TO_BLOCK, ret_claim);
 }
 
 /* ---- the pick ---- */
@@ -522,12 +302,12 @@ static bool pick_for_idle_cluster(struct engine *engine, struct claim *ret_claim
 static bool joint_pick(struct engine *engine, struct claim *ret_claim)
 {
     follow_rate(engine);
-    if (!only_short(engine) && pick_late(engine, ret_claim))
+    if (!joint_only_short(engine) && pick_late(engine, ret_claim))
         return true;
-    struct map_choice map = choose_map(engine);
+    struct joint_map map = joint_choose_map(engine);
     if (pick_reduce(engine, map.bucket ? map.bucket->job : NULL, ret_claim))
         return true;
-    return (map.bucket && pick_map(engine, map, ret_claim)) ||
+    return (map.bucket && joint_pick_map(engine, map, ret_claim)) ||
            pick_for_idle_cluster(engine, ret_claim);
 }
 
@@ -562,56 +342,34 @@ static struct policy_why held(const struct engine *engine, const struct stage *s
 
 /* ---- state and facts ---- */
 
-/* Of a size that nobody told it is large: its framework waits for a slot beside it. */
-static uint64_t block_of(const struct task *task)
-{
-    const uint32_t *replicas = task_replicas(task);
-    bool unknown = task->stage->job->framework && replicas && replicas[0] != ENGINE_NONE;
-    return unknown && !task->input_bytes ? UINT64_MAX : task->input_bytes;
-}
-
-static void count_block(struct joint_job *kept, uint64_t block)
-{
-    uint64_t bytes = block < UINT64_MAX / SMALL_BLOCKS ? block * SMALL_BLOCKS : UINT64_MAX;
-    if (bytes > kept->blocks_bytes)
-        kept->blocks_bytes = bytes;
-}
-
 static void task_counts(struct engine *engine, struct task *task, bool in)
 {
     (void)engine;
     if (in)
-        count_block(task->stage->job->kept[QUESTION_PLACE], block_of(task));
-}
-
-/* What its maps may have changed for another reason than its turn and its ready tasks. */
-static void maps_follow(struct engine *engine, struct bucket *bucket)
-{
-    if (bucket->by_turn_maps.in && bucket->by_turn_maps.value != map_value(engine, bucket))
-        bucket_update(engine, bucket);
+        joint_count_block(task->stage->job->kept[QUESTION_PLACE], joint_block_of(task));
 }
 
 static void job_grew(struct engine *engine, struct job *job)
 {
     locality_job_grew(engine, job);
     for (uint32_t i = 0; i < job->n_buckets; i++)
-        maps_follow(engine, job->buckets[i]);
+        joint_maps_follow(engine, job->buckets[i]);
 }
 
 static void host_capable(struct engine *engine, struct host *host)
 {
     struct local_maps *local;
     TAILQ_FOREACH (local, &host->locals, on_host)
-        maps_follow(engine, local->bucket);
+        joint_maps_follow(engine, local->bucket);
 }
 
 static void init_job(struct engine *engine, union policy_of of, void *state)
 {
     const struct job *job = of.job;
-    count_block(state, job->largest_input);
+    joint_count_block(state, job->largest_input);
     for (uint32_t s = 0; job->framework && s < job->n_stages; s++)
         for (uint32_t t = 0; t < job->stages[s]->n_tasks; t++)
-            count_block(state, block_of(&job->stages[s]->tasks[t]));
+            joint_count_block(state, joint_block_of(&job->stages[s]->tasks[t]));
     for (uint32_t s = 0; s < job->n_stages; s++)
         if (job->stages[s]->n_running)
             locality_begin(engine, job->stages[s]->bucket);
@@ -647,7 +405,7 @@ static void task_moved(struct engine *engine, struct task *task, enum task_state
     kept->map_moves += !task->bytes;
     if (task->state == TASK_RUNNING)
         locality_begin(engine, bucket);
-    maps_follow(engine, bucket);
+    joint_maps_follow(engine, bucket);
     if (!task->stage->ready_reduces.n)
         home_no_more(engine, task->stage->kept[QUESTION_PLACE]);
 }
@@ -768,7 +526,7 @@ const struct place_policy place_joint = {
     .even = true,
     .held = held,
     .patient = true,
-    .full = only_short,
-    .map_value = map_value,
+    .full = joint_only_short,
+    .map_value = joint_map_value,
     .reduce_value = reduce_value,
 };
