@@ -115,8 +115,10 @@ struct task {
     uint32_t reruns; /* outputs that were lost, though their hosts were not (rerun.h) */
 };
 
-/* Ready maps of one bucket whose block is on one host. */
+/* Ready maps of one bucket whose block is on one host. WHY this order: what the start of a map reads lies
+ * together. */
 struct local_maps {
+    struct sorted_node waiting; /* host_shape->waiting */
     struct bucket *bucket;
     struct host *host;
     TAILQ_HEAD(local_refs, local_ref) refs; /* by stage and index of their tasks */
@@ -125,10 +127,9 @@ struct local_maps {
     bool fit;        /* as of the bucket's last look */
     bool up, under;  /* where maps are kept even: its host could run such a task when empty, and has
                        not had its part of the job's maps */
-    uint64_t placed; /* of the job's maps on the host; 0 where they are not kept even */
-    struct sorted_node waiting;      /* host_shape->waiting */
     TAILQ_ENTRY(local_maps) on_host; /* host->locals */
     uint32_t with_candidates[ENGINE_REPLICAS_MAX + 1];
+    uint64_t placed;         /* of the job's maps on the host; 0 where they are not kept even */
     struct sorted_node pair; /* bucket->pairs: nats' order of (task, server) pairs */
 };
 
@@ -213,6 +214,7 @@ struct bucket {
     uint32_t n_up, n_under;               /* index: locals */
     bool begun;                           /* index: locality_begin */
     bool synced;                          /* index: pairs were right at change number `seen` */
+    bool moved;                           /* index: it stands in shape->moved (waiting.h) */
     struct sorted ready_maps;             /* (stage, index) */
     struct sorted unlocated;              /* those without a block */
     struct table locals;                  /* index: by host */
@@ -220,7 +222,6 @@ struct bucket {
     struct sorted_node by_turn_unlocated; /* shape->unlocated */
     struct sorted_node by_turn_reduces;   /* shape->reduces; value: its smallest transfer */
     struct sorted pairs;                  /* index */
-    uint64_t moved; /* index: so many locals of shape->moved_locals; 0: not in shape->moved */
     TAILQ_ENTRY(bucket) of_moved;
     uint64_t seen;
     uint64_t seen_flips; /* the shape's, then */
@@ -424,9 +425,9 @@ struct shape {
     struct sorted by_tie, by_receivers[ORDERS];
     struct sorted maps, unlocated, reduces; /* buckets by turn; values: place.h */
     struct sorted local_hosts;  /* hosts with room and waiting locals, by the first local's turn */
-    TAILQ_HEAD(, bucket) moved; /* whose locals wait by a turn that they had before */
-    uint64_t moved_locals;      /* so many, when they moved */
-    uint64_t looked;            /* at locals because of them, and not paid for by following them */
+    TAILQ_HEAD(, bucket) moved; /* whose locals wait nowhere, or by a turn that they had before */
+    uint64_t moved_locals;
+    uint64_t looked; /* at locals because of them, and not paid for by following them */
     TAILQ_HEAD(, framework_stage) waits; /* index: gate.h */
     struct sorted unheld,
         overdue; /* stages with ready tasks, by turn; overdue: value = when it goes anywhere */

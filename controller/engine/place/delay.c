@@ -85,6 +85,7 @@ const struct place_policy place_delay = {
                .reasons = reasons,
                .hears.job_grew = locality_job_grew},
     .pick = delay_pick,
+    .first_local = true,
     .even = true,
     .held = place_held_map,
 };

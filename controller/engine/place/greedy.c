@@ -2,6 +2,7 @@
  * or of a job, and whose turn it is, each a look at the first entry of an index. */
 #include "controller/engine/place/place.h"
 #include "controller/engine/watch/queues.h"
+#include "controller/engine/watch/waiting.h"
 
 struct fit *place_least_loaded(const struct shape *shape)
 {
@@ -127,7 +128,7 @@ struct bucket *place_first_local(struct engine *engine)
         struct shape *shape = engine->shapes[i];
         if (shape_times(engine, shape) <= 0)
             continue;
-        struct bucket *local = locality_first(engine, shape);
+        struct bucket *local = waiting_first(engine, shape);
         struct sorted_node *unlocated = sorted_first(&shape->unlocated);
         if (local && (!best || sorted_compare(local->job->turn, best->job->turn) < 0))
             best = local;

@@ -523,6 +523,7 @@ const struct place_policy place_joint = {
                .hears.deadline_ns = deadline_ns,
                .hears.settle = settle},
     .pick = joint_pick,
+    .first_local = true,
     .even = true,
     .held = held,
     .patient = true,

@@ -272,6 +272,7 @@ const struct place_policy place_nats = {
                .hears.job_grew = locality_job_grew,
                .by_mode = "nats: only the first job is served while slot-starved"},
     .pick = nats_pick,
+    .first_local = true,
     .even = true,
     .orders = HOSTS_BY_RECEIVERS,
     .held = held,

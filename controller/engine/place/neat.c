@@ -268,6 +268,7 @@ const struct place_policy place_neat = {
                .hears.outputs_moved = outputs_moved,
                .hears.job_grew = locality_job_grew},
     .pick = neat_pick,
+    .first_local = true,
     .even = true,
     .held = place_held_map,
 };
@@ -279,6 +280,7 @@ const struct place_policy place_neat_fair = {
                .hears.outputs_moved = outputs_moved,
                .hears.job_grew = locality_job_grew},
     .pick = neat_fair_pick,
+    .first_local = true,
     .even = true,
     .held = place_held_map,
 };

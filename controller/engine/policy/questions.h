@@ -24,7 +24,8 @@ struct place_policy {
     /* True with the next claim (its task is ready and its unit has room), false: nothing (more),
      * free slots stay reserved. O(log n). */
     bool (*pick)(struct engine *engine, struct claim *ret_claim);
-    bool even; /* its state per job begins with struct locality_job */
+    bool first_local; /* it asks whose map is first next to its block: waiting_first */
+    bool even;        /* its state per job begins with struct locality_job */
     unsigned
         orders; /* of units with room, that it reads beside by_load: enum host_order, or-ed; kept
                         only while it is in force */

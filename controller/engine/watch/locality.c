@@ -6,6 +6,7 @@
 #include "controller/engine/books/spread.h"
 #include "controller/engine/books/stage.h"
 #include "controller/engine/policy/questions.h"
+#include "controller/engine/watch/waiting.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -14,8 +15,6 @@
 enum { PLACED_AT = 40, CANDIDATES_AT = 32, PLACED_MOST = (1 << 24) - 1 };
 /* What work on the index costs, in looks at a task. */
 enum { PLACING = 8, TELLING = 3 };
-/* What following a moved local costs, in looks at one that may be out of place. */
-enum { FOLLOWING = 2 };
 _Static_assert(ENGINE_REPLICAS_MAX < 1 << (PLACED_AT - CANDIDATES_AT),
                "candidates need their bits");
 
@@ -68,16 +67,6 @@ static void anywhere_update(const struct engine *engine, struct bucket *bucket)
         sorted_remove(&bucket->shape->unlocated, &bucket->by_turn_unlocated);
 }
 
-static bool refused(const struct local_maps *local)
-{
-    return local->bucket->n_under && !local->under;
-}
-
-static bool host_fits(const struct local_maps *local)
-{
-    return local->host->shapes[local->bucket->shape->index]->fitting > 0;
-}
-
 static struct sorted_key pair_key(const struct engine *engine, const struct local_maps *local,
                                   uint32_t fewest)
 {
@@ -103,28 +92,6 @@ static void sort_pair(struct engine *engine, struct local_maps *local)
     sorted_place(&bucket->pairs, &local->pair, pair_key(engine, local, fewest), 0);
 }
 
-static void place_waiting(struct local_maps *local)
-{
-    struct shape *shape = local->bucket->shape;
-    struct host_shape *here = local->host->shapes[shape->index];
-    const struct job *job = local->bucket->job;
-    struct sorted_key key = {job->turn.a, job->turn.b, 0};
-    if (local->n && !refused(local))
-        sorted_place(&here->waiting, &local->waiting, key, 0);
-    else
-        sorted_remove(&here->waiting, &local->waiting);
-    host_shape_update(shape, here);
-}
-
-static void place_all_waiting(struct engine *engine, struct bucket *bucket)
-{
-    struct local_maps *local;
-    for (uint32_t at = 0; (local = table_next(&bucket->locals, &at));) {
-        engine->counters.visits++;
-        place_waiting(local);
-    }
-}
-
 /* Counts the local as `up` and `under`. When the bucket's first or last host below its part comes
  * or goes, what is refused changes on all its hosts. */
 static void count(struct engine *engine, struct local_maps *local, bool up, bool under)
@@ -135,9 +102,10 @@ static void count(struct engine *engine, struct local_maps *local, bool up, bool
     bucket->n_under += (uint32_t)under - (uint32_t)local->under;
     local->up = up;
     local->under = under;
-    place_waiting(local);
     if (refusing != (bucket->n_under > 0))
-        place_all_waiting(engine, bucket);
+        waiting_place_all(engine, bucket);
+    else
+        waiting_place(local);
 }
 
 static void recount(struct engine *engine, struct local_maps *local)
@@ -245,11 +213,12 @@ static struct local_maps *get_local(struct engine *engine, struct bucket *bucket
     local = engine_allocate(engine, 1, sizeof(*local));
     local->bucket = bucket;
     local->host = host;
-    local->fit = bucket->synced && host_fits(local);
+    local->fit = bucket->synced && local_fits(local);
     local->fewest = ENGINE_REPLICAS_MAX + 1;
     TAILQ_INIT(&local->refs);
     table_put(engine, &bucket->locals, host->index, local);
     TAILQ_INSERT_TAIL(&host->locals, local, on_host);
+    waiting_come(engine, local);
     if (bucket->begun)
         begin_on(engine, bucket, host);
     recount(engine, local);
@@ -318,7 +287,7 @@ static void add(struct engine *engine, struct task *task)
         insert_ref(ref->local, ref);
         ref->local->with_candidates[0]++;
         if (!ref->local->n++)
-            place_waiting(ref->local);
+            waiting_place(ref->local);
     }
     for (uint32_t i = 0; i < task->n_refs; i++)
         task->refs[i].of = task->n_refs;
@@ -329,23 +298,14 @@ static void add(struct engine *engine, struct task *task)
         sort_pair(engine, task->refs[i].local);
 }
 
-/* What the removal reads: its neighbours on the host and in the order of waiting. */
-static void fetch_neighbours(const struct local_maps *local)
-{
-    const struct sorted_node *node = &local->waiting;
-    __builtin_prefetch(TAILQ_NEXT(local, on_host));
-    __builtin_prefetch(local->on_host.tqe_prev);
-    __builtin_prefetch(RB_PARENT(node, entry));
-    __builtin_prefetch(RB_LEFT(node, entry));
-    __builtin_prefetch(RB_RIGHT(node, entry));
-}
-
 static void remove_task(struct engine *engine, struct task *task)
 {
     for (uint32_t i = 0; i < task->n_refs; i++)
-        __builtin_prefetch(&task->refs[i].local->waiting);
-    for (uint32_t i = 0; i < task->n_refs; i++)
-        fetch_neighbours(task->refs[i].local);
+        __builtin_prefetch(&task->refs[i].local->bucket);
+    for (uint32_t i = 0; i < task->n_refs; i++) {
+        __builtin_prefetch(TAILQ_NEXT(task->refs[i].local, on_host));
+        __builtin_prefetch(task->refs[i].local->on_host.tqe_prev);
+    }
     for (uint32_t i = 0; i < task->n_refs; i++) {
         struct local_ref *ref = &task->refs[i];
         struct local_maps *local = ref->local;
@@ -357,8 +317,10 @@ static void remove_task(struct engine *engine, struct task *task)
                 sort_pair(engine, local);
             continue;
         }
-        sorted_remove(&local->bucket->pairs, &local->pair);
+        if (local->bucket->pairs.n)
+            sorted_remove(&local->bucket->pairs, &local->pair);
         count(engine, local, false, false);
+        waiting_leave(local);
         table_drop(&local->bucket->locals, local->host->index);
         local_free(local);
     }
@@ -371,7 +333,7 @@ static void remove_task(struct engine *engine, struct task *task)
 static void refresh(struct engine *engine, struct local_maps *local)
 {
     engine->counters.visits++;
-    bool fit = host_fits(local);
+    bool fit = local_fits(local);
     if (fit != local->fit) {
         local->fit = fit;
         struct local_ref *ref;
@@ -449,7 +411,7 @@ static uint32_t candidates_now(const struct local_ref *ref)
     const struct local_ref *refs = ref - ref->index;
     uint32_t n = 0;
     for (uint32_t i = 0; i < ref->of; i++)
-        n += host_fits(refs[i].local);
+        n += local_fits(refs[i].local);
     return n;
 }
 
@@ -506,7 +468,7 @@ static bool best_by_room(struct engine *engine, struct bucket *bucket, bool even
         node = few ? sorted_next(node) : NULL;
         engine->counters.visits++;
         bucket->looked++;
-        if (local && host_fits(local) && !(even && refused(local)))
+        if (local && local_fits(local) && !(even && local_refused(local)))
             look_at_host(engine, local, ret_best);
     }
     return !left;
@@ -519,7 +481,7 @@ int locality_best_pair(struct engine *engine, struct bucket *bucket, bool even,
     struct best best;
     if (!best_by_room(engine, bucket, even, &best))
         best = best_by_index(engine, bucket);
-    if (!best.local || (even && refused(best.local)))
+    if (!best.local || (even && local_refused(best.local)))
         return -ENOENT;
     *ret_task = best.task;
     *ret_fit = host_fit(best.local->host, bucket->shape);
@@ -528,97 +490,17 @@ int locality_best_pair(struct engine *engine, struct bucket *bucket, bool even,
     return 0;
 }
 
-static void move_later(struct bucket *bucket)
-{
-    struct shape *shape = bucket->shape;
-    if (bucket->moved || !bucket->locals.n)
-        return;
-    bucket->moved = bucket->locals.n;
-    shape->moved_locals += bucket->moved;
-    TAILQ_INSERT_TAIL(&shape->moved, bucket, of_moved);
-}
-
-static void forget(struct bucket *bucket)
-{
-    if (bucket->moved)
-        TAILQ_REMOVE(&bucket->shape->moved, bucket, of_moved);
-    bucket->shape->moved_locals -= bucket->moved;
-    bucket->moved = 0;
-}
-
 static void withdraw(struct bucket *bucket)
 {
     struct local_maps *local;
+    waiting_forget(bucket);
     for (uint32_t at = 0; (local = table_next(&bucket->locals, &at));) {
-        local->n = 0;
-        place_waiting(local);
+        waiting_leave(local);
         local_free(local);
     }
     table_done(&bucket->locals);
     bucket->pairs = (struct sorted){0};
     bucket->n_up = bucket->n_under = 0;
-    forget(bucket);
-}
-
-/* Those whose following costs at most so many looks. */
-static void follow_moves(struct engine *engine, struct shape *shape, uint64_t *most)
-{
-    struct bucket *bucket;
-    while ((bucket = TAILQ_FIRST(&shape->moved)) && *most / FOLLOWING >= bucket->moved) {
-        *most -= FOLLOWING * bucket->moved;
-        forget(bucket);
-        place_all_waiting(engine, bucket);
-    }
-}
-
-static bool waiting_are_fewer(const struct shape *shape)
-{
-    uint64_t waiting = 0;
-    struct sorted_node *node = sorted_first(&shape->local_hosts);
-    for (; node && waiting < shape->moved_locals; node = sorted_next(node))
-        waiting += container_of(node, struct host_shape, local_host)->waiting.n;
-    return waiting < shape->moved_locals;
-}
-
-static struct bucket *bucket_of(struct sorted_node *waiting)
-{
-    return waiting ? container_of(waiting, struct local_maps, waiting)->bucket : NULL;
-}
-
-static struct bucket *first_waiting(struct engine *engine, struct shape *shape)
-{
-    struct bucket *best = NULL;
-    for (struct sorted_node *host = sorted_first(&shape->local_hosts); host;
-         host = sorted_next(host)) {
-        struct host_shape *here = container_of(host, struct host_shape, local_host);
-        for (struct sorted_node *node = sorted_first(&here->waiting); node;
-             node = sorted_next(node)) {
-            struct bucket *bucket = bucket_of(node);
-            engine->counters.visits++;
-            shape->looked++;
-            if (!best || sorted_compare(bucket->job->turn, best->job->turn) < 0)
-                best = bucket;
-        }
-    }
-    return best;
-}
-
-/* Some map of the bucket waits on a host with room. Adds to the looks that this took. */
-static bool waits_with_room(const struct bucket *bucket, uint64_t *looks)
-{
-    const struct shape *shape = bucket->shape;
-    bool few = shape->local_hosts.n < bucket->locals.n, found = false;
-    uint64_t left = few ? shape->local_hosts.n : bucket->locals.n;
-    struct sorted_node *node = sorted_first(&shape->local_hosts);
-    for (uint32_t at = 0; left && !found; left--) {
-        const struct local_maps *local =
-            few ? local_on(bucket, container_of(node, struct host_shape, local_host)->host)
-                : table_next(&bucket->locals, &at);
-        node = few ? sorted_next(node) : NULL;
-        ++*looks;
-        found = local && local->waiting.in && host_fits(local);
-    }
-    return found;
 }
 
 bool locality_has_room(struct engine *engine, const struct bucket *bucket)
@@ -633,7 +515,7 @@ bool locality_has_room(struct engine *engine, const struct bucket *bucket)
                 : table_next(&bucket->locals, &at);
         node = few ? sorted_next(node) : NULL;
         engine->counters.visits++;
-        found = local && host_fits(local);
+        found = local && local_fits(local);
     }
     return found;
 }
@@ -653,40 +535,6 @@ struct bucket *locality_first_begun(struct engine *engine, const struct shape *s
         }
     }
     return best;
-}
-
-/* Asks the jobs in their order: nearly always one of the first has a map there. False: given up,
- * since that took as long as other ways may take. */
-static bool first_in_turn(struct engine *engine, struct shape *shape, struct bucket **ret_bucket)
-{
-    uint64_t looks = 0, most = shape->moved_locals / 4;
-    struct sorted_node *node = sorted_first(&shape->maps);
-    *ret_bucket = NULL;
-    while (node && looks <= most && !*ret_bucket) {
-        struct bucket *bucket = container_of(node, struct bucket, by_turn_maps);
-        if (waits_with_room(bucket, &looks))
-            *ret_bucket = bucket;
-        node = sorted_next(node);
-    }
-    engine->counters.visits += looks;
-    shape->looked += looks;
-    return *ret_bucket || !node;
-}
-
-struct bucket *locality_first(struct engine *engine, struct shape *shape)
-{
-    uint64_t all = UINT64_MAX;
-    struct bucket *first;
-    follow_moves(engine, shape, &shape->looked);
-    if (!TAILQ_EMPTY(&shape->moved) && first_in_turn(engine, shape, &first))
-        return first;
-    if (!TAILQ_EMPTY(&shape->moved) && waiting_are_fewer(shape))
-        return first_waiting(engine, shape);
-    follow_moves(engine, shape, &all);
-    struct sorted_node *host = sorted_first(&shape->local_hosts);
-    return host ? bucket_of(
-                      sorted_first(&container_of(host, struct host_shape, local_host)->waiting))
-                : NULL;
 }
 
 /* A framework may know where a block is, and not its size. */
@@ -720,7 +568,7 @@ void locality_reorder(struct engine *engine, struct job *job)
 {
     for (uint32_t i = 0; i < job->n_buckets; i++) {
         anywhere_update(engine, job->buckets[i]);
-        move_later(job->buckets[i]);
+        waiting_move(job->buckets[i]);
     }
 }
 

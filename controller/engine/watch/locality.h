@@ -56,13 +56,6 @@ struct bucket *locality_first_begun(struct engine *engine, const struct shape *s
 /* Is there room next to the block of a ready map, on a host that has had its part or not? The fewer of
  * hosts with room and of the bucket's hosts. */
 bool locality_has_room(struct engine *engine, const struct bucket *bucket);
-/* The first job by turn with a ready map of this shape next to whose block there is room, as its
- * bucket; NULL: none. O(log n); where jobs were moved since the last time, either the hosts of
- * their ready maps or the jobs that wait on hosts with room are looked at, whichever are fewer; and
- * who moved first follows as soon as so many looks as that costs were spent without it. WHY
- * no index does better: under a turn that follows running tasks each start and end moves a job on
- * all its hosts, and each slot that is freed concerns all jobs that wait there. */
-struct bucket *locality_first(struct engine *engine, struct shape *shape);
 /* The job's turn changed. O(its buckets): its places in the hosts' waiting lists follow when they are asked for. */
 void locality_reorder(struct engine *engine, struct job *job);
 
