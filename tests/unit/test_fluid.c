@@ -3,6 +3,7 @@
 #include "tests/unit/test.h"
 
 #include "testbed/sim/network/fluid.h"
+#include "tests/unit/fluid_certify.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -431,10 +432,10 @@ static uint64_t visits_of_one_change(uint32_t hosts)
         for (uint32_t j = 0; j < 4; j++)
             start(f, i, i + 1, j, 1000000 + i, i);
     assert_int_equal(fluid_next_ns(f, &at), 0);
-    uint64_t before = fluid_visited(f);
+    uint64_t before = f->visited;
     start(f, 0, 1, 2, 5000, hosts);
     assert_int_equal(fluid_next_ns(f, &at), 0);
-    uint64_t visits = fluid_visited(f) - before;
+    uint64_t visits = f->visited - before;
     fluid_destroy(f);
     return visits;
 }

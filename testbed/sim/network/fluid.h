@@ -105,13 +105,3 @@ int fluid_downlinks_used(struct fluid *f, double *ret_bytes_s);
 /* Rate of each flow of Macroflow `id` from that host (of the first one where flows of one host take
  * several paths), in bytes a second; 0 if none is left. */
 int fluid_flow_rate(struct fluid *f, uint32_t id, uint32_t host, double *ret_bytes_s);
-
-/* How many links the solver has visited since creation: what "cost follows what changed" is tested
- * by. */
-uint64_t fluid_visited(const struct fluid *f);
-
-/* Proves the present rates: no link carries more than it has, and every flow crosses a link that
- * its level and those above fill, on which no flow of its level is faster (relative error 1e-9).
- * Returns 0, −ENOMEM, or −EILSEQ with the sentence that says which flow or link disproves it.
- * O(bundles × log bundles). */
-int fluid_certify(struct fluid *f, struct err *err);
