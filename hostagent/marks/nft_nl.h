@@ -121,8 +121,7 @@ void nft_is_not(struct nft *nft, uint32_t reg, const void *bytes, uint32_t n);
 void nft_is_between(struct nft *nft, uint32_t reg, uint8_t least, uint8_t most);
 void nft_is_in(struct nft *nft, uint32_t reg, const char *set);
 void nft_is_not_in(struct nft *nft, uint32_t reg, const char *set);
-void nft_map(struct nft *nft, uint32_t reg, const char *set, uint32_t to); /* NFT_NUMBERS */
-void nft_go_by(struct nft *nft, uint32_t reg, const char *set);            /* NFT_VERDICTS */
+void nft_go_by(struct nft *nft, uint32_t reg, const char *set); /* NFT_VERDICTS */
 /* From the packet: refreshed for `life_ms`, 0 where it does not expire; `counts` the packet. */
 void nft_remember(struct nft *nft, uint32_t reg, const char *set, uint64_t life_ms, bool counts);
 void nft_forget(struct nft *nft, uint32_t reg, const char *set);

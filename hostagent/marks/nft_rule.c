@@ -191,13 +191,6 @@ void nft_is_not_in(struct nft *nft, uint32_t reg, const char *set)
         nftnl_expr_set_u32(e, NFTNL_EXPR_LOOKUP_FLAGS, NFT_LOOKUP_F_INV);
 }
 
-void nft_map(struct nft *nft, uint32_t reg, const char *set, uint32_t to)
-{
-    struct nftnl_expr *e = lookup(nft, reg, set);
-    if (e)
-        nftnl_expr_set_u32(e, NFTNL_EXPR_LOOKUP_DREG, reg_of(to));
-}
-
 void nft_go_by(struct nft *nft, uint32_t reg, const char *set)
 {
     struct nftnl_expr *e = lookup(nft, reg, set);

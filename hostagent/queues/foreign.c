@@ -238,19 +238,3 @@ int foreign_add(struct foreign *foreign, const struct foreign_part *part, struct
         free(copy.options);
     return r;
 }
-
-static bool same_part(const struct foreign_part *a, const struct foreign_part *b)
-{
-    return a->what == b->what && strcmp(a->kind, b->kind) == 0 && a->handle == b->handle &&
-           a->parent == b->parent && a->info == b->info && a->chain == b->chain &&
-           a->options_bytes == b->options_bytes &&
-           (!a->options_bytes || memcmp(a->options, b->options, a->options_bytes) == 0);
-}
-
-bool foreign_equal(const struct foreign *a, const struct foreign *b)
-{
-    for (uint32_t i = 0; i < a->n && i < b->n; i++)
-        if (!same_part(&a->parts[i], &b->parts[i]))
-            return false;
-    return a->n == b->n;
-}

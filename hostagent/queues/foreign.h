@@ -65,9 +65,6 @@ int foreign_write(const struct foreign *foreign, char **ret_text, struct err *er
 /* −EINVAL: it is none. */
 int foreign_read(const char *text, struct foreign *ret_foreign, struct err *err);
 
-/* The same in all parts. */
-bool foreign_equal(const struct foreign *a, const struct foreign *b);
-
 /* Turns what the kernel told of a qdisc's options into what makes it tell that again: CoDel's times
  * are rounded down on both ways (net/codel.h, Linux 3.5 and later). In place. */
 void foreign_options_to_put(struct foreign_part *part);

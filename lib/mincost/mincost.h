@@ -152,8 +152,7 @@ const uint32_t *mincost_changed(const struct mincost *problem, size_t *ret_count
 int mincost_ends(const struct mincost *problem, uint32_t arc, uint32_t *ret_tail,
                  uint32_t *ret_head);
 
-/* Highest numbers in use or used before; loops over ids run from 1 to these. */
-uint32_t mincost_max_node(const struct mincost *problem);
+/* The highest number in use or used before; loops over ids run from 1 to it. */
 uint32_t mincost_max_arc(const struct mincost *problem);
 
 /* The last round's figures. */

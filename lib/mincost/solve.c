@@ -152,11 +152,6 @@ int mincost_ends(const struct mincost *m, uint32_t arc, uint32_t *ret_tail, uint
     return 0;
 }
 
-uint32_t mincost_max_node(const struct mincost *m)
-{
-    return m->max_node;
-}
-
 uint32_t mincost_max_arc(const struct mincost *m)
 {
     return m->max_arc;
