@@ -124,33 +124,15 @@ static int nft_driver_open(const struct mark_config *config, struct mark **ret_m
     return 0;
 }
 
-static int nft_driver_remove(const struct mark_config *config, struct err *err)
+static int remove_table(struct nft *nft, const struct nft_table *table, struct err *err)
 {
-    char path[FILES_PATH], name[NFT_NAME];
-    uint64_t shape, prints[MARK_NFT_FAMILIES];
-    struct mark_nft_wish wish = {0};
-    struct nft *nft = NULL;
-    if (!mark_nft_read_note(config, name, &shape, prints))
-        return 0;
-    mark_nft_note(config, path);
-    mark_nft_tables(name, config->is_switch, &wish);
-    int r = nft_open(&nft, err);
-    for (uint32_t i = 0; r >= 0 && i < wish.tables_n; i++) {
-        r = nft_table_stands(nft, &wish.tables[i], err);
-        if (r != 1)
-            continue;
-        nft_begin(nft);
-        nft_table_delete(nft, &wish.tables[i]);
-        r = nft_commit(nft, "deleting the table of marks", err);
-    }
-    nft_close(nft);
-    if (r >= 0)
-        unlink(path);
-    return r < 0 ? r : 0;
+    nft_begin(nft);
+    nft_table_delete(nft, table);
+    return nft_commit(nft, "deleting the table of marks", err);
 }
 
-static int nft_driver_plan_remove(const struct mark_config *config, struct changes *changes,
-                                  struct err *err)
+/* Removes what stands, or only tells `changes` of it. */
+static int remove_all(const struct mark_config *config, struct changes *changes, struct err *err)
 {
     char path[FILES_PATH], name[NFT_NAME];
     uint64_t shape, prints[MARK_NFT_FAMILIES];
@@ -164,13 +146,22 @@ static int nft_driver_plan_remove(const struct mark_config *config, struct chang
     for (uint32_t i = 0; r >= 0 && i < wish.tables_n; i++) {
         r = nft_table_stands(nft, &wish.tables[i], err);
         if (r == 1)
-            r = changes_tell(changes, CHANGE_REMOVE, "table", wish.tables[i].name, err,
-                             "rules and sets of nftables that mark");
+            r = changes ? changes_tell(changes, CHANGE_REMOVE, "table", wish.tables[i].name, err,
+                                       "rules and sets of nftables that mark")
+                        : remove_table(nft, &wish.tables[i], err);
     }
     nft_close(nft);
-    return r < 0 ? r
-                 : changes_tell(changes, CHANGE_REMOVE, "file", path, err,
-                                "which tables of nftables are ours");
+    if (r >= 0 && changes)
+        return changes_tell(changes, CHANGE_REMOVE, "file", path, err,
+                            "which tables of nftables are ours");
+    if (r >= 0)
+        unlink(path);
+    return r < 0 ? r : 0;
+}
+
+static int nft_driver_remove(const struct mark_config *config, struct err *err)
+{
+    return remove_all(config, NULL, err);
 }
 
 static int nft_driver_reach_set(struct mark *mark, enum mark_reach reach, struct err *err)
@@ -374,7 +365,7 @@ const struct mark_driver mark_nftables = {
     .close = nft_driver_close,
     .remove = nft_driver_remove,
     .plan = nft_driver_plan,
-    .plan_remove = nft_driver_plan_remove,
+    .plan_remove = remove_all,
     .reach_set = nft_driver_reach_set,
     .port_set = nft_driver_port_set,
     .compare = nft_driver_compare,

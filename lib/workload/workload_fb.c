@@ -5,7 +5,6 @@
 #include <ctype.h>
 #include <errno.h>
 #include <math.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -104,16 +103,24 @@ static int out_of_memory(struct reader *reader)
                    reader->line);
 }
 
-static int read_mappers(struct reader *reader, struct building *b, struct workload_fb_coflow *c)
+/* How many tasks of one kind a Coflow has; the trace has had `so_far` of them. */
+static int read_count(struct reader *reader, const char *what, uint64_t so_far, uint32_t *ret_count)
 {
-    uint64_t count, port;
-    int r = reader_number(reader, "the number of mappers", WORKLOAD_FB_TASKS_MAX, 0, &count);
+    uint64_t count;
+    int r = reader_number(reader, what, WORKLOAD_FB_TASKS_MAX, 0, &count);
     if (r)
         return r;
-    if (!count || b->view.n_mappers + count > WORKLOAD_FB_TASKS_MAX)
-        return reader_fail(reader, "the number of mappers", count ? "is too large" : "is 0");
-    c->n_mappers = (uint32_t)count;
-    for (uint32_t i = 0; i < c->n_mappers; i++) {
+    if (!count || so_far + count > WORKLOAD_FB_TASKS_MAX)
+        return reader_fail(reader, what, count ? "is too large" : "is 0");
+    *ret_count = (uint32_t)count;
+    return 0;
+}
+
+static int read_mappers(struct reader *reader, struct building *b, struct workload_fb_coflow *c)
+{
+    uint64_t port;
+    int r = read_count(reader, "the number of mappers", b->view.n_mappers, &c->n_mappers);
+    for (uint32_t i = 0; !r && i < c->n_mappers; i++) {
         r = reader_number(reader, "a mapper's location", b->view.n_ports - 1, 0, &port);
         if (r)
             return r;
@@ -122,19 +129,14 @@ static int read_mappers(struct reader *reader, struct building *b, struct worklo
             return out_of_memory(reader);
         b->mappers[b->view.n_mappers++] = (uint32_t)port;
     }
-    return 0;
+    return r;
 }
 
 static int read_reducers(struct reader *reader, struct building *b, struct workload_fb_coflow *c)
 {
-    uint64_t count, port;
-    int r = reader_number(reader, "the number of reducers", WORKLOAD_FB_TASKS_MAX, 0, &count);
-    if (r)
-        return r;
-    if (!count || b->view.n_reducers + count > WORKLOAD_FB_TASKS_MAX)
-        return reader_fail(reader, "the number of reducers", count ? "is too large" : "is 0");
-    c->n_reducers = (uint32_t)count;
-    for (uint32_t i = 0; i < c->n_reducers; i++) {
+    uint64_t port;
+    int r = read_count(reader, "the number of reducers", b->view.n_reducers, &c->n_reducers);
+    for (uint32_t i = 0; !r && i < c->n_reducers; i++) {
         struct workload_fb_reducer reducer;
         r = reader_number(reader, "a reducer's location", b->view.n_ports - 1, ':', &port);
         if (!r)
@@ -147,7 +149,7 @@ static int read_reducers(struct reader *reader, struct building *b, struct workl
             return out_of_memory(reader);
         b->reducers[b->view.n_reducers++] = reducer;
     }
-    return 0;
+    return r;
 }
 
 static int read_coflow(struct reader *reader, struct building *b, struct workload_fb_coflow *c)

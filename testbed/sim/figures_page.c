@@ -185,9 +185,10 @@ static void labels_of(const struct experiment *e, const struct grid *g, char (*r
 {
     int n = e->labels ? batch_split(e->labels, ret_words, GRID_MAX, NULL) : 0;
     for (int v = 0; v < g->n_values; v++)
-        ret_labels[v] = v < n ? ret_words[v] : g->values[v];
+        ret_labels[v] = v < n ? ret_words[v] : e->option ? g->values[v] : "all jobs";
 }
 
+/* Without an option the policies stand side by side: each is a series of one bar. */
 static void chart(const struct experiment *e, const struct grid *g, size_t offset, const char *what,
                   FILE *out)
 {
@@ -196,7 +197,7 @@ static void chart(const struct experiment *e, const struct grid *g, size_t offse
     const char *labels[GRID_MAX];
     struct figure f = {.kind = e->x_unit > 0 ? FIGURE_LINES : FIGURE_BARS,
                        .title = e->title,
-                       .x_name = e->x_name,
+                       .x_name = e->option ? e->x_name : "",
                        .y_name = what,
                        .labels = labels,
                        .n_series = g->n_policies};
@@ -212,32 +213,6 @@ static void chart(const struct experiment *e, const struct grid *g, size_t offse
                                              policy_style(g->policies[p]->name),
                                              (size_t)g->n_values,
                                              at.x,
-                                             at.y[p],
-                                             at.least[p],
-                                             at.most[p]};
-    }
-    figure_write(&f, out);
-}
-
-/* The policies side by side: each is a series of one bar. */
-static void ablation_chart(const struct experiment *e, const struct grid *g, size_t offset,
-                           const char *what, FILE *out)
-{
-    static const char *const label[] = {"all jobs"};
-    struct points at;
-    struct figure f = {.kind = FIGURE_BARS,
-                       .title = e->title,
-                       .x_name = "",
-                       .y_name = what,
-                       .labels = label,
-                       .n_series = g->n_policies};
-    for (int p = 0; p < g->n_policies; p++) {
-        at.y[p][0] = grid_median(g, p, 0, offset);
-        grid_range(g, p, 0, offset, at.least[p], at.most[p]);
-        f.series[p] = (struct figure_series){g->policies[p]->name,
-                                             policy_style(g->policies[p]->name),
-                                             1,
-                                             NULL,
                                              at.y[p],
                                              at.least[p],
                                              at.most[p]};
@@ -334,16 +309,14 @@ static void class_numbers(const struct grid *g, FILE *out)
 static void section(const struct experiment *e, const struct grid *g, FILE *out)
 {
     fprintf(out, "<h2>%s</h2>\n<div>\n", e->title);
+    chart(e, g, MEAN, "mean JCT, s", out);
+    chart(e, g, P99, "p99 JCT, s", out);
     if (e->option) {
-        chart(e, g, MEAN, "mean JCT, s", out);
-        chart(e, g, P99, "p99 JCT, s", out);
         fprintf(out, "</div>\n");
         numbers(e, g, false, out);
         numbers(e, g, true, out);
         return;
     }
-    ablation_chart(e, g, MEAN, "mean JCT, s", out);
-    ablation_chart(e, g, P99, "p99 JCT, s", out);
     class_chart(g, "Fig. 6 (b): small jobs", 0, 4, out);
     class_chart(g, "Fig. 6 (c): large jobs", 4, JOB_CLASSES - 4, out);
     fprintf(out, "</div>\n");
