@@ -1,6 +1,5 @@
 #include "dataplane/forward_dpdk.h"
 
-#include <errno.h>
 #include <rte_errno.h>
 #include <rte_ethdev.h>
 #include <rte_mbuf.h>

@@ -4,7 +4,6 @@
 #include "lib/unix_listen.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>

@@ -4,7 +4,6 @@
 
 #include <assert.h>
 #include <err.h>
-#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>

@@ -3,7 +3,6 @@
 #include "lib/now.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>

@@ -10,7 +10,6 @@
 #include "controller/clients/refusal.h"
 #include "controller/resources_wire.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>

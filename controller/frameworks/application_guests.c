@@ -2,7 +2,6 @@
  * seen to run, and changed. The task's start finds them there (hostagent/guests/guest_allows.h). Tasks
  * that read no shuffle have none: what they receive is their application's. */
 #include "controller/frameworks/application.h"
-#include "controller/frameworks/framework_numbers.h"
 
 #include <string.h>
 

@@ -3,7 +3,6 @@
 #include "controller/store/store_reading.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>

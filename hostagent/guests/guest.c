@@ -1,7 +1,6 @@
 #include "hostagent/guests/guests_parts.h"
 #include "lib/log.h"
 
-#include <errno.h>
 #include <pwd.h>
 #include <stdarg.h>
 #include <stdio.h>

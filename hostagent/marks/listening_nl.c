@@ -2,7 +2,6 @@
 
 #include "hostagent/tcp_list_nl.h"
 
-#include <errno.h>
 #include <linux/inet_diag.h>
 #include <netinet/tcp.h>
 #include <stdlib.h>

@@ -2,7 +2,6 @@
 
 #include "lib/address.h"
 
-#include <arpa/inet.h>
 #include <netinet/in.h>
 #include <string.h>
 

@@ -2,7 +2,6 @@
 
 #include "hostagent/nl.h"
 
-#include <errno.h>
 #include <linux/pkt_cls.h>
 #include <linux/rtnetlink.h>
 #include <netlink/msg.h>

@@ -8,7 +8,6 @@
 #include "lib/port/plane_port.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,7 +3,6 @@
 #include "hostagent/uplink/uplink_session.h"
 #include "lib/log.h"
 
-#include <errno.h>
 #include <libgen.h>
 #include <limits.h>
 #include <stdio.h>

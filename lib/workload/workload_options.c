@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* "12", "12.5", "10G" as thousandths; −EINVAL for anything else, and for what does not fit. */

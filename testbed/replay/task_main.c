@@ -1,7 +1,6 @@
 /* replay-map and replay-reduce: one program under the names of the two kinds of task, so that `ps`
  * tells them apart. */
 #include <argp.h>
-#include <errno.h>
 #include <stdio.h>
 #include <sys/prctl.h>
 

@@ -3,7 +3,6 @@
 #include "hostagent/switches/sonic/config_db.h"
 #include "lib/number.h"
 
-#include <errno.h>
 #include <string.h>
 
 static int say(struct redis *redis, uint32_t n, const char *const *words, struct err *err)

@@ -1,8 +1,6 @@
 /* Second attempts of tasks whose first computes for too long. */
 #include "testbed/sim/cluster/run_state.h"
 
-#include <errno.h>
-
 static bool enabled(const struct run *run)
 {
     return run->config->copy_after > 0;

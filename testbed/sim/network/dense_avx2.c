@@ -4,11 +4,7 @@
 
 #ifdef FLUID_DENSE_AVX2
 
-#include <errno.h>
 #include <immintrin.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/queue.h>
 
 #ifdef __clang__
