@@ -5,30 +5,11 @@
 #include "lib/program.h"
 
 #include <argp.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    EXIT_REFUSED = 1,
-    EXIT_ARGUMENTS = 2,
-    KEY_ID = 256,
-    KEY_UNDO,
-    KEY_CONTROLLER,
-    KEY_KEY,
-    KEY_ROLE,
-    KEY_OUT,
-    KEY_FOR,
-    KEY_HOST,
-    KEY_RACK,
-    KEY_CONFIRM,
-    KEY_AS,
-    KEY_FROM,
-    KEY_WHO,
-    KEY_WHAT,
-    KEY_SINCE,
-    KEY_RESULT,
-    KEY_LIMIT
-};
+enum { EXIT_REFUSED = 1, EXIT_ARGUMENTS = 2, KEY_ID = 256, KEY_UNDO, KEY_TEXT };
 
 struct arguments {
     const char *socket, *controller, *key; /* NULL: not given */
@@ -37,6 +18,9 @@ struct arguments {
     struct request request;
 };
 
+/* The key of an option whose text is only kept: where. */
+#define TEXT_AT(member) (KEY_TEXT + (int)offsetof(struct arguments, member))
+
 const char *argp_program_version = "duopolyctl " DUOPOLY_VERSION;
 
 static const struct argp_option options[] = {
@@ -44,30 +28,32 @@ static const struct argp_option options[] = {
      "the controller's socket (" CLIENT_SOCKET
      "), or of fastpath the data plane's (" FASTPATH_SOCKET ")",
      0},
-    {"controller", KEY_CONTROLLER, "ADDRESS", 0, "a controller elsewhere, tcp://HOST:PORT", 0},
-    {"key", KEY_KEY, "FILE", 0, "the key to show there (lib/keys.h)", 0},
+    {"controller", TEXT_AT(controller), "ADDRESS", 0, "a controller elsewhere, tcp://HOST:PORT", 0},
+    {"key", TEXT_AT(key), "FILE", 0, "the key to show there (lib/keys.h)", 0},
     {"json", 'j', NULL, 0, "write JSON, with raw units", 0},
     {"all", 'a', NULL, 0, "finished ones too (jobs, tasks); all hosts (stance)", 0},
     {"id", KEY_ID, "N", 0, "only the job with this id in the file (submit)", 0},
-    {"host", KEY_HOST, "NAME", 0, "of this host (stance)", 0},
-    {"rack", KEY_RACK, "NAME", 0, "of the hosts of this rack (stance)", 0},
-    {"confirm", KEY_CONFIRM, "TIME", 0,
+    {"host", TEXT_AT(request.host), "NAME", 0, "of this host (stance)", 0},
+    {"rack", TEXT_AT(request.rack), "NAME", 0, "of the hosts of this rack (stance)", 0},
+    {"confirm", TEXT_AT(request.confirm), "TIME", 0,
      "what is applied goes back by itself after so long, such as 60s, unless it is confirmed "
      "(switch)",
      0},
-    {"as", KEY_AS, "FORMAT", 0, "eos, nvue, openconfig or sonic-patch (switch NAME render)", 0},
-    {"from", KEY_FROM, "FILE", 0,
+    {"as", TEXT_AT(request.as), "FORMAT", 0,
+     "eos, nvue, openconfig or sonic-patch (switch NAME render)", 0},
+    {"from", TEXT_AT(request.from), "FILE", 0,
      "the switch's description, instead of what its agent says (switch NAME render)", 0},
     {"undo", KEY_UNDO, NULL, 0, "take it back (drain, switch NAME render)", 0},
-    {"role", KEY_ROLE, "ROLE", 0,
+    {"role", TEXT_AT(request.role), "ROLE", 0,
      "agent, scheduler, framework, read-only, operator, admin (keys make)", 0},
-    {"out", KEY_OUT, "FOLDER", 0, "where key files go (keys make, rotate)", 0},
-    {"for", KEY_FOR, "TIME", 0, "the old key is good for so long, as 90s; 1 h (keys rotate)", 0},
-    {"who", KEY_WHO, "WORD", 0, "only of those who are called so, in part (audit)", 0},
-    {"what", KEY_WHAT, "WORD", 0, "only what is called so, in part (audit)", 0},
-    {"since", KEY_SINCE, "TIME", 0, "only what is no older (audit)", 0},
-    {"result", KEY_RESULT, "done|refused", 0, "only what came out so (audit)", 0},
-    {"limit", KEY_LIMIT, "N", 0, "only the newest so many (audit)", 0},
+    {"out", TEXT_AT(request.folder), "FOLDER", 0, "where key files go (keys make, rotate)", 0},
+    {"for", TEXT_AT(request.lasting), "TIME", 0,
+     "the old key is good for so long, as 90s; 1 h (keys rotate)", 0},
+    {"who", TEXT_AT(request.who), "WORD", 0, "only of those who are called so, in part (audit)", 0},
+    {"what", TEXT_AT(request.what), "WORD", 0, "only what is called so, in part (audit)", 0},
+    {"since", TEXT_AT(request.since), "TIME", 0, "only what is no older (audit)", 0},
+    {"result", TEXT_AT(request.result), "done|refused", 0, "only what came out so (audit)", 0},
+    {"limit", TEXT_AT(request.limit), "N", 0, "only the newest so many (audit)", 0},
     {0},
 };
 
@@ -92,6 +78,10 @@ static void word_take(struct argp_state *state, struct arguments *arguments, con
 static error_t option_take(int key, char *value, struct argp_state *state)
 {
     struct arguments *arguments = state->input;
+    if (key >= KEY_TEXT && key < KEY_TEXT + (int)sizeof(*arguments)) {
+        *(const char **)(void *)((char *)arguments + key - KEY_TEXT) = value;
+        return 0;
+    }
     switch (key) {
     case 's':
         arguments->socket = value;
@@ -102,53 +92,8 @@ static error_t option_take(int key, char *value, struct argp_state *state)
     case 'a':
         arguments->request.all = true;
         return 0;
-    case KEY_HOST:
-        arguments->request.host = value;
-        return 0;
-    case KEY_RACK:
-        arguments->request.rack = value;
-        return 0;
-    case KEY_CONFIRM:
-        arguments->request.confirm = value;
-        return 0;
-    case KEY_AS:
-        arguments->request.as = value;
-        return 0;
-    case KEY_FROM:
-        arguments->request.from = value;
-        return 0;
-    case KEY_WHO:
-        arguments->request.who = value;
-        return 0;
-    case KEY_WHAT:
-        arguments->request.what = value;
-        return 0;
-    case KEY_SINCE:
-        arguments->request.since = value;
-        return 0;
-    case KEY_RESULT:
-        arguments->request.result = value;
-        return 0;
-    case KEY_LIMIT:
-        arguments->request.limit = value;
-        return 0;
     case KEY_UNDO:
         arguments->request.undo = true;
-        return 0;
-    case KEY_CONTROLLER:
-        arguments->controller = value;
-        return 0;
-    case KEY_KEY:
-        arguments->key = value;
-        return 0;
-    case KEY_ROLE:
-        arguments->request.role = value;
-        return 0;
-    case KEY_OUT:
-        arguments->request.folder = value;
-        return 0;
-    case KEY_FOR:
-        arguments->request.lasting = value;
         return 0;
     case KEY_ID:
         number_argument(state, value, &arguments->request.id);
