@@ -61,6 +61,11 @@ static uint64_t some_attempt(struct chaos *c)
                                                                                    : number(c, 50);
 }
 
+static bool is_request(enum event_kind kind)
+{
+    return kind < EVENT_HOST_JOIN || kind == EVENT_POLICY_PARAMETER;
+}
+
 static void make_request(struct chaos *c, struct event *e)
 {
     uint64_t job = 1 + number(c, CHAOS_JOBS);
@@ -246,7 +251,7 @@ static void check_sums(struct chaos *c)
 static void check_answers(const struct chaos *c, const struct event *e)
 {
     size_t rejects = script_count(&c->script, DECISION_REJECT);
-    assert_true(rejects <= (e->kind < EVENT_HOST_JOIN || e->kind == EVENT_HOST_FORGET));
+    assert_true(rejects <= (is_request(e->kind) || e->kind == EVENT_HOST_FORGET));
     const struct decision *d = script_decision(&c->script, DECISION_REJECT, 0);
     assert_true(!d || (d->reject.request == e->request && d->reject.event == e->kind &&
                        d->reason != REASON_NONE));
@@ -269,7 +274,7 @@ static void chaos_step(struct chaos *c)
     }
     if (any(c, 3) == 0)
         e.kind = any(c, 2) ? EVENT_ATTEMPT_DONE : EVENT_HOST_JOIN;
-    if (e.kind < EVENT_HOST_JOIN) {
+    if (is_request(e.kind)) {
         e.request = ++c->script.requests;
         make_request(c, &e);
     } else {
