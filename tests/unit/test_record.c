@@ -601,11 +601,7 @@ int main(void)
         cmocka_unit_test(test_decoding_is_strict),     cmocka_unit_test(test_refused_lines),
         cmocka_unit_test(test_line_ends_with_newline), cmocka_unit_test(test_field_by_name),
         cmocka_unit_test(test_pieces_of_state),        cmocka_unit_test(test_kinds_out_of_range),
-<<<<<<< HEAD
-        cmocka_unit_test(test_names_out_of_range),
-=======
-        cmocka_unit_test(test_numbers_of_kinds_stay),  cmocka_unit_test(test_names),
->>>>>>> 2ebcc4fb (Take words out of the engine that nothing ever said)
+        cmocka_unit_test(test_numbers_of_kinds_stay),  cmocka_unit_test(test_names_out_of_range),
     };
     return cmocka_run_group_tests_name("record", tests, NULL, NULL);
 }
