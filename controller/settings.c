@@ -424,6 +424,7 @@ void settings_engine(const struct settings *settings, uint32_t epoch,
     ret_config->host_starts_max = (uint32_t)bounds->starts_per_host;
     ret_config->step_starts_max = (uint32_t)bounds->starts_at_once;
     ret_config->lapses_spared = SETTINGS_LAPSES_SPARED;
+    ret_config->lapses_of_keys = true;
     ret_config->step_ready_max = READY_AT_ONCE;
     ret_config->step_tasks_max = CHANGED_AT_ONCE;
 }

@@ -105,6 +105,9 @@ struct engine_config {
     /* Allows that an application used make up for so many that lapse (lapse.h). 0: those that lapse are not
      * counted, as in logs of before. */
     uint32_t lapses_spared;
+    /* A user that is new begins with what the key that names it may have (lapse.h). False: unbounded, as in logs
+     * of before. */
+    bool lapses_of_keys;
     /* Tasks that are made ready in one step, a task with blocks counting for one more with each, and one that
      * reads a matrix for one more with each 32 maps; and starts end a step when they have four times as many
      * inputs. The next step follows at once. WHY counted: a stage of 10⁶ tasks would hold everybody for a

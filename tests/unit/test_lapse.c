@@ -7,7 +7,7 @@ enum { SLOTS = 8, SPARED = 4, ALLOW_S = 5 };
 
 static const char *const places[] = {"greedy", "nats", "delay", "neat", "joint", "random"};
 
-static void begin(struct script *s, const char *place)
+static void begin_of_keys(struct script *s, const char *place, bool of_keys)
 {
     struct engine_config config = script_config();
     strcpy(config.place, place);
@@ -15,10 +15,16 @@ static void begin(struct script *s, const char *place)
     config.framework_jobs_max = 1000;
     config.step_starts_max = 64;
     config.lapses_spared = SPARED;
+    config.lapses_of_keys = of_keys;
     script_begin(s, &config);
     s->reload = true;
     script_host(s, 0, SLOTS / 2);
     script_host(s, 1, SLOTS / 2);
+}
+
+static void begin(struct script *s, const char *place)
+{
+    begin_of_keys(s, place, false);
 }
 
 static void owner(struct script *s, uint64_t application, uint64_t user, bool away)
@@ -209,6 +215,48 @@ static void other_names_and_jobs_are_no_new_start(void **state)
     script_end(&s);
 }
 
+/* The users are its word. */
+static void a_key_has_no_new_start_by_another_user(void **state)
+{
+    struct script s;
+    uint64_t number = 0;
+    (void)state;
+    begin_of_keys(&s, "greedy", true);
+    owner(&s, 1, 7, false);
+    offer(&s, APPLICATION(1), 100);
+    pass(&s, (ALLOW_S + 1) * SECOND);
+    for (uint64_t n = 2; n < 6; n++) {
+        owner(&s, n, 100 + n, false);
+        offer(&s, APPLICATION(n), 100);
+        run_on(&s);
+        assert_int_equal(allowed_of(&s, n), 1);
+    }
+    for (int i = 0; i < 3; i++) /* and an honest one has all that is left soon */
+        assert_true(use_one(&s, 5, &number));
+    assert_true(allowed_of(&s, 5) >= SLOTS - 5);
+    script_end(&s);
+}
+
+/* Who uses what it is allowed gives no other user of its key a bad start. */
+static void an_honest_key_bounds_no_new_user(void **state)
+{
+    struct script s;
+    uint64_t number = 0;
+    (void)state;
+    begin_of_keys(&s, "greedy", true);
+    owner(&s, 1, 7, false);
+    offer(&s, APPLICATION(1), 2 * SLOTS);
+    for (int i = 0; i < 2 * SLOTS - SPARED; i++)
+        assert_true(use_one(&s, 1, &number));
+    pass(&s, (ALLOW_S + 1) * SECOND); /* the rest lapses, and is spared */
+    end(&s, APPLICATION(1));
+    owner(&s, 2, 8, false);
+    offer(&s, APPLICATION(2), 100);
+    run_on(&s);
+    assert_int_equal(allowed_of(&s, 2), SLOTS);
+    script_end(&s);
+}
+
 /* Before its time is over, and comes again. */
 static void a_job_that_ends_with_its_allows_lets_them_lapse(void **state)
 {
@@ -310,6 +358,8 @@ int main(void)
         cmocka_unit_test(each_that_is_used_doubles_that),
         cmocka_unit_test(who_uses_most_is_never_bounded),
         cmocka_unit_test(other_names_and_jobs_are_no_new_start),
+        cmocka_unit_test(a_key_has_no_new_start_by_another_user),
+        cmocka_unit_test(an_honest_key_bounds_no_new_user),
         cmocka_unit_test(a_job_that_ends_with_its_allows_lets_them_lapse),
         cmocka_unit_test(who_has_no_session_is_allowed_nothing),
         cmocka_unit_test(it_is_said),

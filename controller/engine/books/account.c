@@ -175,7 +175,7 @@ const struct account *account_known(const struct engine *engine, uint64_t applic
 
 struct account *account_loaded(struct engine *engine, uint32_t level, uint64_t id)
 {
-    return level <= ACCOUNT_USER ? account_find(engine, (enum account_level)level, id) : NULL;
+    return level <= ACCOUNT_KEY ? account_find(engine, (enum account_level)level, id) : NULL;
 }
 
 static void drop_unheld(struct engine *engine, struct account *account)

@@ -43,7 +43,7 @@ struct account {
     struct account *above[2]; /* of an application: its user and its key; NULL: not told */
     uint64_t bytes, jobs, shapes;
     uint64_t refused; /* facts and requests, for people */
-    /* Of applications and users: lapse.h. */
+    /* Of applications, users and keys: lapse.h. */
     uint32_t allowed; /* index: allows in force; of a user: of those that are bounded */
     uint32_t limit;   /* so many may be; 0: any number */
     uint32_t spare;   /* that were used, and make up for as many that lapse */

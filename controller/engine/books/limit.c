@@ -8,6 +8,11 @@ struct account *limit_user_of(const struct account *account)
     return account->above[0];
 }
 
+struct account *limit_key_of(const struct account *account)
+{
+    return account->above[1];
+}
+
 void limit_set(struct account *account, uint32_t limit)
 {
     struct account *user = limit_user_of(account);
@@ -17,9 +22,17 @@ void limit_set(struct account *account, uint32_t limit)
         user->allowed += is ? account->allowed : -account->allowed;
 }
 
+/* Nothing is known of it: neither that it used an allow nor that it let one lapse. */
+static bool is_new(const struct account *account)
+{
+    return !account->limit && !account->spare && !account->lapsed;
+}
+
 void limit_begin(struct account *account)
 {
-    const struct account *user = limit_user_of(account);
+    struct account *user = limit_user_of(account);
+    if (is_new(user) && limit_key_of(account)->limit)
+        limit_set(user, limit_key_of(account)->limit);
     if (!account->limit && user->limit)
         limit_set(account, user->limit);
 }

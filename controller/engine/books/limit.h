@@ -7,7 +7,7 @@
 
 /* The account has another limit (0: none). */
 void limit_set(struct account *account, uint32_t limit);
-/* Of an application whose user is told: it begins as that may. */
+/* Of an application whose user is told: it begins as that may, and a new user as its key. */
 void limit_begin(struct account *account);
 /* So many allows more of the job are in force. */
 void limit_count(const struct job *job, int by);
@@ -21,3 +21,5 @@ uint64_t limit_of_shape(const struct engine *engine, const struct job *job, bool
 void limit_come_back(struct job *job);
 /* NULL: it is one. */
 struct account *limit_user_of(const struct account *account);
+/* Only of an application. */
+struct account *limit_key_of(const struct account *account);

@@ -20,8 +20,9 @@ struct looked_record {
 };
 struct spared_record {
     uint32_t lapses_spared;
+    bool lapses_of_keys;
 };
-/* Of an application or a user. */
+/* Of an application, a user or a key. */
 struct lapses_record {
     uint32_t level, limit, spare;
     uint64_t id, lapsed;
@@ -72,6 +73,7 @@ static int load_spared(struct engine *engine, const void *object, struct err *er
     const struct spared_record *record = object;
     (void)err;
     engine->config.lapses_spared = record->lapses_spared;
+    engine->config.lapses_of_keys = record->lapses_of_keys;
     return 0;
 }
 
@@ -115,7 +117,10 @@ const struct dump_kind account_kinds[] = {
                  FIELD_ADDED(begun_record, step_ready_max, U32)}},
                load_begun},
     [LOOKED] = {{"looked", {F(looked_record, step_tasks_max, U32)}}, load_looked},
-    [SPARED] = {{"spared", {F(spared_record, lapses_spared, U32)}}, load_spared},
+    [SPARED] = {{"spared",
+                 {F(spared_record, lapses_spared, U32),
+                  FIELD_ADDED(spared_record, lapses_of_keys, BOOL)}},
+                load_spared},
     [LAPSES] = {{"lapses",
                  {F(lapses_record, level, U32), F(lapses_record, id, U64),
                   F(lapses_record, limit, U32), F(lapses_record, spare, U32),
@@ -156,7 +161,7 @@ void account_dump_config(struct dumper *d, const struct engine *engine)
     const struct looked_record looked = {config->step_tasks_max};
     if (looked.step_tasks_max)
         dump_record(d, &account_kinds[LOOKED].kind, &looked);
-    const struct spared_record spared = {config->lapses_spared};
+    const struct spared_record spared = {config->lapses_spared, config->lapses_of_keys};
     if (spared.lapses_spared)
         dump_record(d, &account_kinds[SPARED].kind, &spared);
     dump_owners(d, engine);
@@ -166,11 +171,11 @@ void account_dump_config(struct dumper *d, const struct engine *engine)
 static void dump_lapses(struct dumper *d, const struct engine *engine)
 {
     struct sorted_node *node = sorted_first(&engine->accounts);
-    for (; node && node->key.a <= ACCOUNT_USER; node = sorted_next(node)) {
+    for (; node && node->key.a <= ACCOUNT_KEY; node = sorted_next(node)) {
         const struct account *account = container_of(node, struct account, by_id);
         const struct lapses_record lapses = {account->level, account->limit, account->spare,
                                              account->id, account->lapsed};
-        bool told = account->level == ACCOUNT_USER || account->above[0] || account->jobs;
+        bool told = account->level != ACCOUNT_APPLICATION || account->above[0] || account->jobs;
         if (told && (account->limit || account->spare || account->lapsed))
             dump_record(d, &account_kinds[LAPSES].kind, &lapses);
     }

@@ -26,6 +26,11 @@ static void use(const struct engine *engine, struct account *account)
         account->spare++;
 }
 
+static struct account *key_of(const struct engine *engine, const struct account *account)
+{
+    return engine->config.lapses_of_keys ? limit_key_of(account) : NULL;
+}
+
 void lapse_used(struct engine *engine, const struct stage *stage)
 {
     struct account *account = counted(engine, stage);
@@ -34,6 +39,8 @@ void lapse_used(struct engine *engine, const struct stage *stage)
     use(engine, account);
     if (limit_user_of(account))
         use(engine, limit_user_of(account));
+    if (key_of(engine, account))
+        use(engine, key_of(engine, account));
 }
 
 /* False: others that were used make up for it. */
@@ -53,8 +60,9 @@ static bool halve(struct account *account)
 void lapse_unused(struct engine *engine, const struct stage *stage)
 {
     struct account *account = counted(engine, stage);
-    if (account && halve(account) && limit_user_of(account))
-        halve(limit_user_of(account));
+    if (account && halve(account) && limit_user_of(account) && halve(limit_user_of(account)) &&
+        key_of(engine, account))
+        halve(key_of(engine, account));
 }
 
 static bool binds(const struct engine *engine, const struct job *job)

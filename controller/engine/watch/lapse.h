@@ -7,7 +7,9 @@
  *  - each that a start uses doubles that, until nothing bounds it any more; beyond that it makes up for one
  *    that lapses, lapses_spared of them at most. So who uses most of them is never bounded;
  *  - what all bounded applications of a user have in force together is bounded by the same rule, and an
- *    application that is new begins with what its user may have: a new name is no new start.
+ *    application that is new begins with what its user may have: a new name is no new start;
+ *  - a user may be the word of a key: the same is counted of the key, as far as its users' own uses have not made
+ *    up for it. That bounds nobody, but a user that is new begins with it.
  * One that is withdrawn by its framework's own word (its job is over, its task done without a start) lapses
  * too, and so does one that late news withdraw (a start elsewhere, a block or an output that is not there)
  * when half of its time is over. An application whose framework has
