@@ -3,6 +3,7 @@
 Turns of the loop are judged by the processor's time that they take, so other programs of this machine make none slow."""
 import pytest
 from controller import Client, pb, wait_until
+from test_frameworks import Framework
 
 SLOW_OF_TURNS = 0.001  # one in a thousand may take more than 5 ms; one of fewer may, too
 PIECE = 1024
@@ -128,6 +129,39 @@ def test_what_had_not_come_whole_is_not_there_after_a_restart(cluster, submit):
     again.stage(0, 5)
     assert again.end() > job
     wait_until(lambda: daemon.counters()["store.pruned"] >= 4, "its rows are pruned", 0.05)
+
+
+def test_what_a_framework_tells_of_a_large_stage_holds_nobody(cluster):
+    """Each fact makes 65 536 tasks known, known better, or known for good."""
+    tasks = 65536
+    daemon = cluster.daemon()
+    app = Framework(daemon, "app-1")
+    try:
+        app.begin()
+        before = turns(daemon)
+        app.tell(stage=pb.FrameworkStage(job=1, stage=0, tasks=1, demand=pb.Resources(slots=1)))
+        app.tell(stage=pb.FrameworkStage(job=1, stage=1, tasks=tasks, parents=[pb.Edge(parent=0)], demand=pb.Resources(slots=1)))
+        for first in range(0, tasks, PIECE):
+            app.tell(bytes=pb.FrameworkBytes(job=1, stage=1, parent=0, form=pb.FORM_CELLS, at=range(first, first + PIECE),
+                                             bytes=range(first + 1, first + 1 + PIECE)))
+        app.settle()
+        assert_prompt(daemon, before, 5)
+    finally:
+        app.close()
+
+
+def test_a_policy_that_is_set_holds_nobody(cluster, submit):
+    """Jobs are put in order anew, whatever each of them has to do."""
+    daemon = cluster.daemon()
+    for i in range(10):
+        job = submit(daemon, f"job-{i}")
+        job.stage(0, 10_000)
+        job.end()
+    wait_until(lambda: ready(daemon) == 100_000, "all are ready", 0.1)
+    before = turns(daemon)
+    for question, policy in (("turn", "fifo"), ("place", "nats"), ("place", "joint"), ("turn", "sjf")):
+        daemon.ctl("policy", question, policy)
+    assert_prompt(daemon, before, 4)
 
 
 def test_what_a_client_had_prepared_goes_with_it_job_by_job(cluster, submit):

@@ -12,7 +12,9 @@
  *    up for it. That bounds nobody, but a user that is new begins with it.
  * One that is withdrawn by its framework's own word (its job is over, its task done without a start) lapses
  * too, and so does one that late news withdraw (a start elsewhere, a block or an output that is not there)
- * when half of its time is over. An application whose framework has
+ * when half of its time is over. WHY not before: honest frameworks start elsewhere than they are allowed as a
+ * rule, and tell so within the round of their own offers; who does it on purpose has what is free for half of
+ * allow_ns of its turn, as one whose tasks take that long has. An application whose framework has
  * no session (EVENT_FRAMEWORK_OWNER) is given none: nobody would hear of them.
  *
  * What its own executors have it keeps from nobody but itself: there nothing is bounded (room.h).
