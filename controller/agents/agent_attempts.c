@@ -524,8 +524,15 @@ void agent_inventory_end(struct agent *agent, const duopoly_Envelope *envelope)
         agent_admit(agent);
 }
 
+/* WHY two bounds: with one it would begin and end with each word. */
+bool agent_is_behind(const struct agent *agent)
+{
+    return agent_unacknowledged(agent) >
+           (agent_who(agent)->silent ? WIRE_WINDOW / 4 : WIRE_WINDOW / 2);
+}
+
 bool agent_serves(const struct agent *agent)
 {
     return agent_who(agent)->joined && agent->attempts.inventory == INVENTORY_IN &&
-           !*agent->attempts.no_room;
+           !*agent->attempts.no_room && !agent_is_behind(agent);
 }

@@ -69,6 +69,9 @@ const char *agent_no_room(const struct agent *agent);
 void agent_say_room(struct agent *agent, const char *why);
 /* It can be started something on: it is heard, its inventory is in, and it has room. */
 bool agent_serves(const struct agent *agent);
+/* So much of what it said is not acknowledged, since the store's disk has not kept it yet, that it is given
+ * nothing more: its words about that would break the session's window. A silent one is so for longer. */
+bool agent_is_behind(const struct agent *agent);
 /* Something ran there, or an output of a job lies there. */
 bool agent_was_used(const struct agent *agent);
 /* The agent that is answerable for it; NULL: none. */

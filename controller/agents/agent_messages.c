@@ -38,6 +38,8 @@ static void session_message(struct agent *agent, int64_t now_ns, const duopoly_E
     agent_levels_answered(agent);
     if (agent_who(agent)->silent && agent_serves(agent))
         agent_tell_host(agent, EVENT_HOST_BACK);
+    else if (agent_who(agent)->joined && !agent_who(agent)->silent && agent_is_behind(agent))
+        agent_tell_host(agent, EVENT_HOST_SILENT);
     agent_take(agent, envelope);
 }
 

@@ -74,6 +74,11 @@ bool agent_answered(const struct agent *agent, uint64_t sequence)
     return agent->session.wire.answered >= sequence;
 }
 
+uint64_t agent_unacknowledged(const struct agent *agent)
+{
+    return agent->session.wire.received - agent->session.wire.effected;
+}
+
 /* Ends the session of one that takes nothing in, and its connection with what waits for it. */
 static void agent_cut(struct agent *agent)
 {

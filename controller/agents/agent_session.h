@@ -74,6 +74,8 @@ bool agent_is_open(const struct agent *agent);
 uint64_t agent_peer(const struct agent *agent); /* of its last session */
 int64_t agent_heard_ns(const struct agent *agent);
 void agent_hear(struct agent *agent, int64_t now_ns);
+/* Of its messages, so many are not acknowledged yet. */
+uint64_t agent_unacknowledged(const struct agent *agent);
 /* The last number that was sent to it; whether it has acknowledged this one. */
 uint64_t agent_sent(const struct agent *agent);
 bool agent_answered(const struct agent *agent, uint64_t sequence);

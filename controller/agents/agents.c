@@ -4,6 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+static const char *no_room_of(const struct agent *agent)
+{
+    const char *own = agent_no_room(agent);
+    bool waits = !*own && agent_who(agent)->silent && agent_is_behind(agent);
+    return waits ? "the controller's disk has not kept what it said yet" : own;
+}
+
 static enum agent_state state_of(const struct agent *agent)
 {
     if (agent_who(agent)->unmarked)
@@ -12,7 +19,7 @@ static enum agent_state state_of(const struct agent *agent)
         return AGENT_LOST;
     if (!agent_who(agent)->joined)
         return agent_is_open(agent) ? AGENT_JOINING : AGENT_SILENT;
-    if (agent_is_open(agent) && *agent_no_room(agent))
+    if (agent_is_open(agent) && *no_room_of(agent))
         return AGENT_FULL;
     return agent_who(agent)->silent ? AGENT_SILENT : AGENT_UP;
 }
@@ -24,7 +31,7 @@ static int view_fill(const struct agent *agent, struct agent_view *ret_view)
     *ret_view = (struct agent_view){
         .name = agent_who(agent)->name,
         .rack = agent_who(agent)->rack,
-        .no_room = agent_no_room(agent),
+        .no_room = no_room_of(agent),
         .cut = agent_who(agent)->cut,
         .state = state_of(agent),
         .is_switch = agent_who(agent)->is_switch,

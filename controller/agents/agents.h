@@ -24,7 +24,8 @@
  *  - outputs of jobs that nobody knows are forgotten.
  * From a HELLO to the end of its inventory the host counts as silent: nothing is started there. So it
  * does while the agent says that it has no room for attempts (HostRoom); what it refuses then is lost
- * and runs elsewhere, without a failure of its task.
+ * and runs elsewhere, without a failure of its task. And so it does from WIRE_WINDOW / 2 of its messages on
+ * that are not acknowledged (the disk is slow), until a word of it comes with less than half of these.
  *
  * An agent's words count if they are about itself or an attempt that it has (agent_words.c): one that was
  * sent there, one that it had when it was lost, and, in its first inventory after a restart, those of older

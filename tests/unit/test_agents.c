@@ -556,6 +556,33 @@ static void ends_are_acknowledged_when_they_are_kept(void **state)
     expect_sent("1:acknowledge(6) ");
 }
 
+/* While the disk is slow, a host that ends what it is given at once says more and more that is not
+ * acknowledged: it gets nothing new well before that breaks its session, and goes on after. */
+static void a_slow_disk_costs_no_session(void **state)
+{
+    struct agent_view view;
+    (void)state;
+    join(1, "h1");
+    world.ticket = 5;
+    for (uint64_t n = 1; n <= WIRE_WINDOW / 2; n++)
+        state_send(1, 100 + n, duopoly_AttemptPhase_PHASE_DONE);
+    *world.facts = '\0';
+    state_send(1, 99, duopoly_AttemptPhase_PHASE_DONE);
+    assert_non_null(strstr(world.facts, "host_silent(0) "));
+    *world.facts = '\0';
+    assert_int_equal(agents_at(world.agents, 0, &view), 0);
+    assert_int_equal(view.state, AGENT_FULL);
+    assert_string_equal(view.no_room, "the controller's disk has not kept what it said yet");
+    message(1, duopoly_Envelope_agent_heartbeat_tag, false);
+    deliver(1);
+    expect_facts("");
+    agents_committed(world.agents, 5);
+    message(1, duopoly_Envelope_agent_heartbeat_tag, false);
+    deliver(1);
+    expect_facts("host_back(0) ");
+    assert_int_equal(agents_counters(world.agents)->nonsense, 0);
+}
+
 /* A new session's inventory repeats what is not on the disk yet: that is not acknowledged either. */
 static void an_inventory_waits_for_what_it_repeats(void **state)
 {
@@ -720,6 +747,7 @@ int main(void)
         CASE(the_wait_for_known_hosts_ends),
         CASE(restored_hosts_are_silent_until_they_speak),
         CASE(ends_are_acknowledged_when_they_are_kept),
+        CASE(a_slow_disk_costs_no_session),
         CASE(an_inventory_waits_for_what_it_repeats),
         CASE(later_epochs_are_refused_with_a_way_out),
         CASE(what_ended_meanwhile_is_told_whole),
