@@ -6,9 +6,12 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define AT(member) offsetof(struct run_setup, member)
 
 /* How long a baseline's maps wait for a slot next to their block, from one start of their stage to
  * the next (delay scheduling: Zaharia et al.,
@@ -83,36 +86,6 @@ static int set_path(struct run_setup *s, const char *value, struct err *err)
     return 0;
 }
 
-static int set_turn(struct run_setup *s, const char *value, struct err *err)
-{
-    return read_question(&s->turn, "turn", value, err);
-}
-
-static int set_place(struct run_setup *s, const char *value, struct err *err)
-{
-    return read_question(&s->place, "place", value, err);
-}
-
-static int set_network(struct run_setup *s, const char *value, struct err *err)
-{
-    return read_question(&s->network, "network", value, err);
-}
-
-static int set_servers(struct run_setup *s, const char *value, struct err *err)
-{
-    return read_number(&s->servers, "servers", value, 1, WORKLOAD_HOSTS_MAX, err);
-}
-
-static int set_slots(struct run_setup *s, const char *value, struct err *err)
-{
-    return read_number(&s->slots, "slots", value, 1, 1000000, err);
-}
-
-static int set_racks(struct run_setup *s, const char *value, struct err *err)
-{
-    return read_number(&s->racks, "racks", value, 1, 100000, err);
-}
-
 static int set_levels(struct run_setup *s, const char *value, struct err *err)
 {
     int r = read_number(&s->levels, "levels", value, 0, ENGINE_LEVELS_MAX, err);
@@ -131,31 +104,6 @@ static int set_link(struct run_setup *s, const char *value, struct err *err)
     if (snprintf(rate, sizeof(rate), "%.*s", length, value) >= (int)sizeof(rate))
         return err_set(err, EINVAL, "--link: '%.31s…' is too long for a rate", value);
     return units_parse_rate(rate, &s->link_bytes_s, err);
-}
-
-static int set_map_mb(struct run_setup *s, const char *value, struct err *err)
-{
-    return workload_convert_set(&s->convert, "map_mb", value, err);
-}
-
-static int set_compute(struct run_setup *s, const char *value, struct err *err)
-{
-    return workload_convert_set(&s->convert, "compute", value, err);
-}
-
-static int set_load(struct run_setup *s, const char *value, struct err *err)
-{
-    return read_real(&s->load, "load", value, .001, 1000, err);
-}
-
-static int set_jobs(struct run_setup *s, const char *value, struct err *err)
-{
-    return workload_convert_set(&s->convert, "jobs", value, err);
-}
-
-static int set_seed(struct run_setup *s, const char *value, struct err *err)
-{
-    return workload_convert_set(&s->convert, "seed", value, err);
 }
 
 static int set_local(struct run_setup *s, const char *value, struct err *err)
@@ -203,40 +151,12 @@ static int set_maps(struct run_setup *s, const char *value, struct err *err)
     return err_set(err, EINVAL, "--maps takes 'even' or 'anywhere', not '%s'", value);
 }
 
-static int set_estimate_error(struct run_setup *s, const char *value, struct err *err)
-{
-    return read_real(&s->estimate_error, "estimate-error", value, 0, 5, err);
-}
-
-static int set_oversubscription(struct run_setup *s, const char *value, struct err *err)
-{
-    return read_real(&s->oversubscription, "oversubscription", value, 1, 1000, err);
-}
-
 static int set_spines(struct run_setup *s, const char *value, struct err *err)
 {
     s->spines = 0;
     if (strcmp(value, "ideal") == 0)
         return 0;
     return read_number(&s->spines, "spines", value, 1, 1024, err);
-}
-
-static int read_delay(int64_t *ret_ns, const char *option, const char *value, struct err *err)
-{
-    double seconds = 0;
-    int r = read_real(&seconds, option, value, 0, 3600, err);
-    *ret_ns = (int64_t)(seconds * 1e9);
-    return r;
-}
-
-static int set_report_delay(struct run_setup *s, const char *value, struct err *err)
-{
-    return read_delay(&s->report_delay_ns, "report-delay", value, err);
-}
-
-static int set_decision_delay(struct run_setup *s, const char *value, struct err *err)
-{
-    return read_delay(&s->decision_delay_ns, "decision-delay", value, err);
 }
 
 static int set_failures(struct run_setup *s, const char *value, struct err *err)
@@ -247,16 +167,6 @@ static int set_failures(struct run_setup *s, const char *value, struct err *err)
 static int set_stragglers(struct run_setup *s, const char *value, struct err *err)
 {
     return faults_read_stragglers(&s->faults, value, err);
-}
-
-static int set_headers(struct run_setup *s, const char *value, struct err *err)
-{
-    return read_real(&s->headers, "headers", value, 0, .9, err);
-}
-
-static int set_mode_dwell(struct run_setup *s, const char *value, struct err *err)
-{
-    return read_delay(&s->mode_dwell_ns, "mode-dwell", value, err);
 }
 
 static int set_foreign(struct run_setup *s, const char *value, struct err *err)
@@ -297,64 +207,91 @@ static int set_framework(struct run_setup *s, const char *value, struct err *err
     return err_set(err, EINVAL, "--framework is one of %snone, not '%s'", names, value);
 }
 
-static int (*const setters[])(struct run_setup *, const char *,
-                              struct err *) = {set_path,           set_path,
-                                               set_policy,         set_turn,
-                                               set_place,          set_network,
-                                               set_servers,        set_slots,
-                                               set_racks,          set_levels,
-                                               set_link,           set_map_mb,
-                                               set_compute,        set_load,
-                                               set_jobs,           set_seed,
-                                               set_local,          set_hold_max,
-                                               set_congested,      set_maps,
-                                               set_estimate_error, set_oversubscription,
-                                               set_spines,         set_report_delay,
-                                               set_decision_delay, set_failures,
-                                               set_stragglers,     set_copies,
-                                               set_foreign,        set_framework,
-                                               set_headers,        set_mode_dwell};
+/* How the text of an option is read: by `set`, or as what stands at `at`, from least to most. */
+static const struct option {
+    const char *name;
+    enum { AS_SET, AS_NUMBER, AS_REAL, AS_DELAY, AS_POLICY, AS_CONVERT } as;
+    size_t at;
+    double least, most;
+    int (*set)(struct run_setup *, const char *, struct err *);
+} options[] = {
+    {"trace", .set = set_path},
+    {"workload", .set = set_path},
+    {"policy", .set = set_policy},
+    {"turn", .as = AS_POLICY, .at = AT(turn)},
+    {"place", .as = AS_POLICY, .at = AT(place)},
+    {"network", .as = AS_POLICY, .at = AT(network)},
+    {"servers", .as = AS_NUMBER, .at = AT(servers), .least = 1, .most = WORKLOAD_HOSTS_MAX},
+    {"slots", .as = AS_NUMBER, .at = AT(slots), .least = 1, .most = 1000000},
+    {"racks", .as = AS_NUMBER, .at = AT(racks), .least = 1, .most = 100000},
+    {"levels", .set = set_levels},
+    {"link", .set = set_link},
+    {"map-mb", .as = AS_CONVERT},
+    {"compute", .as = AS_CONVERT},
+    {"load", .as = AS_REAL, .at = AT(load), .least = .001, .most = 1000},
+    {"jobs", .as = AS_CONVERT},
+    {"seed", .as = AS_CONVERT},
+    {"local", .set = set_local},
+    {"hold-max", .set = set_hold_max},
+    {"congested", .set = set_congested},
+    {"maps", .set = set_maps},
+    {"estimate-error", .as = AS_REAL, .at = AT(estimate_error), .least = 0, .most = 5},
+    {"oversubscription", .as = AS_REAL, .at = AT(oversubscription), .least = 1, .most = 1000},
+    {"spines", .set = set_spines},
+    {"report-delay", .as = AS_DELAY, .at = AT(report_delay_ns), .least = 0, .most = 3600},
+    {"decision-delay", .as = AS_DELAY, .at = AT(decision_delay_ns), .least = 0, .most = 3600},
+    {"failures", .set = set_failures},
+    {"stragglers", .set = set_stragglers},
+    {"copies", .set = set_copies},
+    {"foreign", .set = set_foreign},
+    {"framework", .set = set_framework},
+    {"headers", .as = AS_REAL, .at = AT(headers), .least = 0, .most = .9},
+    {"mode-dwell", .as = AS_DELAY, .at = AT(mode_dwell_ns), .least = 0, .most = 3600},
+};
 
-const char *const run_setup_options[] = {"trace",
-                                         "workload",
-                                         "policy",
-                                         "turn",
-                                         "place",
-                                         "network",
-                                         "servers",
-                                         "slots",
-                                         "racks",
-                                         "levels",
-                                         "link",
-                                         "map-mb",
-                                         "compute",
-                                         "load",
-                                         "jobs",
-                                         "seed",
-                                         "local",
-                                         "hold-max",
-                                         "congested",
-                                         "maps",
-                                         "estimate-error",
-                                         "oversubscription",
-                                         "spines",
-                                         "report-delay",
-                                         "decision-delay",
-                                         "failures",
-                                         "stragglers",
-                                         "copies",
-                                         "foreign",
-                                         "framework",
-                                         "headers",
-                                         "mode-dwell",
-                                         NULL};
+const char *run_setup_option(size_t i)
+{
+    return i < sizeof(options) / sizeof(*options) ? options[i].name : NULL;
+}
+
+static const struct option *option_find(const char *name)
+{
+    for (size_t i = 0; run_setup_option(i); i++)
+        if (strcmp(options[i].name, name) == 0)
+            return &options[i];
+    return NULL;
+}
+
+static int read_delay(int64_t *ret_ns, const struct option *o, const char *value, struct err *err)
+{
+    double seconds = 0;
+    int r = read_real(&seconds, o->name, value, o->least, o->most, err);
+    *ret_ns = (int64_t)(seconds * 1e9);
+    return r;
+}
 
 int run_setup_set(struct run_setup *setup, const char *name, const char *value, struct err *err)
 {
-    for (size_t i = 0; run_setup_options[i]; i++)
-        if (strcmp(run_setup_options[i], name) == 0)
-            return setters[i](setup, value, err);
-    return err_set(err, EINVAL, "there is no option '--%s'; duopoly-sim --help lists them", name);
+    const struct option *o = option_find(name);
+    if (!o)
+        return err_set(err, EINVAL, "there is no option '--%s'; duopoly-sim --help lists them",
+                       name);
+    void *at = (char *)setup + o->at;
+    switch (o->as) {
+    case AS_NUMBER:
+        return read_number(at, name, value, (uint32_t)o->least, (uint32_t)o->most, err);
+    case AS_REAL:
+        return read_real(at, name, value, o->least, o->most, err);
+    case AS_DELAY:
+        return read_delay(at, o, value, err);
+    case AS_POLICY:
+        return read_question(at, name, value, err);
+    case AS_CONVERT:
+        return workload_convert_set(&setup->convert, strcmp(name, "map-mb") ? name : "map_mb",
+                                    value, err);
+    default:
+        return o->set(setup, value, err);
+    }
 }
 
 static int find_word(const char *const *words, const char *word)
@@ -379,7 +316,7 @@ int run_arguments_read(struct run_arguments *a, int argc, char **argv, struct er
             a->set |= 1u << flag;
             continue;
         }
-        if (own < 0 && find_word(run_setup_options, word) < 0)
+        if (own < 0 && !option_find(word))
             return err_set(err, EINVAL, "there is no option '%s'; duopoly-sim --help lists them",
                            argv[i]);
         if (!equals && i + 1 == argc)

@@ -50,12 +50,12 @@ struct run_inputs {
 
 void run_setup_init(struct run_setup *setup);
 
-/* Reads option `name` (without dashes; of run_setup_options). 0, or −EINVAL with a sentence, also
+/* Reads option `name` (without dashes; of run_setup_option). 0, or −EINVAL with a sentence, also
  * for an unknown name. */
 int run_setup_set(struct run_setup *setup, const char *name, const char *value, struct err *err);
 
-/* Names of the options, all of which take a value; ends with NULL. */
-extern const char *const run_setup_options[];
+/* The name of the option of that number, all of which take a value; NULL after the last. */
+const char *run_setup_option(size_t i);
 
 /* The usage text of those options, and what each means with its default in parentheses; ends with a
  * NULL option. */
@@ -68,7 +68,7 @@ extern const struct run_setup_meaning run_setup_meanings[];
 /* All meanings and policies, a line each. */
 void run_setup_print_help(FILE *out);
 
-/* A command line of run_setup_options and of the command's own words. */
+/* A command line of those options and of the command's own words. */
 struct run_arguments {
     struct run_setup *setup;
     const char *const *flags;  /* without value; NULL-terminated; NULL: none */

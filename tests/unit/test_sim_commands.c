@@ -434,10 +434,10 @@ static void test_help_explains_every_option(void **state)
     size_t options = 0, meanings = 0;
     char line[64];
     assert_int_equal(said->status, 0);
-    for (; run_setup_options[options]; options++) {
-        snprintf(line, sizeof(line), "\n  --%-16s ", run_setup_options[options]);
+    for (; run_setup_option(options); options++) {
+        snprintf(line, sizeof(line), "\n  --%-16s ", run_setup_option(options));
         assert_non_null(strstr(said->out, line));
-        snprintf(line, sizeof(line), "--%s ", run_setup_options[options]);
+        snprintf(line, sizeof(line), "--%s ", run_setup_option(options));
         assert_non_null(strstr(run_setup_usage, line));
     }
     while (run_setup_meanings[meanings].option)
