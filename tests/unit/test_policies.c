@@ -386,6 +386,63 @@ static void test_policy_set(void **state)
     script_end(&s);
 }
 
+/* Maps that wait next to their blocks, in the order that waiting.h keeps. */
+static size_t in_order(const struct script *s)
+{
+    const struct engine *engine = s->engine;
+    size_t n = 0;
+    for (uint32_t h = 0; h < engine->n_hosts; h++)
+        for (uint32_t i = 0; i < engine->n_shapes; i++)
+            n += engine->hosts[h]->shapes[i]->waiting.n;
+    return n;
+}
+
+/* Maps from..to end; the most that stood in order. Each runs next to its block, in turn. */
+static size_t end_maps(struct script *s, uint32_t from, uint32_t to)
+{
+    size_t most = in_order(s);
+    for (uint32_t t = from; t < to; t++) {
+        uint64_t attempt = script_attempt_of(s, 1, 0, t);
+        struct attempt_view view;
+        assert_int_equal(engine_attempt_after(s->engine, attempt - 1, &view), 0);
+        assert_true(view.attempt == attempt && view.host == t % 2);
+        script_attempt(s, EVENT_ATTEMPT_DONE, attempt, 0);
+        most = in_order(s) > most ? in_order(s) : most;
+    }
+    return most;
+}
+
+/* No placement but one that asks keeps it, and that keeps it from when it was put in force. */
+static void test_waiting_maps_are_in_order_for_who_asks(void **state)
+{
+    (void)state;
+    enum { MAPS = 60 };
+    struct script s;
+    struct engine_config config = script_config();
+    uint32_t blocks[MAPS];
+    struct event event = {.kind = EVENT_POLICY_SET};
+    strcpy(config.turn, "fifo");
+    strcpy(config.place, "greedy");
+    script_begin(&s, &config);
+    for (uint32_t i = 0; i < MAPS; i++)
+        blocks[i] = i % 2;
+    for (uint32_t h = 0; h < 2; h++)
+        script_host(&s, h, 1);
+    script_submit(&s, &(struct script_job){.number = 1,
+                                           .maps = MAPS,
+                                           .per = 1,
+                                           .replicas = blocks,
+                                           .map_input = MEGABYTE,
+                                           .map_ns = SECOND});
+    assert_int_equal(end_maps(&s, 0, 20), 0);
+    event.policy_set.question = "place";
+    event.policy_set.name = "delay";
+    script_event(&s, event);
+    assert_int_equal(end_maps(&s, 20, 58), 2);
+    assert_int_equal(in_order(&s), 0);
+    script_end(&s);
+}
+
 /* Every parameter says what it is, its default is in its range, and one word means one thing. */
 static void test_parameters_are_whole(void **state)
 {
@@ -489,6 +546,7 @@ int main(void)
         cmocka_unit_test(test_cans_levels_never_change),
         cmocka_unit_test(test_dclas_follows_bytes_received),
         cmocka_unit_test(test_policy_set),
+        cmocka_unit_test(test_waiting_maps_are_in_order_for_who_asks),
         cmocka_unit_test(test_unknown_policies_are_named),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
