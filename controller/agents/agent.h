@@ -113,7 +113,7 @@ struct agents {
     struct agents_counters counters;
     struct agents_sessions sessions;
     uint64_t claimed_bytes;
-    struct agents_identities identities;
+    struct agents_table table;
     struct agents_indexes indexes;
     struct agents_attempts attempts;
     uint32_t mode;

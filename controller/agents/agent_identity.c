@@ -10,20 +10,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-int agents_identities_begin(struct agents_identities *identities, uint32_t hosts_max)
+int agents_table_begin(struct agents_table *table, uint32_t hosts_max)
 {
     /* Whole at the start, so that a table of agents never fails to grow. */
-    identities->order = calloc(2 * (size_t)hosts_max, sizeof(identities->order[0]));
-    identities->hosts = calloc(hosts_max, sizeof(identities->hosts[0]));
-    identities->host_order = calloc(hosts_max, sizeof(identities->host_order[0]));
-    return identities->order && identities->hosts && identities->host_order ? 0 : -ENOMEM;
+    table->order = calloc(2 * (size_t)hosts_max, sizeof(table->order[0]));
+    table->hosts = calloc(hosts_max, sizeof(table->hosts[0]));
+    table->host_order = calloc(hosts_max, sizeof(table->host_order[0]));
+    return table->order && table->hosts && table->host_order ? 0 : -ENOMEM;
 }
 
-void agents_identities_done(struct agents_identities *identities)
+void agents_table_done(struct agents_table *table)
 {
-    free(identities->order);
-    free(identities->hosts);
-    free(identities->host_order);
+    free(table->order);
+    free(table->hosts);
+    free(table->host_order);
 }
 
 void agent_identity_begin(struct agent *agent, const char *name, enum agent_is is)
@@ -43,18 +43,18 @@ const struct agent_identity *agent_who(const struct agent *agent)
 bool agents_room_for(const struct agents *agents, enum agent_is is)
 {
     if (is == AGENT_IS_SWITCH)
-        return agents->identities.n_switches < agents->config.hosts_max;
+        return agents->table.n_switches < agents->config.hosts_max;
     return agent_index_left(agents) &&
-           (is == AGENT_IS_HOST || agents->identities.n_unmarked < agents->config.hosts_max / 2);
+           (is == AGENT_IS_HOST || agents->table.n_unmarked < agents->config.hosts_max / 2);
 }
 
-/* Where `name` stands, or belongs, in agents->identities.order. */
+/* Where `name` stands, or belongs, in agents->table.order. */
 static uint32_t order_place(const struct agents *agents, const char *name)
 {
-    uint32_t low = 0, high = agents->identities.n;
+    uint32_t low = 0, high = agents->table.n;
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;
-        if (strverscmp(agents->identities.order[middle]->identity.name, name) < 0)
+        if (strverscmp(agents->table.order[middle]->identity.name, name) < 0)
             low = middle + 1;
         else
             high = middle;
@@ -64,12 +64,11 @@ static uint32_t order_place(const struct agents *agents, const char *name)
 
 static uint32_t host_place(const struct agents *agents, const char *name)
 {
-    uint32_t low = 0, high = agents->identities.n_hosts;
+    uint32_t low = 0, high = agents->table.n_hosts;
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;
-        if (strverscmp(
-                agents->identities.hosts[agents->identities.host_order[middle]]->identity.name,
-                name) < 0)
+        if (strverscmp(agents->table.hosts[agents->table.host_order[middle]]->identity.name, name) <
+            0)
             low = middle + 1;
         else
             high = middle;
@@ -80,36 +79,36 @@ static uint32_t host_place(const struct agents *agents, const char *name)
 static void host_order_add(struct agents *agents, const struct agent *agent)
 {
     uint32_t place = host_place(agents, agent->identity.name);
-    memmove(&agents->identities.host_order[place + 1], &agents->identities.host_order[place],
-            (agents->identities.n_hosts - place) * sizeof(agents->identities.host_order[0]));
-    agents->identities.host_order[place] = agent->identity.host;
-    agents->identities.n_hosts++;
+    memmove(&agents->table.host_order[place + 1], &agents->table.host_order[place],
+            (agents->table.n_hosts - place) * sizeof(agents->table.host_order[0]));
+    agents->table.host_order[place] = agent->identity.host;
+    agents->table.n_hosts++;
 }
 
 static void host_order_remove(struct agents *agents, const struct agent *agent)
 {
     uint32_t place = host_place(agents, agent->identity.name);
-    memmove(&agents->identities.host_order[place], &agents->identities.host_order[place + 1],
-            (--agents->identities.n_hosts - place) * sizeof(agents->identities.host_order[0]));
+    memmove(&agents->table.host_order[place], &agents->table.host_order[place + 1],
+            (--agents->table.n_hosts - place) * sizeof(agents->table.host_order[0]));
 }
 
 void agent_table_insert(struct agents *agents, struct agent *agent, uint32_t host)
 {
     uint32_t place = order_place(agents, agent->identity.name);
-    memmove(&agents->identities.order[place + 1], &agents->identities.order[place],
-            (agents->identities.n - place) * sizeof(agents->identities.order[0]));
-    agents->identities.order[place] = agent;
-    agents->identities.n++;
-    HASH_ADD(identity.by_name, agents->identities.names, identity.name,
-             strlen(agent->identity.name), agent);
+    memmove(&agents->table.order[place + 1], &agents->table.order[place],
+            (agents->table.n - place) * sizeof(agents->table.order[0]));
+    agents->table.order[place] = agent;
+    agents->table.n++;
+    HASH_ADD(identity.by_name, agents->table.names, identity.name, strlen(agent->identity.name),
+             agent);
     agent->identity.host = host;
     if (agent->identity.is_switch) {
-        agents->identities.n_switches++;
+        agents->table.n_switches++;
         return;
     }
-    agents->identities.hosts[host] = agent;
+    agents->table.hosts[host] = agent;
     if (agent->identity.unmarked)
-        agents->identities.n_unmarked++;
+        agents->table.n_unmarked++;
     else
         host_order_add(agents, agent);
 }
@@ -127,7 +126,7 @@ void agent_enter(struct agent *agent)
 static void address_drop(struct agent *agent)
 {
     if (agent->identity.addressed)
-        HASH_DELETE(identity.by_address, agent->agents->identities.addresses, agent);
+        HASH_DELETE(identity.by_address, agent->agents->table.addresses, agent);
     agent->identity.addressed = false;
 }
 
@@ -136,56 +135,56 @@ void agent_table_remove(struct agent *agent)
     struct agents *agents = agent->agents;
     address_drop(agent);
     uint32_t place = order_place(agents, agent->identity.name);
-    memmove(&agents->identities.order[place], &agents->identities.order[place + 1],
-            (--agents->identities.n - place) * sizeof(agents->identities.order[0]));
-    HASH_DELETE(identity.by_name, agents->identities.names, agent);
+    memmove(&agents->table.order[place], &agents->table.order[place + 1],
+            (--agents->table.n - place) * sizeof(agents->table.order[0]));
+    HASH_DELETE(identity.by_name, agents->table.names, agent);
     if (agent->identity.is_switch) {
-        agents->identities.n_switches--;
+        agents->table.n_switches--;
         return;
     }
     if (agent->identity.unmarked)
-        agents->identities.n_unmarked--;
+        agents->table.n_unmarked--;
     else
         host_order_remove(agents, agent);
-    agents->identities.hosts[agent->identity.host] = NULL;
+    agents->table.hosts[agent->identity.host] = NULL;
 }
 
 struct agent *agent_of_index(const struct agents *agents, uint32_t host)
 {
-    return host < agents->indexes.n_indexes ? agents->identities.hosts[host] : NULL;
+    return host < agents->indexes.n ? agents->table.hosts[host] : NULL;
 }
 
 struct agent *agent_at(const struct agents *agents, uint32_t place)
 {
-    return place < agents->identities.n ? agents->identities.order[place] : NULL;
+    return place < agents->table.n ? agents->table.order[place] : NULL;
 }
 
 uint32_t agents_count(const struct agents *agents)
 {
-    return agents->identities.n;
+    return agents->table.n;
 }
 
 uint32_t agents_hosts(const struct agents *agents)
 {
-    return agents->identities.n_hosts;
+    return agents->table.n_hosts;
 }
 
 uint32_t agents_host_at(const struct agents *agents, uint32_t place)
 {
-    return agents->identities.host_order[place];
+    return agents->table.host_order[place];
 }
 
 struct agent *agent_find(const struct agents *agents, const char *name)
 {
     struct agent *agent;
-    HASH_FIND(identity.by_name, agents->identities.names, name, strlen(name), agent);
+    HASH_FIND(identity.by_name, agents->table.names, name, strlen(name), agent);
     return agent;
 }
 
 struct agent *agent_at_address(const struct agents *agents, const uint8_t *address)
 {
     struct agent *agent;
-    HASH_FIND(identity.by_address, agents->identities.addresses, address,
+    HASH_FIND(identity.by_address, agents->table.addresses, address,
               sizeof(agent->identity.address), agent);
     return agent;
 }
@@ -201,7 +200,7 @@ void agent_set_address(struct agent *agent, const uint8_t *address)
         return;
     if (other && other != agent)
         address_drop(other);
-    HASH_ADD(identity.by_address, agents->identities.addresses, identity.address,
+    HASH_ADD(identity.by_address, agents->table.addresses, identity.address,
              sizeof(agent->identity.address), agent);
     agent->identity.addressed = true;
 }
@@ -210,7 +209,7 @@ void agent_marked(struct agent *agent)
 {
     struct agents *agents = agent->agents;
     agent->identity.unmarked = false;
-    agents->identities.n_unmarked--;
+    agents->table.n_unmarked--;
     host_order_add(agents, agent);
     agent->identity.newest_job = agents->hooks.newest_job(agents->hooks.user);
     agents->hooks.host_moved(agents->hooks.user, agent->identity.host);

@@ -30,7 +30,7 @@ struct agent_identity {
 };
 
 /* Of all agents. */
-struct agents_identities {
+struct agents_table {
     struct agent *names, *addresses;             /* hashes */
     struct agent **order;                        /* all, in the natural order of names */
     struct agent **hosts;                        /* by index */
@@ -45,15 +45,15 @@ struct resting_index {
 };
 
 struct agents_indexes {
-    uint32_t n_indexes; /* given so far: those in use, free and resting */
+    uint32_t n; /* given so far: those in use, free and resting */
     uint32_t *free, n_free;
     struct resting_index *resting; /* a ring, in order of forgetting */
     uint32_t first_resting, n_resting;
 };
 
 /* 0 or −ENOMEM; done takes what such a failure left. */
-int agents_identities_begin(struct agents_identities *identities, uint32_t hosts_max);
-void agents_identities_done(struct agents_identities *identities);
+int agents_table_begin(struct agents_table *table, uint32_t hosts_max);
+void agents_table_done(struct agents_table *table);
 int agents_indexes_begin(struct agents_indexes *indexes, uint32_t hosts_max);
 void agents_indexes_done(struct agents_indexes *indexes);
 

@@ -35,7 +35,7 @@ static bool has_rested(const struct agents *agents)
 bool agent_index_left(const struct agents *agents)
 {
     return agents->indexes.n_free || has_rested(agents) ||
-           agents->indexes.n_indexes < agents->config.hosts_max;
+           agents->indexes.n < agents->config.hosts_max;
 }
 
 uint32_t agent_index_take(struct agents *agents)
@@ -43,7 +43,7 @@ uint32_t agent_index_take(struct agents *agents)
     if (agents->indexes.n_free)
         return agents->indexes.free[--agents->indexes.n_free];
     if (!has_rested(agents))
-        return agents->indexes.n_indexes++;
+        return agents->indexes.n++;
     agents->indexes.n_resting--;
     return agents->indexes.resting[agents->indexes.first_resting++ % agents->config.hosts_max].host;
 }
@@ -71,11 +71,11 @@ const struct resting_index *agent_index_resting(const struct agents *agents, uin
 
 bool agent_index_restore(struct agents *agents, uint32_t host)
 {
-    if (host < agents->indexes.n_indexes || host >= agents->config.hosts_max)
+    if (host < agents->indexes.n || host >= agents->config.hosts_max)
         return false;
     /* Between them are those that any new host may get. */
-    while (agents->indexes.n_indexes < host)
-        agents->indexes.free[agents->indexes.n_free++] = agents->indexes.n_indexes++;
-    agents->indexes.n_indexes++;
+    while (agents->indexes.n < host)
+        agents->indexes.free[agents->indexes.n_free++] = agents->indexes.n++;
+    agents->indexes.n++;
     return true;
 }

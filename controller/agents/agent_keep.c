@@ -19,21 +19,22 @@ int agents_kept(const struct agents *agents, uint32_t host, struct agent_kept *r
         return resting_kept(agents, host, ret_kept);
     if (agent_who(agent)->unmarked)
         return -ENOENT;
+    const struct agent_identity *who = agent_who(agent);
     *ret_kept = (struct agent_kept){
         .host = host,
-        .boot = agent_who(agent)->joined ? agent_who(agent)->joined_boot : 0,
-        .n_units = agent_who(agent)->n_units,
-        .uplink_bps = agent_who(agent)->uplink_bps,
-        .downlink_bps = agent_who(agent)->downlink_bps,
-        .lost = agent_who(agent)->lost,
+        .boot = who->joined ? who->joined_boot : 0,
+        .n_units = who->n_units,
+        .uplink_bps = who->uplink_bps,
+        .downlink_bps = who->downlink_bps,
+        .lost = who->lost,
         .used = agent_was_used(agent),
-        .after = agent_who(agent)->newest_job,
+        .after = who->newest_job,
     };
-    strcpy(ret_kept->name, agent_who(agent)->name);
-    strcpy(ret_kept->rack, agent_who(agent)->rack);
-    strcpy(ret_kept->labels, agent_who(agent)->labels);
-    memcpy(ret_kept->address, agent_who(agent)->address, sizeof(agent_who(agent)->address));
-    memcpy(ret_kept->units, agent_who(agent)->units, sizeof(agent_who(agent)->units));
+    strcpy(ret_kept->name, who->name);
+    strcpy(ret_kept->rack, who->rack);
+    strcpy(ret_kept->labels, who->labels);
+    memcpy(ret_kept->address, who->address, sizeof(who->address));
+    memcpy(ret_kept->units, who->units, sizeof(who->units));
     return 0;
 }
 

@@ -102,7 +102,7 @@ int agents_create(const struct agents_config *config, const struct agents_hooks 
     agents->hooks = *hooks;
     agents->timers = timers;
     agents_sessions_begin(&agents->sessions);
-    if (agents_identities_begin(&agents->identities, config->hosts_max) < 0 ||
+    if (agents_table_begin(&agents->table, config->hosts_max) < 0 ||
         agents_indexes_begin(&agents->indexes, config->hosts_max) < 0) {
         agents_destroy(agents);
         return -ENOMEM;
@@ -123,7 +123,7 @@ void agents_destroy(struct agents *agents)
         agent_remove(agent_at(agents, agents_count(agents) - 1));
     agents_attempts_end(agents);
     levels_round_end(agents);
-    agents_identities_done(&agents->identities);
+    agents_table_done(&agents->table);
     agents_indexes_done(&agents->indexes);
     free(agents);
 }
