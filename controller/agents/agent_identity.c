@@ -28,11 +28,12 @@ void agents_table_done(struct agents_table *table)
 
 void agent_identity_begin(struct agent *agent, const char *name, enum agent_is is)
 {
-    wire_copy(agent->identity.name, sizeof(agent->identity.name), name);
-    agent->identity.host = ENGINE_NONE;
-    agent->identity.is_switch = is == AGENT_IS_SWITCH;
-    agent->identity.unmarked = is == AGENT_IS_NONE;
-    agent->identity.n_units = is == AGENT_IS_NONE;
+    struct agent_identity *who = &agent->identity;
+    wire_copy(who->name, sizeof(who->name), name);
+    who->host = ENGINE_NONE;
+    who->is_switch = is == AGENT_IS_SWITCH;
+    who->unmarked = is == AGENT_IS_NONE;
+    who->n_units = is == AGENT_IS_NONE;
 }
 
 const struct agent_identity *agent_who(const struct agent *agent)
@@ -238,55 +239,57 @@ void agent_tell_lost(struct agent *agent, int64_t now_ns)
 
 static void join_tell(struct agent *agent, enum event_kind kind)
 {
+    struct agent_identity *who = &agent->identity;
     struct event event = {.kind = kind};
-    agent->identity.joined = true;
-    agent->identity.joined_boot = agent->identity.boot;
-    agent->identity.changed = false;
-    if (agent->identity.is_switch)
+    who->joined = true;
+    who->joined_boot = who->boot;
+    who->changed = false;
+    if (who->is_switch)
         return;
-    event.host_join.host = agent->identity.host;
-    event.host_join.generation = agent->identity.boot;
-    event.host_join.name = agent->identity.name;
-    event.host_join.rack = agent->identity.rack;
-    event.host_join.labels = agent->identity.labels;
-    event.host_join.uplink_bps = agent->identity.uplink_bps;
-    event.host_join.downlink_bps = agent->identity.downlink_bps;
-    event.host_join.units.at = agent->identity.units;
-    event.host_join.units.n = agent->identity.n_units * ENGINE_RESOURCES;
+    event.host_join.host = who->host;
+    event.host_join.generation = who->boot;
+    event.host_join.name = who->name;
+    event.host_join.rack = who->rack;
+    event.host_join.labels = who->labels;
+    event.host_join.uplink_bps = who->uplink_bps;
+    event.host_join.downlink_bps = who->downlink_bps;
+    event.host_join.units.at = who->units;
+    event.host_join.units.n = who->n_units * ENGINE_RESOURCES;
     agent->agents->hooks.event(agent->agents->hooks.user, &event);
-    agent->agents->hooks.host_moved(agent->agents->hooks.user, agent->identity.host);
+    agent->agents->hooks.host_moved(agent->agents->hooks.user, who->host);
 }
 
 void agent_tell_join(struct agent *agent)
 {
-    if (!agent->identity.joined || agent->identity.lost ||
-        agent->identity.joined_boot != agent->identity.boot) {
+    struct agent_identity *who = &agent->identity;
+    if (!who->joined || who->lost || who->joined_boot != who->boot) {
         join_tell(agent, EVENT_HOST_JOIN);
-        agent->identity.silent = agent->identity.lost = false;
+        who->silent = who->lost = false;
         return;
     }
-    if (agent->identity.changed)
+    if (who->changed)
         join_tell(agent, EVENT_HOST_CHANGE);
-    if (agent->identity.silent)
+    if (who->silent)
         agent_tell_host(agent, EVENT_HOST_BACK);
 }
 
 static void units_fill(struct agent *agent, const duopoly_Hello *hello, uint64_t *ret_units)
 {
-    char before[sizeof(agent->identity.cut)];
-    strcpy(before, agent->identity.cut);
-    *agent->identity.cut = '\0';
+    struct agent_identity *who = &agent->identity;
+    char before[sizeof(who->cut)];
+    strcpy(before, who->cut);
+    *who->cut = '\0';
     for (pb_size_t i = 0; i < hello->units_count; i++) {
         struct resources unit = resources_from_wire(&hello->units[i]);
         /* WHY cut and not refused: it is a host all the same, and what it runs is to be known. */
-        char text[sizeof(agent->identity.cut)];
+        char text[sizeof(who->cut)];
         if (resource_bounds_cut(&unit, agent->agents->config.unit_slots_max, text, sizeof(text)))
-            strcpy(agent->identity.cut, text);
+            strcpy(who->cut, text);
         for (int r = 0; r < ENGINE_RESOURCES; r++)
             ret_units[i * ENGINE_RESOURCES + r] = (uint64_t)unit.amount[r];
     }
-    if (*agent->identity.cut && strcmp(before, agent->identity.cut) != 0)
-        log_warning(LOG_FAULT_PEER, "host %s %s", agent->identity.name, agent->identity.cut);
+    if (*who->cut && strcmp(before, who->cut) != 0)
+        log_warning(LOG_FAULT_PEER, "host %s %s", who->name, who->cut);
 }
 
 static void labels_fill(const duopoly_Hello *hello, char *ret_labels, size_t size)
@@ -301,39 +304,39 @@ static void labels_fill(const duopoly_Hello *hello, char *ret_labels, size_t siz
 
 void agent_describe(struct agent *agent, const duopoly_Hello *hello)
 {
+    struct agent_identity *who = &agent->identity;
     uint64_t units[AGENT_UNITS_MAX * ENGINE_RESOURCES] = {0};
     char labels[ENGINE_LABELS_MAX];
-    agent->identity.boot = hello->boot;
-    agent->identity.hello_sequence = hello->hello_sequence;
+    who->boot = hello->boot;
+    who->hello_sequence = hello->hello_sequence;
     units_fill(agent, hello, units);
     labels_fill(hello, labels, sizeof(labels));
-    agent->identity.changed |= memcmp(units, agent->identity.units, sizeof(units)) != 0 ||
-                               strcmp(labels, agent->identity.labels) != 0 ||
-                               strcmp(agent->identity.rack, hello->rack) != 0 ||
-                               agent->identity.n_units != hello->units_count ||
-                               agent->identity.uplink_bps != hello->uplink_bps ||
-                               agent->identity.downlink_bps != hello->downlink_bps;
-    memcpy(agent->identity.units, units, sizeof(units));
-    agent->identity.n_units = hello->units_count;
-    strcpy(agent->identity.labels, labels);
-    wire_copy(agent->identity.rack, sizeof(agent->identity.rack), hello->rack);
+    who->changed |= memcmp(units, who->units, sizeof(units)) != 0 ||
+                    strcmp(labels, who->labels) != 0 || strcmp(who->rack, hello->rack) != 0 ||
+                    who->n_units != hello->units_count || who->uplink_bps != hello->uplink_bps ||
+                    who->downlink_bps != hello->downlink_bps;
+    memcpy(who->units, units, sizeof(units));
+    who->n_units = hello->units_count;
+    strcpy(who->labels, labels);
+    wire_copy(who->rack, sizeof(who->rack), hello->rack);
     agent_set_address(agent, hello->address);
-    agent->identity.uplink_bps = hello->uplink_bps;
-    agent->identity.downlink_bps = hello->downlink_bps;
+    who->uplink_bps = hello->uplink_bps;
+    who->downlink_bps = hello->downlink_bps;
 }
 
 void agent_identity_restore(struct agent *agent, const struct agent_kept *kept)
 {
-    agent->identity.boot = agent->identity.joined_boot = kept->boot;
-    agent->identity.joined = kept->boot != 0;
-    agent->identity.silent = agent->identity.joined;
-    agent->identity.lost = kept->lost;
-    agent->identity.newest_job = kept->after;
-    agent->identity.n_units = kept->n_units;
-    agent->identity.uplink_bps = kept->uplink_bps;
-    agent->identity.downlink_bps = kept->downlink_bps;
-    strcpy(agent->identity.rack, kept->rack);
-    strcpy(agent->identity.labels, kept->labels);
-    memcpy(agent->identity.units, kept->units, sizeof(agent->identity.units));
+    struct agent_identity *who = &agent->identity;
+    who->boot = who->joined_boot = kept->boot;
+    who->joined = kept->boot != 0;
+    who->silent = who->joined;
+    who->lost = kept->lost;
+    who->newest_job = kept->after;
+    who->n_units = kept->n_units;
+    who->uplink_bps = kept->uplink_bps;
+    who->downlink_bps = kept->downlink_bps;
+    strcpy(who->rack, kept->rack);
+    strcpy(who->labels, kept->labels);
+    memcpy(who->units, kept->units, sizeof(who->units));
     agent_set_address(agent, kept->address);
 }
