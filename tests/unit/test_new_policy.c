@@ -16,7 +16,7 @@
 /* In place of controller/engine/policies.c: the same with the new line. */
 const struct turn_policy *const turn_policies[] = {&turn_fifo, &turn_sjf, &turn_fair, &turn_left,
                                                    NULL};
-const struct place_policy *const place_policies[] = {&place_greedy, NULL};
+const struct place_policy *const place_policies[] = {&place_greedy, &place_quiet, NULL};
 const struct commit_policy *const commit_policies[] = {&commit_single, NULL};
 const struct network_policy *const network_policies[] = {&network_none, NULL};
 const struct mode_policy *const mode_policies[] = {&mode_first, &mode_half, NULL};
@@ -166,6 +166,53 @@ static void test_it_gives_reasons_of_its_own(void **state)
     script_end(&s);
 }
 
+/* One of two hosts receives; five maps come. How many of them run on the other. */
+static unsigned on_the_other(int64_t crowd, const char *reason)
+{
+    static const uint64_t sums[] = {150 * MEGABYTE};
+    struct script s;
+    struct engine_config config = script_config();
+    unsigned n = 0;
+    strcpy(config.place, "quiet");
+    assert_int_equal(engine_config_say(&config, "crowd", crowd, NULL), 0);
+    script_begin(&s, &config);
+    s.reload = true;
+    script_host(&s, 0, 9);
+    script_host(&s, 1, 9);
+    script_submit(&s, &(struct script_job){
+                          .number = 1, .maps = 9, .reduces = 1, .map_ns = SECOND, .sums = sums});
+    end_maps(&s, 9);
+    uint32_t receives = script_start(&s, 1, 1, 0)->start.host;
+    script_submit(&s, &(struct script_job){.number = 2, .maps = 5, .map_ns = SECOND});
+    for (uint32_t t = 0; t < 5; t++) {
+        const struct decision *start = script_start(&s, 2, 0, t);
+        n += start->start.host != receives;
+        assert_reason(start, t ? reason : "quiet");
+    }
+    script_end(&s);
+    return n;
+}
+
+/* A parameter, an index that others do not keep, and a reason: of one file and one line. */
+static void test_a_placement_has_all_three(void **state)
+{
+    (void)state;
+    struct script s;
+    struct engine_config config = script_config();
+    assert_int_equal(on_the_other(1000, "quiet"), 5);
+    assert_in_range(on_the_other(1, "greedy"), 2, 4);
+    script_begin(&s, &config);
+    script_host(&s, 0, 8);
+    script_submit(&s, &(struct script_job){.number = 1, .maps = 1, .map_ns = SECOND});
+    assert_int_equal(s.engine->shapes[0]->by_receivers[0].n, 0);
+    struct event set = {.kind = EVENT_POLICY_SET};
+    set.policy_set.question = "place";
+    set.policy_set.name = "quiet";
+    script_event(&s, set);
+    assert_int_equal(s.engine->shapes[0]->by_receivers[0].n, 1);
+    script_end(&s);
+}
+
 static void test_it_is_listed(void **state)
 {
     (void)state;
@@ -181,6 +228,7 @@ int main(void)
         cmocka_unit_test(test_put_in_force_it_knows_the_past),
         cmocka_unit_test(test_its_parameter_counts),
         cmocka_unit_test(test_it_gives_reasons_of_its_own),
+        cmocka_unit_test(test_a_placement_has_all_three),
         cmocka_unit_test(test_it_is_listed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
