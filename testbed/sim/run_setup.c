@@ -1,5 +1,6 @@
 #include "testbed/sim/run_setup.h"
 
+#include "lib/conf.h"
 #include "lib/number.h"
 
 #include "testbed/sim/units.h"
@@ -151,6 +152,41 @@ static int set_maps(struct run_setup *s, const char *value, struct err *err)
     return err_set(err, EINVAL, "--maps takes 'even' or 'anywhere', not '%s'", value);
 }
 
+static int read_value(const struct engine_parameter *parameter, const char *text,
+                      int64_t *ret_value, struct err *err)
+{
+    if (parameter->unit != ENGINE_UNIT_YES)
+        return conf_number(parameter->unit == ENGINE_UNIT_NS ? CONF_DURATION : CONF_INT, text,
+                           ret_value, err);
+    *ret_value = strcmp(text, "yes") == 0;
+    if (!*ret_value && strcmp(text, "no") != 0)
+        return err_set(err, EINVAL, "'%s' is neither yes nor no", text);
+    return 0;
+}
+
+/* Checked here, and said to the engine after all that presets and other options say. */
+static int set_parameter(struct run_setup *s, const char *value, struct err *err)
+{
+    struct engine_config config = {0};
+    char word[ENGINE_WORD_MAX];
+    const char *equals = strchr(value, '=');
+    int length = equals && equals - value < ENGINE_WORD_MAX ? (int)(equals - value) : 0;
+    snprintf(word, sizeof(word), "%.*s", length, value);
+    const struct engine_parameter *parameter = engine_parameter(word);
+    if (!parameter)
+        return err_set(err, EINVAL, "--parameter takes a policy's WORD=VALUE, not '%s'", value);
+    if (s->n_values == ENGINE_VALUES_MAX)
+        return err_set(err, EINVAL, "--parameter is there more than %d times", ENGINE_VALUES_MAX);
+    struct engine_value *said = &s->values[s->n_values];
+    int r = read_value(parameter, equals + 1, &said->value, err);
+    r = r < 0 ? r : engine_config_say(&config, word, said->value, err);
+    if (r < 0)
+        return err_prefix(err, "--parameter %s", word);
+    strcpy(said->word, word);
+    s->n_values++;
+    return 0;
+}
+
 static int set_spines(struct run_setup *s, const char *value, struct err *err)
 {
     s->spines = 0;
@@ -235,6 +271,7 @@ static const struct option {
     {"hold-max", .set = set_hold_max},
     {"congested", .set = set_congested},
     {"maps", .set = set_maps},
+    {"parameter", .set = set_parameter},
     {"estimate-error", .as = AS_REAL, .at = AT(estimate_error), .least = 0, .most = 5},
     {"oversubscription", .as = AS_REAL, .at = AT(oversubscription), .least = 1, .most = 1000},
     {"spines", .set = set_spines},
@@ -545,6 +582,8 @@ static void choose_policy(const struct run_setup *s, const struct run_inputs *in
         engine_config_say(engine, "start_wait", MAP_DELAY_NS, NULL);
     if (wanted_ns || baseline || in->converted)
         engine->hold_max_ns = wanted_ns && wanted_ns < never_ns ? wanted_ns : never_ns;
+    for (uint32_t i = 0; i < s->n_values; i++)
+        engine_config_say(engine, s->values[i].word, s->values[i].value, NULL);
 }
 
 void run_setup_configure(const struct run_setup *s, const struct run_inputs *in,

@@ -25,6 +25,8 @@ struct run_setup {
     uint32_t congested_permille, cleared_permille; /* 0: idem */
     uint32_t congested_share_permille;             /* so many uplinks; 0: one */
     int even_maps;                                 /* 0 or 1; −1: as the policy says */
+    struct engine_value values[ENGINE_VALUES_MAX]; /* parameters of policies */
+    uint32_t n_values;
     double load;             /* bytes of every transfer are multiplied by this, > 0 */
     double estimate_error;   /* σ of the log-normal error of the sizes that are told; 0: none */
     uint32_t racks;          /* leaf-spine of so many racks; 0: a big switch */

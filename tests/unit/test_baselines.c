@@ -146,6 +146,28 @@ static void test_zero_levels_are_unlimited(void **state)
     assert_int_equal(levels_with("neat", "0"), ENGINE_LEVELS_MAX);
 }
 
+/* What is said of a parameter wins over the preset and the options beside it. */
+static void test_parameters_are_said(void **state)
+{
+    (void)state;
+    struct run_setup setup;
+    struct run_inputs in = {.converted = true};
+    struct run_config config;
+    struct err err;
+    run_setup_init(&setup);
+    assert_int_equal(run_setup_set(&setup, "maps", "anywhere", &err), 0);
+    assert_int_equal(run_setup_set(&setup, "parameter", "even_wait=5 s", &err), 0);
+    assert_int_equal(run_setup_set(&setup, "parameter", "ignore_held=yes", &err), 0);
+    run_setup_configure(&setup, &in, &config);
+    assert_int_equal(engine_config_value(&config.engine, "even_wait"), INT64_C(5000000000));
+    assert_int_equal(engine_config_value(&config.engine, "ignore_held"), 1);
+    static const char *const wrong[] = {"even_wait",      "even=1 s",          "even_wait=3",
+                                        "even_wait=-1 s", "ignore_held=maybe", "=1 s"};
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
+        assert_true(run_setup_set(&setup, "parameter", wrong[i], &err) < 0);
+    assert_int_equal(setup.n_values, 2);
+}
+
 /* In parallel processes as in one: a grid's medians are those of the single runs. */
 static void test_a_grid_repeats_single_runs(void **state)
 {
@@ -194,6 +216,7 @@ int main(void)
         cmocka_unit_test(test_classes_are_powers_of_ten),
         cmocka_unit_test(test_lists_are_split_at_commas),
         cmocka_unit_test(test_zero_levels_are_unlimited),
+        cmocka_unit_test(test_parameters_are_said),
         cmocka_unit_test(test_a_grid_repeats_single_runs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
