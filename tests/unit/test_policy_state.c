@@ -295,14 +295,15 @@ static void test_records_name_the_policy(void **state)
 }
 
 /* A dump without its last lines: only how the first one is read is looked at. */
-static int load_rule(const char *dump, const char *rule, struct engine **ret_engine,
-                     struct err *err)
+static int load_with(const char *dump, const char *word, const char *instead,
+                     struct engine **ret_engine, struct err *err)
 {
-    const char *at = strstr(dump, " mode=first ");
+    const char *at = strstr(dump, word);
     struct lines lines = {0};
     char *text = NULL;
     assert_non_null(at);
-    assert_true(asprintf(&text, "%.*s %s %s", (int)(at - dump), dump, rule, at + 12) > 0);
+    assert_true(asprintf(&text, "%.*s%s%s", (int)(at - dump), dump, instead, at + strlen(word)) >
+                0);
     lines_keep(&lines, text, strlen(text));
     int r = engine_load(lines_next, &lines, ret_engine, err);
     free(lines.text);
@@ -320,11 +321,40 @@ static void test_dumps_of_before_have_a_rules_number(void **state)
     struct engine_config config = script_config();
     script_begin(&s, &config);
     assert_int_equal(engine_dump(s.engine, lines_keep, &lines), 0);
-    assert_int_equal(load_rule(lines.text, "mode_rule=3", &engine, &err), 0);
+    assert_int_equal(load_with(lines.text, "mode=first", "mode_rule=3", &engine, &err), 0);
     assert_string_equal(engine_policy(engine, "mode"), "starved");
     engine_destroy(engine);
-    assert_int_equal(load_rule(lines.text, "mode_rule=99", &engine, &err), -EINVAL);
+    assert_int_equal(load_with(lines.text, "mode=first", "mode_rule=99", &engine, &err), -EINVAL);
     assert_non_null(strstr(err.text, "no rule number 99"));
+    free(lines.text);
+    script_end(&s);
+}
+
+/* They were fields of the configuration; a name that does not fit is refused whole. */
+static void test_dumps_of_before_have_parameters_as_fields(void **state)
+{
+    (void)state;
+    struct lines lines = {0};
+    struct script s;
+    struct err err = {0};
+    struct engine *engine = NULL;
+    struct engine_config config = script_config();
+    script_begin(&s, &config);
+    assert_int_equal(engine_dump(s.engine, lines_keep, &lines), 0);
+    assert_int_equal(
+        load_with(lines.text, "mode=first", "mode=first mode_ignore_held=1", &engine, &err), 0);
+    assert_int_equal(engine_value(engine, "ignore_held"), 1);
+    engine_destroy(engine);
+    assert_int_equal(load_with(lines.text, " hold_max_ns=",
+                               " even_wait_ns=5 start_wait_ns=6 hold_max_ns=", &engine, &err),
+                     0);
+    assert_int_equal(engine_value(engine, "even_wait"), 5);
+    assert_int_equal(engine_value(engine, "start_wait"), 6);
+    engine_destroy(engine);
+    assert_int_equal(
+        load_with(lines.text, "mode=first", "mode=a-name-of-more-than-sixteen", &engine, &err),
+        -EINVAL);
+    assert_null(strstr(err.text, "unknown mode policy"));
     free(lines.text);
     script_end(&s);
 }
@@ -337,6 +367,7 @@ int main(void)
         cmocka_unit_test(test_a_switch_is_planned_on_alike_after_load),
         cmocka_unit_test(test_records_name_the_policy),
         cmocka_unit_test(test_dumps_of_before_have_a_rules_number),
+        cmocka_unit_test(test_dumps_of_before_have_parameters_as_fields),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -346,7 +346,7 @@ static int take_value(const char **at, const struct field *field, struct record_
         *(const char **)to = string;
         return string ? take_string(at, string, word_length(*at) + 1) : -ENOMEM;
     case FIELD_CHARS:
-        return take_string(at, to, ENGINE_NAME_MAX);
+        return take_string(at, to, field->size);
     case FIELD_RESOURCES:
         return take_resources(at, to);
     case FIELD_U32S:

@@ -17,8 +17,7 @@ enum field_type {
     FIELD_BOOL,
     FIELD_REASON,    /* enum reason, by its word */
     FIELD_STRING,    /* const char *, percent-escaped */
-    FIELD_CHARS,     /* char[ENGINE_NAME_MAX or more], percent-escaped; decoded ones must fit
-                        ENGINE_NAME_MAX */
+    FIELD_CHARS,     /* char[], percent-escaped; decoded ones must fit */
     FIELD_RESOURCES, /* struct resources: six numbers */
     FIELD_U32S,
     FIELD_U64S,
@@ -28,7 +27,7 @@ enum field_type {
 struct field {
     const char *member;
     enum field_type type;
-    size_t offset;
+    size_t offset, size;
     bool added;  /* records of before do not have it; it is then left as it was */
     bool former; /* only records of before have it: read if it is there, never written */
 };
@@ -36,17 +35,18 @@ struct field {
 /* A field that is named like the member of the struct. */
 #define FIELD_OF(record, name, kind)                                                               \
     {                                                                                              \
-        .member = #name, .type = FIELD_##kind, .offset = offsetof(struct record, name)             \
+        .member = #name, .type = FIELD_##kind, .offset = offsetof(struct record, name),            \
+        .size = sizeof(((struct record *)0)->name)                                                 \
     }
 #define FIELD_ADDED(record, name, kind)                                                            \
     {                                                                                              \
         .member = #name, .type = FIELD_##kind, .offset = offsetof(struct record, name),            \
-        .added = true                                                                              \
+        .size = sizeof(((struct record *)0)->name), .added = true                                  \
     }
 #define FIELD_FORMER(record, name, kind)                                                           \
     {                                                                                              \
         .member = #name, .type = FIELD_##kind, .offset = offsetof(struct record, name),            \
-        .former = true                                                                             \
+        .size = sizeof(((struct record *)0)->name), .former = true                                 \
     }
 
 enum { FIELDS_MAX = 40 };
