@@ -178,6 +178,8 @@ static void keys_stand_in_the_manual(const struct conf_section *section, const c
 {
     for (const struct conf_field *f = section->fields; f->name; f++) {
         char key[64];
+        if (f->type == CONF_WORDS)
+            continue;
         snprintf(key, sizeof(key), "%s:", f->name);
         if (!strstr(text, key))
             fail_msg("%s is missing in schemas/duopolyd.yaml", key);
@@ -222,6 +224,24 @@ static void every_policy_has_its_section(void **state)
     for (const struct preset *preset = presets; preset->name; preset++)
         if (!preset->levels)
             section_stands_in_the_manual("preset", preset->name);
+}
+
+/* Each with its default and the sentence of its table. */
+static void every_parameter_stands_in_the_manual(void **state)
+{
+    (void)state;
+    static const char *const questions[] = {"turn", "place", "commit", "network", "mode"};
+    const struct engine_parameter *parameter;
+    unsigned n = 0;
+    for (size_t q = 0; q < sizeof(questions) / sizeof(questions[0]); q++)
+        for (unsigned i = 0; (parameter = engine_question_parameter(questions[q], i)); i++, n++) {
+            char key[64];
+            snprintf(key, sizeof(key), " %s: preset ", parameter->word);
+            const char *at = strstr(manual(), key), *says = at ? strchr(at, '#') : NULL;
+            if (!says || strncmp(says + 2, parameter->what, strlen(parameter->what)) != 0)
+                fail_msg("schemas/duopolyd.yaml does not say of %s: %s", key, parameter->what);
+        }
+    assert_true(n >= 3);
 }
 
 static void wrong_settings_are_refused(void **state)
@@ -357,6 +377,7 @@ int main(void)
         cmocka_unit_test(the_manual_is_the_default),
         cmocka_unit_test(the_manual_is_complete),
         cmocka_unit_test(every_policy_has_its_section),
+        cmocka_unit_test(every_parameter_stands_in_the_manual),
         CASE(wrong_settings_are_refused),
         CASE(presets_are_what_they_say),
         CASE(settings_reach_the_engine),
