@@ -103,6 +103,16 @@ static void values_configured(struct conductor *conductor, const struct engine_c
         value_set(conductor, parameter->word, engine_config_value(config, parameter->word), true);
 }
 
+/* " with even_wait=1 s, start_wait=2 s" of what was set; "" of nothing. */
+static void values_words(const duopoly_SetPolicy *set, char *words, size_t size)
+{
+    size_t used = 0;
+    *words = '\0';
+    for (pb_size_t i = 0; i < set->parameters_count && used < size; i++)
+        used += (size_t)snprintf(words + used, size - used, "%s%s=%s", i ? ", " : " with ",
+                                 set->parameters[i].word, set->parameters[i].value);
+}
+
 void policy_set_answer(struct conductor *conductor, const duopoly_SetPolicy *set,
                        duopoly_Envelope *answer)
 {
@@ -110,7 +120,9 @@ void policy_set_answer(struct conductor *conductor, const duopoly_SetPolicy *set
     struct decision rejection;
     struct engine_config config;
     int64_t values[sizeof(set->parameters) / sizeof(set->parameters[0])];
+    char words[160];
     const char *configured = policy_configured(conductor, set->question, &config);
+    values_words(set, words, sizeof(words));
     bool back = configured && strcmp(set->name, "configured") == 0;
     event.policy_set.question = set->question;
     event.policy_set.name = back ? configured : set->name;
@@ -126,12 +138,12 @@ void policy_set_answer(struct conductor *conductor, const duopoly_SetPolicy *set
     for (pb_size_t i = 0; i < set->parameters_count; i++)
         value_set(conductor, set->parameters[i].word, values[i], false);
     if (back)
-        accepted_answer(answer, "%s is %s again, as the configuration says", set->question,
-                        configured);
+        accepted_answer(answer, "%s is %s again, as the configuration says%s", set->question,
+                        configured, words);
     else
         accepted_answer(answer,
-                        "%s is %s from now on, after a restart too, until it is told otherwise",
-                        set->question, set->name);
+                        "%s is %s%s from now on, after a restart too, until it is told otherwise",
+                        set->question, set->name, words);
 }
 
 static void row_add(const struct engine *engine, const char *question,

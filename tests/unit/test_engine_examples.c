@@ -222,7 +222,7 @@ static void test_mode_switch_example(void **state)
     script_end(&s);
 }
 
-/* With mode_ignore_held, tasks that no host with a free slot would take do not make the cluster
+/* With ignore_held, tasks that no host with a free slot would take do not make the cluster
  * slot-starved. */
 static void test_held_tasks_can_be_left_out_of_the_mode(void **state)
 {
