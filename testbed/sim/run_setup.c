@@ -30,7 +30,7 @@ const char run_setup_usage[] =
     "      [--report-delay SECONDS] [--decision-delay SECONDS]\n"
     "      [--failures MTBF/REPAIR|HOST@SECOND+REPAIR,...] [--stragglers SHARE/TIMES]\n"
     "      [--copies TIMES|none] [--foreign SHARE/PART[/up|/down]] [--framework MANNERS|none]\n"
-    "      [--headers SHARE] [--mode-dwell SECONDS]";
+    "      [--headers SHARE] [--mode-dwell SECONDS] [--parameter WORD=VALUE]";
 
 static int set_policy(struct run_setup *s, const char *value, struct err *err)
 {
