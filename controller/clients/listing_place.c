@@ -31,29 +31,39 @@ uint64_t listing_cursor(const struct listing_order *order, uint32_t place, uint3
            ((place + UINT64_C(1)) & MASK(PLACE_BITS)) << ROW_BITS | (row & MASK(ROW_BITS));
 }
 
-/* 1: it stands there; 0: another one; −1: nobody. */
-static int stands(const struct listing_order *order, uint32_t place, uint64_t identity)
+static bool stands(const struct listing_order *order, uint32_t place, uint64_t identity)
 {
     uint64_t is;
-    return !order->at(order->list, place, &is) ? -1 : (is & IDENTITY_MASK) == identity;
+    return order->at(order->list, place, &is) && (is & IDENTITY_MASK) == identity;
+}
+
+/* `place`, or the first one behind all if that is nearer. */
+static uint32_t within(const struct listing_order *order, uint32_t place)
+{
+    uint32_t least = 0, most = place;
+    uint64_t identity;
+    while (least < most) {
+        uint32_t middle = least + (most - least + 1) / 2;
+        if (order->at(order->list, middle - 1, &identity))
+            least = middle;
+        else
+            most = middle - 1;
+    }
+    return least;
 }
 
 uint32_t listing_resume(const struct listing_order *order, uint64_t cursor, uint32_t *ret_row)
 {
     const uint64_t identity = cursor >> IDENTITY_SHIFT;
     const uint32_t next = (uint32_t)(cursor >> ROW_BITS & MASK(PLACE_BITS));
-    const uint32_t place = next ? next - 1 : 0;
     *ret_row = (uint32_t)(cursor & MASK(ROW_BITS));
     if (!next)
         return 0;
-    bool above = true, below = true;
-    for (uint32_t away = 0; above || below; away++) {
-        int is = above ? stands(order, place + away, identity) : -1;
-        if (is > 0)
+    const uint32_t place = within(order, next - 1);
+    for (uint32_t away = 0; away <= LISTING_AWAY; away++) {
+        if (stands(order, place + away, identity))
             return place + away;
-        above = is == 0 || (above && away == 0 && place > 0);
-        below = away <= place;
-        if (below && stands(order, place - away, identity) > 0)
+        if (away <= place && stands(order, place - away, identity))
             return place - away;
     }
     *ret_row = 0; /* it has left: who came after it stands there */
