@@ -1,12 +1,12 @@
 #include "lib/wire_zmq_door.h"
 
+#include "lib/wire_zmq_filter.h"
 #include "lib/wire_zmq_flood.h"
+#include "lib/wire_zmq_pace.h"
 #include "lib/wire_zmq_taken.h"
 #include "lib/wire_zmq_unheard.h"
 
-#include <linux/filter.h>
 #include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -38,6 +38,9 @@ struct wire_zmq_door {
     struct wire_zmq_limits limits;
     struct wire_zmq_door_counters counters;
     struct flood_places floods;
+    struct pace pace;
+    struct in6_addr hasty[FILTER_ADDRESSES]; /* the kernel holds back what these say */
+    size_t hasty_n;
     struct holder *holders;
     struct unheard *unheard;
     struct connection *connections; /* by descriptor */
@@ -94,49 +97,17 @@ static bool room_make(struct wire_zmq_door *door, int fd)
     return true;
 }
 
-/* Of TCP's packets these begin a connection, and those that say something: a filter of a socket of
- * TCP sees the packet from its header on. */
-static const struct sock_filter those_who_speak[] = {
-    BPF_STMT(BPF_LD | BPF_B | BPF_ABS, offsetof(struct tcphdr, th_flags)),
-    BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, TH_SYN | TH_RST, 6, 0),
-    BPF_STMT(BPF_LD | BPF_B | BPF_ABS, 12), /* the header's length in its upper half */
-    BPF_STMT(BPF_ALU | BPF_AND | BPF_K, 0xf0),
-    BPF_STMT(BPF_ALU | BPF_RSH | BPF_K, 2),
-    BPF_STMT(BPF_MISC | BPF_TAX, 0),
-    BPF_STMT(BPF_LD | BPF_W | BPF_LEN, 0),
-    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_X, 0, 1, 0),
-    BPF_STMT(BPF_RET | BPF_K, UINT32_MAX),
-    BPF_STMT(BPF_RET | BPF_K, 0),
-};
-static const struct sock_filter nobody[] = {BPF_STMT(BPF_RET | BPF_K, 0)};
-
-static int filter_set(int listener, const struct sock_filter *filter, size_t n)
+/* Lets in whom it may. False: it could not be told. */
+static bool listener_set(struct wire_zmq_door *door, bool pause)
 {
-    const struct sock_fprog program = {.len = (unsigned short)n,
-                                       .filter = (struct sock_filter *)(uintptr_t)filter};
-    return setsockopt(listener, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof(program));
-}
-
-static int listener_open(int listener)
-{
-    return filter_set(listener, those_who_speak,
-                      sizeof(those_who_speak) / sizeof(those_who_speak[0]));
-}
-
-/* A connection begins with its listener's filter, which would drop what only acknowledges, or ends
- * it. Until it is heard of here such packets come again, and whoever has more to say acknowledges
- * with that. */
-static void filter_drop(int fd)
-{
-    const int none = 0;
-    setsockopt(fd, SOL_SOCKET, SO_DETACH_FILTER, &none, sizeof(none));
+    return door->listener >= 0 &&
+           (pause ? filter_nobody(door->listener)
+                  : filter_those_who_speak(door->listener, door->hasty, door->hasty_n)) == 0;
 }
 
 static void pause_set(struct wire_zmq_door *door, bool pause)
 {
-    if (pause == door->paused || door->listener < 0)
-        return;
-    if ((pause ? filter_set(door->listener, nobody, 1) : listener_open(door->listener)) < 0)
+    if (pause == door->paused || !listener_set(door, pause))
         return;
     door->paused = pause;
     door->counters.pauses += pause;
@@ -172,6 +143,45 @@ static void holder_leave(struct wire_zmq_door *door, uint64_t identity)
         return;
     HASH_DEL(door->holders, holder);
     free(holder);
+}
+
+/* Who begins too fast waits in the kernel until the next tick at least. */
+static void hasty_add(struct wire_zmq_door *door, const struct in6_addr *address)
+{
+    for (size_t i = 0; i < door->hasty_n; i++)
+        if (memcmp(&door->hasty[i], address, sizeof(*address)) == 0)
+            return;
+    if (door->hasty_n == FILTER_ADDRESSES)
+        return;
+    door->hasty[door->hasty_n++] = *address;
+    if (!door->paused)
+        listener_set(door, false);
+}
+
+static void hasty_forget(struct wire_zmq_door *door, uint64_t now_usec)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < door->hasty_n; i++)
+        if (!pace_has_room(&door->pace, &door->hasty[i], now_usec))
+            door->hasty[n++] = door->hasty[i];
+    if (n == door->hasty_n)
+        return;
+    door->hasty_n = n;
+    if (!door->paused)
+        listener_set(door, false);
+}
+
+/* False: its address begins connections too fast. */
+static bool pace_keep(struct wire_zmq_door *door, const struct connection *connection,
+                      uint64_t now_usec)
+{
+    const struct in6_addr place = flood_place_of(&connection->peer);
+    if (!peer_is_known(&connection->peer))
+        return true;
+    bool keeps = pace_take(&door->pace, &place, now_usec);
+    if (!keeps || !pace_has_room(&door->pace, &place, now_usec))
+        hasty_add(door, &place);
+    return keeps;
 }
 
 /* False: too many of its address said nothing yet. */
@@ -234,6 +244,8 @@ static void connection_begin(struct wire_zmq_door *door, int fd, uint64_t now_us
         .open = true, .peer = peer_of(fd), .heard_usec = now_usec, .after = door->handshakes};
     if (flood_places_is_shut(&door->floods, &door->connections[fd].peer, now_usec))
         door->counters.shut_out += connection_break(door, fd);
+    else if (!pace_keep(door, &door->connections[fd], now_usec))
+        door->counters.hasty += connection_break(door, fd);
     if (!unheard_begin(door, &door->connections[fd])) {
         door->counters.refused += connection_break(door, fd);
         connection_end(door, fd); /* it takes no place of others' until ZeroMQ tells its end */
@@ -251,7 +263,7 @@ uint64_t wire_zmq_door_event(struct wire_zmq_door *door, int event, int value, u
     if (event == ZMQ_EVENT_LISTENING) {
         door->listener = value;
         door->paused = false;
-        listener_open(value);
+        listener_set(door, false);
     } else if (event == ZMQ_EVENT_ACCEPTED) {
         connection_begin(door, value, now_usec);
     } else if (event == ZMQ_EVENT_DISCONNECTED) {
@@ -382,6 +394,7 @@ void wire_zmq_door_tick(struct wire_zmq_door *door, uint64_t now_usec,
                         void (*endless)(void *user, const struct sockaddr_in6 *address), void *user)
 {
     endless_break(door, now_usec, endless, user);
+    hasty_forget(door, now_usec);
     for (int fd = 0; fd < door->n; fd++) {
         struct connection *connection = &door->connections[fd];
         uint64_t allowed_ns =

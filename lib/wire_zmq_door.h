@@ -12,6 +12,10 @@
  *    so the kernel keeps nothing of it but its SYN (or a SYN cookie), and ZeroMQ never hears of it.
  *    Both sides of ZeroMQ's protocol speak at once (RFC 23). Without net.ipv4.tcp_syncookies many
  *    silent ones delay others.
+ *  - Handshakes cost the thread that serves all connections. An address that begins more than
+ *    wire_zmq_pace.h gives it has what is one too many ended, and is held back by the filter
+ *    (wire_zmq_filter.h) until a tick finds that it may begin one: what it sends to begin others comes again
+ *    after 0.2 s, 0.4 s … by its own kernel.
  *  - One that has sent no message for `idle_ns` is ended; at the bound those are that have never sent
  *    any for `pressed_ns`, so that silent ones cannot keep others out. One address has seven eighths of what
  *    others leave of those that have not sent any (wire_zmq_unheard.h); one more is ended at once.
@@ -52,6 +56,7 @@ struct wire_zmq_door_counters {
     uint64_t crowded;  /* ended because who spoke had too many */
     uint64_t floods;   /* ended because they sent too much */
     uint64_t endless;  /* ended because their message did not end */
+    uint64_t hasty;    /* ended because their address began others just before */
     uint64_t shut_out; /* ended because one from their address had sent too much */
 };
 

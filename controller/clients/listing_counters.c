@@ -143,6 +143,7 @@ static void controller_tell(struct telling *telling, const struct listing_source
     tell(telling, "agents.endless", agents_zmq_connections(sources->door)->endless);
     tell(telling, "agents.shut_out", agents_zmq_connections(sources->door)->shut_out);
     tell(telling, "agents.cut", agents_zmq_connections(sources->door)->cut);
+    tell(telling, "agents.hasty", agents_zmq_connections(sources->door)->hasty);
     tell(telling, "agents.crowded", agents_zmq_connections(sources->door)->crowded);
     const struct agents_zmq_refusals *refusals = agents_zmq_refusals(sources->door);
     tell(telling, "keys.unknown", refusals->unknown_keys);

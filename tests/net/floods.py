@@ -210,6 +210,7 @@ class Silent:
     WHAT = "%d connections that never say a word" % HALF_OPEN
     # LASTING: it comes, stands and goes. FLOOR: it is what any program on libzmq pays for.
     CONFIG, LASTING, FLOOR = "timers: {host_lost: 600 s}", True, True
+    FROM_ONE = 16  # address: it may begin some more at once
 
     def __init__(self, daemon):
         self.daemon, self.opened = daemon, []
@@ -222,10 +223,12 @@ class Silent:
         host, _, port = self.daemon.address.partition("//")[2].rpartition(":")
         while len(self.opened) < HALF_OPEN:
             some = [socket.socket() for _ in range(min(self.AT_ONCE, HALF_OPEN - len(self.opened)))]
-            self.opened += some
-            for one in some:
+            for i, one in enumerate(some, len(self.opened)):
                 one.setblocking(False)
                 one.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, self.RESET)
+                one.bind(("127.4.%d.%d" % divmod(i // self.FROM_ONE, 256), 0))
+            self.opened += some
+            for one in some:
                 begun = one.connect_ex((host, int(port)))
                 assert begun in (0, errno.EINPROGRESS), os.strerror(begun)
             self.wait_for(some)
