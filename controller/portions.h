@@ -8,11 +8,11 @@
 #include <stdint.h>
 #include <systemd/sd-event.h>
 
-#define PORTION_NS INT64_C(1000000)
+#define PORTION_NS INT64_C(500000)
 
 struct portions;
 
-/* `go_on` does a small part of the work (a tenth of a portion, or less) and returns whether there is more. */
+/* `go_on` does a small part of the work (a fifth of a portion, or less) and returns whether there is more. */
 int portions_open(sd_event *loop, bool (*go_on)(void *user), void *user,
                   struct portions **ret_portions, struct err *err);
 /* There is work, or may be: `go_on` is called from the loop until it returns false. */

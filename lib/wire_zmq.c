@@ -15,7 +15,7 @@
 
 #define TOS_CS6      0xc0    /* RFC 2474: class selector 6, the control band */
 #define BURST        256     /* messages handled before the loop's other sources have their turn, */
-#define BURST_NS     2000000 /* or for so long, where messages take long */
+#define BURST_NS     1000000 /* or for so long, where messages take long */
 #define EVENTS       16      /* of connections, handled before the next message has its turn */
 #define PEER_BIT     (UINT64_C(1) << 32) /* so that no peer is 0 */
 #define ADDRESS_SIZE 256
