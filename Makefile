@@ -462,7 +462,7 @@ test-faults: deps ## kills in real time under sanitizers: each promise's own, th
 	@tests/run-faults $(BUILD)
 
 .PHONY: test-hostile
-test-hostile: deps ## a hostile program per role beside a normal load for HOSTILE_SECONDS (3600) under HOSTILE_SEED, and what others notice (root; HOSTILE_ROLES= names some, HOSTILE_KEYS=no)
+test-hostile: deps ## a hostile program per role beside a normal load for HOSTILE_SECONDS (3600) under HOSTILE_SEED, and what others notice (root; HOSTILE_MOVES= (names, with commas) HOSTILE_ROLES= names some, HOSTILE_KEYS=no)
 	@$(MAKE) -s --no-print-directory programs
 	@BUILD=$(BUILD) exec /usr/bin/python3 -B -m tests.hostile.run
 

@@ -204,13 +204,15 @@ class Host(Part):
             self.last_comer = time.monotonic()
             self.session("h4", 251, "join").close()
         began, seen = time.monotonic(), len(door.refused)
+        told, starts = door.answered == door.sent, self.starts
         door.say(True, agent_heartbeat=pb.AgentHeartbeat())
         wanted = door.sent
         while door.answered < wanted:
             if time.monotonic() - began > PATIENCE:
                 raise Broken("a heartbeat is not acknowledged")
             self.obey(door, door.take(0.5))
-        self.note("heartbeat", began)
+        # One acknowledgement is of all before it: with words about attempts it waits for the disk.
+        self.note("heartbeat" if told and starts == self.starts else "attempt's words", began)
         if len(door.refused) > seen:
             raise Broken("a session ended: %s" % door.refused[seen:])
         time.sleep(0.01)

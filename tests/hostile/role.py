@@ -214,6 +214,10 @@ def main(name):
     place = json.loads(sys.stdin.readline())
     role = Role(place, "%s %s" % (place["seed"], name))
     moves = module.moves(place)
+    wanted = os.environ.get("HOSTILE_MOVES")
+    if wanted:  # to find which of them does it
+        moves = [move for move in moves if move.name in wanted.split(",")]
+        assert moves, "no move of %s is named so: %s" % (name, wanted)
     drop_rights(place)
     threading.Thread(target=listen, args=(role.inbox,), daemon=True).start()
     on, told = False, role.inbox.get()

@@ -28,7 +28,7 @@ SLOWER = 2.0
 FLOOR_SECONDS = 0.002
 # A 99th percentile of fewer is none.
 SAMPLES = 100
-JUDGED_BY_TIME = ("heartbeat", "join", "status", "hosts", "status from afar", "come and ask", "change", "submit part", "submit end", "fact", "framework join")
+JUDGED_BY_TIME = ("heartbeat", "attempt's words", "join", "status", "hosts", "status from afar", "come and ask", "change", "submit part", "submit end", "fact", "framework join")
 
 
 class Program:
