@@ -57,6 +57,7 @@ void engine_config_default(struct engine_config *ret_config)
         .shapes_max = 64,
         .tasks_max = 10000000,
         .cells_per_job_max = 10000000,
+        .rules = ENGINE_RULES,
     };
     policy_config_default(ret_config);
     level_table_exponential(&ret_config->coflow, 10000000, 8, 8);
@@ -100,6 +101,10 @@ static int check_config(const struct engine_config *config, struct err *err)
         return err_set(err, EINVAL,
                        "hold_max must be positive, so must allow where frameworks have jobs; "
                        "dwell, grace, source_lost and probe not negative");
+    if (config->rules > ENGINE_RULES)
+        return err_set(err, EINVAL,
+                       "its decisions follow %u rules, this program knows %u: a later one knows them",
+                       config->rules, ENGINE_RULES);
     if (policy_check_values(config, err) < 0 || check_table("coflow", &config->coflow, err) ||
         check_table("macroflow", &config->macroflow, err))
         return -EINVAL;

@@ -54,6 +54,12 @@ struct engine_value {
     int64_t value;
 };
 
+/* Rules of decisions, in the order in which they came. */
+enum engine_rule {
+    RULE_RERUNS_ONCE = 1, /* outputs that nobody can fetch count once for each host (rerun.h) */
+    ENGINE_RULES = RULE_RERUNS_ONCE
+};
+
 struct engine_config {
     uint64_t seed;
     uint32_t epoch;        /* upper half of attempt numbers; from the controller's epoch file */
@@ -120,6 +126,9 @@ struct engine_config {
      * and counted. */
     uint32_t hosts_max, units_per_host_max, jobs_max, stages_per_job_max, finished_max, shapes_max;
     uint64_t tasks_max, cells_per_job_max;
+    /* The last rule that decisions follow; ENGINE_RULES. Fewer: those that came later are not followed, as in
+     * logs of before. */
+    uint32_t rules;
     /* Parameters of policies that are said (engine_config_say), each word once; all others have their
      * default. Those that no policy in force has wait for one. */
     struct engine_value values[ENGINE_VALUES_MAX];

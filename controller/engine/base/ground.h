@@ -23,6 +23,12 @@ static inline bool engine_may_look(const struct engine *engine)
     return !most || engine->suspended || engine->step_looks < most * LOOKS_OF_CHANGE;
 }
 
+/* Whether decisions follow it. */
+static inline bool engine_follows(const struct engine *engine, enum engine_rule rule)
+{
+    return engine->config.rules >= (uint32_t)rule;
+}
+
 /* Answers a request with no. */
 void engine_reject(struct engine *engine, const struct event *event, enum reason reason,
                    int64_t left, int64_t right);

@@ -112,7 +112,7 @@ struct task {
     struct sorted_node ready_unlocated; /* bucket->unlocated */
     uint32_t failures;
     uint32_t losses; /* hosts that were lost with an attempt of it (loss.h) */
-    uint32_t reruns; /* outputs that were lost, though their hosts were not (rerun.h) */
+    struct reruns *reruns; /* outputs that were lost, though their hosts were not (rerun.h); NULL: none */
 };
 
 /* Ready maps of one bucket whose block is on one host. WHY this order: what the start of a map reads lies

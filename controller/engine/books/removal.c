@@ -16,6 +16,7 @@ static void tasks_shrink(struct stage *stage, uint32_t *left)
     for (uint32_t t = until; t < n; t++) {
         free(stage->tasks[t].refs);
         free(stage->tasks[t].retry);
+        free(stage->tasks[t].reruns);
     }
     *left -= n - until;
     stage->n_tasks = until;

@@ -22,12 +22,14 @@ bool retry_failed_on(const struct task *task, const struct host *host)
     return find(task, host);
 }
 
-/* Hosts that a task remembers: where they count once, with those that it may be lost with. */
+/* Hosts that a task remembers: where they count once, with those that it may be lost with, and those whose
+ * outputs nobody can read. */
 static uint32_t most_tried(const struct engine *engine)
 {
     const struct engine_config *config = &engine->config;
     uint64_t hosts = config->failures_max;
     hosts += config->hosts_count_once ? config->losses_max : 0;
+    hosts += engine_follows(engine, RULE_RERUNS_ONCE) ? config->reruns_max : 0;
     return hosts < RETRY_LOOKS ? (uint32_t)hosts : RETRY_LOOKS;
 }
 
@@ -86,6 +88,12 @@ void retry_lost(struct engine *engine, struct task *task, struct host *host)
     add(engine, task, host, PROVES_NOTHING);
     if (first || again)
         task->retry->anywhere = first;
+}
+
+void retry_unread(struct engine *engine, struct task *task, struct host *host)
+{
+    add(engine, task, host, PROVES_NOTHING);
+    task->retry->anywhere = false;
 }
 
 bool retry_waits(const struct task *task)

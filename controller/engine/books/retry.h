@@ -16,8 +16,8 @@
  * only one that could hold it fails it as ever.
  *
  * A try looks at RETRY_LOOKS tasks and hosts at most; what stands behind them waits for hold_max at
- * most, too. What a task remembers is bounded by failures_max and
- * losses_max. O(log tasks).
+ * most, too. What a task remembers is bounded by failures_max, losses_max and
+ * reruns_max. O(log tasks).
  *
  * One object in several files: job.h. */
 #pragma once
@@ -44,6 +44,8 @@ struct retry {
 void retry_failed(struct engine *engine, struct task *task, struct host *host);
 /* The task's attempt, which may have taken it down, is lost with that host; as retry_failed. */
 void retry_lost(struct engine *engine, struct task *task, struct host *host);
+/* Its outputs on that host cannot be read (rerun.h): the next try goes elsewhere; before it is queued. */
+void retry_unread(struct engine *engine, struct task *task, struct host *host);
 /* A failure or a loss there, before it is told to the above, says nothing that was not said: it counts for
  * nothing. O(failures_max). */
 bool retry_repeats(const struct engine *engine, const struct task *task, const struct host *host);

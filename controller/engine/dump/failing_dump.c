@@ -1,5 +1,6 @@
 /* What failed where, in a dump. WHY records of their own: those of before keep their form, so that
  * dumps of before are read. */
+#include "controller/engine/base/ground.h"
 #include "controller/engine/books/cluster.h"
 #include "controller/engine/books/job.h"
 #include "controller/engine/books/retry.h"
@@ -77,7 +78,8 @@ static struct task *task_of(const struct engine *engine, uint64_t job, uint32_t 
                             uint32_t index)
 {
     struct task *task = job_find_task(engine, job, stage, index);
-    bool had = task && (task->failures || engine->config.hosts_count_once);
+    bool had = task && (task->failures || engine->config.hosts_count_once ||
+                        engine_follows(engine, RULE_RERUNS_ONCE));
     return had && task->stage->job->state == JOB_ACTIVE ? task : NULL;
 }
 

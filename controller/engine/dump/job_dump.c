@@ -248,7 +248,7 @@ static void dump_stage_given(struct dumper *d, const struct stage *stage)
 static void dump_task(struct dumper *d, const struct task *task)
 {
     if (task->state == TASK_BLOCKED && !task->failures && !task->losses && !task->ready_ns &&
-        !task->started_ns)
+        !task->started_ns && !task->retry && !task->reruns)
         return;
     struct task_record record = {
         .job = task->stage->job->number,

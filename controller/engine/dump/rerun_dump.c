@@ -3,6 +3,7 @@
 #include "controller/engine/books/cluster.h"
 #include "controller/engine/books/job.h"
 #include "controller/engine/books/losing.h"
+#include "controller/engine/books/rerun.h"
 #include "controller/engine/dump/dump.h"
 
 #include <errno.h>
@@ -15,6 +16,11 @@ struct rerun_record {
     uint64_t job;
     uint32_t stage, task, reruns;
 };
+/* Behind it: a host on which one was lost. */
+struct unread_record {
+    uint64_t job;
+    uint32_t stage, task, host;
+};
 /* Outputs on the host that are not lost yet. */
 struct losing_record {
     uint64_t job;
@@ -24,6 +30,7 @@ struct losing_record {
 DUMP_FITS(struct losing_record);
 DUMP_FITS(struct reruns_record);
 DUMP_FITS(struct rerun_record);
+DUMP_FITS(struct unread_record);
 
 static int load_reruns(struct engine *engine, const void *object, struct err *err)
 {
@@ -43,7 +50,20 @@ static int load_rerun(struct engine *engine, const void *object, struct err *err
             "task %" PRIu64 "/%u/%u is not there, or its lost outputs come twice, or are "
             "%u of %u",
             record->job, record->stage, record->task, record->reruns, engine->config.reruns_max);
-    task->reruns = record->reruns;
+    rerun_restore(engine, task, record->reruns);
+    return 0;
+}
+
+static int load_unread(struct engine *engine, const void *object, struct err *err)
+{
+    const struct unread_record *record = object;
+    const struct task *task = job_find_task(engine, record->job, record->stage, record->task);
+    struct host *host = cluster_host(engine, record->host);
+    if (!task || !host || !rerun_restore_host(engine, task, host))
+        return err_set(err, EINVAL,
+                       "task %" PRIu64 "/%u/%u or host %u, where its output was lost, is not "
+                       "there, or such hosts are too many",
+                       record->job, record->stage, record->task, record->host);
     return 0;
 }
 
@@ -66,7 +86,7 @@ static int load_losing(struct engine *engine, const void *object, struct err *er
 
 #define F FIELD_OF
 
-enum { RERUNS, RERUN, LOSING };
+enum { RERUNS, RERUN, LOSING, UNREAD };
 const struct dump_kind rerun_kinds[] = {
     [RERUNS] = {{"reruns", {F(reruns_record, reruns_max, U32)}}, load_reruns},
     [RERUN] = {{"rerun",
@@ -78,6 +98,10 @@ const struct dump_kind rerun_kinds[] = {
                   F(losing_record, stages, U32), F(losing_record, task, U32),
                   F(losing_record, is_there, BOOL)}},
                 load_losing},
+    [UNREAD] = {{"unread",
+                 {F(unread_record, job, U64), F(unread_record, stage, U32),
+                  F(unread_record, task, U32), F(unread_record, host, U32)}},
+                load_unread},
     {{0}, NULL},
 };
 
@@ -90,10 +114,17 @@ void rerun_dump_config(struct dumper *d, const struct engine *engine)
 
 void rerun_dump_task(struct dumper *d, const struct task *task)
 {
-    const struct rerun_record record = {task->stage->job->number, task->stage->index, task->index,
-                                        task->reruns};
-    if (record.reruns)
-        dump_record(d, &rerun_kinds[RERUN].kind, &record);
+    const struct reruns *reruns = task->reruns;
+    uint64_t job = task->stage->job->number;
+    uint32_t stage = task->stage->index;
+    if (!reruns)
+        return;
+    const struct rerun_record record = {job, stage, task->index, reruns->counted};
+    dump_record(d, &rerun_kinds[RERUN].kind, &record);
+    for (uint32_t i = 0; i < reruns->n; i++) {
+        const struct unread_record one = {job, stage, task->index, reruns->hosts[i]->index};
+        dump_record(d, &rerun_kinds[UNREAD].kind, &one);
+    }
 }
 
 void rerun_dump_losing(struct dumper *d, const struct engine *engine)
