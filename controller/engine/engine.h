@@ -57,7 +57,8 @@ struct engine_value {
 /* Rules of decisions, in the order in which they came. */
 enum engine_rule {
     RULE_RERUNS_ONCE = 1, /* outputs that nobody can fetch count once for each host (rerun.h) */
-    ENGINE_RULES = RULE_RERUNS_ONCE
+    RULE_LATER_STAYS,     /* what is done on a host after it was lost is not lost with it (losing.h) */
+    ENGINE_RULES = RULE_LATER_STAYS
 };
 
 struct engine_config {

@@ -398,6 +398,35 @@ static void outputs_are_lost_in_portions(void **state)
     script_end(&s);
 }
 
+/* While outputs of host 0 are being lost another host has its number, and does what had not run before. */
+static void what_is_done_there_later_stays(void **state)
+{
+    enum { MAPS = 2000, PORTION = 300 };
+    struct script s;
+    (void)state;
+    begin_changes(&s, "greedy", PORTION);
+    parts(&s, 1, MAPS, MAPS);
+    script_host(&s, 0, MAPS - 1);
+    script_job_end(&s, 1);
+    drain(&s, 0, false);
+    for (uint32_t t = 0; t < MAPS - 1; t++)
+        script_attempt(&s, EVENT_ATTEMPT_DONE, script_attempt_of(&s, 1, 0, t), 0);
+    s.reload = true;
+    script_host_event(&s, EVENT_HOST_LOST, 0);
+    script_host_event(&s, EVENT_HOST_FORGET, 0);
+    const uint64_t slots[ENGINE_RESOURCES] = {MAPS};
+    struct event join = script_join(0, MAPS, slots);
+    join.host_join.generation = 2;
+    script_event(&s, join);
+    script_attempt(&s, EVENT_ATTEMPT_DONE, script_attempt_of(&s, 1, 0, MAPS - 1), 0);
+    assert_true(is_due(&s));
+    while (is_due(&s))
+        script_events(&s, NULL, 0);
+    assert_int_equal(script_task_state(&s, 1, 0, MAPS - 1), TASK_DONE);
+    assert_int_equal(lost(&s, MAPS), MAPS - 1);
+    script_end(&s);
+}
+
 static void who_is_over_has_nothing_to_lose(void **state)
 {
     enum { MAPS = 500, PORTION = 10 };
@@ -443,6 +472,7 @@ int main(void)
         cmocka_unit_test(sizes_follow_in_portions),
         cmocka_unit_test(who_tells_again_and_again_sizes_all),
         cmocka_unit_test(outputs_are_lost_in_portions),
+        cmocka_unit_test(what_is_done_there_later_stays),
         cmocka_unit_test(who_is_over_has_nothing_to_lose),
         cmocka_unit_test(a_stage_closes_at_once),
     };

@@ -8,6 +8,12 @@
 
 #include <stdlib.h>
 
+static bool is_lost(const struct losing *losing, const struct task *task)
+{
+    return task->state == TASK_DONE && task->done_host == losing->host->index &&
+           (!losing->last || task->done_attempt <= losing->last);
+}
+
 /* True: all that it has there are lost. WHY the readers once: nothing starts in between. */
 static bool stage_loses(struct engine *engine, struct losing *losing, struct job *job,
                         struct stage *stage)
@@ -21,7 +27,7 @@ static bool stage_loses(struct engine *engine, struct losing *losing, struct job
         losing->task++;
         engine->counters.visits++;
         engine->step_looks++;
-        if (task->state != TASK_DONE || task->done_host != losing->host->index)
+        if (!is_lost(losing, task))
             continue;
         if (losing->is_there && rerun_is_one_too_many(engine, task))
             return true;
@@ -92,6 +98,14 @@ void losing_forget(struct engine *engine, const struct job *job)
         drop(engine, container_of(node, struct losing, of_losing));
 }
 
+/* The number of the last attempt that was begun. */
+static uint64_t last_begun(const struct engine *engine)
+{
+    uint64_t last = (uint64_t)engine->config.epoch << 32 | (uint32_t)engine->attempt_counter;
+    return engine_follows(engine, RULE_LATER_STAYS) ? last : 0;
+}
+
+/* WHY the last attempt only for what is lost in later steps: an inventory may hold numbers that were never given. */
 static void outputs_of_host_lose(struct engine *engine, struct host *host, bool is_there)
 {
     uint32_t n;
@@ -105,8 +119,13 @@ static void outputs_of_host_lose(struct engine *engine, struct host *host, bool 
                                                     .is_there = is_there,
                                                     .stages = job->n_stages});
     }
-    free(numbers);
     losing_go_on(engine);
+    for (uint32_t i = 0; i < n; i++) {
+        struct losing *rest = find(engine, numbers[i], host->index);
+        if (rest)
+            rest->last = last_begun(engine);
+    }
+    free(numbers);
 }
 
 void job_outputs_of_host_lost(struct engine *engine, struct host *host)

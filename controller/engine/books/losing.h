@@ -2,7 +2,8 @@
  *
  * Maps whose output is still needed run again. One event looks at all tasks of all jobs with outputs there;
  * what it may not do in its step (step_tasks_max) is done in the next ones, the oldest job's first. Until then
- * such an output counts as there: who begins to read from it is stopped when its turn comes.
+ * such an output counts as there: who begins to read from it is stopped when its turn comes. What began to run
+ * there later (the host is back, or another one has its number) leaves outputs that stay (RULE_LATER_STAYS).
  *
  * A job has no more to lose when it is over, or none of its outputs is there. One object in several files:
  * job.h. */
@@ -15,6 +16,7 @@ struct losing {
     uint64_t job;
     struct host *host;
     bool is_there; /* nobody can fetch from it: that counts (rerun.h) */
+    uint64_t last; /* of attempts whose outputs are lost; 0: of all */
     uint32_t stages,
         task; /* so many stages are left, and of the last of them the tasks from this on */
     struct sorted_node of_losing;

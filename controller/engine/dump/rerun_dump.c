@@ -26,6 +26,7 @@ struct losing_record {
     uint64_t job;
     uint32_t host, stages, task;
     bool is_there;
+    uint64_t last;
 };
 DUMP_FITS(struct losing_record);
 DUMP_FITS(struct reruns_record);
@@ -79,6 +80,7 @@ static int load_losing(struct engine *engine, const void *object, struct err *er
     losing_restore(engine, &(struct losing){.job = record->job,
                                             .host = host,
                                             .is_there = record->is_there,
+                                            .last = record->last,
                                             .stages = record->stages,
                                             .task = record->task});
     return 0;
@@ -96,7 +98,7 @@ const struct dump_kind rerun_kinds[] = {
     [LOSING] = {{"losing",
                  {F(losing_record, job, U64), F(losing_record, host, U32),
                   F(losing_record, stages, U32), F(losing_record, task, U32),
-                  F(losing_record, is_there, BOOL)}},
+                  F(losing_record, is_there, BOOL), FIELD_ADDED(losing_record, last, U64)}},
                 load_losing},
     [UNREAD] = {{"unread",
                  {F(unread_record, job, U64), F(unread_record, stage, U32),
@@ -132,8 +134,8 @@ void rerun_dump_losing(struct dumper *d, const struct engine *engine)
     struct sorted_node *node = sorted_first(&engine->losing);
     for (; node; node = sorted_next(node)) {
         const struct losing *losing = container_of(node, struct losing, of_losing);
-        const struct losing_record record = {losing->job, losing->host->index, losing->stages,
-                                             losing->task, losing->is_there};
+        const struct losing_record record = {losing->job,  losing->host->index, losing->stages,
+                                             losing->task, losing->is_there,    losing->last};
         dump_record(d, &rerun_kinds[LOSING].kind, &record);
     }
 }
