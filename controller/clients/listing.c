@@ -335,13 +335,13 @@ static void failing_note(const struct conductor_parts *parts, const struct host_
         snprintf(next, sizeof(next), "next probe in %.0f s",
                  (double)(host->probe_ns > now_ns ? host->probe_ns - now_ns : 0) / 1e9);
     if (host->failing)
-        snprintf(row->text, sizeof(row->text),
-                 "the last %" PRIu32 " attempts here failed, others did their tasks: suspect for "
-                 "%.0f s, %s; %s",
-                 host->failed_in_a_row, (double)(now_ns - host->suspect_since_ns) / 1e9, next,
-                 words);
+        snprintf(
+            row->text, sizeof(row->text),
+            "the last %" PRIu32 " attempts here failed or were lost: suspect for %.0f s, %s; %s",
+            host->failed_in_a_row, (double)(now_ns - host->suspect_since_ns) / 1e9, next, words);
     else if (host->failed_in_a_row >= FAILURES_TOLD && !*row->text)
-        snprintf(row->text, sizeof(row->text), "the last %" PRIu32 " attempts here failed; %s",
+        snprintf(row->text, sizeof(row->text),
+                 "the last %" PRIu32 " attempts here failed or were lost; %s",
                  host->failed_in_a_row, words);
 }
 

@@ -58,7 +58,8 @@ struct engine_value {
 enum engine_rule {
     RULE_RERUNS_ONCE = 1, /* outputs that nobody can fetch count once for each host (rerun.h) */
     RULE_LATER_STAYS,     /* what is done on a host after it was lost is not lost with it (losing.h) */
-    ENGINE_RULES = RULE_LATER_STAYS
+    RULE_BOOTS_COUNT,     /* what is lost with a host, or ends unasked, counts against it (failing.h) */
+    ENGINE_RULES = RULE_BOOTS_COUNT
 };
 
 struct engine_config {
@@ -203,7 +204,7 @@ struct host_view {
     bool mute, blind;          /* cannot read from them (blind), or what runs there fails; */
     bool failing;              /* then it gets a probe now and again, */
     int64_t probe_ns;          /* the next one then; 0: when there is a task for it, or one runs */
-    uint32_t failed_in_a_row;  /* attempts that failed there since one was done */
+    uint32_t failed_in_a_row;  /* attempts that failed or were lost there since one was done */
     bool trial;                /* it was suspect, and nobody has read from it since */
     int64_t suspect_since_ns;  /* while it is */
     uint32_t readers, sources; /* hosts that cannot read from it; that it cannot read from */

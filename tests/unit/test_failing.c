@@ -271,18 +271,136 @@ static void test_all_hosts_fail(void **state)
     script_end(&s);
 }
 
-/* A reboot may have mended it. */
-static void test_another_generation_is_trusted_again(void **state)
+static void boot(struct script *s, uint32_t host, uint64_t generation)
+{
+    static const uint64_t vector[ENGINE_RESOURCES] = {[RES_SLOTS] = SLOTS};
+    struct event join = script_join(host, SLOTS, vector);
+    join.host_join.generation = generation;
+    script_event(s, join);
+}
+
+/* A reboot may have mended it: that is to be seen, and soon. */
+static void test_another_generation_gets_a_probe(void **state)
 {
     (void)state;
     struct script s;
-    begin(&s, "joint", 2, 2);
+    begin(&s, "joint", 2, SLOTS);
     make_suspect(&s);
-    static const uint64_t vector[ENGINE_RESOURCES] = {[RES_SLOTS] = 2};
-    struct event join = script_join(0, 2, vector);
-    join.host_join.generation = 77;
-    script_event(&s, join);
+    submit(&s, 20, 40);
+    for (int64_t wait = 5; wait <= 40; wait *= 2) {
+        wait_s(&s, wait);
+        while (end_one(&s, 1) != 0)
+            ;
+    }
+    boot(&s, 0, 77);
+    assert_true(host_of(&s, 0).suspect);
+    assert_int_equal(host_of(&s, 0).running, 0);
+    wait_s(&s, 5);
+    assert_int_equal(host_of(&s, 0).running, 1);
+    while (end_one(&s, 0) != 0)
+        ;
     assert_false(host_of(&s, 0).suspect);
+    assert_int_equal(suspects(&s), 0);
+    assert_int_equal(host_of(&s, 0).running, SLOTS);
+    script_end(&s);
+}
+
+/* As in logs of before. */
+static void test_another_generation_is_trusted_without_the_rule(void **state)
+{
+    (void)state;
+    struct script s;
+    struct engine_config config = script_config();
+    config.rules = RULE_BOOTS_COUNT - 1;
+    script_begin(&s, &config);
+    s.reload = true;
+    script_host(&s, 0, SLOTS);
+    script_host(&s, 1, SLOTS);
+    make_suspect(&s);
+    boot(&s, 0, 77);
+    assert_int_equal(suspects(&s), 0);
+    script_end(&s);
+}
+
+/* It says another boot each second, and so has what it was given lost: first tries are not for it. */
+static void test_who_boots_again_and_again_gets_probes(void **state)
+{
+    (void)state;
+    struct script s;
+    uint32_t given = 0;
+    begin(&s, "greedy", 2, SLOTS);
+    submit(&s, 1, 300);
+    for (uint64_t second = 1; second <= 60; second++) {
+        given += host_of(&s, 0).running;
+        boot(&s, 0, 1 + second);
+        for (int i = 0; i < SLOTS; i++) {
+            struct attempt_view a = first_attempt(&s);
+            while (a.host == 0)
+                assert_int_equal(engine_attempt_after(s.engine, a.attempt, &a), 0);
+            script_attempt(&s, EVENT_ATTEMPT_DONE, a.attempt, 0);
+        }
+        wait_s(&s, 1);
+    }
+    assert_true(host_of(&s, 0).suspect && host_of(&s, 0).failing);
+    assert_in_range(given, 3 * SLOTS, 3 * SLOTS + 60 / 5);
+    script_end(&s);
+}
+
+/* A reboot or two with what ran there are no fault. */
+static void test_who_boots_twice_is_no_suspect(void **state)
+{
+    (void)state;
+    struct script s;
+    begin(&s, "greedy", 2, SLOTS);
+    submit(&s, 1, 40);
+    for (uint64_t times = 1; times <= 9; times++) {
+        boot(&s, 0, 1 + times);
+        assert_int_equal(suspects(&s), 0);
+        assert_int_equal(host_of(&s, 0).running, SLOTS);
+        while (times % 2 == 0 && end_one(&s, 0) != 0)
+            ;
+    }
+    script_end(&s);
+}
+
+/* What it is given it says it has killed, or lost: no failure of the task, and of that host. */
+static void ends_unasked(enum event_kind kind)
+{
+    struct script s;
+    uint32_t ended = 0;
+    begin(&s, "greedy", 2, SLOTS);
+    submit(&s, 1, 40);
+    for (int i = 0; i < 500 && job_of(&s, 1).state == JOB_ACTIVE; i++) {
+        struct attempt_view a = {0}, other = {0};
+        while (engine_attempt_after(s.engine, a.attempt, &a) == 0 && a.host)
+            other = a;
+        ended += !a.host;
+        script_attempt(&s, a.host ? EVENT_ATTEMPT_DONE : kind, a.host ? other.attempt : a.attempt,
+                       0);
+    }
+    assert_int_equal(job_of(&s, 1).state, JOB_DONE);
+    assert_true(host_of(&s, 0).suspect && host_of(&s, 0).failing);
+    assert_in_range(ended, 3, 2 * 40);
+    script_end(&s);
+}
+
+static void test_who_ends_unasked_is_suspect(void **state)
+{
+    (void)state;
+    ends_unasked(EVENT_ATTEMPT_KILLED);
+    ends_unasked(EVENT_ATTEMPT_LOST);
+}
+
+/* Its number is for another host then. */
+static void test_a_forgotten_host_leaves_no_suspicion(void **state)
+{
+    (void)state;
+    struct script s;
+    begin(&s, "joint", 2, SLOTS);
+    make_suspect(&s);
+    script_host_event(&s, EVENT_HOST_SILENT, 0);
+    script_host_event(&s, EVENT_HOST_FORGET, 0);
+    boot(&s, 0, 77);
     assert_int_equal(suspects(&s), 0);
     script_end(&s);
 }
@@ -393,7 +511,12 @@ int main(void)
         cmocka_unit_test(test_a_probe_that_is_due_waits_for_a_task),
         cmocka_unit_test(test_without_a_host_that_works_jobs_fail),
         cmocka_unit_test(test_all_hosts_fail),
-        cmocka_unit_test(test_another_generation_is_trusted_again),
+        cmocka_unit_test(test_another_generation_gets_a_probe),
+        cmocka_unit_test(test_another_generation_is_trusted_without_the_rule),
+        cmocka_unit_test(test_who_boots_again_and_again_gets_probes),
+        cmocka_unit_test(test_who_boots_twice_is_no_suspect),
+        cmocka_unit_test(test_who_ends_unasked_is_suspect),
+        cmocka_unit_test(test_a_forgotten_host_leaves_no_suspicion),
         cmocka_unit_test(test_another_try_does_not_wait_for_ever),
         cmocka_unit_test(test_a_host_that_refuses_fails_no_job_alone),
         cmocka_unit_test(test_off_as_before),

@@ -362,8 +362,9 @@ struct reach {
 /* How often what runs there fails (failing.h). */
 struct failing {
     bool suspect;             /* no new work but a probe */
-    uint32_t in_a_row;        /* attempts that failed since the last that was done */
-    uint32_t proofs;          /* tasks that failed here since then and were done elsewhere */
+    uint32_t in_a_row;        /* attempts that failed or were lost since the last that was done */
+    uint32_t proofs;          /* tasks that failed here since then and were done elsewhere, and times
+                                 that it went with what ran there */
     uint32_t probes;          /* that failed, of this suspicion; counted to FAILING_DOUBLINGS */
     uint64_t probe;           /* the attempt; 0: none runs */
     uint64_t era;             /* index: how often a row of failures ended */

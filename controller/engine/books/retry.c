@@ -80,14 +80,24 @@ bool retry_repeats(const struct engine *engine, const struct task *task, const s
 }
 
 /* WHY anywhere after the first: hosts crash, and then all that ran there would leave the policies' order. */
-void retry_lost(struct engine *engine, struct task *task, struct host *host)
+static void gone(struct engine *engine, struct task *task, struct host *host, uint64_t era)
 {
     if (!engine->config.hosts_count_once || !engine->config.probe_ns)
         return;
     bool first = !task->retry, again = retry_failed_on(task, host);
-    add(engine, task, host, PROVES_NOTHING);
+    add(engine, task, host, era);
     if (first || again)
         task->retry->anywhere = first;
+}
+
+void retry_lost(struct engine *engine, struct task *task, struct host *host)
+{
+    gone(engine, task, host, PROVES_NOTHING);
+}
+
+void retry_ended(struct engine *engine, struct task *task, struct host *host)
+{
+    gone(engine, task, host, host->failing.era);
 }
 
 void retry_unread(struct engine *engine, struct task *task, struct host *host)

@@ -44,6 +44,8 @@ struct retry {
 void retry_failed(struct engine *engine, struct task *task, struct host *host);
 /* The task's attempt, which may have taken it down, is lost with that host; as retry_failed. */
 void retry_lost(struct engine *engine, struct task *task, struct host *host);
+/* It ended there, and nobody asked for that; as retry_failed. */
+void retry_ended(struct engine *engine, struct task *task, struct host *host);
 /* Its outputs on that host cannot be read (rerun.h): the next try goes elsewhere; before it is queued. */
 void retry_unread(struct engine *engine, struct task *task, struct host *host);
 /* A failure or a loss there, before it is told to the above, says nothing that was not said: it counts for

@@ -22,8 +22,9 @@ static void describe(struct engine *engine, struct host *host, const struct even
 /* Nothing runs there any more, and nothing is there. */
 static void forget_generation(struct engine *engine, struct host *host)
 {
+    uint32_t before = host->failing.in_a_row;
     attempts_of_host_lost(engine, host);
-    failing_forget(engine, host);
+    failing_gone(engine, host, host->failing.in_a_row > before);
     source_host_lost(engine, host);
 }
 
@@ -110,6 +111,7 @@ void cluster_forget(struct engine *engine, const struct event *event)
     struct event gone = {.kind = EVENT_HOST_CHANGE};
     gone.host_join.units = (struct u64s){nothing, ENGINE_RESOURCES};
     cluster_lost(engine, event);
+    failing_forget(engine, host);
     engine->joined -= host->joined;
     host->joined = host->silent = host->lost = host->draining = false;
     host->generation = 0;

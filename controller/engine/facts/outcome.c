@@ -21,6 +21,7 @@ void attempts_of_host_lost(struct engine *engine, struct host *host)
         bool again = counts && retry_repeats(engine, task, host);
         if (counts)
             retry_lost(engine, task, host);
+        failing_lost(engine, attempt);
         if (attempt->allowed_until_ns)
             allow_withdraw(engine, attempt, REASON_UNKNOWN_HOST);
         attempt_end(engine, attempt);
@@ -70,6 +71,26 @@ void outcome_done(struct engine *engine, struct attempt *attempt, uint64_t recei
     host_touch(engine, host);
 }
 
+/* Nobody asked for it: its host has done nothing with it, which is no fault of the task. */
+static void over(struct engine *engine, const struct event *event)
+{
+    struct attempt *attempt = attempt_known(engine, event);
+    if (!attempt)
+        return;
+    failing_ended(engine, attempt);
+    attempt_end(engine, attempt);
+}
+
+void attempt_killed(struct engine *engine, const struct event *event)
+{
+    over(engine, event);
+}
+
+void attempt_lost(struct engine *engine, const struct event *event)
+{
+    over(engine, event);
+}
+
 /* One failure more, unless that host said so before; the last that is allowed fails the job. */
 static void fail(struct engine *engine, const struct event *event)
 {
@@ -96,23 +117,6 @@ void attempt_failed(struct engine *engine, const struct event *event)
 void attempt_refused(struct engine *engine, const struct event *event)
 {
     fail(engine, event);
-}
-
-static void over(struct engine *engine, const struct event *event)
-{
-    struct attempt *attempt = attempt_known(engine, event);
-    if (attempt)
-        attempt_end(engine, attempt);
-}
-
-void attempt_killed(struct engine *engine, const struct event *event)
-{
-    over(engine, event);
-}
-
-void attempt_lost(struct engine *engine, const struct event *event)
-{
-    over(engine, event);
 }
 
 void job_output_lost(struct engine *engine, const struct event *event)

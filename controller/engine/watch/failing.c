@@ -9,7 +9,7 @@
 const struct policy_reason failing_reasons[] = {
     {DECISION_START, REASON_PROBE, NULL, "probes that failed there", "attempts that failed there",
      "Runs on {host} to see whether that host works again: the last {right} attempts there "
-     "failed. "},
+     "failed or were lost. "},
     {DECISION_START, REASON_RETRY, NULL, "hosts on which it failed", "tasks that ran there",
      "Runs on {host} because it failed on {left} other host(s): the least loaded one of the rest "
      "({right} tasks). "},
@@ -25,14 +25,18 @@ static struct sorted_key due_key(const struct host *host)
     return (struct sorted_key){host->index, 0, 0};
 }
 
-static void await_probe(struct engine *engine, struct host *host)
+/* After a wait that was doubled so often. */
+static int64_t probe_due_ns(const struct engine *engine, uint32_t doublings)
 {
-    struct failing *failing = &host->failing;
     int64_t wait_ns = engine->config.probe_ns, most = INT64_MAX >> FAILING_DOUBLINGS;
-    wait_ns = (wait_ns < most ? wait_ns : most) << failing->probes;
-    failing->due_ns =
-        engine->now_ns > INT64_MAX - 1 - wait_ns ? INT64_MAX - 1 : engine->now_ns + wait_ns;
-    sorted_place(&engine->probe_timers, &failing->timer, timer_key(host), 0);
+    wait_ns = (wait_ns < most ? wait_ns : most) << doublings;
+    return engine->now_ns > INT64_MAX - 1 - wait_ns ? INT64_MAX - 1 : engine->now_ns + wait_ns;
+}
+
+static void await_probe(struct engine *engine, struct host *host, int64_t due_ns)
+{
+    host->failing.due_ns = due_ns;
+    sorted_place(&engine->probe_timers, &host->failing.timer, timer_key(host), 0);
 }
 
 /* It waits for no probe any more. */
@@ -44,16 +48,34 @@ static void leave(struct engine *engine, struct host *host)
         sorted_remove(&engine->probe_timers, &host->failing.timer);
 }
 
-void failing_failed(struct engine *engine, struct attempt *attempt)
+/* False: it says nothing about its host. */
+static bool blame(const struct engine *engine, const struct attempt *attempt)
 {
     struct failing *failing = &attempt->host->failing;
     if (!engine->config.probe_ns || attempt->foreign || attempt->stopping)
-        return;
+        return false;
     failing->in_a_row += failing->in_a_row < UINT32_MAX;
     if (failing->probe == attempt->number)
         failing->probes += failing->probes < FAILING_DOUBLINGS;
-    if (attempt->task)
+    return true;
+}
+
+void failing_failed(struct engine *engine, struct attempt *attempt)
+{
+    if (blame(engine, attempt) && attempt->task)
         retry_failed(engine, attempt->task, attempt->host);
+}
+
+void failing_ended(struct engine *engine, struct attempt *attempt)
+{
+    if (engine_follows(engine, RULE_BOOTS_COUNT) && blame(engine, attempt) && attempt->task)
+        retry_ended(engine, attempt->task, attempt->host);
+}
+
+void failing_lost(struct engine *engine, const struct attempt *attempt)
+{
+    if (engine_follows(engine, RULE_BOOTS_COUNT))
+        blame(engine, attempt);
 }
 
 void failing_forget(struct engine *engine, struct host *host)
@@ -67,19 +89,35 @@ void failing_forget(struct engine *engine, struct host *host)
     *failing = (struct failing){.era = era};
 }
 
-/* The task, which failed on that host in its era, was done on another one. */
-static void failing_proved(struct engine *engine, struct host *host, uint64_t era)
+static void prove(struct engine *engine, struct host *host)
 {
     struct failing *failing = &host->failing;
-    if (failing->era != era)
-        return;
     failing->proofs += failing->proofs < UINT32_MAX;
     if (failing->suspect || failing->proofs < FAILING_PROOFS || engine->up <= host_up(host))
         return;
     failing->since_ns = engine->now_ns;
     engine->counters.suspicions++;
     cluster_set_suspect(engine, host, &failing->suspect, true);
-    await_probe(engine, host);
+    await_probe(engine, host, probe_due_ns(engine, failing->probes));
+}
+
+void failing_gone(struct engine *engine, struct host *host, bool took)
+{
+    const struct failing *failing = &host->failing;
+    int64_t due_ns = probe_due_ns(engine, 0);
+    if (!engine_follows(engine, RULE_BOOTS_COUNT))
+        failing_forget(engine, host);
+    else if (took)
+        prove(engine, host);
+    else if (failing->suspect && failing->due_ns != INT64_MAX && failing->due_ns > due_ns)
+        await_probe(engine, host, due_ns);
+}
+
+/* The task, which failed on that host in its era, was done on another one. */
+static void failing_proved(struct engine *engine, struct host *host, uint64_t era)
+{
+    if (host->failing.era == era)
+        prove(engine, host);
 }
 
 void failing_started(struct engine *engine, struct attempt *attempt)
@@ -95,7 +133,7 @@ static void probe_ended(struct engine *engine, const struct attempt *attempt)
     if (host->failing.probe != attempt->number)
         return;
     host->failing.probe = 0;
-    await_probe(engine, host);
+    await_probe(engine, host, probe_due_ns(engine, host->failing.probes));
 }
 
 /* The unit where the shape's next task would run. */

@@ -4,8 +4,16 @@
  * another host is one. A host with FAILING_PROOFS such tasks since something was last done there is
  * *suspect* from then on: it gets no new work, but for one task at a time as a probe. The first
  * probe is due probe_ns later, each next one after twice the time, at most 64 times as long; it takes
- * the first task in turn that the host has room for. What runs there goes on. Anything of ours that
- * is done there ends the suspicion, and so does another generation of the host.
+ * the first task in turn that the host has room for. What runs there goes on. Only what is done there ends the
+ * suspicion, or an operator who forgets the host.
+ *
+ * A host that goes with what runs there (it boots anew, or is lost) has proved as much each time: one that
+ * comes and goes, or says so, is suspect after FAILING_PROOFS times without a task done. What ends there
+ * unasked (killed, or lost while the host is there) counts as failed of the host, and not of the task, which goes
+ * elsewhere when it ends there so again. WHY
+ * another boot is no new beginning: whoever says one each second would get first tries for ever. It may have
+ * mended the host, so a suspect one that boots with nothing of ours gets its next probe after probe_ns at most.
+ * Without RULE_BOOTS_COUNT a boot is a new beginning, and only failures count.
  *
  * The last host that is up does not become suspect. Where none is up that is not, probes are due at
  * once: a task that fails on every host fails its job, as ever. A job that fails everywhere proves
@@ -25,7 +33,13 @@ enum {
 
 /* The attempt failed, or was refused; before its end. */
 void failing_failed(struct engine *engine, struct attempt *attempt);
-/* An attempt of ours was done there, or it is another generation: what failed there says no more. The
+/* It is over and nobody asked for that, or it was lost though its host is there; before its end. */
+void failing_ended(struct engine *engine, struct attempt *attempt);
+/* The attempt is lost with its host; before its end. Then, once for all of them: the host went, and whether
+ * it took any. The caller touches the host. */
+void failing_lost(struct engine *engine, const struct attempt *attempt);
+void failing_gone(struct engine *engine, struct host *host, bool took);
+/* An attempt of ours was done there, or it is another host: what failed there says no more. The
  * caller touches the host. */
 void failing_forget(struct engine *engine, struct host *host);
 /* A suspect host got a probe; the attempt ends. */
