@@ -59,7 +59,8 @@ enum engine_rule {
     RULE_RERUNS_ONCE = 1, /* outputs that nobody can fetch count once for each host (rerun.h) */
     RULE_LATER_STAYS,     /* what is done on a host after it was lost is not lost with it (losing.h) */
     RULE_BOOTS_COUNT,     /* what is lost with a host, or ends unasked, counts against it (failing.h) */
-    ENGINE_RULES = RULE_BOOTS_COUNT
+    RULE_PIECES,          /* a stage of which some tasks are told otherwise stays open (framework.c) */
+    ENGINE_RULES = RULE_PIECES
 };
 
 struct engine_config {

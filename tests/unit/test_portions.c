@@ -268,11 +268,13 @@ static void what_is_prepared_is_whole(void **state)
 enum { FRAMEWORKS = 1 << 4 };
 #define FOREIGN_JOB (UINT64_C(1) << 63 | 1)
 
-static void begin_changes(struct script *s, const char *place, uint32_t tasks_max)
+static void begin_changes(struct script *s, const char *place, uint32_t ready_max,
+                          uint32_t tasks_max)
 {
     struct engine_config config = script_config();
     strcpy(config.place, place);
     config.framework_jobs_max = FRAMEWORKS;
+    config.step_ready_max = ready_max;
     config.step_tasks_max = tasks_max;
     script_begin(s, &config);
 }
@@ -304,6 +306,41 @@ static void told_row(struct script *s, uint64_t first)
     script_event(s, event);
 }
 
+/* Each piece is what its tasks read: none of the others leaves the queues for it. */
+static void what_some_tasks_read_closes_nothing(void **state)
+{
+    enum { PIECE = 100 };
+    struct script s;
+    uint64_t inputs[PIECE];
+    uint32_t replicas[PIECE];
+    (void)state;
+    begin_changes(&s, "nats", AT_ONCE, AT_ONCE);
+    script_event(&s, told_stage(0, MANY));
+    while (is_due(&s))
+        script_events(&s, NULL, 0);
+    assert_int_equal(ready(&s), MANY);
+    s.reload = true;
+    for (uint32_t i = 0; i < PIECE; i++) {
+        inputs[i] = 1000 + i;
+        replicas[i] = i % 3;
+    }
+    for (uint32_t first = 0; first < 3 * PIECE; first += PIECE) {
+        struct event event = {.kind = EVENT_FRAMEWORK_TASKS};
+        event.job_tasks.job = FOREIGN_JOB;
+        event.job_tasks.first = first;
+        event.job_tasks.replicas_per_task = 1;
+        event.job_tasks.replicas = (struct u32s){replicas, PIECE};
+        event.job_tasks.input_bytes = event.job_tasks.compute_ns = (struct u64s){inputs, PIECE};
+        s.now_ns += SECOND;
+        script_event(&s, event);
+        assert_int_equal(ready(&s), MANY);
+        assert_false(is_due(&s));
+    }
+    script_host(&s, 2, 1);
+    assert_int_equal(script_decision(&s, DECISION_ALLOW, 0)->allow.task % PIECE % 3, 2);
+    script_end(&s);
+}
+
 static uint32_t sized(const struct script *s, uint64_t first)
 {
     struct task_view view;
@@ -320,7 +357,7 @@ static void sizes_follow_in_portions(void **state)
     struct script s;
     uint32_t n;
     (void)state;
-    begin_changes(&s, "greedy", AT_ONCE);
+    begin_changes(&s, "greedy", 0, AT_ONCE);
     s.reload = true;
     script_event(&s, told_stage(0, 1));
     script_event(&s, told_stage(1, MANY));
@@ -343,7 +380,7 @@ static void who_tells_again_and_again_sizes_all(void **state)
 {
     struct script s;
     (void)state;
-    begin_changes(&s, "greedy", AT_ONCE);
+    begin_changes(&s, "greedy", 0, AT_ONCE);
     script_event(&s, told_stage(0, 1));
     script_event(&s, told_stage(1, MANY));
     for (int i = 0; i < 2 * MANY / AT_ONCE; i++)
@@ -386,7 +423,7 @@ static void outputs_are_lost_in_portions(void **state)
     enum { MAPS = 2000, PORTION = 300 };
     struct script s;
     (void)state;
-    begin_changes(&s, "greedy", PORTION);
+    begin_changes(&s, "greedy", 0, PORTION);
     maps_done(&s, MAPS, MAPS);
     s.reload = true;
     script_host_event(&s, EVENT_HOST_LOST, 0);
@@ -404,7 +441,7 @@ static void what_is_done_there_later_stays(void **state)
     enum { MAPS = 2000, PORTION = 300 };
     struct script s;
     (void)state;
-    begin_changes(&s, "greedy", PORTION);
+    begin_changes(&s, "greedy", 0, PORTION);
     parts(&s, 1, MAPS, MAPS);
     script_host(&s, 0, MAPS - 1);
     script_job_end(&s, 1);
@@ -432,7 +469,7 @@ static void who_is_over_has_nothing_to_lose(void **state)
     enum { MAPS = 500, PORTION = 10 };
     struct script s;
     (void)state;
-    begin_changes(&s, "greedy", PORTION);
+    begin_changes(&s, "greedy", 0, PORTION);
     maps_done(&s, MAPS, MAPS);
     script_host_event(&s, EVENT_HOST_LOST, 0);
     assert_true(is_due(&s));
@@ -447,7 +484,7 @@ static void a_stage_closes_at_once(void **state)
 {
     struct script s;
     (void)state;
-    begin_changes(&s, "greedy", AT_ONCE);
+    begin_changes(&s, "greedy", 0, AT_ONCE);
     maps_done(&s, 2, MANY);
     assert_int_equal(ready(&s), MANY);
     const uint64_t before = visits(&s);
@@ -469,6 +506,7 @@ int main(void)
         cmocka_unit_test(memory_comes_back_in_portions),
         cmocka_unit_test(preparing_changes_nothing),
         cmocka_unit_test(what_is_prepared_is_whole),
+        cmocka_unit_test(what_some_tasks_read_closes_nothing),
         cmocka_unit_test(sizes_follow_in_portions),
         cmocka_unit_test(who_tells_again_and_again_sizes_all),
         cmocka_unit_test(outputs_are_lost_in_portions),

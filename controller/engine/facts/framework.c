@@ -353,11 +353,16 @@ static void withdraw_off_block(struct engine *engine, const struct task *task)
     }
 }
 
+/* A ready one leaves the queues meanwhile, in which it stands by what it reads. */
 static void set_task(struct engine *engine, struct task *task, const struct event *event,
                      uint32_t i)
 {
     uint32_t per = event->job_tasks.replicas_per_task;
     struct stage *stage = task->stage;
+    const bool ready = task->state == TASK_READY;
+    const int64_t ready_ns = task->ready_ns;
+    if (ready)
+        task_unqueue(engine, task, TASK_BLOCKED);
     tell_task_counts(engine, task, false);
     task_count_sums(task, -1);
     stage->framework->input += event->job_tasks.input_bytes.at[i];
@@ -369,6 +374,10 @@ static void set_task(struct engine *engine, struct task *task, const struct even
                event->job_tasks.replicas.at + (size_t)i * per, per * sizeof(uint32_t));
     task_count_sums(task, 1);
     tell_task_counts(engine, task, true);
+    if (ready) {
+        task_queue(engine, task);
+        task->ready_ns = ready_ns;
+    }
     if (per)
         withdraw_off_block(engine, task);
 }
@@ -392,7 +401,8 @@ void framework_tasks(struct engine *engine, const struct event *event)
     }
     struct gate_clock clock = gate_stop(engine, stage);
     bool open = stage->open;
-    stage_close(engine, stage);
+    if (!engine_follows(engine, RULE_PIECES))
+        stage_close(engine, stage);
     if (per && !stage->replicas) {
         size_t bytes = (size_t)stage->framework->room * per * sizeof(uint32_t);
         stage->replicas = engine_allocate(engine, 1, bytes);
