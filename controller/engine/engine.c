@@ -15,6 +15,7 @@
 #include "controller/engine/facts/attempts.h"
 #include "controller/engine/facts/framework.h"
 #include "controller/engine/facts/framework_bytes.h"
+#include "controller/engine/facts/framework_skip.h"
 #include "controller/engine/facts/hosts.h"
 #include "controller/engine/facts/outcome.h"
 #include "controller/engine/facts/policy_set.h"
@@ -320,6 +321,7 @@ int engine_step(struct engine *engine, int64_t now_ns, const struct event *event
     engine->step_looks = 0;
     bool ignored = apply_all(engine, events, n);
     losing_go_on(engine);
+    skipping_go_on(engine);
     sizes_go_on(engine);
     stage_go_on(engine);
     tell_expire(engine);
@@ -350,7 +352,8 @@ static int64_t sooner(const struct engine *engine, const struct listener *listen
 int64_t engine_deadline_ns(const struct engine *engine)
 {
     const int64_t deadlines[] = {mode_deadline_ns(engine), retry_deadline_ns(engine)};
-    bool more = engine->cut_short || engine->opening.n || engine->sizing.n || engine->losing.n;
+    bool more = engine->cut_short || engine->opening.n || engine->sizing.n || engine->losing.n ||
+                engine->skipping.n;
     int64_t first = more ? engine->now_ns : INT64_MAX;
     for (size_t i = 0; i < sizeof(deadlines) / sizeof(deadlines[0]); i++)
         first = deadlines[i] < first ? deadlines[i] : first;

@@ -60,7 +60,8 @@ enum engine_rule {
     RULE_LATER_STAYS,     /* what is done on a host after it was lost is not lost with it (losing.h) */
     RULE_BOOTS_COUNT,     /* what is lost with a host, or ends unasked, counts against it (failing.h) */
     RULE_PIECES,          /* a stage of which some tasks are told otherwise stays open (framework.c) */
-    ENGINE_RULES = RULE_PIECES
+    RULE_SKIPS_WAIT,      /* stages are skipped in portions (framework_skip.h) */
+    ENGINE_RULES = RULE_SKIPS_WAIT
 };
 
 struct engine_config {
@@ -122,7 +123,7 @@ struct engine_config {
      * inputs. The next step follows at once. WHY counted: a stage of 10⁶ tasks would hold everybody for a
      * second. 0: no bound, as in logs of before. */
     uint32_t step_ready_max;
-    /* Tasks of a framework's stage that get another size in one step, or whose output is lost; one that is only
+    /* Tasks of a framework's stage that get another size in one step or are skipped, or whose output is lost; one that is only
      * looked at for that is a part of it. The next step follows at once. 0: no bound, as in logs of before. */
     uint32_t step_tasks_max;
     /* Bounds; a request beyond one is rejected with REASON_TABLE_FULL, a fact beyond one is ignored

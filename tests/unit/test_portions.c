@@ -375,6 +375,44 @@ static void sizes_follow_in_portions(void **state)
     script_end(&s);
 }
 
+static uint32_t done(const struct script *s)
+{
+    uint32_t n = 0;
+    for (uint32_t t = 0; t < MANY; t++)
+        n += script_task_state(s, FOREIGN_JOB, 0, t) == TASK_DONE;
+    return n;
+}
+
+/* Also where it was offered before, and where it is said again and again; what reads from it waits for the last. */
+static void a_stage_is_skipped_in_portions(void **state)
+{
+    (void)state;
+    for (int offered = 0; offered < 2; offered++) {
+        struct script s;
+        struct event skip = told_stage(0, MANY);
+        skip.framework_stage.phase = FRAMEWORK_SKIPPED;
+        begin_changes(&s, "greedy", 0, AT_ONCE);
+        if (offered)
+            script_event(&s, told_stage(0, MANY));
+        assert_int_equal(ready(&s), offered ? MANY : 0);
+        s.reload = true;
+        script_event(&s, skip);
+        script_event(&s, told_stage(1, 7));
+        assert_in_range(done(&s), 1, 2 * AT_ONCE);
+        for (uint32_t before = done(&s); before < MANY; before = done(&s)) {
+            assert_int_equal(ready(&s), offered ? MANY - before : 0);
+            assert_true(is_due(&s));
+            script_event(&s, skip);
+            assert_in_range(done(&s), before + 1, before + AT_ONCE);
+        }
+        while (is_due(&s))
+            script_events(&s, NULL, 0);
+        assert_int_equal(done(&s), MANY);
+        assert_int_equal(ready(&s), 7);
+        script_end(&s);
+    }
+}
+
 /* They are told otherwise before they are sized, again and again: the last are sized, too. */
 static void who_tells_again_and_again_sizes_all(void **state)
 {
@@ -507,6 +545,7 @@ int main(void)
         cmocka_unit_test(preparing_changes_nothing),
         cmocka_unit_test(what_is_prepared_is_whole),
         cmocka_unit_test(what_some_tasks_read_closes_nothing),
+        cmocka_unit_test(a_stage_is_skipped_in_portions),
         cmocka_unit_test(sizes_follow_in_portions),
         cmocka_unit_test(who_tells_again_and_again_sizes_all),
         cmocka_unit_test(outputs_are_lost_in_portions),

@@ -159,6 +159,8 @@ struct framework_stage {
     uint64_t guess;           /* bytes of each of these, at least */
     uint32_t sizing, unsized; /* in engine->sizing: the next task to be sized, and how many are */
     struct sorted_node of_sizing;
+    uint32_t skipping, unskipped; /* in engine->skipping: the next task to be skipped, and how many are */
+    struct sorted_node of_skipping;
     engine_wide input;             /* index: blocks of all its tasks */
     int64_t ready_ns;              /* since when something of it waits; of_waiting */
     bool waits;                    /* it stands in shape->waits: nothing counts its time yet */
@@ -470,6 +472,7 @@ struct engine {
     uint64_t step_looks;  /* at tasks, in this step: engine_may_look */
     struct sorted
         sizing; /* framework's stages with tasks to be sized (framework_sizes.h); by job and index */
+    struct sorted skipping;    /* those with tasks to be skipped (framework_skip.h); by job and index */
     struct sorted losing;      /* jobs with outputs to be lost (losing.h); by job and host */
     struct sorted opening;     /* stages that have tasks to be made ready; by job and index */
     uint64_t removed_bytes;    /* of jobs that are over: what is not back yet */

@@ -96,7 +96,7 @@ static bool is_offered(const struct stage *stage, bool parents)
     const struct framework_stage *own = stage->framework;
     for (uint32_t i = 0; i < stage->n_edges; i++)
         parents = parents && job_stage_at(stage->job, stage->edges[i].parent)->framework->announced;
-    return !own->left && (own->offered || (own->announced && parents));
+    return !own->left && !own->unskipped && (own->offered || (own->announced && parents));
 }
 
 static bool is_due(struct stage *stage)
@@ -181,8 +181,10 @@ void stage_go_on(struct engine *engine)
 
 void stage_withdraw(struct engine *engine, struct stage *stage)
 {
-    if (stage->framework)
+    if (stage->framework) {
         sorted_remove(&engine->sizing, &stage->framework->of_sizing);
+        sorted_remove(&engine->skipping, &stage->framework->of_skipping);
+    }
     if (!stage->open)
         return;
     stage->open = false;

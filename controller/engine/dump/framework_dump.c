@@ -5,6 +5,7 @@
 #include "controller/engine/books/job.h"
 #include "controller/engine/books/room.h"
 #include "controller/engine/dump/dump.h"
+#include "controller/engine/facts/framework_skip.h"
 #include "controller/engine/watch/allow.h"
 #include "controller/engine/watch/framework_sizes.h"
 #include "controller/engine/watch/gate.h"
@@ -59,7 +60,12 @@ struct sizing_record {
     uint64_t job;
     uint32_t stage, next, unsized;
 };
+struct skipping_record {
+    uint64_t job;
+    uint32_t stage, next, unskipped;
+};
 DUMP_FITS(struct sizing_record);
+DUMP_FITS(struct skipping_record);
 DUMP_FITS(struct gate_record);
 DUMP_FITS(struct sized_record);
 DUMP_FITS(struct foreign_record);
@@ -170,6 +176,18 @@ static int load_sizing(struct engine *engine, const void *object, struct err *er
     return 0;
 }
 
+static int load_skipping(struct engine *engine, const void *object, struct err *err)
+{
+    const struct skipping_record *record = object;
+    struct job *job = find(engine, record->job);
+    struct stage *stage = job ? job_stage_at(job, record->stage) : NULL;
+    if (!stage || record->next >= stage->n_tasks || record->unskipped > stage->n_tasks)
+        return err_set(err, EINVAL, "stage %u of job %" PRIu64 " has no %u tasks to be skipped",
+                       record->stage, record->job, record->unskipped);
+    skipping_restore(engine, stage, record->next, record->unskipped);
+    return 0;
+}
+
 static int load_foreign(struct engine *engine, const void *object, struct err *err)
 {
     const struct foreign_record *record = object;
@@ -189,7 +207,7 @@ static int load_foreign(struct engine *engine, const void *object, struct err *e
 
 #define F FIELD_OF
 
-enum { FRAMEWORKS, SIZES, GROWING, APART, GATE, SIZED, SIZING, FOREIGN };
+enum { FRAMEWORKS, SIZES, GROWING, APART, GATE, SIZED, SIZING, FOREIGN, SKIPPING };
 const struct dump_kind framework_kinds[] = {
     [FRAMEWORKS] = {{"frameworks",
                      {F(frameworks_record, framework_jobs_max, U32),
@@ -225,6 +243,10 @@ const struct dump_kind framework_kinds[] = {
     [FOREIGN] = {{"foreign",
                   {F(foreign_record, attempt, U64), F(foreign_record, allowed_until_ns, I64)}},
                  load_foreign},
+    [SKIPPING] = {{"skipping",
+                   {F(skipping_record, job, U64), F(skipping_record, stage, U32),
+                    F(skipping_record, next, U32), F(skipping_record, unskipped, U32)}},
+                  load_skipping},
     {{0}, NULL},
 };
 
@@ -384,6 +406,10 @@ void framework_dump_stage(struct dumper *d, const struct stage *stage)
     const struct sizing_record sizing = {record.job, record.stage, own->sizing, own->unsized};
     if (own->unsized)
         dump_record(d, &framework_kinds[SIZING].kind, &sizing);
+    const struct skipping_record skipping = {record.job, record.stage, own->skipping,
+                                             own->unskipped};
+    if (own->unskipped)
+        dump_record(d, &framework_kinds[SKIPPING].kind, &skipping);
 }
 
 void framework_dump_attempt(struct dumper *d, const struct attempt *attempt)

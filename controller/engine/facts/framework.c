@@ -10,6 +10,7 @@
 #include "controller/engine/books/room.h"
 #include "controller/engine/books/stage.h"
 #include "controller/engine/facts/attempts.h"
+#include "controller/engine/facts/framework_skip.h"
 #include "controller/engine/facts/outcome.h"
 #include "controller/engine/policy/policy.h"
 #include "controller/engine/watch/allow.h"
@@ -299,15 +300,6 @@ static void announce(struct engine *engine, struct stage *stage, const struct ev
         tell_job_grew(engine, stage->job);
 }
 
-/* Its outputs are there from before, nobody says where. */
-static void skip(struct engine *engine, struct stage *stage)
-{
-    for (uint32_t t = 0; t < stage->n_tasks; t++)
-        if (stage->tasks[t].state != TASK_DONE)
-            outcome_accept(engine, &stage->tasks[t], 0, NULL);
-    gate_seen(engine, stage);
-}
-
 /* Its stage and those behind it, which may be ready now, or not any more. */
 static void look(struct engine *engine, struct stage *stage)
 {
@@ -332,7 +324,7 @@ void framework_stage(struct engine *engine, const struct event *event)
     }
     announce(engine, stage, event);
     if (event->framework_stage.phase == FRAMEWORK_SKIPPED)
-        skip(engine, stage);
+        skipping_begin(engine, stage);
     look(engine, stage);
     estimate_follow_job(engine, job);
     leave_stage(engine, event->framework_stage.job, event->framework_stage.stage);
