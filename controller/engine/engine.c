@@ -15,6 +15,7 @@
 #include "controller/engine/facts/attempts.h"
 #include "controller/engine/facts/framework.h"
 #include "controller/engine/facts/framework_bytes.h"
+#include "controller/engine/facts/framework_grow.h"
 #include "controller/engine/facts/framework_skip.h"
 #include "controller/engine/facts/hosts.h"
 #include "controller/engine/facts/outcome.h"
@@ -103,9 +104,10 @@ static int check_config(const struct engine_config *config, struct err *err)
                        "hold_max must be positive, so must allow where frameworks have jobs; "
                        "dwell, grace, source_lost and probe not negative");
     if (config->rules > ENGINE_RULES)
-        return err_set(err, EINVAL,
-                       "its decisions follow %u rules, this program knows %u: a later one knows them",
-                       config->rules, ENGINE_RULES);
+        return err_set(
+            err, EINVAL,
+            "its decisions follow %u rules, this program knows %u: a later one knows them",
+            config->rules, ENGINE_RULES);
     if (policy_check_values(config, err) < 0 || check_table("coflow", &config->coflow, err) ||
         check_table("macroflow", &config->macroflow, err))
         return -EINVAL;
@@ -321,6 +323,7 @@ int engine_step(struct engine *engine, int64_t now_ns, const struct event *event
     engine->step_looks = 0;
     bool ignored = apply_all(engine, events, n);
     losing_go_on(engine);
+    growing_go_on(engine);
     skipping_go_on(engine);
     sizes_go_on(engine);
     stage_go_on(engine);
@@ -353,7 +356,7 @@ int64_t engine_deadline_ns(const struct engine *engine)
 {
     const int64_t deadlines[] = {mode_deadline_ns(engine), retry_deadline_ns(engine)};
     bool more = engine->cut_short || engine->opening.n || engine->sizing.n || engine->losing.n ||
-                engine->skipping.n;
+                engine->skipping.n || engine->growing.n;
     int64_t first = more ? engine->now_ns : INT64_MAX;
     for (size_t i = 0; i < sizeof(deadlines) / sizeof(deadlines[0]); i++)
         first = deadlines[i] < first ? deadlines[i] : first;

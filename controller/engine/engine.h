@@ -57,11 +57,12 @@ struct engine_value {
 /* Rules of decisions, in the order in which they came. */
 enum engine_rule {
     RULE_RERUNS_ONCE = 1, /* outputs that nobody can fetch count once for each host (rerun.h) */
-    RULE_LATER_STAYS,     /* what is done on a host after it was lost is not lost with it (losing.h) */
-    RULE_BOOTS_COUNT,     /* what is lost with a host, or ends unasked, counts against it (failing.h) */
-    RULE_PIECES,          /* a stage of which some tasks are told otherwise stays open (framework.c) */
-    RULE_SKIPS_WAIT,      /* stages are skipped in portions (framework_skip.h) */
-    ENGINE_RULES = RULE_SKIPS_WAIT
+    RULE_LATER_STAYS, /* what is done on a host after it was lost is not lost with it (losing.h) */
+    RULE_BOOTS_COUNT, /* what is lost with a host, or ends unasked, counts against it (failing.h) */
+    RULE_PIECES,      /* a stage of which some tasks are told otherwise stays open (framework.c) */
+    RULE_SKIPS_WAIT,  /* stages are skipped in portions (framework_skip.h) */
+    RULE_GROWS,       /* stages get their tasks in portions (framework_grow.h) */
+    ENGINE_RULES = RULE_GROWS
 };
 
 struct engine_config {
@@ -123,8 +124,9 @@ struct engine_config {
      * inputs. The next step follows at once. WHY counted: a stage of 10⁶ tasks would hold everybody for a
      * second. 0: no bound, as in logs of before. */
     uint32_t step_ready_max;
-    /* Tasks of a framework's stage that get another size in one step or are skipped, or whose output is lost; one that is only
-     * looked at for that is a part of it. The next step follows at once. 0: no bound, as in logs of before. */
+    /* Tasks of a framework's stage that get another size in one step or are skipped, or whose output is lost;
+     * one that is only looked at for that, or is made, is a part of it. The next step follows at once. 0: no
+     * bound, as in logs of before. */
     uint32_t step_tasks_max;
     /* Bounds; a request beyond one is rejected with REASON_TABLE_FULL, a fact beyond one is ignored
      * and counted. */

@@ -378,9 +378,71 @@ static void sizes_follow_in_portions(void **state)
 static uint32_t done(const struct script *s)
 {
     uint32_t n = 0;
-    for (uint32_t t = 0; t < MANY; t++)
-        n += script_task_state(s, FOREIGN_JOB, 0, t) == TASK_DONE;
+    struct task_view view;
+    for (uint32_t t = 0; t < MANY && engine_task(s->engine, FOREIGN_JOB, 0, t, &view) == 0; t++)
+        n += view.state == TASK_DONE;
     return n;
+}
+
+static uint32_t made(const struct script *s)
+{
+    uint32_t n = 0;
+    struct task_view view;
+    while (engine_task(s->engine, FOREIGN_JOB, 0, n, &view) == 0)
+        n++;
+    return n;
+}
+
+/* They are counted at once; none is offered before all are there, also where they are told again and again. */
+static void tasks_are_made_in_portions(void **state)
+{
+    struct script s;
+    struct job_view view;
+    (void)state;
+    begin_changes(&s, "greedy", 0, AT_ONCE);
+    s.reload = true;
+    script_host(&s, 0, 3);
+    script_event(&s, told_stage(0, MANY));
+    assert_int_equal(engine_job(s.engine, FOREIGN_JOB, &view), 0);
+    assert_int_equal(view.tasks, MANY);
+    for (uint32_t before = made(&s); before < MANY; before = made(&s)) {
+        assert_in_range(before, 1, MANY - 1);
+        assert_int_equal(ready(&s), 0);
+        assert_true(is_due(&s));
+        script_event(&s, told_stage(0, MANY));
+        assert_in_range(made(&s), before + 1, before + 4 * AT_ONCE);
+    }
+    assert_int_equal(script_count(&s, DECISION_ALLOW), 3);
+    assert_int_equal(ready(&s), MANY - 3);
+    script_end(&s);
+}
+
+/* What is told of one of them is kept; and what is over before has nothing to make. */
+static void a_fact_makes_all_up_to_its_task(void **state)
+{
+    struct script s;
+    (void)state;
+    begin_changes(&s, "greedy", 0, AT_ONCE);
+    s.reload = true;
+    script_event(&s, told_stage(0, MANY));
+    struct event done_one = {.kind = EVENT_FRAMEWORK_DONE};
+    done_one.framework_task.job = FOREIGN_JOB;
+    done_one.framework_task.task = MANY - 2;
+    done_one.framework_task.host = ENGINE_NONE;
+    script_event(&s, done_one);
+    assert_in_range(made(&s), MANY - 1, MANY);
+    assert_int_equal(done(&s), 1);
+    while (is_due(&s))
+        script_events(&s, NULL, 0);
+    assert_int_equal(ready(&s), MANY - 1);
+    script_event(&s, told_stage(0, 3 * MANY));
+    assert_true(is_due(&s));
+    struct event end = {.kind = EVENT_FRAMEWORK_END};
+    end.framework_end.job = FOREIGN_JOB;
+    end.framework_end.outcome = JOB_DONE;
+    script_event(&s, end);
+    assert_false(is_due(&s));
+    script_end(&s);
 }
 
 /* Also where it was offered before, and where it is said again and again; what reads from it waits for the last. */
@@ -394,17 +456,21 @@ static void a_stage_is_skipped_in_portions(void **state)
         begin_changes(&s, "greedy", 0, AT_ONCE);
         if (offered)
             script_event(&s, told_stage(0, MANY));
+        while (is_due(&s))
+            script_events(&s, NULL, 0);
         assert_int_equal(ready(&s), offered ? MANY : 0);
         s.reload = true;
         script_event(&s, skip);
         script_event(&s, told_stage(1, 7));
-        assert_in_range(done(&s), 1, 2 * AT_ONCE);
-        for (uint32_t before = done(&s); before < MANY; before = done(&s)) {
+        assert_in_range(done(&s), 0, 2 * AT_ONCE);
+        uint32_t steps = 0;
+        for (uint32_t before = done(&s); before < MANY; before = done(&s), steps++) {
             assert_int_equal(ready(&s), offered ? MANY - before : 0);
             assert_true(is_due(&s));
             script_event(&s, skip);
-            assert_in_range(done(&s), before + 1, before + AT_ONCE);
+            assert_in_range(done(&s), before, before + AT_ONCE);
         }
+        assert_in_range(steps, MANY / AT_ONCE - 2, 2 * MANY / AT_ONCE);
         while (is_due(&s))
             script_events(&s, NULL, 0);
         assert_int_equal(done(&s), MANY);
@@ -546,6 +612,8 @@ int main(void)
         cmocka_unit_test(what_is_prepared_is_whole),
         cmocka_unit_test(what_some_tasks_read_closes_nothing),
         cmocka_unit_test(a_stage_is_skipped_in_portions),
+        cmocka_unit_test(tasks_are_made_in_portions),
+        cmocka_unit_test(a_fact_makes_all_up_to_its_task),
         cmocka_unit_test(sizes_follow_in_portions),
         cmocka_unit_test(who_tells_again_and_again_sizes_all),
         cmocka_unit_test(outputs_are_lost_in_portions),

@@ -17,10 +17,16 @@ struct decision *engine_decide(struct engine *engine, enum decision_kind kind, e
 enum { LOOKS_OF_CHANGE = 16 };
 /* This step may look at more tasks: what is left of them waits for the next, which is due at once. Whoever asks
  * counts engine->step_looks. */
+static inline uint64_t engine_looks_left(const struct engine *engine)
+{
+    uint64_t most = (uint64_t)engine->config.step_tasks_max * LOOKS_OF_CHANGE;
+    if (!most || engine->suspended)
+        return UINT64_MAX;
+    return engine->step_looks < most ? most - engine->step_looks : 0;
+}
 static inline bool engine_may_look(const struct engine *engine)
 {
-    uint64_t most = engine->config.step_tasks_max;
-    return !most || engine->suspended || engine->step_looks < most * LOOKS_OF_CHANGE;
+    return engine_looks_left(engine);
 }
 
 /* Whether decisions follow it. */

@@ -112,7 +112,8 @@ struct task {
     struct sorted_node ready_unlocated; /* bucket->unlocated */
     uint32_t failures;
     uint32_t losses; /* hosts that were lost with an attempt of it (loss.h) */
-    struct reruns *reruns; /* outputs that were lost, though their hosts were not (rerun.h); NULL: none */
+    struct reruns
+        *reruns; /* outputs that were lost, though their hosts were not (rerun.h); NULL: none */
 };
 
 /* Ready maps of one bucket whose block is on one host. WHY this order: what the start of a map reads lies
@@ -159,7 +160,12 @@ struct framework_stage {
     uint64_t guess;           /* bytes of each of these, at least */
     uint32_t sizing, unsized; /* in engine->sizing: the next task to be sized, and how many are */
     struct sorted_node of_sizing;
-    uint32_t skipping, unskipped; /* in engine->skipping: the next task to be skipped, and how many are */
+    uint32_t
+        told; /* tasks that it is to have: framework_grow.h. More than it has: in engine->growing, */
+    bool announces; /* and then it is announced */
+    struct sorted_node of_growing;
+    uint32_t skipping,
+        unskipped; /* in engine->skipping: the next task to be skipped, and how many are */
     struct sorted_node of_skipping;
     engine_wide input;             /* index: blocks of all its tasks */
     int64_t ready_ns;              /* since when something of it waits; of_waiting */
@@ -363,15 +369,15 @@ struct reach {
 
 /* How often what runs there fails (failing.h). */
 struct failing {
-    bool suspect;             /* no new work but a probe */
-    uint32_t in_a_row;        /* attempts that failed or were lost since the last that was done */
-    uint32_t proofs;          /* tasks that failed here since then and were done elsewhere, and times
+    bool suspect;      /* no new work but a probe */
+    uint32_t in_a_row; /* attempts that failed or were lost since the last that was done */
+    uint32_t proofs;   /* tasks that failed here since then and were done elsewhere, and times
                                  that it went with what ran there */
-    uint32_t probes;          /* that failed, of this suspicion; counted to FAILING_DOUBLINGS */
-    uint64_t probe;           /* the attempt; 0: none runs */
-    uint64_t era;             /* index: how often a row of failures ended */
-    int64_t since_ns;         /* suspect */
-    int64_t due_ns;           /* of the next probe; INT64_MAX: now */
+    uint32_t probes;   /* that failed, of this suspicion; counted to FAILING_DOUBLINGS */
+    uint64_t probe;    /* the attempt; 0: none runs */
+    uint64_t era;      /* index: how often a row of failures ended */
+    int64_t since_ns;  /* suspect */
+    int64_t due_ns;    /* of the next probe; INT64_MAX: now */
     struct sorted_node timer; /* engine->probe_timers or engine->probes_due */
 };
 
@@ -472,9 +478,11 @@ struct engine {
     uint64_t step_looks;  /* at tasks, in this step: engine_may_look */
     struct sorted
         sizing; /* framework's stages with tasks to be sized (framework_sizes.h); by job and index */
-    struct sorted skipping;    /* those with tasks to be skipped (framework_skip.h); by job and index */
-    struct sorted losing;      /* jobs with outputs to be lost (losing.h); by job and host */
-    struct sorted opening;     /* stages that have tasks to be made ready; by job and index */
+    struct sorted growing; /* those with tasks to be made (framework_grow.h); by job and index */
+    struct sorted
+        skipping;          /* those with tasks to be skipped (framework_skip.h); by job and index */
+    struct sorted losing;  /* jobs with outputs to be lost (losing.h); by job and host */
+    struct sorted opening; /* stages that have tasks to be made ready; by job and index */
     uint64_t removed_bytes;    /* of jobs that are over: what is not back yet */
     TAILQ_HEAD(, job) removed; /* over, and their memory is not given back (removal.h) */
     bool cut_short;            /* the last step ended at step_starts_max: the next is due */

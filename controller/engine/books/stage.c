@@ -184,6 +184,7 @@ void stage_withdraw(struct engine *engine, struct stage *stage)
     if (stage->framework) {
         sorted_remove(&engine->sizing, &stage->framework->of_sizing);
         sorted_remove(&engine->skipping, &stage->framework->of_skipping);
+        sorted_remove(&engine->growing, &stage->framework->of_growing);
     }
     if (!stage->open)
         return;
@@ -389,7 +390,8 @@ bool stage_is_needed(const struct stage *stage)
 {
     for (uint32_t i = 0; i < stage->n_children; i++) {
         const struct stage *child = job_stage_at(stage->job, stage->children[i]);
-        if (child->n_done < child->n_tasks)
+        if (child->n_done < child->n_tasks ||
+            (child->framework && child->framework->told > child->n_tasks))
             return true;
     }
     return false;

@@ -5,6 +5,7 @@
 #include "controller/engine/books/job.h"
 #include "controller/engine/books/room.h"
 #include "controller/engine/dump/dump.h"
+#include "controller/engine/facts/framework_grow.h"
 #include "controller/engine/facts/framework_skip.h"
 #include "controller/engine/watch/allow.h"
 #include "controller/engine/watch/framework_sizes.h"
@@ -60,6 +61,12 @@ struct sizing_record {
     uint64_t job;
     uint32_t stage, next, unsized;
 };
+struct told_record {
+    uint64_t job;
+    uint32_t stage, told;
+    bool announces;
+};
+DUMP_FITS(struct told_record);
 struct skipping_record {
     uint64_t job;
     uint32_t stage, next, unskipped;
@@ -176,12 +183,25 @@ static int load_sizing(struct engine *engine, const void *object, struct err *er
     return 0;
 }
 
+static int load_told(struct engine *engine, const void *object, struct err *err)
+{
+    const struct told_record *record = object;
+    struct job *job = find(engine, record->job);
+    struct stage *stage = job ? job_stage_at(job, record->stage) : NULL;
+    if (!stage || !growing_restore(engine, stage, record->told, record->announces))
+        return err_set(err, EINVAL,
+                       "stage %u of job %" PRIu64 " has %u tasks already, or may not have so many",
+                       record->stage, record->job, record->told);
+    return 0;
+}
+
 static int load_skipping(struct engine *engine, const void *object, struct err *err)
 {
     const struct skipping_record *record = object;
     struct job *job = find(engine, record->job);
     struct stage *stage = job ? job_stage_at(job, record->stage) : NULL;
-    if (!stage || record->next >= stage->n_tasks || record->unskipped > stage->n_tasks)
+    if (!stage || record->next >= framework_tasks_of(stage) ||
+        record->unskipped > framework_tasks_of(stage))
         return err_set(err, EINVAL, "stage %u of job %" PRIu64 " has no %u tasks to be skipped",
                        record->stage, record->job, record->unskipped);
     skipping_restore(engine, stage, record->next, record->unskipped);
@@ -207,7 +227,7 @@ static int load_foreign(struct engine *engine, const void *object, struct err *e
 
 #define F FIELD_OF
 
-enum { FRAMEWORKS, SIZES, GROWING, APART, GATE, SIZED, SIZING, FOREIGN, SKIPPING };
+enum { FRAMEWORKS, SIZES, GROWING, APART, GATE, SIZED, SIZING, FOREIGN, SKIPPING, TOLD };
 const struct dump_kind framework_kinds[] = {
     [FRAMEWORKS] = {{"frameworks",
                      {F(frameworks_record, framework_jobs_max, U32),
@@ -247,6 +267,10 @@ const struct dump_kind framework_kinds[] = {
                    {F(skipping_record, job, U64), F(skipping_record, stage, U32),
                     F(skipping_record, next, U32), F(skipping_record, unskipped, U32)}},
                   load_skipping},
+    [TOLD] = {{"told",
+               {F(told_record, job, U64), F(told_record, stage, U32), F(told_record, told, U32),
+                F(told_record, announces, BOOL)}},
+              load_told},
     {{0}, NULL},
 };
 
@@ -406,6 +430,9 @@ void framework_dump_stage(struct dumper *d, const struct stage *stage)
     const struct sizing_record sizing = {record.job, record.stage, own->sizing, own->unsized};
     if (own->unsized)
         dump_record(d, &framework_kinds[SIZING].kind, &sizing);
+    const struct told_record told = {record.job, record.stage, own->told, own->announces};
+    if (own->told > stage->n_tasks)
+        dump_record(d, &framework_kinds[TOLD].kind, &told);
     const struct skipping_record skipping = {record.job, record.stage, own->skipping,
                                              own->unskipped};
     if (own->unskipped)

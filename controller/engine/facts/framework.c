@@ -10,6 +10,7 @@
 #include "controller/engine/books/room.h"
 #include "controller/engine/books/stage.h"
 #include "controller/engine/facts/attempts.h"
+#include "controller/engine/facts/framework_grow.h"
 #include "controller/engine/facts/framework_skip.h"
 #include "controller/engine/facts/outcome.h"
 #include "controller/engine/policy/policy.h"
@@ -32,13 +33,6 @@ static void *ignored(struct engine *engine)
 {
     engine->counters.ignored_facts++;
     return NULL;
-}
-
-/* It is true, and there is no place for it. */
-static void *beyond(struct engine *engine)
-{
-    engine->over_share = true;
-    return ignored(engine);
 }
 
 /* What is not known of it is not ours to place: it goes on as it would without us. WHY each time: nothing
@@ -71,7 +65,7 @@ struct job *framework_find_job(struct engine *engine, uint64_t number)
     if (engine->framework_jobs >= engine->config.framework_jobs_max ||
         (!account && engine->jobs.n >= engine->config.jobs_max) ||
         !account_admits_job(engine, account))
-        return beyond(engine);
+        return framework_beyond(engine);
     job = job_make(engine, number);
     account_join(engine, job, account);
     job->framework = engine_allocate(engine, 1, sizeof(*job->framework));
@@ -105,7 +99,7 @@ static struct stage *make_stage(struct engine *engine, struct job *job, uint32_t
     struct shape *shape = refit_shape(engine, job, apart, &one_slot);
     engine->next_apart = false;
     if (!shape || !account_take(engine, job, ACCOUNT_STAGE))
-        return beyond(engine);
+        return framework_beyond(engine);
     struct stage *stage = engine_allocate(engine, 1, sizeof(*stage));
     stage->job = job;
     stage->bucket = job_bucket(engine, job, shape);
@@ -131,22 +125,9 @@ struct stage *framework_find_stage(struct engine *engine, struct job *job, uint3
     if (!job)
         return NULL;
     if (index >= engine->config.stages_per_job_max)
-        return beyond(engine);
+        return framework_beyond(engine);
     struct stage *stage = job_stage_at(job, index);
     return stage ? stage : make_stage(engine, job, index);
-}
-
-/* A fact on a stage may cost so many looks at a task's edge. */
-static uint64_t work_max(const struct engine *engine)
-{
-    return engine->config.stage_tasks_max ? 4 * (uint64_t)engine->config.stage_tasks_max
-                                          : UINT64_MAX;
-}
-
-static uint32_t tasks_max(const struct engine *engine)
-{
-    uint32_t most = engine->config.stage_tasks_max;
-    return most && most < FRAMEWORK_TASKS_MAX ? most : FRAMEWORK_TASKS_MAX;
 }
 
 struct edge *framework_find_edge(struct engine *engine, struct stage *stage, uint32_t parent,
@@ -160,9 +141,9 @@ struct edge *framework_find_edge(struct engine *engine, struct stage *stage, uin
                              : ignored(engine);
     if (!from)
         return NULL;
-    if ((uint64_t)(stage->n_edges + 1) * stage->n_tasks > work_max(engine) ||
+    if ((uint64_t)(stage->n_edges + 1) * framework_tasks_of(stage) > framework_work_max(engine) ||
         !account_take(engine, stage->job, ACCOUNT_EDGE))
-        return beyond(engine);
+        return framework_beyond(engine);
     struct edge *edges = reallocarray(stage->edges, stage->n_edges + 2, sizeof(*edges));
     if (!edges)
         longjmp(engine->no_memory, 1);
@@ -181,88 +162,6 @@ struct edge *framework_find_edge(struct engine *engine, struct stage *stage, uin
 }
 
 /* ---- tasks ---- */
-
-/* Memory for more tasks. Those that are there are moved; ready ones leave their queues meanwhile. */
-static void move_tasks(struct engine *engine, struct stage *stage, uint32_t room)
-{
-    struct framework_stage *own = stage->framework;
-    bool open = stage->open;
-    struct gate_clock clock = gate_stop(engine, stage);
-    stage_close(engine, stage);
-    struct task *tasks = engine_allocate(engine, room, sizeof(*tasks));
-    memcpy(tasks, stage->tasks, stage->n_tasks * sizeof(*tasks));
-    struct attempt *attempt;
-    TAILQ_FOREACH (attempt, &stage->attempts, of_stage)
-        attempt->task = &tasks[attempt->task_index];
-    free(stage->tasks);
-    stage->tasks = tasks;
-    uint32_t per = stage->replicas_per_task;
-    if (per) {
-        uint32_t *replicas = engine_allocate(engine, (size_t)room * per, sizeof(*replicas));
-        memset(replicas, 0xff, (size_t)room * per * sizeof(*replicas));
-        memcpy(replicas, stage->replicas, (size_t)own->room * per * sizeof(*replicas));
-        free(stage->replicas);
-        stage->replicas = replicas;
-    }
-    policy_grow_stage(engine, stage, stage->n_tasks, room);
-    own->room = room;
-    if (open)
-        stage_open_if_due(engine, stage);
-    gate_go_on(engine, stage, clock);
-}
-
-/* Twice as much as there was, or as much as there may be. */
-static bool make_room(struct engine *engine, struct stage *stage, uint32_t n)
-{
-    uint32_t before = stage->framework->room, room = n > 2 * before ? n : 2 * before;
-    if (!account_admits(engine, stage->job, (uint64_t)ACCOUNT_TASK * (room - before)))
-        room = n;
-    if (!account_take(engine, stage->job, (uint64_t)ACCOUNT_TASK * (room - before)))
-        return false;
-    move_tasks(engine, stage, room);
-    return true;
-}
-
-static bool grow(struct engine *engine, struct stage *stage, uint32_t n)
-{
-    struct job *job = stage->job;
-    uint32_t before = stage->n_tasks, more = n - before, room = stage->framework->room;
-    if (n > tasks_max(engine) || (uint64_t)n * stage->n_edges > work_max(engine) ||
-        !account_admits_tasks(engine, job, more))
-        return beyond(engine);
-    if (n > room && !make_room(engine, stage, n))
-        return beyond(engine);
-    if (before && stage->n_done == before)
-        job->stages_done--;
-    job->n_tasks += more;
-    engine->n_tasks += more;
-    engine->framework_tasks += more;
-    stage->n_tasks = n;
-    for (uint32_t i = before; i < n; i++) {
-        struct task *task = &stage->tasks[i];
-        task->stage = stage;
-        task->index = i;
-        task->done_host = ENGINE_NONE;
-        sizes_begin_task(task);
-        task_count_sums(task, 1);
-        tell_task_counts(engine, task, true);
-    }
-    sizes_follow_tasks(engine, stage, before);
-    if (engine->suspended)
-        return true;
-    stage_reopen(engine, stage);
-    stage_children_follow(engine, stage);
-    return true;
-}
-
-struct task *framework_find_task(struct engine *engine, struct stage *stage, uint32_t index)
-{
-    if (!stage || index == UINT32_MAX)
-        return NULL;
-    if (index >= stage->n_tasks && !grow(engine, stage, index + 1))
-        return NULL;
-    return &stage->tasks[index];
-}
 
 static bool is_valid(const struct event *event)
 {
@@ -288,9 +187,8 @@ static void announce(struct engine *engine, struct stage *stage, const struct ev
         own->history = event->framework_stage.history;
     own->ungated = event->framework_stage.ungated;
     own->offered = event->framework_stage.phase == FRAMEWORK_OFFERED;
-    if (event->framework_stage.tasks > stage->n_tasks)
-        grow(engine, stage, event->framework_stage.tasks);
-    own->announced |= event->framework_stage.tasks > 0;
+    if (event->framework_stage.tasks)
+        growing_begin(engine, stage, event->framework_stage.tasks);
     own->apart = own->apart && (engine->suspended || limit_binds(stage->job->account));
     refit_demand(engine, stage, &event->framework_stage.demand);
     sizes_follow_parents(engine, stage);

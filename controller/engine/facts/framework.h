@@ -25,8 +25,7 @@
 #include "controller/engine/base/state.h"
 
 enum {
-    FRAMEWORK_TASKS_MAX = 1 << 20, /* of a stage */
-    FRAMEWORK_ATTEMPTS_MAX = 64,   /* of a task, at a time; where accounts are kept */
+    FRAMEWORK_ATTEMPTS_MAX = 64, /* of a task, at a time; where accounts are kept */
 };
 
 /* Events. O(log n) plus what they make or change; FRAMEWORK_END: O(job). */
@@ -37,10 +36,9 @@ void framework_started(struct engine *engine, const struct event *event);
 void framework_done(struct engine *engine, const struct event *event);
 void framework_end(struct engine *engine, const struct event *event);
 
-/* What a fact speaks of, made if need be; NULL: beyond a bound, or not a framework's to say: the
- * fact is counted as ignored. Tasks are moved when a stage grows: pointers to them do not stay. */
+/* What a fact speaks of, made if need be (a task: framework_grow.h); NULL: beyond a bound, or not a
+ * framework's to say: the fact is counted as ignored. */
 struct job *framework_find_job(struct engine *engine, uint64_t number);
 struct stage *framework_find_stage(struct engine *engine, struct job *job, uint32_t index);
-struct task *framework_find_task(struct engine *engine, struct stage *stage, uint32_t index);
 struct edge *framework_find_edge(struct engine *engine, struct stage *stage, uint32_t parent,
                                  enum edge_kind kind);

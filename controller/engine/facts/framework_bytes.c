@@ -4,6 +4,7 @@
 #include "controller/engine/books/account.h"
 #include "controller/engine/books/late.h"
 #include "controller/engine/facts/framework.h"
+#include "controller/engine/facts/framework_grow.h"
 #include "controller/engine/policy/policy.h"
 #include "controller/engine/watch/framework_sizes.h"
 

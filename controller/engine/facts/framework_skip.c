@@ -2,6 +2,7 @@
 
 #include "controller/engine/base/ground.h"
 #include "controller/engine/books/stage.h"
+#include "controller/engine/facts/framework_grow.h"
 #include "controller/engine/facts/outcome.h"
 #include "controller/engine/watch/estimate.h"
 #include "controller/engine/watch/gate.h"
@@ -21,14 +22,14 @@ static void skip(struct engine *engine, struct task *task)
         outcome_accept(engine, task, 0, NULL);
 }
 
-/* As far as this step may. Who reads from it looks when the last is done. */
+/* As far as this step may, and as tasks are there. Who reads from it looks when the last is done. */
 static void skip_some(struct engine *engine, struct stage *stage)
 {
     struct framework_stage *own = stage->framework;
     uint32_t next = own->skipping, left = own->unskipped;
-    for (; left && may_skip(engine); left--) {
+    for (; left && next < stage->n_tasks && may_skip(engine); left--) {
         skip(engine, &stage->tasks[next]);
-        next = next + 1 < stage->n_tasks ? next + 1 : 0;
+        next = next + 1 < framework_tasks_of(stage) ? next + 1 : 0;
     }
     skipping_restore(engine, stage, next, left);
     gate_seen(engine, stage);
@@ -40,7 +41,7 @@ void skipping_begin(struct engine *engine, struct stage *stage)
 {
     struct framework_stage *own = stage->framework;
     own->skipping = own->unskipped ? own->skipping : 0;
-    own->unskipped = stage->n_tasks;
+    own->unskipped = framework_tasks_of(stage);
     skip_some(engine, stage);
 }
 
@@ -51,7 +52,7 @@ void skipping_go_on(struct engine *engine)
         struct stage *stage = container_of(node, struct framework_stage, of_skipping)->stage;
         skip_some(engine, stage);
         if (stage->framework->unskipped)
-            continue;
+            return;
         stage_open_if_due(engine, stage);
         stage_children_follow(engine, stage);
         estimate_follow_job(engine, stage->job);

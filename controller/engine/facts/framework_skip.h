@@ -7,7 +7,7 @@
 
 #include "controller/engine/base/state.h"
 
-/* All tasks that it has now. */
+/* All tasks that it has, or was told to have, now. */
 void skipping_begin(struct engine *engine, struct stage *stage);
 /* Goes on with those that were not skipped at once, the oldest job's first, as far as this step may. */
 void skipping_go_on(struct engine *engine);
