@@ -583,6 +583,43 @@ static void who_is_over_has_nothing_to_lose(void **state)
     script_end(&s);
 }
 
+/* So do maps whose blocks are known: nobody looks at their hosts for each of them. */
+static void ready_maps_leave_at_once(void **state)
+{
+    static uint64_t inputs[MANY];
+    static uint32_t replicas[2 * MANY];
+    struct script s;
+    (void)state;
+    begin_changes(&s, "joint", AT_ONCE, AT_ONCE);
+    for (uint32_t i = 0; i < MANY; i++) {
+        inputs[i] = 1000 + i;
+        replicas[2 * i] = i % 3;
+        replicas[2 * i + 1] = i % 3 + 1;
+    }
+    struct event read = {.kind = EVENT_FRAMEWORK_TASKS}, other = told_stage(0, MANY);
+    read.job_tasks.job = FOREIGN_JOB;
+    read.job_tasks.replicas_per_task = 2;
+    read.job_tasks.replicas = (struct u32s){replicas, 2 * MANY};
+    read.job_tasks.input_bytes = read.job_tasks.compute_ns = (struct u64s){inputs, MANY};
+    script_event(&s, told_stage(0, MANY));
+    script_event(&s, read);
+    while (is_due(&s))
+        script_events(&s, NULL, 0);
+    assert_int_equal(ready(&s), MANY);
+    const uint64_t before = visits(&s);
+    other.framework_stage.demand.amount[RES_SLOTS] = 2;
+    script_event(&s, other);
+    assert_in_range(ready(&s), 1, AT_ONCE / 3 + 1);
+    assert_in_range(visits(&s) - before, 1, AT_ONCE);
+    s.reload = true;
+    while (is_due(&s))
+        script_events(&s, NULL, 0);
+    assert_int_equal(ready(&s), MANY);
+    script_host(&s, 3, 2);
+    assert_int_equal(script_decision(&s, DECISION_ALLOW, 0)->allow.task % 3, 2);
+    script_end(&s);
+}
+
 /* Its ready tasks leave the queues together: nobody looks at the bucket for each of them. */
 static void a_stage_closes_at_once(void **state)
 {
@@ -620,6 +657,7 @@ int main(void)
         cmocka_unit_test(what_is_done_there_later_stays),
         cmocka_unit_test(who_is_over_has_nothing_to_lose),
         cmocka_unit_test(a_stage_closes_at_once),
+        cmocka_unit_test(ready_maps_leave_at_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -37,6 +37,9 @@ struct task;
     /* A task stands in the ready queues; does so no more. */                                   \
     X(task_ready, (struct engine *engine, struct task *task), (engine, task))                   \
     X(task_unready, (struct engine *engine, struct task *task), (engine, task))                 \
+    /* All that are ready of the stage's bucket, which are maps of this stage, are about to be so no more: \
+     * together. O(them). */                                                                    \
+    X(maps_leave, (struct engine *engine, struct stage *stage), (engine, stage))                \
     /* The last task of the stage that was ready is so no more. */                              \
     X(stage_empty, (struct engine *engine, struct stage *stage), (engine, stage))               \
     /* What is not started of it waits for its parents again, or for ever. */                   \

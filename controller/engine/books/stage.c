@@ -224,6 +224,29 @@ static void reduces_leave(struct engine *engine, struct stage *stage)
         tell_stage_empty(engine, stage);
 }
 
+/* The same of those without, where no other stage's stand in their queue: there, one by one. */
+static void maps_leave(struct engine *engine, struct stage *stage)
+{
+    struct bucket *bucket = stage->bucket;
+    uint32_t n = stage->n_ready;
+    struct task *last = NULL;
+    if (!n || bucket->ready_maps.n != n)
+        return;
+    tell_maps_leave(engine, stage);
+    bucket->ready_maps = (struct sorted){0};
+    for (uint32_t t = 0; t < stage->n_tasks; t++) {
+        struct task *task = &stage->tasks[t];
+        if (task->state != TASK_READY)
+            continue;
+        task->ready = (struct sorted_node){0};
+        task->state = TASK_BLOCKED;
+        last = task;
+    }
+    count_ready(engine, stage, -(int)n);
+    tell_task_unready(engine, last);
+    tell_stage_empty(engine, stage);
+}
+
 void stage_close(struct engine *engine, struct stage *stage)
 {
     if (!stage->open)
@@ -232,7 +255,9 @@ void stage_close(struct engine *engine, struct stage *stage)
     stage->closed++;
     stop_opening(engine, stage);
     reduces_leave(engine, stage);
-    for (uint32_t t = 0; t < stage->n_tasks; t++)
+    maps_leave(engine, stage);
+    const bool more = stage->n_ready || stage->job->n_retries;
+    for (uint32_t t = 0; more && t < stage->n_tasks; t++)
         if (stage->tasks[t].state == TASK_READY)
             task_unqueue(engine, &stage->tasks[t], TASK_BLOCKED);
         else

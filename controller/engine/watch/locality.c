@@ -309,6 +309,7 @@ static void remove_task(struct engine *engine, struct task *task)
     for (uint32_t i = 0; i < task->n_refs; i++) {
         struct local_ref *ref = &task->refs[i];
         struct local_maps *local = ref->local;
+        engine->counters.visits++;
         TAILQ_REMOVE(&local->refs, ref, link);
         local->n--;
         local->with_candidates[task->candidates]--;
@@ -503,6 +504,23 @@ static void withdraw(struct bucket *bucket)
     bucket->n_up = bucket->n_under = 0;
 }
 
+static void maps_leave(struct engine *engine, struct stage *stage)
+{
+    struct bucket *bucket = stage->bucket;
+    (void)engine;
+    for (uint32_t t = 0; t < stage->n_tasks; t++) {
+        struct task *task = &stage->tasks[t];
+        if (task->state != TASK_READY)
+            continue;
+        free(task->refs);
+        task->refs = NULL;
+        task->n_refs = task->candidates = 0;
+        task->ready_unlocated = (struct sorted_node){0};
+    }
+    bucket->unlocated = (struct sorted){0};
+    withdraw(bucket);
+}
+
 bool locality_has_room(struct engine *engine, const struct bucket *bucket)
 {
     const struct sorted *room = &bucket->shape->by_load;
@@ -598,6 +616,7 @@ static void job_gone(struct engine *engine, struct job *job)
 
 const struct listener locality_hears = {.task_ready = task_ready,
                                         .task_unready = task_unready,
+                                        .maps_leave = maps_leave,
                                         .turn_moved = turn_moved,
                                         .job_on_host = recount_job,
                                         .host_capable = host_changed,
