@@ -7,6 +7,7 @@
 #include "controller/engine/books/cluster.h"
 #include "controller/engine/books/job.h"
 #include "controller/engine/books/losing.h"
+#include "controller/engine/books/outputs.h"
 #include "controller/engine/books/removal.h"
 #include "controller/engine/books/retry.h"
 #include "controller/engine/books/stage.h"
@@ -323,6 +324,7 @@ int engine_step(struct engine *engine, int64_t now_ns, const struct event *event
     engine->step_looks = 0;
     bool ignored = apply_all(engine, events, n);
     losing_go_on(engine);
+    outputs_go_on(engine);
     growing_go_on(engine);
     skipping_go_on(engine);
     sizes_go_on(engine);
@@ -356,7 +358,7 @@ int64_t engine_deadline_ns(const struct engine *engine)
 {
     const int64_t deadlines[] = {mode_deadline_ns(engine), retry_deadline_ns(engine)};
     bool more = engine->cut_short || engine->opening.n || engine->sizing.n || engine->losing.n ||
-                engine->skipping.n || engine->growing.n;
+                engine->skipping.n || engine->growing.n || engine->keeping.n;
     int64_t first = more ? engine->now_ns : INT64_MAX;
     for (size_t i = 0; i < sizeof(deadlines) / sizeof(deadlines[0]); i++)
         first = deadlines[i] < first ? deadlines[i] : first;

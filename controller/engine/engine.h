@@ -62,7 +62,8 @@ enum engine_rule {
     RULE_PIECES,      /* a stage of which some tasks are told otherwise stays open (framework.c) */
     RULE_SKIPS_WAIT,  /* stages are skipped in portions (framework_skip.h) */
     RULE_GROWS,       /* stages get their tasks in portions (framework_grow.h) */
-    ENGINE_RULES = RULE_GROWS
+    RULE_KEEPS_WAIT,  /* outputs that get their first reader are counted in portions (outputs.h) */
+    ENGINE_RULES = RULE_KEEPS_WAIT
 };
 
 struct engine_config {

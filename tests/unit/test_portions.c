@@ -417,6 +417,56 @@ static void tasks_are_made_in_portions(void **state)
     script_end(&s);
 }
 
+static uint32_t jobs_with_outputs(const struct script *s, uint32_t host)
+{
+    struct host_view view;
+    assert_int_equal(engine_host(s->engine, host, &view), 0);
+    return view.jobs_outputs;
+}
+
+static void all_done(struct script *s)
+{
+    static struct event events[MANY];
+    for (uint32_t t = 0; t < MANY; t++) {
+        events[t] = (struct event){.kind = EVENT_FRAMEWORK_DONE};
+        events[t].framework_task.job = FOREIGN_JOB;
+        events[t].framework_task.task = t;
+        events[t].framework_task.host = t == MANY - 1;
+    }
+    script_events(s, events, MANY);
+}
+
+/* Only the last is on host 1. It may be lost before it is counted. */
+static void outputs_are_counted_in_portions(void **state)
+{
+    (void)state;
+    for (int loses = 0; loses < 2; loses++) {
+        struct script s;
+        uint32_t steps = 0;
+        struct event lose = {.kind = EVENT_OUTPUT_LOST};
+        lose.output_lost.job = FOREIGN_JOB;
+        lose.output_lost.task = MANY - 1;
+        begin_changes(&s, "greedy", 0, AT_ONCE);
+        script_event(&s, told_stage(0, MANY));
+        while (is_due(&s))
+            script_events(&s, NULL, 0);
+        all_done(&s);
+        assert_int_equal(jobs_with_outputs(&s, 0), 0);
+        s.reload = true;
+        script_event(&s, told_stage(1, 3));
+        assert_int_equal(jobs_with_outputs(&s, 0), 1);
+        if (loses)
+            script_event(&s, lose);
+        for (; is_due(&s); steps++) {
+            assert_int_equal(jobs_with_outputs(&s, 1), 0);
+            script_events(&s, NULL, 0);
+        }
+        assert_in_range(steps, MANY / AT_ONCE - 2, 2 * MANY / AT_ONCE);
+        assert_int_equal(jobs_with_outputs(&s, 1), !loses);
+        script_end(&s);
+    }
+}
+
 /* What is told of one of them is kept; and what is over before has nothing to make. */
 static void a_fact_makes_all_up_to_its_task(void **state)
 {
@@ -650,6 +700,7 @@ int main(void)
         cmocka_unit_test(what_some_tasks_read_closes_nothing),
         cmocka_unit_test(a_stage_is_skipped_in_portions),
         cmocka_unit_test(tasks_are_made_in_portions),
+        cmocka_unit_test(outputs_are_counted_in_portions),
         cmocka_unit_test(a_fact_makes_all_up_to_its_task),
         cmocka_unit_test(sizes_follow_in_portions),
         cmocka_unit_test(who_tells_again_and_again_sizes_all),

@@ -167,6 +167,8 @@ struct framework_stage {
     uint32_t skipping,
         unskipped; /* in engine->skipping: the next task to be skipped, and how many are */
     struct sorted_node of_skipping;
+    uint32_t kept; /* in engine->keeping: outputs of so many tasks are counted (outputs.h) */
+    struct sorted_node of_keeping;
     engine_wide input;             /* index: blocks of all its tasks */
     int64_t ready_ns;              /* since when something of it waits; of_waiting */
     bool waits;                    /* it stands in shape->waits: nothing counts its time yet */
@@ -481,6 +483,7 @@ struct engine {
     struct sorted growing; /* those with tasks to be made (framework_grow.h); by job and index */
     struct sorted
         skipping;          /* those with tasks to be skipped (framework_skip.h); by job and index */
+    struct sorted keeping; /* those with outputs to be counted (outputs.h); by job and index */
     struct sorted losing;  /* jobs with outputs to be lost (losing.h); by job and host */
     struct sorted opening; /* stages that have tasks to be made ready; by job and index */
     uint64_t removed_bytes;    /* of jobs that are over: what is not back yet */

@@ -5,7 +5,7 @@
  * What its stages and tasks do meanwhile: stage.h.
  *
  * One object in several files, which call each other: job, stage, attempt, cluster, room, limit, account,
- * retry, rerun, losing, assembly, removal. */
+ * retry, rerun, losing, outputs, assembly, removal. */
 #pragma once
 
 #include "controller/engine/base/state.h"

@@ -5,8 +5,8 @@
 #include "controller/engine/books/attempt.h"
 #include "controller/engine/books/cluster.h"
 #include "controller/engine/books/job.h"
+#include "controller/engine/books/outputs.h"
 #include "controller/engine/books/retry.h"
-#include "controller/engine/books/spread.h"
 #include "controller/engine/policy/policy.h"
 
 #include <stdlib.h>
@@ -185,6 +185,7 @@ void stage_withdraw(struct engine *engine, struct stage *stage)
         sorted_remove(&engine->sizing, &stage->framework->of_sizing);
         sorted_remove(&engine->skipping, &stage->framework->of_skipping);
         sorted_remove(&engine->growing, &stage->framework->of_growing);
+        sorted_remove(&engine->keeping, &stage->framework->of_keeping);
     }
     if (!stage->open)
         return;
@@ -340,23 +341,6 @@ void task_requeue(struct engine *engine, struct task *task)
     moved(engine, task, TASK_RUNNING);
 }
 
-static void hold_output(struct engine *engine, const struct task *task, struct host *host, bool add)
-{
-    struct job *job = task->stage->job;
-    spread_output(engine, job, host, add);
-    tell_job_on_host(engine, job, host);
-    tell_outputs_moved(engine, job);
-}
-
-void stage_keep_outputs(struct engine *engine, struct stage *stage)
-{
-    for (uint32_t t = 0; t < stage->n_tasks; t++) {
-        struct host *host = cluster_host(engine, stage->tasks[t].done_host);
-        if (stage->tasks[t].state == TASK_DONE && host)
-            hold_output(engine, &stage->tasks[t], host, true);
-    }
-}
-
 void task_accept(struct engine *engine, struct task *task, uint64_t attempt, struct host *host)
 {
     struct stage *stage = task->stage;
@@ -374,8 +358,8 @@ void task_accept(struct engine *engine, struct task *task, uint64_t attempt, str
     task->state = TASK_DONE;
     task->done_attempt = attempt;
     task->done_host = host ? host->index : ENGINE_NONE;
-    if (host && stage->n_children)
-        hold_output(engine, task, host, true);
+    if (host)
+        outputs_hold(engine, task, host, true);
     stage->n_done++;
     job->n_done++;
     moved(engine, task, before);
@@ -405,8 +389,8 @@ void task_restore(struct engine *engine, struct task *task, enum task_state stat
     count_left(task, false);
     task->done_attempt = done_attempt;
     task->done_host = done_host ? done_host->index : ENGINE_NONE;
-    if (done_host && stage->n_children)
-        hold_output(engine, task, done_host, true);
+    if (done_host)
+        outputs_hold(engine, task, done_host, true);
     job->n_done++;
     job->stages_done += ++stage->n_done == stage->n_tasks;
 }
@@ -453,8 +437,8 @@ void task_lose_output(struct engine *engine, struct task *task, bool readers)
 {
     struct stage *stage = task->stage;
     struct host *host = cluster_host(engine, task->done_host);
-    if (host && stage->n_children)
-        hold_output(engine, task, host, false);
+    if (host)
+        outputs_hold(engine, task, host, false);
     if (stage->n_done == stage->n_tasks)
         stage->job->stages_done--;
     stage->n_done--;

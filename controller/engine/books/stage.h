@@ -29,8 +29,6 @@ void stage_withdraw(struct engine *engine, struct stage *stage);
 void stage_reopen(struct engine *engine, struct stage *stage);
 /* It has more tasks, or is known better: who reads from it is ready, or not any more. */
 void stage_children_follow(struct engine *engine, struct stage *stage);
-/* It has got its first child: outputs that are there are wanted. O(tasks). */
-void stage_keep_outputs(struct engine *engine, struct stage *stage);
 
 /* The task starts to run; none of its attempts runs any more; one of them was accepted, which may
  * end the job and free it. `host`: where its output is; NULL: nobody knows. */

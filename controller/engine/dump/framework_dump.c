@@ -3,6 +3,7 @@
 #include "controller/engine/books/attempt.h"
 #include "controller/engine/books/cluster.h"
 #include "controller/engine/books/job.h"
+#include "controller/engine/books/outputs.h"
 #include "controller/engine/books/room.h"
 #include "controller/engine/dump/dump.h"
 #include "controller/engine/facts/framework_grow.h"
@@ -67,6 +68,12 @@ struct told_record {
     bool announces;
 };
 DUMP_FITS(struct told_record);
+/* Before the stage's tasks. */
+struct keeping_record {
+    uint64_t job;
+    uint32_t stage, next;
+};
+DUMP_FITS(struct keeping_record);
 struct skipping_record {
     uint64_t job;
     uint32_t stage, next, unskipped;
@@ -183,6 +190,19 @@ static int load_sizing(struct engine *engine, const void *object, struct err *er
     return 0;
 }
 
+static int load_keeping(struct engine *engine, const void *object, struct err *err)
+{
+    const struct keeping_record *record = object;
+    struct job *job = find(engine, record->job);
+    struct stage *stage = job ? job_stage_at(job, record->stage) : NULL;
+    if (!stage || record->next >= stage->n_tasks || stage->n_done)
+        return err_set(err, EINVAL,
+                       "stage %u of job %" PRIu64 " has no task %u, or its outputs are counted",
+                       record->stage, record->job, record->next);
+    outputs_restore(engine, stage, record->next);
+    return 0;
+}
+
 static int load_told(struct engine *engine, const void *object, struct err *err)
 {
     const struct told_record *record = object;
@@ -227,7 +247,7 @@ static int load_foreign(struct engine *engine, const void *object, struct err *e
 
 #define F FIELD_OF
 
-enum { FRAMEWORKS, SIZES, GROWING, APART, GATE, SIZED, SIZING, FOREIGN, SKIPPING, TOLD };
+enum { FRAMEWORKS, SIZES, GROWING, APART, GATE, SIZED, SIZING, FOREIGN, SKIPPING, TOLD, KEEPING };
 const struct dump_kind framework_kinds[] = {
     [FRAMEWORKS] = {{"frameworks",
                      {F(frameworks_record, framework_jobs_max, U32),
@@ -271,6 +291,10 @@ const struct dump_kind framework_kinds[] = {
                {F(told_record, job, U64), F(told_record, stage, U32), F(told_record, told, U32),
                 F(told_record, announces, BOOL)}},
               load_told},
+    [KEEPING] = {{"keeping",
+                  {F(keeping_record, job, U64), F(keeping_record, stage, U32),
+                   F(keeping_record, next, U32)}},
+                 load_keeping},
     {{0}, NULL},
 };
 
@@ -430,6 +454,9 @@ void framework_dump_stage(struct dumper *d, const struct stage *stage)
     const struct sizing_record sizing = {record.job, record.stage, own->sizing, own->unsized};
     if (own->unsized)
         dump_record(d, &framework_kinds[SIZING].kind, &sizing);
+    const struct keeping_record keeping = {record.job, record.stage, own->kept};
+    if (own->of_keeping.in)
+        dump_record(d, &framework_kinds[KEEPING].kind, &keeping);
     const struct told_record told = {record.job, record.stage, own->told, own->announces};
     if (own->told > stage->n_tasks)
         dump_record(d, &framework_kinds[TOLD].kind, &told);

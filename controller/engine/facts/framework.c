@@ -7,6 +7,7 @@
 #include "controller/engine/books/cluster.h"
 #include "controller/engine/books/job.h"
 #include "controller/engine/books/limit.h"
+#include "controller/engine/books/outputs.h"
 #include "controller/engine/books/room.h"
 #include "controller/engine/books/stage.h"
 #include "controller/engine/facts/attempts.h"
@@ -156,7 +157,7 @@ struct edge *framework_find_edge(struct engine *engine, struct stage *stage, uin
         longjmp(engine->no_memory, 1);
     from->children = children;
     if (!from->n_children)
-        stage_keep_outputs(engine, from);
+        outputs_keep(engine, from);
     from->children[from->n_children++] = stage->index;
     return edge;
 }
