@@ -57,7 +57,8 @@ static void addresses_are_bounded(void **state)
     free(pace);
 }
 
-static struct sockaddr_storage named(int family, const char *text, in_port_t port, socklen_t *ret_size)
+static struct sockaddr_storage named(int family, const char *text, in_port_t port,
+                                     socklen_t *ret_size)
 {
     struct sockaddr_storage address = {.ss_family = (sa_family_t)family};
     struct sockaddr_in *v4 = (struct sockaddr_in *)&address;
@@ -106,17 +107,20 @@ static bool let_in(int listener, struct sockaddr_in6 *ret_peer)
     return true;
 }
 
-static void family_holds_back(int family, const char *any, const char *local, const char *held, const char *free_one,
-                              const char *mapped)
+static void family_holds_back(int family, const char *any, const char *local, const char *held,
+                              const char *free_one, const char *mapped)
 {
-    const struct in6_addr hasty[] = {address_of("fd00::99"), address_of("::ffff:203.0.113.9"), address_of(mapped)};
+    const struct in6_addr hasty[] = {address_of("fd00::99"), address_of("::ffff:203.0.113.9"),
+                                     address_of(mapped)};
     struct sockaddr_in6 peer;
     int listener = bound(family, any);
     assert_int_equal(listen(listener, 16), 0);
     assert_int_equal(filter_those_who_speak(listener, hasty, 3), 0);
-    int first = speaker(family, held, local, listener), second = speaker(family, free_one, local, listener);
+    int first = speaker(family, held, local, listener),
+        second = speaker(family, free_one, local, listener);
     assert_true(let_in(listener, &peer));
-    const void *from = family == AF_INET ? (const void *)&((struct sockaddr_in *)&peer)->sin_addr : &peer.sin6_addr;
+    const void *from = family == AF_INET ? (const void *)&((struct sockaddr_in *)&peer)->sin_addr
+                                         : &peer.sin6_addr;
     char text[INET6_ADDRSTRLEN];
     assert_string_equal(inet_ntop(family, from, text, sizeof(text)), free_one);
     assert_false(let_in(listener, &peer));
@@ -131,8 +135,10 @@ static void family_holds_back(int family, const char *any, const char *local, co
 static void who_is_hasty_waits_in_the_kernel(void **state)
 {
     (void)state;
-    family_holds_back(AF_INET, "0.0.0.0", "127.0.0.1", "127.0.0.2", "127.0.0.3", "::ffff:127.0.0.2");
-    family_holds_back(AF_INET6, "::", "::ffff:127.0.0.1", "::ffff:127.0.0.2", "::ffff:127.0.0.3", "::ffff:127.0.0.2");
+    family_holds_back(AF_INET, "0.0.0.0", "127.0.0.1", "127.0.0.2", "127.0.0.3",
+                      "::ffff:127.0.0.2");
+    family_holds_back(AF_INET6, "::", "::ffff:127.0.0.1", "::ffff:127.0.0.2", "::ffff:127.0.0.3",
+                      "::ffff:127.0.0.2");
 }
 
 /* As many as there may be at once: the program is still one that the kernel takes. */
