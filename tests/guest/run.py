@@ -73,13 +73,13 @@ class Guest(guest.Guest):
         super().__init__(kernel, BUILD, selection.commands(home), home, TIMEOUT_S)
 
     def tally(self):
-        """Passed, failed and skipped; why, once for each that was skipped; the ids of those of tests/net that failed."""
+        """Passed, failed and skipped; why, once for each that was skipped; the ids of those of tests/net that failed; what each of these took."""
         units = [int(n) for n in self.read("counts").split()] or [0, 0, 0]
         whys = self.read("counts.skips").splitlines()
         if not os.path.exists(self.path("junit.xml")):
-            return units, whys, []
+            return units, whys, [], {}
         files = Report(self.path("junit.xml"))
-        return [a + b for a, b in zip(units, files.counts())], whys + files.skips(), files.failed()
+        return [a + b for a, b in zip(units, files.counts())], whys + files.skips(), files.failed(), files.times()
 
     def last_words(self):
         return "\n".join("    " + line for line in self.console())
@@ -111,7 +111,7 @@ def boot(kernel, selection):
     except Dead as why:
         running = one.read("output").strip().splitlines()[-1:] or ["none"]
         print(f"\nFAIL the guest {kernel} {why}; last line of its tests: {running[0]}; last lines of its console:\n{one.last_words()}")
-        return [0, 1, 0], [], []
+        return [0, 1, 0], [], [], {}
     finally:
         one.remove()
 
@@ -125,11 +125,11 @@ def outcome(kernel, names):
         check(kernel, BUILD)
     except Unknown as why:
         print(why)
-        return [0, 1, 0], [], []
+        return [0, 1, 0], [], [], {}
     except Missing as why:
         for name in selection.names():
             print(f"skipped in guest {kernel}: {name}: {why}")
-        return [0, 0, len(selection.names())], [str(why)] * len(selection.names()), []
+        return [0, 0, len(selection.names())], [str(why)] * len(selection.names()), [], {}
     return boot(kernel, selection)
 
 

@@ -41,9 +41,9 @@ def test_named_files_exist(page):
 
 @pytest.mark.parametrize("page", PAGES)
 def test_make_targets_exist(page):
-    targets = set(re.findall(r"^([a-z][a-z-]*):", text_of("Makefile"), re.M))
+    targets = {name for part in ["Makefile", *glob.glob("make/*.mk")] for name in re.findall(r"^([a-z][a-z_.-]*):", text_of(part), re.M)}
     for code in words_in_code(text_of(page)):
-        for named in re.findall(r"(?:^|(?<!keys)[\s(])make ([a-z][a-z-]*)", code):
+        for named in re.findall(r"(?:^|(?<!keys)[\s(])make ([a-z](?:[a-z_.-]*[a-z])?-?)", code):
             if named.endswith("-"):
                 continue  # make bench-…
             assert named in targets, "%s: make %s" % (page, named)

@@ -1,6 +1,7 @@
-"""What runs the tests: what fails once is run again, alone, and said; what was skipped is said with its reason."""
+"""What runs the tests: what fails once is run again, alone, and said; what was skipped is said with its reason; parts say what they took."""
 
 import os
+import re
 import shutil
 import subprocess
 
@@ -39,7 +40,7 @@ echo 'not ok 3 - three # SKIP'
 def tree(tmp_path):
     """A tree that has the runners, one flaky file of tests and a bad one."""
     (tmp_path / "tests/net").mkdir(parents=True)
-    for name in ("run-net", "run-unit", "recheck", "junit.py"):
+    for name in ("run-net", "run-unit", "recheck", "junit.py", "share.py", "parts.sh", "one"):
         shutil.copy(os.path.join(TREE, "tests", name), tmp_path / "tests")
     (tmp_path / "tests/net/test_flaky.py").write_text(FLAKY)
     (tmp_path / "tests/net/test_bad.py").write_text(BAD)
@@ -49,8 +50,8 @@ def tree(tmp_path):
     return tmp_path
 
 
-def run(tree, *words):
-    environment = dict(os.environ, COUNTS=str(tree / "counts"), BUILD="build")
+def run(tree, *words, **more):
+    environment = dict(os.environ, COUNTS=str(tree / "counts"), BUILD="build", **more)
     return subprocess.run(["tests/" + words[0], *words[1:]], cwd=tree, env=environment, capture_output=True, text=True, timeout=120)
 
 
@@ -81,3 +82,50 @@ def test_what_was_skipped_is_said_with_its_reason(tree):
     run(tree, "run-net", "tests/net/test_flaky.py")
     run(tree, "run-unit", "some", str(tree / "test_program"))
     assert said(tree, "counts.skips") == ["no such kernel", "no such disk", "test_program gives no reason"]
+
+
+def test_several_share_the_files_and_each_test_runs_once(tree):
+    for name in "abcdef":
+        (tree / ("tests/net/test_%s.py" % name)).write_text("def test_one():\n    open(%r, 'a').write('x')\n" % name)
+    done = run(tree, "run-net", *("tests/net/test_%s.py" % name for name in "abcdef"))
+    assert done.returncode == 0, done.stdout
+    assert [said(tree, name) for name in "abcdef"] == [["x"]] * 6
+    assert total(tree) == [6, 0, 0] and len(said(tree, "counts.times")) == 6
+    assert {line.split(";")[0].split()[-1] for line in done.stderr.splitlines()} == {"begun"} and done.stderr.count("1 passed") == 6
+
+
+PARTS = """
+PARTS=(first_part second)
+. tests/parts.sh
+first_part() { step "this" true; printf '2.5\\tslow\\n0.5\\tfast\\n' >>"$COUNTS.times"; }
+second() { step "that" false; step "other" exit_with 77; echo "no such kernel" >>"$COUNTS.skips"; }
+exit_with() { return "$1"; }
+for name in "${PARTS[@]}"; do part "$name"; done
+conclude
+"""
+
+
+def test_parts_say_how_far_it_is_what_they_took_and_what_was_slow(tree):
+    done = subprocess.run(["bash", "-c", PARTS], cwd=tree, capture_output=True, text=True, timeout=60)
+    lines = done.stdout.splitlines()
+    assert done.returncode == 1 and lines[-1] == "1 passed, 1 failed, 1 skipped", done.stdout
+    assert lines[0].endswith("first part: part 1 of 2; second to come") and any(line.endswith("second: part 2 of 2; nothing to come") for line in lines)
+    assert re.search(r"^part first part: [0-9]+ s, processors [0-9]+ % idle$", done.stdout, re.M) and "FAIL that" in lines
+    slow = lines.index("the slowest tests:")
+    assert [line.split() for line in lines[slow + 1:slow + 3]] == [["2.5", "s", "slow"], ["0.5", "s", "fast"]]
+    assert "skipped 1: no such kernel" in lines and "skipped 1: other: what it needs is not installed" in lines
+
+
+def test_one_test_is_run_by_its_name(tree):
+    (tree / "tests/unit").mkdir()
+    (tree / "tests/fuzz").mkdir()
+    (tree / "tests/unit/test_program.c").write_text("")
+    (tree / "build/tests").mkdir(parents=True)
+    shutil.copy(tree / "test_program", tree / "build/tests")
+    assert "skipped: no such disk" in run(tree, "one", T="test_program").stdout
+    first = run(tree, "one", T="tests/net/test_flaky.py::test_once[a b] tests/net/test_flaky.py::test_once[c]")
+    assert "1 failed, 1 passed" in first.stdout and first.returncode == 1
+    assert run(tree, "one", T="tests/net/test_flaky.py::test_once[a b]").returncode == 0
+    for wrong in ("", "test_nothing", "tests/net/test_nothing.py", "test_program tests/net/test_nothing.py::test_one"):
+        refused = run(tree, "one", T=wrong)
+        assert refused.returncode == 1 and refused.stdout == "" and "there is no test" in refused.stderr

@@ -1,0 +1,23 @@
+# The testbed of this machine: its demo, and what is left standing.
+# `exec`: make itself is then the parent that the testbed watches. -B: no files beside the sources.
+PYTHON := exec /usr/bin/python3 -B
+export BUILD
+
+.PHONY: demo
+demo: deps $(patsubst %,deps-%,$(filter mininet spark,$(NET))) ## replays a workload under four policies here (root): TRACE JOBS SPEED CAP SCALE LINK HOSTS SLOTS SEED COMPUTE POLICIES NET TOPO RACKS SPINES OVERSUB; V=1 prints all that is known
+	@$(MAKE) -s --no-print-directory programs $(if $(filter spark,$(NET)),spark-plugin)
+	@$(PYTHON) -m testbed.demo.demo
+
+.PHONY: up
+up: deps ## leaves a testbed standing, with its daemons, under a repeating load (root)
+	@$(MAKE) -s --no-print-directory programs
+	@$(PYTHON) -m testbed.demo.standing up
+
+.PHONY: down
+down: ## ends what make up left standing
+	@$(PYTHON) -m testbed.demo.standing down
+
+.PHONY: soak-live
+soak-live: deps ## the load of make up for MINUTES (60) with a random kill every KILL_EVERY (20) s under SEED, then whether all ended well (root)
+	@$(MAKE) -s --no-print-directory programs
+	@$(PYTHON) -m testbed.demo.soak
