@@ -2,8 +2,10 @@
 
     python3 -m testbed.demo.demo
 
-Everything is given by variables (make demo TRACE=… JOBS=… …, see README). Logs, results, the table and its figures stay in
-BUILD/demo (BUILD/demo-2, … while another demo of this checkout writes there); everything else is gone at the end, also after Ctrl-C, and after kill -9 at the next start."""
+Everything is given by variables (make demo TRACE=… JOBS=… …, see README). On the terminal are the table, a line of proof for each policy, and
+the verdict; with V=1 everything that is known. Logs, results, the pages with all of it (page.py) and the figures stay in
+BUILD/demo (BUILD/demo-2, … while another demo of this checkout writes there); everything else is gone at the end, also after Ctrl-C, and after
+kill -9 at the next start."""
 
 import contextlib
 import fcntl
@@ -14,7 +16,7 @@ import subprocess
 import sys
 import time
 
-from testbed.demo import gap, inputs, latency, places, ports, report, spoilt, transport
+from testbed.demo import gap, inputs, latency, page, places, ports, report, spoilt, transport
 from testbed.net import cluster, instance, network, system
 
 TREE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -150,8 +152,8 @@ def run_policy(net, asked, policy, path, folder):
     if live["crossed"] is not None:
         said.append("between racks: %.0f %% of what the shuffle moved between hosts, simulated %.0f %%" % (100 * live["crossed"], 100 * there["crossed"]))
     measured = dict(zip(net.hosts, latency.read(running.measurement_files(), [])[0]))
-    return dict(live, **machine, frames_lost=verify.frames_lost(), silence=spoilt.longest_silence(measured, watch.begin_ns, watch.end_ns), marks_right=good, simulated=there,
-                parts=gap.means(*sides), logs=running.log_files(), ports=running.saved_ports), said
+    return dict(live, **machine, frames_lost=verify.frames_lost(), silence=spoilt.longest_silence(measured, watch.begin_ns, watch.end_ns), marks_right=good,
+                simulated=there, parts=gap.means(*sides), logs=running.log_files(), ports=running.saved_ports), said
 
 
 def simulate(asked, policy, path, folder, changed=None):
@@ -162,12 +164,11 @@ def simulate(asked, policy, path, folder, changed=None):
     return log
 
 
-def print_mapping(asked, path):
-    print("%d hosts with %d slots, links of %g Mb/s, %s; policies: %s" % (
-        asked.hosts, asked.slots, asked.link_bps / 1e6, asked.network(None).describe(), ", ".join(asked.policies)))
-    for line in asked.describe(path):
-        print("  " + line)
-    sys.stdout.flush()
+def setting(asked, path):
+    """Lines: the network in the first, then the workload and how it was mapped."""
+    return ["%d hosts with %d slots, links of %g Mb/s, %s; policies: %s" % (
+        asked.hosts, asked.slots, asked.link_bps / 1e6, asked.network(None).describe(), ", ".join(asked.policies)),
+        *("  " + line for line in asked.describe(path))]
 
 
 def demo(environment):
@@ -177,12 +178,14 @@ def demo(environment):
         return status
     asked = prepare(environment)
     with own_folder(asked.build) as folder:
-        return replay_all(asked, folder)
+        return replay_all(asked, folder, bool(environment.get("V")))
 
 
-def replay_all(asked, folder):
+def replay_all(asked, folder, talkative=False):
+    """`talkative`: everything is printed."""
     path = asked.workload(folder)
-    print_mapping(asked, path)
+    replayed = setting(asked, path)
+    print("\n".join(replayed if talkative else replayed[:1]), flush=True)
     instance.end_abandoned()
     own = instance.create(TREE)
     runs, words = [], []
@@ -195,21 +198,24 @@ def replay_all(asked, folder):
             words.append((policy, said))
     finally:
         own.down()
-    return conclude(runs, words, folder, asked.note)
+    return conclude(page.Story(replayed, runs, words, asked.note, verdict(runs)), folder, talkative)
 
 
-def conclude(runs, words, folder, note=None):
-    all_good, does_not_count = all(run["marks_right"] for run in runs), spoilt.verdict(runs)
-    lines = report.table(runs) + [report.LEGEND] + ([note] if note else [])
-    for policy, said in words:
-        lines += ["", "%s: %s" % (policy, said[0])] + said[1:]
-    lines += [""] + ([does_not_count] if does_not_count else []) + [report.sentence(runs)]
-    if not all_good:
+def verdict(runs):
+    does_not_count = spoilt.verdict(runs)
+    lines = ([does_not_count] if does_not_count else []) + [report.sentence(runs)]
+    if not all(run["marks_right"] for run in runs):
         lines.append("Some packets were not what they should have been (above).")
-    text = "\n".join(lines)
-    print("\n" + text)
-    with open(os.path.join(folder, "table.txt"), "w") as out:
-        out.write(text + "\n")
+    return lines
+
+
+def conclude(story, folder, talkative=False):
+    runs = story.runs
+    all_good = all(run["marks_right"] for run in runs)
+    paths = page.write(story, folder)
+    print("\n" + (page.whole(story) if talkative else page.short(story)))
+    if not talkative:
+        print("everything else: %s and %s" % tuple(os.path.relpath(path, TREE) for path in paths))
     with open(os.path.join(folder, FIGURES), "w") as out:
         json.dump(runs, out)
     return 0 if all_good and not any(run["unfinished"] for run in runs) else 1

@@ -14,7 +14,7 @@ DEFAULT_INPUT = os.path.join("testbed", "workloads", "demo.jsonl")
 # Variable: default, smallest, largest. JOBS, SPEED, CAP and COMPUTE are duopoly-workload's affair.
 NUMBERS = {"HOSTS": (9, 1, network.HOSTS_MAX), "SLOTS": (4, 1, 1000), "SEED": (1, 0, 2**53),
            "SCALE": (10, 1, 10**9)}
-WORDS = ["LINK", "POLICIES", "TRACE", "JOBS", "SPEED", "CAP", "COMPUTE", "NET", "TOPO", *NUMBERS,
+WORDS = ["LINK", "POLICIES", "TRACE", "JOBS", "SPEED", "CAP", "COMPUTE", "NET", "TOPO", "V", *NUMBERS,
          *(word for kind in networks.NETWORKS.values() for word in kind.VARIABLES)]
 SPARKS = ("ROWS", "WORKLOAD", "SPREAD", "REPEATS", "VERIFY")
 SOAKS = ("MINUTES", "KILL_EVERY")

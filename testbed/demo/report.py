@@ -308,15 +308,21 @@ def cell(figures, key, form):
     return form % (value * 100 if form.endswith("%%") else value)
 
 
-def table(runs):
-    """Lines of the table; runs are figures, the first one is what ratios compare with."""
-    rows = [["policy"] + [title for title, _, _ in COLUMNS]]
+def rows(runs):
+    """Words of the table, its head first; runs are figures, the first one is what ratios compare with."""
+    words = [["policy"] + [title for title, _, _ in COLUMNS]]
     for run in runs:
         run = dict(run, ratio=mean_ratio(run, runs[0]))
-        rows.append([run["label"]] + [cell(run, key, form) for _, key, form in COLUMNS])
-    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+        words.append([run["label"]] + [cell(run, key, form) for _, key, form in COLUMNS])
+    return words
+
+
+def table(runs):
+    """Its lines, in columns."""
+    words = rows(runs)
+    widths = [max(len(row[i]) for row in words) for i in range(len(words[0]))]
     return ["  ".join(word.ljust(width) if i == 0 else word.rjust(width)
-                      for i, (word, width) in enumerate(zip(row, widths))) for row in rows]
+                      for i, (word, width) in enumerate(zip(row, widths))) for row in words]
 
 
 LEGEND = ("JCT: end − planned arrival. ratio: mean over jobs of JCT ÷ JCT under the first policy. largest %d: their share in the "

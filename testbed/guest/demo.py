@@ -33,14 +33,16 @@ class Place(typing.NamedTuple):
 PLACES = {
     # The source's own data path.
     "guest": Place("uml", 3, 9, 10**8, "a guest has one CPU and %s of memory" % kernels.Uml.memory, ("driver: prio", "ecn: yes"),
-                   "in the guest: ports of eight strict bands without floors that mark (RED, ECN), DCTCP; no BTF, so no nudge: a starved sender learns late of its promotion"),
+                   "in the guest: ports of eight strict bands without floors that mark (RED, ECN), DCTCP; no BTF, so no nudge: a starved sender "
+                   "learns late of its promotion"),
     "virtual": Place("virtual", 9, 40, 10**9, "the guest has %s of memory" % kernels.Virtual.memory, ("driver: htb", "ecn: yes", "leaf_packets: 1000"),
-                     "in virtual time: computing takes no time, so latencies of slots and decisions are not a machine's; ports of eight bands with floors that mark (RED, ECN), DCTCP; no BTF, so no nudge",
+                     "in virtual time: computing takes no time, so latencies of slots and decisions are not a machine's; ports of eight bands with "
+                     "floors that mark (RED, ECN), DCTCP; no BTF, so no nudge",
                      bytes_per_second=8 * 10**6),
 }
 BEGIN_SECONDS = 2  # of this machine's, for each host in virtual time, before anything moves
 VARIABLES = ("TRACE", "JOBS", "SPEED", "CAP", "SCALE", "LINK", "HOSTS", "SLOTS", "SEED", "COMPUTE", "POLICIES", "TOPO", "RACKS",
-             "SPINES", "OVERSUB")
+             "SPINES", "OVERSUB", "V")
 
 
 def outside(name, environment):
@@ -104,7 +106,7 @@ def last_words(booted):
 def inside(name, environment, folder):
     place, asked = PLACES[name], demo.prepare(environment)
     asked.congestion, asked.queue_lines, asked.note = "dctcp", list(place.queues), place.note
-    return demo.replay_all(asked, folder)
+    return demo.replay_all(asked, folder, bool(environment.get("V")))
 
 
 if __name__ == "__main__":

@@ -121,23 +121,30 @@ def test_a_demo_ends_with_a_table_and_a_sentence():
     assert [line.split()[0] for line in lines[table + 1:table + 3]] == ["fair", "duopoly"]
     assert re.search(r"^fair +12 jobs in [0-9.]+ s$", said, re.MULTILINE)
     assert re.search(r"^duopoly: [0-9]+ payload packets checked: .* 0 wrong, 0 unattributed", said, re.MULTILINE)
-    gaps = re.findall(r"^mean JCT .*? on the same input [0-9.]+ s: (\S+) s, .*? waited for last (.*)$", said, re.MULTILINE)
+    assert len(lines) - table <= 10 and lines[-2].startswith("duopoly's mean JCT")
+    html, text = re.fullmatch(r"everything else: (\S+results/report\.html) and (\S+results/report\.txt)", lines[-1]).groups()
+    with open(os.path.join(TREE, text), encoding="utf-8") as file:
+        whole = file.read()
+    with open(os.path.join(TREE, html), encoding="utf-8") as file:
+        assert "<td>duopoly</td>" in file.read()
+    assert all(line in whole for line in lines[table:-1])
+    gaps = re.findall(r"^mean JCT .*? on the same input [0-9.]+ s: (\S+) s, .*? waited for last (.*)$", whole, re.MULTILINE)
     assert len(gaps) == 2
     for gap, parts in gaps:
         of_it = [float(part) for part in re.findall(r"[a-z] ([+-][0-9.]+)", parts)]
         assert len(of_it) >= 4 and sum(of_it) == pytest.approx(float(gap), abs=0.035), "each is rounded, and all add up"
-    assert lines[-1].startswith("duopoly's mean JCT")
 
 
 def test_a_demo_on_racks_behind_leaves_and_spines():
     """Every port of the five switches is an agent's, and the simulator is told of racks and spines."""
-    child = start("demo", "POLICIES=joint", *SMALL, "HOSTS=4", "TOPO=leafspine", "RACKS=2", "OVERSUB=2")
+    child = start("demo", "V=1", "POLICIES=joint", *SMALL, "HOSTS=4", "TOPO=leafspine", "RACKS=2", "OVERSUB=2")
     said = child.communicate(timeout=180)[0]
     assert child.returncode == 0, said
     assert "2 racks of 2 behind leaves, 2 spines, 2:1 oversubscribed: 50 Mb/s from a leaf to a spine" in said
     assert re.search(r"^joint: [1-9][0-9]* payload packets checked: .* 0 wrong, 0 unattributed", said, re.MULTILINE)
     assert re.search(r"^hop by hop on 13 ports: .* 0 unexplained;", said, re.MULTILINE) and "out hop 3" in said
     assert re.search(r"^mean JCT .* of the simulator on the same input", said, re.MULTILINE)
+    assert said.splitlines()[-1].startswith("joint alone: ")
     assert re.search(r"^between racks: [1-9][0-9]* % of what the shuffle moved between hosts, simulated [1-9][0-9]* %$", said, re.MULTILINE)
 
 
@@ -222,7 +229,7 @@ def test_a_demo_in_mininet():
         pytest.skip("mininet or bridge-utils is not installed")
     if not system.root_is_mount():
         pytest.skip(mininets.NO_MOUNT)
-    child = start("demo", "POLICIES=joint", *SMALL, "NET=mininet")
+    child = start("demo", "V=1", "POLICIES=joint", *SMALL, "NET=mininet")
     said = child.communicate(timeout=240)[0]
     assert child.returncode == 0, said
     assert "one Linux bridge of Mininet's" in said
@@ -233,7 +240,7 @@ def test_a_demo_in_mininet():
 def test_a_demo_through_a_switch_in_user_space():
     if not os.path.exists(os.path.join(TREE, os.environ.get("BUILD") or "build", "duopoly-fastpath")):
         pytest.skip("duopoly-fastpath is not built: DPDK is missing (make deps-dpdk)")
-    child = start("demo", "POLICIES=fair joint", *SMALL, "NET=dpdk")
+    child = start("demo", "V=1", "POLICIES=fair joint", *SMALL, "NET=dpdk")
     said = child.communicate(timeout=240)[0]
     assert child.returncode == 0, said
     assert "one switch in user space" in said

@@ -1,8 +1,11 @@
 """The figures of a run: a log small enough to compute by hand."""
 
+import os
+import re
+
 import pytest
 
-from testbed.demo import demo, latency, report, spoilt, transport
+from testbed.demo import demo, latency, page, report, spoilt, transport
 
 S = 1_000_000_000
 
@@ -21,11 +24,13 @@ d start reason=greedy left=0 right=0 attempt=1 job=11 stage=0 task=0 host=0 unit
 step {t2}
 e attempt_done attempt=1 received_bytes=0
 d mode reason=first-blocked left=2 right=1 mode=1 sequence=1
-d start reason=greedy left=0 right=0 attempt=2 job=11 stage=1 task=0 host=1 unit=0 resources=1,0,0,0,0,0 coflow_level=0 macroflow_level=0 queue=0 input_bytes=300
+d start reason=greedy left=0 right=0 attempt=2 job=11 stage=1 task=0 host=1 unit=0 \
+resources=1,0,0,0,0,0 coflow_level=0 macroflow_level=0 queue=0 input_bytes=300
 d hold reason=would-stall left=0 right=0 job=11 stage=1 host=4294967295 until_ns=0
 step {t4}
 e attempt_failed attempt=2 exit_status=1
-d start reason=greedy left=0 right=0 attempt=3 job=11 stage=1 task=0 host=1 unit=0 resources=1,0,0,0,0,0 coflow_level=0 macroflow_level=0 queue=0 input_bytes=300
+d start reason=greedy left=0 right=0 attempt=3 job=11 stage=1 task=0 host=1 unit=0 \
+resources=1,0,0,0,0,0 coflow_level=0 macroflow_level=0 queue=0 input_bytes=300
 d start reason=greedy left=0 right=0 attempt=4 job=11 stage=1 task=1 host=0 unit=0 resources=1,0,0,0,0,0 coflow_level=0 macroflow_level=0 queue=0 input_bytes=0
 step {t6}
 e attempt_done attempt=3 received_bytes=300
@@ -80,7 +85,8 @@ def test_the_median_of_an_even_number_is_between_the_two_in_the_middle():
     assert [report.median(values) for values in ([3.0], [1.0, 4.0], [9.0, 1.0, 2.0], [1.0, 2.0, 8.0, 9.0], [])] == [3.0, 2.5, 2.0, 5.0, None]
     assert "median 1.50 ms" in latency.summary("x", [1_000_000, 2_000_000])
     log = LOG[:-len("d job_d")] + ("e job_begin request=6 job=12 name=b content=1 user=0 job_kind=0 priority=0 deadline_ns=0 estimate_bytes=-1 estimate_ns=-1\n"
-                      "e job_end request=7 job=12\nd job_done reason=none left=0 right=0 job=12 submitted_ns=%d finished_ns=%d slot_wait_ns=0\n" % (9 * S, 10 * S))
+                      "e job_end request=7 job=12\nd job_done reason=none left=0 right=0 job=12 submitted_ns=%d finished_ns=%d slot_wait_ns=0\n" % (9 * S,
+                                                                                                                                                    10 * S))
     assert figures(log).figures()["median"] == pytest.approx(3.0)
 
 
@@ -119,7 +125,8 @@ def test_ratios_compare_with_the_first():
 
 def test_latencies_are_of_slots_that_had_work_waiting():
     measured = [latency.Measurements(line + "\n" for line in lines) for lines in (
-        ["begin 1 0 10 20", "end 1 1000", "begin 3 1500 1600 1700", "mode 1 7 5300", "end 3 9000", "echo 900 950", "echo 9100 9300", "begin 5 99000 99100 99200"],
+        ["begin 1 0 10 20", "end 1 1000", "begin 3 1500 1600 1700", "mode 1 7 5300", "end 3 9000", "echo 900 950", "echo 9100 9300",
+         "begin 5 99000 99100 99200"],
         ["begin 2 0 10 30", "end 2 1100", "begin 4 1550 1650 1900", "mode 1 7 5700", "echo 0 40"])]
     refills, modes = latency.read_log([
         "step 1000\n", "e attempt_done attempt=1 received_bytes=0\n", "e attempt_done attempt=2 received_bytes=0\n",
@@ -239,7 +246,9 @@ def test_where_ours_is_worse_is_said():
 
 def test_what_does_not_count_is_said_before_the_comparison(tmp_path, capsys):
     def end(*runs):
-        status = demo.conclude([dict(run, mode_switches=5) for run in runs], [(run["label"], ["1 packet"]) for run in runs], str(tmp_path))
+        runs = [dict(run, mode_switches=5) for run in runs]
+        words = [(run["label"], ["1 packet", "latencies"]) for run in runs]
+        status = demo.conclude(page.Story(["2 hosts"], runs, words, None, demo.verdict(runs)), str(tmp_path), talkative=True)
         return status, capsys.readouterr().out.strip().splitlines()
     status, lines = end(ran("fair"), ran("joint", jct={"a": 0.5, "b": 8.0}))
     assert status == 0 and lines[-1].startswith("joint's mean JCT") and "does not count" not in "".join(lines)
@@ -247,3 +256,17 @@ def test_what_does_not_count_is_said_before_the_comparison(tmp_path, capsys):
     assert status == 0 and lines[-2].startswith("This comparison does not count. Under joint ")
     assert end(ran("fair", cpu_idle=0.0), ran("joint", marks_right=False))[0] == 1
     assert end(ran("fair", cpu_idle=0.0), ran("joint", unfinished=1))[0] == 1
+
+
+def test_the_terminal_has_the_table_proofs_and_the_verdict_and_the_pages_the_rest(tmp_path, capsys):
+    runs = [dict(ran(label), mode_switches=5) for label in ("fair", "joint")]
+    words = [(run["label"], ["1 packet checked", "empty <round trip>: 2 samples"]) for run in runs]
+    assert demo.conclude(page.Story(["2 hosts", "  40 jobs"], runs, words, "in a guest", demo.verdict(runs)), str(tmp_path)) == 0
+    lines = capsys.readouterr().out.strip().splitlines()
+    assert [line.split()[0] for line in lines[:3]] == ["policy", "fair", "joint"] and lines[3] == "in a guest"
+    assert lines[5:7] == ["fair: 1 packet checked", "joint: 1 packet checked"]
+    assert lines[-2] == demo.verdict(runs)[-1] and len(lines) == 10
+    named = re.fullmatch(r"everything else: (\S+results/report\.html) and (\S+results/report\.txt)", lines[-1])
+    html, text = (open(os.path.join(demo.TREE, path), encoding="utf-8").read() for path in named.groups())
+    assert "empty <round trip>: 2 samples" in text and report.LEGEND in text and "  40 jobs" in text
+    assert "empty &lt;round trip&gt;: 2 samples" in html and "<td>joint</td>" in html and "  40 jobs" in html
