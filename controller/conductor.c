@@ -6,6 +6,7 @@
 #include "lib/log.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,6 +42,7 @@ struct conductor {
     bool woken;         /* by the engine's deadline: it is stepped, also without a fact */
     bool asking;        /* a client's request may put more rows: they are committed together */
     bool stuck;         /* the log says that the store is not written */
+    uint64_t handed;    /* the store's ticket, as was logged last */
     uint64_t most_held; /* counted bytes, since memory was given back */
     struct portions *tidying;
     const char *asker; /* who asks for what is being stepped */
@@ -157,6 +159,9 @@ static uint64_t commit(struct conductor *conductor)
     uint64_t ticket = 0;
     if (ledger_commit(conductor->ledger, conductor->parts.agents, &ticket) < 0)
         conductor_break(conductor, "out of memory");
+    if (ticket != conductor->handed)
+        log_debug("store: everything up to ticket %" PRIu64 " is handed over", ticket);
+    conductor->handed = ticket;
     return ticket;
 }
 
@@ -192,6 +197,9 @@ static void on_stored(void *user)
     struct conductor *conductor = user;
     struct err err;
     int r = store_refusal(conductor->parts.store, &err);
+    log_debug("store: everything up to ticket %" PRIu64 " is on the disk%s%s",
+              store_committed(conductor->parts.store), r < 0 ? "; requests are refused: " : "",
+              r < 0 ? err.text : "");
     if (r == 0)
         r = epoch_keep(conductor->parts.epoch, &err);
     agents_committed(conductor->parts.agents, store_committed(conductor->parts.store));

@@ -37,8 +37,7 @@ enum { EXIT_ARGUMENTS = 2, KEY_CHECK = 256, KEY_CLOCK, KEY_DEBUG, KEY_PRESETS, K
 struct arguments {
     const char *config, *clock;
     const char *restore; /* NULL: nothing is to be restored */
-    bool check, presets;
-    enum log_level least_urgent;
+    bool check, presets, debug;
 };
 
 /* Everything that is open; closed in the opposite order. */
@@ -96,7 +95,7 @@ static error_t option_take(int key, char *value, struct argp_state *state)
         arguments->clock = value;
         return 0;
     case KEY_DEBUG:
-        arguments->least_urgent = LOG_LEVEL_DEBUG;
+        arguments->debug = true;
         return 0;
     case ARGP_KEY_ARG:
         argp_failure(state, EXIT_ARGUMENTS, 0, "'%s' is one argument too many", value);
@@ -349,7 +348,7 @@ int main(int argc, char **argv)
 {
     static const struct argp argp = {
         options, option_take, NULL, "The controller of a duopoly cluster.", NULL, NULL, NULL};
-    struct arguments arguments = {.least_urgent = LOG_LEVEL_NOTE};
+    struct arguments arguments = {0};
     struct controller controller = {0};
     struct settings settings;
     struct err err;
@@ -361,7 +360,7 @@ int main(int argc, char **argv)
         presets_print();
         return EXIT_SUCCESS;
     }
-    log_open("duopolyd", arguments.least_urgent);
+    log_open("duopolyd", LOG_LEVEL_NOTE);
     if (!arguments.check)
         log_with_times();
     if (settings_load(arguments.config, &settings, &err) < 0 ||
@@ -376,6 +375,7 @@ int main(int argc, char **argv)
     }
     if (arguments.check)
         return EXIT_SUCCESS;
+    log_open("duopolyd", arguments.debug ? LOG_LEVEL_DEBUG : (enum log_level)settings.log_level);
     int status;
     do {
         status = EXIT_FAILURE;

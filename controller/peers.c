@@ -2,6 +2,9 @@
 
 #include "controller/conductor.h"
 #include "controller/stances_kept.h"
+#include "lib/log.h"
+
+#include <inttypes.h>
 
 static int on_send(void *user, uint64_t peer, const duopoly_Envelope *envelope)
 {
@@ -76,6 +79,8 @@ static void on_switch_part(void *user, const char *name, int64_t now_ns,
                            const duopoly_SwitchPart *part)
 {
     struct peers *peers = user;
+    log_debug("switch %s: part %" PRIu32 " of what it has, %u ports, %u steps to do", name,
+              part->part, part->port_rows_count, part->step_rows_count);
     inventory_take(&peers->switches, name, now_ns, part);
 }
 

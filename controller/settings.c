@@ -4,6 +4,7 @@
 #include "controller/parameters.h"
 
 #include "lib/conf_check.h"
+#include "lib/log.h"
 #include "lib/wire.h"
 
 #include <errno.h>
@@ -343,6 +344,11 @@ static const struct conf_field settings_fields[] = {
      .offset = offsetof(struct settings, trust),
      .choices = trusts,
      .preset = "keys"},
+    {.name = "log_level",
+     .type = CONF_CHOICE,
+     .offset = offsetof(struct settings, log_level),
+     .choices = log_levels,
+     .preset = "note"},
     SECTION(settings, timers, "timers", &timer_section),
     SECTION(settings, recording, "log", &recording_section),
     SECTION(settings, store, "store", &store_section),

@@ -77,7 +77,8 @@ struct settings {
     char group[32], readers[32];
     char state[256];
     char keys[256];
-    int trust; /* SETTINGS_TRUST_… */
+    int trust;     /* SETTINGS_TRUST_… */
+    int log_level; /* enum log_level */
     struct settings_timers timers;
     struct settings_recording recording;
     struct settings_store store;

@@ -50,6 +50,7 @@ static const struct argp_option options[] = {
 };
 
 enum { EXIT_CHANGES = 3 };
+#define PROGRAM "duopoly-agent"
 
 struct arguments {
     const char *config, *stance;
@@ -159,6 +160,7 @@ static int begin(const struct arguments *arguments, struct site *site, struct er
         return EXIT_SUCCESS;
     if (r < 0)
         return r;
+    log_open(PROGRAM, (enum log_level)site->settings.log_level);
     check_say_commands(&site->settings);
     return agent_run(&site->settings, &site->resolved, arguments->replace, err);
 }
@@ -191,7 +193,7 @@ int main(int argc, char **argv)
     program_begin();
     signal(SIGPIPE, SIG_IGN); /* a switch that goes is an error of the write */
     argp_parse(&argp, argc, argv, 0, NULL, &arguments);
-    log_open("duopoly-agent", LOG_LEVEL_NOTE);
+    log_open(PROGRAM, LOG_LEVEL_NOTE);
     if (begins(&arguments))
         log_with_times();
     int status = run(&arguments, &err);

@@ -3,6 +3,7 @@
 #include "lib/address.h"
 #include "lib/conf.h"
 #include "lib/conf_check.h"
+#include "lib/log.h"
 #include "lib/unix_listen.h"
 #include "lib/wire.h"
 #include "schemas/duopoly.pb.h"
@@ -316,6 +317,11 @@ static const struct conf_field settings_fields[] = {
     LIST(agent_settings, units, units_n, &unit_item, 0),
     CHECKED(agent_settings, state, "/run/duopoly-agent", conf_check_path),
     CHECKED(agent_settings, measurements, "", conf_check_file),
+    {.name = "log_level",
+     .type = CONF_CHOICE,
+     .offset = offsetof(struct agent_settings, log_level),
+     .choices = log_levels,
+     .preset = "note"},
     {.name = "on_exit",
      .type = CONF_CHOICE,
      .offset = offsetof(struct agent_settings, on_exit),

@@ -5,6 +5,7 @@
 #include "lib/now.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -140,6 +141,9 @@ static void follow(struct stance *stance)
     struct err err = {0};
     uint64_t begin = now_ns(CLOCK_MONOTONIC);
     duopoly_Stance wanted = wanted_by(stance);
+    log_debug("stance: this host says %s, the controller %s: %s",
+              words[allowed_by(stance->config.state_dir, SAID)],
+              words[stance->tried ? stance->tried : stance->told], words[wanted]);
     if (wanted == stance->now)
         return;
     if (take(stance, wanted, &err) < 0) {
@@ -225,6 +229,8 @@ void stance_tell(struct stance *stance, duopoly_Stance told)
         (told == stance->told && !stance->tried))
         return;
     bool confirmed = stance->tried && stance->now == told;
+    log_debug("stance: the controller says %s%s", words[told],
+              confirmed ? ", which was tried" : "");
     end_trial(stance);
     stance->told = told;
     if (write_word(stance->config.state_dir, TOLD, told, &err) < 0)
@@ -245,6 +251,7 @@ void stance_try(struct stance *stance, duopoly_Stance tried, uint32_t confirm_s)
     sd_event *event = sd_event_source_get_event(stance->watch);
     if (tried < duopoly_Stance_STANCE_OBSERVE || tried > duopoly_Stance_STANCE_ENFORCE)
         return;
+    log_debug("stance: the controller tries %s for %" PRIu32 " s", words[tried], confirm_s);
     end_trial(stance);
     int r = sd_event_add_time_relative(event, &stance->trial, CLOCK_MONOTONIC,
                                        (uint64_t)confirm_s * 1000000, 1000, on_trial_end, stance);

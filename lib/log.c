@@ -12,10 +12,17 @@
 #include <unistd.h>
 
 static const char *program_name = "duopoly";
-static enum log_level least_urgent_level = LOG_LEVEL_NOTE;
+static enum log_level least_urgent_level = LOG_LEVEL_NOTE, opened_level = LOG_LEVEL_NOTE;
 static bool to_journal, with_times;
 static struct log_limit limit;
 
+const char *const log_levels[] = {
+    [LOG_LEVEL_ERROR] = "error",
+    [LOG_LEVEL_WARNING] = "warning",
+    [LOG_LEVEL_NOTE] = "note",
+    [LOG_LEVEL_DEBUG] = "debug",
+    NULL,
+};
 static const char *const level_words[] = {
     [LOG_LEVEL_ERROR] = "error: ",
     [LOG_LEVEL_WARNING] = "warning: ",
@@ -48,8 +55,13 @@ static bool is_journal(int fd)
 void log_open(const char *program, enum log_level least_urgent)
 {
     program_name = program;
-    least_urgent_level = least_urgent;
+    least_urgent_level = opened_level = least_urgent;
     to_journal = is_journal(STDERR_FILENO);
+}
+
+void log_everything(bool everything)
+{
+    least_urgent_level = everything ? LOG_LEVEL_DEBUG : opened_level;
 }
 
 void log_with_times(void)
@@ -100,6 +112,12 @@ bool log_limit_admit(struct log_limit *l, const void *place, uint64_t now_ms,
                      uint32_t *ret_left_out)
 {
     return admit(l, place, LOG_BURST, now_ms, ret_left_out);
+}
+
+bool log_limit_admit_debug(struct log_limit *l, const void *place, uint64_t now_ms,
+                           uint32_t *ret_left_out)
+{
+    return admit(l, place, LOG_DEBUG_BURST, now_ms, ret_left_out);
 }
 
 bool log_limit_admit_of(struct log_limit *l, const void *place, const char *peer, uint64_t now_ms,
@@ -155,7 +173,9 @@ static void line_write(enum log_level level, enum log_fault fault, uint32_t left
 void log_line(enum log_level level, enum log_fault fault, const char *format, ...)
 {
     uint32_t left_out;
-    if (!log_is_wanted(level) || !log_limit_admit(&limit, format, monotonic_ms(), &left_out))
+    if (!log_is_wanted(level) ||
+        !(level == LOG_LEVEL_DEBUG ? log_limit_admit_debug
+                                   : log_limit_admit)(&limit, format, monotonic_ms(), &left_out))
         return;
     va_list ap;
     va_start(ap, format);

@@ -24,6 +24,13 @@ enum log_level { LOG_LEVEL_ERROR, LOG_LEVEL_WARNING, LOG_LEVEL_NOTE, LOG_LEVEL_D
 
 enum log_fault { LOG_FAULT_NONE, LOG_FAULT_PEER, LOG_FAULT_CONFIGURATION, LOG_FAULT_US };
 
+/* Names of levels in configurations, in the order of the enum; ends with NULL. */
+extern const char *const log_levels[];
+
+/* Prints everything, debug lines too (true), or again what log_open said (false): a daemon's loop does
+ * so on SIGUSR1 and SIGUSR2 (loop.h). */
+void log_everything(bool everything);
+
 /* Names the program and the least urgent level that is printed. `program` is borrowed for ever.
  * Without this call the name is "duopoly" and notes are printed. */
 void log_open(const char *program, enum log_level least_urgent);
@@ -48,6 +55,9 @@ __attribute__((format(printf, 1, 2))) void log_change(const char *format, ...);
 #define log_note(...)           log_line(LOG_LEVEL_NOTE, LOG_FAULT_NONE, __VA_ARGS__)
 #define log_debug(...)          log_line(LOG_LEVEL_DEBUG, LOG_FAULT_NONE, __VA_ARGS__)
 
+/* In the place of LOG_BURST for debug lines, which somebody has asked for. */
+#define LOG_DEBUG_BURST 1000
+
 #define LOG_BURST     10
 #define LOG_PEERS     20
 #define LOG_WINDOW_MS 10000
@@ -70,3 +80,6 @@ bool log_limit_admit(struct log_limit *limit, const void *place, uint64_t now_ms
 /* The same for a line about that peer, of which *ret_left_out then tells. */
 bool log_limit_admit_of(struct log_limit *limit, const void *place, const char *peer,
                         uint64_t now_ms, uint32_t *ret_left_out);
+/* As log_limit_admit for a debug line. */
+bool log_limit_admit_debug(struct log_limit *limit, const void *place, uint64_t now_ms,
+                           uint32_t *ret_left_out);

@@ -1,4 +1,5 @@
-/* The event loop of every daemon: sd-event, ended by SIGTERM and SIGINT. */
+/* The event loop of every daemon: sd-event, ended by SIGTERM and SIGINT. SIGUSR1 has it log
+ * everything, SIGUSR2 what it logged at first (log_everything); a line says each. Both are blocked. */
 #pragma once
 
 #include "lib/err.h"

@@ -9,6 +9,7 @@
 #include "lib/fnv1a.h"
 #include "lib/log.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -120,6 +121,9 @@ static void welcome_send(struct agent *agent, uint32_t version)
     agent->stance_told =
         stances_of(&agents->stances, agent_who(agent)->name, agent_who(agent)->rack);
     welcome->stance = agent->stance_told;
+    log_debug("agent %s: lease of %" PRIu32 " ms, mode %" PRIu32 ", stance %s",
+              agent_who(agent)->name, welcome->controller_lease_ms, welcome->mode,
+              stances_word(agent->stance_told));
     agent_send(agent, &agents->out, false);
 }
 
@@ -180,6 +184,7 @@ void agent_hello(struct agents *agents, int64_t now_ns, uint64_t peer, const cha
         refusal =
             (struct agent_refusal){duopoly_Reason_REASON_LIMIT, "the controller is out of memory"};
     if (refusal.reason != duopoly_Reason_REASON_NONE) {
+        log_debug("HELLO of agent %s is refused: %s", hello->name, refusal.text);
         refusal_log(agents, now_ns, hello, identity, &refusal);
         agent_refuse_stranger(agents, now_ns, peer, envelope, refusal.reason, refusal.text);
         return;

@@ -1,7 +1,10 @@
 /* What agents are told that concerns no level and no start. */
 #include "controller/agents/agent.h"
 
+#include "lib/log.h"
+
 #include <errno.h>
+#include <inttypes.h>
 
 static struct agent *agent_of_host(const struct agents *agents, uint32_t host)
 {
@@ -56,6 +59,7 @@ int agents_set_stance(struct agents *agents, enum stance_scope scope, const char
         agent->trial_until_ns = 0;
         wire_begin(&agents->out, duopoly_Envelope_take_stance_tag)->body.take_stance.stance =
             wanted;
+        log_debug("agent %s: is told the stance %s", agent_who(agent)->name, stances_word(wanted));
         told += agent_send(agent, &agents->out, true) == 0;
     }
     return told;
@@ -77,6 +81,8 @@ int agents_try_stance(struct agents *agents, int64_t now_ns, const char *name,
         &wire_begin(&agents->out, duopoly_Envelope_take_stance_tag)->body.take_stance;
     take->stance = stance;
     take->confirm_s = confirm_s;
+    log_debug("agent %s: tries the stance %s for %" PRIu32 " s", agent_who(agent)->name,
+              stances_word(stance), confirm_s);
     return agent_send(agent, &agents->out, true);
 }
 

@@ -5,6 +5,7 @@
 #include "lib/log.h"
 
 #include <errno.h>
+#include <inttypes.h>
 
 void agents_sessions_begin(struct agents_sessions *sessions)
 {
@@ -33,6 +34,8 @@ void agent_session_begin(struct agent *agent, int64_t now_ns, uint64_t peer, uin
     HASH_ADD(session.by_peer, agents->sessions.peers, session.peer, sizeof(peer), agent);
     wire_session_init(&agent->session.wire, version, agents->config.epoch);
     agent_hear(agent, now_ns);
+    log_debug("agent %s: session begins, version %" PRIu32 ", boot %016" PRIx64,
+              agent_who(agent)->name, version, agent_who(agent)->boot);
 }
 
 enum wire_verdict agent_session_accept(struct agent *agent, int64_t now_ns,
@@ -158,6 +161,8 @@ void agent_end(struct agent *agent, duopoly_Reason reason, const char *text)
     struct agents *agents = agent->agents;
     if (!agent->session.open)
         return;
+    log_debug("agent %s: session ends: %s", agent_who(agent)->name,
+              text ? text : "its connection is over, or another takes its place");
     if (reason != duopoly_Reason_REASON_NONE)
         refused_send(agents, agent->session.peer, 0, reason, text);
     agent_unanswered_drop(agent);

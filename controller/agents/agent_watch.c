@@ -33,8 +33,11 @@ void agent_watch_fire(struct timer *timer, int64_t now_ns)
         agent_watch_forgetting(agent, now_ns);
         return;
     }
-    if (quiet_ns >= config->silent_ns && agent_who(agent)->joined && !agent_who(agent)->silent)
+    if (quiet_ns >= config->silent_ns && agent_who(agent)->joined && !agent_who(agent)->silent) {
+        log_debug("agent %s: silent for %" PRId64 " ms, gets no new tasks", agent_who(agent)->name,
+                  quiet_ns / 1000000);
         agent_tell_host(agent, EVENT_HOST_SILENT);
+    }
     timers_arm(agent->agents->timers, timer,
                agent_heard_ns(agent) +
                    (quiet_ns >= config->silent_ns ? config->host_lost_ns : config->silent_ns));
@@ -47,5 +50,7 @@ void agent_beat_fire(struct timer *timer, int64_t now_ns)
     timers_arm(agents->timers, timer, now_ns + agents->config.heartbeat_ns);
     wire_begin(&agents->out, duopoly_Envelope_lease_tag)->body.lease.lease_ms =
         (uint32_t)(agents->config.lease_ns / 1000000);
+    log_debug("agent %s: lease of %" PRIu32 " ms", agent_who(agent)->name,
+              agents->out.body.lease.lease_ms);
     agent_send(agent, &agents->out, false);
 }

@@ -35,6 +35,12 @@ int stances_set(struct stances *stances, enum stance_scope scope, const char *na
     return 0;
 }
 
+const char *stances_word(duopoly_Stance stance)
+{
+    static const char *const words[] = {"", "observe", "mark", "enforce"};
+    return (size_t)stance < sizeof(words) / sizeof(words[0]) ? words[stance] : "";
+}
+
 duopoly_Stance stances_of(const struct stances *stances, const char *host, const char *rack)
 {
     for (uint32_t i = stances->n; i > 0; i--) {

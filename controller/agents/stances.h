@@ -30,3 +30,5 @@ int stances_set(struct stances *stances, enum stance_scope scope, const char *na
                 duopoly_Stance stance);
 
 duopoly_Stance stances_of(const struct stances *stances, const char *host, const char *rack);
+/* As people write it. */
+const char *stances_word(duopoly_Stance stance);

@@ -2,6 +2,7 @@
 
 #include "controller/store/audit_book.h"
 #include "controller/store/store_reading.h"
+#include "lib/log.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -308,6 +309,7 @@ int store_set(struct store *store, const char *kind, const char *name, const cha
     if (strlen(kind) >= STORE_NAME_MAX || strlen(name) >= STORE_NAME_MAX ||
         (value && strlen(value) >= STORE_VALUE_MAX))
         return -E2BIG;
+    log_debug("store: %s '%s' is %s", kind, name, value ? "set" : "taken back");
     if (!value) {
         if (setting)
             setting_drop(store, setting);

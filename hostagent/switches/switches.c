@@ -1,5 +1,7 @@
 #include "hostagent/switches/switches_parts.h"
 
+#include "lib/log.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -129,6 +131,17 @@ static int note_troubles(struct switches *switches, struct switch_plan *plan, st
     return r < 0 ? r : troubles_take(&switches->failed, plan, err);
 }
 
+static void log_plan(const struct switches *switches, const struct switch_plan *plan)
+{
+    static const char *const verbs[] = {
+        [SWITCH_ADD] = "add", [SWITCH_CHANGE] = "change", [SWITCH_REMOVE] = "remove"};
+    if (!log_is_wanted(LOG_LEVEL_DEBUG))
+        return;
+    for (uint32_t i = 0; i < plan->steps_n; i++)
+        log_debug("switch %s: %s %s: %s", switches->driver->name, verbs[plan->steps[i].verb],
+                  plan->steps[i].port, plan->steps[i].text);
+}
+
 static int plan_and_apply(struct switches *switches, bool again, struct err *err)
 {
     const struct switch_driver *driver = switches->driver;
@@ -139,7 +152,12 @@ static int plan_and_apply(struct switches *switches, bool again, struct err *err
         struct switch_plan *wanted = NULL;
         r = driver->plan(switches->sw, again, &wanted, err);
         if (r >= 0)
+            log_plan(switches, wanted);
+        if (r >= 0)
             r = driver->apply(switches->sw, wanted, err);
+        if (r >= 0)
+            log_debug("switch %s: %u steps are done, %u ports are in trouble", driver->name,
+                      wanted->steps_n, wanted->troubles_n);
         if (r >= 0)
             r = note_troubles(switches, wanted, err);
         driver->free_plan(wanted);
@@ -185,6 +203,8 @@ int switches_compare(struct switches *switches, char *what, size_t size, struct 
     if (r < 0)
         return r;
     r = switches_judge(switches, wanted, what, size, err);
+    if (r != SWITCHES_RIGHT)
+        log_debug("switch %s: %s", switches->driver->name, r < 0 ? "cannot be judged" : what);
     switches->driver->free_plan(wanted);
     return r;
 }

@@ -7,6 +7,7 @@
 #include "lib/now.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -322,6 +323,8 @@ static void let_record_go(struct agent_attempt *attempt)
         log_error(LOG_FAULT_US, "an output goes, since it cannot be listed: %s", err.text);
     if (!kept)
         attempt_store_remove(store, attempt->start.attempt);
+    log_debug("attempt %016" PRIx64 ": the controller has its end, its record %s",
+              attempt->start.attempt, kept ? "stays for its output" : "goes");
 }
 
 void attempt_forget(struct agent_attempt *attempt)

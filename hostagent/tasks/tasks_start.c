@@ -98,6 +98,8 @@ static int run(struct agent_attempt *attempt, struct err *err)
     if (r < 0)
         return r;
     r = attempt_store_make(&tasks->store, &attempt->start, attempt->inputs, attempt->inputs_n, err);
+    log_debug("attempt %016" PRIx64 " of job %" PRIu64 ": %s", attempt->start.attempt,
+              attempt->start.job, r < 0 ? "no record of it can be made" : "is recorded");
     tasks->unsure = tasks->unsure || r == -EDQUOT || r == -EIO || r == -EROFS || r == -ENOSPC;
     if (r >= 0)
         r = attempt_mark(attempt, err); /* before the process exists: its first packet is marked */

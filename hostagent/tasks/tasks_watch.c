@@ -4,6 +4,7 @@
 #include "hostagent/tasks/cgroup.h"
 #include "hostagent/tasks/tasks_attempt.h"
 #include "lib/address.h"
+#include "lib/log.h"
 #include "lib/now.h"
 
 #include <arpa/inet.h>
@@ -106,6 +107,9 @@ void attempt_finish(struct agent_attempt *attempt)
     }
     attempt->holds_output = attempt_store_settle_output(
         &tasks->store, &attempt->start, attempt->phase == duopoly_AttemptPhase_PHASE_DONE);
+    log_debug("attempt %016" PRIx64 ": ended with %d, its record and %s wait for the controller",
+              attempt->start.attempt, attempt->status.exit_status,
+              attempt->holds_output ? "output" : "no output");
     if (attempt->holds_slot)
         slots_give(&tasks->slots, attempt->start.unit, &attempt->start.resources);
     attempt->holds_slot = false;

@@ -250,6 +250,8 @@ static void end_inventory(struct inventory *inventory)
         return;
     wire_begin(&uplink->out, duopoly_Envelope_inventory_end_tag)->body.inventory_end.parts =
         inventory->parts;
+    log_debug("session: the inventory has %" PRIu32 " parts, %" PRIu32 " results in it",
+              inventory->parts, inventory->results_n);
     if (uplink_send(uplink, WIRE_RESULT, true) < 0)
         return;
     for (uint32_t i = 0; i < inventory->results_n; i++)
@@ -298,6 +300,7 @@ void uplink_take_mode(struct uplink *uplink, uint32_t mode, uint64_t sequence)
     struct err err = {0};
     if (sequence < uplink->mode_sequence)
         return;
+    log_debug("mode %" PRIu32 ", number %" PRIu64, mode, sequence);
     uplink->mode_sequence = sequence;
     if (marks_set_mode(uplink->config.marks, mode, &err) < 0) {
         uplink->refused++;

@@ -47,6 +47,7 @@ struct uplink {
     struct uplink_notes starts;  /* theirs: not in effect */
     uint32_t progress_n;
     duopoly_AttemptBytes progress[256];
+    bool leased; /* as was logged last */
     duopoly_HostState host;
     duopoly_Envelope out;
 };

@@ -105,6 +105,8 @@ static void say_hello(struct uplink *uplink)
     hello->hello_sequence = uplink->began_ns + ++uplink->hellos;
     address_find(uplink, hello);
     uplink->greeted = uplink_send(uplink, WIRE_RESULT, false) >= 0;
+    log_debug("session: HELLO %" PRIu64 " is %s, boot %016" PRIx64, uplink->hellos,
+              uplink->greeted ? "said" : "not taken in", uplink->boot);
     uplink->heard_ns = now_ns(CLOCK_MONOTONIC);
     uplink->silent_ns = HELLO_WAIT_NS;
 }
@@ -299,6 +301,7 @@ static void on_unreached(void *user, const struct err *why)
 
 void uplink_connect_anew(struct uplink *uplink, const char *why)
 {
+    log_debug("session: connecting anew: %s", why);
     uplink_end(uplink, why);
     uplink->retry_ns = 0;
     uplink->greeted = uplink->up = false;
@@ -334,10 +337,17 @@ static void keep_alive(struct uplink *uplink, uint64_t now)
 static void renew_marks(struct uplink *uplink, uint64_t now)
 {
     struct err err = {0};
-    if (now >= uplink->lease_until_ns || now < uplink->renew_ns)
+    bool leased = now < uplink->lease_until_ns;
+    if (leased != uplink->leased)
+        log_debug("lease: %s", leased ? "the controller's is in force, marks are renewed"
+                                      : "the controller's is over, marks run out");
+    uplink->leased = leased;
+    if (!leased || now < uplink->renew_ns)
         return;
     uint64_t often_ns = uplink->config.mark_lease_ns / 5;
     uplink->renew_ns = now + (often_ns < RENEW_NS ? often_ns : RENEW_NS);
+    log_debug("lease: marks are renewed for %" PRIu64 " ms",
+              uplink->config.mark_lease_ns / 1000000);
     if (marks_renew(uplink->config.marks, uplink->config.mark_lease_ns, &err) < 0)
         log_error(LOG_FAULT_US, "%s", err.text);
 }
@@ -346,6 +356,7 @@ void uplink_take_lease(struct uplink *uplink, uint32_t lease_ms)
 {
     uint64_t now = now_ns(CLOCK_MONOTONIC);
     uplink->lease_until_ns = now + (uint64_t)lease_ms * 1000000;
+    log_debug("lease: the controller's lasts %" PRIu32 " ms from now", lease_ms);
     renew_marks(uplink, now);
 }
 

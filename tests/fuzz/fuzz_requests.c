@@ -285,6 +285,13 @@ time_t __wrap_time(time_t *at)
 }
 
 /* Each change is a line of the log. */
+const char *const log_levels[] = {"note", NULL};
+
+void log_everything(bool everything)
+{
+    (void)everything;
+}
+
 void log_line(enum log_level level, enum log_fault fault, const char *format, ...)
 {
     (void)level, (void)fault, (void)format;

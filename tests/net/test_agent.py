@@ -315,7 +315,9 @@ def test_the_manual_is_a_right_configuration(site):
     for line in text.splitlines():
         stripped = line.lstrip()
         is_key = stripped.startswith("# ") and stripped[2:].split(":")[0].replace("_", "").isalnum() and ":" in stripped
-        known = stripped[2:].split(":")[0] in ("switch", "role", "controller", "address", "rack", "labels", "state", "measurements", "on_exit", "high", "low", "driver", "levels", "leaf_packets", "on_change", "floor", "unmanaged", "control", "members", "dscp", "lease", "flows", "bpffs", "user", "program", "cgroup_root", "cgroup", "bridge")
+        known = stripped[2:].split(":")[0] in ("switch", "role", "controller", "address", "rack", "labels", "state", "measurements", "log_level", "on_exit",
+                                               "high", "low", "driver", "levels", "leaf_packets", "on_change", "floor", "unmanaged", "control", "members", "dscp", "lease",
+                                               "flows", "bpffs", "user", "program", "cgroup_root", "cgroup", "bridge")
         uncommented.append(line.replace("# ", "", 1) if is_key and known and stripped == stripped.lstrip() and stripped[2] != " " else line)
     for content in (text, "\n".join(uncommented) + "\n"):
         with open(path, "w") as f:

@@ -56,12 +56,48 @@ static void a_peer_silences_no_other(void **state)
     assert_int_equal(left_out, 990);
 }
 
+/* Debug lines are asked for: there may be many, and there is an end to them, too. */
+static void debug_lines_have_a_bound_of_their_own(void **state)
+{
+    (void)state;
+    static struct log_limit limit;
+    uint32_t left_out, admitted = 0;
+    for (int i = 0; i < 2 * LOG_DEBUG_BURST; i++)
+        admitted += log_limit_admit_debug(&limit, "a", 1000, &left_out);
+    assert_int_equal(admitted, LOG_DEBUG_BURST);
+}
+
+static void everything_is_printed_until_it_is_taken_back(void **state)
+{
+    (void)state;
+    for (enum log_level opened = LOG_LEVEL_ERROR; opened <= LOG_LEVEL_DEBUG; opened++) {
+        log_open("test", opened);
+        log_everything(true);
+        assert_true(log_is_wanted(LOG_LEVEL_DEBUG));
+        log_everything(false);
+        for (enum log_level level = LOG_LEVEL_ERROR; level <= LOG_LEVEL_DEBUG; level++)
+            assert_int_equal(log_is_wanted(level), level <= opened);
+    }
+    log_open("test", LOG_LEVEL_NOTE);
+}
+
+static void levels_have_names(void **state)
+{
+    (void)state;
+    for (enum log_level level = LOG_LEVEL_ERROR; level <= LOG_LEVEL_DEBUG; level++)
+        assert_non_null(log_levels[level]);
+    assert_null(log_levels[LOG_LEVEL_DEBUG + 1]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(limit_counts_what_it_leaves_out),
         cmocka_unit_test(limit_survives_many_places),
         cmocka_unit_test(a_peer_silences_no_other),
+        cmocka_unit_test(debug_lines_have_a_bound_of_their_own),
+        cmocka_unit_test(everything_is_printed_until_it_is_taken_back),
+        cmocka_unit_test(levels_have_names),
     };
     return cmocka_run_group_tests_name("log", tests, NULL, NULL);
 }
