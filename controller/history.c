@@ -1,5 +1,7 @@
 #include "controller/history.h"
 
+#include "lib/invariant.h"
+
 #include <bsd/sys/queue.h>
 #include <stdlib.h>
 #include <string.h>
@@ -74,6 +76,7 @@ static struct kept *kept_find(const struct history *history, uint64_t attempt)
 static void kept_drop(struct history *history, struct kept *kept)
 {
     struct past *past = kept->past;
+    assert(*(kept->ending.kind == ENDING_DONE ? &past->done : &past->others) > 0);
     *(kept->ending.kind == ENDING_DONE ? &past->done : &past->others) -= 1;
     TAILQ_REMOVE(&past->endings, kept, of_job);
     TAILQ_REMOVE(&history->by_age, kept, by_age);

@@ -1,5 +1,7 @@
 #include "controller/timers.h"
 
+#include "lib/invariant.h"
+
 #include <stddef.h>
 
 static int timer_compare(const struct timer *a, const struct timer *b)
@@ -20,6 +22,7 @@ void timers_init(struct timers *timers)
 
 void timers_arm(struct timers *timers, struct timer *timer, int64_t due_ns)
 {
+    assert(timer->fire);
     timers_disarm(timers, timer);
     timer->due_ns = due_ns;
     timer->order = timers->order++;
@@ -31,6 +34,7 @@ void timers_disarm(struct timers *timers, struct timer *timer)
 {
     if (!timer->armed)
         return;
+    checked(RB_FIND(timer_tree, &timers->tree, timer) == timer);
     RB_REMOVE(timer_tree, &timers->tree, timer);
     timer->armed = false;
 }

@@ -1,5 +1,7 @@
 #include "dataplane/queues.h"
 
+#include "lib/invariant.h"
+
 #include <errno.h>
 #include <stdlib.h>
 
@@ -204,6 +206,7 @@ bool queues_unmarked(struct queues *queues, uint32_t kind)
 static void took(struct queues *queues, uint32_t q, uint32_t packets)
 {
     struct queue *queue = &queues->queues[q];
+    checked(queue->waiting >= packets);
     queue->head += packets;
     queue->waiting -= packets;
     if (queue->waiting)

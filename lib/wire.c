@@ -1,5 +1,6 @@
 #include "lib/wire.h"
 
+#include "lib/invariant.h"
 #include "lib/wire_texts.h"
 
 #include <errno.h>
@@ -111,6 +112,14 @@ bool wire_hello_newer(uint64_t have_boot, uint64_t have_sequence, uint64_t boot,
     return boot != have_boot || sequence > have_sequence;
 }
 
+/* Nobody acknowledges what was not received, nor takes an answer to what was not sent. */
+static bool in_order(const struct wire_session *session)
+{
+    return session->acknowledged <= session->effected && session->effected <= session->received &&
+           session->received - session->effected <= WIRE_WINDOW &&
+           session->answered <= session->sent && session->sent - session->answered <= WIRE_WINDOW;
+}
+
 void wire_session_init(struct wire_session *session, uint32_t version, uint32_t epoch)
 {
     *session = (struct wire_session){.version = version, .epoch = epoch};
@@ -135,6 +144,7 @@ enum wire_verdict wire_session_accept(struct wire_session *session,
     }
     if (envelope->acknowledged > session->answered)
         session->answered = envelope->acknowledged;
+    assert(in_order(session));
     return WIRE_TAKE;
 }
 
@@ -155,6 +165,7 @@ void wire_session_effected(struct wire_session *session, uint64_t sequence)
         *word &= ~bit;
         session->effected++;
     }
+    assert(in_order(session));
 }
 
 int wire_session_stamp(struct wire_session *session, duopoly_Envelope *envelope, bool changes_state)
@@ -165,5 +176,6 @@ int wire_session_stamp(struct wire_session *session, duopoly_Envelope *envelope,
     envelope->epoch = session->epoch;
     envelope->sequence = changes_state ? ++session->sent : 0;
     envelope->acknowledged = session->acknowledged = session->effected;
+    assert(in_order(session));
     return 0;
 }

@@ -1,5 +1,7 @@
 #include "lib/wire_stream.h"
 
+#include "lib/invariant.h"
+
 #include <endian.h>
 #include <errno.h>
 #include <stdio.h>
@@ -30,6 +32,7 @@ struct wire_stream {
 
 uint8_t *wire_stream_room(struct wire_stream_input *input, size_t *ret_size)
 {
+    assert(input->begin <= input->end && input->end <= sizeof(input->bytes));
     memmove(input->bytes, input->bytes + input->begin, input->end - input->begin);
     input->end -= input->begin;
     input->begin = 0;
@@ -83,6 +86,7 @@ static void flush(struct wire_stream *stream)
         if (n < 0)
             break;
         stream->taken += (size_t)n;
+        assert(stream->queued >= (size_t)n && stream->taken <= first->length);
         stream->queued -= (size_t)n;
         if (stream->taken < first->length)
             continue;

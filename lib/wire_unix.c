@@ -1,5 +1,6 @@
 #include "lib/wire_unix.h"
 
+#include "lib/invariant.h"
 #include "lib/places.h"
 #include "lib/unix_listen.h"
 
@@ -76,6 +77,7 @@ static void client_free(struct client *client)
     sd_event_source_disable_unref(client->io);
     close(client->fd);
     client->server->clients[client->id % UNIX_CLIENTS] = NULL;
+    assert(client->server->places.taken[rank_of(client->standing)] > 0);
     client->server->places.taken[rank_of(client->standing)]--;
     free(client);
 }

@@ -1,5 +1,7 @@
 #include "lib/wire_zmq_queue.h"
 
+#include "lib/invariant.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +13,7 @@ static size_t *count_of(struct wire_zmq_queue *queue, enum wire_class class)
 
 void wire_zmq_queue_remove(struct wire_zmq_queue *queue, struct wire_zmq_queued *message)
 {
+    assert(*count_of(queue, message->class) > 0);
     TAILQ_REMOVE(&queue->messages, message, link);
     *count_of(queue, message->class) -= 1;
     free(message);
@@ -50,5 +53,6 @@ int wire_zmq_queue_append(struct wire_zmq_queue *queue, enum wire_class class, c
     memcpy(message->bytes, bytes, length);
     TAILQ_INSERT_TAIL(&queue->messages, message, link);
     *count_of(queue, class) += 1;
+    assert(queue->reports <= DEALER_REPORTS);
     return 0;
 }

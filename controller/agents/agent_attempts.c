@@ -12,6 +12,7 @@
 #include "controller/resources_wire.h"
 
 #include "lib/container_of.h"
+#include "lib/invariant.h"
 #include "lib/log.h"
 
 #include <errno.h>
@@ -496,6 +497,7 @@ void agents_resync_begin(struct agents *agents, int64_t now_ns)
 
 void agent_await_no_more(struct agent *agent)
 {
+    assert(agent->agents->attempts.awaited >= agent->attempts.awaited);
     agent->agents->attempts.awaited -= agent->attempts.awaited;
     agent->attempts.awaited = false;
 }

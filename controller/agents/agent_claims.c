@@ -5,6 +5,7 @@
  * and in `hosts`; an attempt that is cut is told to stop, since nobody would know that it runs. */
 #include "controller/agents/agent.h"
 
+#include "lib/invariant.h"
 #include "lib/log.h"
 
 #include <inttypes.h>
@@ -34,6 +35,7 @@ bool agent_claim(struct agent *agent, uint64_t bytes)
 
 void agent_claim_back(struct agent *agent, uint64_t bytes)
 {
+    assert(agent->claims.bytes >= bytes && agent->agents->claimed_bytes >= bytes);
     agent->claims.bytes -= bytes;
     agent->agents->claimed_bytes -= bytes;
 }

@@ -1,5 +1,6 @@
 #include "controller/agents/agent_guests.h"
 
+#include "lib/invariant.h"
 #include "lib/wire.h"
 
 #include <stdlib.h>
@@ -63,6 +64,8 @@ static void subtract(struct guest_levels *levels, const struct agent_guests *gue
 {
     for (uint32_t i = 0; i < guests->n; i++) {
         struct guest_level *application = find(levels, &guests->rows[i]);
+        assert(application && application->agents > 0 &&
+               application->bytes >= guests->rows[i].received_bytes);
         application->agents--;
         application->bytes -= guests->rows[i].received_bytes;
     }

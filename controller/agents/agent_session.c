@@ -2,6 +2,7 @@
  * that by agents->upward.over. */
 #include "controller/agents/agent.h"
 
+#include "lib/invariant.h"
 #include "lib/log.h"
 
 #include <errno.h>
@@ -28,6 +29,7 @@ struct agent *agent_of_peer(const struct agents *agents, uint64_t peer)
 void agent_session_begin(struct agent *agent, int64_t now_ns, uint64_t peer, uint32_t version)
 {
     struct agents *agents = agent->agents;
+    assert(!agent->session.open && !agent_of_peer(agents, peer));
     agent->session.peer = peer;
     agent->session.open = true;
     agent->session.settling.sequence = 0; /* the old session's mean nothing in this one */
@@ -166,6 +168,7 @@ void agent_end(struct agent *agent, duopoly_Reason reason, const char *text)
     if (reason != duopoly_Reason_REASON_NONE)
         refused_send(agents, agent->session.peer, 0, reason, text);
     agent_unanswered_drop(agent);
+    assert(agent_of_peer(agents, agent->session.peer) == agent);
     HASH_DELETE(session.by_peer, agents->sessions.peers, agent);
     agent->session.open = false;
     agents->upward.over(agent);

@@ -5,6 +5,7 @@
  * rows: what a second session repeats may be in the engine already and not yet on the disk. */
 #include "controller/agents/agent.h"
 
+#include "lib/invariant.h"
 #include "lib/log.h"
 
 #include <stdlib.h>
@@ -70,6 +71,7 @@ static void commit_later(struct agent *agent, uint64_t sequence, uint64_t ticket
         agent_end(agent, duopoly_Reason_REASON_LIMIT, "the controller is out of memory");
         return;
     }
+    assert(settling->n < settling->size && settling->n < WIRE_WINDOW);
     uint32_t at = (settling->first + settling->n++) % settling->size;
     settling->ring[at] = (struct uncommitted){sequence, ticket};
     if (!settling->committing)
@@ -118,6 +120,7 @@ void agents_committed(struct agents *agents, uint64_t ticket)
 {
     STAILQ_HEAD(, agent) waiting = STAILQ_HEAD_INITIALIZER(waiting);
     struct agent *agent;
+    assert(ticket >= agents->sessions.committed);
     agents->sessions.committed = ticket;
     STAILQ_CONCAT(&waiting, &agents->sessions.commit);
     while ((agent = STAILQ_FIRST(&waiting))) {

@@ -6,6 +6,7 @@
  * the second takes its place, and the mark moves on. */
 #include "controller/agents/agent.h"
 
+#include "lib/invariant.h"
 #include "lib/log.h"
 
 #include <inttypes.h>
@@ -17,6 +18,7 @@ static uint64_t bytes_of(const struct agent *agent)
 
 void agent_unanswered_drop(struct agent *agent)
 {
+    assert(agent->agents->sessions.unanswered_bytes >= bytes_of(agent));
     agent->agents->sessions.unanswered_bytes -= bytes_of(agent);
     agent->session.unanswered = (struct agent_unanswered){0};
 }
@@ -27,6 +29,7 @@ void agent_unanswered_settle(struct agent *agent)
     if (agent->session.wire.answered == agent->session.wire.sent) {
         agent_unanswered_drop(agent);
     } else if (agent->session.wire.answered >= u->mark) {
+        assert(agent->agents->sessions.unanswered_bytes >= u->before);
         agent->agents->sessions.unanswered_bytes -= u->before;
         *u = (struct agent_unanswered){.mark = agent->session.wire.sent, .before = u->since};
     }

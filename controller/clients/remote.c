@@ -1,5 +1,6 @@
 #include "controller/clients/remote.h"
 
+#include "lib/invariant.h"
 #include "lib/log.h"
 
 #include <errno.h>
@@ -190,6 +191,7 @@ void remote_gone(struct remote *remote, uint64_t peer)
     uint64_t id = client->id;
     waiting_drop(client);
     remote->hooks.on_close(remote->hooks.user, id);
+    assert(remote->places.taken[rank_of(&client->who)] > 0);
     remote->places.taken[rank_of(&client->who)]--;
     client->id = 0;
 }

@@ -1,6 +1,7 @@
 #include "controller/clients/watchers.h"
 
 #include "controller/portions.h"
+#include "lib/invariant.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -111,6 +112,7 @@ void watchers_add(struct watchers *watchers, uint32_t place, uint64_t client, ui
 void watchers_remove(struct watchers *watchers, uint32_t place)
 {
     struct watcher *watcher = &watchers->watchers[place];
+    assert(watchers->watching >= (watcher->client != 0));
     watchers->watching -= watcher->client != 0;
     *watcher = (struct watcher){.client = 0};
 }

@@ -31,6 +31,7 @@
 #include "controller/engine/watch/lapse.h"
 #include "controller/engine/watch/mode.h"
 #include "controller/engine/watch/source.h"
+#include "lib/invariant.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -343,6 +344,8 @@ int engine_step(struct engine *engine, int64_t now_ns, const struct event *event
     tell_settle(engine);
     removal_go_on(engine);
     engine->out = NULL;
+    assert(decisions->n <= decisions->capacity);
+    checked(engine->up <= engine->joined);
     decisions->idle = ignored && !decisions->n && engine->now_ns < deadline_ns &&
                       engine_deadline_ns(engine) == deadline_ns && !proposed;
     return 0;

@@ -4,6 +4,8 @@
  * the others. */
 #include "controller/frameworks/application.h"
 
+#include "lib/invariant.h"
+
 #include <string.h>
 
 /* What is told by an application, by those of its user, of its key, and by all. */
@@ -71,6 +73,7 @@ bool executors_cut_slots(const struct application *application, uint64_t has, in
 {
     const uint64_t most = application->frameworks->config.all_slots_max;
     struct told told = told_of(application, slots_of);
+    assert(told.own >= has && told.user >= has && told.key >= has && told.all >= has);
     told.own -= has;
     told.user -= has;
     told.key -= has;

@@ -4,6 +4,7 @@
 #include "controller/resources_wire.h"
 
 #include "controller/engine/base/resources.h"
+#include "lib/invariant.h"
 #include "lib/log.h"
 
 #include <errno.h>
@@ -100,6 +101,7 @@ static void room_remove(struct application *application, const struct executor *
     struct executor_room *room = room_find(frameworks, owner, executor->host->host);
     if (!room)
         return;
+    assert(application->executors.slots >= slots_of(executor) && room->executors > 0);
     application->executors.slots -= slots_of(executor);
     resources_subtract(&room->sum, &executor->resources);
     room_tell(frameworks, owner, executor->host->host, &room->sum, true);
@@ -117,6 +119,7 @@ static void room_resize(struct application *application, struct executor *execut
     struct executor_room *room = room_find(frameworks, owner, executor->host->host);
     if (!room || resources_equal(&executor->resources, resources))
         return;
+    assert(application->executors.slots >= slots_of(executor));
     application->executors.slots -= slots_of(executor);
     resources_subtract(&room->sum, &executor->resources);
     resources_add(&room->sum, resources);

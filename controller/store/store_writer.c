@@ -1,6 +1,7 @@
 #include "controller/store/store_writer.h"
 
 #include "controller/store/store_reading.h"
+#include "lib/invariant.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -77,12 +78,14 @@ static void committed(struct store_writer *writer, size_t n, uint64_t ticket)
     writer->failure.code = 0;
     for (; n > 0; n--) {
         group = STAILQ_FIRST(&writer->groups);
+        assert(group && atomic_load(&writer->waiting) >= group->changes.used);
         STAILQ_REMOVE_HEAD(&writer->groups, link);
         STAILQ_INSERT_TAIL(&done, group, link);
         writer->counters.bytes += group->changes.used;
         atomic_fetch_sub(&writer->waiting, group->changes.used);
     }
     pthread_mutex_unlock(&writer->lock);
+    assert(ticket > atomic_load(&writer->committed));
     atomic_store(&writer->committed, ticket);
     tell(writer);
     while ((group = STAILQ_FIRST(&done))) {

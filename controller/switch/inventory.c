@@ -1,5 +1,7 @@
 #include "controller/switch/inventory.h"
 
+#include "lib/invariant.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -56,6 +58,7 @@ static struct inventory_switch *find_or_add(struct inventory *inventory, const c
 static void append(void **array, uint32_t *n, uint32_t most, const void *rows, uint32_t more,
                    size_t size)
 {
+    assert(*n <= most);
     more = more < most - *n ? more : most - *n;
     void *grown = more ? reallocarray(*array, *n + more, size) : NULL;
     if (!grown)

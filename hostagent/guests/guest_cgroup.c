@@ -1,5 +1,7 @@
 #include "hostagent/guests/guest_cgroup.h"
 
+#include "lib/invariant.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -126,6 +128,7 @@ static int strike(struct guest_cgroups *cgroups, const char *path, struct err *e
     struct guest_cgroup *cgroup = cgroup_find(cgroups, path);
     if (!cgroup)
         return 0;
+    assert(cgroups->n > 0 && cgroups->n <= GUEST_CGROUPS);
     *cgroup = cgroups->all[--cgroups->n];
     return write_all(cgroups, err);
 }

@@ -1,6 +1,7 @@
 #include "hostagent/guests/guest_tasks.h"
 
 #include "hostagent/marks/mark_abi.h"
+#include "lib/invariant.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -56,6 +57,7 @@ bool guest_tasks_end(struct guest_tasks *tasks, uint32_t attempt, uint64_t bytes
         return false;
     account(tasks, bytes);
     *ret_ended = *running;
+    assert(tasks->n > 0);
     *running = tasks->all[--tasks->n];
     return true;
 }

@@ -1,4 +1,5 @@
 #include "hostagent/guests/guests_parts.h"
+#include "lib/invariant.h"
 #include "lib/log.h"
 #include "lib/wire.h"
 
@@ -54,6 +55,7 @@ struct guest *guests_find(struct guests *guests, pid_t pid)
 static void guest_free(struct guest *guest)
 {
     HASH_DEL(guest->guests->table, guest);
+    assert(guest->application->guests_n > 0);
     guest->application->guests_n--;
     guest_close(guest);
     free(guest);

@@ -1,6 +1,7 @@
 #include "hostagent/marks/mark_plane.h"
 
 #include "hostagent/plane_link.h"
+#include "lib/invariant.h"
 #include "lib/log.h"
 #include "lib/now.h"
 
@@ -91,6 +92,7 @@ static void touch_all(struct mark_plane *plane)
 static void forget(struct mark_plane *plane, struct connection *connection)
 {
     RB_REMOVE(plane_connections, &plane->connections, connection);
+    assert(plane->connections_n > 0);
     plane->connections_n--;
     free(connection);
 }

@@ -1,5 +1,7 @@
 #include "hostagent/tasks/slots.h"
 
+#include "lib/invariant.h"
+
 #include <string.h>
 
 #define KINDS 6
@@ -59,8 +61,20 @@ void slots_take(struct slots *slots, uint32_t unit, const duopoly_Resources *dem
         add(&slots->used[unit], demand, 1);
 }
 
+/* Nothing is given back that was not taken. */
+static bool slots_hold(const duopoly_Resources *used, const duopoly_Resources *demand)
+{
+    struct amounts have = amounts_of(used), back = amounts_of(demand);
+    for (int kind = 0; kind < KINDS; kind++)
+        if (back.of[kind] > have.of[kind])
+            return false;
+    return true;
+}
+
 void slots_give(struct slots *slots, uint32_t unit, const duopoly_Resources *demand)
 {
-    if (unit < slots->units_n)
-        add(&slots->used[unit], demand, -1);
+    if (unit >= slots->units_n)
+        return;
+    assert(slots_hold(&slots->used[unit], demand));
+    add(&slots->used[unit], demand, -1);
 }

@@ -3,6 +3,7 @@
 #include "hostagent/tasks/cgroup.h"
 #include "hostagent/tasks/tasks_attempt.h"
 #include "lib/beneath.h"
+#include "lib/invariant.h"
 #include "lib/log.h"
 #include "lib/now.h"
 
@@ -66,6 +67,7 @@ void attempt_drop(struct agent_attempt *attempt)
         slots_give(&tasks->slots, attempt->start.unit, &attempt->start.resources);
     attempt_release(attempt);
     RB_REMOVE(attempt_tree, &tasks->attempts, attempt);
+    assert(tasks->attempts_n > 0);
     tasks->attempts_n--;
     free(attempt);
 }

@@ -2,6 +2,7 @@
 
 #include "controller/engine/base/ground.h"
 #include "controller/engine/base/table.h"
+#include "lib/invariant.h"
 
 #include <stdlib.h>
 
@@ -47,6 +48,7 @@ void numbered_drop(struct numbered *set, uint64_t number)
 {
     struct group *group = group_of(set, number);
     group->at[number % NUMBERED_GROUP] = NULL;
+    assert(set->n > 0);
     set->n--;
     if (--group->n)
         return;

@@ -1,5 +1,7 @@
 #include "controller/engine/base/sorted.h"
 
+#include "lib/invariant.h"
+
 static uint64_t least_of(const struct sorted_node *node)
 {
     return node ? node->least : UINT64_MAX;
@@ -43,6 +45,7 @@ void sorted_insert(struct sorted *set, struct sorted_node *node, struct sorted_k
 {
     struct sorted_node **at = &RB_ROOT(&set->tree), *parent = NULL;
     bool first = true;
+    assert(!node->in);
     while (*at) {
         parent = *at;
         if (value < parent->least)
@@ -60,6 +63,8 @@ void sorted_insert(struct sorted *set, struct sorted_node *node, struct sorted_k
     if (first)
         set->first = node;
     set->n++;
+    checked(!sorted_previous(node) || sorted_compare(sorted_previous(node)->key, key) <= 0);
+    checked(!sorted_next(node) || sorted_compare(key, sorted_next(node)->key) <= 0);
 }
 
 /* Its parent, or the root, has the other (NULL: nothing) in its place. */
@@ -103,6 +108,7 @@ void sorted_remove(struct sorted *set, struct sorted_node *node)
 {
     if (!node->in)
         return;
+    assert(set->n > 0);
     struct sorted_node *left = RB_LEFT(node, entry), *right = RB_RIGHT(node, entry),
                        *child = left ? left : right, *parent = RB_PARENT(node, entry);
     int color = RB_COLOR(node, entry);

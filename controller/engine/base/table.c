@@ -1,6 +1,7 @@
 #include "controller/engine/base/table.h"
 
 #include "controller/engine/base/ground.h"
+#include "lib/invariant.h"
 
 #include <stdlib.h>
 
@@ -72,6 +73,7 @@ void table_drop(struct table *table, uint64_t number)
         hole = at;
     }
     table->slots[hole] = (struct table_slot){0};
+    assert(table->n > 0);
     table->n--;
 }
 

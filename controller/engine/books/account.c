@@ -2,6 +2,7 @@
 
 #include "controller/engine/base/ground.h"
 #include "controller/engine/books/limit.h"
+#include "lib/invariant.h"
 
 #include <stdlib.h>
 
@@ -322,6 +323,7 @@ static void put_above(struct engine *engine, struct account *account, struct acc
         struct account *before = account->above[i];
         for (enum amount what = BYTES; what <= SHAPES; what++) {
             uint64_t own = *amount_of(account, what);
+            assert(!before || *amount_of(before, what) >= own);
             if (before)
                 *amount_of(before, what) -= own;
             if (above[i])
@@ -347,6 +349,7 @@ void account_owner(struct engine *engine, const struct event *event)
               tells ? hold(engine, ACCOUNT_USER, event->framework_owner.user) : NULL,
               tells ? hold(engine, ACCOUNT_KEY, event->framework_owner.key) : NULL);
     account->held += tells;
+    assert(account->held >= told);
     account->held -= told;
     account->away = event->framework_owner.tells == OWNER_AWAY;
     if (tells && !told)

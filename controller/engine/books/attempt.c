@@ -13,6 +13,7 @@
 #include "controller/engine/books/spread.h"
 #include "controller/engine/books/stage.h"
 #include "controller/engine/policy/questions.h"
+#include "lib/invariant.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -189,6 +190,7 @@ void attempt_set_state(struct engine *engine, struct attempt *attempt, enum atte
     if (!answered)
         return;
     bool took = host_takes(engine, host);
+    assert(host->sent >= attempt->messages);
     host->sent -= attempt->messages;
     if (!took && host_takes(engine, host))
         host_touch(engine, host);
@@ -267,6 +269,7 @@ void attempt_destroy(struct engine *engine, struct attempt *attempt)
     tell_attempt_over(engine, attempt);
     policy_end_attempt(engine, attempt);
     host_occupy(engine, attempt, false);
+    assert(attempt->state != ATTEMPT_SENT || attempt->host->sent >= attempt->messages);
     attempt->host->sent -= attempt->state == ATTEMPT_SENT ? attempt->messages : 0;
     TAILQ_REMOVE(&attempt->host->attempts, attempt, on_host);
     numbered_drop(&engine->attempts, attempt->number);

@@ -8,6 +8,7 @@
 #include "controller/engine/books/limit.h"
 #include "controller/engine/books/room.h"
 #include "controller/engine/policy/questions.h"
+#include "lib/invariant.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -271,6 +272,14 @@ int64_t shape_times(const struct engine *engine, const struct shape *shape)
     return shape->bound && limit_is_reached(account_known(engine, shape->bound)) ? 0 : shape->times;
 }
 
+/* What a host's uplink counts in the sum. WHY bounded: a host may say any rate, and the sum of a
+ * million of them must not wrap; 8 Tbit/s are more than a host has. */
+static uint64_t summed_uplink(const struct host *host)
+{
+    const uint64_t most = UINT64_C(1) << 43;
+    return host->uplink_bps < most ? host->uplink_bps : most;
+}
+
 void host_leave_sums(struct engine *engine, const struct host *host)
 {
     if (!host_up(host))
@@ -281,7 +290,8 @@ void host_leave_sums(struct engine *engine, const struct host *host)
     }
     resources_subtract(&engine->total, &host->beyond);
     resources_subtract(&engine->free, &host->room_free);
-    engine->uplink_bps -= host->uplink_bps;
+    assert(engine->up > 0 && engine->uplink_bps >= summed_uplink(host));
+    engine->uplink_bps -= summed_uplink(host);
     engine->up--;
 }
 
@@ -295,7 +305,7 @@ void host_enter_sums(struct engine *engine, const struct host *host)
     }
     resources_add(&engine->total, &host->beyond);
     resources_add(&engine->free, &host->room_free);
-    engine->uplink_bps += host->uplink_bps;
+    engine->uplink_bps += summed_uplink(host);
     engine->up++;
 }
 
@@ -385,6 +395,9 @@ void host_replace_units(struct engine *engine, struct host *host, const struct u
         struct host_shape *old = host->shapes[i];
         for (uint32_t u = 0; u < host->n_units; u++) {
             fit_unplace(engine->shapes[i], &old->fit[u]);
+            assert(engine->shapes[i]->times >= old->fit[u].times &&
+                   engine->shapes[i]->capable >= old->fit[u].capable &&
+                   engine->shapes[i]->possible >= old->fit[u].possible);
             engine->shapes[i]->times -= old->fit[u].times;
             engine->shapes[i]->capable -= old->fit[u].capable;
             engine->shapes[i]->possible -= old->fit[u].possible;
@@ -420,6 +433,7 @@ void cluster_set_suspect(struct engine *engine, struct host *host, bool *which, 
     if (*which == suspect)
         return;
     host_leave_sums(engine, host);
+    assert(engine->suspects >= host_suspect(host));
     engine->suspects -= host_suspect(host);
     *which = suspect;
     engine->suspects += host_suspect(host);

@@ -16,6 +16,7 @@
 #include "controller/engine/books/stage.h"
 #include "controller/engine/policy/policy.h"
 #include "lib/fnv1a.h"
+#include "lib/invariant.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -168,6 +169,7 @@ void job_destroy(struct engine *engine, struct job *job)
     policy_end_job(engine, job);
     sorted_remove(&engine->jobs, &job->by_number);
     sorted_remove(&engine->names, &job->by_name);
+    assert(engine->n_tasks >= job->n_tasks);
     engine->n_tasks -= job->n_tasks;
     engine->framework_tasks -= job->framework ? job->n_tasks : 0;
     account_leave(engine, job);
@@ -175,9 +177,11 @@ void job_destroy(struct engine *engine, struct job *job)
     for (uint32_t s = 0; s < job->n_stages; s++)
         free(job->stages[s]->framework);
     for (uint32_t i = 0; i < job->n_buckets; i++) {
+        assert(job->buckets[i]->shape->users > 0);
         job->buckets[i]->shape->users--;
         free(job->buckets[i]);
     }
+    assert(engine->framework_jobs >= (job->framework != NULL));
     engine->framework_jobs -= job->framework != NULL;
     free(job->framework);
     free(job->buckets);

@@ -1,6 +1,7 @@
 #include "controller/engine/books/late.h"
 
 #include "controller/engine/base/ground.h"
+#include "lib/invariant.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -115,6 +116,7 @@ struct late_split late_split_of(const struct late_edge *late, uint32_t reduce)
 static void set_split(struct engine *engine, struct late_edge *late, struct late_split *split,
                       const struct u32s *hosts, const struct u64s *bytes)
 {
+    assert(late->n_splits >= (split->n > 0) && late->bytes >= TAKES_HOST * (uint64_t)split->n);
     late->n_splits -= split->n > 0;
     late->bytes -= TAKES_HOST * (uint64_t)split->n;
     split_done(split);

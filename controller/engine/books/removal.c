@@ -3,6 +3,7 @@
 #include "controller/engine/base/packed.h"
 #include "controller/engine/books/account.h"
 #include "controller/engine/books/late.h"
+#include "lib/invariant.h"
 
 #include <stdlib.h>
 
@@ -49,6 +50,7 @@ static bool job_shrink(struct engine *engine, struct job *job)
     uint64_t most = job->removed_bytes, some = (uint64_t)PORTION * ACCOUNT_TASK;
     uint32_t left = PORTION;
     some = some < most ? some : most;
+    assert(engine->removed_bytes >= job->removed_bytes);
     job->removed_bytes -= some;
     engine->removed_bytes -= some;
     while (job->n_stages && stage_shrink(job->stages[job->n_stages - 1], &left))

@@ -5,6 +5,7 @@
 #include "controller/engine/books/cluster.h"
 #include "controller/engine/books/losing.h"
 #include "controller/engine/books/stage.h"
+#include "lib/invariant.h"
 
 #include <stdlib.h>
 
@@ -225,6 +226,7 @@ static void judge_both(struct engine *engine, struct host *reader, struct host *
 
 static void clear_strikes(struct engine *engine, struct host *host)
 {
+    assert(engine->struck >= (host->reach.strikes > 0));
     engine->struck -= host->reach.strikes > 0;
     host->reach.strikes = 0;
 }

@@ -3,6 +3,7 @@
 #include "controller/engine/base/table.h"
 #include "controller/engine/books/cluster.h"
 #include "controller/engine/policy/questions.h"
+#include "lib/invariant.h"
 
 /* What following a moved local costs, in looks at one that may be out of place. */
 enum { FOLLOWING = 2 };
@@ -56,6 +57,7 @@ void waiting_forget(struct bucket *bucket)
     if (!bucket->moved)
         return;
     bucket->moved = false;
+    assert(bucket->shape->moved_locals >= bucket->locals.n);
     bucket->shape->moved_locals -= bucket->locals.n;
     TAILQ_REMOVE(&bucket->shape->moved, bucket, of_moved);
 }

@@ -1,6 +1,7 @@
 #include "hostagent/switches/ovs/openflow_link.h"
 
 #include "hostagent/switches/switch.h"
+#include "lib/invariant.h"
 #include "lib/now.h"
 
 #include <errno.h>
@@ -141,6 +142,7 @@ static int take_whole(struct openflow *link, take_fn take, void *user, struct er
         r = take_message(link, message, &header, take, user, err);
         link->begin += header.length;
     }
+    assert(link->begin <= link->used);
     memmove(link->buffer, link->buffer + link->begin, link->used - link->begin);
     link->used -= link->begin;
     link->begin = 0;

@@ -1,6 +1,7 @@
 #include "hostagent/switches/ovs/ovsdb.h"
 
 #include "hostagent/switches/switch.h"
+#include "lib/invariant.h"
 #include "lib/now.h"
 
 #include <errno.h>
@@ -205,6 +206,7 @@ static int take_text(struct ovsdb *db, size_t n, struct err *err)
         return bad(db, why.text, err);
     int r = take_message(db, message, err);
     json_decref(message);
+    assert(n <= db->used);
     memmove(db->buffer, db->buffer + n, db->used - n);
     db->used -= n;
     db->frame = (struct ovsdb_frame){0};

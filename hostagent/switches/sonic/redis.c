@@ -1,5 +1,6 @@
 #include "hostagent/switches/sonic/redis.h"
 
+#include "lib/invariant.h"
 #include "lib/now.h"
 #include "lib/number.h"
 
@@ -199,6 +200,7 @@ static int write_some(struct redis *redis, struct err *err)
         return errno == EAGAIN || errno == EINTR
                    ? 0
                    : err_sys(err, ECONNRESET, "no connection to Redis at %s", redis->at);
+    assert((size_t)n <= redis->out_n);
     redis->out_n -= (size_t)n;
     memmove(redis->out, redis->out + n, redis->out_n);
     return 0;
