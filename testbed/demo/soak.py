@@ -241,7 +241,6 @@ class Soak:
             sum(killed.values()), ", ".join("%d %s" % (killed[kind], kind.replace("_", " ")) for kind in sorted(killed)),
             sum(job["state"] == "done" for job in jobs), len(failed) - len(silent), len(silent), len(other)))
 
-
     def _accepted_twice(self, job):
         """Of its last stage, whose outputs nobody can lose."""
         rows = self.running.ask("tasks", str(job["job"]), "-a")["tasks"]

@@ -13,7 +13,6 @@ import shutil
 import sys
 
 from testbed.net import attached, leafspine, network, system
-from testbed.net import instance as instances
 
 SPACE = "mn"
 CLONE_NEWNET = 0x40000000

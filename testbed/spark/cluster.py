@@ -7,7 +7,7 @@ import shutil
 import subprocess
 import sys
 
-from testbed.net import cluster, network, system
+from testbed.net import cluster, system
 from testbed.spark import blocks
 
 CACHE = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")) / "duopoly" / "pyspark" / "pyspark"
@@ -166,6 +166,7 @@ class Spark:
 
     def _start(self, host, what, *command):
         with open(self._log(host, what), "ab") as out:
-            child = subprocess.Popen(self._in(host, *command), stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT, env=self._environment(host), start_new_session=True)
+            child = subprocess.Popen(self._in(host, *command), stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT, env=self._environment(host),
+                                     start_new_session=True)
         self.net.instance.add_process(child.pid)
         self.children.append(child)

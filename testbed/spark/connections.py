@@ -74,7 +74,8 @@ class Watch:
         numbers = {}
         for path in recordings:
             with open(path) as lines:
-                numbers.update((int(match[1]) & 0xffffffff, match[1]) for match in (re.match(r"e framework_started attempt=(\d+) ", line) for line in lines) if match)
+                matches = (re.match(r"e framework_started attempt=(\d+) ", line) for line in lines)
+                numbers.update((int(match[1]) & 0xffffffff, match[1]) for match in matches if match)
         boot_ns = time.clock_gettime_ns(time.CLOCK_BOOTTIME) - time.time_ns()
         for event in events.lines(log):
             if event["Event"] != "SparkListenerTaskEnd":

@@ -38,7 +38,8 @@ class Kind(typing.NamedTuple):
 
 
 STOCK_ROWS = {"fifo": Kind(), "fifo-ours": Kind(OURS), "fair": Kind(FAIR), "fair-ours": Kind({**FAIR, **OURS})}
-BESIDE_ROWS = {"order": Kind(OURS, "order", "observe"), "marks": Kind(OURS, "false", "mark"), "holds": Kind(OURS, "hold", "observe"), "all": Kind(OURS, "true", "mark"),
+BESIDE_ROWS = {"order": Kind(OURS, "order", "observe"), "marks": Kind(OURS, "false", "mark"), "holds": Kind(OURS, "hold", "observe"),
+               "all": Kind(OURS, "true", "mark"),
                "all-2cores": Kind({**OURS, **TWO_CORES}, "true", "mark"), "all-service": Kind({**OURS, **SERVICE}, "true", "mark")}
 KINDS = {**STOCK_ROWS, **BESIDE_ROWS}
 ROWS = list(KINDS)
@@ -212,9 +213,11 @@ def table(runs, rows):
 
 def marks_lines(runs):
     return ["marks of %s, repeat %d: %.3f %% of %.0f MB bore their receiver's level, %.3f %% that of when they were sent, before they waited in a queue, "
-            "%.3f %% one that it had until less than 2 s before; packets: %d right, %d when they were sent, %d in such a window, %d of a task's first 20 ms, %d wrong, %d unattributed, %d of tasks without a level" % (
+            "%.3f %% one that it had until less than 2 s before; packets: %d right, %d when they were sent, %d in such a window, "
+            "%d of a task's first 20 ms, %d wrong, %d unattributed, %d of tasks without a level" % (
                 run["row"], run["repeat"] + 1, 100 * marks["right_bytes"] / max(1, judged), judged / 1e6, 100 * marks["late_bytes"] / max(1, judged),
-                100 * marks["window_bytes"] / max(1, judged), marks["right"], marks["late"], marks["in_window"], marks["of_begin"], marks["wrong"], marks["unattributed"], marks["unlevelled"])
+                100 * marks["window_bytes"] / max(1, judged), marks["right"], marks["late"], marks["in_window"], marks["of_begin"], marks["wrong"],
+                marks["unattributed"], marks["unlevelled"])
             for run in runs if (marks := run["marks"]) for judged in [sum(marks[kind + "_bytes"] for kind in ("right", "late", "window", "wrong"))]]
 
 

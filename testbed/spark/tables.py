@@ -21,7 +21,8 @@ def folder(scale):
     part = made.with_suffix(".part%d" % os.getpid())
     try:
         for table, parts in PARTS.items():
-            done = subprocess.run([program, "parquet", "-s", str(scale), "--tables", table, "--parts", str(parts), "-o", part], capture_output=True, text=True, check=False)
+            done = subprocess.run([program, "parquet", "-s", str(scale), "--tables", table, "--parts", str(parts), "-o", part], capture_output=True, text=True,
+                                  check=False)
             if done.returncode != 0:
                 raise system.Failure("tpchgen-cli could not make table %s: %s" % (table, (done.stderr.strip() or "it does not say why").splitlines()[-1]))
         part.rename(made)

@@ -75,7 +75,8 @@ def show(table, folder):
     table.row("  of tasks that end at once, on busy processors (of %d)" % len(hurried), shown(hurried))
     for tasks in (100, 1000):
         sets = times_us(folder, "sets-%d" % tasks)
-        table.row("a stage of %d tasks, and the four that read it (of %d)" % (tasks, len(sets)), shown(sets), "worst <= 5 ms" if tasks == 100 else "", sets[-1] <= 5000 if tasks == 100 else None)
+        table.row("a stage of %d tasks, and the four that read it (of %d)" % (tasks, len(sets)), shown(sets), "worst <= 5 ms" if tasks == 100 else "",
+                  sets[-1] <= 5000 if tasks == 100 else None)
     table.row("an offer to a stage that is held (of %d)" % len(held), shown(held), "p99 <= 20 us", part(held, 990) <= 20)
     table.row("an offer to a stage that reads no shuffle", shown(gated))
     table.row("  the same to Spark's own", shown(bare))

@@ -320,7 +320,8 @@ class Operator(Part):
 
     def changes(self, n):
         return [("drain h3", dict(drain_host=pb.DrainHost(name="h3"))), ("drain h3", dict(drain_host=pb.DrainHost(name="h3", undo=True))),
-                ("policy mode", dict(set_policy=pb.SetPolicy(question="mode", name="rich"))), ("policy mode", dict(set_policy=pb.SetPolicy(question="mode", name="configured"))),
+                ("policy mode", dict(set_policy=pb.SetPolicy(question="mode", name="rich"))),
+                ("policy mode", dict(set_policy=pb.SetPolicy(question="mode", name="configured"))),
                 ("stance", dict(set_stance=pb.SetStance(stance=pb.STANCE_OBSERVE, host="h3"))),
                 ("stance", dict(set_stance=pb.SetStance(stance=pb.STANCE_ENFORCE, host="h3")))][n % 6]
 

@@ -62,7 +62,8 @@ def end_anothers_attempt(role):
     opened = session(role)
     for _ in range(role.some(5, 200)):
         opened.say(True, attempt_state=pb.AttemptState(attempt=others_attempt(role), phase=role.rng.choice(PHASES), exit_status=role.rng.choice((0, 1, -9)),
-                                                       text="not mine", job=role.rng.choice(role.known.jobs or [1]), received_bytes=role.rng.choice(HUGE) % 2**63))
+                                                       text="not mine", job=role.rng.choice(role.known.jobs or [1]),
+                                                       received_bytes=role.rng.choice(HUGE) % 2**63))
 
 
 def blame_a_source(role):
@@ -91,8 +92,10 @@ def claim_much(role):
     opened = door(role)
     other = role.rng.choice([
         dict(units=[pb.Resources(slots=role.rng.choice(HUGE))]),
-        dict(units=[pb.Resources(slots=1, cpu_milli=role.rng.choice(HUGE), mem_bytes=role.rng.choice(HUGE), gpu_milli=role.rng.choice(HUGE))] * role.rng.choice((1, 16, 17))),
-        dict(name=role.rng.choice(role.known.hosts or ["h1"])), dict(boot=role.rng.choice((0, 2, 2**64 - 1))), dict(hello_sequence=role.rng.choice((0, 1, 2**64 - 1))),
+        dict(units=[pb.Resources(slots=1, cpu_milli=role.rng.choice(HUGE), mem_bytes=role.rng.choice(HUGE),
+                                 gpu_milli=role.rng.choice(HUGE))] * role.rng.choice((1, 16, 17))),
+        dict(name=role.rng.choice(role.known.hosts or ["h1"])), dict(boot=role.rng.choice((0, 2, 2**64 - 1))),
+        dict(hello_sequence=role.rng.choice((0, 1, 2**64 - 1))),
         dict(role=1), dict(address=role.rng.choice(role.known.addresses or [b""])), dict(uplink_bps=2**64 - 1, downlink_bps=0), dict(version_min=2**32 - 1),
         dict(labels=["l%d" % i for i in range(role.rng.choice((8, 9, 1000)))]), dict(rack="r" * 300)])
     role.note(str(other)[:80].replace("\n", " "))
@@ -183,7 +186,8 @@ def tables_of_much(role):
     for i in range(role.some(3, 100)):
         kind = role.rng.choice(("links_part", "guests_part", "switch_part", "load", "agent_counters"))
         opened.say(role.rng.random() < 0.5, **{kind: role.body(kind)})
-    opened.say(guests_part=pb.GuestsPart(applications=[pb.GuestApplication(name=role.fresh("app"), user=i, guests=2**31, cores=2**31, received_bytes=2**63 + i, rung=3,
+    opened.say(guests_part=pb.GuestsPart(applications=[pb.GuestApplication(name=role.fresh("app"), user=i, guests=2**31, cores=2**31, received_bytes=2**63 + i,
+                                                                           rung=3,
                                                                            level=7) for i in range(60)]))
 
 
@@ -215,7 +219,8 @@ def out_of_order(role):
             mine.append(envelope.start.attempt)
     for attempt in mine:
         for _ in range(role.some(5, 100)):
-            opened.say(True, attempt_state=pb.AttemptState(attempt=attempt, phase=role.rng.choice([p for p in PHASES if p < pb.PHASE_DONE or p > pb.PHASE_LOST]),
+            opened.say(True,
+                       attempt_state=pb.AttemptState(attempt=attempt, phase=role.rng.choice([p for p in PHASES if p < pb.PHASE_DONE or p > pb.PHASE_LOST]),
                                                            text=role.rng.choice(("", "x" * 200)), received_bytes=role.rng.choice((0, 1, 2**62)),
                                                            resources=pb.Resources(slots=role.rng.choice(HUGE))))
             opened.say(progress=pb.Progress(attempts=[pb.AttemptBytes(attempt=attempt, received_bytes=role.rng.choice((0, 2**62, 2**64 - 1)))] * 50))

@@ -22,7 +22,8 @@ def door(role):
 
 
 def hello(role, /, **other):
-    fields = dict(version_min=1, version_max=1, name=role.memory.setdefault("name", role.fresh("evil-app")), boot=1, hello_sequence=time.monotonic_ns(), holds=True,
+    fields = dict(version_min=1, version_max=1, name=role.memory.setdefault("name", role.fresh("evil-app")), boot=1, hello_sequence=time.monotonic_ns(),
+                  holds=True,
                   executors=role.rng.random() < 0.5)
     fields.update(other)
     return pb.FrameworkHello(**fields)
@@ -97,7 +98,8 @@ def executors_of_giants(role):
 
 
 def hosts_that_are_not(role):
-    facts(role, role.some(20, 3000), lambda i: {"framework_executor": pb.FrameworkExecutor(executor=role.fresh("x"), host=role.fresh("no"), resources=pb.Resources(slots=1))})
+    facts(role, role.some(20, 3000),
+          lambda i: {"framework_executor": pb.FrameworkExecutor(executor=role.fresh("x"), host=role.fresh("no"), resources=pb.Resources(slots=1))})
 
 
 def many_jobs(role):
@@ -107,7 +109,8 @@ def many_jobs(role):
 def many_tasks(role):
     number = job(role)
     facts(role, role.some(4, 40), lambda i: {"framework_stage": pb.FrameworkStage(
-        job=number, stage=i % 1024, tasks=role.rng.choice((2**20, 2**22, 2**31, 2**32 - 1)), phase=1, demand=pb.Resources(slots=role.rng.choice((0, 1, -1, 2**62))))})
+        job=number, stage=i % 1024, tasks=role.rng.choice((2**20, 2**22, 2**31, 2**32 - 1)), phase=1,
+        demand=pb.Resources(slots=role.rng.choice((0, 1, -1, 2**62))))})
 
 
 def tangled_stages(role):
@@ -131,7 +134,8 @@ def names_without_end(role):
 def tasks_of_nobody(role):
     number = job(role)
     facts(role, role.some(20, 2000), lambda i: {"framework_task": pb.FrameworkTask(
-        attempt=role.rng.randrange(2**32), allow=role.rng.choice((0, 1, 2, i, 2**63, 2**64 - 1)), job=number, stage=role.rng.choice((0, 1, 1023)), task=role.rng.choice((0, i, 2**32 - 1)),
+        attempt=role.rng.randrange(2**32), allow=role.rng.choice((0, 1, 2, i, 2**63, 2**64 - 1)), job=number, stage=role.rng.choice((0, 1, 1023)),
+        task=role.rng.choice((0, i, 2**32 - 1)),
         host=role.rng.choice(("", "nowhere", "x" * 63)), state=role.rng.randrange(5), received_bytes=role.rng.choice((0, 2**63, 2**64 - 1)))})
 
 
@@ -183,9 +187,11 @@ def backwards(role):
     """The end before the beginning, each of it again and again: of jobs, stages, tasks and executors."""
     number, attempt = role.rng.randrange(2**32), role.rng.randrange(2**31)
     words = [dict(framework_end=pb.FrameworkEnd(job=number, outcome=1)), dict(framework_executor=pb.FrameworkExecutor(executor="e", host="nowhere")),
-             *(dict(framework_task=pb.FrameworkTask(attempt=attempt, job=number, stage=1, host="nowhere", state=state)) for state in reversed(pb.FrameworkTaskState.values())),
+             *(dict(framework_task=pb.FrameworkTask(attempt=attempt, job=number, stage=1, host="nowhere", state=state))
+               for state in reversed(pb.FrameworkTaskState.values())),
              dict(framework_bytes=pb.FrameworkBytes(job=number, stage=1, parent=0, bytes=[2**62] * 3)),
-             *(dict(framework_stage=pb.FrameworkStage(job=number, stage=s, tasks=3 - s, phase=phase, parents=[pb.Edge(parent=1 - s)])) for s in (1, 0) for phase in (2, 0, 1)),
+             *(dict(framework_stage=pb.FrameworkStage(job=number, stage=s, tasks=3 - s, phase=phase, parents=[pb.Edge(parent=1 - s)]))
+               for s in (1, 0) for phase in (2, 0, 1)),
              dict(framework_job=pb.FrameworkJob(job=number, name="backwards"))]
     facts(role, role.some(30, 1000), lambda i: words[i % len(words)] if role.rng.random() < 0.8 else role.rng.choice(words))
 

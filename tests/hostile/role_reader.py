@@ -100,7 +100,8 @@ def list_all(role):
     for _ in range(role.some(5, 100)):
         if role.over():
             return
-        answer = opened.ask(list=pb.List(of=role.rng.choice((0, 0, 1, 2, 3, 60, 61, 62, 63, 70, 71)), finished=True, job=role.rng.choice([0, 1, 2**64 - 1] + role.known.jobs),
+        answer = opened.ask(list=pb.List(of=role.rng.choice((0, 0, 1, 2, 3, 60, 61, 62, 63, 70, 71)), finished=True,
+                                         job=role.rng.choice([0, 1, 2**64 - 1] + role.known.jobs),
                                          cursor=role.rng.choice((0, 0, 1, 2**32, 2**64 - 1)), version=role.rng.choice((0, 0, 1, 2**64 - 1)),
                                          name=role.rng.choice(role.known.hosts + [""])))
         if answer.HasField("page") and answer.page.cursor:
@@ -147,7 +148,8 @@ def asks_in_heaps(role):
 
 def watches_again_and_again(role):
     opened = door(role)
-    role.repeat(role.some(50, 2000), lambda i: opened.say(watch=pb.Watch(job=role.rng.choice([0, i] + role.known.jobs))) or (i % 16 == 15 and opened.drain()), 4000)
+    role.repeat(role.some(50, 2000), lambda i: opened.say(watch=pb.Watch(job=role.rng.choice([0, i] + role.known.jobs))) or (i % 16 == 15 and opened.drain()),
+                4000)
     role.close_all()
 
 

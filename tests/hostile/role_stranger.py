@@ -57,7 +57,8 @@ def silent(role):
 
 
 def oversize(role):
-    some_connections(role, role.some(3, 30), lambda: GREETING + READY + b"\x02" + struct.pack(">Q", role.rng.choice((1 << 16, 1 << 30, 1 << 62, (1 << 64) - 1))) + bytes(2000))
+    some_connections(role, role.some(3, 30),
+                     lambda: GREETING + READY + b"\x02" + struct.pack(">Q", role.rng.choice((1 << 16, 1 << 30, 1 << 62, (1 << 64) - 1))) + bytes(2000))
 
 
 def handshakes_of_nobody(role):
@@ -198,6 +199,7 @@ def files(role):
 
 def moves(_place):
     return [Move("comes and goes", 10, come_and_go), Move("half open", 8, half_open), Move("silent", 6, silent), Move("oversize", 8, oversize),
-            Move("handshakes of nobody", 12, handshakes_of_nobody), Move("random bytes", 10, random_bytes), Move("slowly", 3, slowly), Move("halves", 4, halves), Move("one message without end", 5, one_message_without_end),
+            Move("handshakes of nobody", 12, handshakes_of_nobody), Move("random bytes", 10, random_bytes), Move("slowly", 3, slowly),
+            Move("halves", 4, halves), Move("one message without end", 5, one_message_without_end),
             Move("a made-up key", 8, made_up_key), Move("plain", 10, plain), Move("plain flood", 6, plain_flood), Move("local doors", 10, local_doors),
             Move("knocks", 8, knock), Move("files", 8, files)]

@@ -55,7 +55,8 @@ off = cancel_all
 
 
 def stage(number=0, tasks=1, command="true", demand=None, parents=(), **more):
-    return pb.SubmitStage(stage=number, tasks=tasks, demand=demand or pb.Resources(slots=1), command=command, parents=[pb.Edge(parent=p) for p in parents], **more)
+    return pb.SubmitStage(stage=number, tasks=tasks, demand=demand or pb.Resources(slots=1), command=command, parents=[pb.Edge(parent=p) for p in parents],
+                          **more)
 
 
 def demands_of_nothing(role):
@@ -82,7 +83,9 @@ def matrix(role):
 
 def tangled_stages(role):
     count = role.rng.choice((1, 2, 30, 1024, 1025)) if role.place["long"] else role.rng.choice((1, 2, 30))
-    submit(role, [stage(role.rng.choice((i, i, i, 1023, 2**32 - 1)), 1, parents=[role.rng.choice((max(0, i - 1), i, i + 1, 2**32 - 1))] if i else []) for i in range(count)])
+    submit(role,
+           [stage(role.rng.choice((i, i, i, 1023, 2**32 - 1)), 1,
+                  parents=[role.rng.choice((max(0, i - 1), i, i + 1, 2**32 - 1))] if i else []) for i in range(count)])
 
 
 def commands_that_fail(role):
@@ -128,13 +131,16 @@ def same_name(role):
 
 def replicas_of_nobody(role):
     many = [role.rng.choice((0, 1, 2**31, 2**32 - 1)) for _ in range(role.rng.choice((1, 3, 8, 200)))]
-    tasks = [pb.TaskInput(replicas=many, input_bytes=role.rng.choice((0, 2**62, 2**64 - 1)), compute_ns=role.rng.choice((0, 2**62, 2**64 - 1)))] * role.rng.choice((1, 4, 128))
-    submit(role, [stage(tasks=4)], [dict(submit_tasks=pb.SubmitTasks(stage=role.rng.choice((0, 0, 1, 2**32 - 1)), first=role.rng.choice((0, 0, 3, 4, 2**32 - 1)), tasks=tasks))])
+    tasks = [pb.TaskInput(replicas=many, input_bytes=role.rng.choice((0, 2**62, 2**64 - 1)),
+                          compute_ns=role.rng.choice((0, 2**62, 2**64 - 1)))] * role.rng.choice((1, 4, 128))
+    submit(role, [stage(tasks=4)],
+           [dict(submit_tasks=pb.SubmitTasks(stage=role.rng.choice((0, 0, 1, 2**32 - 1)), first=role.rng.choice((0, 0, 3, 4, 2**32 - 1)), tasks=tasks))])
 
 
 def bytes_of_much(role):
     submit(role, [stage(0, 2), stage(1, 2, parents=[0])],
-           [dict(submit_bytes=pb.SubmitBytes(stage=1, parent=role.rng.choice((0, 1, 2**32 - 1)), first=role.rng.choice((0, 1, 2, 2**32 - 1)), matrix=role.rng.random() < 0.5,
+           [dict(submit_bytes=pb.SubmitBytes(stage=1, parent=role.rng.choice((0, 1, 2**32 - 1)), first=role.rng.choice((0, 1, 2, 2**32 - 1)),
+                                             matrix=role.rng.random() < 0.5,
                                              bytes=[role.rng.choice((0, 2**62, 2**64 - 1))] * role.rng.choice((1, 2, 4, 1000))))],
            estimate_bytes=role.rng.choice((-2**63, -1, 0, 2**63 - 1)), estimate_ns=role.rng.choice((-1, 2**63 - 1)))
 
@@ -154,7 +160,8 @@ def watch_much(role):
 
 def never_read(role):
     opened = door(role)
-    role.repeat(role.some(30, 500), lambda i: opened.say(submit_begin=pb.SubmitBegin(name=role.fresh("deaf"), content=i, estimate_bytes=-1, estimate_ns=-1)), 1000)
+    role.repeat(role.some(30, 500), lambda i: opened.say(submit_begin=pb.SubmitBegin(name=role.fresh("deaf"), content=i, estimate_bytes=-1, estimate_ns=-1)),
+                1000)
     role.pause(0.2)
     role.close("submit")
 
@@ -187,13 +194,15 @@ def everything_after_everything(role):
 
 
 def names_of_much(role):
-    submit(role, [stage(command="/" * role.rng.choice((30, 63, 64, 255)), constraint="a" * role.rng.choice((0, 31, 32)))], name=role.fresh("x" * role.rng.choice((10, 40, 63, 255))))
+    submit(role, [stage(command="/" * role.rng.choice((30, 63, 64, 255)), constraint="a" * role.rng.choice((0, 31, 32)))],
+           name=role.fresh("x" * role.rng.choice((10, 40, 63, 255))))
 
 
 def moves(place):
     return any_kind("SCHEDULER", say) + (of_the_transport("sch2") if place.get("keys") else []) + [
         Move("parts held", 6, parts_held), Move("everything after everything", 5, everything_after_everything), Move("names of much", 4, names_of_much),
-        Move("demands of nothing", 12, demands_of_nothing), Move("demands of much", 8, demands_of_much), Move("many tasks", 8, many_tasks), Move("a matrix", 8, matrix),
+        Move("demands of nothing", 12, demands_of_nothing), Move("demands of much", 8, demands_of_much), Move("many tasks", 8, many_tasks),
+        Move("a matrix", 8, matrix),
         Move("tangled stages", 8, tangled_stages), Move("commands that fail", 10, commands_that_fail), Move("many jobs", 8, many_jobs),
         Move("parts without end", 6, parts_without_end), Move("prepared without end", 6, prepared_without_end), Move("the same name", 5, same_name),
         Move("replicas of nobody", 6, replicas_of_nobody), Move("bytes of much", 6, bytes_of_much), Move("cancels its own", 6, cancel_own),

@@ -3,8 +3,8 @@
     python3 -B -m tests.hostile.run
 
 HOSTILE_SECONDS (3600), HOSTILE_SEED (drawn from the time) and HOSTILE_ROLES (all: task driver agent reader submitter stranger) say how long, which
-sequences, and who takes part. Agents have the rights that packaging/ gives them; HOSTILE_KEYS=no is the same without keys and as root. The time is cut into windows: quiet ones, each role alone, and all
-together, again and again. Within each, honest programs (honest.py) measure what others notice. At the end it prints, per role and for all, by
+sequences, and who takes part. Agents have the rights that packaging/ gives them; HOSTILE_KEYS=no is the same without keys and as root. The
+time is cut into windows: quiet ones, each role alone, and all together, again and again. Within each, honest programs (honest.py) measure what others notice. At the end it prints, per role and for all, by
 how much their 99th percentiles grew, the controller's memory, and what was broken, with the last operations of who was at it. Exit status 1 when
 something was; logs stay in BUILD/hostile then."""
 import collections
@@ -37,7 +37,8 @@ class Program:
     def __init__(self, host, module, word, log):
         self.word = word
         with open(log, "ab") as said:
-            self.process = host.popen("/usr/bin/python3", "-B", "-m", module, word, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=said, text=True, bufsize=1, cwd=path.TREE)
+            self.process = host.popen("/usr/bin/python3", "-B", "-m", module, word, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=said, text=True,
+                                      bufsize=1, cwd=path.TREE)
         self.log = log
 
     def tell(self, message):
@@ -136,7 +137,8 @@ class Run:
     def begin(self):
         self.world = World(self.roles, self.keys, not self.long, self.rights, self.seed)
         for part in PARTS:
-            self.honest[part] = Program(self.world.net.hosts[HONEST], "tests.hostile.honest", part, os.path.join(self.logs, "honest-%s.log" % part.replace(" ", "-")))
+            self.honest[part] = Program(self.world.net.hosts[HONEST], "tests.hostile.honest", part,
+                                        os.path.join(self.logs, "honest-%s.log" % part.replace(" ", "-")))
             self.honest[part].tell(self.world.honest_place(120 if self.long else 60))
         for i, role in enumerate(self.roles):
             self.hostile[role] = Program(self.world.net.hosts[FIRST_ROLE + i], "tests.hostile.role", role, os.path.join(self.logs, role + ".log"))
@@ -270,7 +272,8 @@ class Run:
     def judge_times(self):
         """Prints the table; in the long form a ratio above the bar is a fault."""
         windows = [*self.roles, "all"]
-        self.say("others' 99th percentile in ms, and by how much longer it is than in quiet windows (bar: x %.1f, from %g ms on):" % (SLOWER, FLOOR_SECONDS * 1e3))
+        self.say("others' 99th percentile in ms, and by how much longer it is than in quiet windows (bar: x %.1f, from %g ms on):" % (SLOWER,
+                                                                                                                                      FLOOR_SECONDS * 1e3))
         for kind in self.kinds():
             quiet = percentile(self.samples(kind, "quiet"), 99)
             row = ["%-18s quiet %8.2f" % (kind, 1e3 * quiet)]
@@ -286,7 +289,8 @@ class Run:
 
     def judge_memory(self):
         most, bound = max(self.memory.values(), default=0), self.world.memory_bound_kb()
-        self.say("the controller's memory, kB at most, of %d that are configured: %s" % (bound, ", ".join("%s %d" % pair for pair in sorted(self.memory.items()))))
+        self.say("the controller's memory, kB at most, of %d that are configured: %s" % (bound,
+                                                                                         ", ".join("%s %d" % pair for pair in sorted(self.memory.items()))))
         if most > bound:
             self.fault("all", "the controller had %d kB of memory, more than %d" % (most, bound))
 

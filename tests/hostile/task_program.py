@@ -42,7 +42,8 @@ def addresses(task):
 
 
 def missing(task):
-    task.words(lambda: ("missing %d %d %d %s" % (task.rng.choice((0, 1, 2**31, 2**32 - 1)), task.rng.randrange(4), task.rng.choice((1, task.attempt, 2**63, 2**64 - 1)),
+    task.words(lambda: ("missing %d %d %d %s" % (task.rng.choice((0, 1, 2**31, 2**32 - 1)), task.rng.randrange(4),
+                                                 task.rng.choice((1, task.attempt, 2**63, 2**64 - 1)),
                                                  addresses(task))).encode(), 20000)
 
 
@@ -96,7 +97,8 @@ def deep(task):
 def kinds_of_files(task):
     os.makedirs(task.output, exist_ok=True)
     for name, make in (("link", lambda p: os.symlink("/etc", p)), ("loop", lambda p: os.symlink("loop", p)), ("fifo", os.mkfifo),
-                       ("socket", lambda p: socket.socket(socket.AF_UNIX).bind(p)), ("sparse", lambda p: os.truncate(os.open(p, os.O_CREAT | os.O_RDWR), 2**40)),
+                       ("socket", lambda p: socket.socket(socket.AF_UNIX).bind(p)),
+                       ("sparse", lambda p: os.truncate(os.open(p, os.O_CREAT | os.O_RDWR), 2**40)),
                        ("closed", lambda p: os.mkdir(p, 0))):
         try:
             make(os.path.join(task.output, name))
@@ -229,7 +231,8 @@ def half(task):
 def like_an_executor(task):
     """By its command line it is somebody's executor, with as much room as it says."""
     if os.fork() == 0:
-        os.execv(sys.executable, [b"java", b"-c", b"import time; time.sleep(30)", b"org.apache.spark.executor.CoarseGrainedExecutorBackend", b"--executor-id", b"\xff\xfe",
+        os.execv(sys.executable,
+                 [b"java", b"-c", b"import time; time.sleep(30)", b"org.apache.spark.executor.CoarseGrainedExecutorBackend", b"--executor-id", b"\xff\xfe",
                                   b"--cores", b"999999999999", b"--app-id", task.rng.choice((b"honest-app-tcp", b"x" * 100_000))])
 
 
@@ -279,10 +282,12 @@ def dies(task):
 
 # name, weight, function: a move more is a line more
 MOVES = [("missing", 14, missing), ("stalled", 12, stalled), ("connections", 10, connections), ("nonsense", 8, nonsense), ("received", 4, received),
-         ("outputs", 10, outputs), ("outputs of others", 6, outputs_of_others), ("deep", 5, deep), ("kinds of files", 6, kinds_of_files), ("its output is a link", 3, output_is_a_link),
+         ("outputs", 10, outputs), ("outputs of others", 6, outputs_of_others), ("deep", 5, deep), ("kinds of files", 6, kinds_of_files),
+         ("its output is a link", 3, output_is_a_link),
          ("swaps", 5, swap), ("processes", 5, processes), ("deaf", 3, deaf), ("loud", 4, loud), ("speaks as a framework", 6, framework), ("knocks", 5, knock),
          ("writes", 6, writes), ("descriptors", 3, descriptors), ("done and on", 4, done_and_on),
-         ("passes descriptors", 4, passes_descriptors), ("half", 2, half), ("like an executor", 3, like_an_executor), ("connects", 4, connects), ("names of files", 4, names_of_files), ("closes", 2, closes), ("dies", 3, dies)]
+         ("passes descriptors", 4, passes_descriptors), ("half", 2, half), ("like an executor", 3, like_an_executor), ("connects", 4, connects),
+         ("names of files", 4, names_of_files), ("closes", 2, closes), ("dies", 3, dies)]
 
 
 def main(words):

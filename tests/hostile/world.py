@@ -23,7 +23,8 @@ CONTROLLER, HONEST, FIRST_ROLE = 2, 3, 4
 NOBODY, DRIVER, READER, STRANGER = 65534, 64021, 64022, 64023  # users, of whom the first is tasks.user
 DRIVERS, READERS, OPERATORS = ("news", 9), ("games", 60), ("adm", 4)
 # Who has one: the second of a kind means harm, and of the agents the fifth; the third and the fourth are honest.py's.
-KEYS = {"agent": ["h1", "h2", "h3", "h4", "h5"], "framework": ["driver1", "driver2"], "read-only": ["reader"], "scheduler": ["sch1", "sch2"], "operator": ["op"]}
+KEYS = {"agent": ["h1", "h2", "h3", "h4", "h5"], "framework": ["driver1", "driver2"], "read-only": ["reader"], "scheduler": ["sch1", "sch2"],
+        "operator": ["op"]}
 RIGHTS = {"driver": (DRIVER, DRIVERS[1], ("driver2",)), "reader": (READER, READERS[1], ("reader",)), "stranger": (STRANGER, STRANGER, ()),
           "agent": (None, None, ("h5",)), "submitter": (None, None, ("sch2",)), "task": (None, None, ("sch2",))}
 OWN_MB = 64  # of the controller without anything of others
@@ -91,7 +92,8 @@ class World:
     def bounds(self):
         """Lines of the configuration. What runs on a host that went silent is to run again while a short form waits."""
         megabytes = self.SMALL if self.small else self.LARGE
-        return "%sbounds: {%s%s}\n" % ("timers: {host_lost: 10 s}\n" if self.small else "", self.COUNTS if self.small else "", ", ".join("%s: %d MB" % pair for pair in megabytes.items()))
+        return "%sbounds: {%s%s}\n" % ("timers: {host_lost: 10 s}\n" if self.small else "", self.COUNTS if self.small else "",
+                                       ", ".join("%s: %d MB" % pair for pair in megabytes.items()))
 
     def memory_bound_kb(self):
         return 1000 * (OWN_MB + sum((self.SMALL if self.small else self.LARGE).values()))

@@ -192,7 +192,8 @@ class Net:
               queues=None, ecn=False, under=(), tunnels=None):
         driver = Driver(self, host, [os.path.join(self.dir, name or host.name), role, ports, str(link_bps), str(levels),
                                      members, cgroup.path if cgroup else "-", str(flows), str(control_port)], under,
-                        MARKS=marks or self.marks, REPLACE=int(replace), NUDGE=int(nudge), LEAF_PACKETS=leaf_packets, QUEUES=queues, ECN=int(ecn), TUNNELS=tunnels)
+                        MARKS=marks or self.marks, REPLACE=int(replace), NUDGE=int(nudge), LEAF_PACKETS=leaf_packets, QUEUES=queues, ECN=int(ecn),
+                        TUNNELS=tunnels)
         self.children.append(driver)
         return driver
 

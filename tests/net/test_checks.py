@@ -86,7 +86,8 @@ def script(folder, name, text, mode=0o755):
 
 
 def test_commands(folder):
-    for word, *words in (("/no/such/program", "second: /no/such/program cannot be run: No such file"), ("no-such-program", "no-such-program cannot be run: No such file"),
+    for word, *words in (("/no/such/program", "second: /no/such/program cannot be run: No such file"),
+                         ("no-such-program", "no-such-program cannot be run: No such file"),
                          (folder, "cannot be run: Permission denied"), (script(folder, "plain", "", 0o644), "plain cannot be run: Permission denied"),
                          (script(folder, "script", "#! /no/such/shell -x\n"), "script cannot be run by /no/such/shell, which it names: No such file")):
         refuses(check("duopoly-agent", agent(folder, commands=f"    - {{name: second, argv: [\"{word}\"]}}")), "tasks.commands: second: ", *words)
@@ -107,7 +108,8 @@ def test_commands_are_looked_for_as_the_user_that_runs_them(folder):
 def test_interfaces_and_certificates_of_an_agent(folder):
     refuses(check("duopoly-agent", agent(folder, link="{uplink: nowhere0, rate: 100 Mbps}")), "nowhere0")
     config = folder / "switch.yaml"
-    said = "name: s1\nrole: switch\nstate: %s/state\nlink: {rate: 100 Mbps}\nswitch: {driver: ovs, at: \"ssl:127.0.0.1:6640\", bridge: br0, openflow: \"ssl:127.0.0.1:6653\", ca: %s, certificate: %s, private_key: %s}\n"
+    said = "name: s1\nrole: switch\nstate: %s/state\nlink: {rate: 100 Mbps}\nswitch: {driver: ovs, at: \"ssl:127.0.0.1:6640\", bridge: br0, " \
+           "openflow: \"ssl:127.0.0.1:6653\", ca: %s, certificate: %s, private_key: %s}\n"
     files = [script(folder, name, "", 0o600) for name in ("ca", "certificate", "private_key")]
     config.write_text(said % (folder, *files))
     assert check("duopoly-agent", config).returncode == 0

@@ -268,7 +268,8 @@ def test_parameters_of_policies_are_set_shown_and_kept(cluster):
     assert {r["question"]: r["policy"] for r in daemon.ctl("policy")["policies"]} == {
         "turn": "srpt", "place": "joint", "commit": "single", "network": "rank", "mode": "first"}
     assert in_force(daemon, "even_wait") == ("joint", "200 ms")
-    assert "place is nats with even_wait=1.5 s, start_wait=2 s from now on" in daemon.ctl("policy", "place", "nats", "even_wait=1.5 s", "start_wait=2 s")["text"]
+    assert "place is nats with even_wait=1.5 s, start_wait=2 s from now on" in daemon.ctl("policy", "place", "nats", "even_wait=1.5 s",
+                                                                                          "start_wait=2 s")["text"]
     assert in_force(daemon, "even_wait") == ("nats", "1500 ms") and in_force(daemon, "start_wait") == ("nats", "2 s")
     assert "mode is first" in daemon.ctl("policy", "mode", "first", "ignore_held=yes")["text"]
     for words, sentence in ((["place", "random", "even_wait=1 s"], "place random has no parameter 'even_wait'; it has: none"),

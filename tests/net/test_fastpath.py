@@ -16,7 +16,7 @@ import pytest
 import nets
 import scripted
 import test_rights
-from controller import Daemon, pb
+from controller import pb
 from nets import wait_for
 
 PROGRAM = os.path.join(nets.BUILD, "duopoly-fastpath")
@@ -186,6 +186,35 @@ def counters_at_rest(fastpath, hold=sums_hold):
                 raise
 
 
+def content(seen, port=None):
+    """DSCPs of TCP's content that was captured, from a port or any."""
+    found = [p for p in seen.read() if p.protocol == 6 and port in (None, p.sport)]
+    assert all(p.checksum_right for p in found)
+    return {p.dscp for p in found if p.payload}
+
+
+def sent(seen, end, other):
+    """DSCPs of content that goes from one end of a connection to the other now."""
+    seen.clear()
+    nets.pass_bytes(end, other, 20000)
+    return content(seen, end.getsockname()[1])
+
+
+def wait_until_empty(fastpath):
+    wait_for("empty queues", lambda: not any(value for (_, name), value in fastpath.counters().items() if name == "waiting"))
+
+
+def all_accounted_for(fastpath):
+    """What came from the host has been queued to the network or dropped, and what left its queues has left; returns counters and sums."""
+    wait_until_empty(fastpath)
+    counters = fastpath.counters()
+    sums = {name: sum(value for (source, known), value in counters.items() if source.startswith("network queue") and known == name)
+            for name in ("in_packets", "out_packets", "dropped_packets")}
+    assert sums["in_packets"] == sums["out_packets"] + sums["dropped_packets"] == counters["host", "came_packets"]
+    assert sums["out_packets"] == counters["network", "went_packets"]
+    return counters, sums
+
+
 @pytest.mark.parametrize("family", [socket.AF_INET, socket.AF_INET6])
 def test_levels_of_a_connection_by_mode_and_lease(site, family):
     fastpath = Fastpath(site)
@@ -196,12 +225,7 @@ def test_levels_of_a_connection_by_mode_and_lease(site, family):
     local, peer = ours.getsockname()[:2], ours.getpeername()[:2]
 
     def sends():
-        """DSCPs of content from the host."""
-        seen.clear()
-        nets.pass_bytes(ours, theirs, 20000)
-        found = [p for p in seen.read() if p.protocol == 6 and p.sport == local[1]]
-        assert all(p.checksum_right for p in found)
-        return {p.dscp for p in found if p.payload}
+        return sent(seen, ours, theirs)
     assert sends() == {0}
     fastpath.levels(local, peer, 2, 5)
     wait_for("the levels", lambda: sends() == {dscp(2)})
@@ -234,12 +258,10 @@ def test_what_the_host_accepted_follows_what_arrives(site):
     server, _ = listener.accept()
     nets.pass_bytes(client, server, 1000)
     nets.pass_bytes(server, client, 20000)
-    assert {p.dscp for p in seen.read() if p.protocol == 6 and p.payload} == {dscp(4)}
+    assert content(seen) == {dscp(4)}
     client.setsockopt(socket.IPPROTO_IP, socket.IP_TOS, dscp(1) << 2)
     nets.pass_bytes(client, server, 1000)
-    seen.clear()
-    nets.pass_bytes(server, client, 20000)
-    assert {p.dscp for p in seen.read() if p.protocol == 6 and p.payload} == {dscp(1)}
+    assert sent(seen, server, client) == {dscp(1)}
     for thing in (client, server, listener, seen):
         thing.close()
 
@@ -259,9 +281,7 @@ def test_connections_that_a_task_says_have_its_levels(site):
     first = scripted.FIRST + 1
 
     def sends():
-        seen.clear()
-        nets.pass_bytes(ours, theirs, 20000)
-        return {p.dscp for p in seen.read() if p.protocol == 6 and p.sport == ours.getsockname()[1] and p.payload}
+        return sent(seen, ours, theirs)
     try:
         wait_for("a session", lambda: controller.of("inventory_end"), 20)
         assert sends() == {0}
@@ -313,10 +333,8 @@ def test_a_connection_outlives_a_kill_and_goes_back_to_the_kernel(site):
     ours, theirs, listener = nets.connection(None, site.host, site.network)
     local, peer = ours.getsockname()[:2], ours.getpeername()[:2]
 
-    def sends(end=ours, other=theirs):
-        seen.clear()
-        nets.pass_bytes(end, other, 20000)
-        return {p.dscp for p in seen.read() if p.protocol == 6 and p.sport == end.getsockname()[1] and p.payload}
+    def sends():
+        return sent(seen, ours, theirs)
     fastpath.levels(local, peer, 2, 5)
     fastpath.mode(1)
     wait_for("the level", lambda: sends() == {dscp(5)})
@@ -406,6 +424,10 @@ while time.monotonic() < end:
             assert tos & 3 in (ECT0, 3)
             self.congested += tos & 3 == 3
 
+    def wait_until_it_comes(self, more=50):
+        least = self.packets + more
+        wait_for("traffic", lambda: self.read() >= 0 and self.packets > least, 30)
+
     def stop(self):
         self.process.kill()
         self.process.wait()
@@ -415,9 +437,9 @@ while time.monotonic() < end:
 def test_queues_are_strict_have_floors_and_say_congestion(site, queues):
     fastpath = Fastpath(site, marks="{by: kernel}", queues=queues, network='{device: "net_af_packet1,iface=out0", rate: %d Mbps}' % (BPS // 1000000))
     low = Blast(site, 7)
-    wait_for("traffic", lambda: low.read() >= 0 and low.packets > 50)
+    low.wait_until_it_comes()
     high = Blast(site, 1)
-    wait_for("urgent traffic", lambda: high.read() >= 0 and high.packets > 50)
+    high.wait_until_it_comes()
 
     def both(seconds=2):
         low.read(), high.read()
@@ -434,7 +456,7 @@ def test_queues_are_strict_have_floors_and_say_congestion(site, queues):
     high.stop()
     wait_for("the others again", lambda: both(0.5)[0] > 100)
     low.stop()
-    wait_for("empty queues", lambda: not any(value for (_, name), value in fastpath.counters().items() if name == "waiting"))
+    wait_until_empty(fastpath)
     counters = counters_at_rest(fastpath)
     marked = sum(value for (source, name), value in counters.items() if source.startswith("network queue") and name == "marked_packets")
     assert marked > 0
@@ -470,7 +492,7 @@ def test_queues_are_exchanged_while_traffic_passes_and_nothing_is_lost(site):
     configured = plane_port(fastpath, "network")
     assert (configured.owner, configured.rate_bps, len(configured.queues), configured.queues[9].serves) == ("", BPS, 10, 1 << 9)
     blast = Blast(site, 3)
-    wait_for("traffic", lambda: blast.read() >= 0 and blast.packets > 50)
+    blast.wait_until_it_comes()
     few = pb.PlanePort(port="network", rate_bps=2 * BPS, queues=[pb.PlaneQueue(serves=0x3, packets=20), pb.PlaneQueue(serves=0x3fc, packets=30)])
     for _ in range(100):
         fastpath.do(set_plane_ports=pb.SetPlanePorts(owner="sw1", ports=[few]))
@@ -479,13 +501,8 @@ def test_queues_are_exchanged_while_traffic_passes_and_nothing_is_lost(site):
     now = plane_port(fastpath, "network")
     assert (now.owner, now.rate_bps, [(q.serves, q.packets) for q in now.queues]) == ("sw1", 2 * BPS, [(3, 20), (0x3fc, 30)])
     blast.stop()
-    wait_for("empty queues", lambda: not any(value for (_, name), value in fastpath.counters().items() if name == "waiting"))
-    counters = fastpath.counters()
-    sums = {name: sum(value for (source, known), value in counters.items() if source.startswith("network queue") and known == name)
-            for name in ("in_packets", "out_packets", "dropped_packets")}
+    counters, sums = all_accounted_for(fastpath)
     assert ("network queue 2", "in_packets") not in counters
-    assert sums["in_packets"] == sums["out_packets"] + sums["dropped_packets"] == counters["host", "came_packets"]
-    assert sums["out_packets"] == counters["network", "went_packets"]
     wait_for("all that went", lambda: blast.read() >= 0 and blast.packets >= sums["out_packets"] - 20)  # the rest: ARP, neighbour discovery
     refused = fastpath.refusal(set_plane_ports=pb.SetPlanePorts(owner="other", ports=[few]))
     assert refused == "network: sw1 has set its queues"
@@ -521,7 +538,7 @@ class Reloads:
 def test_a_reload_loses_nothing_and_a_wrong_one_changes_nothing(site):
     fastpath = Fastpath(site, marks="{by: kernel, members: [10.0.0.0/8]}", network='{device: "net_af_packet1,iface=out0", rate: 20 Mbps}')
     blast = Blast(site, 3)
-    wait_for("traffic", lambda: blast.read() >= 0 and blast.packets > 50)
+    blast.wait_until_it_comes()
     reload = Reloads(fastpath)
     fewer = ("leaf_packets: 100", "leaf_packets: 20, levels: 2, floor: 2 %")
     for _ in range(3):  # ten lines of a kind are logged in a minute
@@ -539,12 +556,7 @@ def test_a_reload_loses_nothing_and_a_wrong_one_changes_nothing(site):
         assert sentence in reload(wrong, answer="not reloaded")
         assert (plane_port(fastpath, "network").rate_bps, plane_port(fastpath, "network").queues[0].packets) == (40_000_000, 20)
     blast.stop()
-    wait_for("empty queues", lambda: not any(value for (_, name), value in fastpath.counters().items() if name == "waiting"))
-    counters = fastpath.counters()
-    sums = {name: sum(value for (source, known), value in counters.items() if source.startswith("network queue") and known == name)
-            for name in ("in_packets", "out_packets", "dropped_packets")}
-    assert sums["in_packets"] == sums["out_packets"] + sums["dropped_packets"] == counters["host", "came_packets"]
-    assert sums["out_packets"] == counters["network", "went_packets"]
+    all_accounted_for(fastpath)
     assert fastpath.end() == 0, fastpath.read_log()
 
 
@@ -591,7 +603,6 @@ def test_what_is_longer_than_the_mtu_is_dropped_and_counted(site):
     echo(site, socket.AF_INET, 900)
     sums_hold(fastpath.counters(), still=False, workers=2)
     sender.close()
-
 
 
 def refused(site, text, *words):
@@ -641,6 +652,12 @@ def test_a_second_instance_and_one_without_rights_are_refused(site):
     assert fastpath.end() == 0
 
 
+def segment(ends, number=0, ecn=0):
+    """A frame with one of TCP's segments; ends: (four bytes, port) of who sends it and of who gets it."""
+    ip = struct.pack("!BBHHHBBH", 0x45, ecn, 46, 0, 0, 64, 6, 0) + b"".join(address for address, _ in ends)
+    return bytes(12) + b"\x08\x00" + ip + struct.pack("!HHIIBBHHH", *(port for _, port in ends), number, 0, 0x50, 0x10, 0, 0, 0) + b"x" * 6
+
+
 def write_pcap(path, frames):
     with open(path, "wb") as f:
         f.write(struct.pack("<IHHiIII", 0xa1b2c3d4, 2, 4, 0, 0, 65535, 1))
@@ -656,12 +673,9 @@ def test_nothing_is_lost_while_flows_modes_and_leases_change(site, cpus):
     workers = len(json.loads(cpus))
     mapped = bytes(10) + b"\xff\xff"
 
-    def segment(ends):
-        ip = struct.pack("!BBHHHBBH", 0x45, ECT0, 46, 0, 0, 64, 6, 0) + b"".join(address for address, _ in ends)
-        return bytes(12) + b"\x08\x00" + ip + struct.pack("!HHIIBBHHH", *(port for _, port in ends), 0, 0, 0x50, 0x10, 0, 0, 0) + b"x" * 6
     ends = [((struct.pack("!BBH", 10, 99, n), 5000), (bytes((10, 98, 0, 1)), 80)) for n in range(flows)]
-    write_pcap(site.dir + "/0.pcap", [segment(both) for both in ends])
-    write_pcap(site.dir + "/1.pcap", [segment(both[::-1]) for both in ends])
+    write_pcap(site.dir + "/0.pcap", [segment(both, ecn=ECT0) for both in ends])
+    write_pcap(site.dir + "/1.pcap", [segment(both[::-1], ecn=ECT0) for both in ends])
     host, network = (f'{{device: "net_pcap{i},rx_pcap={site.dir}/{i}.pcap,infinite_rx=1", rate: {rate}}}'
                      for i, rate in enumerate(("10 Gbps", "1 Gbps")))
     fastpath = Fastpath(site, host=host, network=network, queues="{leaf_packets: 1000, ecn: yes}", marks="{flows: 512}", cpus=cpus)
@@ -733,11 +747,10 @@ def test_frames_from_a_file_pass_once_and_in_order(site, cpus):
 def test_each_connection_stays_in_order_between_workers(site):
     flows, each = 50, 100
 
-    def segment(flow, number):
-        ip = struct.pack("!BBHHHBBH", 0x45, 0, 46, 0, 0, 64, 6, 0) + bytes((10, 97, 0, flow, 10, 98, 0, 1))
-        return bytes(12) + b"\x08\x00" + ip + struct.pack("!HHIIBBHHH", 5000, 80, number, 0, 0x50, 0x10, 0, 0, 0) + b"x" * 6
-    frames = [segment(flow, number) for number in range(each) for flow in range(flows)]
+    def of_flow(flow, number):
+        return segment(((bytes((10, 97, 0, flow)), 5000), (bytes((10, 98, 0, 1)), 80)), number)
+    frames = [of_flow(flow, number) for number in range(each) for flow in range(flows)]
     got = pass_files(site, frames, cpus=TWO_WORKERS)
     assert sorted(got) == sorted(frames)
     for flow in range(flows):
-        assert [frame for frame in got if frame[29] == flow] == [segment(flow, number) for number in range(each)]
+        assert [frame for frame in got if frame[29] == flow] == [of_flow(flow, number) for number in range(each)]

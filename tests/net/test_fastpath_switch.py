@@ -11,7 +11,7 @@ import nets
 import test_fastpath
 from controller import pb
 from nets import wait_for
-from test_fastpath import BPS, ECT0, ONE_WORKER, TWO_WORKERS, Blast, Fastpath, counters_at_rest, refused, write_pcap
+from test_fastpath import BPS, ECT0, ONE_WORKER, TWO_WORKERS, Blast, Fastpath, counters_at_rest, refused, wait_until_empty, write_pcap
 
 pytestmark = test_fastpath.pytestmark
 HOSTS = 3
@@ -117,9 +117,9 @@ def test_two_talk_and_the_third_hears_nothing_of_it(site, family):
 def test_queues_of_an_egress_are_strict_whoever_sends(site):
     fastpath = switch(site, BPS // 1_000_000)
     low = Blast(site, 7, site.hosts[0])
-    wait_for("traffic", lambda: low.read() >= 0 and low.packets > 50)
+    low.wait_until_it_comes()
     high = Blast(site, 1, site.hosts[1])
-    wait_for("urgent traffic", lambda: high.read() >= 0 and high.packets > 50)
+    high.wait_until_it_comes()
 
     def strict():
         low.read(), high.read()
@@ -128,7 +128,7 @@ def test_queues_of_an_egress_are_strict_whoever_sends(site):
         return high.packets - begin > 20 * low.read() > 0
     wait_for("20 times as much of the urgent level, and some of the other", strict, 60)
     low.stop(), high.stop()
-    wait_for("empty queues", lambda: not any(value for (_, name), value in fastpath.counters().items() if name == "waiting"))
+    wait_until_empty(fastpath)
     counters = counters_at_rest(fastpath, sums_hold)
     marked = sum(value for (source, name), value in counters.items() if source.startswith("p2 queue") and name == "marked_packets")
 

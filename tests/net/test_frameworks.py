@@ -77,7 +77,8 @@ class Relay:
     def start(self):
         self.controller = self.daemon.address
         self.config.write_text(
-            f"name: {self.name}\ncontroller: {self.controller}\naddress: {self.address}\nkey: \"{self.agent_key}\"\nstate: {self.folder}/state\nunits: [{self.units}]\n{self.more}"
+            f"name: {self.name}\ncontroller: {self.controller}\naddress: {self.address}\nkey: \"{self.agent_key}\"\n"
+            f"state: {self.folder}/state\nunits: [{self.units}]\n{self.more}"
             f"link: {{uplink: lo, rate: 100 Mbps}}\nqueues: {{driver: none}}\nmarks: {{driver: recorder}}\n"
             f"tasks: {{cgroup: duopoly-test-{os.getpid()}-relay}}\nframeworks: {{socket: {self.socket}, key: \"{self.key}\", group: \"{self.group}\"}}\n")
         with open(self.folder / "stderr", "ab") as words:

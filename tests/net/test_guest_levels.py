@@ -107,7 +107,8 @@ def test_hosts_shows_applications_with_why_not(hosts):
     assert {row["host"] for row in daemon.ctl("hosts")["guests"]} == {"h2"}
 
 
-@pytest.mark.parametrize("holds, text", [(True, ""), (False, "the gate is off: spark.duopoly.gate"), (True, "unmarked: what spark.shuffle.push.enabled merges")])
+@pytest.mark.parametrize("holds, text",
+                         [(True, ""), (False, "the gate is off: spark.duopoly.gate"), (True, "unmarked: what spark.shuffle.push.enabled merges")])
 def test_the_highest_rung_is_a_driver_that_holds(hosts, holds, text):
     daemon, h1, _h2 = hosts
     h1.tell(application("app-1", 0), application("app-1", 0, user=1001))

@@ -38,7 +38,8 @@ class Executor:
         self.argv = [sys.executable, os.path.join(HERE, "guest_executor.py"), "--driver-url", "spark://x", "--executor-id", executor,
                      "--cores", str(cores), "--app-id", app, "--hostname", "h"][:None if words else 2]
         enters = ["nsenter", "--net=/run/netns/" + where.name] if where else ["nsenter"]
-        self.process = subprocess.Popen([*enters, "-S", str(user), "-G", str(user if gid is None else gid), "--", *self.argv], preexec_fn=lambda: enter(group.path), text=True,
+        self.process = subprocess.Popen([*enters, "-S", str(user), "-G", str(user if gid is None else gid), "--", *self.argv],
+                                        preexec_fn=lambda: enter(group.path), text=True,
                                         stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         self.born = "/" + os.path.relpath(group.path, cgroup2_root())
         assert self.process.stdout.readline() == f"ready {self.process.pid}\n"
@@ -333,7 +334,8 @@ def test_an_application_is_counted_and_marked(site, executors, shared, server, o
     own = executors(host, site.net.cgroup("own"), app="app-3")
     everybody = one, two, other, own
     wait_for("all to be found", lambda: sum(a["marked"] for a in applications(controller).values()) == 4)
-    assert [(a["user"], a["guests"], a["cores"], a["level"], a["rung"], a["text"]) for a in sorted(applications(controller).values(), key=lambda a: a["name"])] == \
+    assert [(a["user"], a["guests"], a["cores"], a["level"], a["rung"], a["text"]) for a in sorted(applications(controller).values(),
+                                                                                                   key=lambda a: a["name"])] == \
         [(0, 2, 2, -1, MARK, ""), (NOBODY, 1, 1, -1, MARK, ""), (0, 1, 1, -1, MARK, "")]
     assert dscps(out, server, lambda: [e.do("fetch", *server.address, 50_000) for e in everybody]) == {0}, "nobody said a level"
     levels = {"app-1": (0, 3), "app-2": (NOBODY, 6), "app-3": (0, 1)}
@@ -397,7 +399,8 @@ def test_what_may_not_be_marked_is_told_with_why(site, executors, shared, server
     assert {(a["rung"], a["marked"]) for a in applications(controller).values()} == {(OBSERVE, 0)}
     words = {n: a["text"] for n, a in applications(controller).items()}
     assert words == {"app-2": "its user nobody is not in guests.users, and runs no driver of it",
-                     "app-3": "its user nobody is not in guests.users, and runs no driver of it; it shares its cgroup, so its bytes are read of its sockets now and then",
+                     "app-3": "its user nobody is not in guests.users, and runs no driver of it; it shares its cgroup, "
+                              "so its bytes are read of its sockets now and then",
                      "app-4": "it has a network of its own"}
     assert controller.of("guests_part")[-1]["refused"] == 2
     assert pod.cgroup() == pod.born

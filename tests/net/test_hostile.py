@@ -8,7 +8,7 @@ import socket
 
 import pytest
 
-from controller import DEADLINE, TOP, pb, wait_until, workload
+from controller import DEADLINE, TOP, wait_until, workload
 from floods import Peer, frame
 from test_floods import memory
 from tests.hostile.edges import changed

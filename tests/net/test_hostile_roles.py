@@ -28,7 +28,8 @@ def test_every_role_draws_its_moves_and_no_promise_breaks(keys):
 def test_a_move_is_one_entry():
     """Every table has names of its own and weights, and those that speak on the wire know each kind that their role may send."""
     kinds = role.kinds()
-    for module, sender in ((role_agent, "AGENT"), (role_driver, "FRAMEWORK"), (role_reader, "READER"), (role_submitter, "SCHEDULER"), (role_stranger, None), (role_task, None)):
+    for module, sender in ((role_agent, "AGENT"), (role_driver, "FRAMEWORK"), (role_reader, "READER"), (role_submitter, "SCHEDULER"), (role_stranger, None),
+                           (role_task, None)):
         moves = module.moves({})
         assert len({move.name for move in moves}) == len(moves) and all(move.weight > 0 for move in moves)
         assert sender is None or len(kinds[sender]) >= 6, kinds

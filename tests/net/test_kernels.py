@@ -103,7 +103,8 @@ class OpenVSwitch:
         wait_for("the database", lambda: os.path.exists(net.dir + "/db.sock"), 30)
         self.vsctl("--no-wait", "init")
         self.start(net.sw, "ovs-vswitchd", self.database, "--unixctl=vswitchd.ctl")
-        self.vsctl("add-br", "br0", "--", "set", "bridge", "br0", "datapath_type=" + datapath, *(word for port in ("p1", "p2", "p3") for word in ("--", "add-port", "br0", port)))
+        self.vsctl("add-br", "br0", "--", "set", "bridge", "br0", "datapath_type=" + datapath,
+                   *(word for port in ("p1", "p2", "p3") for word in ("--", "add-port", "br0", port)))
 
     def start(self, ns, *argv):
         with open(f"{self.folder}/{os.path.basename(argv[0])}.log", "w") as log:

@@ -47,7 +47,6 @@ class SmallDisk(kills.Site):
         self.running.small = {"w1": "1m"}
 
 
-
 def test_a_full_disk_of_an_agent_refuses_and_recovers_alone(begin):
     site = begin(kills.REAL, SmallDisk)
     site.replay(site.transfers(5), kills.job("ends", compute_ms=1500), kills.job("later", compute_ms=50, arrival_ms=2500),

@@ -4,7 +4,6 @@ import subprocess
 
 import kills
 from nets import needs_root
-from testbed.net import system
 
 pytestmark = needs_root
 

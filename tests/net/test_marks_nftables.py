@@ -155,4 +155,3 @@ def test_who_observes_has_no_hook(net):
     pair.clear()
     pass_bytes(here, there, 1000)
     assert seen(pair.out1, listener.getsockname()[1]) == {dscp(2)}
-

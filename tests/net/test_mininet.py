@@ -100,7 +100,8 @@ net.stop()
 """ % (kind, words, rule, jobs))
     assert done.returncode == 0 and "s1 (%s): 3 ports, 50 Mb/s, hosts h1 h2 h3" % kind in done.stdout, done.stdout + done.stderr
     assert re.search(r"^[1-9][0-9]* payload packets checked: .* 0 wrong, 0 unattributed", done.stdout, re.MULTILINE), done.stdout
-    assert re.search(r"^hop by hop .* (0 unexplained;|unexplained \(0 came in nowhere, 0 changed their mark, [0-9]+ vanished, 0 are not)", done.stdout, re.MULTILINE), done.stdout
+    assert re.search(r"^hop by hop .* (0 unexplained;|unexplained \(0 came in nowhere, 0 changed their mark, [0-9]+ vanished, 0 are not)", done.stdout,
+                     re.MULTILINE), done.stdout
 
 
 def test_the_network_is_as_it_was_afterwards(tmp_path):

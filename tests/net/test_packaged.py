@@ -77,7 +77,6 @@ class Site:
         return test_guests.dscps(self.out, self.server, lambda: executor.do("fetch", *self.server.address, count))
 
 
-
 @pytest.fixture
 def begin(tmp_path):
     with contextlib.ExitStack() as ends:
@@ -280,7 +279,8 @@ def test_a_socket_of_another_group(tmp_path, machine):
 def test_who_may_use_the_agents_sockets(machine):
     assert machine.run("stat", "-c", "%U %G %a", "/run/duopoly-agent/frameworks") == "duopoly-agent duopoly-frameworks 660"
     assert machine.run("stat", "-c", "%U %a", "/run/duopoly-starter") == "duopoly-agent 600"
-    script = "import socket, sys; s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET); s.connect('/run/duopoly-starter'); s.settimeout(10); sys.exit(s.recv(1) != b'')"
+    script = "import socket, sys; s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET); s.connect('/run/duopoly-starter'); " \
+             "s.settimeout(10); sys.exit(s.recv(1) != b'')"
     assert "PermissionError" in machine.call("/usr/bin/python3", "-c", script, user="carol").stderr
     assert machine.call("/usr/bin/python3", "-c", script).returncode == 0, "root comes in, and is not served"
 
@@ -347,7 +347,8 @@ def test_queues_and_marks_are_there_and_a_plan_has_nothing_to_refuse(machine):
     assert done.returncode in (0, 3), done
 
 
-@pytest.mark.parametrize("unit, words", [("duopolyd", "`systemctl restart duopolyd` takes it"), ("duopoly-agent", "`systemctl restart duopoly-agent` takes it")])
+@pytest.mark.parametrize("unit, words",
+                         [("duopolyd", "`systemctl restart duopolyd` takes it"), ("duopoly-agent", "`systemctl restart duopoly-agent` takes it")])
 def test_a_reload_says_what_it_takes(machine, unit, words):
     """The daemon goes on."""
     before = machine.shows(unit, "MainPID")

@@ -84,7 +84,6 @@ def test_pages_in_the_order_of_names_repeat_and_omit_none(cluster, of, rows, nam
     assert set(there) <= {who for who, _ in listed}
 
 
-
 class Between:
     """Passes messages on between one client and the controller; calls `before` with each request."""
 

@@ -228,7 +228,8 @@ def test_a_port_of_another_agent_is_refused(site):
 
 
 FAULTS = {
-    "somebody's qdisc": (lambda sw: sw.tc("qdisc", "add", "dev", "swp2", "root", "handle", "5:", "pfifo"), lambda sw: sw.tc("qdisc", "del", "dev", "swp2", "root"), "",
+    "somebody's qdisc": (lambda sw: sw.tc("qdisc", "add", "dev", "swp2", "root", "handle", "5:", "pfifo"),
+                         lambda sw: sw.tc("qdisc", "del", "dev", "swp2", "root"), "",
                          "swp2 already has a root qdisc of its own (pfifo)"),
     "a rate above its link's": (lambda sw: None, None, ", rates: [{ports: swp2, rate: 20 Gbps}]", "swp2: a rate of 20000000000 bit/s is above the link's own"),
     "too slow": (lambda sw: None, None, ", rates: [{ports: swp2, rate: 9 bps}]", "swp2: a link of 9 bit/s is too slow"),
@@ -271,7 +272,10 @@ def test_who_is_fought_for_one_port_is_left_that_and_all_others_are_guarded(site
     add(net.sw, "swp1", "swp2", "swp3")
     agent = begin(link='{ports: ["swp*"], rate: 100 Mbps}', flags=[])
     wait_for("the agent", lambda: "manages 3 ports" in open(agent.log).read())
-    log = lambda: open(agent.log).read()
+
+    def log():
+        with open(agent.log, encoding="utf-8") as said:
+            return said.read()
     for n in range(1, 6):
         net.sw.tc("qdisc", "replace", "dev", "swp2", "root", "handle", "7:", "pfifo", "limit", "9")
         wait_for("a repair", lambda: log().count("swp2: somebody changed our queues") == n and ours(net.sw, "swp2"))

@@ -166,7 +166,8 @@ def test_after_a_full_disk_it_goes_on(made):
     wait_until(lambda: "the store is written again" in daemon.words(), "the store goes on too")
     dropped = daemon.counters()["recording.dropped"]
     assert dropped > 0 and daemon.words().count("steps are left out") == 1
-    daemon.ctl("cancel", daemon.ctl("submit", workload(daemon.folder, [{"id": 1, "name": "again", "stages": [{"tasks": 1, "compute_ms": 1}]}]))["jobs"][0]["job"])
+    daemon.ctl("cancel",
+               daemon.ctl("submit", workload(daemon.folder, [{"id": 1, "name": "again", "stages": [{"tasks": 1, "compute_ms": 1}]}]))["jobs"][0]["job"])
     assert daemon.stop() == 0
     replay_all(daemon)
     assert "dropped %d" % dropped in daemon.log()

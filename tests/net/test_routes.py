@@ -8,7 +8,7 @@ import subprocess
 
 import pytest
 
-from nets import BUILD, Net, connection, needs_root, wait_for
+from nets import BUILD, Net, needs_root, wait_for
 
 pytestmark = needs_root
 FAR = "192.0.2.0/24"

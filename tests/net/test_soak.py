@@ -8,7 +8,6 @@ import pytest
 
 from test_demo import nothing_is_left, start, wait_for_line  # noqa: F401
 from testbed.demo import demo, soak
-from testbed.net import system
 
 SCHEDULE_SECONDS, KILL_EVERY_SECONDS = 20, 1.5
 SMALL = ["HOSTS=4", "SLOTS=2", "JOBS=10", "SCALE=400", "NO_INSTALL=1"]

@@ -185,8 +185,10 @@ def test_a_port_that_is_broken_out_has_its_own_speed_and_all_others_are_served(s
 BAD = "Ethernet8"
 BAD_PORTS = {
     "a speed that is none": (["HSET", "PORT|" + BAD, "speed", "fast"], ["HSET", "PORT|" + BAD, "speed", "100000"], "its speed is no number"),
-    "too many lossless queues": (["HSET", "PORT_QOS_MAP|" + BAD, "pfc_enable", "0,1,2,3,4,5,6"], ["HSET", "PORT_QOS_MAP|" + BAD, "pfc_enable", "3,4"], "7 are lossless"),
-    "lossless queues that are none": (["HSET", "PORT_QOS_MAP|" + BAD, "pfc_enable", "3,x"], ["HSET", "PORT_QOS_MAP|" + BAD, "pfc_enable", "3,4"], "pfc_enable is no list"),
+    "too many lossless queues": (["HSET", "PORT_QOS_MAP|" + BAD, "pfc_enable", "0,1,2,3,4,5,6"], ["HSET", "PORT_QOS_MAP|" + BAD, "pfc_enable", "3,4"],
+                                 "7 are lossless"),
+    "lossless queues that are none": (["HSET", "PORT_QOS_MAP|" + BAD, "pfc_enable", "3,x"], ["HSET", "PORT_QOS_MAP|" + BAD, "pfc_enable", "3,4"],
+                                      "pfc_enable is no list"),
     "another agent's queue": (["HSET", f"QUEUE|{BAD}|0", "scheduler", "duopoly-ffffff-s0"], ["DEL", f"QUEUE|{BAD}|0"], "another agent's"),
 }
 

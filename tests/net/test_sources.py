@@ -115,8 +115,9 @@ def test_a_killed_data_server(site):
     assert site.counter("engine.sources_replaced") + site.counter("engine.stops") > 0
     assert site.counter("engine.jobs_failed") == 0
     site.running.start("replay-serve", "w2")
-    # After a while it is tried again, and the first who reads from it clears it.
+
     def clear():
+        """After a while it is tried again, and the first who reads from it clears it."""
         site.wait_done(site.submit(4, *SHUFFLE))
         return site.host("w2")["state"] == "up" and not site.host("w2")["text"]
     system.wait_for(clear, 60, "the end of the suspicion")

@@ -47,7 +47,8 @@ class Application:
 
     def __init__(self, folder, workload, socket_path, master="local-cluster[2,1,512]", runs=None, **settings):
         self.gate, self.out, self.err = folder / "gate", folder / "out", folder / "err"
-        settings = {**SETTINGS, "spark.duopoly.socket": socket_path, "spark.duopoly.guests": socket_path.replace("frameworks", "guests"), "spark.local.dir": folder / "local",
+        settings = {**SETTINGS, "spark.duopoly.socket": socket_path, "spark.duopoly.guests": socket_path.replace("frameworks", "guests"),
+                    "spark.local.dir": folder / "local",
                     "spark.sql.warehouse.dir": folder / "warehouse", **{key.replace("_", "."): value for key, value in settings.items()}}
         words = [word for key, value in settings.items() for word in ("--conf", f"{key}={value}")]
         with open(self.out, "wb") as out, open(self.err, "wb") as err:
@@ -383,6 +384,7 @@ def test_what_was_said_counts_until_it_does_not(tmp_path, check):
     path = f"{JAR}:{SPARK}/jars/*"
     subprocess.run(["javac", "-nowarn", "-proc:none", "-cp", path, "-d", tmp_path, TOP / f"tests/net/spark/duopoly/spark/{check}.java"], check=True,
                    capture_output=True)
-    opens = [f"--add-opens=java.base/{name}=ALL-UNNAMED" for name in ("java.lang", "java.lang.invoke", "java.net", "java.nio", "java.util", "java.util.concurrent", "sun.nio.ch")]
+    opens = [f"--add-opens=java.base/{name}=ALL-UNNAMED" for name in ("java.lang", "java.lang.invoke", "java.net", "java.nio", "java.util",
+                                                                      "java.util.concurrent", "sun.nio.ch")]
     done = subprocess.run(["java", *opens, "-cp", f"{tmp_path}:{path}", f"duopoly.spark.{check}"], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

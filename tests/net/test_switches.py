@@ -192,7 +192,8 @@ def test_words_that_make_no_sense_are_refused(site):
     daemon, _ = site
     assert "there is no switch nobody" in daemon.ctl("switch", "nobody", expect=1)
     for words in (("a/b",), ("sw1", "dance"), ("sw1", "plan", "--confirm", "60 s"), ("sw1", "apply", "--confirm", "soon"),
-                  ("sw1", "apply", "--confirm", "2 h"), ("sw1", "apply", "--undo"), ("sw1", "render"), ("sw1", "render", "--as", "ios"), ("sw1", "render", "--as", "ios", "--from", "x")):
+                  ("sw1", "apply", "--confirm", "2 h"), ("sw1", "apply", "--undo"), ("sw1", "render"), ("sw1", "render", "--as", "ios"),
+                  ("sw1", "render", "--as", "ios", "--from", "x")):
         daemon.ctl("switch", *words, expect=2)
 
 

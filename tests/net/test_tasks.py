@@ -21,7 +21,8 @@ def test_an_attempt_from_start_to_result(site):
         "reduce": command("""
 assert os.getuid() != 0 and os.getpgid(0) == os.getpid()
 text = open(os.environ["DUOPOLY_TASK_INPUT"]).read()
-assert text.startswith("duopoly-task-input 1\\n") and text[text.index("job "):] == "job 12\\nstage 1\\ntask 3\\nattempt %d\\ncompute_ns 25500000\\noutput_bytes 0\\nstall_ms 0\\ninput 10.99.0.2 1500000 map 0 7 99\\n" % (FIRST + 1), text
+wanted = "job 12\\nstage 1\\ntask 3\\nattempt %d\\ncompute_ns 25500000\\noutput_bytes 0\\nstall_ms 0\\ninput 10.99.0.2 1500000 map 0 7 99\\n" % (FIRST + 1)
+assert text.startswith("duopoly-task-input 1\\n") and text[text.index("job "):] == wanted, text
 say.send(b"received")
 os.makedirs(os.environ["DUOPOLY_TASK_OUTPUT"])
 say.send(b"done")

@@ -154,7 +154,8 @@ def spark_transfer(net, planted, edges):
     assert server.stdout.readline() == "ready\n"
     watch = connections.Watch(net)
     with Verify(net, log, "--begin", "20", port="%d-%d" % (connections.FIRST, connections.LAST), ports=net.instance.path("of-spark")) as verify:
-        executor = subprocess.Popen(net.enter("w1", sys.executable, "-c", EXECUTOR, str(LEVEL), *WORDS), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        executor = subprocess.Popen(net.enter("w1", sys.executable, "-c", EXECUTOR, str(LEVEL), *WORDS), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                    text=True)
         assert executor.stdout.readline() == "connected\n"
         watch.look()
         executor.communicate("x")

@@ -65,7 +65,8 @@ def test_two_boots_are_alike(tmp_path, installed):
 
 
 @pytest.mark.parametrize("program, words", [("sh", ["sh", "-c", "while :; do :; done"]),
-                                            ("python3", ["/usr/bin/python3", "-c", "import time\nwhile time.time(): pass"])], ids=["computes", "asks for the time"])
+                                            ("python3", ["/usr/bin/python3", "-c", "import time\nwhile time.time(): pass"])],
+                         ids=["computes", "asks for the time"])
 def test_who_never_waits_is_named_and_ended(tmp_path, installed, monkeypatch, program, words):
     monkeypatch.setattr(guest, "STALL_S", 8)  # a loaded machine is slow at booting
     with pytest.raises(guest.Dead, match=r"got no further for 8 s \(GUEST_STALL\): %s \(process \d+\) was running and did not let the others" % program):

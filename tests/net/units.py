@@ -79,7 +79,8 @@ class Machine:
     installed configuration's text made another one. `prepare`: lines of shell before systemd begins. `journal`: systemd's own takes the log. `name`: of several
     at once."""
 
-    def __init__(self, folder, net=None, agent=None, controller=None, units=("duopolyd", "duopoly-agent"), prepare="", watchdog=None, journal=False, name="units"):
+    def __init__(self, folder, net=None, agent=None, controller=None, units=("duopolyd", "duopoly-agent"), prepare="", watchdog=None, journal=False,
+                 name="units"):
         can_run()
         let_through(folder)
         self.folder, self.units = folder, units
@@ -144,7 +145,8 @@ class Machine:
         try:
             wait_for("the units", self.active, 60)
         except AssertionError as late:
-            raise AssertionError(f"{late}: {self.run('systemctl', '--no-pager', '--full', 'status', *self.units)} {[self.said(name) for name in self.units]}") from late
+            raise AssertionError(f"{late}: {self.run('systemctl', '--no-pager', '--full', 'status', *self.units)} "
+                                 f"{[self.said(name) for name in self.units]}") from late
 
     def pid(self):
         """Of systemd, outside."""
