@@ -291,9 +291,11 @@ static void add(struct engine *engine, struct task *task)
     }
     for (uint32_t i = 0; i < task->n_refs; i++)
         task->refs[i].of = task->n_refs;
-    if (!bucket->synced)
+    /* WHY also of a queue that nobody follows now: what its hosts were found to fit is still said of them. */
+    uint32_t fitting = fitting_refs(task);
+    if (!bucket->synced && !fitting)
         return;
-    set_candidates(engine, task, fitting_refs(task));
+    set_candidates(engine, task, fitting);
     for (uint32_t i = 0; i < task->n_refs; i++)
         sort_pair(engine, task->refs[i].local);
 }
