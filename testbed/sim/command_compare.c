@@ -118,11 +118,23 @@ static void print_classes(const struct grid *g, int v)
     }
 }
 
-static void print_tables(const struct grid *g)
+/* Of the policies compared some may wait for less: `run` says so of each. */
+static void print_holds(const struct run_setup *setup)
+{
+    struct engine_config engine;
+    engine_config_default(&engine);
+    if (setup->hold_max_ns)
+        engine.hold_max_ns = setup->hold_max_ns;
+    run_setup_print_holds(&engine, stdout);
+    putchar('\n');
+}
+
+static void print_tables(const struct grid *g, const struct run_setup *setup)
 {
     printf("medians over %d seeds; times in s; ratio: mean JCT over %s's; held: free slots x time "
            "while a task was held back\n",
            g->n_seeds, g->policies[0]->name);
+    print_holds(setup);
     for (int v = 0; v < g->n_values; v++) {
         print_value(g, v);
         print_classes(g, v);
@@ -294,7 +306,7 @@ static int print_grid(const struct run_arguments *given, const struct grid *grid
     if (given->set & FLAG_CSV)
         print_csv(grid);
     else
-        print_tables(grid);
+        print_tables(grid, given->setup);
     return fflush(stdout) ? err_sys(err, errno, "cannot write the results") : 0;
 }
 

@@ -110,6 +110,7 @@ static int run(int argc, char **argv)
     char command[1024], description[sizeof(((struct workload_header *)0)->description)];
     int seeds = 1, status = 2;
     run_setup_init(&setup);
+    setup.hold_max_ns = INT64_MAX; /* the source knows no such limit */
     f = (struct figures){0};
     int r = read_arguments(argc, argv, &given, &seeds, &f, &err);
     if (!r && given.set) {

@@ -76,8 +76,16 @@ static void add_bounds(json_t *root, const struct bounds *b)
                                   b->links_s, "mixed_s", b->mixed_s, "slots_s", b->slots_s));
 }
 
+/* null: a hold has no end of its own. */
+static void add_hold_max(json_t *root, const struct run_config *config)
+{
+    bool none = config->engine.hold_max_ns > INT64_MAX / 4;
+    json_object_set_new(root, "hold_max_s",
+                        none ? json_null() : json_real((double)config->engine.hold_max_ns * 1e-9));
+}
+
 static int print_json(const struct run_setup *a, const struct run_inputs *in,
-                      const struct bounds *bounds, const struct run_result *result,
+                      const struct run_config *config, const struct bounds *bounds, const struct run_result *result,
                       const struct stats *jct)
 {
     struct job_classes classes;
@@ -92,6 +100,7 @@ static int print_json(const struct run_setup *a, const struct run_inputs *in,
     for (size_t i = 0; i < in->n; i++)
         json_array_append_new(jobs, json_pack("{s:I, s:f}", "id", (json_int_t)in->jobs[i].id,
                                               "jct_s", result->jct_s[i]));
+    add_hold_max(root, config);
     add_times(root, "jct", jct);
     add_times(root, "cct", &result->cct_s);
     add_numbers(root, result);
@@ -102,18 +111,6 @@ static int print_json(const struct run_setup *a, const struct run_inputs *in,
                  putchar('\n') == EOF;
     json_decref(root);
     return failed ? -EIO : 0;
-}
-
-static void print_holds(const struct engine_config *config)
-{
-    int64_t start_wait_ns = engine_config_value(config, "start_wait");
-    if (start_wait_ns)
-        printf("a hold ends %.3g s after the last start of its stage, ",
-               (double)start_wait_ns * 1e-9);
-    else if (config->hold_max_ns > INT64_MAX / 4)
-        printf("a hold has no end of its own (the source knows none), ");
-    else
-        printf("a hold ends after %.3g s, ", (double)config->hold_max_ns * 1e-9);
 }
 
 static void print_bounds(const struct bounds *b)
@@ -135,9 +132,11 @@ static void print_table(const struct run_setup *a, const struct run_inputs *in,
     printable_put(in->header.description, stdout);
     putchar('\n');
     printf("%zu jobs, %" PRIu64
-           " tasks, %u hosts of %u slots, links of %.6g Mbit/s (10^6), seed %" PRIu64 "\n\n",
+           " tasks, %u hosts of %u slots, links of %.6g Mbit/s (10^6), seed %" PRIu64 "\n",
            in->n, result->tasks, config->hosts, config->slots, (double)config->link_bps * 1e-6,
            a->convert.seed);
+    run_setup_print_holds(&config->engine, stdout);
+    printf("\n\n");
     printf("job completion time [s]  %10s %10s %10s %10s %10s\n", "mean", "median", "p95", "p99",
            "max");
     printf("                         %10.3f %10.3f %10.3f %10.3f %10.3f\n", jct->mean, jct->median,
@@ -148,7 +147,6 @@ static void print_table(const struct run_setup *a, const struct run_inputs *in,
     printf("slot-wait %.3f s a task, free slots held back %.1f slot-s, links used %.1f %%, "
            "makespan %.1f s\n",
            result->slot_wait_s, result->held_slot_s, result->link_use * 100, result->makespan_s);
-    print_holds(&config->engine);
     printf("uplinks are congested above %u, clear below %u per mille, ",
            config->engine.congested_permille, config->engine.cleared_permille);
     if (config->engine.congested_share_permille)
@@ -201,7 +199,7 @@ static int report(const struct run_setup *setup, const struct run_inputs *in, en
     if (r)
         return r;
     if (form == FORM_JSON)
-        return print_json(setup, in, &bounds, result, &jct)
+        return print_json(setup, in, &config, &bounds, result, &jct)
                    ? err_set(err, EIO, "cannot write the results")
                    : 0;
     if (form == FORM_CSV) {

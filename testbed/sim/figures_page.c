@@ -340,7 +340,8 @@ static void head(const struct figures_page *page, FILE *out)
     figure_text(out, page->description);
     fprintf(out,
             ".<br>MB of the trace are 2<sup>20</sup> bytes, 1 Gbit/s is 10<sup>9</sup> bit/s, "
-            "1 GB/s is 10<sup>9</sup> bytes/s. duopoly has 8 levels, duopoly-i 64. Red: less than "
+            "1 GB/s is 10<sup>9</sup> bytes/s. Holds end after hold_max only where the command "
+            "says so. duopoly has 8 levels, duopoly-i 64. Red: less than "
             "the source says; where it gives no number, less than better, and &ldquo;about "
             "equal&rdquo; is read as %.0f %%.</p>\n",
             ABOUT);

@@ -559,6 +559,23 @@ static void name(char *to, size_t size, const char *from)
         snprintf(to, size, "%s", from);
 }
 
+static bool is_delayed(const char *place)
+{
+    return strncmp(place, "neat", 4) == 0 || strcmp(place, "delay") == 0;
+}
+
+/* The daemon's, if nothing else is said. Maps of a baseline that knows nothing but to wait do so for less. */
+static void choose_holds(const struct run_setup *s, struct engine_config *engine)
+{
+    /* WHY not INT64_MAX: instants are now + this. A century and a half is as good. */
+    const int64_t never_ns = INT64_MAX / 2;
+    bool seconds = s->hold_max_ns && s->hold_max_ns < never_ns;
+    if (s->hold_max_ns)
+        engine->hold_max_ns = seconds ? s->hold_max_ns : never_ns;
+    if (!seconds && is_delayed(engine->place))
+        engine_config_say(engine, "start_wait", MAP_DELAY_NS, NULL);
+}
+
 static void choose_policy(const struct run_setup *s, const struct run_inputs *in,
                           struct engine_config *engine)
 {
@@ -575,13 +592,7 @@ static void choose_policy(const struct run_setup *s, const struct run_inputs *in
         engine->congested_permille = s->congested_permille;
         engine->cleared_permille = s->cleared_permille;
     }
-    /* WHY not INT64_MAX: instants are now + this. A century and a half is as good. */
-    int64_t never_ns = INT64_MAX / 2, wanted_ns = s->hold_max_ns;
-    bool baseline = !wanted_ns && strcmp(engine->place, "nats") != 0;
-    if (baseline)
-        engine_config_say(engine, "start_wait", MAP_DELAY_NS, NULL);
-    if (wanted_ns || baseline || in->converted)
-        engine->hold_max_ns = wanted_ns && wanted_ns < never_ns ? wanted_ns : never_ns;
+    choose_holds(s, engine);
     for (uint32_t i = 0; i < s->n_values; i++)
         engine_config_say(engine, s->values[i].word, s->values[i].value, NULL);
 }

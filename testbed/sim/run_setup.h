@@ -3,9 +3,10 @@
  * means the same everywhere.
  *
  * Defaults are the source's simulations (Tian et al., section 6): one big switch, 50 hosts of 4 slots,
- * links of 10⁹ bit/s, 10⁹ bytes/s computed per slot, 3 replicas, MB of the trace = 2²⁰ bytes. On a
- * trace nothing ends a hold (the source knows no such limit) and uplinks congest at and clear below
- * 90 %; a workload file gets the daemon's 30 s, 90 % and 80 %. */
+ * links of 10⁹ bit/s, 10⁹ bytes/s computed per slot, 3 replicas, MB of the trace = 2²⁰ bytes; on a
+ * trace uplinks congest at and clear below 90 %, with a workload file at the daemon's 90 % and 80 %.
+ * A hold ends after hold_max, the daemon's 30 s, of which the source knows nothing: its figures
+ * (`figures`) are without. */
 #pragma once
 
 #include "controller/engine/policy/presets.h"
@@ -21,8 +22,8 @@ struct run_setup {
     double link_bytes_s;                /* 0: idem */
     const char *own_links;              /* of links with rates of their own (borrowed); or NULL */
     const char *turn, *place, *network; /* NULL: as the policy says */
-    int64_t hold_max_ns;                /* 0: as the input's kind says; INT64_MAX: none */
-    uint32_t congested_permille, cleared_permille; /* 0: idem */
+    int64_t hold_max_ns;                /* 0: the daemon's; INT64_MAX: none */
+    uint32_t congested_permille, cleared_permille; /* 0: as the input's kind says */
     uint32_t congested_share_permille;             /* so many uplinks; 0: one */
     int even_maps;                                 /* 0 or 1; −1: as the policy says */
     struct engine_value values[ENGINE_VALUES_MAX]; /* parameters of policies */
@@ -66,6 +67,9 @@ struct run_setup_meaning {
     const char *option, *meaning;
 };
 extern const struct run_setup_meaning run_setup_meanings[];
+
+/* When a hold ends, as a clause without its dot. */
+void run_setup_print_holds(const struct engine_config *config, FILE *out);
 
 /* All meanings and policies, a line each. */
 void run_setup_print_help(FILE *out);

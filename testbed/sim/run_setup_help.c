@@ -24,7 +24,7 @@ const struct run_setup_meaning run_setup_meanings[] = {
     {"load", "FACTOR: on all bytes and the computing that follows them (1)"},
     {"jobs", "N: the first N jobs of a trace only (all)"},
     {"seed", "N: of replicas, ties, errors and faults (1)"},
-    {"hold-max", "SECONDS|none: a hold ends after it (none for a trace, 30 for a workload)"},
+    {"hold-max", "SECONDS|none: a hold ends after it (the daemon's 30; figures: none)"},
     {"congested",
      "ON/OFF[/SHARE]: per mille of an uplink (900/900 for a trace, 900/800), and how many "
      "per mille of them must be exceeded (0: one)"},
@@ -50,6 +50,18 @@ const struct run_setup_meaning run_setup_meanings[] = {
      "well or badly, as listed below (none)"},
     {0},
 };
+
+void run_setup_print_holds(const struct engine_config *config, FILE *out)
+{
+    int64_t start_wait_ns = engine_config_value(config, "start_wait");
+    if (config->hold_max_ns > INT64_MAX / 4)
+        fprintf(out, "a hold has no end of its own (hold_max: none)");
+    else
+        fprintf(out, "a hold ends after %.3g s (hold_max)", (double)config->hold_max_ns * 1e-9);
+    if (start_wait_ns)
+        fprintf(out, ", and %.3g s after the last start of its stage (start_wait)",
+                (double)start_wait_ns * 1e-9);
+}
 
 void run_setup_print_help(FILE *out)
 {

@@ -146,6 +146,30 @@ static void test_zero_levels_are_unlimited(void **state)
     assert_int_equal(levels_with("neat", "0"), ENGINE_LEVELS_MAX);
 }
 
+/* Of a trace and of a workload, whatever policy is asked for: what the daemon has. */
+static void test_a_hold_ends_as_it_does_in_the_daemon(void **state)
+{
+    (void)state;
+    static const char *const policies[] = {"joint", "duopoly", "duopoly-paper", "neat", "fair"};
+    struct engine_config daemon;
+    engine_config_default(&daemon);
+    for (size_t i = 0; i < 2 * sizeof(policies) / sizeof(*policies); i++) {
+        struct run_setup setup;
+        struct run_inputs in = {.converted = i % 2};
+        struct run_config config;
+        const char *policy = policies[i / 2];
+        run_setup_init(&setup);
+        assert_int_equal(run_setup_set(&setup, "policy", policy, NULL), 0);
+        run_setup_configure(&setup, &in, &config);
+        assert_int_equal(config.engine.hold_max_ns, daemon.hold_max_ns);
+        assert_int_equal(engine_config_value(&config.engine, "start_wait"),
+                         strcmp(policy, "neat") == 0 ? 1000000000 : 0);
+        assert_int_equal(run_setup_set(&setup, "hold-max", "none", NULL), 0);
+        run_setup_configure(&setup, &in, &config);
+        assert_true(config.engine.hold_max_ns > INT64_MAX / 4);
+    }
+}
+
 /* What is said of a parameter wins over the preset and the options beside it. */
 static void test_parameters_are_said(void **state)
 {
@@ -216,6 +240,7 @@ int main(void)
         cmocka_unit_test(test_classes_are_powers_of_ten),
         cmocka_unit_test(test_lists_are_split_at_commas),
         cmocka_unit_test(test_zero_levels_are_unlimited),
+        cmocka_unit_test(test_a_hold_ends_as_it_does_in_the_daemon),
         cmocka_unit_test(test_parameters_are_said),
         cmocka_unit_test(test_a_grid_repeats_single_runs),
     };

@@ -216,9 +216,16 @@ static void test_run_prints_what_others_read(void **state)
     assert_true(number(json_array_get(jobs, 0), "id") == 7);
     assert_true(fabs(number(root, "mean_jct_s") - sum_s / 2) < 1e-9);
     assert_true(number(root, "p95_jct_s") <= number(root, "p99_jct_s"));
+    assert_true(number(root, "hold_max_s") == 30);
     json_decref(root);
     said = say("run --trace @ --policy fair", path);
-    assert_non_null(strstr(said->out, "job completion time [s]"));
+    const char *holds = strstr(said->out, "\na hold ends after 30 s (hold_max)\n"),
+               *times = strstr(said->out, "job completion time [s]");
+    assert_true(holds && times && holds < times);
+    said = say("run --trace @ --policy neat --hold-max none", path);
+    assert_non_null(strstr(said->out, "no end of its own (hold_max: none), and 1 s after"));
+    said = say("compare --trace @ --seeds 2 --policies duopoly,fair", path);
+    assert_non_null(strstr(said->out, "\na hold ends after 30 s (hold_max)\n"));
     unlink(path);
     said = say("run --workload /nonexistent", NULL);
     assert_int_equal(said->status, 1);
