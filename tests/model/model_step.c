@@ -122,14 +122,19 @@ static void m_check_levels(const struct model *m, const struct decision *d,
                      strcmp(m->config.network, "cans-coflow") == 0 ? coflow : macroflow);
 }
 
-static int64_t m_longest_hold(const struct model *m, const struct m_stage *s)
+static bool m_is_homed(const struct model *m, const struct m_job *j)
+{
+    return m->judge && m->judge->is_homed && m->judge->is_homed(m, j);
+}
+
+static int64_t m_longest_hold(const struct model *m, const struct m_job *j, const struct m_stage *s)
 {
     int64_t longest = m->config.hold_max_ns;
     int64_t start = engine_config_value(&m->config, "start_wait");
     int64_t even = engine_config_value(&m->config, "even_wait");
     if (start && start < longest)
         longest = start;
-    if (even && even < longest && !s->n_parents)
+    if (even && even < longest && !s->n_parents && !m_is_homed(m, j))
         longest = even;
     return longest;
 }
@@ -182,7 +187,7 @@ static void m_apply_start(struct model *m, const struct decision *d)
     assert_int_equal(d->start.input_bytes, remote);
     m_check_levels(m, d, a);
     if (s->held)
-        s->held_until = m->script.now_ns + m_longest_hold(m, s);
+        s->held_until = m->script.now_ns + m_longest_hold(m, j, s);
     s->overdue = s->overdue && m->patient && !m_ready_map(j, d->start.stage);
     m->starts++;
 }
@@ -196,7 +201,8 @@ static void m_apply_hold(struct model *m, const struct decision *d)
         assert_false(s->held);
         assert_true(m_stage_ready(m_find_job(m, d->hold.job), d->hold.stage) > 0);
         assert_true(m_times(m, s->demand) > 0);
-        s->held_until = m->script.now_ns + m_longest_hold(m, s);
+        s->held_until =
+            m->script.now_ns + m_longest_hold(m, m_find_job(m, d->hold.job), s);
         s->due = s->due ? s->due : m->script.now_ns + m->config.hold_max_ns;
         assert_int_equal(d->hold.until_ns, m_hold_end(s));
         assert_true(d->hold.until_ns > m->script.now_ns);

@@ -43,6 +43,8 @@ static uint64_t run(const char *turn, const char *place, const char *network, ui
     config.epoch = 7;
     config.seed = seed;
     engine_config_say(&config, "even_wait", even_maps ? SECOND : 0, NULL);
+    engine_config_say(&config, "pack", !even_maps, NULL);
+    engine_config_say(&config, "lies_there", seed % 2, NULL);
     strcpy(config.turn, turn);
     strcpy(config.place, place);
     strcpy(config.network, network);

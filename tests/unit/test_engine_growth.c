@@ -10,6 +10,7 @@ struct size {
 struct scene {
     const char *name, *turn, *place, *network;
     bool blocks, starved, even_maps, stalls;
+    bool pack; /* shuffles are dear and computing is not: its jobs have homes */
     uint64_t block_bytes; /* 0: MEGABYTE */
 };
 
@@ -32,6 +33,13 @@ static void submit(struct script *s, const struct scene *scene, const struct siz
                            SECOND, sums,        (int64_t)job * MEGABYTE};
     if (scene->block_bytes)
         j.map_input = scene->block_bytes;
+    for (int i = 0; scene->pack && i < 4; i++)
+        sums[i] *= 100;
+    if (scene->pack) {
+        j.map_input = 0;
+        j.map_ns = SECOND / 500;
+        j.reduce_ns = SECOND / 10;
+    }
     script_submit(s, &j);
     free(blocks);
 }
@@ -90,6 +98,7 @@ static uint64_t cost(const struct scene *scene, const struct size *size)
     strcpy(config.place, scene->place);
     strcpy(config.network, scene->network);
     engine_config_say(&config, "even_wait", scene->even_maps ? SECOND : 0, NULL);
+    engine_config_say(&config, "pack", scene->pack, NULL);
     if (scene->starved)
         strcpy(config.mode, "starved");
     script_begin(&s, &config);
@@ -170,6 +179,11 @@ static void test_joint(void **state)
                               .network = "rank",
                               .stalls = true});
     /* As under fair (test_fair): each end moves a job on the hosts of its maps. */
+    all_sizes(&(struct scene){.name = "joint, homes",
+                              .turn = "srpt",
+                              .place = "joint",
+                              .network = "rank",
+                              .pack = true});
     struct scene even = {.name = "joint, even",
                          .turn = "srpt",
                          .place = "joint",

@@ -9,7 +9,7 @@ __extension__ typedef unsigned __int128 wide;
 
 enum rule { OWN, EARLIER, KEPT, FAR, OPEN, RULES };
 static uint64_t closed[RULES], places[8], levels_shared, relabelled, unchanged, long_starts,
-    last_left, last_taken, own_waits, home_instead;
+    last_left, last_taken, own_waits, home_instead, packed, home_starts, home_waits, there_starts;
 
 static bool is_sooner(const struct model *m, const struct m_job *a, const struct m_job *b)
 {
@@ -225,7 +225,7 @@ static struct found of_stage(struct model *m, const struct m_job *j, uint32_t s)
     return best;
 }
 
-/* ---- maps ---- */
+/* ---- homes ---- */
 
 static bool has_block(const struct m_stage *s, const struct m_task *t)
 {
@@ -234,6 +234,175 @@ static bool has_block(const struct m_stage *s, const struct m_task *t)
             return true;
     return false;
 }
+
+/* What was decided of a job when its first map was placed. */
+static struct home {
+    uint64_t job;
+    bool packed;
+    uint32_t host;
+    int64_t wait_ns;
+} homes[1024];
+
+static struct home *home_of_job(const struct m_job *j)
+{
+    struct home *home = &homes[j->number % (sizeof(homes) / sizeof(*homes))];
+    if (home->job != j->number)
+        *home = (struct home){.job = j->number};
+    return home;
+}
+
+static bool may_be_packed(const struct m_job *j)
+{
+    bool may = true;
+    for (uint32_t s = 0; s < j->n_stages; s++) {
+        may &= m_same_demand(j->stage[s].demand, j->stage[0].demand);
+        for (uint32_t i = 0; i < j->stage[s].n_parents; i++)
+            may &= j->stage[s].kinds[i] == EDGE_BARRIER;
+        for (uint32_t t = 0; t < j->stage[s].n_tasks; t++)
+            may &= !has_block(&j->stage[s], &j->stage[s].task[t]);
+    }
+    return may;
+}
+
+static wide link_ns(const struct model *m, wide bytes)
+{
+    wide up = 0;
+    for (uint32_t h = 0; h < M_HOSTS; h++)
+        up += m_up(&m->host[h]);
+    return up ? bytes * 8 * up * 1000000000 / m_bps_up(m) : 0;
+}
+
+static uint32_t jobs_behind(struct model *m, const struct m_job *j)
+{
+    struct m_job *jobs[M_JOBS + 1];
+    uint32_t n = 0;
+    m_in_turn(m, jobs);
+    for (int i = 0; jobs[i]; i++)
+        n += is_sooner(m, j, jobs[i]);
+    return n;
+}
+
+/* Bytes of all its transfers on the link that has most of them, when it is spread over so many hosts. */
+static wide spread_bytes(const struct m_job *j, uint64_t hosts)
+{
+    uint64_t inputs = 0, largest_input = 0, sum = 0;
+    for (uint32_t s = 0; s < j->n_stages; s++) {
+        uint64_t bytes = 0, largest = 0;
+        for (uint32_t t = 0; t < j->stage[s].n_tasks; t++) {
+            const struct m_task *task = &j->stage[s].task[t];
+            bytes += task->bytes;
+            inputs += task->input;
+            largest = task->bytes > largest ? task->bytes : largest;
+            largest_input = task->input > largest_input ? task->input : largest_input;
+        }
+        sum += bytes / hosts > largest ? bytes / hosts : largest;
+    }
+    return (wide)sum + (inputs / hosts > largest_input ? inputs / hosts : largest_input);
+}
+
+static bool is_worth_it(struct model *m, const struct m_job *j, uint32_t host, int64_t *ret_wait_ns)
+{
+    struct m_demand d = j->stage[0].demand;
+    uint64_t hosts = 0, bytes = 0, inputs = 0, work = 0, slots = (uint64_t)slots_of(m, host, d);
+    for (uint32_t h = 0; h < M_HOSTS; h++)
+        hosts += m_capable_host(m, h, d);
+    for (uint32_t s = 0; s < j->n_stages; s++)
+        for (uint32_t t = 0; t < j->stage[s].n_tasks; t++) {
+            bytes += j->stage[s].task[t].bytes;
+            inputs += j->stage[s].task[t].input;
+            work += j->stage[s].task[t].compute;
+        }
+    if (hosts < 2)
+        return false;
+    wide one = work / slots + link_ns(m, inputs);
+    wide spread = work / slots / hosts + link_ns(m, spread_bytes(j, hosts)) +
+                  jobs_behind(m, j) * link_ns(m, bytes) / hosts;
+    *ret_wait_ns = (int64_t)(4 * link_ns(m, bytes));
+    return one < spread && work / slots <= (uint64_t)m->config.hold_max_ns / 3;
+}
+
+/* The first of its maps goes there: nothing of it runs or is done. */
+static void note_home(struct model *m, const struct m_job *j, const struct decision *d)
+{
+    struct home *home = home_of_job(j);
+    bool first = !j->stage[d->start.stage].task[d->start.task].bytes &&
+                 engine_config_value(&m->config, "pack");
+    for (uint32_t s = 0; s < j->n_stages; s++)
+        first &= m_stage_count(&j->stage[s], false) == 0;
+    if (!first)
+        return;
+    home->host = d->start.host;
+    home->packed = may_be_packed(j) && is_worth_it(m, j, home->host, &home->wait_ns);
+    packed += home->packed;
+    if (home->packed)
+        assert_string_equal(reason_name(d->reason), "home");
+}
+
+/* Maps in order, then the largest reduce task. */
+static bool next_task(const struct m_job *j, uint32_t *ret_stage, uint32_t *ret_task)
+{
+    const struct m_task *next = NULL;
+    for (uint32_t s = 0; s < j->n_stages; s++)
+        for (uint32_t t = 0; t < j->stage[s].n_tasks; t++) {
+            const struct m_task *task = &j->stage[s].task[t];
+            bool sooner = !next || (next->bytes && (!task->bytes || task->bytes > next->bytes));
+            if (!m_ready(j, s, t) || !sooner)
+                continue;
+            next = task;
+            *ret_stage = s;
+            *ret_task = t;
+        }
+    return next;
+}
+
+static uint64_t all_outputs(const struct m_job *j)
+{
+    uint64_t n = 0;
+    for (uint32_t h = 0; h < M_HOSTS; h++)
+        n += outputs_on(j, h);
+    return n;
+}
+
+/* It starts at home or nowhere. */
+static bool is_homed(const struct model *m, const struct m_job *j)
+{
+    const struct home *home = home_of_job(j);
+    struct task_view view;
+    uint32_t s, t;
+    if (!home->packed || !next_task(j, &s, &t))
+        return false;
+    assert_int_equal(engine_task(m->script.engine, j->number, s, t, &view), 0);
+    return m_capable_host(m, home->host, j->stage[s].demand) &&
+           outputs_on(j, home->host) == all_outputs(j) &&
+           m->script.now_ns < view.ready_ns + home->wait_ns;
+}
+
+static bool reads_only_barriers(const struct m_stage *s)
+{
+    bool only = s->n_parents > 0;
+    for (uint32_t i = 0; i < s->n_parents; i++)
+        only &= s->kinds[i] == EDGE_BARRIER;
+    return only;
+}
+
+/* The one host with all outputs, which its next task, a reduce task, reads; ENGINE_NONE: there is none. */
+static uint32_t only_source(const struct model *m, const struct m_job *j)
+{
+    uint32_t s, t;
+    bool one_demand = true;
+    for (uint32_t k = 0; k < j->n_stages; k++)
+        one_demand &= m_same_demand(j->stage[k].demand, j->stage[0].demand);
+    if (!engine_config_value(&m->config, "lies_there") || !one_demand || !next_task(j, &s, &t) ||
+        !j->stage[s].task[t].bytes || !reads_only_barriers(&j->stage[s]))
+        return ENGINE_NONE;
+    for (uint32_t h = 0; h < M_HOSTS; h++)
+        if (outputs_on(j, h) && outputs_on(j, h) == all_outputs(j) &&
+            m_capable_host(m, h, j->stage[s].demand))
+            return h;
+    return ENGINE_NONE;
+}
+
+/* ---- maps ---- */
 
 static bool has_it_here(const struct m_stage *s, const struct m_task *t, uint32_t host)
 {
@@ -403,17 +572,39 @@ static bool any_late(struct model *m, struct m_job *const *jobs, bool overdue)
 
 struct pick {
     struct m_job *job; /* NULL: none */
+    uint32_t host;     /* where its next task goes; ENGINE_NONE: */
     enum place place;  /* NOWHERE: reduces, the best of each stage: */
     struct found reduce[M_STAGES];
 };
 
+static bool any_room(const struct model *m, const struct m_job *j)
+{
+    return m_times(m, j->stage[0].demand) > 0;
+}
+
+/* Whether its next task goes where its job is at home, or has all outputs; *ret_else: it may go elsewhere. */
+static uint32_t home_with_room(const struct model *m, const struct m_job *j, bool *ret_else)
+{
+    bool homed = is_homed(m, j);
+    uint32_t host = homed ? home_of_job(j)->host : only_source(m, j);
+    *ret_else = !homed;
+    if (host == ENGINE_NONE || m_times_host(m, host, j->stage[0].demand) > 0)
+        return host;
+    home_waits += homed && any_room(m, j);
+    return ENGINE_NONE;
+}
+
 static struct pick pick(struct model *m, struct m_job *const *jobs)
 {
-    struct pick p = {.place = NOWHERE};
+    struct pick p = {.place = NOWHERE, .host = ENGINE_NONE};
     for (int i = 0; jobs[i]; i++) {
-        p.place = best_place(m, jobs[i]);
-        bool found = p.place != NOWHERE;
-        for (uint32_t s = 0; !found && s < jobs[i]->n_stages; s++)
+        bool elsewhere;
+        p.host = home_with_room(m, jobs[i], &elsewhere);
+        elsewhere &= p.host == ENGINE_NONE;
+        p.place = elsewhere ? best_place(m, jobs[i]) : NOWHERE;
+        bool found = p.place != NOWHERE || p.host != ENGINE_NONE;
+        memset(p.reduce, 0, sizeof(p.reduce));
+        for (uint32_t s = 0; elsewhere && !found && s < jobs[i]->n_stages; s++)
             p.reduce[s] = of_stage(m, jobs[i], s);
         for (uint32_t s = 0; s < jobs[i]->n_stages; s++)
             found |= p.reduce[s].task != NULL;
@@ -438,6 +629,20 @@ static void check_reduce(const struct pick *p, const struct decision *d)
         assert_true(!p->reduce[s].task || p->reduce[s].task->bytes <= f->task->bytes);
 }
 
+static void check_home(struct model *m, const struct pick *p, const struct decision *d)
+{
+    uint32_t s, t;
+    bool homed = is_homed(m, p->job);
+    assert_true(next_task(p->job, &s, &t));
+    assert_int_equal(d->start.stage, s);
+    assert_int_equal(d->start.task, t);
+    assert_int_equal(d->start.host, p->host);
+    assert_string_equal(reason_name(d->reason), homed ? "home" : "all-there");
+    assert_int_equal(d->start.input_bytes, 0);
+    home_starts += homed;
+    there_starts += !homed;
+}
+
 static bool is_idle(const struct model *m)
 {
     for (int i = 0; i < M_ATTEMPTS; i++)
@@ -446,7 +651,7 @@ static bool is_idle(const struct model *m)
     return true;
 }
 
-static void judge_start(struct model *m, const struct decision *d)
+static void check_start(struct model *m, const struct decision *d)
 {
     struct m_job *jobs[M_JOBS + 1], *j = m_find_job(m, d->start.job);
     uint32_t s = d->start.stage, t = d->start.task;
@@ -466,6 +671,10 @@ static void judge_start(struct model *m, const struct decision *d)
         return;
     }
     assert_int_equal(d->start.job, p.job->number);
+    if (p.host != ENGINE_NONE) {
+        check_home(m, &p, d);
+        return;
+    }
     places[map ? p.place : NOWHERE]++;
     last_taken += m_last_slots(m);
     long_starts += j->stage[s].task[t].bytes > link_bytes(m, 15000);
@@ -473,6 +682,12 @@ static void judge_start(struct model *m, const struct decision *d)
         check_reduce(&p, d);
     else
         assert_true(map && place_of(m, j, s, t, d->start.host) == p.place);
+}
+
+static void judge_start(struct model *m, const struct decision *d)
+{
+    check_start(m, d);
+    note_home(m, m_find_job(m, d->start.job), d);
 }
 
 /* ---- levels ---- */
@@ -577,7 +792,7 @@ static void judge_end(struct model *m)
     check_lazy(m, jobs);
 }
 
-static const struct m_judge judge = {judge_start, judge_end};
+static const struct m_judge judge = {judge_start, judge_end, is_homed};
 
 #if defined(__SANITIZE_ADDRESS__) || !defined(__OPTIMIZE__)
 enum { RUNS = 8, STEPS = 400 };
@@ -595,11 +810,14 @@ static uint64_t run(int i, uint64_t *stream)
     config.epoch = 7;
     config.seed = *stream;
     engine_config_say(&config, "even_wait", i % 5 ? SECOND : 0, NULL);
+    engine_config_say(&config, "pack", i % 3 > 0, NULL);
+    engine_config_say(&config, "lies_there", i % 4 > 1, NULL);
     level_table_exponential(&config.coflow, 50000, 4, i % 2 ? 8 : 3);
     strcpy(config.turn, i % 4 ? "srpt" : "fair");
     strcpy(config.place, "joint");
     strcpy(config.network, "rank");
     memset(labels, 0, sizeof(labels));
+    memset(homes, 0, sizeof(homes));
     model_begin(&m, &config, test_random(stream));
     m.judge = &judge;
     m.bps = rates[i % 3];
@@ -626,6 +844,10 @@ static const char *unneeded(void)
            : last_taken < 20    ? "the last slots are taken"
            : own_waits < 20     ? "maps wait for slots next to their blocks"
            : home_instead < 5   ? "one that is at home goes instead"
+           : packed < 20        ? "jobs are packed"
+           : home_starts < 20   ? "tasks start at home"
+           : home_waits < 20    ? "tasks wait for their job's home"
+           : there_starts < 5   ? "a task goes where all its input is"
            : levels_shared < 20 ? "the last level is shared"
            : relabelled < 100   ? "labels anew"
            : unchanged < 100    ? "labels that hold"

@@ -409,7 +409,7 @@ static void judge_end(struct model *m)
              (unsigned long long)m->steps, mode_name(m->mode), m->congested ? ", congested" : "");
 }
 
-static const struct m_judge judge = {judge_start, judge_end};
+static const struct m_judge judge = {judge_start, judge_end, NULL};
 
 #if defined(__SANITIZE_ADDRESS__) || !defined(__OPTIMIZE__)
 enum { RUNS = 4, STEPS = 400 };

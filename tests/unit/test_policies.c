@@ -74,7 +74,7 @@ static void no_opinion(struct model *m, const struct decision *start)
     (void)start;
 }
 
-static const struct m_judge judge = {no_opinion, check_nothing_left};
+static const struct m_judge judge = {no_opinion, check_nothing_left, NULL};
 
 static void test_every_combination(void **state)
 {

@@ -360,7 +360,7 @@ static void check_step(struct model *m)
                     check_waiting(m, jobs[0], jobs[i], s, t);
 }
 
-static const struct m_judge judge = {check_start, check_step};
+static const struct m_judge judge = {check_start, check_step, NULL};
 
 static void run_by(const char *mode, const char *place, const char *network, bool even,
                    uint64_t seed)
@@ -533,6 +533,73 @@ static void kept_slot(void)
     script_end(&s);
 }
 
+static struct engine_config config_of_joint(const char *parameter)
+{
+    struct engine_config config = script_config();
+    strcpy(config.turn, "srpt");
+    strcpy(config.place, "joint");
+    strcpy(config.network, "rank");
+    assert_int_equal(engine_config_say(&config, parameter, 1, NULL), 0);
+    return config;
+}
+
+/* Three hosts of one slot: one computes for 3 s, the shuffle takes 16 s when it is spread. */
+static void at_home(void)
+{
+    static const uint64_t sums[] = {2000000000};
+    struct script s;
+    struct engine_explanation e;
+    struct engine_config config = config_of_joint("pack");
+    script_begin(&s, &config);
+    for (uint32_t h = 0; h < 3; h++)
+        script_host(&s, h, 1);
+    script_submit(&s, &(struct script_job){.number = 1,
+                                           .maps = 3,
+                                           .reduces = 1,
+                                           .map_ns = SECOND,
+                                           .sums = sums,
+                                           .estimate_bytes = -1});
+    assert_int_equal(script_count(&s, DECISION_START), 1);
+    const struct decision *start = script_start(&s, 1, 0, 0),
+                          *hold = script_decision(&s, DECISION_HOLD, 0);
+    assert_non_null(start);
+    assert_non_null(hold);
+    assert_reason(start, "home");
+    assert_reason(hold, "for-home");
+    assert_int_equal(hold->right, start->start.host);
+    see(s.engine->policies[QUESTION_PLACE], start);
+    see(s.engine->policies[QUESTION_PLACE], hold);
+    assert_int_equal(engine_explain(s.engine, 1, 0, 0, &e), 0);
+    says(&e,
+         "Runs on h%u, its job's home: on one host the job takes 3.0 s; spread, it would take and "
+         "cost those behind it 17.0 s. It reads nothing",
+         start->start.host);
+    assert_int_equal(engine_explain(s.engine, 1, 0, 1, &e), 0);
+    says(&e, "Held back: it waits at most 64.0 s more for a slot on h%u, its job's home.",
+         (uint32_t)hold->right);
+    script_end(&s);
+}
+
+static void all_there(void)
+{
+    static const uint64_t sums[] = {1000000};
+    struct script s;
+    struct engine_explanation e;
+    struct engine_config config = config_of_joint("lies_there");
+    script_begin(&s, &config);
+    script_host(&s, 0, 1);
+    script_host(&s, 1, 1);
+    script_submit(&s, &(struct script_job){.number = 1, .maps = 1, .reduces = 1, .sums = sums});
+    script_attempt(&s, EVENT_ATTEMPT_DONE, script_attempt_of(&s, 1, 0, 0), 0);
+    const struct decision *start = script_start(&s, 1, 1, 0);
+    assert_non_null(start);
+    assert_reason(start, "all-there");
+    see(s.engine->policies[QUESTION_PLACE], start);
+    assert_int_equal(engine_explain(s.engine, 1, 1, 0, &e), 0);
+    says(&e, "where all 1 outputs of its job are. It reads nothing over the network");
+    script_end(&s);
+}
+
 /* What no policy in force has decided is not laid at its door. */
 static void test_what_was_before_is_called_so(void **state)
 {
@@ -633,6 +700,8 @@ static void test_every_reason_of_every_table(void **state)
     claim_one();
     idle_cluster();
     kept_slot();
+    at_home();
+    all_there();
     fixed_modes();
     for (int round = 0; round < 3 || (round < 60 && missing(&policy)); round++)
         run_all(&stream, round % 2);

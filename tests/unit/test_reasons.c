@@ -69,6 +69,9 @@ static const struct {
     {55, "probe"},
     {56, "too-many-reruns"},
     {57, "too-many-losses"},
+    {61, "home"},
+    {62, "for-home"},
+    {63, "all-there"},
 };
 enum { BEFORE = sizeof(before) / sizeof(*before) };
 

@@ -232,6 +232,9 @@ struct bucket {
     struct sorted_node by_turn_unlocated; /* shape->unlocated */
     struct sorted_node by_turn_reduces;   /* shape->reduces; value: its smallest transfer */
     struct sorted pairs;                  /* index */
+    struct host *home;                    /* homes.h; NULL: none */
+    bool homed;                           /* it starts there and nowhere else */
+    struct sorted_node at_home, first_at_home; /* the shape's */
     TAILQ_ENTRY(bucket) of_moved;
     uint64_t seen;
     uint64_t seen_flips; /* the shape's, then */
@@ -436,6 +439,9 @@ struct shape {
     struct sorted by_tie, by_receivers[ORDERS];
     struct sorted maps, unlocated, reduces; /* buckets by turn; values: place.h */
     struct sorted local_hosts;  /* hosts with room and waiting locals, by the first local's turn */
+    struct sorted at_home;      /* buckets with a home, by its number and by turn; and by turn: */
+    struct sorted first_at_home; /* of each home with room the first, as of change `homes_seen` */
+    uint64_t homes_seen;
     TAILQ_HEAD(, bucket) moved; /* whose locals wait nowhere, or by a turn that they had before */
     uint64_t moved_locals;
     uint64_t looked; /* at locals because of them, and not paid for by following them */

@@ -132,6 +132,10 @@ static void say_word(const struct engine *engine, struct engine_explanation *e, 
         say(e, "%" PRId64, left);
     else if (strcmp(word, "right") == 0)
         say(e, "%" PRId64, right);
+    else if (strcmp(word, "right.1s") == 0)
+        say(e, "%.1f", (double)right * 1e-9);
+    else if (strcmp(word, "right.host") == 0)
+        say(e, "%s", host_name(cluster_host(engine, (uint32_t)right)));
     else if (strcmp(word, "left.1s") == 0)
         say(e, "%.1f", (double)left * 1e-9);
     else if (strcmp(word, "left.3s") == 0)

@@ -27,6 +27,9 @@
  * or hosts have few, each is taken as it falls free by the first job in turn, and the next that comes
  * finds none although it would need it for a moment. So few cost the others nothing to be measured.
  *
+ * - A job whose maps have no place may have a home (pack.h): its tasks start there and nowhere else, whatever the
+ * rules above say of receivers and of the last slots.
+ *
  * hold_max ends what maps wait for. A reduce task waits for links that its own or earlier jobs use,
  * where it could not receive yet and would hold its slot for as long, and for a slot of those that
  * there are for transfers of its length; neither is kept from it for something better of its own. For
@@ -48,6 +51,7 @@
 #include "controller/engine/books/spread.h"
 #include "controller/engine/books/stage.h"
 #include "controller/engine/place/place.h"
+#include "controller/engine/watch/hold.h"
 #include "controller/engine/watch/queues.h"
 
 #define REASON_ONE_DEEP         ((enum reason)44)
@@ -59,6 +63,13 @@
 enum { HOMELESS_MAX = 16 }; /* stages that wait for slots at home: each is asked each time */
 
 static const struct field stage_fields[] = {FIELD_OF(joint_stage, far_until_ns, U64), {0}};
+static const struct field job_fields[] = {FIELD_OF(joint_job, pack.packed, BOOL),
+                                          FIELD_OF(joint_job, pack.home, U32),
+                                          FIELD_OF(joint_job, pack.one_ns, I64),
+                                          FIELD_OF(joint_job, pack.spread_ns, I64),
+                                          FIELD_OF(joint_job, pack.wait_ns, I64),
+                                          {0}};
+static const struct field engine_fields[] = {FIELD_OF(joint_engine, pack.took_ns, U64), {0}};
 
 static struct asking ask_for_host(struct engine *engine, const struct task *task)
 {
@@ -299,16 +310,28 @@ static bool pick_for_idle_cluster(struct engine *engine, struct claim *ret_claim
     return bucket && bucket->ready_maps.n && place_pair(engine, bucket, false, ret_claim);
 }
 
+static bool pick_in_turn(struct engine *engine, struct claim *ret_claim)
+{
+    struct bucket *home = pack_first(engine);
+    struct joint_map map = joint_choose_map(engine);
+    if (home && map.bucket && joint_is_sooner(map.bucket->job, home->job))
+        home = NULL;
+    const struct bucket *first = home ? home : map.bucket;
+    if (pick_reduce(engine, first ? first->job : NULL, ret_claim))
+        return true;
+    if (home)
+        *ret_claim = pack_claim(engine, home);
+    return home || (map.bucket && joint_pick_map(engine, map, ret_claim));
+}
+
 static bool joint_pick(struct engine *engine, struct claim *ret_claim)
 {
     follow_rate(engine);
-    if (!joint_only_short(engine) && pick_late(engine, ret_claim))
-        return true;
-    struct joint_map map = joint_choose_map(engine);
-    if (pick_reduce(engine, map.bucket ? map.bucket->job : NULL, ret_claim))
-        return true;
-    return (map.bucket && joint_pick_map(engine, map, ret_claim)) ||
-           pick_for_idle_cluster(engine, ret_claim);
+    bool found = (!joint_only_short(engine) && pick_late(engine, ret_claim)) ||
+                 pick_in_turn(engine, ret_claim) || pick_for_idle_cluster(engine, ret_claim);
+    if (found)
+        pack_consider(engine, ret_claim);
+    return found;
 }
 
 /* The rule that closes most hosts with a free slot to the stage's largest reduce task, before which
@@ -318,6 +341,8 @@ static struct policy_why held(const struct engine *engine, const struct stage *s
 {
     static const enum reason reasons[RULES] = {REASON_OWN_RECEIVER, REASON_EARLIER_RECEIVER,
                                                REASON_KEPT_SLOT, REASON_FAR};
+    if (stage->bucket->homed)
+        return pack_held(engine, stage);
     bool reduce = task ? task->bytes : stage->ready_reduces.n;
     if (!reduce)
         return (struct policy_why){REASON_NO_LOCAL_SLOT, clamp_i64(stage->n_ready), 0};
@@ -354,6 +379,7 @@ static void job_grew(struct engine *engine, struct job *job)
     locality_job_grew(engine, job);
     for (uint32_t i = 0; i < job->n_buckets; i++)
         joint_maps_follow(engine, job->buckets[i]);
+    pack_follow(engine, job);
 }
 
 static void host_capable(struct engine *engine, struct host *host)
@@ -361,6 +387,7 @@ static void host_capable(struct engine *engine, struct host *host)
     struct local_maps *local;
     TAILQ_FOREACH (local, &host->locals, on_host)
         joint_maps_follow(engine, local->bucket);
+    pack_follow_host(engine, host);
 }
 
 static void init_job(struct engine *engine, union policy_of of, void *state)
@@ -381,6 +408,8 @@ static uint64_t reduce_value(struct engine *engine, const struct bucket *bucket)
 {
     uint64_t least = RECEIVES_LONG;
     struct stage *stage;
+    if (bucket->homed)
+        return UINT64_MAX;
     TAILQ_FOREACH (stage, &bucket->reduce_stages, of_bucket) {
         struct asking a = joint_ask(engine, largest(stage));
         engine->counters.visits++;
@@ -399,7 +428,6 @@ static void home_no_more(struct engine *engine, struct joint_stage *kept)
 
 static void task_moved(struct engine *engine, struct task *task, enum task_state before)
 {
-    (void)before;
     struct joint_job *kept = task->stage->job->kept[QUESTION_PLACE];
     struct bucket *bucket = task->stage->bucket;
     kept->map_moves += !task->bytes;
@@ -408,6 +436,9 @@ static void task_moved(struct engine *engine, struct task *task, enum task_state
     joint_maps_follow(engine, bucket);
     if (!task->stage->ready_reduces.n)
         home_no_more(engine, task->stage->kept[QUESTION_PLACE]);
+    if (task->state == TASK_DONE && before == TASK_RUNNING)
+        pack_learn(engine, task);
+    pack_follow(engine, task->stage->job);
 }
 
 static void done_stage(struct engine *engine, union policy_of of, void *state)
@@ -416,6 +447,30 @@ static void done_stage(struct engine *engine, union policy_of of, void *state)
     (void)of;
     home_no_more(engine, kept);
     near_done(&kept->near);
+}
+
+static void done_job(struct engine *engine, union policy_of of, void *state)
+{
+    (void)state;
+    pack_forget(engine, of.job);
+}
+
+static bool is_packed(const void *state)
+{
+    const struct joint_job *kept = state;
+    return kept->pack.packed;
+}
+
+static void load_job(struct engine *engine, union policy_of of, void *state)
+{
+    (void)state;
+    pack_restore(engine, of.job);
+}
+
+static bool has_learnt(const void *state)
+{
+    const struct joint_engine *all = state;
+    return all->pack.took_ns;
 }
 
 static bool waits_for_home(const void *state)
@@ -438,7 +493,8 @@ static int64_t deadline_ns(const struct engine *engine)
 {
     const struct joint_engine *all = engine->kept[QUESTION_PLACE];
     const struct sorted_node *node = sorted_first(&all->homeless);
-    return node ? (int64_t)node->key.a : INT64_MAX;
+    int64_t first = node ? (int64_t)node->key.a : INT64_MAX, pack = pack_deadline_ns(engine);
+    return pack < first ? pack : first;
 }
 
 static void settle(struct engine *engine)
@@ -459,6 +515,12 @@ static void task_ready(struct engine *engine, struct task *task)
 {
     struct joint_stage *kept = task->stage->kept[QUESTION_PLACE];
     near_ready(engine, &kept->near, task);
+    pack_follow(engine, task->stage->job);
+}
+
+static void task_unready(struct engine *engine, struct task *task)
+{
+    pack_follow(engine, task->stage->job);
 }
 
 static void attempt_moved(struct engine *engine, struct task *task, struct attempt *attempt)
@@ -470,9 +532,9 @@ static void attempt_moved(struct engine *engine, struct task *task, struct attem
 
 static void turn_moved(struct engine *engine, struct job *job, bool passed)
 {
-    (void)job;
     struct joint_engine *all = engine->kept[QUESTION_PLACE];
     all->moves += passed;
+    pack_follow(engine, job);
 }
 
 static const struct policy_reason reasons[] = {
@@ -500,20 +562,35 @@ static const struct policy_reason reasons[] = {
      "most of its input is elsewhere than on {left} of {right} hosts with a free slot, and it "
      "waits "
      "for one there no longer than twice the time that it would take to come."},
+    PACK_REASONS,
     {0}};
+
+static const struct engine_parameter *const parameters[] = {
+    &parameter_even_wait, &parameter_start_wait, &parameter_pack, &parameter_lies_there, NULL};
 
 const struct place_policy place_joint = {
     .policy = {.name = "joint",
-               .state = {[POLICY_ENGINE] = {.size = sizeof(struct joint_engine)},
-                         [POLICY_JOB] = {.size = sizeof(struct joint_job), .init = init_job},
+               .state = {[POLICY_ENGINE] = {.size = sizeof(struct joint_engine),
+                                            .fields = engine_fields,
+                                            .keeps = has_learnt},
+                         [POLICY_JOB] = {.size = sizeof(struct joint_job),
+                                         .init = init_job,
+                                         .done = done_job,
+                                         .fields = job_fields,
+                                         .keeps = is_packed,
+                                         .load = load_job},
                          [POLICY_STAGE] = {.size = sizeof(struct joint_stage),
                                            .done = done_stage,
                                            .fields = stage_fields,
                                            .keeps = waits_for_home,
                                            .load = load_stage}},
-               .parameters = place_held_parameters,
+               .parameters = parameters,
                .reasons = reasons,
                .hears.task_ready = task_ready,
+               .hears.task_unready = task_unready,
+               .hears.outputs_moved = pack_follow,
+               .hears.job_withdrawn = pack_forget,
+               .hears.expire = pack_expire,
                .hears.task_moved = task_moved,
                .hears.task_counts = task_counts,
                .hears.job_grew = job_grew,

@@ -1,9 +1,10 @@
 /* What joint keeps, and its half about maps; the rules stand in joint.c. Private to controller/engine/place.
  *
- * One object in several files: joint, joint_maps. */
+ * One object in several files: joint, joint_maps, pack. */
 #pragma once
 
 #include "controller/engine/place/joint_host.h"
+#include "controller/engine/place/pack.h"
 #include "controller/engine/watch/locality.h"
 
 enum { JOINT_SMALL_MS = 1000, JOINT_SMALL_BLOCKS = 10 };
@@ -20,11 +21,13 @@ struct joint_engine {
     uint64_t rate;  /* what a link moves in JOINT_RATE_MS, by which buckets have their values */
     uint64_t moves; /* jobs that passed others, and transfers that are no job's any more */
     struct sorted homeless; /* stages that wait for slots at home, by until when */
+    struct pack_engine pack;
 };
 struct joint_job {
     struct locality_job even;
     uint64_t blocks_bytes; /* JOINT_SMALL_BLOCKS times its largest block */
     uint64_t map_moves;
+    struct pack_job pack;
 };
 /* Hosts that have not changed since refuse it, as things were then: pure memory. */
 struct joint_stage {

@@ -26,15 +26,22 @@ struct asking joint_ask(const struct engine *engine, const struct task *task)
     return a;
 }
 
-static void count_slots(const struct host *host, const struct shape *shape, int64_t *ret_all,
-                        int64_t *ret_free)
+int64_t joint_slots(const struct host *host, const struct shape *shape)
 {
-    *ret_all = *ret_free = 0;
+    int64_t slots = 0;
     for (uint32_t i = 0; i < host->n_units; i++) {
         const struct unit *unit = host_unit(host, shape, i);
-        *ret_all += unit ? resources_times(&unit->total, &shape->demand) : 0;
-        *ret_free += host->shapes[shape->index]->fit[i].times;
+        slots += unit ? resources_times(&unit->total, &shape->demand) : 0;
     }
+    return slots;
+}
+
+static int64_t free_slots(const struct host *host, const struct shape *shape)
+{
+    int64_t slots = 0;
+    for (uint32_t i = 0; i < host->n_units; i++)
+        slots += host->shapes[shape->index]->fit[i].times;
+    return slots;
 }
 
 static int64_t reserve_of(int64_t slots)
@@ -73,8 +80,7 @@ static uint32_t count_receivers(const struct asking *a, struct offer *offer)
 enum rule joint_closed_by(const struct asking *a, struct host *host, struct offer *ret_offer)
 {
     const struct shape *shape = a->task->stage->bucket->shape;
-    int64_t slots, free;
-    count_slots(host, shape, &slots, &free);
+    int64_t slots = joint_slots(host, shape), free = free_slots(host, shape);
     int64_t reserve = reserve_of(slots);
     *ret_offer = (struct offer){.host = host, .task = a->task};
     if (count_receivers(a, ret_offer))

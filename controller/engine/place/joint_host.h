@@ -30,6 +30,8 @@ struct offer {
 
 /* What the mean link of the hosts that are up moves in so many ms; UINT64_MAX − 1 where none is. */
 uint64_t joint_link_bytes(const struct engine *engine, uint32_t ms);
+/* Such tasks that the host would hold when empty. */
+int64_t joint_slots(const struct host *host, const struct shape *shape);
 /* The task's length; it is not known yet whether it waits for a slot at home. */
 struct asking joint_ask(const struct engine *engine, const struct task *task);
 /* The first rule that closes the host, which has room; RULES: none. How good it is but for its

@@ -88,7 +88,7 @@ enum {
     MAPS_SMALL,  /* any slot */
     MAPS_MEDIUM, /* any of the last slots */
     MAPS_OWN,    /* of the last slots one next to a block */
-    MAPS_LARGE   /* none of the last slots */
+    MAPS_LARGE   /* none of the last slots; what starts at home alone has more (pack.h) */
 };
 
 static uint64_t rated(const struct engine *engine, uint32_t ms)
@@ -101,6 +101,8 @@ uint64_t joint_map_value(struct engine *engine, const struct bucket *bucket)
 {
     if (!bucket->job->kept[QUESTION_PLACE])
         return MAPS_LARGE;
+    if (bucket->homed)
+        return UINT64_MAX;
     uint64_t bytes = small_bytes(bucket->job);
     return bytes <= rated(engine, JOINT_SMALL_MS)                        ? MAPS_SMALL
            : bytes > rated(engine, JOINT_LAST_MS)                        ? MAPS_LARGE

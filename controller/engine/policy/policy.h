@@ -62,7 +62,7 @@ struct policy_reason {
         *word; /* of records and for people; NULL: the engine's reason, or in another entry */
     const char *left, *right; /* what the decision's two numbers are; NULL: always 0 */
     /* For people; of MODE a clause; NULL: LEVEL, of which explain says more. Words in braces are replaced: {host}, {left}, {right},
-     * {left.1s} and {left.3s} (ns as seconds), {transfer} (Coflow or Macroflow, by which the network serves now),
+     * {left.1s}, {left.3s} and {right.1s} (ns as seconds), {right.host} (a host's number), {transfer} (Coflow or Macroflow, by which the network serves now),
      * {first_job} (the first job's number), {uplinks} (which of them are busy: a sentence without its dot). */
     const char *sentence;
 };

@@ -46,7 +46,8 @@ const struct engine_parameter parameter_start_wait = {
     0,
     "A hold also ends so long after the last start of its stage; 0 s: only by the other bounds."};
 
-/* From one start to the next. Maps that are kept even wait no longer than that is worth. */
+/* From one start to the next. Maps that are kept even wait no longer than that is worth, but for those that wait for
+ * one host. */
 static int64_t longest_ns(const struct engine *engine, const struct stage *stage)
 {
     int64_t longest = engine->config.hold_max_ns,
@@ -54,7 +55,7 @@ static int64_t longest_ns(const struct engine *engine, const struct stage *stage
             start = policy_value(engine, QUESTION_PLACE, &parameter_start_wait);
     if (start && start < longest)
         longest = start;
-    return even && even < longest && !stage->n_edges ? even : longest;
+    return even && even < longest && !stage->n_edges && !stage->bucket->homed ? even : longest;
 }
 
 int64_t hold_end_ns(const struct stage *stage)

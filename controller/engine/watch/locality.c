@@ -61,7 +61,7 @@ bool locality_anywhere(const struct engine *engine, const struct bucket *bucket)
 /* Its place among those with a map that no place is to be waited for. */
 static void anywhere_update(const struct engine *engine, struct bucket *bucket)
 {
-    if (locality_anywhere(engine, bucket))
+    if (locality_anywhere(engine, bucket) && !bucket->homed)
         sorted_place(&bucket->shape->unlocated, &bucket->by_turn_unlocated, bucket->job->turn, 0);
     else
         sorted_remove(&bucket->shape->unlocated, &bucket->by_turn_unlocated);

@@ -121,13 +121,13 @@ static bool waits_with_room(const struct bucket *bucket, uint64_t *looks)
 static bool first_in_turn(struct engine *engine, struct shape *shape, struct bucket **ret_bucket)
 {
     uint64_t looks = 0, most = shape->moved_locals / 4;
-    struct sorted_node *node = sorted_first(&shape->maps);
+    struct sorted_node *node = sorted_first_below(&shape->maps, UINT64_MAX);
     *ret_bucket = NULL;
     while (node && looks <= most && !*ret_bucket) {
         struct bucket *bucket = container_of(node, struct bucket, by_turn_maps);
         if (waits_with_room(bucket, &looks))
             *ret_bucket = bucket;
-        node = sorted_next(node);
+        node = sorted_next_below(node, UINT64_MAX);
     }
     engine->counters.visits += looks;
     shape->looked += looks;

@@ -1,0 +1,361 @@
+#include "controller/engine/place/pack.h"
+
+#include "controller/engine/base/ground.h"
+#include "controller/engine/books/cluster.h"
+#include "controller/engine/books/job.h"
+#include "controller/engine/books/spread.h"
+#include "controller/engine/place/joint.h"
+#include "controller/engine/watch/homes.h"
+#include "controller/engine/watch/queues.h"
+
+__extension__ typedef unsigned __int128 wide;
+
+const struct engine_parameter parameter_pack = {
+    "pack",
+    ENGINE_UNIT_YES,
+    0,
+    1,
+    0,
+    "A job whose maps have no place runs on one host where its shuffle is dearer than what that "
+    "computes longer."};
+const struct engine_parameter parameter_lies_there = {
+    "lies_there",
+    ENGINE_UNIT_YES,
+    0,
+    1,
+    0,
+    "A reduce task may start where all outputs of its job are, whoever receives there."};
+
+static bool is_on(const struct engine *engine, const struct engine_parameter *parameter)
+{
+    return policy_value(engine, QUESTION_PLACE, parameter);
+}
+
+static struct pack_job *pack_of(const struct job *job)
+{
+    return &((struct joint_job *)job->kept[QUESTION_PLACE])->pack;
+}
+
+static struct pack_engine *all_of(const struct engine *engine)
+{
+    return &((struct joint_engine *)engine->kept[QUESTION_PLACE])->pack;
+}
+
+/* ---- which job ---- */
+
+static wide link_ns(const struct engine *engine, wide bytes)
+{
+    return bytes * 8 * engine->up * 1000000000 / engine->uplink_bps;
+}
+
+static bool has_block(const struct task *task)
+{
+    const uint32_t *replicas = task_replicas(task);
+    bool read = task->input_bytes || task->stage->job->framework;
+    for (uint32_t i = 0; replicas && read && i < task->stage->replicas_per_task; i++)
+        if (replicas[i] != ENGINE_NONE)
+            return true;
+    return false;
+}
+
+static bool has_place(const struct stage *stage)
+{
+    for (uint32_t t = 0; stage->replicas && t < stage->n_tasks; t++)
+        if (has_block(&stage->tasks[t]))
+            return true;
+    return false;
+}
+
+static bool is_pipelined(const struct stage *stage)
+{
+    for (uint32_t i = 0; i < stage->n_edges; i++)
+        if (stage->edges[i].kind != EDGE_BARRIER)
+            return true;
+    return false;
+}
+
+static bool may_be_packed(const struct job *job)
+{
+    bool may = job->n_buckets == 1;
+    for (uint32_t s = 0; may && s < job->n_stages; s++)
+        may = !is_pipelined(job->stages[s]) && !has_place(job->stages[s]);
+    return may;
+}
+
+/* Of all tasks of a job, and of its transfers when they are spread over all hosts. */
+struct work {
+    wide compute_ns, input_bytes, spread_bytes;
+};
+
+static wide most(wide a, wide b)
+{
+    return a > b ? a : b;
+}
+
+static void add_stage(const struct engine *engine, const struct stage *stage, uint32_t hosts,
+                      struct work *work, uint64_t *largest_input)
+{
+    uint64_t largest = 0, took_ns = stage->framework ? all_of(engine)->took_ns : 0;
+    for (uint32_t t = 0; t < stage->n_tasks; t++) {
+        const struct task *task = &stage->tasks[t];
+        work->compute_ns += task->compute_ns ? task->compute_ns : took_ns;
+        work->input_bytes += task->input_bytes;
+        largest = task->bytes > largest ? task->bytes : largest;
+        *largest_input = task->input_bytes > *largest_input ? task->input_bytes : *largest_input;
+    }
+    work->spread_bytes += most(stage->total_bytes / hosts, largest);
+}
+
+static struct work work_of(const struct engine *engine, const struct job *job, uint32_t hosts)
+{
+    struct work work = {0};
+    uint64_t largest_input = 0;
+    for (uint32_t s = 0; s < job->n_stages; s++)
+        add_stage(engine, job->stages[s], hosts, &work, &largest_input);
+    work.spread_bytes += most(work.input_bytes / hosts, largest_input);
+    return work;
+}
+
+static uint32_t jobs_behind(const struct job *job)
+{
+    uint32_t n = 0;
+    const struct sorted_node *node = sorted_next(&job->by_turn);
+    for (; node && n < PACK_BEHIND; node = sorted_next(node))
+        n++;
+    return n;
+}
+
+static int64_t clamp(wide ns)
+{
+    return ns > INT64_MAX / 4 ? INT64_MAX / 4 : (int64_t)ns;
+}
+
+/* True: it is better off on that host, and those behind it are. */
+static bool is_worth_it(const struct engine *engine, const struct job *job, const struct host *home,
+                        struct pack_job *ret_pack)
+{
+    const struct shape *shape = job->buckets[0]->shape;
+    uint32_t hosts = shape->capable_hosts;
+    int64_t slots = joint_slots(home, shape);
+    if (hosts < 2 || slots < 1 || !engine->up || !engine->uplink_bps)
+        return false;
+    struct work work = work_of(engine, job, hosts);
+    wide compute_ns = work.compute_ns / (uint64_t)slots,
+         shuffle_ns = link_ns(engine, job->shuffle_bytes);
+    wide one_ns = compute_ns + link_ns(engine, work.input_bytes),
+         spread_ns = compute_ns / hosts + link_ns(engine, work.spread_bytes) +
+                     jobs_behind(job) * shuffle_ns / hosts;
+    ret_pack->one_ns = clamp(one_ns);
+    ret_pack->spread_ns = clamp(spread_ns);
+    ret_pack->wait_ns = clamp(PACK_PATIENCE * shuffle_ns);
+    bool guessed = job->framework && most(compute_ns, shuffle_ns) > PACK_GUESSED_NS;
+    return one_ns < spread_ns && !guessed &&
+           compute_ns <= (uint64_t)engine->config.hold_max_ns / 3;
+}
+
+static void list(const struct engine *engine, const struct job *job)
+{
+    struct pack_job *pack = pack_of(job);
+    struct sorted_key key = {pack->home, job->number, 0};
+    if (pack->packed)
+        sorted_place(&all_of(engine)->packed, &pack->of_packed, key, 0);
+    else
+        sorted_remove(&all_of(engine)->packed, &pack->of_packed);
+}
+
+void pack_consider(struct engine *engine, struct claim *claim)
+{
+    struct job *job = claim->task->stage->job;
+    struct pack_job *pack = pack_of(job);
+    if (job->n_running || job->n_done || claim->task->bytes || !is_on(engine, &parameter_pack))
+        return;
+    pack->packed = may_be_packed(job) && is_worth_it(engine, job, claim->fit->host, pack);
+    pack->home = claim->fit->host->index;
+    list(engine, job);
+    pack_follow(engine, job);
+    if (!pack->packed)
+        return;
+    claim->reason = REASON_HOME;
+    claim->left = pack->one_ns;
+    claim->right = pack->spread_ns;
+}
+
+/* ---- where its tasks start ---- */
+
+/* Maps first, then the largest reduce task; NULL: none is ready. */
+static struct task *next_task(struct engine *engine, const struct bucket *bucket)
+{
+    struct sorted_node *map = sorted_first(&bucket->ready_maps);
+    if (map)
+        return container_of(map, struct task, ready);
+    return TAILQ_EMPTY(&bucket->reduce_stages) ? NULL : bucket_largest(engine, bucket);
+}
+
+static bool can_run(const struct host *host, const struct bucket *bucket)
+{
+    return host && host->shapes[bucket->shape->index]->capable;
+}
+
+/* The home that it waits for until *ret_until_ns; NULL: it waits for none. */
+static struct host *home_of(const struct engine *engine, const struct job *job,
+                            const struct task *next, int64_t *ret_until_ns)
+{
+    const struct pack_job *pack = pack_of(job);
+    struct host *home = pack->packed ? cluster_host(engine, pack->home) : NULL;
+    *ret_until_ns = next->ready_ns + pack->wait_ns;
+    bool waits = can_run(home, next->stage->bucket) && engine->now_ns < *ret_until_ns &&
+                 spread_outputs(job, home) == job->n_outputs;
+    return waits ? home : NULL;
+}
+
+static bool has_all_parents(const struct stage *stage)
+{
+    bool all = stage->n_edges > 0;
+    for (uint32_t i = 0; i < stage->n_edges; i++) {
+        const struct stage *parent = job_stage_at(stage->job, stage->edges[i].parent);
+        all = all && parent->n_done == parent->n_tasks;
+    }
+    return all;
+}
+
+/* The one host that has all outputs, where the task reads no others; NULL: there is none. */
+static struct host *only_source(const struct engine *engine, const struct task *task)
+{
+    const struct job *job = task->stage->job;
+    if (!is_on(engine, &parameter_lies_there) || !task->bytes || job->output_hosts != 1 ||
+        is_pipelined(task->stage) || !has_all_parents(task->stage))
+        return NULL;
+    struct host *host =
+        container_of(sorted_first(spread_ordered(job)), struct job_host, by_host)->host;
+    return can_run(host, task->stage->bucket) ? host : NULL;
+}
+
+static void set_home(struct engine *engine, struct bucket *bucket, struct host *home, bool homed)
+{
+    bool others = bucket->homed != homed;
+    if (home || bucket->home)
+        homes_place(bucket, home);
+    bucket->homed = homed;
+    if (!others)
+        return;
+    locality_reorder(engine, bucket->job);
+    bucket_update(engine, bucket);
+}
+
+static void set_waiting(const struct engine *engine, struct job *job, bool waits, int64_t until_ns)
+{
+    struct pack_job *pack = pack_of(job);
+    struct sorted_key key = {(uint64_t)until_ns, job->number, 0};
+    if (waits)
+        sorted_place(&all_of(engine)->waiting, &pack->of_waiting, key, 0);
+    else
+        sorted_remove(&all_of(engine)->waiting, &pack->of_waiting);
+}
+
+void pack_follow(struct engine *engine, struct job *job)
+{
+    bool has_home = job->n_buckets && job->buckets[0]->home;
+    if (!has_home && !pack_of(job)->packed && !is_on(engine, &parameter_lies_there))
+        return;
+    int64_t until_ns = 0;
+    struct task *next = job->n_buckets == 1 ? next_task(engine, job->buckets[0]) : NULL;
+    struct host *home = next ? home_of(engine, job, next, &until_ns) : NULL;
+    bool waits = home;
+    if (next && !home)
+        home = only_source(engine, next);
+    set_waiting(engine, job, waits, until_ns);
+    for (uint32_t i = 0; i < job->n_buckets; i++)
+        set_home(engine, job->buckets[i], home, waits);
+}
+
+void pack_forget(struct engine *engine, struct job *job)
+{
+    if (!job->kept[QUESTION_PLACE])
+        return;
+    pack_of(job)->packed = false;
+    list(engine, job);
+    set_waiting(engine, job, false, 0);
+    for (uint32_t i = 0; i < job->n_buckets; i++) {
+        homes_place(job->buckets[i], NULL);
+        job->buckets[i]->homed = false;
+    }
+}
+
+void pack_follow_host(struct engine *engine, struct host *host)
+{
+    struct sorted_node *node = sorted_from(&all_of(engine)->packed,
+                                           (struct sorted_key){host->index, 0, 0});
+    for (; node && node->key.a == host->index; node = sorted_next(node)) {
+        engine->counters.visits++;
+        pack_follow(engine, job_find(engine, node->key.b));
+    }
+    struct job_host *here;
+    TAILQ_FOREACH (here, &host->outputs, of_host)
+        if (here->job->kept[QUESTION_PLACE] && is_on(engine, &parameter_lies_there))
+            pack_follow(engine, here->job);
+}
+
+void pack_expire(struct engine *engine)
+{
+    struct sorted_node *node;
+    while ((node = sorted_first(&all_of(engine)->waiting)) &&
+           node->key.a <= (uint64_t)engine->now_ns)
+        pack_follow(engine, job_find(engine, node->key.b));
+}
+
+int64_t pack_deadline_ns(const struct engine *engine)
+{
+    const struct sorted_node *node = sorted_first(&all_of(engine)->waiting);
+    return node ? (int64_t)node->key.a : INT64_MAX;
+}
+
+void pack_restore(struct engine *engine, struct job *job)
+{
+    list(engine, job);
+    pack_follow(engine, job);
+}
+
+void pack_learn(struct engine *engine, const struct task *task)
+{
+    struct pack_engine *all = all_of(engine);
+    if (!task->stage->framework || task->bytes || !is_on(engine, &parameter_pack))
+        return;
+    uint64_t took_ns = (uint64_t)(engine->now_ns - task->started_ns);
+    all->took_ns = all->took_ns ? (all->took_ns * (PACK_MEAN - 1) + took_ns) / PACK_MEAN : took_ns;
+}
+
+/* ---- what is proposed ---- */
+
+struct bucket *pack_first(struct engine *engine)
+{
+    struct bucket *best = NULL;
+    for (uint32_t i = 0; i < engine->n_shapes; i++) {
+        struct shape *shape = engine->shapes[i];
+        if (shape_times(engine, shape) <= 0)
+            continue;
+        struct bucket *bucket = homes_first(engine, shape);
+        if (bucket && (!best || joint_is_sooner(bucket->job, best->job)))
+            best = bucket;
+    }
+    return best;
+}
+
+struct claim pack_claim(struct engine *engine, struct bucket *bucket)
+{
+    const struct pack_job *pack = pack_of(bucket->job);
+    struct claim claim = {next_task(engine, bucket), host_fit(bucket->home, bucket->shape),
+                          REASON_ALL_THERE, 0, clamp_i64(bucket->job->n_outputs)};
+    if (!bucket->homed)
+        return claim;
+    claim.reason = REASON_HOME;
+    claim.left = pack->one_ns;
+    claim.right = pack->spread_ns;
+    return claim;
+}
+
+struct policy_why pack_held(const struct engine *engine, const struct stage *stage)
+{
+    const struct pack_job *pack = pack_of(stage->job);
+    int64_t left_ns = (int64_t)pack->of_waiting.key.a - engine->now_ns;
+    return (struct policy_why){REASON_FOR_HOME, left_ns, pack->home};
+}

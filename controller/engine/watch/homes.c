@@ -1,0 +1,83 @@
+#include "controller/engine/watch/homes.h"
+
+static struct bucket *first_on(const struct shape *shape, uint64_t host)
+{
+    struct sorted_node *node = sorted_from(&shape->at_home, (struct sorted_key){host, 0, 0});
+    return node && node->key.a == host ? container_of(node, struct bucket, at_home) : NULL;
+}
+
+/* Who is first on the host stands among the first of all hosts while there is room. */
+static void follow(struct shape *shape, uint64_t host)
+{
+    struct bucket *first = first_on(shape, host);
+    if (!first)
+        return;
+    if (first->home->shapes[shape->index]->fitting)
+        sorted_place(&shape->first_at_home, &first->first_at_home, first->job->turn, 0);
+    else
+        sorted_remove(&shape->first_at_home, &first->first_at_home);
+}
+
+static void leave(struct bucket *bucket)
+{
+    struct shape *shape = bucket->shape;
+    uint64_t host = bucket->home->index;
+    sorted_remove(&shape->at_home, &bucket->at_home);
+    sorted_remove(&shape->first_at_home, &bucket->first_at_home);
+    bucket->home = NULL;
+    follow(shape, host);
+}
+
+void homes_place(struct bucket *bucket, struct host *home)
+{
+    struct shape *shape = bucket->shape;
+    const struct sorted_key key = {home ? home->index : 0, bucket->job->turn.a,
+                                   bucket->job->turn.b};
+    if (bucket->home)
+        leave(bucket);
+    if (!home)
+        return;
+    struct bucket *before = first_on(shape, home->index);
+    bucket->home = home;
+    sorted_insert(&shape->at_home, &bucket->at_home, key, 0);
+    if (before && first_on(shape, home->index) == bucket)
+        sorted_remove(&shape->first_at_home, &before->first_at_home);
+    follow(shape, home->index);
+}
+
+static void follow_all(struct engine *engine, struct shape *shape)
+{
+    struct sorted_node *node = sorted_first(&shape->at_home);
+    while (node) {
+        uint64_t host = node->key.a;
+        engine->counters.visits++;
+        follow(shape, host);
+        node = sorted_from(&shape->at_home, (struct sorted_key){host + 1, 0, 0});
+    }
+}
+
+static void follow_changes(struct engine *engine, struct shape *shape)
+{
+    uint64_t from = shape->homes_seen;
+    shape->homes_seen = engine->n_changes;
+    if (engine->n_changes - from > CHANGES) {
+        follow_all(engine, shape);
+        return;
+    }
+    for (; from < engine->n_changes; from++) {
+        engine->counters.visits++;
+        follow(shape, engine->changes[from % CHANGES]);
+    }
+}
+
+/* WHY nothing is followed while nobody is here: who comes is placed by the room of that moment. */
+struct bucket *homes_first(struct engine *engine, struct shape *shape)
+{
+    if (!shape->at_home.n) {
+        shape->homes_seen = engine->n_changes;
+        return NULL;
+    }
+    follow_changes(engine, shape);
+    struct sorted_node *node = sorted_first(&shape->first_at_home);
+    return node ? container_of(node, struct bucket, first_at_home) : NULL;
+}
