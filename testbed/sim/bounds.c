@@ -27,7 +27,7 @@ static int measure_cluster(const struct run_config *config, struct cluster *ret,
     double up = 0, down = 0, fastest = 0;
     int r = run_topology(config, &topology, err);
     for (uint32_t h = 0; !r && h < config->hosts; h++) {
-        double bytes_s = topology_link_bytes_s(&topology, config->hosts + h);
+        double bytes_s = topology_link_bytes_s(&topology, topology.n_hosts + h);
         up += topology_link_bytes_s(&topology, h);
         down += bytes_s;
         fastest = fmax(fastest, bytes_s);

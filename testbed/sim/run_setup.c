@@ -30,7 +30,7 @@ const char run_setup_usage[] =
     "      [--report-delay SECONDS] [--decision-delay SECONDS]\n"
     "      [--failures MTBF/REPAIR|HOST@SECOND+REPAIR,...] [--stragglers SHARE/TIMES]\n"
     "      [--copies TIMES|none] [--foreign SHARE/PART[/up|/down]] [--framework MANNERS|none]\n"
-    "      [--headers SHARE] [--mode-dwell SECONDS] [--parameter WORD=VALUE]";
+    "      [--outside RATE|none] [--headers SHARE] [--mode-dwell SECONDS] [--parameter WORD=VALUE]";
 
 static int set_policy(struct run_setup *s, const char *value, struct err *err)
 {
@@ -243,6 +243,12 @@ static int set_framework(struct run_setup *s, const char *value, struct err *err
     return err_set(err, EINVAL, "--framework is one of %snone, not '%s'", names, value);
 }
 
+static int set_outside(struct run_setup *s, const char *value, struct err *err)
+{
+    s->outside_bytes_s = 0;
+    return strcmp(value, "none") == 0 ? 0 : units_parse_rate(value, &s->outside_bytes_s, err);
+}
+
 /* How the text of an option is read: by `set`, or as what stands at `at`, from least to most. */
 static const struct option {
     const char *name;
@@ -282,6 +288,7 @@ static const struct option {
     {"copies", .set = set_copies},
     {"foreign", .set = set_foreign},
     {"framework", .set = set_framework},
+    {"outside", .set = set_outside},
     {"headers", .as = AS_REAL, .at = AT(headers), .least = 0, .most = .9},
     {"mode-dwell", .as = AS_DELAY, .at = AT(mode_dwell_ns), .least = 0, .most = 3600},
 };
@@ -624,6 +631,7 @@ void run_setup_configure(const struct run_setup *s, const struct run_inputs *in,
     config.copy_after = s->copy_after;
     config.headers = s->headers;
     config.foreign = s->foreign;
+    config.outside_bps = (uint64_t)llround(s->outside_bytes_s * 8);
     config.framework = s->framework;
     engine->framework_jobs_max = s->framework ? engine->jobs_max : 0;
     engine->seed = convert.seed;

@@ -43,6 +43,9 @@ const struct run_setup_meaning run_setup_meanings[] = {
                "a slot that was left free (none)"},
     {"foreign", "SHARE/PART[/up|/down]: others take SHARE of the rate of the links of PART of the "
                 "hosts, before ours, in one direction or both (none)"},
+    {"outside",
+     "RATE|none: blocks that lie on no host are read from outside, over one link of that rate "
+     "(none: they cost nothing)"},
     {"headers", "SHARE: of every link's rate that packets' headers take (0)"},
     {"mode-dwell", "SECONDS: the mode stays as it is for so long at least (0)"},
     {"framework",

@@ -79,6 +79,29 @@ static void test_neat_goes_where_the_bytes_are(void **state)
     workload_job_done(&job);
 }
 
+/* Two hosts and 1 MB for each: over one link of 1 MB/s from outside they share it, then compute for 1 s; over
+ * a faster one their own links are what is short. Whose block is on its host reads nothing. */
+static void test_blocks_on_no_host_come_from_outside(void **state)
+{
+    (void)state;
+    struct workload_job job = job_of("{\"id\":1,\"stages\":[{\"tasks\":2,\"input_bytes\":1000000,"
+                                     "\"compute_ms\":1000}]}");
+    struct workload_job placed = job_of("{\"id\":1,\"stages\":[{\"tasks\":1,\"input_bytes\":1000000,"
+                                        "\"replicas\":[[0]],\"compute_ms\":1000}]}");
+    struct run_config config = config_of("greedy", 2, 1);
+    expect_s(&config, &job, 1, (double[]){1});
+    config.outside_bps = 8000000;
+    expect_s(&config, &job, 1, (double[]){3});
+    expect_s(&config, &placed, 1, (double[]){1});
+    config.outside_bps = 80000000;
+    expect_s(&config, &job, 1, (double[]){2});
+    config.slots = 2;
+    config.hosts = 1;
+    expect_s(&config, &job, 1, (double[]){3});
+    workload_job_done(&job);
+    workload_job_done(&placed);
+}
+
 /* What is told changes decisions, not bytes: alone, a job takes as long. */
 static void test_a_wrong_estimate_does_not_change_the_bytes(void **state)
 {
@@ -240,6 +263,7 @@ int main(void)
         cmocka_unit_test(test_classes_are_powers_of_ten),
         cmocka_unit_test(test_lists_are_split_at_commas),
         cmocka_unit_test(test_zero_levels_are_unlimited),
+        cmocka_unit_test(test_blocks_on_no_host_come_from_outside),
         cmocka_unit_test(test_a_hold_ends_as_it_does_in_the_daemon),
         cmocka_unit_test(test_parameters_are_said),
         cmocka_unit_test(test_a_grid_repeats_single_runs),

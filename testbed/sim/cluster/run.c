@@ -21,7 +21,8 @@ enum { FAILURES_PER_JOB_MAX = 1000 };
 /* Of what is ours to use, as per mille of the whole link. */
 static int report_load(struct run *run, uint32_t host, uint32_t per_mille)
 {
-    if (run->hosts && run->hosts[host].down)
+    bool outside = host >= run->config->hosts;
+    if (outside || (run->hosts && run->hosts[host].down))
         return 0;
     double share = run_foreign_share(run->config, host);
     struct event e =
@@ -201,6 +202,13 @@ static uint32_t levels_of(const struct run *run)
     return most > run->ranks.n ? most : (uint32_t)run->ranks.n;
 }
 
+static int check_outside(const struct run_config *c, struct err *err)
+{
+    return c->outside_bps && (c->racks || faults_hosts_fail(&c->faults))
+               ? err_set(err, EINVAL, "blocks are read from outside only without racks and failing hosts")
+               : 0;
+}
+
 static int check_racks(const struct run_config *c, struct err *err)
 {
     return c->racks && c->hosts % c->racks
@@ -231,7 +239,8 @@ static int check(const struct run_config *config, struct err *err)
     if (config->report_delay_ns < 0 || config->decision_delay_ns < 0)
         return err_set(err, EINVAL, "delays are not negative");
     int r = check_framework(config, err);
-    return r ? r : check_racks(config, err);
+    r = r ? r : check_racks(config, err);
+    return r ? r : check_outside(config, err);
 }
 
 static bool any_pipelined(const struct workload_job *jobs, size_t n)
@@ -279,15 +288,16 @@ static bool is_foreign(const struct run_config *c, uint32_t host)
 
 double run_foreign_share(const struct run_config *c, uint32_t link)
 {
-    bool up = link < c->hosts, down = !up && link < 2 * c->hosts;
+    uint32_t first_down = run_ports(c);
+    bool up = link < c->hosts, down = link >= first_down && link < first_down + c->hosts;
     bool foreign = (up && c->foreign.up) || (down && c->foreign.down);
-    return foreign && is_foreign(c, link % c->hosts) ? c->foreign.share : 0;
+    return foreign && is_foreign(c, down ? link - first_down : link) ? c->foreign.share : 0;
 }
 
 static int add_foreign(const struct run_config *c, struct topology *t, struct err *err)
 {
     int r = 0;
-    for (uint32_t link = 0; !r && link < 2 * c->hosts; link++) {
+    for (uint32_t link = 0; !r && link < run_ports(c) + c->hosts; link++) {
         double share = run_foreign_share(c, link);
         if (share > 0)
             r = topology_set_link(t, link, topology_link_bytes_s(t, link) * (1 - share), err);
@@ -301,7 +311,9 @@ int run_topology(const struct run_config *c, struct topology *ret_topology, stru
     int r = c->racks ? topology_init_leaf_spine(ret_topology, c->racks, c->hosts / c->racks,
                                                 link_bytes_s, c->spines ? c->spines : 1,
                                                 c->oversubscription, !c->spines, err)
-                     : topology_init_switch(ret_topology, c->hosts, link_bytes_s, err);
+                     : topology_init_switch(ret_topology, run_ports(c), link_bytes_s, err);
+    if (!r && c->outside_bps)
+        r = topology_set_link(ret_topology, c->hosts, (double)c->outside_bps / 8, err);
     r = r || !c->own_links ? r : own_links_read(ret_topology, c->own_links, err);
     if (!r)
         topology_scale(ret_topology, 1 - c->headers);
@@ -335,9 +347,9 @@ static int open_run(struct run *run)
     if (r)
         return r;
     run->receiving = calloc(c->hosts, sizeof(*run->receiving));
-    run->downlinks = calloc(c->hosts, sizeof(*run->downlinks));
-    run->host_bytes = calloc(c->hosts, sizeof(*run->host_bytes));
-    run->sources = calloc(c->hosts, sizeof(*run->sources));
+    run->downlinks = calloc(run_ports(c), sizeof(*run->downlinks));
+    run->host_bytes = calloc(run_ports(c), sizeof(*run->host_bytes));
+    run->sources = calloc(run_ports(c), sizeof(*run->sources));
     if (!run->receiving || !run->downlinks || !run->host_bytes || !run->sources)
         return run_out_of_memory(run);
     r = run_recording_begin(&run->recording, c->recording, run->engine, run->err);

@@ -86,6 +86,9 @@ struct run_config {
      * rates, as hosts count whole packets. */
     double headers;
     struct run_foreign foreign;
+    /* Blocks that lie on no host are read from outside: over one link of this rate that all share, and the
+     * reader's downlink. Without racks and faults. 0: nothing is read. */
+    uint64_t outside_bps;
     uint32_t racks;          /* 0: a big switch; else leaf-spine, hosts ÷ racks a rack */
     uint32_t spines;         /* leaf-spine: 0: spread over all ideally, else ECMP over so many */
     double oversubscription; /* leaf-spine: ≥ 1 */
@@ -124,6 +127,12 @@ struct run_result {
      * to be opened, since a slot was there for it. */
     double framework_wait_s;
 };
+
+/* Hosts, and what is outside as one more. A host's uplink has its number, its downlink this more. */
+static inline uint32_t run_ports(const struct run_config *config)
+{
+    return config->hosts + (config->outside_bps > 0);
+}
 
 /* The links of a configuration. 0, or −EINVAL or −ENOMEM with a sentence; call topology_done in any
  * case. */

@@ -203,6 +203,18 @@ static int keep_sources(struct run *run, struct run_attempt *a)
     return 0;
 }
 
+/* Its block lies on no host: of that the engine knows no more than its size. */
+static void gather_from_outside(struct run *run, struct run_attempt *a)
+{
+    const struct workload_stage *stage = &run->jobs[run_job_index(run, a->job)].stages[a->stage];
+    bool placed = stage->replicas && stage->replicas[a->task].n;
+    int64_t bytes = stage->input_bytes ? (int64_t)stage->input_bytes[a->task] : 0;
+    if (!run->config->outside_bps || placed || !bytes)
+        return;
+    a->total_bytes += bytes;
+    add_source(run, run->config->hosts, bytes);
+}
+
 /* A copy that was granted reads its block too, of which the engine does not know. */
 static void gather_block_of_copy(struct run *run, struct run_attempt *a)
 {
@@ -245,6 +257,7 @@ int run_attempt_gather(struct run *run, struct run_attempt *a)
     run->n_sources = 0;
     engine_inputs(run->engine, a->number, add_input, &g);
     gather_block_of_copy(run, a);
+    gather_from_outside(run, a);
     list_sources(run);
     if (a->n_awaited)
         qsort(a->awaited, a->n_awaited, sizeof(*a->awaited), by_task);

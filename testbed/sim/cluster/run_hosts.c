@@ -176,7 +176,7 @@ int hosts_report_foreign(struct run *run, uint32_t h)
     const struct run_config *c = run->config;
     struct event up = hosts_load(h, LOAD_UPLINK, (uint32_t)lround(1000 * run_foreign_share(c, h))),
                  down = hosts_load(h, LOAD_DOWNLINK,
-                                   (uint32_t)lround(1000 * run_foreign_share(c, c->hosts + h)));
+                                   (uint32_t)lround(1000 * run_foreign_share(c, run_ports(c) + h)));
     int r = up.host_load.permille ? run_report(run, &up) : 0;
     return r || !down.host_load.permille ? r : run_report(run, &down);
 }

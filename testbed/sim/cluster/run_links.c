@@ -11,7 +11,7 @@ int run_links_note(struct run *run, int64_t until_ns)
     if (fluid_downlinks_used(run->fluid, run->downlinks))
         return run_out_of_memory(run);
     for (uint32_t h = 0; h < run->config->hosts; h++) {
-        double rate = topology_link_bytes_s(&run->topology, run->config->hosts + h);
+        double rate = topology_link_bytes_s(&run->topology, run_ports(run->config) + h);
         all += rate;
         carried += run->downlinks[h];
         awaited += run->receiving[h] ? rate - run->downlinks[h] : 0;
