@@ -16,8 +16,8 @@ const struct engine_parameter parameter_pack = {
     0,
     1,
     0,
-    "A job whose maps have no place runs on one host where its shuffle is dearer than what that "
-    "computes longer."};
+    "A job whose maps have no place runs on one host where its shuffle costs more than it gains "
+    "by computing on many."};
 const struct engine_parameter parameter_lies_there = {
     "lies_there",
     ENGINE_UNIT_YES,
