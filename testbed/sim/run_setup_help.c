@@ -31,8 +31,8 @@ const struct run_setup_meaning run_setup_meanings[] = {
     {"maps", "even|anywhere: a job's maps, even over the hosts of their blocks or where slots are "
              "free (the policy's)"},
     {"parameter",
-     "WORD=VALUE: of a policy, again for each: even_wait, start_wait, ignore_held (the "
-     "policy's)"},
+     "WORD=VALUE: of a policy, again for each: even_wait, start_wait, pack, lies_there, "
+     "ignore_held (the policy's)"},
     {"estimate-error", "SIGMA: of the log-normal error of the sizes that are told (0)"},
     {"report-delay", "SECONDS: facts reach the engine so much later (0)"},
     {"decision-delay", "SECONDS: decisions reach the hosts so much later (0)"},
