@@ -278,8 +278,9 @@ static void say_hold(const struct engine *engine, struct engine_explanation *e,
         sentence_say(engine, e, entry->sentence, NULL, why.left, why.right);
     else
         say(e, "the placement policy before \"%s\" left it.", engine->place->policy.name);
-    say(e, " The hold ends after %.1f s at the latest.",
-        (double)(hold_end_ns(task->stage) - engine->now_ns) / 1e9);
+    if (task->stage->held)
+        say(e, " The hold ends after %.1f s at the latest.",
+            (double)(hold_end_ns(task->stage) - engine->now_ns) / 1e9);
 }
 
 /* Nothing is allowed to the task's application now. */
@@ -329,7 +330,7 @@ static void explain_ready(const struct engine *engine, struct engine_explanation
             "Waits for a slot: the last %" PRId64 " free ones of %" PRId64
             " are left to what needs one for a moment.",
             engine->free.amount[RES_SLOTS], engine->total.amount[RES_SLOTS]);
-    else if (task->stage->held)
+    else if (task->stage->held || task->stage->bucket->homed)
         say_hold(engine, e, task);
     else
         say(e, "Ready: it is placed at the next decision.");
