@@ -85,8 +85,8 @@ static void add_hold_max(json_t *root, const struct run_config *config)
 }
 
 static int print_json(const struct run_setup *a, const struct run_inputs *in,
-                      const struct run_config *config, const struct bounds *bounds, const struct run_result *result,
-                      const struct stats *jct)
+                      const struct run_config *config, const struct bounds *bounds,
+                      const struct run_result *result, const struct stats *jct)
 {
     struct job_classes classes;
     job_classes_of(in->jobs, in->n, result->jct_s, &classes);

@@ -38,7 +38,7 @@ struct run_setup {
     double headers;              /* part of every link's rate, 0…0.9 */
     int64_t mode_dwell_ns;       /* ≥ 0 */
     struct run_foreign foreign;
-    double outside_bytes_s; /* 0: blocks without a host cost nothing */
+    double outside_bytes_s;          /* 0: blocks without a host cost nothing */
     const struct manners *framework; /* its jobs are a framework's with these; NULL: they are not */
     double copy_after;               /* 0: no copies */
     bool local_network;

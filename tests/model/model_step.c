@@ -201,8 +201,7 @@ static void m_apply_hold(struct model *m, const struct decision *d)
         assert_false(s->held);
         assert_true(m_stage_ready(m_find_job(m, d->hold.job), d->hold.stage) > 0);
         assert_true(m_times(m, s->demand) > 0);
-        s->held_until =
-            m->script.now_ns + m_longest_hold(m, m_find_job(m, d->hold.job), s);
+        s->held_until = m->script.now_ns + m_longest_hold(m, m_find_job(m, d->hold.job), s);
         s->due = s->due ? s->due : m->script.now_ns + m->config.hold_max_ns;
         assert_int_equal(d->hold.until_ns, m_hold_end(s));
         assert_true(d->hold.until_ns > m->script.now_ns);

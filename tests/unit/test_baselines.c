@@ -86,8 +86,9 @@ static void test_blocks_on_no_host_come_from_outside(void **state)
     (void)state;
     struct workload_job job = job_of("{\"id\":1,\"stages\":[{\"tasks\":2,\"input_bytes\":1000000,"
                                      "\"compute_ms\":1000}]}");
-    struct workload_job placed = job_of("{\"id\":1,\"stages\":[{\"tasks\":1,\"input_bytes\":1000000,"
-                                        "\"replicas\":[[0]],\"compute_ms\":1000}]}");
+    struct workload_job placed =
+        job_of("{\"id\":1,\"stages\":[{\"tasks\":1,\"input_bytes\":1000000,"
+               "\"replicas\":[[0]],\"compute_ms\":1000}]}");
     struct run_config config = config_of("greedy", 2, 1);
     expect_s(&config, &job, 1, (double[]){1});
     config.outside_bps = 8000000;

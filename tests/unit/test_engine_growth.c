@@ -10,7 +10,7 @@ struct size {
 struct scene {
     const char *name, *turn, *place, *network;
     bool blocks, starved, even_maps, stalls;
-    bool pack; /* shuffles are dear and computing is not: its jobs have homes */
+    bool pack;            /* shuffles are dear and computing is not: its jobs have homes */
     uint64_t block_bytes; /* 0: MEGABYTE */
 };
 
@@ -179,11 +179,8 @@ static void test_joint(void **state)
                               .network = "rank",
                               .stalls = true});
     /* As under fair (test_fair): each end moves a job on the hosts of its maps. */
-    all_sizes(&(struct scene){.name = "joint, homes",
-                              .turn = "srpt",
-                              .place = "joint",
-                              .network = "rank",
-                              .pack = true});
+    all_sizes(&(struct scene){
+        .name = "joint, homes", .turn = "srpt", .place = "joint", .network = "rank", .pack = true});
     struct scene even = {.name = "joint, even",
                          .turn = "srpt",
                          .place = "joint",

@@ -3,6 +3,7 @@
 #include "tests/model/script.h"
 
 #include "controller/engine/place/joint.h"
+#include "controller/engine/policy/questions.h"
 
 enum { HOSTS = 4, JOBS = 6, MEGABYTE = 1000000 };
 
@@ -67,12 +68,13 @@ static void check_homed(const struct script *s, const struct job *job)
     waited += !bucket->home->shapes[bucket->shape->index]->fitting;
 }
 
-/* No map of a stage that is late is left while a slot is free for it. */
+/* No map of a stage that is late is left while a slot is free for it, but for the last ones. */
 static void check_late(const struct script *s, const struct stage *stage)
 {
     bool late = stage->hold_due_ns && stage->hold_due_ns <= s->now_ns;
     expired += late;
-    if (late && stage->n_ready > stage->ready_reduces.n && stage->bucket->shape->times > 0)
+    if (late && !s->engine->place->full(s->engine) && stage->n_ready > stage->ready_reduces.n &&
+        stage->bucket->shape->times > 0)
         fail_msg("a map of job %llu waits beyond hold_max", (unsigned long long)stage->job->number);
 }
 
@@ -157,8 +159,9 @@ static void random_workload(uint64_t *stream)
     }
     const struct sorted_node *node = sorted_first(&s.engine->active);
     for (; node; node = sorted_next(node))
-        packed += ((struct joint_job *)container_of(node, struct job, by_turn)->kept[QUESTION_PLACE])
-                      ->pack.packed;
+        packed +=
+            ((struct joint_job *)container_of(node, struct job, by_turn)->kept[QUESTION_PLACE])
+                ->pack.packed;
     script_end(&s);
 }
 

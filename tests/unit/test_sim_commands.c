@@ -110,8 +110,7 @@ static void test_wrong_arguments_get_one_sentence(void **state)
         {"run --stragglers 5",
          "duopoly-sim: --stragglers takes the share of slow attempts and how many times as long "
          "they compute (0.05/8), not '5'\n"},
-        {"run --outside fast",
-         "duopoly-sim: 'fast' is not a rate such as 1Gbps or 100Mbps\n"},
+        {"run --outside fast", "duopoly-sim: 'fast' is not a rate such as 1Gbps or 100Mbps\n"},
         {"run --headers 1", "duopoly-sim: --headers takes a number from 0 to 0.9, not '1'\n"},
         {"run --mode-dwell -1",
          "duopoly-sim: --mode-dwell takes a number from 0 to 3600, not '-1'\n"},

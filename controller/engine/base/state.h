@@ -221,19 +221,19 @@ struct bucket {
     struct sorted_node by_turn_maps; /* shape->maps */
     struct job *job;
     uint32_t n_ready;
-    uint32_t n_up, n_under;               /* index: locals */
-    bool begun;                           /* index: locality_begin */
-    bool synced;                          /* index: pairs were right at change number `seen` */
-    bool moved;                           /* index: it stands in shape->moved (waiting.h) */
-    struct sorted ready_maps;             /* (stage, index) */
-    struct sorted unlocated;              /* those without a block */
-    struct table locals;                  /* index: by host */
-    TAILQ_HEAD(, stage) reduce_stages;    /* with ready tasks that have network input */
-    struct sorted_node by_turn_unlocated; /* shape->unlocated */
-    struct sorted_node by_turn_reduces;   /* shape->reduces; value: its smallest transfer */
-    struct sorted pairs;                  /* index */
-    struct host *home;                    /* homes.h; NULL: none */
-    bool homed;                           /* it starts there and nowhere else */
+    uint32_t n_up, n_under;                    /* index: locals */
+    bool begun;                                /* index: locality_begin */
+    bool synced;                               /* index: pairs were right at change number `seen` */
+    bool moved;                                /* index: it stands in shape->moved (waiting.h) */
+    struct sorted ready_maps;                  /* (stage, index) */
+    struct sorted unlocated;                   /* those without a block */
+    struct table locals;                       /* index: by host */
+    TAILQ_HEAD(, stage) reduce_stages;         /* with ready tasks that have network input */
+    struct sorted_node by_turn_unlocated;      /* shape->unlocated */
+    struct sorted_node by_turn_reduces;        /* shape->reduces; value: its smallest transfer */
+    struct sorted pairs;                       /* index */
+    struct host *home;                         /* homes.h; NULL: none */
+    bool homed;                                /* it starts there and nowhere else */
     struct sorted_node at_home, first_at_home; /* the shape's */
     TAILQ_ENTRY(bucket) of_moved;
     uint64_t seen;
@@ -438,8 +438,8 @@ struct shape {
     struct sorted by_load; /* units with room; in other orders where somebody wants them: */
     struct sorted by_tie, by_receivers[ORDERS];
     struct sorted maps, unlocated, reduces; /* buckets by turn; values: place.h */
-    struct sorted local_hosts;  /* hosts with room and waiting locals, by the first local's turn */
-    struct sorted at_home;      /* buckets with a home, by its number and by turn; and by turn: */
+    struct sorted local_hosts;   /* hosts with room and waiting locals, by the first local's turn */
+    struct sorted at_home;       /* buckets with a home, by its number and by turn; and by turn: */
     struct sorted first_at_home; /* of each home with room the first, as of change `homes_seen` */
     uint64_t homes_seen;
     TAILQ_HEAD(, bucket) moved; /* whose locals wait nowhere, or by a turn that they had before */

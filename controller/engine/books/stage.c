@@ -41,12 +41,12 @@ static void queue_reduce(struct task *task)
     sorted_insert(&stage->ready_reduces, &task->ready, key, 0);
 }
 
-void task_queue(struct engine *engine, struct task *task)
+void task_queue_since(struct engine *engine, struct task *task, int64_t ready_ns)
 {
     if (retry_take(engine, task))
         return;
     task->state = TASK_READY;
-    task->ready_ns = engine->now_ns;
+    task->ready_ns = ready_ns;
     task->stage->readied++;
     if (task->bytes)
         queue_reduce(task);
@@ -56,13 +56,16 @@ void task_queue(struct engine *engine, struct task *task)
     tell_task_ready(engine, task);
 }
 
+void task_queue(struct engine *engine, struct task *task)
+{
+    task_queue_since(engine, task, engine->now_ns);
+}
+
 void task_queue_anywhere(struct engine *engine, struct task *task)
 {
-    int64_t ready_ns = task->ready_ns;
     retry_leave(engine, task);
     task->retry->anywhere = true;
-    task_queue(engine, task);
-    task->ready_ns = ready_ns;
+    task_queue_since(engine, task, task->ready_ns);
 }
 
 void task_unqueue(struct engine *engine, struct task *task, enum task_state state)

@@ -52,6 +52,7 @@ void task_count_sums(struct task *task, int by);
 bool stage_is_needed(const struct stage *stage);
 /* Its output is gone: it runs again. `readers`: who still reads from its stage is stopped; false: they are. */
 void task_lose_output(struct engine *engine, struct task *task, bool readers);
-/* A task whose stage is open is ready; is not any more, and is in that state. */
+/* A task whose stage is open is ready, from now on or since then; is not any more, and is in that state. */
 void task_queue(struct engine *engine, struct task *task);
+void task_queue_since(struct engine *engine, struct task *task, int64_t ready_ns);
 void task_unqueue(struct engine *engine, struct task *task, enum task_state state);

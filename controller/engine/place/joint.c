@@ -63,12 +63,10 @@
 enum { HOMELESS_MAX = 16 }; /* stages that wait for slots at home: each is asked each time */
 
 static const struct field stage_fields[] = {FIELD_OF(joint_stage, far_until_ns, U64), {0}};
-static const struct field job_fields[] = {FIELD_OF(joint_job, pack.packed, BOOL),
-                                          FIELD_OF(joint_job, pack.home, U32),
-                                          FIELD_OF(joint_job, pack.one_ns, I64),
-                                          FIELD_OF(joint_job, pack.spread_ns, I64),
-                                          FIELD_OF(joint_job, pack.wait_ns, I64),
-                                          {0}};
+static const struct field job_fields[] = {
+    FIELD_OF(joint_job, pack.packed, BOOL), FIELD_OF(joint_job, pack.home, U32),
+    FIELD_OF(joint_job, pack.one_ns, I64),  FIELD_OF(joint_job, pack.spread_ns, I64),
+    FIELD_OF(joint_job, pack.wait_ns, I64), {0}};
 static const struct field engine_fields[] = {FIELD_OF(joint_engine, pack.took_ns, U64), {0}};
 
 static struct asking ask_for_host(struct engine *engine, const struct task *task)

@@ -149,8 +149,7 @@ static bool is_worth_it(const struct engine *engine, const struct job *job, cons
     ret_pack->spread_ns = clamp(spread_ns);
     ret_pack->wait_ns = clamp(PACK_PATIENCE * shuffle_ns);
     bool guessed = job->framework && most(compute_ns, shuffle_ns) > PACK_GUESSED_NS;
-    return one_ns < spread_ns && !guessed &&
-           compute_ns <= (uint64_t)engine->config.hold_max_ns / 3;
+    return one_ns < spread_ns && !guessed && compute_ns <= (uint64_t)engine->config.hold_max_ns / 3;
 }
 
 static void list(const struct engine *engine, const struct job *job)
@@ -283,8 +282,8 @@ void pack_forget(struct engine *engine, struct job *job)
 
 void pack_follow_host(struct engine *engine, struct host *host)
 {
-    struct sorted_node *node = sorted_from(&all_of(engine)->packed,
-                                           (struct sorted_key){host->index, 0, 0});
+    struct sorted_node *node =
+        sorted_from(&all_of(engine)->packed, (struct sorted_key){host->index, 0, 0});
     for (; node && node->key.a == host->index; node = sorted_next(node)) {
         engine->counters.visits++;
         pack_follow(engine, job_find(engine, node->key.b));

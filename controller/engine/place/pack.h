@@ -38,7 +38,7 @@ enum { PACK_BEHIND = 64, PACK_PATIENCE = 4, PACK_MEAN = 16 };
 #define PACK_GUESSED_NS INT64_C(10000000000)
 
 struct pack_engine {
-    uint64_t took_ns;      /* the moving mean of PACK_MEAN maps of frameworks; 0: none was done yet */
+    uint64_t took_ns; /* the moving mean of PACK_MEAN maps of frameworks; 0: none was done yet */
     struct sorted packed;  /* jobs, by home */
     struct sorted waiting; /* those that wait for it, by until when */
 };

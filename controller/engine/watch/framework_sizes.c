@@ -102,7 +102,7 @@ static void task_resize(struct engine *engine, struct task *task, uint64_t bytes
         sorted_place(&task->stage->ready_reduces, &task->ready, key, 0);
     }
     if (ready && !same_queue) {
-        task_queue(engine, task);
+        task_queue_since(engine, task, ready_ns);
         gate_go_on(engine, task->stage, clock);
         task->ready_ns = ready_ns;
     }

@@ -205,7 +205,8 @@ static uint32_t levels_of(const struct run *run)
 static int check_outside(const struct run_config *c, struct err *err)
 {
     return c->outside_bps && (c->racks || faults_hosts_fail(&c->faults))
-               ? err_set(err, EINVAL, "blocks are read from outside only without racks and failing hosts")
+               ? err_set(err, EINVAL,
+                         "blocks are read from outside only without racks and failing hosts")
                : 0;
 }
 
