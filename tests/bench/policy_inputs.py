@@ -131,7 +131,7 @@ BIG = {"hosts": HOSTS, "slots": SLOTS, "link_bps": LINK_BPS, "shuffle": (1e7, 1e
 
 def trace(build, seed):
     path = os.environ.get("FB_TRACE", "../shared/traces/FB2010-1Hr-150-0.txt")
-    words = ["convert", "-h", HOSTS, "-s", SLOTS, "-l", LINK_BPS, "-c", COMPUTE_BYTES_S, "-S", 1, "-v", 1, "-C", 0, "-r", seed, path]
+    words = ["convert", "-j", 0, "-h", HOSTS, "-s", SLOTS, "-l", LINK_BPS, "-c", COMPUTE_BYTES_S, "-S", 1, "-v", 1, "-C", 0, "-r", seed, path]
     return subprocess.run([build + "/duopoly-workload", *map(str, words)], capture_output=True, text=True, check=True).stdout.splitlines()
 
 
