@@ -29,7 +29,9 @@
  *
  * Whether a job is packed, where and for how long its tasks wait at most is decided once, as long as something of the job
  * runs or is done; a dump keeps it. All else follows from facts. O(tasks) once a job, O(log n) and the job's stages an
- * event. */
+ * event.
+ *
+ * One object in several files: joint.h. */
 #pragma once
 
 #include "controller/engine/policy/policy.h"
