@@ -123,11 +123,11 @@ static void preset_values(const struct preset *preset, char *words, size_t size)
 static void presets_print(void)
 {
     char values[96];
-    printf("%-14s %-12s %-10s %-15s %-6s %-17s %s\n", "preset", "turn", "place", "network", "rule",
+    printf("%-14s %-12s %-10s %-15s %-6s %-27s %s\n", "preset", "turn", "place", "network", "rule",
            "parameters", "what");
     for (const struct preset *p = presets; p->name; p++) {
         preset_values(p, values, sizeof(values));
-        printf("%-14s %-12s %-10s %-15s %-6s %-17s %s%s\n", p->name, p->turn, p->place, p->network,
+        printf("%-14s %-12s %-10s %-15s %-6s %-27s %s%s\n", p->name, p->turn, p->place, p->network,
                p->mode, values, p->what, p->levels ? " (simulator only)" : "");
     }
 }

@@ -17,6 +17,10 @@
     {                                                                                              \
         "even_wait", PRESET_EVEN_WAIT_NS                                                           \
     }
+#define PACK                                                                                       \
+    {                                                                                              \
+        "pack", 1                                                                                  \
+    }
 const struct preset presets[] = {
     {"joint",
      "rank of the job on the wire; one receiver a job and host, backfill below, slots kept",
@@ -24,7 +28,7 @@ const struct preset presets[] = {
      "joint",
      "rank",
      "first",
-     {EVEN},
+     {EVEN, PACK},
      0},
     {"duopoly",
      "nats and cans, both by mode; maps kept even",
@@ -48,7 +52,7 @@ const struct preset presets[] = {
      "joint",
      "rank",
      "first",
-     {EVEN},
+     {EVEN, PACK},
      0},
     {"aalo",
      "D-CLAS on the wire, greedy placement",
