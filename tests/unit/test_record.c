@@ -551,6 +551,65 @@ static void test_pieces_of_state(void **state)
     record_room_done(&room);
 }
 
+/* A record that grew: one field of each type that is written only where it says something. */
+struct grown {
+    uint32_t before, u32;
+    uint64_t u64;
+    int64_t i64;
+    bool flag;
+    enum reason reason;
+    const char *string;
+    char chars[8];
+    struct resources resources;
+    struct u32s u32s;
+    struct u64s u64s;
+    struct level_table table;
+    uint32_t behind;
+};
+static const struct record_kind grown_kind = {
+    "grown",
+    {FIELD_OF(grown, before, U32), FIELD_LEAN(grown, u32, U32), FIELD_LEAN(grown, u64, U64),
+     FIELD_LEAN(grown, i64, I64), FIELD_LEAN(grown, flag, BOOL), FIELD_LEAN(grown, reason, REASON),
+     FIELD_LEAN(grown, string, STRING), FIELD_LEAN(grown, chars, CHARS),
+     FIELD_LEAN(grown, resources, RESOURCES), FIELD_LEAN(grown, u32s, U32S),
+     FIELD_LEAN(grown, u64s, U64S), FIELD_LEAN(grown, table, TABLE), FIELD_OF(grown, behind, U32)},
+};
+
+/* It writes what it wrote before it grew, reads that, and has one form for each value. */
+static void test_a_field_at_its_default_is_not_written(void **state)
+{
+    (void)state;
+    static const char *const good[] = {
+        "grown before=1 behind=2",
+        "grown before=1 u32=7 behind=2",
+        "grown before=1 u64=7 i64=-7 behind=2",
+        "grown before=1 flag=1 reason=size string=a%20b chars=cc behind=2",
+        "grown before=1 resources=0,0,0,1,0,0 u32s=0 u64s=0,0 table=1 behind=2",
+    };
+    static const char *const bad[] = {
+        "grown before=1 u32=0 behind=2",       "grown before=1 u64=0 behind=2",
+        "grown before=1 i64=0 behind=2",       "grown before=1 flag=0 behind=2",
+        "grown before=1 reason=none behind=2", "grown before=1 string= behind=2",
+        "grown before=1 chars= behind=2",      "grown before=1 resources=0,0,0,0,0,0 behind=2",
+        "grown before=1 table=0 behind=2",     "grown before=1 u64=7 u32=7 behind=2",
+        "grown before=1 u32=7 u32=7 behind=2", "grown before=1 u32s= behind=2",
+    };
+    struct record_room room = {0};
+    char line[160];
+    for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
+        struct grown grown = {0};
+        assert_int_equal(field_decode(&grown_kind, good[i], &room, &grown, NULL), 0);
+        assert_true(field_encode(&grown_kind, &grown, line, sizeof(line)) > 0);
+        assert_string_equal(line, good[i]);
+    }
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        struct grown grown = {0};
+        if (field_decode(&grown_kind, bad[i], &room, &grown, NULL) != -EINVAL)
+            fail_msg("\"%s\" was not refused", bad[i]);
+    }
+    record_room_done(&room);
+}
+
 static void test_kinds_out_of_range(void **state)
 {
     (void)state;
@@ -597,11 +656,17 @@ static void test_names_out_of_range(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_events_round_trip),      cmocka_unit_test(test_decisions_round_trip),
-        cmocka_unit_test(test_decoding_is_strict),     cmocka_unit_test(test_refused_lines),
-        cmocka_unit_test(test_line_ends_with_newline), cmocka_unit_test(test_field_by_name),
-        cmocka_unit_test(test_pieces_of_state),        cmocka_unit_test(test_kinds_out_of_range),
-        cmocka_unit_test(test_numbers_of_kinds_stay),  cmocka_unit_test(test_names_out_of_range),
+        cmocka_unit_test(test_events_round_trip),
+        cmocka_unit_test(test_decisions_round_trip),
+        cmocka_unit_test(test_decoding_is_strict),
+        cmocka_unit_test(test_refused_lines),
+        cmocka_unit_test(test_line_ends_with_newline),
+        cmocka_unit_test(test_field_by_name),
+        cmocka_unit_test(test_pieces_of_state),
+        cmocka_unit_test(test_kinds_out_of_range),
+        cmocka_unit_test(test_numbers_of_kinds_stay),
+        cmocka_unit_test(test_names_out_of_range),
+        cmocka_unit_test(test_a_field_at_its_default_is_not_written),
     };
     return cmocka_run_group_tests_name("record", tests, NULL, NULL);
 }

@@ -1,5 +1,6 @@
 #include "controller/engine/base/field.h"
 
+#include "controller/engine/base/resources.h"
 #include "controller/engine/engine.h"
 
 #include <errno.h>
@@ -127,15 +128,49 @@ static void put_value(struct writer *w, const struct field *field, const void *a
     }
 }
 
+/* Zero, or empty. */
+static bool is_default(const struct field *field, const void *at)
+{
+    const char *const *string = at;
+    switch (field->type) {
+    case FIELD_U32:
+        return *(const uint32_t *)at == 0;
+    case FIELD_U64:
+        return *(const uint64_t *)at == 0;
+    case FIELD_I64:
+        return *(const int64_t *)at == 0;
+    case FIELD_BOOL:
+        return !*(const bool *)at;
+    case FIELD_REASON:
+        return *(const enum reason *)at == REASON_NONE;
+    case FIELD_STRING:
+        return !*string || !**string;
+    case FIELD_CHARS:
+        return !*(const char *)at;
+    case FIELD_RESOURCES:
+        return resources_are_nothing(at);
+    case FIELD_U32S:
+        return ((const struct u32s *)at)->n == 0;
+    case FIELD_U64S:
+        return ((const struct u64s *)at)->n == 0;
+    case FIELD_TABLE:
+        return ((const struct level_table *)at)->levels == 0;
+    case FIELD_END:
+        break;
+    }
+    return true;
+}
+
 static void put_fields(struct writer *w, const struct field *fields, const void *object)
 {
     for (const struct field *field = fields; field->type; field++) {
-        if (field->former)
+        const char *at = (const char *)object + field->offset;
+        if (field->former || (field->lean && is_default(field, at)))
             continue;
         put_text(w, " ");
         put_text(w, field_name(field));
         put_text(w, "=");
-        put_value(w, field, (const char *)object + field->offset);
+        put_value(w, field, at);
     }
 }
 
@@ -397,12 +432,16 @@ int field_decode_some(const char *kind, const struct field *fields, const char *
         const char *name = field_name(field);
         size_t n = strlen(name);
         if (**at != ' ' || strncmp(*at + 1, name, n) != 0 || (*at)[1 + n] != '=') {
-            if (field->added || field->former)
+            if (field->added || field->former || field->lean)
                 continue;
             return err_set(err, EINVAL, "%s: field %s is missing", kind, name);
         }
         *at += n + 2;
-        int r = take_value(at, field, room, (char *)object + field->offset);
+        char *to = (char *)object + field->offset;
+        int r = take_value(at, field, room, to);
+        if (r == 0 && field->lean && is_default(field, to))
+            return err_set(err, EINVAL, "%s: field %s has its default, which is not written", kind,
+                           name);
         if (r == -ENOMEM)
             return err_set(err, ENOMEM, "no memory for field %s of a record", name);
         if (r < 0 || (!at_end(**at) && **at != ' '))

@@ -5,7 +5,8 @@
  * encoder and decoder. Numbers are decimal, lists are comma-separated, strings are percent-escaped
  * (space, %, comma, =, control bytes and ≥ 0x7f), so a record has no newline and words are
  * separated by single spaces. Decoding is strict: every field, in order, in range; what was encoded
- * decodes to equal values.
+ * decodes to equal values. Records grow by lean fields (field.h), which are written where they say something
+ * only: a run that uses nothing new writes what it wrote before there were such.
  *
  * Pure and re-entrant. Bounds: a record is at most RECORD_MAX bytes; lists at most what fits.
  *
