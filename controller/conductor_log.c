@@ -117,6 +117,7 @@ void conductor_log_recovered(const struct recovered *recovered)
                  recovered->jobs, recovered->tasks_done, recovered->finished, recovered->n_hosts);
     if (*recovered->unknown)
         log_warning(LOG_FAULT_CONFIGURATION,
-                    "'%s', set before, means nothing to this program: the configuration counts",
+                    "'%s', set before, means nothing to this program, or does not work with the "
+                    "other policies: the configuration counts",
                     recovered->unknown);
 }

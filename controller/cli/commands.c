@@ -1,6 +1,7 @@
 #include "controller/cli/commands.h"
 
 #include "controller/cli/audit.h"
+#include "controller/cli/combinations.h"
 #include "controller/cli/fastpath.h"
 #include "controller/cli/guests.h"
 #include "controller/cli/job_list.h"
@@ -109,6 +110,8 @@ static int policy_check(const struct request *request, struct err *err)
     int r = 0;
     if (request->n_words == 1)
         return err_set(err, EINVAL, "policy takes a question and a policy's name, or nothing");
+    if (request->n_words && request->all)
+        return err_set(err, EINVAL, "policy --all lists all combinations, it sets none");
     for (int i = 0; i < 2 && i < request->n_words; i++)
         if (strlen(request->words[i]) >= room[i])
             return err_set(err, EINVAL, "'%s' is no %s", request->words[i],
@@ -363,7 +366,8 @@ static int run_policy(struct client *client, const struct request *request, stru
                       struct err *err)
 {
     if (!request->n_words)
-        return policies_write(client, writer, err);
+        return request->all ? combinations_write(client, writer, err)
+                            : policies_write(client, writer, err);
     duopoly_SetPolicy *set =
         &client_request(client, duopoly_Envelope_set_policy_tag)->body.set_policy;
     int r = wire_take(set->question, sizeof(set->question), request->words[0], "a question", err);
@@ -451,11 +455,12 @@ const struct command cli_commands[] = {
      "is "
      "no older (10min, 2026-01-31, 2026-01-31T12:00:00Z), came out so; the newest N of it",
      0, 0, "f", audit_check, run_audit},
-    {"policy", "[QUESTION NAME [WORD=VALUE...]]",
+    {"policy", "[QUESTION NAME [WORD=VALUE...]] | --all",
      "the policies in force and their parameters; or sets that of turn, place, network or mode, "
      "and "
-     "its parameters, until told otherwise; configured: back to the configuration",
-     0, 10, "", policy_check, run_policy},
+     "its parameters, until told otherwise; configured: back to the configuration; --all: every "
+     "combination of policies, and which do not work together",
+     0, 10, "a", policy_check, run_policy},
     {"explain", "TASK", "why it runs there with that level, or why it waits", 1, 1, "",
      subject_check, run_explain},
     {"keys", "make NAMES --role ROLE",

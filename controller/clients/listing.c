@@ -2,6 +2,7 @@
 
 #include "controller/agents/dispatch.h"
 #include "controller/clients/key_requests.h"
+#include "controller/clients/listing_combinations.h"
 #include "controller/clients/listing_counters.h"
 #include "controller/clients/listing_guests.h"
 #include "controller/clients/listing_links.h"
@@ -512,6 +513,9 @@ void listing_page(const struct listing_sources *sources, const duopoly_List *lis
         break;
     case duopoly_ListOf_LIST_GUESTS:
         listing_guests(parts, list, answer);
+        break;
+    case duopoly_ListOf_LIST_COMBINATIONS:
+        listing_combinations(parts, list, answer);
         break;
     default:
         refused_answer(answer, duopoly_Reason_REASON_UNSUPPORTED,

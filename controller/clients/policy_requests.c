@@ -3,6 +3,7 @@
 #include "controller/clients/refusal.h"
 #include "controller/parameters.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -121,6 +122,7 @@ void policy_set_answer(struct conductor *conductor, const duopoly_SetPolicy *set
     struct engine_config config;
     int64_t values[sizeof(set->parameters) / sizeof(set->parameters[0])];
     char words[160];
+    struct err err;
     const char *configured = policy_configured(conductor, set->question, &config);
     values_words(set, words, sizeof(words));
     bool back = configured && strcmp(set->name, "configured") == 0;
@@ -128,6 +130,11 @@ void policy_set_answer(struct conductor *conductor, const duopoly_SetPolicy *set
     event.policy_set.name = back ? configured : set->name;
     if (set->parameters_count && !values_read(set, event.policy_set.name, values, answer))
         return;
+    if (engine_policy_fits(conductor_parts(conductor)->engine, set->question, event.policy_set.name,
+                           &err) == -EINVAL) {
+        refused_answer(answer, duopoly_Reason_REASON_UNSUPPORTED, "%s", err.text);
+        return;
+    }
     if (conductor_request(conductor, &event, &rejection) < 0) {
         policies_refuse(answer, set);
         return;

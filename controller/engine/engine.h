@@ -432,6 +432,19 @@ const char *engine_policy_name(const char *question, unsigned index);
 /* The one that answers a question now; NULL for an unknown question. */
 const char *engine_policy(const struct engine *engine, const char *question);
 
+/* Whether it could answer this question beside those that are in force: 0; −EINVAL with a sentence, and then
+ * EVENT_POLICY_SET is rejected; −ENOENT: there is no such question or policy. O(policies). */
+int engine_policy_fits(const struct engine *engine, const char *question, const char *name,
+                       struct err *err);
+/* A policy for each question. */
+struct engine_combination {
+    const char *turn, *place, *commit, *network, *mode;
+    char refused[256]; /* why they do not work together, a sentence without its dot; "": they do */
+};
+/* Number `index` of all combinations, from 0, in the order of the tables: the mode's rule changes soonest.
+ * −ENOENT: there are no more. O(policies). */
+int engine_combination(uint64_t index, struct engine_combination *ret_combination);
+
 /* A policy's parameters, index from 0; NULL at the end, or when there is no such policy. */
 const struct engine_parameter *engine_policy_parameter(const char *question, const char *policy,
                                                        unsigned index);

@@ -545,6 +545,8 @@ struct resumption {
     struct recovery *recovery;
     struct decisions decisions;
     int error;
+    unsigned refused;  /* policies, */
+    char unknown[128]; /* the last of them */
 };
 
 static bool step_one(struct resumption *resumption, struct event *event)
@@ -567,9 +569,24 @@ static void policy_resume(void *context, const char *question, const char *name)
     struct event event = {.kind = EVENT_POLICY_SET};
     event.policy_set.question = question;
     event.policy_set.name = name;
-    if (!step_one(resumption, &event))
-        snprintf(resumption->recovery->recovered->unknown,
-                 sizeof(resumption->recovery->recovered->unknown), "policy %s %s", question, name);
+    if (step_one(resumption, &event))
+        return;
+    resumption->refused++;
+    snprintf(resumption->unknown, sizeof(resumption->unknown), "policy %s %s", question, name);
+}
+
+/* WHY again and again: one may need another that stands behind it. What was set is set once more for nothing. */
+static void policies_resume(struct resumption *resumption)
+{
+    unsigned before;
+    do {
+        before = resumption->refused;
+        resumption->refused = 0;
+        store_settings(resumption->recovery->store, "policy", policy_resume, resumption);
+    } while (resumption->refused && resumption->refused != before);
+    if (resumption->refused)
+        memcpy(resumption->recovery->recovered->unknown, resumption->unknown,
+               sizeof(resumption->unknown));
 }
 
 static void parameter_resume(void *context, const char *word, const char *value)
@@ -603,7 +620,7 @@ static int resume(struct recovery *recovery)
         step_one(&resumption, &event);
     }
     store_settings(recovery->store, "parameter", parameter_resume, &resumption);
-    store_settings(recovery->store, "policy", policy_resume, &resumption);
+    policies_resume(&resumption);
     decisions_done(&resumption.decisions);
     return resumption.error < 0 ? err_sys(recovery->err, -resumption.error, "recovery") : 0;
 }

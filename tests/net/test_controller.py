@@ -1,4 +1,5 @@
 """duopolyd as a whole: real sockets, real messages, a real engine; agents are played by the test."""
+import itertools
 import os
 import socket
 import subprocess
@@ -288,6 +289,28 @@ def test_parameters_of_policies_are_set_shown_and_kept(cluster):
     assert daemon.stop() == 0
     replay = [BUILD / "duopoly-sim", "replay", "--quiet", daemon.folder / "log" / "duopoly.log"]
     assert subprocess.run(replay, timeout=20, check=False).returncode == 0, "the log decides the same again"
+
+
+def test_the_table_of_combinations_is_listed(cluster):
+    """Each row can be put in force if it says so, and is refused with its words if not; one is in force."""
+    daemon = cluster.daemon()
+    rows = daemon.ctl("policy", "--all")["combinations"]
+    questions = ("turn", "place", "commit", "network", "mode")
+    choices = [sorted({row[q] for row in rows}) for q in questions]
+    assert sorted(tuple(row[q] for q in questions) for row in rows) == sorted(itertools.product(*choices))
+    now = {r["question"]: r["policy"] for r in daemon.ctl("policy")["policies"]}
+    assert [{q: row[q] for q in questions} for row in rows if row["in_force"]] == [now]
+    assert all(row["works"] != bool(row["text"]) for row in rows)
+    walked = {}
+    for row in rows:    # every policy once, beside what is in force
+        for q in questions:
+            if row["works"] and all(row[other] == now[other] for other in questions if other != q) and row[q] != now[q]:
+                walked[q, row[q]] = daemon.ctl("policy", q, row[q])["text"]
+                daemon.ctl("policy", q, now[q])
+    assert all(f"{q} is {name} from now on" in said for (q, name), said in walked.items()) and len(walked) > 10
+    text = subprocess.run([BUILD / "duopolyctl", "-s", daemon.socket, "policy", "--all"], capture_output=True, text=True, timeout=20, check=True).stdout
+    assert "IN FORCE" in text and [line.split()[:5] for line in text.splitlines() if line][1:] == [[row[q] for q in questions] for row in rows]
+    assert "it sets none" in daemon.ctl("policy", "--all", "turn", "fifo", expect=2)
 
 
 def test_a_failing_task_fails_its_job_with_its_last_words(cluster):

@@ -52,6 +52,8 @@ static void wrong_arguments_are_refused(void **state)
     assert_int_equal(check("submit", 1, "file", id), 0);
     assert_int_equal(check("policy", 2, "mode", plain), 0);
     assert_int_equal(check("policy", 1, "mode", plain), -EINVAL);
+    assert_int_equal(check("policy", 0, NULL, all), 0);
+    assert_int_equal(check("policy", 2, "mode", all), -EINVAL);
     assert_int_equal(check("policy", 2, "a question that is too long", plain), -EINVAL);
     assert_int_equal(check("policy", 2, "mode", undo), -EINVAL);
     assert_int_equal(check("frobnicate", 0, NULL, plain), -EINVAL);

@@ -13,12 +13,14 @@
 
 #include "docs/adding-a-policy.h"
 
+#include <errno.h>
+
 /* In place of controller/engine/policies.c: the same with the new line. */
 const struct turn_policy *const turn_policies[] = {&turn_fifo, &turn_sjf, &turn_fair, &turn_left,
                                                    NULL};
 const struct place_policy *const place_policies[] = {&place_greedy, &place_quiet, NULL};
 const struct commit_policy *const commit_policies[] = {&commit_single, NULL};
-const struct network_policy *const network_policies[] = {&network_none, NULL};
+const struct network_policy *const network_policies[] = {&network_none, &network_dclas, NULL};
 const struct mode_policy *const mode_policies[] = {&mode_first, &mode_half, NULL};
 const char *const policy_defaults[QUESTIONS] = {"left", "greedy", "single", "none", "first"};
 
@@ -213,6 +215,65 @@ static void test_a_placement_has_all_three(void **state)
     script_end(&s);
 }
 
+/* 0, or what it is rejected for. */
+static enum reason set_or_refused(struct script *s, const char *question, const char *name)
+{
+    struct event event = {.kind = EVENT_POLICY_SET, .request = 5};
+    event.policy_set.question = question;
+    event.policy_set.name = name;
+    script_event(s, event);
+    return script_rejection(s);
+}
+
+/* What it needs of another question is asked for when the engine is made, and when any of the two is set. */
+static void test_its_need_is_asked_for(void **state)
+{
+    (void)state;
+    static const char sentence[] =
+        "place quiet needs network none, and network is dclas: where transfers have levels, how "
+        "many receive does not say how fast they are";
+    struct script s;
+    struct err err;
+    struct engine *engine;
+    struct engine_config config = script_config();
+    strcpy(config.place, "quiet");
+    strcpy(config.network, "dclas");
+    assert_int_equal(engine_create(&config, &engine, &err), -EINVAL);
+    assert_string_equal(err.text, sentence);
+    strcpy(config.network, "none");
+    script_begin(&s, &config);
+    s.reload = true;
+    script_events(&s, NULL, 0);
+    uint64_t digest = engine_digest(s.engine);
+    assert_int_equal(set_or_refused(&s, "network", "dclas"), REASON_BAD_STATE);
+    assert_string_equal(engine_policy(s.engine, "network"), "none");
+    assert_true(engine_digest(s.engine) == digest);
+    assert_int_equal(engine_policy_fits(s.engine, "network", "dclas", &err), -EINVAL);
+    assert_string_equal(err.text, sentence);
+    assert_int_equal(engine_policy_fits(s.engine, "network", "red", &err), -ENOENT);
+    assert_int_equal(engine_policy_fits(s.engine, "turn", "fifo", &err), 0);
+    assert_int_equal(set_or_refused(&s, "place", "greedy"), REASON_NONE);
+    assert_int_equal(set_or_refused(&s, "network", "dclas"), REASON_NONE);
+    assert_int_equal(set_or_refused(&s, "place", "quiet"), REASON_BAD_STATE);
+    assert_string_equal(engine_policy(s.engine, "place"), "greedy");
+    script_end(&s);
+}
+
+/* The table says of each combination whether it works, and why not. */
+static void test_the_table_of_combinations_has_its_need(void **state)
+{
+    (void)state;
+    struct engine_combination all;
+    uint64_t n = 0, refused = 0;
+    for (; engine_combination(n, &all) == 0; n++) {
+        bool works = strcmp(all.place, "quiet") != 0 || strcmp(all.network, "none") == 0;
+        assert_int_equal(!*all.refused, works);
+        refused += !works;
+    }
+    assert_int_equal(n, 4 * 2 * 1 * 2 * 2);
+    assert_int_equal(refused, 4 * 1 * 2);
+}
+
 static void test_it_is_listed(void **state)
 {
     (void)state;
@@ -229,6 +290,8 @@ int main(void)
         cmocka_unit_test(test_its_parameter_counts),
         cmocka_unit_test(test_it_gives_reasons_of_its_own),
         cmocka_unit_test(test_a_placement_has_all_three),
+        cmocka_unit_test(test_its_need_is_asked_for),
+        cmocka_unit_test(test_the_table_of_combinations_has_its_need),
         cmocka_unit_test(test_it_is_listed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -97,6 +97,54 @@ static void test_every_combination(void **state)
             }
 }
 
+/* A need is of another question, and names policies that there are. */
+static void check_needs(enum question of, const struct policy *policy)
+{
+    for (const struct policy_need *need = policy->needs; need && need->one_of; need++) {
+        assert_true(need->question < QUESTIONS && need->question != of);
+        assert_true(need->one_of[0] && need->why && *need->why);
+        for (unsigned i = 0; need->one_of[i]; i++)
+            assert_non_null(policy_find(need->question, need->one_of[i], NULL));
+    }
+}
+
+static void take_names(struct engine_config *config, const struct engine_combination *all)
+{
+    strcpy(config->turn, all->turn);
+    strcpy(config->place, all->place);
+    strcpy(config->commit, all->commit);
+    strcpy(config->network, all->network);
+    strcpy(config->mode, all->mode);
+}
+
+/* Each combination of the table is there once, can be made if it says so, and is refused with its words
+ * if not. */
+static void test_the_table_of_combinations(void **state)
+{
+    (void)state;
+    static const char *const questions[] = {"turn", "place", "commit", "network", "mode"};
+    struct engine_combination all, before = {0};
+    uint64_t n = 0, product = 1;
+    for (int q = 0; q < QUESTIONS; q++) {
+        product *= count(questions[q]);
+        for (unsigned i = 0; policy_listed((enum question)q, i); i++)
+            check_needs((enum question)q, policy_listed((enum question)q, i));
+    }
+    for (; engine_combination(n, &all) == 0; n++) {
+        struct engine_config config = script_config();
+        struct engine *engine = NULL;
+        struct err err = {0};
+        config.hosts_max = 1;
+        take_names(&config, &all);
+        assert_int_equal(engine_create(&config, &engine, &err), *all.refused ? -EINVAL : 0);
+        assert_string_equal(err.text, all.refused);
+        engine_destroy(engine);
+        assert_true(!n || strcmp(all.mode, before.mode) != 0 || count("mode") == 1);
+        before = all;
+    }
+    assert_int_equal(n, product);
+}
+
 /* ---- what the mode tells ---- */
 
 static uint64_t mix(uint64_t hash, uint64_t value)
@@ -534,6 +582,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_tables),
         cmocka_unit_test(test_every_combination),
+        cmocka_unit_test(test_the_table_of_combinations),
         cmocka_unit_test(test_what_the_mode_tells),
         cmocka_unit_test(test_what_the_mode_tells_is_said),
         cmocka_unit_test(test_turns),

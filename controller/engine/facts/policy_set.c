@@ -34,6 +34,8 @@ void policy_set(struct engine *engine, const struct event *event)
         q < QUESTIONS ? policy_find(q, event->policy_set.name, NULL) : NULL;
     if (!policy)
         engine_reject(engine, event, REASON_UNSUPPORTED, 0, 0);
+    else if (policy_fits(engine, q, policy, NULL) < 0)
+        engine_reject(engine, event, REASON_BAD_STATE, q, 0);
     else if (policy != engine->policies[q])
         put(engine, q, policy);
 }

@@ -94,7 +94,7 @@ int policy_choose(struct engine *engine, struct err *err)
             return -EINVAL;
         policy_take_values(engine, q);
     }
-    return 0;
+    return policy_check_needs(engine->policies, err);
 }
 
 static void **kept_with(enum policy_thing thing, union policy_of of)

@@ -13,7 +13,7 @@
  *
  * What happens is told to it as to any listener (listener.h).
  *
- * One object in several files: policy, parameters, questions. */
+ * One object in several files: policy, parameters, needs, questions. */
 #pragma once
 
 #include "controller/engine/base/field.h"
@@ -67,6 +67,15 @@ struct policy_reason {
     const char *sentence;
 };
 
+/* Without one of these policies for another question it cannot work. */
+struct policy_need {
+    enum question question;    /* not its own */
+    const char *const *one_of; /* names, at least one; ends with NULL */
+    const char *
+        why; /* for people: a clause without its dot, behind "place NAME needs network OTHER, and network
+                        is ANOTHER: " */
+};
+
 /* Why, as a decision has it. */
 struct policy_why {
     enum reason reason;
@@ -78,6 +87,7 @@ struct policy {
     struct policy_state state[POLICY_THINGS];
     const struct policy_reason *reasons; /* each that it gives; ends with REASON_NONE; NULL: none */
     const struct engine_parameter *const *parameters; /* ends with NULL; NULL: it has none */
+    const struct policy_need *needs; /* ends with a NULL `one_of`; NULL: it works with all others */
     const char *by_mode; /* what it does otherwise in the other mode, in words; NULL: nothing */
     struct listener hears;
 };
@@ -87,9 +97,15 @@ const char *policy_question_name(enum question question);
 enum question policy_question(const char *word);
 /* Names the policies of a default configuration. */
 void policy_config_default(struct engine_config *config);
-/* Puts those that the configuration names in force; −EINVAL with a sentence that names the choices.
- */
+/* Puts those that the configuration names in force; −EINVAL with a sentence that names the choices, or says
+ * which two do not work together. */
 int policy_choose(struct engine *engine, struct err *err);
+
+/* Whether they work together, one for each question: −EINVAL with a sentence that says who needs what. */
+int policy_check_needs(const struct policy *const policies[QUESTIONS], struct err *err);
+/* The same of those in force with this one in the place of its question's. */
+int policy_fits(const struct engine *engine, enum question q, const struct policy *policy,
+                struct err *err);
 
 /* A thing comes into being or is about to go: the states of the policies in force do too. */
 void policy_begin_job(struct engine *engine, struct job *job);

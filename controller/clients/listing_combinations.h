@@ -1,0 +1,9 @@
+/* Pages of the combinations of policies, whether each works, and which is in force. */
+#pragma once
+
+#include "controller/conductor.h"
+#include "schemas/duopoly.pb.h"
+
+/* The cursor is a combination's number (engine_combination). */
+void listing_combinations(const struct conductor_parts *parts, const duopoly_List *list,
+                          duopoly_Envelope *answer);
