@@ -30,6 +30,7 @@
 #include "controller/engine/watch/hold.h"
 #include "controller/engine/watch/lapse.h"
 #include "controller/engine/watch/mode.h"
+#include "controller/engine/watch/refusal.h"
 #include "controller/engine/watch/source.h"
 #include "lib/invariant.h"
 
@@ -257,11 +258,17 @@ static uint64_t inputs_of(const struct stage *stage)
     return inputs;
 }
 
-static void start(struct engine *engine, const struct claim *claim)
+/* A start, if it may commit. */
+static void commit(struct engine *engine, const struct claim *claim)
 {
-    engine->step_starts++;
-    engine->step_inputs += inputs_of(claim->task->stage);
-    attempt_start(engine, claim);
+    struct policy_why why = {0};
+    if (engine->commit->admits(engine, claim, &why)) {
+        engine->step_starts++;
+        engine->step_inputs += inputs_of(claim->task->stage);
+        attempt_start(engine, claim);
+    } else {
+        refusal_take(engine, claim->task->stage, why);
+    }
     mode_update(engine);
 }
 
@@ -271,7 +278,7 @@ static bool place_failed(struct engine *engine)
     struct claim claim;
     bool placed = false;
     while (may_start(engine) && (failing_pick(engine, &claim) || retry_pick(engine, &claim))) {
-        start(engine, &claim);
+        commit(engine, &claim);
         placed = true;
     }
     return placed;
@@ -287,9 +294,7 @@ static bool place_ready(struct engine *engine)
         proposed = true;
         if (lapse_set_apart(engine, claim.task->stage))
             continue;
-        if (!engine->commit->admits(engine, &claim))
-            break;
-        start(engine, &claim);
+        commit(engine, &claim);
         lapse_step_aside(engine);
     }
     return proposed;
@@ -329,6 +334,7 @@ int engine_step(struct engine *engine, int64_t now_ns, const struct event *event
     growing_go_on(engine);
     skipping_go_on(engine);
     sizes_go_on(engine);
+    refusal_go_on(engine);
     stage_go_on(engine);
     tell_expire(engine);
     mode_update(engine);

@@ -212,7 +212,8 @@ struct stage {
     TAILQ_ENTRY(stage) of_job;     /* job->waiting while it stands in one of these */
     uint32_t opening; /* in engine->opening: the first task that may still be blocked */
     struct sorted_node of_opening;
-    uint64_t closed; /* how often it was closed */
+    uint64_t closed;         /* how often it was closed */
+    struct refusal *refusal; /* a claim of it was refused (refusal.h); NULL: none */
 };
 
 /* Tasks of one job with the same demand and constraint. */
@@ -528,10 +529,11 @@ struct engine {
     uint64_t framework_tasks; /* index */
     struct sorted accounts;   /* index but for the words of frameworks on them */
     struct account_pool pools[POOLS];
-    uint64_t submitter;    /* of the job that begins next; not dumped: it comes with that */
-    bool over_share;       /* a fact that is being taken met a bound */
-    bool next_apart;       /* the stage that is made next is; not dumped: it comes with that */
-    struct sorted retries; /* tasks that wait for another host (retry.h) */
+    uint64_t submitter;     /* of the job that begins next; not dumped: it comes with that */
+    bool over_share;        /* a fact that is being taken met a bound */
+    bool next_apart;        /* the stage that is made next is; not dumped: it comes with that */
+    struct sorted retries;  /* tasks that wait for another host (retry.h) */
+    struct sorted refusals; /* stages whose claims may not commit (refusal.h) */
     struct sorted probe_timers,
         probes_due; /* suspect hosts that fail what runs there (failing.h) */
     struct sorted applications;

@@ -40,6 +40,7 @@ static bool stage_shrink(struct stage *stage, uint32_t *left)
     free(stage->edges);
     free(stage->children);
     free(stage->replicas);
+    free(stage->refusal);
     free(stage->tasks);
     free(stage);
     return true;

@@ -2,7 +2,7 @@
  * output. Private to controller/engine.
  *
  * A stage is open when every barrier parent has ended and every task of every pipelined parent runs
- * or has ended; tasks of an open stage that neither run nor are done are ready. Ready tasks stand
+ * or has ended, unless a claim of it was refused (refusal.h); tasks of an open stage that neither run nor are done are ready. Ready tasks stand
  * in the queues of their bucket (those of a large stage come to it in portions, step by step): reduce tasks by bytes, maps by locality.h. What a transition
  * changes in them, in the counts of stage, job and engine and in the job's turn is done here. O(log
  * n), plus the tasks and attempts whose state changes with it.

@@ -6,10 +6,13 @@
 
 #define REASON_CLAIMED ((enum reason)11)
 
-static bool fits(const struct engine *engine, const struct claim *claim)
+static bool admits(const struct engine *engine, const struct claim *claim,
+                   struct policy_why *ret_why)
 {
     (void)engine;
-    return claim->fit->times > 0;
+    (void)claim;
+    (void)ret_why;
+    return true;
 }
 
 static const struct policy_reason reasons[] = {
@@ -18,7 +21,7 @@ static const struct policy_reason reasons[] = {
     {0}};
 
 const struct commit_policy commit_single = {.policy = {.name = "single", .reasons = reasons},
-                                            .admits = fits};
+                                            .admits = admits};
 
 /* The claim behind item i; false when there is no such ready task or unit. */
 static bool claim_of_item(struct engine *engine, const struct event *event, uint32_t i,
@@ -31,8 +34,9 @@ static bool claim_of_item(struct engine *engine, const struct event *event, uint
     if (!task || task->state != TASK_READY || !host || unit >= host->n_units)
         return false;
     struct fit *fit = &host->shapes[task->stage->bucket->shape->index]->fit[unit];
+    struct policy_why why;
     *ret_claim = (struct claim){task, fit, REASON_CLAIMED, event->claim.scheduler, 0};
-    return engine->commit->admits(engine, ret_claim);
+    return fit->times > 0 && engine->commit->admits(engine, ret_claim, &why);
 }
 
 static void answer(struct engine *engine, const struct event *event, uint32_t i,

@@ -8,6 +8,7 @@
 #include "controller/engine/books/stage.h"
 #include "controller/engine/dump/dump.h"
 #include "controller/engine/watch/locality.h"
+#include "controller/engine/watch/refusal.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -29,6 +30,9 @@ struct stage_record {
     enum reason hold_reason;
     int64_t hold_left, hold_right, held_since_ns, held_until_ns, hold_due_ns;
     uint32_t opening; /* how many of its tasks were looked at, and one; 0: it does not open */
+    enum reason
+        refusal_reason; /* of a claim that may not commit, and all of these: 0 where there is none */
+    int64_t refusal_left, refusal_right, refusal_since_ns, refusal_due_ns;
 };
 struct task_record {
     uint64_t job;
@@ -92,6 +96,12 @@ static int load_stage(struct engine *engine, const void *object, struct err *err
     stage->hold_due_ns = record->hold_due_ns;
     if (record->opening && stage->open)
         stage_restore_opening(engine, stage, record->opening - 1);
+    if (record->refusal_reason)
+        refusal_restore(engine, stage,
+                        &(struct refusal){.why = {record->refusal_reason, record->refusal_left,
+                                                  record->refusal_right},
+                                          .since_ns = record->refusal_since_ns,
+                                          .due_ns = record->refusal_due_ns});
     return 0;
 }
 
@@ -143,6 +153,7 @@ static int load_finished(struct engine *engine, const void *object, struct err *
 #define F      FIELD_OF
 #define ADDED  FIELD_ADDED
 #define FORMER FIELD_FORMER
+#define LEAN   FIELD_LEAN
 
 enum { JOB, STAGE, TASK, FINISHED, RESUME };
 const struct dump_kind job_kinds[] = {
@@ -152,14 +163,27 @@ const struct dump_kind job_kinds[] = {
                FORMER(job_record, map_share, U64), ADDED(job_record, hosts, U32)}},
              load_job},
     [STAGE] = {{"stage",
-                {F(stage_record, job, U64), F(stage_record, stage, U32),
-                 F(stage_record, open, BOOL), F(stage_record, coflow_fixed, BOOL),
-                 F(stage_record, held, BOOL), F(stage_record, overdue, BOOL),
-                 F(stage_record, coflow_bytes, U64), F(stage_record, received_bytes, U64),
-                 FORMER(stage_record, received_level, U64), F(stage_record, hold_reason, REASON),
-                 F(stage_record, hold_left, I64), F(stage_record, hold_right, I64),
-                 F(stage_record, held_since_ns, I64), F(stage_record, held_until_ns, I64),
-                 ADDED(stage_record, hold_due_ns, I64), ADDED(stage_record, opening, U32)}},
+                {F(stage_record, job, U64),
+                 F(stage_record, stage, U32),
+                 F(stage_record, open, BOOL),
+                 F(stage_record, coflow_fixed, BOOL),
+                 F(stage_record, held, BOOL),
+                 F(stage_record, overdue, BOOL),
+                 F(stage_record, coflow_bytes, U64),
+                 F(stage_record, received_bytes, U64),
+                 FORMER(stage_record, received_level, U64),
+                 F(stage_record, hold_reason, REASON),
+                 F(stage_record, hold_left, I64),
+                 F(stage_record, hold_right, I64),
+                 F(stage_record, held_since_ns, I64),
+                 F(stage_record, held_until_ns, I64),
+                 ADDED(stage_record, hold_due_ns, I64),
+                 ADDED(stage_record, opening, U32),
+                 LEAN(stage_record, refusal_reason, REASON),
+                 LEAN(stage_record, refusal_left, I64),
+                 LEAN(stage_record, refusal_right, I64),
+                 LEAN(stage_record, refusal_since_ns, I64),
+                 LEAN(stage_record, refusal_due_ns, I64)}},
                load_stage},
     [TASK] = {{"task",
                {F(task_record, job, U64), F(task_record, stage, U32), F(task_record, task, U32),
@@ -267,6 +291,15 @@ static void dump_task(struct dumper *d, const struct task *task)
     loss_dump_task(d, task);
 }
 
+static void refusal_fill(const struct refusal *refusal, struct stage_record *record)
+{
+    record->refusal_reason = refusal->why.reason;
+    record->refusal_left = refusal->why.left;
+    record->refusal_right = refusal->why.right;
+    record->refusal_since_ns = refusal->since_ns;
+    record->refusal_due_ns = refusal->due_ns;
+}
+
 static void dump_stage(struct dumper *d, const struct stage *stage)
 {
     struct stage_record record = {
@@ -286,6 +319,8 @@ static void dump_stage(struct dumper *d, const struct stage *stage)
         .hold_due_ns = stage->hold_due_ns,
         .opening = stage->of_opening.in ? stage->opening + 1 : 0,
     };
+    if (stage->refusal)
+        refusal_fill(stage->refusal, &record);
     if (stage->n_tasks)
         dump_record(d, &job_kinds[STAGE].kind, &record);
     if (stage->framework)

@@ -7,6 +7,7 @@
 #include "controller/engine/watch/locality.h"
 #include "controller/engine/watch/order.h"
 #include "controller/engine/watch/queues.h"
+#include "controller/engine/watch/refusal.h"
 
 #include <errno.h>
 
@@ -25,6 +26,8 @@ static void put(struct engine *engine, enum question q, const struct policy *pol
     order_rebuild(engine);
     for (struct sorted_node *node = sorted_first(&engine->active); node; node = sorted_next(node))
         reorder(engine, container_of(node, struct job, by_turn));
+    if (q == QUESTION_COMMIT)
+        refusal_ask_all(engine);
 }
 
 void policy_set(struct engine *engine, const struct event *event)

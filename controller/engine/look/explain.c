@@ -13,6 +13,7 @@
 #include "controller/engine/watch/hold.h"
 #include "controller/engine/watch/locality.h"
 #include "controller/engine/watch/order.h"
+#include "controller/engine/watch/refusal.h"
 #include "controller/engine/watch/source.h"
 
 #include <errno.h>
@@ -347,6 +348,25 @@ static void explain_ready(const struct engine *engine, struct engine_explanation
     }
 }
 
+/* The stage is held by what may commit. */
+static void explain_refused(const struct engine *engine, struct engine_explanation *e,
+                            const struct task *task)
+{
+    const struct refusal *refusal = task->stage->refusal;
+    const struct policy_why *why = &refusal->why;
+    const struct policy_reason *entry = policy_reason(engine, DECISION_HOLD, why->reason);
+    say(e, "Held back, since it may not commit: ");
+    if (entry)
+        sentence_say(engine, e, entry->sentence, NULL, why->left, why->right);
+    say(e, " It is asked again after %.1f s at the latest.",
+        (double)(refusal->due_ns - engine->now_ns) / 1e9);
+    add_fact(e, "commit", "%s refuses: %s", engine->commit->policy.name, reason_name(why->reason));
+    add_fact(e, "hold_reason", "%s", reason_name(why->reason));
+    add_fact(e, "hold_left", "%" PRId64, why->left);
+    add_fact(e, "hold_right", "%" PRId64, why->right);
+    add_fact(e, "held_s", "%.3f", (double)(engine->now_ns - refusal->since_ns) / 1e9);
+}
+
 static void explain_retry(const struct engine *engine, struct engine_explanation *e,
                           const struct task *task)
 {
@@ -418,6 +438,8 @@ int engine_explain(const struct engine *engine, uint64_t job, uint32_t stage, ui
         explain_retry(engine, e, task);
     else if (task->state == TASK_READY)
         explain_ready(engine, e, task);
+    else if (task->stage->refusal && !task->stage->parents_missing)
+        explain_refused(engine, e, task);
     else
         explain_blocked(e, task);
     if (task->state != TASK_DONE && task->stage->job->state == JOB_ACTIVE)

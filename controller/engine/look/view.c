@@ -12,6 +12,7 @@
 #include "controller/engine/watch/gate.h"
 #include "controller/engine/watch/hold.h"
 #include "controller/engine/watch/order.h"
+#include "controller/engine/watch/refusal.h"
 
 #include <errno.h>
 
@@ -210,8 +211,8 @@ int engine_stage(const struct engine *engine, uint64_t job, uint32_t index,
         .command = stage->command,
         .constraint = stage->bucket->shape->constraint,
         .coflow_bytes = stage_coflow_bytes(stage),
-        .held = stage->held && (!stage->framework || gate_is_shut(stage)),
-        .held_until_ns = hold_end_ns(stage),
+        .held = (stage->held || stage->refusal) && (!stage->framework || gate_is_shut(stage)),
+        .held_until_ns = stage->refusal ? stage->refusal->due_ns : hold_end_ns(stage),
         .gated = gate_is_shut(stage),
         .left = stage->framework && stage->framework->left,
         .allowed = stage->framework ? stage->framework->allowed : 0,

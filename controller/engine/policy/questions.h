@@ -49,8 +49,12 @@ struct place_policy {
 /* May a claim commit? */
 struct commit_policy {
     struct policy policy;
-    /* May the claim be turned into a start now? The task is ready. */
-    bool (*admits)(const struct engine *engine, const struct claim *claim);
+    /* May the claim, whose task is ready or waits for another host and whose unit has room, be turned into a
+     * start now? False with why (a reason of DECISION_HOLD): its stage is held for that (refusal.h) until the
+     * policy says that the answer may be another (refusal_ask_again), or until hold_max is over. Pure, O(log n);
+     * as long as nothing was said, it would refuse again. A claim of another scheduler's is refused alone. */
+    bool (*admits)(const struct engine *engine, const struct claim *claim,
+                   struct policy_why *ret_why);
 };
 
 /* How urgent on the wire: the two levels of a transfer, and by which size the network serves. */
