@@ -6,8 +6,8 @@
 #include "controller/engine/place/place.h"
 #include "controller/engine/turn/turn.h"
 
-const struct turn_policy *const turn_policies[] = {&turn_fifo, &turn_sjf,          &turn_fair,
-                                                   &turn_srpt, &turn_srpt_ageless, NULL};
+const struct turn_policy *const turn_policies[] = {
+    &turn_fifo, &turn_sjf, &turn_fair, &turn_srpt, &turn_srpt_ageless, &turn_drf, NULL};
 
 const struct place_policy *const place_policies[] = {
     &place_nats,      &place_greedy, &place_delay, &place_neat,

@@ -214,6 +214,39 @@ static uint64_t m_left(const struct model *m, const struct m_job *j)
     return ns > UINT64_MAX ? UINT64_MAX : (uint64_t)ns;
 }
 
+/* Its 6 leading bits. */
+static uint64_t m_rounded(int64_t amount)
+{
+    uint64_t unit = 1;
+    while (amount / (int64_t)unit >= 64)
+        unit *= 2;
+    return (uint64_t)amount / unit * unit;
+}
+
+/* In units of 2^-32 of what all hosts that are up have. */
+static uint64_t m_share(int64_t held, int64_t whole)
+{
+    return whole > 0 ? (uint64_t)(((m_wide)held << 32) / m_rounded(whole)) : 0;
+}
+
+/* Of slots and memory, the larger share. */
+static uint64_t m_dominant(const struct model *m, const struct m_job *j)
+{
+    int64_t slots = 0, mem = 0, all_slots = 0, all_mem = 0;
+    for (int i = 0; i < M_ATTEMPTS; i++) {
+        const struct m_attempt *a = &m->attempt[i];
+        slots += a->number && !a->orphan && a->job == j->number ? a->slots : 0;
+        mem += a->number && !a->orphan && a->job == j->number ? a->mem : 0;
+    }
+    for (uint32_t h = 0; h < M_HOSTS; h++)
+        for (uint32_t u = 0; m_up(&m->host[h]) && u < m->host[h].n_units; u++) {
+            all_slots += m->host[h].slots[u];
+            all_mem += m->host[h].mem[u];
+        }
+    uint64_t of_slots = m_share(slots, all_slots), of_mem = m_share(mem, all_mem);
+    return of_slots > of_mem ? of_slots : of_mem;
+}
+
 uint64_t m_turn(const struct model *m, const struct m_job *j)
 {
     uint64_t running = 0;
@@ -221,6 +254,8 @@ uint64_t m_turn(const struct model *m, const struct m_job *j)
         return (uint64_t)j->submitted;
     if (strcmp(m->config.turn, "sjf") == 0)
         return j->key;
+    if (strcmp(m->config.turn, "drf") == 0)
+        return m_dominant(m, j);
     if (strncmp(m->config.turn, "srpt", 4) == 0)
         return m_left(m, j);
     for (uint32_t s = 0; s < j->n_stages; s++)

@@ -104,7 +104,10 @@ static void test_loaded_twin_decides_the_same(void **state)
     for (int i = 0; i < 15; i++)
         run(turns[i % 3], places[i / 5], networks[i % 5], test_random(&stream), 150, i % 2, true);
     for (int i = 0; i < 6; i++)
-        run(i % 3 ? "srpt" : "fair", "joint", "rank", test_random(&stream), 400, i % 2, true);
+        run(i % 3 == 0   ? "fair"
+            : i % 3 == 1 ? "srpt"
+                         : "drf",
+            "joint", "rank", test_random(&stream), 400, i % 2, true);
 }
 
 /* A step is given to the twin unless it was idle, and idle ones come in between: a fact about an

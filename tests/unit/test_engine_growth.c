@@ -250,6 +250,8 @@ static void test_fair(void **state)
                               .place = "nats",
                               .network = "cans",
                               .blocks = true});
+    all_sizes(&(struct scene){
+        .name = "greedy, drf", .turn = "drf", .place = "greedy", .network = "none"});
     /* Each start and end moves a fair job on the hosts of its maps, which delay scheduling asks
      * each time: the fewer of those hosts and of the jobs that wait where there is room (locality.h).
      */

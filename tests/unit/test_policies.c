@@ -251,6 +251,7 @@ static void test_turns(void **state)
     assert_int_equal(first_of_two("sjf"), 9);
     assert_int_equal(first_of_two("fifo"), 5);
     assert_int_equal(first_of_two("fair"), 5);
+    assert_int_equal(first_of_two("drf"), 5);
 }
 
 /* Fair: running tasks of jobs that have enough of them differ by one at most. */
@@ -275,6 +276,64 @@ static void test_fair_is_fair(void **state)
         running += job.running;
     }
     assert_int_equal(running, 14);
+    script_end(&s);
+}
+
+/* A job of `tasks` that want so much, all given but its end. */
+static void demand(struct script *s, uint64_t job, uint32_t tasks, const struct resources *of_each)
+{
+    script_job_begin(s, job);
+    struct event stage = script_stage_event(job, 0, tasks, NULL, NULL);
+    stage.job_stage.demand = *of_each;
+    script_event(s, stage);
+    script_job_end(s, job);
+}
+
+static struct event join_of(uint32_t host, uint64_t cpu_milli, uint64_t mem_bytes)
+{
+    static uint64_t vectors[2][ENGINE_RESOURCES];
+    vectors[host][RES_SLOTS] = 100;
+    vectors[host][RES_CPU_MILLI] = cpu_milli;
+    vectors[host][RES_MEM_BYTES] = mem_bytes;
+    return script_join(host, 100, vectors[host]);
+}
+
+static void check_running(const struct script *s, uint64_t a, uint64_t b)
+{
+    struct job_view view;
+    assert_int_equal(engine_job(s->engine, 1, &view), 0);
+    assert_int_equal(view.running, a);
+    assert_int_equal(engine_job(s->engine, 2, &view), 0);
+    assert_int_equal(view.running, b);
+}
+
+/* The example of its source (Ghodsi and others, section 4.1): 9 processors and 18 GB, tasks of 1 and 4 beside
+ * tasks of 3 and 1: three of the first and two of the others, two thirds of what each wants most. */
+static void test_drf_is_its_sources_example(void **state)
+{
+    (void)state;
+    const uint64_t gb = 1000 * MEGABYTE;
+    const struct resources a = {.amount = {1, 1000, 4000 * INT64_C(1000000)}},
+                           b = {.amount = {1, 3000, 1000 * INT64_C(1000000)}};
+    struct script s;
+    struct engine_config config = script_config();
+    strcpy(config.turn, "drf");
+    strcpy(config.place, "greedy");
+    script_begin(&s, &config);
+    s.reload = true;
+    demand(&s, 1, 20, &a);
+    demand(&s, 2, 20, &b);
+    script_event(&s, join_of(0, 9000, 18 * gb));
+    check_running(&s, 3, 2);
+    for (int i = 0; i < 2; i++) { /* one ends, another one of its job has its turn */
+        script_attempt(&s, EVENT_ATTEMPT_DONE, script_attempt_of(&s, 1, 0, (uint32_t)i), 0);
+        check_running(&s, 3, 2);
+    }
+    /* With as many processors once more, memory is what is short: the first hold all of it that is left. */
+    script_event(&s, join_of(1, 9000, 2 * gb));
+    check_running(&s, 3, 4);
+    script_host_event(&s, EVENT_HOST_LOST, 1);
+    check_running(&s, 3, 2);
     script_end(&s);
 }
 
@@ -587,6 +646,7 @@ int main(void)
         cmocka_unit_test(test_what_the_mode_tells_is_said),
         cmocka_unit_test(test_turns),
         cmocka_unit_test(test_fair_is_fair),
+        cmocka_unit_test(test_drf_is_its_sources_example),
         cmocka_unit_test(test_random_spreads),
         cmocka_unit_test(test_level_tables),
         cmocka_unit_test(test_parameters_are_whole),

@@ -448,6 +448,7 @@ static void test_turns_are_explained(void **state)
         {"sjf", " Its job is 2 of 2 in turn: alone it would take the whole cluster 26.500 s by its "
                 "estimate."},
         {"fair", " Its job is 2 of 2 in turn: 2 of its tasks run."},
+        {"drf", " Its job is 2 of 2 in turn: its largest share is 66.7 % of all slots."},
         {"srpt", " Its job is 2 of 2 in turn: what is left of it is 22.500 s of maps on all slots "
                  "and 4.000 s of transfers on all links, and 1.000 s count for when it came."},
     };

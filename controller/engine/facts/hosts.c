@@ -2,10 +2,10 @@
 
 #include "controller/engine/base/ground.h"
 #include "controller/engine/base/resources.h"
+#include "controller/engine/base/tell.h"
 #include "controller/engine/books/cluster.h"
 #include "controller/engine/facts/outcome.h"
 #include "controller/engine/watch/congestion.h"
-#include "controller/engine/watch/estimate.h"
 #include "controller/engine/watch/failing.h"
 #include "controller/engine/watch/source.h"
 
@@ -55,7 +55,7 @@ void cluster_join(struct engine *engine, const struct event *event)
     describe(engine, host, event);
     host_enter_sums(engine, host);
     host_touch(engine, host);
-    estimate_follow_cluster(engine);
+    tell_cluster_changed(engine);
 }
 
 void cluster_change(struct engine *engine, const struct event *event)
@@ -69,7 +69,7 @@ void cluster_change(struct engine *engine, const struct event *event)
     describe(engine, host, event);
     host_enter_sums(engine, host);
     host_touch(engine, host);
-    estimate_follow_cluster(engine);
+    tell_cluster_changed(engine);
 }
 
 void cluster_silent(struct engine *engine, const struct event *event)
@@ -82,7 +82,7 @@ void cluster_silent(struct engine *engine, const struct event *event)
     host_enter_sums(engine, host);
     congestion_report(engine, host, 0);
     host_touch(engine, host);
-    estimate_follow_cluster(engine);
+    tell_cluster_changed(engine);
 }
 
 void cluster_lost(struct engine *engine, const struct event *event)
@@ -96,7 +96,7 @@ void cluster_lost(struct engine *engine, const struct event *event)
     congestion_report(engine, host, 0);
     forget_generation(engine, host);
     host_touch(engine, host);
-    estimate_follow_cluster(engine);
+    tell_cluster_changed(engine);
 }
 
 void cluster_forget(struct engine *engine, const struct event *event)
@@ -131,7 +131,7 @@ void cluster_back(struct engine *engine, const struct event *event)
     host->silent = host->lost = false;
     host_enter_sums(engine, host);
     host_touch(engine, host);
-    estimate_follow_cluster(engine);
+    tell_cluster_changed(engine);
 }
 
 void cluster_drain(struct engine *engine, const struct event *event)
@@ -145,7 +145,7 @@ void cluster_drain(struct engine *engine, const struct event *event)
     host->draining = !event->host_drain.undo;
     host_enter_sums(engine, host);
     host_touch(engine, host);
-    estimate_follow_cluster(engine);
+    tell_cluster_changed(engine);
 }
 
 static void report_downlink(struct host *host, uint32_t permille)

@@ -2,10 +2,10 @@
 
 #include "controller/engine/base/ground.h"
 #include "controller/engine/base/resources.h"
+#include "controller/engine/base/tell.h"
 #include "controller/engine/books/cluster.h"
 #include "controller/engine/books/room.h"
 #include "controller/engine/watch/allow.h"
-#include "controller/engine/watch/estimate.h"
 #include "controller/engine/watch/refit.h"
 
 #include <stdlib.h>
@@ -103,7 +103,7 @@ static void room_resize(struct engine *engine, struct application *application, 
     room_take(host);
     host_enter_sums(engine, host);
     host_touch(engine, host);
-    estimate_follow_cluster(engine);
+    tell_cluster_changed(engine);
 }
 
 static void host_told(struct engine *engine, struct application *application,

@@ -9,6 +9,8 @@ extern const struct turn_policy turn_fifo;
 extern const struct turn_policy turn_sjf;
 /* Fewest running tasks first. */
 extern const struct turn_policy turn_fair;
+/* Smallest dominant share first: dominant resource fairness, Ghodsi and others, NSDI 2011. */
+extern const struct turn_policy turn_drf;
 /* Shortest by what is left of the estimate; with ageing, so that nobody starves. */
 extern const struct turn_policy turn_srpt;
 /* The same without ageing: what that costs is measured by it. */

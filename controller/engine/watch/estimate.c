@@ -49,7 +49,7 @@ static bool is_another(uint64_t now, uint64_t keyed)
     return now && (!keyed || now / 2 > keyed || keyed / 2 > now);
 }
 
-void estimate_follow_cluster(struct engine *engine)
+static void follow_cluster(struct engine *engine)
 {
     if (!is_another(slots_up(engine), engine->keyed_slots) &&
         !is_another(engine->uplink_bps, engine->keyed_bps))
@@ -75,4 +75,4 @@ void estimate_follow_job(struct engine *engine, struct job *job)
     order_change(engine, job);
 }
 
-const struct listener estimate_hears = {.cluster_changed = estimate_follow_cluster};
+const struct listener estimate_hears = {.cluster_changed = follow_cluster};
