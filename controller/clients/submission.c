@@ -5,6 +5,7 @@
 #include "controller/engine/base/resources.h"
 #include "controller/resources_wire.h"
 
+#include "lib/constraint.h"
 #include "lib/log.h"
 
 #include <inttypes.h>
@@ -116,6 +117,7 @@ static bool stage_take(struct submission *submission, struct conductor *conducto
                        const duopoly_SubmitStage *stage, duopoly_Envelope *answer)
 {
     struct event event = {.kind = EVENT_JOB_STAGE};
+    struct err err;
     uint32_t parents[PARENTS_MAX], edges[PARENTS_MAX];
     const struct resources demand = resources_from_wire(&stage->demand);
     if (resources_are_nothing(&demand)) {
@@ -123,6 +125,11 @@ static bool stage_take(struct submission *submission, struct conductor *conducto
                        "a task of stage %" PRIu32 " demands nothing, so any number would start at "
                        "once; let it take at least one slot",
                        stage->stage);
+        return false;
+    }
+    if (constraint_check(stage->constraint, &err) < 0) {
+        refused_answer(answer, duopoly_Reason_REASON_MALFORMED, "stage %" PRIu32 ": %s",
+                       stage->stage, err.text);
         return false;
     }
     for (pb_size_t i = 0; i < stage->parents_count; i++) {

@@ -137,7 +137,7 @@ struct event {
             uint32_t tasks; /* ≥ 1 */
             struct resources demand;
             const char *command;
-            const char *constraint; /* a label that the host must have; "" none */
+            const char *constraint; /* lib/constraint.h; "" none */
             struct u32s parents;    /* smaller stages */
             struct u32s edges;      /* enum edge_kind, one per parent */
         } job_stage;

@@ -18,6 +18,8 @@
  * Pure: no clock, file or global. Thread-safe on distinct objects. Cost is linear in the text. */
 #pragma once
 
+#include "lib/constraint.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -72,7 +74,7 @@ struct workload_edge {
 struct workload_stage {
     uint32_t tasks;
     char command[64];
-    char constraint[32]; /* a label that the host must have; empty: none */
+    char constraint[CONSTRAINT_MAX]; /* what the host must meet; empty: nothing */
     struct workload_demand demand;
     uint64_t *input_bytes;
     struct workload_replicas *replicas;

@@ -284,6 +284,12 @@ static int stage_demand(const json_t *object, const struct place *in,
     return r;
 }
 
+static int stage_constraint(const struct workload_stage *stage, const struct place *at)
+{
+    int r = constraint_check(stage->constraint, at->err);
+    return r < 0 ? err_prefix(at->err, "%s", at->text) : 0;
+}
+
 static int read_stage(const json_t *object, const struct place *at, const struct workload_job *job,
                       uint32_t index)
 {
@@ -303,6 +309,7 @@ static int read_stage(const json_t *object, const struct place *at, const struct
     if ((r = member_text(object, at, "command", stage->command, sizeof(stage->command))) < 0 ||
         (r = member_text(object, at, "constraint", stage->constraint, sizeof(stage->constraint))) <
             0 ||
+        (r = stage_constraint(stage, at)) < 0 ||
         (r = stage_demand(object, at, &stage->demand)) < 0 ||
         (r = member_per_task(object, at, "input_bytes", stage->tasks, true, read_bytes,
                              &stage->input_bytes)) < 0 ||

@@ -14,7 +14,18 @@ bool m_up(const struct m_host *h)
 
 bool m_has_label(const struct m_host *h, uint32_t label)
 {
-    return label == 0 || (label == 1 && h->labels >= 1) || (label == 2 && h->labels == 2);
+    switch (label) {
+    case 0:
+        return true;
+    case 1: /* ssd */
+        return h->labels >= 1;
+    case 2: /* big */
+        return h->labels == 2;
+    case 3: /* ssd & !big */
+        return h->labels == 1;
+    default: /* rack=r1 | host=h3 */
+        return h->rack == 1 || h->number == 3;
+    }
 }
 
 void m_free(const struct model *m, uint32_t host, uint32_t unit, int64_t *ret_slots,

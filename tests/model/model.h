@@ -31,7 +31,8 @@ struct m_host {
     bool suspect, mute, blind, reached, cut; /* as in controller/engine/watch/source.h */
     uint32_t strikes;
     uint64_t generation;
-    uint32_t labels; /* index into m_labels */
+    uint32_t labels;       /* index into m_labels */
+    uint32_t rack, number; /* 0: none, or rN; of its name hN */
     uint32_t n_units;
     int64_t slots[M_UNITS], mem[M_UNITS];
     uint32_t permille, foreign;

@@ -21,6 +21,8 @@ static void m_describe(struct model *m, struct event *e, uint32_t host)
     static const char *const names[M_HOSTS] = {"h0", "h1", "h2", "h3", "h4", "h5", "h6", "h7"};
     struct m_host *h = &m->host[host];
     h->labels = (uint32_t)m_random(m, 3);
+    h->rack = (uint32_t)m_random(m, 2);
+    h->number = host;
     h->n_units = 1 + (m_random(m, 4) == 0);
     uint64_t *units = m_u64s(m, h->n_units * ENGINE_RESOURCES);
     memset(units, 0, h->n_units * ENGINE_RESOURCES * sizeof(*units));
@@ -32,7 +34,7 @@ static void m_describe(struct model *m, struct event *e, uint32_t host)
     }
     e->host_join.host = host;
     e->host_join.name = names[host];
-    e->host_join.rack = "";
+    e->host_join.rack = h->rack ? "r1" : "";
     e->host_join.labels = m_labels[h->labels];
     e->host_join.uplink_bps = e->host_join.downlink_bps = m->bps;
     e->host_join.units = (struct u64s){units, h->n_units * ENGINE_RESOURCES};

@@ -2,7 +2,7 @@
 #include "tests/model/model_events.h"
 #include "tests/model/model_sources.h"
 
-static const char *const m_constraints[] = {"", "ssd", "big"};
+static const char *const m_constraints[] = {"", "ssd", "big", "ssd & !big", "rack=r1 | host=h3"};
 
 static void m_make_stage(struct model *m, struct m_job *j, uint32_t stage)
 {
@@ -10,8 +10,9 @@ static void m_make_stage(struct model *m, struct m_job *j, uint32_t stage)
     s->n_tasks = 1 + (uint32_t)m_random(m, M_TASKS);
     s->demand = (struct m_demand){1, 0, 0};
     if (m_random(m, 4) == 0)
-        s->demand = (struct m_demand){1 + (int64_t)m_random(m, 2), (int64_t)m_random(m, 4),
-                                      (uint32_t)m_random(m, 3)};
+        s->demand = (struct m_demand){
+            1 + (int64_t)m_random(m, 2), (int64_t)m_random(m, 4),
+            (uint32_t)m_random(m, sizeof(m_constraints) / sizeof(m_constraints[0]))};
     for (uint32_t p = 0; p < stage; p++)
         if (m_random(m, 2)) {
             s->kinds[s->n_parents] = m_random(m, 3) == 0 ? EDGE_PIPELINED : EDGE_BARRIER;

@@ -313,6 +313,25 @@ def test_the_table_of_combinations_is_listed(cluster):
     assert "it sets none" in daemon.ctl("policy", "--all", "turn", "fifo", expect=2)
 
 
+def test_constraints_are_expressions(cluster):
+    """What no host meets is refused with the term that fails, what is no constraint with its column; a host's rack and name are met."""
+    daemon = cluster.daemon()
+    hosts = [cluster.agent(daemon, name) for name in ("h1", "h2")]
+    for host in hosts:
+        host.join()
+
+    def asked(constraint, expect=1):
+        job = one_job(constraint)
+        job["stages"][0]["constraint"] = constraint
+        return daemon.ctl("submit", workload(daemon.folder, [job]), expect=expect)
+
+    assert "none that meets 'host=h2' meets 'gpu'" in asked("host=h2 & gpu")
+    assert "none has label 'gpu'" in asked("gpu")
+    assert "column 10: this bracket is not closed" in asked("host=h2 |(gpu")
+    asked("host=h2 & !gpu", expect=0)
+    assert hosts[1].expect("start").start.attempt and not hosts[0].running
+
+
 def test_a_failing_task_fails_its_job_with_its_last_words(cluster):
     daemon = cluster.daemon()
     h1 = cluster.agent(daemon, "h1")

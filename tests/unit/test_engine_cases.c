@@ -1,6 +1,8 @@
 /* Named cases of the engine, most of them once wrong: each says what has to hold. */
 #include "tests/model/script.h"
 
+#include "lib/constraint.h"
+
 #include <limits.h>
 
 enum { MEGABYTE = 1000000 };
@@ -265,15 +267,17 @@ static void test_stage_values_out_of_range(void **state)
     (void)state;
     struct script s;
     static const uint32_t parent[] = {0}, edge[] = {EDGE_PIPELINED + 1};
-    char word[ENGINE_NAME_MAX + 1];
+    char word[ENGINE_NAME_MAX + 1], words[CONSTRAINT_MAX + 1];
     memset(word, 'x', sizeof(word));
-    word[ENGINE_NAME_MAX] = 0;
+    memset(words, 'x', sizeof(words));
+    word[ENGINE_NAME_MAX] = words[CONSTRAINT_MAX] = 0;
     begin(&s, "nats", "cans");
     script_job_begin(&s, 1);
     struct event negative = script_stage_event(1, 0, 1, NULL, NULL), constraint = negative,
                  command = negative;
     negative.job_stage.demand.amount[RES_MEM_BYTES] = -1;
-    constraint.job_stage.constraint = command.job_stage.command = word;
+    constraint.job_stage.constraint = words;
+    command.job_stage.command = word;
     assert_int_equal(try_stage(&s, negative), REASON_BAD_VALUE);
     assert_int_equal(try_stage(&s, constraint), REASON_BAD_VALUE);
     assert_int_equal(try_stage(&s, command), REASON_BAD_VALUE);
@@ -285,6 +289,60 @@ static void test_stage_values_out_of_range(void **state)
     estimate.job_begin.estimate_bytes = -2;
     assert_int_equal(try_stage(&s, kind), REASON_BAD_VALUE);
     assert_int_equal(try_stage(&s, estimate), REASON_BAD_VALUE);
+    script_end(&s);
+}
+
+/* What no known host meets is refused with the term that fails; a host that comes, or gets another label, meets
+ * it. */
+static void test_constraints(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *constraint, *words;
+    } cases[] = {
+        {"big", "none has label 'big'"},
+        {"ssd & big", "none that meets 'ssd' meets 'big'"},
+        {"ssd & (rack=r1 | big) & host=h9 & big",
+         "none that meets 'ssd & (rack=r1 | big)' meets 'host=h9'"},
+        {"rack=r2 | host=h9", "none meets 'rack=r2 | host=h9'"},
+        {"!ssd", "none meets '!ssd'"},
+        {"ssd &", "none meets 'ssd &'"},
+    };
+    uint64_t vector[ENGINE_RESOURCES] = {4};
+    struct script s;
+    char text[512];
+    begin(&s, "greedy", "none");
+    struct event join = script_join(0, 4, vector);
+    join.host_join.labels = "spot,ssd";
+    join.host_join.rack = "r1";
+    script_event(&s, join);
+    for (uint64_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct event stage = script_stage_event(i + 1, 0, 1, NULL, NULL);
+        stage.job_stage.constraint = cases[i].constraint;
+        script_job_begin(&s, i + 1);
+        script_event(&s, stage);
+        script_job_end(&s, i + 1);
+        assert_int_equal(script_rejection(&s), REASON_NEVER_FITS);
+        engine_say_never_fits(s.engine, i + 1, 0, text, sizeof(text));
+        if (!strstr(text, "no known host could ever run a task of stage 0: ") ||
+            !strstr(text, cases[i].words))
+            fail_msg("%s: %s", cases[i].constraint, text);
+        script_cancel(&s, i + 1);
+    }
+    struct event stage = script_stage_event(9, 0, 1, NULL, NULL);
+    stage.job_stage.constraint = "!ssd | rack=r2";
+    script_event(&s, script_join(1, 4, vector));
+    script_host_event(&s, EVENT_HOST_SILENT, 1);
+    script_job_begin(&s, 9);
+    script_event(&s, stage);
+    script_job_end(&s, 9);
+    assert_int_equal(script_rejection(&s), REASON_NONE);
+    assert_int_equal(script_count(&s, DECISION_START), 0);
+    join.kind = EVENT_HOST_CHANGE;
+    join.host_join.rack = "r2";
+    script_event(&s, join);
+    assert_int_equal(script_count(&s, DECISION_START), 1);
+    assert_int_equal(script_start(&s, 9, 0, 0)->start.host, 0);
     script_end(&s);
 }
 
@@ -631,6 +689,7 @@ int main(void)
         cmocka_unit_test(test_engine_ends_with_waiting_maps),
         cmocka_unit_test(test_replicas_must_stay_as_many),
         cmocka_unit_test(test_stage_values_out_of_range),
+        cmocka_unit_test(test_constraints),
         cmocka_unit_test(test_never_fits_names_the_stage),
         cmocka_unit_test(test_empty_claim_is_answered),
         cmocka_unit_test(test_attempt_of_an_arriving_job),

@@ -704,7 +704,7 @@ static void test_every_reason_of_every_table(void **state)
     at_home();
     all_there();
     fixed_modes();
-    for (int round = 0; round < 3 || (round < 60 && missing(&policy)); round++)
+    for (int round = 0; round < 3 || (round < 300 && missing(&policy)); round++)
         run_all(&stream, round % 2);
     if (missing(&policy))
         fail_msg("%s never gave its reason %s", policy->name,

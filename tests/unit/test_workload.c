@@ -29,7 +29,7 @@ static void random_stage(uint64_t *stream, struct workload_job *job, uint32_t in
     snprintf(stage->command, sizeof(stage->command), "%s",
              test_random(stream) % 2 ? "map" : "a \"quoted\" näme");
     if (test_random(stream) % 2)
-        strcpy(stage->constraint, "gpu");
+        strcpy(stage->constraint, test_random(stream) % 2 ? "gpu" : "gpu & !(spot | rack=r1)");
     if (test_random(stream) % 2)
         stage->input_bytes = random_array(stream, stage->tasks, 1 << 30);
     if (test_random(stream) % 2)
@@ -204,6 +204,8 @@ static void test_wrong_jobs_are_refused(void **state)
     assert_refused("{\"id\": 1, \"id\": 2, \"stages\": [{\"tasks\": 1}]}", "duplicate");
     assert_refused("{\"id\": 1, \"stages\": [{}]}", "stages[0].tasks is missing");
     assert_refused("{\"id\": 1, \"stages\": [{\"tasks\": 1000001}]}", "stages[0].tasks is 1000001");
+    assert_refused("{\"id\": 1, \"stages\": [{\"tasks\": 1, \"constraint\": \"gpu & (ssd\"}]}",
+                   "stages[0]: constraint 'gpu & (ssd', column 7: this bracket is not closed");
     assert_refused("{\"id\": 1, \"stages\": [{\"tasks\": 2, \"input_bytes\": [1]}]}",
                    "array of 2 numbers");
     assert_refused("{\"id\": 1, \"stages\": [{\"tasks\": 2, \"input_bytes\": [1, -1]}]}",

@@ -9,6 +9,7 @@
 #include "controller/engine/base/listener.h"
 #include "controller/engine/base/sorted.h"
 #include "controller/engine/engine.h"
+#include "lib/constraint.h"
 
 #include <bsd/sys/queue.h>
 #include <setjmp.h>
@@ -354,6 +355,7 @@ struct fit {
 struct host_shape {
     struct host *host;
     uint32_t fitting;              /* units with room */
+    bool meets;                    /* index: it meets the shape's constraint */
     bool capable;                  /* some unit could hold one when empty, and the host is up, */
     bool clean;                    /* and nothing has failed there since something was done */
     struct sorted waiting;         /* locals, by their job's turn */
@@ -425,7 +427,7 @@ struct host {
 struct shape {
     uint32_t index;
     struct resources demand;
-    char constraint[ENGINE_NAME_MAX];
+    char constraint[CONSTRAINT_MAX];
     uint64_t application;    /* whose room it takes; 0: the hosts' units */
     uint64_t bound;          /* the application whose allows bound it (lapse.h); 0: none */
     uint32_t users;          /* buckets */

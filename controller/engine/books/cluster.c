@@ -34,15 +34,21 @@ struct host *cluster_host(const struct engine *engine, uint32_t index)
     return index < engine->n_hosts ? engine->hosts[index] : NULL;
 }
 
-bool cluster_has_label(const char *labels, const char *label)
+struct constraint_host host_words(const struct host *host)
 {
-    size_t length = strlen(label);
-    if (!length)
-        return true;
-    for (const char *at = labels; at; at = strchr(at, ','), at = at ? at + 1 : NULL)
-        if (strncmp(at, label, length) == 0 && (at[length] == ',' || at[length] == 0))
-            return true;
-    return false;
+    return (struct constraint_host){host->name, host->rack, host->labels};
+}
+
+static bool meets(const struct host *host, const struct shape *shape)
+{
+    const struct constraint_host words = host_words(host);
+    return constraint_is_met(shape->constraint, &words);
+}
+
+void host_follow_words(const struct engine *engine, struct host *host)
+{
+    for (uint32_t i = 0; i < engine->n_shapes; i++)
+        host->shapes[i]->meets = meets(host, engine->shapes[i]);
 }
 
 static void fit_unplace(struct shape *shape, struct fit *fit)
@@ -125,8 +131,7 @@ const struct unit *host_unit(const struct host *host, const struct shape *shape,
 static void shape_refit(struct engine *engine, struct shape *shape, struct host *host)
 {
     struct host_shape *here = host->shapes[shape->index];
-    bool labelled = cluster_has_label(host->labels, shape->constraint),
-         usable = labelled && host_up(host), takes = usable && host_takes(engine, host);
+    bool usable = here->meets && host_up(host), takes = usable && host_takes(engine, host);
     bool was_capable = here->capable, was_fitting = here->fitting > 0;
     here->fitting = 0;
     here->capable = false;
@@ -134,8 +139,8 @@ static void shape_refit(struct engine *engine, struct shape *shape, struct host 
         struct fit *fit = &here->fit[i];
         const struct unit *unit = host_unit(host, shape, i);
         engine->counters.visits++;
-        bool possible =
-            labelled && host->joined && unit && resources_times(&unit->total, &shape->demand) > 0;
+        bool possible = here->meets && host->joined && unit &&
+                        resources_times(&unit->total, &shape->demand) > 0;
         shape->possible += (uint32_t)possible - (uint32_t)fit->possible;
         shape->capable += (uint32_t)(possible && usable) - (uint32_t)fit->capable;
         fit->possible = possible;
@@ -183,11 +188,13 @@ struct fit *host_fit(const struct host *host, const struct shape *shape)
     return best;
 }
 
-static struct host_shape *host_shape_create(struct engine *engine, struct host *host)
+static struct host_shape *host_shape_create(struct engine *engine, struct host *host,
+                                            const struct shape *shape)
 {
     struct host_shape *here =
         engine_allocate(engine, 1, sizeof(*here) + host->n_units * sizeof(here->fit[0]));
     here->host = host;
+    here->meets = meets(host, shape);
     for (uint32_t i = 0; i < host->n_units; i++) {
         here->fit[i].host = host;
         here->fit[i].unit = i;
@@ -244,7 +251,7 @@ struct shape *cluster_shape_create(struct engine *engine, const struct resources
         struct host *host = engine->hosts[i];
         if (!host)
             continue;
-        host->shapes[shape->index] = host_shape_create(engine, host);
+        host->shapes[shape->index] = host_shape_create(engine, host, shape);
         shape_refit(engine, shape, host);
     }
     return shape;
@@ -362,7 +369,7 @@ struct host *cluster_adopt(struct engine *engine, uint32_t index)
     host_draw_tie(engine, host);
     host->shapes = engine_allocate(engine, engine->config.shapes_max, sizeof(struct host_shape *));
     for (uint32_t i = 0; i < engine->n_shapes; i++)
-        host->shapes[i] = host_shape_create(engine, host);
+        host->shapes[i] = host_shape_create(engine, host, engine->shapes[i]);
     engine->hosts[index] = host;
     policy_begin_host(engine, host);
     return host;
@@ -418,7 +425,8 @@ void host_replace_units(struct engine *engine, struct host *host, const struct u
     }
     room_take(host);
     for (uint32_t i = 0; i < engine->n_shapes; i++) {
-        struct host_shape *old = host->shapes[i], *new = host_shape_create(engine, host);
+        struct host_shape *old = host->shapes[i],
+                          *new = host_shape_create(engine, host, engine->shapes[i]);
         new->waiting = old->waiting;
         new->capable = old->capable;
         new->clean = old->clean;

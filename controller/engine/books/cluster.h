@@ -27,8 +27,10 @@ bool host_up(const struct host *host);
 bool host_suspect(const struct host *host);
 /* Whether it may be given one more attempt: what it runs and has not answered is bounded. */
 bool host_takes(const struct engine *engine, const struct host *host);
-/* Is `label` one of the comma-separated labels? The empty label is everybody's. */
-bool cluster_has_label(const char *labels, const char *label);
+/* What constraints ask of it; borrowed. */
+struct constraint_host host_words(const struct host *host);
+/* Its name, rack or labels are others: which constraints it meets follows; the caller touches it. */
+void host_follow_words(const struct engine *engine, struct host *host);
 void host_touch(struct engine *engine, struct host *host);
 /* Another policy says where: units with room stand in the orders that it wants (place_policy.orders).
  * O(units · shapes · log). */

@@ -8,7 +8,7 @@
 
 struct shape_record {
     struct resources demand;
-    char constraint[ENGINE_NAME_MAX];
+    char constraint[CONSTRAINT_MAX];
     uint64_t application, bound;
 };
 struct host_record {

@@ -95,14 +95,15 @@ static struct job *taking_parts(struct engine *engine, const struct event *event
     return NULL;
 }
 
-static bool word_fits(const char *word)
+static bool word_fits(const char *word, size_t size)
 {
-    return !word || strlen(word) < ENGINE_NAME_MAX;
+    return !word || strlen(word) < size;
 }
 
 static bool values_are_valid(const struct event *event)
 {
-    bool valid = word_fits(event->job_stage.command) && word_fits(event->job_stage.constraint);
+    bool valid = word_fits(event->job_stage.command, ENGINE_NAME_MAX) &&
+                 word_fits(event->job_stage.constraint, CONSTRAINT_MAX);
     for (int r = 0; r < ENGINE_RESOURCES; r++)
         valid = valid && event->job_stage.demand.amount[r] >= 0;
     for (uint32_t i = 0; i < event->job_stage.edges.n; i++)

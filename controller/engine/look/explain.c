@@ -45,7 +45,7 @@ static uint32_t most_of_a_unit(const struct engine *engine, const struct shape *
     *ret_most = (struct resources){0};
     for (uint32_t h = 0; h < engine->n_hosts; h++) {
         const struct host *host = engine->hosts[h];
-        if (!host || !host->joined || !cluster_has_label(host->labels, shape->constraint))
+        if (!host || !host->joined || !host->shapes[shape->index]->meets)
             continue;
         hosts++;
         for (uint32_t u = 0; u < host->n_units; u++)
@@ -75,6 +75,46 @@ static void resources_say(const struct resources *demand, const struct resources
     }
 }
 
+/* Some known host meets the first `length` bytes of the constraint. */
+static bool is_met_somewhere(const struct engine *engine, const char *constraint, size_t length)
+{
+    bool met = false;
+    for (uint32_t h = 0; h < engine->n_hosts && !met; h++) {
+        const struct host *host = engine->hosts[h];
+        const struct constraint_host words = host ? host_words(host) : (struct constraint_host){0};
+        met = host && host->joined && constraint_part_is_met(constraint, length, &words);
+    }
+    return met;
+}
+
+static bool is_label(const char *constraint)
+{
+    return !strpbrk(constraint, " &|!()=");
+}
+
+/* No known host meets the constraint: of its parts the first that none of those meets which meet all before. */
+static void say_unmet(const struct engine *engine, uint32_t stage, const char *constraint,
+                      char *text, size_t size)
+{
+    struct constraint_span part;
+    size_t before = 0;
+    unsigned i = 0;
+    if (is_label(constraint)) {
+        snprintf(text, size, "no known host could ever run a task of stage %u: none has label '%s'",
+                 stage, constraint);
+        return;
+    }
+    while (constraint_part(constraint, i, &part) &&
+           is_met_somewhere(engine, constraint, part.end)) {
+        before = part.end;
+        i++;
+    }
+    snprintf(text, size,
+             "no known host could ever run a task of stage %u: none%s%.*s%s meets '%.*s'", stage,
+             i ? " that meets '" : "", (int)before, constraint, i ? "'" : "",
+             (int)(part.end - part.begin), constraint + part.begin);
+}
+
 void engine_say_never_fits(const struct engine *engine, uint64_t job, uint32_t stage, char *text,
                            size_t size)
 {
@@ -85,18 +125,21 @@ void engine_say_never_fits(const struct engine *engine, uint64_t job, uint32_t s
     if (!task)
         return;
     const struct shape *shape = task->stage->bucket->shape;
-    const char *label = shape->constraint;
+    const char *constraint = shape->constraint;
     uint32_t hosts = most_of_a_unit(engine, shape, &most);
     resources_say(&shape->demand, &shape->demand, needs, sizeof(needs));
     resources_say(&shape->demand, &most, has, sizeof(has));
     if (!hosts)
-        snprintf(text, size, "no known host could ever run a task of stage %u: none has label '%s'",
-                 stage, label);
+        say_unmet(engine, stage, constraint, text, size);
     else
         snprintf(text, size,
                  "no known host could ever run a task of stage %u: it needs %s in one unit; the "
                  "most that a unit%s%s%s has is %s",
-                 stage, needs, *label ? " with label '" : "", label, *label ? "'" : "", has);
+                 stage, needs,
+                 !*constraint           ? ""
+                 : is_label(constraint) ? " with label '"
+                                        : " of those that meet '",
+                 constraint, *constraint ? "'" : "", has);
 }
 
 static const char *host_name(const struct host *host)

@@ -142,8 +142,7 @@ static struct fit *room_on(const struct engine *engine, const struct host *host,
 {
     struct host_shape *here = host->shapes[shape->index];
     struct fit *best = NULL;
-    if (shape->application || !cluster_has_label(host->labels, shape->constraint) ||
-        !host_takes(engine, host))
+    if (shape->application || !here->meets || !host_takes(engine, host))
         return NULL;
     for (uint32_t i = 0; i < host->n_units; i++)
         if (resources_times(&host->units[i].free, &shape->demand) > 0 &&
