@@ -321,7 +321,7 @@ def test_constraints_are_expressions(cluster):
         host.join()
 
     def asked(constraint, expect=1):
-        job = one_job(constraint)
+        job = one_job()
         job["stages"][0]["constraint"] = constraint
         return daemon.ctl("submit", workload(daemon.folder, [job]), expect=expect)
 

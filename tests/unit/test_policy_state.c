@@ -6,6 +6,8 @@
 
 #include "controller/engine/base/numbered.h"
 #include "controller/engine/base/record.h"
+#include "controller/engine/base/resources.h"
+#include "controller/engine/books/cluster.h"
 #include "controller/engine/policy/questions.h"
 
 #include <errno.h>
@@ -67,9 +69,44 @@ static void check_kept(const struct engine *engine, enum policy_thing thing, voi
         assert_int_equal(kept[q] != NULL, engine->policies[q]->state[thing].size > 0);
 }
 
-/* Units with room stand in the orders that the placement in force reads, and in no other. */
+/* Each unit of the host is fitted as if it were looked at anew, and the first with room stands for the host. */
+static void check_fits(const struct engine *engine, const struct shape *shape,
+                       const struct host *host, uint32_t *hosts, uint32_t *units)
+{
+    const struct host_shape *here = host->shapes[shape->index];
+    bool takes = here->meets && host_up(host) && host_takes(engine, host);
+    uint32_t fitting = 0, capable = 0, first = ENGINE_NONE;
+    for (uint32_t u = 0; u < (shape->application ? 1 : host->n_units); u++) {
+        const struct unit *unit = host_unit(host, shape, u);
+        int64_t times = takes && unit ? resources_times(&unit->free, &shape->demand) : 0;
+        assert_int_equal(here->fit[u].times, times);
+        capable += unit && here->meets && host_up(host) &&
+                   resources_times(&unit->total, &shape->demand) > 0;
+        first = times > 0 && !fitting ? u : first;
+        fitting += times > 0;
+        assert_int_equal(here->fit[u].by_load.in, u == first);
+    }
+    assert_int_equal(here->fitting, fitting);
+    assert_int_equal(here->capable_units, capable);
+    *hosts += fitting > 0;
+    *units += fitting;
+}
+
+static void check_shape(const struct engine *engine, const struct shape *shape)
+{
+    uint32_t hosts = 0, units = 0;
+    for (uint32_t h = 0; h < engine->n_hosts; h++)
+        if (engine->hosts[h])
+            check_fits(engine, shape, engine->hosts[h], &hosts, &units);
+    assert_int_equal(shape->by_load.n, hosts);
+    assert_int_equal(shape->fitting, units);
+}
+
+/* Hosts with room stand in the orders that the placement in force reads, and in no other. */
 static void check_orders(const struct engine *engine)
 {
+    for (uint32_t s = 0; s < engine->n_shapes; s++)
+        check_shape(engine, engine->shapes[s]);
     for (uint32_t s = 0; s < engine->n_shapes; s++) {
         const struct shape *shape = engine->shapes[s];
         bool tie = engine->place->orders & HOSTS_BY_TIE,

@@ -354,9 +354,12 @@ struct fit {
 
 struct host_shape {
     struct host *host;
-    uint32_t fitting;              /* units with room */
+    uint32_t fitting; /* units with room, */
+    uint32_t
+        first; /* the first of them: it stands for the host in the shape's orders; ENGINE_NONE */
+    uint32_t capable_units;        /* that could hold one when empty, while the host is up */
     bool meets;                    /* index: it meets the shape's constraint */
-    bool capable;                  /* some unit could hold one when empty, and the host is up, */
+    bool capable;                  /* there are such, */
     bool clean;                    /* and nothing has failed there since something was done */
     struct sorted waiting;         /* locals, by their job's turn */
     struct sorted_node local_host; /* shape->local_hosts while both */
@@ -397,7 +400,9 @@ struct host {
     uint32_t foreign_permille; /* of the downlink, by others than our attempts: what was reported
                                   when none had received since the report before, or less since */
     uint32_t n_units, running;
-    uint32_t sent; /* index: messages with starts that it has not answered */
+    uint32_t sent;                 /* index: messages with starts that it has not answered */
+    uint32_t dirty_from, dirty_to; /* index: units that changed since shapes were fitted to them */
+    bool fitted_up, fitted_takes;  /* index: what it was then */
     struct unit *units;
     struct host_shape **shapes; /* index: one per engine shape */
     struct attempts attempts;
@@ -438,7 +443,10 @@ struct shape {
         capable; /* units of joined hosts, of hosts that are up, that could hold one when empty */
     uint32_t capable_hosts, clean_hosts; /* index: host_shapes that are so */
     uint64_t n_ready;
-    struct sorted by_load; /* units with room; in other orders where somebody wants them: */
+    uint32_t fitting; /* units with room */
+    struct sorted
+        by_load; /* hosts with room, as the first unit that has it; in other orders where somebody
+                              wants them: */
     struct sorted by_tie, by_receivers[ORDERS];
     struct sorted maps, unlocated, reduces; /* buckets by turn; values: place.h */
     struct sorted local_hosts;   /* hosts with room and waiting locals, by the first local's turn */
@@ -461,7 +469,7 @@ struct claim {
     int64_t left, right;
 };
 
-/* Orders of a shape's units with room that are kept where somebody wants them: place_policy.orders. */
+/* Orders of a shape's hosts with room that are kept where somebody wants them: place_policy.orders. */
 enum host_order { HOSTS_BY_TIE = 1, HOSTS_BY_RECEIVERS = 2 };
 
 enum { CHANGES = 4096, PARAMETERS_MAX = 8 /* of one policy */ };

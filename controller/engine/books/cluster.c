@@ -99,13 +99,13 @@ static void fit_place(const struct engine *engine, struct shape *shape, struct f
 void cluster_follow_orders(struct engine *engine)
 {
     for (uint32_t i = 0; i < engine->n_hosts; i++)
-        for (uint32_t s = 0; engine->hosts[i] && s < engine->n_shapes; s++)
-            for (uint32_t u = 0; u < engine->hosts[i]->n_units; u++) {
-                struct fit *fit = &engine->hosts[i]->shapes[s]->fit[u];
-                fit_unplace(engine->shapes[s], fit);
-                if (fit->times > 0)
-                    fit_place(engine, engine->shapes[s], fit);
-            }
+        for (uint32_t s = 0; engine->hosts[i] && s < engine->n_shapes; s++) {
+            struct host_shape *here = engine->hosts[i]->shapes[s];
+            if (here->first == ENGINE_NONE)
+                continue;
+            fit_unplace(engine->shapes[s], &here->fit[here->first]);
+            fit_place(engine, engine->shapes[s], &here->fit[here->first]);
+        }
 }
 
 void host_shape_update(struct shape *shape, struct host_shape *host_shape)
@@ -128,33 +128,61 @@ const struct unit *host_unit(const struct host *host, const struct shape *shape,
     return room ? &room->unit : NULL;
 }
 
-static void shape_refit(struct engine *engine, struct shape *shape, struct host *host)
+/* That its tasks run in. */
+static uint32_t units_of(const struct host *host, const struct shape *shape)
+{
+    return shape->application ? 1 : host->n_units;
+}
+
+static void unit_refit(struct engine *engine, struct shape *shape, struct host_shape *here,
+                       uint32_t i, bool usable, bool takes)
+{
+    struct fit *fit = &here->fit[i];
+    const struct unit *unit = host_unit(here->host, shape, i);
+    engine->counters.visits++;
+    bool possible = here->meets && here->host->joined && unit &&
+                    resources_times(&unit->total, &shape->demand) > 0;
+    bool capable = possible && usable;
+    int64_t times = takes && unit ? resources_times(&unit->free, &shape->demand) : 0;
+    uint32_t more = (uint32_t)(times > 0) - (uint32_t)(fit->times > 0);
+    shape->possible += (uint32_t)possible - (uint32_t)fit->possible;
+    shape->capable += (uint32_t)capable - (uint32_t)fit->capable;
+    here->capable_units += (uint32_t)capable - (uint32_t)fit->capable;
+    shape->times += times - fit->times;
+    shape->fitting += more;
+    here->fitting += more;
+    fit->possible = possible;
+    fit->capable = capable;
+    fit->times = times;
+}
+
+/* The host stands in the shape's orders as its first unit with room; units from..to changed. */
+static void list_first(const struct engine *engine, struct shape *shape, struct host_shape *here,
+                       uint32_t from, uint32_t to)
+{
+    uint32_t before = here->first, first = before, n = units_of(here->host, shape);
+    for (uint32_t i = from; i < to && i < first; i++)
+        if (here->fit[i].times > 0)
+            first = i;
+    while (first < n && here->fit[first].times <= 0)
+        first++;
+    here->first = first < n ? first : ENGINE_NONE;
+    if (before != ENGINE_NONE && before != here->first)
+        fit_unplace(shape, &here->fit[before]);
+    if (here->first != ENGINE_NONE)
+        fit_place(engine, shape, &here->fit[first]);
+}
+
+static void shape_refit(struct engine *engine, struct shape *shape, struct host *host,
+                        uint32_t from, uint32_t to)
 {
     struct host_shape *here = host->shapes[shape->index];
     bool usable = here->meets && host_up(host), takes = usable && host_takes(engine, host);
     bool was_capable = here->capable, was_fitting = here->fitting > 0;
-    here->fitting = 0;
-    here->capable = false;
-    for (uint32_t i = 0; i < (shape->application ? 1 : host->n_units); i++) {
-        struct fit *fit = &here->fit[i];
-        const struct unit *unit = host_unit(host, shape, i);
-        engine->counters.visits++;
-        bool possible = here->meets && host->joined && unit &&
-                        resources_times(&unit->total, &shape->demand) > 0;
-        shape->possible += (uint32_t)possible - (uint32_t)fit->possible;
-        shape->capable += (uint32_t)(possible && usable) - (uint32_t)fit->capable;
-        fit->possible = possible;
-        fit->capable = possible && usable;
-        int64_t times = takes && unit ? resources_times(&unit->free, &shape->demand) : 0;
-        shape->times += times - fit->times;
-        fit->times = times;
-        here->fitting += times > 0;
-        here->capable |= fit->capable;
-        if (times > 0)
-            fit_place(engine, shape, fit);
-        else
-            fit_unplace(shape, fit);
-    }
+    for (uint32_t i = from; i < to; i++)
+        unit_refit(engine, shape, here, i, usable, takes);
+    list_first(engine, shape, here, from, to);
+    here->capable = here->capable_units > 0;
     bool clean = here->capable && !host->failing.in_a_row;
     shape->capable_hosts += (uint32_t)here->capable - (uint32_t)was_capable;
     shape->clean_hosts += (uint32_t)clean - (uint32_t)here->clean;
@@ -165,10 +193,29 @@ static void shape_refit(struct engine *engine, struct shape *shape, struct host 
         tell_host_capable(engine, host);
 }
 
+static void make_dirty(struct host *host, uint32_t from, uint32_t to)
+{
+    bool clean = host->dirty_from == host->dirty_to;
+    host->dirty_from = clean || from < host->dirty_from ? from : host->dirty_from;
+    host->dirty_to = clean || to > host->dirty_to ? to : host->dirty_to;
+}
+
+/* What an attempt took or gave back is its unit's; what the host is, and whether it takes more, is that of all. */
 void host_touch(struct engine *engine, struct host *host)
 {
-    for (uint32_t i = 0; i < engine->n_shapes; i++)
-        shape_refit(engine, engine->shapes[i], host);
+    bool up = host_up(host), takes = host_takes(engine, host);
+    if (up != host->fitted_up || takes != host->fitted_takes)
+        make_dirty(host, 0, host->n_units);
+    for (uint32_t i = 0; i < engine->n_shapes; i++) {
+        struct shape *shape = engine->shapes[i];
+        if (shape->application)
+            shape_refit(engine, shape, host, 0, 1);
+        else
+            shape_refit(engine, shape, host, host->dirty_from, host->dirty_to);
+    }
+    host->dirty_from = host->dirty_to = 0;
+    host->fitted_up = up;
+    host->fitted_takes = takes;
     engine->changes[engine->n_changes++ % CHANGES] = host->index;
 }
 
@@ -194,6 +241,7 @@ static struct host_shape *host_shape_create(struct engine *engine, struct host *
     struct host_shape *here =
         engine_allocate(engine, 1, sizeof(*here) + host->n_units * sizeof(here->fit[0]));
     here->host = host;
+    here->first = ENGINE_NONE;
     here->meets = meets(host, shape);
     for (uint32_t i = 0; i < host->n_units; i++) {
         here->fit[i].host = host;
@@ -252,7 +300,7 @@ struct shape *cluster_shape_create(struct engine *engine, const struct resources
         if (!host)
             continue;
         host->shapes[shape->index] = host_shape_create(engine, host, shape);
-        shape_refit(engine, shape, host);
+        shape_refit(engine, shape, host, 0, units_of(host, shape));
     }
     return shape;
 }
@@ -302,8 +350,9 @@ void host_leave_sums(struct engine *engine, const struct host *host)
     engine->up--;
 }
 
-void host_enter_sums(struct engine *engine, const struct host *host)
+void host_enter_sums(struct engine *engine, struct host *host)
 {
+    make_dirty(host, 0, host->n_units);
     if (!host_up(host))
         return;
     for (uint32_t i = 0; i < host->n_units; i++) {
@@ -335,6 +384,8 @@ void host_occupy(struct engine *engine, const struct attempt *attempt, bool occu
         occupy ? resources_subtract : resources_add;
     if (attempt->room)
         count(&host->room_free, resources);
+    else
+        make_dirty(host, (uint32_t)(here - host->units), (uint32_t)(here - host->units) + 1);
     if (occupy) {
         resources_subtract(&here->free, resources);
         here->running++;
@@ -406,6 +457,7 @@ void host_replace_units(struct engine *engine, struct host *host, const struct u
                    engine->shapes[i]->capable >= old->fit[u].capable &&
                    engine->shapes[i]->possible >= old->fit[u].possible);
             engine->shapes[i]->times -= old->fit[u].times;
+            engine->shapes[i]->fitting -= old->fit[u].times > 0;
             engine->shapes[i]->capable -= old->fit[u].capable;
             engine->shapes[i]->possible -= old->fit[u].possible;
         }
@@ -413,6 +465,8 @@ void host_replace_units(struct engine *engine, struct host *host, const struct u
     free(host->units);
     host->units = units;
     host->n_units = n;
+    host->dirty_from = 0;
+    host->dirty_to = n;
     host->running = 0;
     struct attempt *attempt;
     TAILQ_FOREACH (attempt, &host->attempts, on_host) {

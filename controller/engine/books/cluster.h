@@ -4,8 +4,8 @@
  * A *shape* is one (demand, constraint, application whose room it takes, application whose allows bound it);
  * per shape the engine keeps how many more such tasks fit
  * and in which order hosts are preferred, so that no decision looks at all hosts. host_touch()
- * brings the indexes up to date after any change of a host: O(shapes · units of that host · log
- * hosts). Slots of silent, lost and draining hosts are not free.
+ * brings the indexes up to date after any change of a host: O(shapes · units that changed · log
+ * hosts), where an attempt that comes or goes changes its unit alone. Slots of silent, lost and draining hosts are not free.
  *
  * One object in several files: job.h. */
 #pragma once
@@ -32,8 +32,8 @@ struct constraint_host host_words(const struct host *host);
 /* Its name, rack or labels are others: which constraints it meets follows; the caller touches it. */
 void host_follow_words(const struct engine *engine, struct host *host);
 void host_touch(struct engine *engine, struct host *host);
-/* Another policy says where: units with room stand in the orders that it wants (place_policy.orders).
- * O(units · shapes · log). */
+/* Another policy says where: hosts with room stand in the orders that it wants (place_policy.orders).
+ * O(hosts · shapes · log). */
 void cluster_follow_orders(struct engine *engine);
 /* Draws the host's random place among equals anew; the next host_touch applies it. */
 void host_draw_tie(struct engine *engine, struct host *host);
@@ -54,9 +54,9 @@ const struct unit *host_unit(const struct host *host, const struct shape *shape,
 void host_occupy(struct engine *engine, const struct attempt *attempt, bool occupy);
 
 /* A change of a host stands between these two, so that the sums of hosts that are up stay right
- * whatever changed. */
+ * whatever changed, and all its units are fitted anew when it is touched. */
 void host_leave_sums(struct engine *engine, const struct host *host);
-void host_enter_sums(struct engine *engine, const struct host *host);
+void host_enter_sums(struct engine *engine, struct host *host);
 /* An amount of one unit or room, cut to what the sums of all bear. */
 int64_t cluster_amount(const struct engine *engine, int64_t amount);
 

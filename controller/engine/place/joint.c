@@ -352,8 +352,6 @@ static struct policy_why held(const struct engine *engine, const struct stage *s
         struct fit *fit = container_of(node, struct fit, by_load);
         struct offer offer;
         a.engine->counters.visits++;
-        if (fit != host_fit(fit->host, stage->bucket->shape))
-            continue;
         closed[joint_closed_by(&a, fit->host, &offer)]++;
         all++;
     }

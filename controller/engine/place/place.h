@@ -29,7 +29,7 @@ bool place_pair(struct engine *engine, struct bucket *bucket, bool local_only,
  * even, only on hosts that are not refused, and away from the block only where none is up. */
 bool place_pair_of_job(struct engine *engine, struct job *job, bool local_only,
                        struct claim *ret_claim);
-/* The least loaded unit with room. */
+/* The least loaded host's first unit with room. */
 struct fit *place_least_loaded(const struct shape *shape);
 /* The first job by turn that has a ready map or reduce task for which a slot is free, as its
  * bucket; NULL: none. */

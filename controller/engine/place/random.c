@@ -35,7 +35,7 @@ static bool random_pick(struct engine *engine, struct claim *ret_claim)
     struct sorted_node *map = sorted_first(&bucket->ready_maps);
     struct task *task =
         map ? container_of(map, struct task, ready) : bucket_largest(engine, bucket);
-    int64_t fitting = (int64_t)bucket->shape->by_tie.n;
+    int64_t fitting = bucket->shape->fitting;
     *ret_claim = (struct claim){task, random_fit(engine, bucket->shape), REASON_RANDOM, 0, fitting};
     return true;
 }

@@ -27,7 +27,7 @@ struct place_policy {
     bool first_local; /* it asks whose map is first next to its block: waiting_first */
     bool even;        /* its state per job begins with struct locality_job */
     unsigned
-        orders; /* of units with room, that it reads beside by_load: enum host_order, or-ed; kept
+        orders; /* of hosts with room, that it reads beside by_load: enum host_order, or-ed; kept
                         only while it is in force */
     /* Why the stage's tasks are left although a slot is free: they are held back. `task` is the one
      * to speak of; NULL: the next of them. NULL: it leaves none on purpose, and holds nothing. */
@@ -73,7 +73,7 @@ struct network_policy {
 /* Is the cluster short of slots? */
 struct mode_policy {
     struct policy policy;
-    /* Orders of units with room that it reads, as place_policy.orders; NULL: none. */
+    /* Orders of hosts with room that it reads, as place_policy.orders; NULL: none. */
     unsigned (*orders)(const struct engine *engine);
     /* The mode that it should be in, why, and the two numbers that decided. */
     enum mode (*wanted)(const struct engine *engine, enum reason *ret_reason, uint64_t *ret_ready,
