@@ -8,7 +8,7 @@
 
 enum { MIXES = 40 };
 
-struct cluster {
+struct capacity {
     double link_bytes_s; /* the fastest downlink */
     double pool_bytes_s; /* all uplinks or all downlinks: the less */
     double slots;
@@ -21,7 +21,7 @@ struct least {
     double bytes, slot_s;
 };
 
-static int measure_cluster(const struct run_config *config, struct cluster *ret, struct err *err)
+static int measure_cluster(const struct run_config *config, struct capacity *ret, struct err *err)
 {
     struct topology topology = {0};
     double up = 0, down = 0, fastest = 0;
@@ -33,7 +33,7 @@ static int measure_cluster(const struct run_config *config, struct cluster *ret,
         fastest = fmax(fastest, bytes_s);
     }
     topology_done(&topology);
-    *ret = (struct cluster){fastest, fmin(up, down), (double)config->hosts * config->slots};
+    *ret = (struct capacity){fastest, fmin(up, down), (double)run_slots(config)};
     return r;
 }
 
@@ -55,7 +55,7 @@ struct task_least {
     double receive_s, compute_s, takes_s;
 };
 
-static struct task_least least_of_task(const struct cluster *c, const struct workload_job *job,
+static struct task_least least_of_task(const struct capacity *c, const struct workload_job *job,
                                        uint32_t s, uint32_t task)
 {
     const struct workload_stage *stage = &job->stages[s];
@@ -87,7 +87,7 @@ static bool row_sends(const struct workload_edge *edge, uint32_t tasks, uint32_t
 
 /* How long those of the parent's tasks take at least whose output this stage reads: a pipelined
  * stage does not wait for the others. */
-static double sending_s(const struct cluster *c, const struct workload_job *job, uint32_t s,
+static double sending_s(const struct capacity *c, const struct workload_job *job, uint32_t s,
                         const struct workload_edge *edge)
 {
     uint32_t tasks = job->stages[s].tasks;
@@ -100,7 +100,7 @@ static double sending_s(const struct cluster *c, const struct workload_job *job,
 }
 
 /* When it can begin, and when it can end as far as its parents go. */
-static struct stage_least after_parents(const struct cluster *c, const struct workload_job *job,
+static struct stage_least after_parents(const struct capacity *c, const struct workload_job *job,
                                         uint32_t s, const struct stage_least *stages)
 {
     const struct workload_stage *stage = &job->stages[s];
@@ -116,7 +116,7 @@ static struct stage_least after_parents(const struct cluster *c, const struct wo
     return least;
 }
 
-static void add_stage(const struct cluster *c, const struct workload_job *job, uint32_t s,
+static void add_stage(const struct capacity *c, const struct workload_job *job, uint32_t s,
                       struct stage_least *stages, struct least *least)
 {
     const struct workload_stage *stage = &job->stages[s];
@@ -140,7 +140,7 @@ static void add_stage(const struct cluster *c, const struct workload_job *job, u
     least->slot_s += slot_s;
 }
 
-static struct least least_of(const struct cluster *c, const struct workload_job *job)
+static struct least least_of(const struct capacity *c, const struct workload_job *job)
 {
     struct stage_least stages[WORKLOAD_STAGES_MAX];
     struct least least = {
@@ -218,7 +218,7 @@ static int serve(struct served *jobs, size_t n)
 
 /* Of both, the sum over all jobs. */
 
-static int add_slots(const struct cluster *c, const struct least *least, size_t n,
+static int add_slots(const struct capacity *c, const struct least *least, size_t n,
                      struct served *jobs, double *ret_sum_s)
 {
     for (size_t i = 0; i < n; i++)
@@ -232,7 +232,7 @@ static int add_slots(const struct cluster *c, const struct least *least, size_t 
 }
 
 /* Jobs whose bytes would take all links less than `part` of their time alone are left alone. */
-static int add_links(const struct cluster *c, const struct least *least, size_t n, double part,
+static int add_links(const struct capacity *c, const struct least *least, size_t n, double part,
                      struct served *jobs, double *ret_sum_s)
 {
     for (size_t i = 0; i < n; i++) {
@@ -248,7 +248,7 @@ static int add_links(const struct cluster *c, const struct least *least, size_t 
     return r;
 }
 
-static int add_mixed(const struct cluster *c, const struct least *least, size_t n,
+static int add_mixed(const struct capacity *c, const struct least *least, size_t n,
                      struct served *jobs, double *ret_sum_s)
 {
     int r = 0;
@@ -260,7 +260,7 @@ static int add_mixed(const struct cluster *c, const struct least *least, size_t 
     return r;
 }
 
-static int bound(const struct cluster *c, const struct least *least, size_t n, struct bounds *sums)
+static int bound(const struct capacity *c, const struct least *least, size_t n, struct bounds *sums)
 {
     struct served *jobs = calloc(n ? n : 1, sizeof(*jobs));
     int r = jobs ? add_slots(c, least, n, jobs, &sums->slots_s) : -ENOMEM;
@@ -276,7 +276,7 @@ static int bound(const struct cluster *c, const struct least *least, size_t n, s
 int bounds_of(const struct run_config *config, const struct workload_job *jobs, size_t n,
               struct bounds *ret_bounds, struct err *err)
 {
-    struct cluster cluster;
+    struct capacity cluster;
     struct bounds b = {0};
     struct least *least = calloc(n ? n : 1, sizeof(*least));
     int r = least ? measure_cluster(config, &cluster, err) : -ENOMEM;

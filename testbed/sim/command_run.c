@@ -131,10 +131,15 @@ static void print_table(const struct run_setup *a, const struct run_inputs *in,
     printf("%s: %s\n", a->policy->name, a->policy->what);
     printable_put(in->header.description, stdout);
     putchar('\n');
-    printf("%zu jobs, %" PRIu64
-           " tasks, %u hosts of %u slots, links of %.6g Mbit/s (10^6), seed %" PRIu64 "\n",
-           in->n, result->tasks, config->hosts, config->slots, (double)config->link_bps * 1e-6,
-           a->convert.seed);
+    if (config->cluster)
+        printf("%zu jobs, %" PRIu64 " tasks, %u hosts of %s with %" PRIu64 " slots, seed %" PRIu64
+               "\n",
+               in->n, result->tasks, config->hosts, a->cluster, run_slots(config), a->convert.seed);
+    else
+        printf("%zu jobs, %" PRIu64
+               " tasks, %u hosts of %u slots, links of %.6g Mbit/s (10^6), seed %" PRIu64 "\n",
+               in->n, result->tasks, config->hosts, config->slots, (double)config->link_bps * 1e-6,
+               a->convert.seed);
     run_setup_print_holds(&config->engine, stdout);
     printf("\n\n");
     printf("job completion time [s]  %10s %10s %10s %10s %10s\n", "mean", "median", "p95", "p99",
@@ -248,7 +253,7 @@ static int write_timeline(const char *path, const struct run_setup *setup,
     int r = output_open(&output, path, err);
     if (r)
         return r;
-    if (timeline_write(timeline, title, (uint64_t)config.hosts * config.slots, output.file)) {
+    if (timeline_write(timeline, title, run_slots(&config), output.file)) {
         output_abandon(&output);
         return err_set(err, ENOMEM, "not enough memory for the timeline");
     }
@@ -346,7 +351,9 @@ static int check(const struct run_arguments *given, struct err *err)
 {
     if ((given->set & (FLAG_JSON | FLAG_CSV)) == (FLAG_JSON | FLAG_CSV))
         return err_set(err, EINVAL, "give --json or --csv, not both");
-    return given->setup->path ? 0 : err_set(err, EINVAL, "give --trace FILE or --workload FILE");
+    if (!given->setup->path)
+        return err_set(err, EINVAL, "give --trace FILE or --workload FILE");
+    return run_setup_check(given->setup, err);
 }
 
 static int run(int argc, char **argv)

@@ -22,7 +22,8 @@
 
 const char run_setup_usage[] =
     "--trace FILE|--workload FILE [--policy NAME] [--turn NAME] [--place NAME] [--network NAME]\n"
-    "      [--servers N] [--slots N] [--racks N] [--link RATE[,NAME=RATE...]] [--levels N]\n"
+    "      [--cluster FILE] [--servers N] [--slots N] [--racks N] [--link RATE[,NAME=RATE...]] "
+    "[--levels N]\n"
     "      [--map-mb N] [--compute BYTES_S] [--load FACTOR] [--jobs N] [--local free|network] "
     "[--seed N]\n"
     "      [--hold-max SECONDS|none] [--congested ON/OFF[/SHARE]] [--maps even|anywhere]\n"
@@ -84,6 +85,13 @@ static int set_path(struct run_setup *s, const char *value, struct err *err)
 {
     (void)err;
     s->path = value;
+    return 0;
+}
+
+static int set_cluster(struct run_setup *s, const char *value, struct err *err)
+{
+    (void)err;
+    s->cluster = value;
     return 0;
 }
 
@@ -259,6 +267,7 @@ static const struct option {
 } options[] = {
     {"trace", .set = set_path},
     {"workload", .set = set_path},
+    {"cluster", .set = set_cluster},
     {"policy", .set = set_policy},
     {"turn", .as = AS_POLICY, .at = AT(turn)},
     {"place", .as = AS_POLICY, .at = AT(place)},
@@ -394,6 +403,7 @@ void run_inputs_done(struct run_inputs *in)
     for (size_t i = 0; i < in->n; i++)
         workload_job_done(&in->jobs[i]);
     free(in->jobs);
+    cluster_file_done(&in->cluster);
     *in = (struct run_inputs){0};
 }
 
@@ -447,13 +457,33 @@ static struct workload_convert convert_of(const struct run_setup *s)
     return convert;
 }
 
+static int read_cluster(const struct run_setup *setup, struct run_inputs *in, struct err *err)
+{
+    if (!setup->cluster)
+        return 0;
+    return setup->servers || setup->racks
+               ? err_set(err, EINVAL,
+                         "--cluster says which hosts there are: leave out --servers and --racks")
+               : cluster_file_read(setup->cluster, &in->cluster, err);
+}
+
+int run_setup_check(const struct run_setup *setup, struct err *err)
+{
+    struct run_inputs in = {0};
+    int r = read_cluster(setup, &in, err);
+    cluster_file_done(&in.cluster);
+    return r;
+}
+
 int run_inputs_read(const struct run_setup *setup, struct run_inputs *in, struct err *err)
 {
     struct workload_input input = {0};
     struct workload_convert convert = convert_of(setup);
     if (!setup->path)
         return err_set(err, EINVAL, "give --trace FILE or --workload FILE");
-    int r = workload_input_open(&input, setup->path, &convert, err);
+    int r = read_cluster(setup, in, err);
+    convert.hosts = in->cluster.n_hosts ? in->cluster.n_hosts : convert.hosts;
+    r = r ? r : workload_input_open(&input, setup->path, &convert, err);
     if (!r) {
         in->header = input.header;
         in->converted = input.converted;
@@ -614,11 +644,14 @@ void run_setup_configure(const struct run_setup *s, const struct run_inputs *in,
     engine_config_default(engine);
     engine->losses_max = 0; /* WHY: its hosts crash by a scenario, which is no task's doing */
     choose_policy(s, in, engine);
-    config.hosts = s->servers ? s->servers : h->hosts;
+    config.cluster = in->cluster.n_hosts ? &in->cluster : NULL;
+    config.hosts = config.cluster ? in->cluster.n_hosts : s->servers ? s->servers : h->hosts;
     config.slots = s->slots ? s->slots : h->slots ? h->slots : 4;
     config.link_bps = s->link_bytes_s > 0 ? convert.link_bps
                       : h->link_bps       ? h->link_bps
                                           : 1000000000;
+    if (config.cluster && cluster_every_link_bps(config.cluster))
+        config.link_bps = cluster_every_link_bps(config.cluster);
     config.own_links = s->own_links;
     config.local_free = !s->local_network;
     config.racks = s->racks;

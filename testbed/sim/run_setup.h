@@ -15,6 +15,7 @@
 
 struct run_setup {
     const char *path;            /* borrowed */
+    const char *cluster;         /* a cluster file (borrowed); NULL: all hosts are alike */
     const struct preset *policy; /* of presets */
     struct workload_convert convert;
     uint32_t servers, slots;            /* 0: as the workload says */
@@ -44,12 +45,13 @@ struct run_setup {
     bool local_network;
 };
 
-/* Jobs in memory, as read; run_inputs_done frees them. */
+/* Jobs in memory, as read, and their cluster; run_inputs_done frees them. */
 struct run_inputs {
     struct workload_header header;
     bool converted; /* from a trace */
     struct workload_job *jobs;
     size_t n, room;
+    struct cluster cluster; /* without hosts: all are alike */
 };
 
 void run_setup_init(struct run_setup *setup);
@@ -86,6 +88,9 @@ struct run_arguments {
 
 /* argv[0] is skipped. 0, or −EINVAL with a sentence. */
 int run_arguments_read(struct run_arguments *arguments, int argc, char **argv, struct err *err);
+
+/* Whether its cluster, if it has one, can be used: 0, or −errno with a sentence. Reads the file. */
+int run_setup_check(const struct run_setup *setup, struct err *err);
 
 /* Reads and converts the jobs. 0 or −errno with a sentence; call run_inputs_done in any case. */
 int run_inputs_read(const struct run_setup *setup, struct run_inputs *in, struct err *err);

@@ -11,6 +11,9 @@ const struct run_setup_meaning run_setup_meanings[] = {
     {"network", "NAME: how urgent transfers are, idem: cans, cans-coflow, cans-macroflow, dclas, "
                 "scf, rank, none"},
     {"servers", "N: hosts (50 for a trace, else the workload's)"},
+    {"cluster",
+     "FILE: hosts that differ (schemas/cluster.md); --slots and --link are those of hosts "
+     "that say none"},
     {"slots", "N: of each host (4 or the workload's)"},
     {"link", "RATE[,NAME=RATE...]: of each up- and downlink, and of those that differ: h3 (host 3, "
              "both directions), h3.up, r0.s1.down (1Gbps or the workload's)"},

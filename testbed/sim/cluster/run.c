@@ -177,9 +177,7 @@ static int join_hosts(struct run *run)
         struct host_words words = hosts_words(run, h);
         e.host_join.name = words.name;
         e.host_join.rack = words.rack;
-        e.host_join.labels = "";
         hosts_describe(run, &e);
-        e.host_join.units = (struct u64s){run->vector, ENGINE_RESOURCES};
         int r = run_step(run, &e, 1);
         r = r ? r : hosts_report_foreign(run, h);
         if (r)
@@ -212,6 +210,9 @@ static int check_outside(const struct run_config *c, struct err *err)
 
 static int check_racks(const struct run_config *c, struct err *err)
 {
+    if (c->cluster && (c->racks || c->framework))
+        return err_set(err, EINVAL,
+                       "the hosts of a cluster file are on one big switch, and not a framework's");
     return c->racks && c->hosts % c->racks
                ? err_set(err, EINVAL, "%u servers do not divide into %u racks", c->hosts, c->racks)
                : 0;
@@ -306,6 +307,30 @@ static int add_foreign(const struct run_config *c, struct topology *t, struct er
     return r;
 }
 
+/* Hosts whose links have other rates than those of all. */
+static int set_links(const struct cluster *cluster, uint64_t link_bps, struct topology *t,
+                     struct err *err)
+{
+    int r = 0;
+    for (uint32_t h = 0; !r && h < cluster->n_hosts; h++) {
+        uint64_t up = cluster_uplink_bps(cluster->hosts[h].class),
+                 down = cluster_downlink_bps(cluster->hosts[h].class);
+        if (up && up != link_bps)
+            r = topology_set_link(t, h, (double)up / 8, err);
+        if (!r && down && down != link_bps)
+            r = topology_set_link(t, t->n_hosts + h, (double)down / 8, err);
+    }
+    return r;
+}
+
+uint64_t run_slots(const struct run_config *c)
+{
+    uint64_t slots = c->cluster ? 0 : (uint64_t)c->hosts * c->slots;
+    for (uint32_t h = 0; c->cluster && h < c->hosts; h++)
+        slots += cluster_slots(c->cluster->hosts[h].class, c->slots);
+    return slots;
+}
+
 int run_topology(const struct run_config *c, struct topology *ret_topology, struct err *err)
 {
     double link_bytes_s = (double)c->link_bps / 8;
@@ -315,6 +340,7 @@ int run_topology(const struct run_config *c, struct topology *ret_topology, stru
                      : topology_init_switch(ret_topology, run_ports(c), link_bytes_s, err);
     if (!r && c->outside_bps)
         r = topology_set_link(ret_topology, c->hosts, (double)c->outside_bps / 8, err);
+    r = r || !c->cluster ? r : set_links(c->cluster, c->link_bps, ret_topology, err);
     r = r || !c->own_links ? r : own_links_read(ret_topology, c->own_links, err);
     if (!r)
         topology_scale(ret_topology, 1 - c->headers);

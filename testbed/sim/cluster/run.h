@@ -34,6 +34,7 @@
 
 #include "controller/engine/engine.h"
 #include "lib/workload/workload.h"
+#include "testbed/sim/cluster/cluster_file.h"
 #include "testbed/sim/cluster/faults.h"
 #include "testbed/sim/cluster/manners.h"
 #include "testbed/sim/network/topology.h"
@@ -81,6 +82,9 @@ struct run_config {
     struct engine_config engine;
     uint32_t hosts, slots; /* of each host; ≥ 1 */
     uint64_t link_bps;     /* of each uplink and downlink */
+    /* Its hosts (borrowed), `hosts` of them; slots and link_bps are those of hosts that say none; without racks
+     * and framework. NULL: all are alike. */
+    const struct cluster *cluster;
     const char *own_links; /* those that differ (own_links.h; borrowed); NULL: none */
     /* Part of every link's rate that is not payload: 0…1, less than 1. The engine is told the full
      * rates, as hosts count whole packets. */
@@ -133,6 +137,9 @@ static inline uint32_t run_ports(const struct run_config *config)
 {
     return config->hosts + (config->outside_bps > 0);
 }
+
+/* Slots of all hosts. O(hosts). */
+uint64_t run_slots(const struct run_config *config);
 
 /* The links of a configuration. 0, or −EINVAL or −ENOMEM with a sentence; call topology_done in any
  * case. */

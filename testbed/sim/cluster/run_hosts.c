@@ -16,10 +16,41 @@ struct host_words hosts_words(const struct run *run, uint32_t host)
 {
     uint32_t racks = run->config->racks;
     struct host_words words = {0};
+    const struct cluster *cluster = run->config->cluster;
+    if (cluster) {
+        snprintf(words.name, sizeof(words.name), "%s", cluster->hosts[host].name);
+        snprintf(words.rack, sizeof(words.rack), "%s", cluster->hosts[host].class->rack);
+        return words;
+    }
     snprintf(words.name, sizeof(words.name), "h%u", host);
     if (racks)
         snprintf(words.rack, sizeof(words.rack), "rack%u", host / (run->config->hosts / racks) + 1);
     return words;
+}
+
+static void class_describe(const struct cluster_class *class, struct class_words *ret)
+{
+    cluster_labels(class, ret->labels, sizeof(ret->labels));
+    for (uint32_t u = 0; u < class->n_units; u++) {
+        uint64_t *unit = ret->units + u * ENGINE_RESOURCES;
+        unit[RES_SLOTS] = (uint64_t) class->units[u].slots;
+        unit[RES_CPU_MILLI] = (uint64_t) class->units[u].cpu_milli;
+        unit[RES_MEM_BYTES] = (uint64_t) class->units[u].mem_bytes;
+        unit[RES_GPU_MILLI] = (uint64_t) class->units[u].gpu_milli;
+        unit[RES_GPU_MEM_BYTES] = (uint64_t) class->units[u].gpu_mem_bytes;
+        unit[RES_IO_BYTES_S] = (uint64_t) class->units[u].io_bytes_s;
+    }
+}
+
+static int classes_open(struct run *run)
+{
+    const struct cluster *cluster = run->config->cluster;
+    if (!cluster)
+        return 0;
+    run->classes = calloc(cluster->n_classes, sizeof(*run->classes));
+    for (uint32_t c = 0; run->classes && c < cluster->n_classes; c++)
+        class_describe(&cluster->classes[c], &run->classes[c]);
+    return run->classes ? 0 : -ENOMEM;
 }
 
 int hosts_open(struct run *run)
@@ -27,6 +58,8 @@ int hosts_open(struct run *run)
     const struct run_config *c = run->config;
     run->vector[RES_SLOTS] = c->slots;
     run->unanswered.item_bytes = sizeof(uint64_t);
+    if (classes_open(run))
+        return run_out_of_memory(run);
     if (!faults_hosts_fail(&c->faults))
         return 0;
     run->hosts = calloc(c->hosts, sizeof(*run->hosts));
@@ -47,6 +80,7 @@ void hosts_close(struct run *run)
     faults_done(&run->faults);
     heap_done(&run->timers);
     free(run->timers_where);
+    free(run->classes);
     delay_line_done(&run->unanswered);
     free(run->hosts);
 }
@@ -216,6 +250,13 @@ static uint64_t link_bps(const struct run *run, uint32_t link)
 void hosts_describe(const struct run *run, struct event *event)
 {
     uint32_t h = event->host_join.host;
+    const struct cluster *cluster = run->config->cluster;
+    const struct cluster_class *class = cluster ? cluster->hosts[h].class : NULL;
+    const struct class_words *words = cluster ? &run->classes[class - cluster->classes] : NULL;
+    event->host_join.labels = words ? words->labels : "";
+    event->host_join.units = words && class->n_units
+                                 ? (struct u64s){words->units, class->n_units * ENGINE_RESOURCES}
+                                 : (struct u64s){run->vector, ENGINE_RESOURCES};
     event->host_join.uplink_bps = link_bps(run, h);
     event->host_join.downlink_bps = link_bps(run, run->topology.n_hosts + h);
 }
@@ -228,9 +269,7 @@ void hosts_deliver(struct run *run, struct event *event)
     struct run_host *host = &run->hosts[h];
     event->host_join.name = host->words.name;
     event->host_join.rack = host->words.rack;
-    event->host_join.labels = "";
     hosts_describe(run, event);
-    event->host_join.units = (struct u64s){run->vector, ENGINE_RESOURCES};
     if (host->down || event->host_join.generation != host->generation)
         return;
     host->heard_ns = run->now_ns;

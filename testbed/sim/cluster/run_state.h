@@ -153,7 +153,13 @@ struct run_framework {
 
 /* What people call a host, and its rack; on one big switch that is empty. */
 struct host_words {
-    char name[16], rack[16];
+    char name[64], rack[32];
+};
+
+/* What joins say of a class of hosts: events borrow it. */
+struct class_words {
+    char labels[CLUSTER_LABELS_MAX * sizeof(struct cluster_label)];
+    uint64_t units[CLUSTER_UNITS_MAX * ENGINE_RESOURCES];
 };
 
 struct run_host {
@@ -222,6 +228,7 @@ struct run {
     uint64_t idle_faults;
     uint64_t failures_at_end; /* of hosts, when the last job ended */
     uint64_t vector[ENGINE_RESOURCES];
+    struct class_words *classes; /* of the cluster's classes; NULL: it has none */
     /* run_copies.c */
     struct heap suspects; /* attempts by when a copy is wanted */
     uint32_t *suspects_where;

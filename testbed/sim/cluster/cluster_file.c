@@ -1,0 +1,262 @@
+#include "testbed/sim/cluster/cluster_file.h"
+
+#include "lib/conf.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct file {
+    struct cluster_class classes[CLUSTER_CLASSES_MAX];
+    uint32_t n;
+};
+
+/* As agents' names and labels are: printable, and nothing that a list or a constraint is made of. */
+static int word_check(const char *text, struct err *err)
+{
+    for (const char *c = text; *c; c++)
+        if (*c <= ' ' || *c > '~' || strchr("/\"'\\,&|!()", *c))
+            return err_set(err, EINVAL,
+                           "'%s' cannot be a name: it has a blank, or one of / \" ' \\ , "
+                           "& | ! ( )",
+                           text);
+    return 0;
+}
+
+#define AT(s, member) .name = #member, .offset = offsetof(struct s, member)
+#define COUNT(member)                                                                              \
+    {                                                                                              \
+        AT(cluster_unit, member), .type = CONF_INT, .max = INT64_C(1000000000000), .preset = "0"   \
+    }
+#define SIZE(member)                                                                               \
+    {                                                                                              \
+        AT(cluster_unit, member), .type = CONF_BYTES, .preset = "0 B"                              \
+    }
+static const struct conf_field unit_fields[] = {COUNT(slots),
+                                                COUNT(cpu_milli),
+                                                SIZE(mem_bytes),
+                                                COUNT(gpu_milli),
+                                                SIZE(gpu_mem_bytes),
+                                                SIZE(io_bytes_s),
+                                                {0}};
+
+static int unit_check(const void *structure, struct err *err)
+{
+    const struct cluster_unit *unit = structure;
+    return unit->slots || unit->cpu_milli || unit->mem_bytes || unit->gpu_milli ||
+                   unit->gpu_mem_bytes || unit->io_bytes_s
+               ? 0
+               : err_set(err, EINVAL,
+                         "a unit has something: slots, cpu_milli, mem_bytes, gpu_milli, "
+                         "gpu_mem_bytes or io_bytes_s");
+}
+
+static const struct conf_section unit_section = {unit_fields, sizeof(struct cluster_unit),
+                                                 unit_check};
+static const struct conf_field unit_item = {.type = CONF_SECTION, .section = &unit_section};
+static const struct conf_field name_item = {
+    .type = CONF_STRING, .size = sizeof(struct cluster_word), .check = word_check};
+static const struct conf_field label_item = {
+    .type = CONF_STRING, .size = sizeof(struct cluster_label), .check = word_check};
+
+#define WORD(member)                                                                               \
+    {                                                                                              \
+        AT(cluster_class, member), .type = CONF_STRING,                                            \
+                                   .size = sizeof(((struct cluster_class *)0)->member),            \
+                                   .preset = "", .check = word_check                               \
+    }
+#define LIST(s, member, count, item_, most)                                                        \
+    {                                                                                              \
+        AT(s, member), .type = CONF_LIST, .size = sizeof(((struct s *)0)->member[0]),              \
+                       .max = (most), .item = &(item_), .count_offset = offsetof(struct s, count)  \
+    }
+#define RATE(key, member_)                                                                         \
+    {                                                                                              \
+        .name = (key), .offset = offsetof(struct cluster_class, member_), .type = CONF_RATE,       \
+        .max = INT64_C(8000000000000000), .preset = "0 bps"                                        \
+    }
+static const struct conf_field class_fields[] = {
+    WORD(name),
+    {AT(cluster_class, hosts), .type = CONF_INT, .max = CLUSTER_HOSTS_MAX, .preset = "0"},
+    LIST(cluster_class, names, n_names, name_item, CLUSTER_NAMES_MAX),
+    WORD(rack),
+    LIST(cluster_class, labels, n_labels, label_item, CLUSTER_LABELS_MAX),
+    LIST(cluster_class, units, n_units, unit_item, CLUSTER_UNITS_MAX),
+    RATE("link", link_bps),
+    RATE("uplink", uplink_bps),
+    RATE("downlink", downlink_bps),
+    {.name = "disk",
+     .offset = offsetof(struct cluster_class, disk_bytes_s),
+     .type = CONF_BYTES,
+     .preset = "0 B"},
+    {0}};
+
+static int class_check(const void *structure, struct err *err)
+{
+    const struct cluster_class *class = structure;
+    if (!class->hosts == !class->n_names)
+        return err_set(err, EINVAL,
+                       "a class says either how many hosts it has (hosts: 3, from 1) or "
+                       "which (names: [a, b])");
+    return class->n_names && *class->name
+               ? err_set(err, EINVAL, "the hosts of a class have its name, or names of their own")
+               : 0;
+}
+
+static const struct conf_section class_section = {class_fields, sizeof(struct cluster_class),
+                                                  class_check};
+static const struct conf_field class_item = {.type = CONF_SECTION, .section = &class_section};
+
+static const struct conf_field file_fields[] = {{.name = "classes",
+                                                 .type = CONF_LIST,
+                                                 .offset = offsetof(struct file, classes),
+                                                 .size = sizeof(struct cluster_class),
+                                                 .min = 1,
+                                                 .max = CLUSTER_CLASSES_MAX,
+                                                 .item = &class_item,
+                                                 .count_offset = offsetof(struct file, n)},
+                                                {0}};
+
+static uint64_t count_hosts(const struct cluster_class *class)
+{
+    return class->n_names ? class->n_names : (uint64_t) class->hosts;
+}
+
+static int file_check(const void *structure, struct err *err)
+{
+    const struct file *file = structure;
+    uint64_t hosts = 0;
+    for (uint32_t c = 0; c < file->n; c++)
+        hosts += count_hosts(&file->classes[c]);
+    if (!file->n)
+        return err_set(err, EINVAL, "a cluster has at least one class of hosts");
+    return hosts <= CLUSTER_HOSTS_MAX ? 0
+                                      : err_set(err, EINVAL, "%llu hosts, at most %d are taken",
+                                                (unsigned long long)hosts, CLUSTER_HOSTS_MAX);
+}
+
+static const struct conf_section file_section = {file_fields, sizeof(struct file), file_check};
+
+/* A class without a name counts on through the file: h0 is the first host of all. */
+static void name_host(const struct cluster_class *class, uint32_t number, uint32_t host, char *name,
+                      size_t size)
+{
+    if (class->n_names)
+        snprintf(name, size, "%s", class->names[number].text);
+    else if (*class->name)
+        snprintf(name, size, "%s%u", class->name, number + 1);
+    else
+        snprintf(name, size, "h%u", host);
+}
+
+static int by_name(const void *a, const void *b)
+{
+    const struct cluster_host *const *x = a, *const *y = b;
+    return strcmp((*x)->name, (*y)->name);
+}
+
+static int check_names(const struct cluster *cluster, const char *path, struct err *err)
+{
+    const struct cluster_host **sorted = calloc(cluster->n_hosts, sizeof(*sorted));
+    int r = sorted ? 0 : err_sys(err, ENOMEM, "%s", path);
+    for (uint32_t h = 0; sorted && h < cluster->n_hosts; h++)
+        sorted[h] = &cluster->hosts[h];
+    if (sorted)
+        qsort(sorted, cluster->n_hosts, sizeof(*sorted), by_name);
+    for (uint32_t h = 1; !r && h < cluster->n_hosts; h++)
+        if (strcmp(sorted[h - 1]->name, sorted[h]->name) == 0)
+            r = err_set(err, EINVAL, "%s: two hosts are called %s: of class %td and of class %td",
+                        path, sorted[h]->name, sorted[h - 1]->class - cluster->classes + 1,
+                        sorted[h]->class - cluster->classes + 1);
+    free(sorted);
+    return r;
+}
+
+static void list_hosts(struct cluster *cluster)
+{
+    uint32_t h = 0;
+    for (uint32_t c = 0; c < cluster->n_classes; c++)
+        for (uint32_t i = 0; i < count_hosts(&cluster->classes[c]); i++, h++) {
+            cluster->hosts[h].class = &cluster->classes[c];
+            name_host(&cluster->classes[c], i, h, cluster->hosts[h].name,
+                      sizeof(cluster->hosts[h].name));
+        }
+}
+
+static int take_classes(const struct file *file, struct cluster *cluster)
+{
+    uint64_t hosts = 0;
+    for (uint32_t c = 0; c < file->n; c++)
+        hosts += count_hosts(&file->classes[c]);
+    cluster->n_classes = file->n;
+    cluster->n_hosts = (uint32_t)hosts;
+    cluster->classes = calloc(file->n, sizeof(*cluster->classes));
+    cluster->hosts = calloc(hosts, sizeof(*cluster->hosts));
+    if (!cluster->classes || !cluster->hosts)
+        return -ENOMEM;
+    memcpy(cluster->classes, file->classes, file->n * sizeof(*cluster->classes));
+    list_hosts(cluster);
+    return 0;
+}
+
+int cluster_file_read(const char *path, struct cluster *ret_cluster, struct err *err)
+{
+    struct cluster cluster = {0};
+    struct file *file = calloc(1, sizeof(*file));
+    int r = file ? conf_read(path, &file_section, file, err) : err_sys(err, ENOMEM, "%s", path);
+    if (r == 0 && take_classes(file, &cluster) < 0)
+        r = err_sys(err, ENOMEM, "%s", path);
+    r = r < 0 ? r : check_names(&cluster, path, err);
+    free(file);
+    if (r < 0)
+        cluster_file_done(&cluster);
+    else
+        *ret_cluster = cluster;
+    return r;
+}
+
+void cluster_file_done(struct cluster *cluster)
+{
+    free(cluster->classes);
+    free(cluster->hosts);
+    *cluster = (struct cluster){0};
+}
+
+uint64_t cluster_slots(const struct cluster_class *class, uint32_t slots)
+{
+    uint64_t sum = class->n_units ? 0 : slots;
+    for (uint32_t u = 0; u < class->n_units; u++)
+        sum += (uint64_t) class->units[u].slots;
+    return sum;
+}
+
+void cluster_labels(const struct cluster_class *class, char *ret_labels, size_t size)
+{
+    *ret_labels = '\0';
+    for (uint32_t i = 0; i < class->n_labels; i++) {
+        size_t used = strlen(ret_labels);
+        snprintf(ret_labels + used, size - used, "%s%s", i ? "," : "", class->labels[i].text);
+    }
+}
+
+uint64_t cluster_uplink_bps(const struct cluster_class *class)
+{
+    return (uint64_t)(class->uplink_bps ? class->uplink_bps : class->link_bps);
+}
+
+uint64_t cluster_downlink_bps(const struct cluster_class *class)
+{
+    return (uint64_t)(class->downlink_bps ? class->downlink_bps : class->link_bps);
+}
+
+uint64_t cluster_every_link_bps(const struct cluster *cluster)
+{
+    uint64_t first = cluster_uplink_bps(&cluster->classes[0]);
+    for (uint32_t c = 0; c < cluster->n_classes; c++)
+        if (cluster_uplink_bps(&cluster->classes[c]) != first ||
+            cluster_downlink_bps(&cluster->classes[c]) != first)
+            return 0;
+    return first;
+}
