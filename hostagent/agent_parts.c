@@ -129,6 +129,7 @@ struct tasks_config agent_tasks_config(const struct agent_parts *agent)
                                  .cgroup = resolved->cgroup,
                                  .gid = resolved->gid,
                                  .units = resolved->units,
+                                 .unit_names = resolved->unit_names,
                                  .units_n = agent->settings->units_n,
                                  .commands = agent->settings->tasks.commands,
                                  .commands_n = agent->settings->tasks.commands_n,
@@ -290,6 +291,11 @@ static void fill_hello(const struct agent_parts *agent, duopoly_Hello *hello)
     hello->uplink_bps = hello->downlink_bps = agent->resolved->link_bps;
     hello->units_count = (pb_size_t)settings->units_n;
     memcpy(hello->units, agent->resolved->units, settings->units_n * sizeof(hello->units[0]));
+    for (uint32_t i = 0; i < settings->units_n; i++) {
+        if (*settings->units[i].name)
+            hello->unit_names_count = hello->units_count;
+        memcpy(hello->unit_names[i], settings->units[i].name, sizeof(hello->unit_names[i]));
+    }
     hello->labels_count = (pb_size_t)settings->labels_n;
     for (uint32_t i = 0; i < settings->labels_n; i++)
         memcpy(hello->labels[i], settings->labels[i].name, sizeof(hello->labels[i]));

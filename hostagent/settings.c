@@ -106,7 +106,16 @@ static int cgroup_check(const char *text, struct err *err)
     return 0;
 }
 
+static int unit_name_check(const char *text, struct err *err)
+{
+    return !*text || (wire_name_valid(text) && !strchr(text, ','))
+               ? 0
+               : err_set(err, EINVAL,
+                         "'%s' cannot be a unit's name: no blank, comma, slash or quote", text);
+}
+
 static const struct conf_field unit_fields[] = {
+    CHECKED(settings_unit, name, "", unit_name_check),
     VALUE(settings_unit, slots, "slots", CONF_INT, "0", 0, 1000000),
     VALUE(settings_unit, cpu_milli, "cpu_milli", CONF_INT, "0", 0, INT64_MAX),
     VALUE(settings_unit, mem_bytes, "memory", CONF_BYTES, "0 B", 0, INT64_MAX),
@@ -366,6 +375,11 @@ static int role_host_check(const struct agent_settings *settings, struct err *er
             "a host names its link.uplink, or several in link.ports, and no link.bridge");
     if (!settings->units_n)
         return err_set(err, EINVAL, "a host has units: at least one, such as {slots: 4}");
+    for (uint32_t i = 0; i < settings->units_n; i++)
+        for (uint32_t j = 0; j < i; j++)
+            if (*settings->units[i].name &&
+                strcmp(settings->units[i].name, settings->units[j].name) == 0)
+                return err_set(err, EINVAL, "two units are called %s", settings->units[i].name);
     if (switch_find(settings->switch_settings.driver) != &switch_linux)
         return err_set(err, EINVAL, "a host has no section switch");
     if (settings->queues.dctcp && !settings->marks.members_n)

@@ -71,6 +71,7 @@ struct settings_guests {
 };
 
 struct settings_unit {
+    char name[32]; /* "": none */
     int64_t slots, cpu_milli, mem_bytes, gpu_milli, gpu_mem_bytes, io_bytes_s;
 };
 
@@ -117,6 +118,7 @@ struct settings_resolved {
     struct port_wish wish;
     struct mark_config marks; /* borrows ports, cgroup, bpffs here; driver and state of settings */
     duopoly_Resources units[SLOTS_UNITS];
+    const char *unit_names[SLOTS_UNITS]; /* borrowed from the settings; "": none */
 };
 
 /* The ports that there are now. `all`: each name and pattern must have one. */

@@ -175,6 +175,7 @@ static void resolve_units(const struct agent_settings *settings, struct settings
 {
     for (uint32_t i = 0; i < settings->units_n; i++) {
         const struct settings_unit *unit = &settings->units[i];
+        resolved->unit_names[i] = unit->name;
         resolved->units[i] = (duopoly_Resources){.slots = unit->slots,
                                                  .cpu_milli = unit->cpu_milli,
                                                  .mem_bytes = unit->mem_bytes,

@@ -31,6 +31,12 @@ static const char *description_fault(const duopoly_Hello *hello)
     for (pb_size_t i = 0; i < hello->labels_count; i++)
         if (!wire_name_valid(hello->labels[i]) || strchr(hello->labels[i], ','))
             return "a label is a name without a comma";
+    if (hello->unit_names_count && hello->unit_names_count != hello->units_count)
+        return "either each unit has a name, which may be empty, or none has";
+    for (pb_size_t i = 0; i < hello->unit_names_count; i++)
+        if (*hello->unit_names[i] &&
+            (!wire_name_valid(hello->unit_names[i]) || strchr(hello->unit_names[i], ',')))
+            return "a unit's name is one without a comma";
     if (*hello->rack && !wire_name_valid(hello->rack))
         return "a rack is a name";
     return NULL;

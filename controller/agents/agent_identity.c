@@ -255,6 +255,7 @@ static void join_tell(struct agent *agent, enum event_kind kind)
     event.host_join.downlink_bps = who->downlink_bps;
     event.host_join.units.at = who->units;
     event.host_join.units.n = who->n_units * ENGINE_RESOURCES;
+    event.host_join.unit_names = who->unit_names;
     agent->agents->hooks.event(agent->agents->hooks.user, &event);
     agent->agents->hooks.host_moved(agent->agents->hooks.user, who->host);
 }
@@ -302,22 +303,40 @@ static void labels_fill(const duopoly_Hello *hello, char *ret_labels, size_t siz
     }
 }
 
+/* "": none has a name. */
+static void unit_names_fill(const duopoly_Hello *hello, char *ret_names, size_t size)
+{
+    bool any = false;
+    _Static_assert(sizeof(hello->unit_names) <= AGENT_UNITS_MAX * ENGINE_UNIT_NAME_MAX,
+                   "all names are kept, whole");
+    *ret_names = '\0';
+    for (pb_size_t i = 0; i < hello->unit_names_count; i++)
+        any |= *hello->unit_names[i] != '\0';
+    for (pb_size_t i = 0; any && i < hello->unit_names_count; i++) {
+        size_t used = strlen(ret_names);
+        snprintf(ret_names + used, size - used, "%s%s", i ? "," : "", hello->unit_names[i]);
+    }
+}
+
 void agent_describe(struct agent *agent, const duopoly_Hello *hello)
 {
     struct agent_identity *who = &agent->identity;
     uint64_t units[AGENT_UNITS_MAX * ENGINE_RESOURCES] = {0};
-    char labels[ENGINE_LABELS_MAX];
+    char labels[ENGINE_LABELS_MAX], unit_names[sizeof(who->unit_names)];
     who->boot = hello->boot;
     who->hello_sequence = hello->hello_sequence;
     units_fill(agent, hello, units);
     labels_fill(hello, labels, sizeof(labels));
-    who->changed |= memcmp(units, who->units, sizeof(units)) != 0 ||
+    unit_names_fill(hello, unit_names, sizeof(unit_names));
+    who->changed |= strcmp(unit_names, who->unit_names) != 0 ||
+                    memcmp(units, who->units, sizeof(units)) != 0 ||
                     strcmp(labels, who->labels) != 0 || strcmp(who->rack, hello->rack) != 0 ||
                     who->n_units != hello->units_count || who->uplink_bps != hello->uplink_bps ||
                     who->downlink_bps != hello->downlink_bps;
     memcpy(who->units, units, sizeof(units));
     who->n_units = hello->units_count;
     strcpy(who->labels, labels);
+    strcpy(who->unit_names, unit_names);
     wire_copy(who->rack, sizeof(who->rack), hello->rack);
     agent_set_address(agent, hello->address);
     who->uplink_bps = hello->uplink_bps;

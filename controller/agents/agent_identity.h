@@ -20,6 +20,8 @@ struct agent_identity {
     uint64_t newest_job; /* when its name came */
     uint64_t units[AGENT_UNITS_MAX * ENGINE_RESOURCES];
     uint32_t n_units;
+    char unit_names[AGENT_UNITS_MAX *
+                    ENGINE_UNIT_NAME_MAX]; /* separated by commas; "": none has one */
     uint64_t uplink_bps, downlink_bps;
     char cut[96]; /* what it claims beyond what a unit may have; "" */
     /* What the engine was told. */

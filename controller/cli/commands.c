@@ -13,6 +13,7 @@
 #include "controller/cli/stance.h"
 #include "controller/cli/submit.h"
 #include "controller/cli/switches.h"
+#include "controller/cli/units.h"
 #include "lib/number.h"
 
 #include <errno.h>
@@ -414,6 +415,8 @@ const struct command cli_commands[] = {
     {"tasks", "[JOB] [-a]", "tasks that run, of a job all of them with -a", 0, 1, "a", job_check,
      run_tasks},
     {"hosts", "", "the hosts, their slots and links", 0, 0, "", NULL, run_hosts},
+    {"units", "[HOST]", "the units of hosts: what each has, what is free and which tasks run there",
+     0, 1, "", units_check, run_units},
     {"queues", "",
      "what makes the queues of each host and of each port of a switch, why, and what they have not "
      "got",

@@ -214,6 +214,12 @@ struct host_view {
     int64_t suspect_since_ns;  /* while it is */
     uint32_t readers, sources; /* hosts that cannot read from it; that it cannot read from */
 };
+struct unit_view {
+    uint32_t host, unit;
+    char name[ENGINE_UNIT_NAME_MAX]; /* "": it has none */
+    struct resources total, free;    /* free: also of what frameworks' executors hold there */
+    uint32_t running;
+};
 struct job_view {
     uint64_t job;
     const char *name;
@@ -272,6 +278,8 @@ struct attempt_view {
 };
 /* By identity: 0 or −ENOENT. O(log n). */
 int engine_host(const struct engine *engine, uint32_t host, struct host_view *ret_view);
+int engine_unit(const struct engine *engine, uint32_t host, uint32_t unit,
+                struct unit_view *ret_view);
 int engine_job(const struct engine *engine, uint64_t job,
                struct job_view *ret_view); /* finished ones too, while they are kept */
 int engine_stage(const struct engine *engine, uint64_t job, uint32_t stage,

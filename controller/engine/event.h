@@ -19,8 +19,9 @@ enum {
     ENGINE_NAME_MAX = 64, /* bytes of a name with its terminating zero */
     ENGINE_LABELS_MAX =
         256, /* a host's labels, separated by commas, with the terminating zero: 8 of 31 bytes */
-    ENGINE_RESOURCES = 6,    /* entries of a resource vector */
-    ENGINE_REPLICAS_MAX = 8, /* hosts that hold one task's block */
+    ENGINE_UNIT_NAME_MAX = 32, /* bytes of a unit's name with its terminating zero */
+    ENGINE_RESOURCES = 6,      /* entries of a resource vector */
+    ENGINE_REPLICAS_MAX = 8,   /* hosts that hold one task's block */
     ENGINE_LEVELS_MAX =
         64, /* bounded levels; 0 levels = unlimited, the level is then the size itself */
 };
@@ -192,7 +193,9 @@ struct event {
             const char *labels; /* separated by commas */
             uint64_t uplink_bps, downlink_bps;
             struct u64s units; /* ENGINE_RESOURCES values per unit */
-        } host_join;           /* EVENT_HOST_JOIN, EVENT_HOST_CHANGE */
+            const char *
+                unit_names; /* for people and tasks: one per unit, separated by commas; NULL or "": none */
+        } host_join;        /* EVENT_HOST_JOIN, EVENT_HOST_CHANGE */
         struct {
             uint32_t host;
         } host; /* SILENT, LOST, BACK, FORGET */

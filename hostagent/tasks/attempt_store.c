@@ -236,7 +236,8 @@ static int write_new(const char *path, const char *text, size_t n, struct err *e
 }
 
 int attempt_store_make(const struct attempt_store *store, const duopoly_Start *start,
-                       const duopoly_Input *inputs, uint32_t n, struct err *err)
+                       const char *unit_name, const duopoly_Input *inputs, uint32_t n,
+                       struct err *err)
 {
     char path[FILES_PATH], *text = NULL;
     size_t size = 0;
@@ -244,6 +245,8 @@ int attempt_store_make(const struct attempt_store *store, const duopoly_Start *s
     if (!file)
         return err_sys(err, errno, "an attempt's record");
     print_start(file, start);
+    if (*unit_name)
+        fprintf(file, "unit_name %s\n", unit_name);
     for (uint32_t i = 0; i < n; i++)
         print_input(file, &inputs[i]);
     attempt_store_path(store, start->attempt, path);

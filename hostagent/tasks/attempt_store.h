@@ -63,9 +63,10 @@ int attempt_store_plan(const char *directory, struct changes *changes, struct er
 int attempt_store_room(const struct attempt_store *store, struct err *err);
 int attempt_store_try(const struct attempt_store *store, struct err *err);
 
-/* An attempt's record. −EEXIST if it has one. O(inputs). */
+/* An attempt's record, with its unit's name ("": none). −EEXIST if it has one. O(inputs). */
 int attempt_store_make(const struct attempt_store *store, const duopoly_Start *start,
-                       const duopoly_Input *inputs, uint32_t n, struct err *err);
+                       const char *unit_name, const duopoly_Input *inputs, uint32_t n,
+                       struct err *err);
 
 /* Who was asked for with which levels, and whether somebody asked for its end. */
 int attempt_store_read(const struct attempt_store *store, uint64_t attempt,

@@ -42,6 +42,7 @@ struct tasks_config {
     const char *cgroup; /* subtree; exists */
     uint32_t gid;       /* of commands, never 0 */
     const duopoly_Resources *units;
+    const char *const *unit_names; /* "": it has none; borrowed until tasks_close */
     uint32_t units_n;
     const struct command *commands; /* borrowed until tasks_close */
     uint32_t commands_n;

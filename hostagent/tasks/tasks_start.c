@@ -97,7 +97,9 @@ static int run(struct agent_attempt *attempt, struct err *err)
                         &attempt->cgroup, err);
     if (r < 0)
         return r;
-    r = attempt_store_make(&tasks->store, &attempt->start, attempt->inputs, attempt->inputs_n, err);
+    r = attempt_store_make(&tasks->store, &attempt->start,
+                           tasks->config.unit_names[attempt->start.unit], attempt->inputs,
+                           attempt->inputs_n, err);
     log_debug("attempt %016" PRIx64 " of job %" PRIu64 ": %s", attempt->start.attempt,
               attempt->start.job, r < 0 ? "no record of it can be made" : "is recorded");
     tasks->unsure = tasks->unsure || r == -EDQUOT || r == -EIO || r == -EROFS || r == -ENOSPC;

@@ -25,7 +25,8 @@ static void print_unit(const struct cluster_unit *unit)
                {"gpu_milli", unit->gpu_milli},
                {"gpu_mem_bytes", unit->gpu_mem_bytes},
                {"io_bytes_s", unit->io_bytes_s}};
-    const char *between = "";
+    const char *between = *unit->name ? ": " : "";
+    fputs(unit->name, stdout);
     for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
         if (all[i].amount) {
             printf("%s%" PRId64 " %s", between, all[i].amount, all[i].name);

@@ -211,6 +211,7 @@ class Agent:
         self.key = read_key(key) if key else None
         self.address = address  # None: the daemon's, which changes when it begins anew
         self.running = {}
+        self.units, self.unit_names = [], []  # none: one of `slots`, without a name
         self.connect()
 
     def connect(self):
@@ -270,7 +271,7 @@ class Agent:
 
     def hello(self):
         self.send(hello=pb.Hello(version_min=1, version_max=1, name=self.name, boot=self.boot, hello_sequence=self.hello_sequence,
-                                 units=[pb.Resources(slots=self.slots)], address=b"\0" * 10 + b"\xff\xff\x0a\x4d" + self.host.to_bytes(2, "big"),
+                                 units=self.units or [pb.Resources(slots=self.slots)], unit_names=self.unit_names, address=b"\0" * 10 + b"\xff\xff\x0a\x4d" + self.host.to_bytes(2, "big"),
                                  uplink_bps=100_000_000, downlink_bps=100_000_000))
 
     def join(self, attempts=()):

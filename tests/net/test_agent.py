@@ -283,7 +283,8 @@ def test_term_restores_queues_and_marks_and_restore_ends_all(site):
 
 
 @pytest.mark.parametrize("change,words", [
-    (("units: [{slots: 2}]", ""), ["units"]), (("rate: 100 Mbps", "rate: 100"), [":8:", "100"]),
+    (("units: [{slots: 2}]", ""), ["units"]), (("units: [{slots: 2}]", "units: [{name: a, slots: 1}, {name: a, slots: 1}]"), ["two units are called a"]),
+    (("units: [{slots: 2}]", "units: [{name: 'a b', slots: 1}]"), ["cannot be a unit's name"]), (("rate: 100 Mbps", "rate: 100"), [":8:", "100"]),
     (("name: h1", "name: h1\nnome: h2"), [":2:", "nome", "name"]), (("tcp://", "udp://"), [":2:13:", "udp://"]),
     (("10.99.0.0/24", "10.99.0.0/33"), ["10.99.0.0/33"]), ((":7000", ":70000"), [":2:13:", "'70000'"]), (("name: h1", "name: h/1"), [":1:7:", "h/1"]),
     (("state: /", "state: "), [":3:8:", "absolute"]), (("measurements: /", "measurements: "), [":4:15:", "absolute"]),

@@ -313,6 +313,30 @@ def test_the_table_of_combinations_is_listed(cluster):
     assert "it sets none" in daemon.ctl("policy", "--all", "turn", "fifo", expect=2)
 
 
+def test_units_are_listed_by_their_names(cluster):
+    """What each unit has, what is free and what runs there; a host that names none is listed too."""
+    daemon = cluster.daemon()
+    h1, h2 = cluster.agent(daemon, "h1"), cluster.agent(daemon, "h2")
+    h1.units, h1.unit_names = [pb.Resources(slots=3), pb.Resources(slots=1, gpu_milli=1000)], ["cpu", "gpu0"]
+    h1.join()
+    h2.join()
+
+    def rows(*words):
+        return [(r["host"], r["unit"], r["name"], r["has"], r["free"], r["running"], r["tasks"]) for r in daemon.ctl("units", *words)["units"]]
+
+    assert rows()[:2] == [("h1", 0, "cpu", "slots 3", "slots 3", 0, None), ("h1", 1, "gpu0", "slots 1, gpu_milli 1000", "slots 1, gpu_milli 1000", 0, None)]
+    assert rows()[2][:3] == ("h2", 0, None) and len(rows()) == 3
+    job = one_job()
+    job["stages"][0]["demand"] = {"slots": 1, "gpu_milli": 600}
+    daemon.ctl("submit", workload(daemon.folder, [job]))
+    assert h1.expect("start").start.unit == 1
+    assert rows("h1")[1] == ("h1", 1, "gpu0", "slots 1, gpu_milli 1000", "slots 0, gpu_milli 400", 1, "1/0/0")
+    assert len(rows("h2")) == 1 and "there is no host or switch h9" in daemon.ctl("units", "h9", expect=1)
+    assert daemon.stop() == 0
+    replay = [BUILD / "duopoly-sim", "replay", "--quiet", daemon.folder / "log" / "duopoly.log"]
+    assert subprocess.run(replay, timeout=20, check=False).returncode == 0, "the log decides the same again"
+
+
 def test_constraints_are_expressions(cluster):
     """What no host meets is refused with the term that fails, what is no constraint with its column; a host's rack and name are met."""
     daemon = cluster.daemon()

@@ -70,20 +70,20 @@ static void test_input_is_the_schema_s_example(void **state)
     memcpy(inputs[2].address, "\xfd\0\0\0\0\0\0\0\0\0\0\0\0\0\0\x01", 16);
     char path[FILES_PATH], text[1024];
     struct stat st;
-    assert_int_equal(attempt_store_make(&store, &start, inputs, 3, NULL), 0);
+    assert_int_equal(attempt_store_make(&store, &start, "gpu0", inputs, 3, NULL), 0);
     attempt_store_path(&store, start.attempt, path);
     assert_int_equal(files_read(path, text, sizeof(text), NULL, NULL), 0);
     assert_memory_equal(text, ATTEMPT_RECORD, strlen(ATTEMPT_RECORD));
     assert_non_null(strstr(text, "\njob 12\n"));
     assert_string_equal(strstr(text, "job 12"), "job 12\nstage 1\ntask 3\nattempt 4294967297\n"
                                                 "compute_ns 25500000\noutput_bytes 4000000\n"
-                                                "stall_ms 10000\n"
+                                                "stall_ms 10000\nunit_name gpu0\n"
                                                 "input 10.77.0.3 1500000 map 0 2 4294967290\n"
                                                 "input 10.77.0.5 4000000 block\n"
                                                 "input fd00::1 9 map 1 0 5\n");
     assert_int_equal(stat(path, &st), 0);
     assert_int_equal(st.st_mode & 0777, 0644);
-    assert_int_equal(attempt_store_make(&store, &start, NULL, 0, NULL), -EEXIST);
+    assert_int_equal(attempt_store_make(&store, &start, "", NULL, 0, NULL), -EEXIST);
     attempt_store_remove(&store, start.attempt);
 }
 
@@ -107,7 +107,7 @@ static void test_an_attempt_comes_back(void **state)
     struct attempt_status status = {.exit_status = 3, .last_line = "no luck"}, read;
     uint64_t sum = 0;
     bool stopped = true;
-    assert_int_equal(attempt_store_make(&store, &start, NULL, 0, NULL), 0);
+    assert_int_equal(attempt_store_make(&store, &start, "", NULL, 0, NULL), 0);
     assert_int_equal(attempt_store_read(&store, 77, &back, &stopped, NULL), 0);
     assert_same_start(&start, &back);
     assert_false(stopped);
@@ -150,13 +150,13 @@ static void test_a_full_file_system(void **state)
     assert_int_equal(mount("none", small, "tmpfs", 0, "size=128k"), 0);
     int made = init(&on_small, small);
     int had_room = attempt_store_room(&on_small, NULL);
-    made = made < 0 ? made : attempt_store_make(&on_small, &start, NULL, 0, NULL);
+    made = made < 0 ? made : attempt_store_make(&on_small, &start, "", NULL, 0, NULL);
     int fd = open(filler, O_WRONLY | O_CREAT, 0600);
     while (write(fd, bytes, sizeof(bytes)) > 0)
         ;
     close(fd);
     int no_room = attempt_store_room(&on_small, &err);
-    int refused = attempt_store_make(&on_small, &next, NULL, 0, &err);
+    int refused = attempt_store_make(&on_small, &next, "", NULL, 0, &err);
     int written = attempt_store_write_status(&on_small, 7, &status, NULL);
     int read = attempt_store_status(&on_small, 7, &back, NULL);
     uint64_t sum = 0;
@@ -178,7 +178,7 @@ static void make_output(const duopoly_Start *start)
     char path[FILES_PATH];
     attempt_store_output_path(&store, start, path);
     assert_int_equal(mkdir(path, 0755), 0);
-    assert_int_equal(attempt_store_make(&store, start, NULL, 0, NULL), 0);
+    assert_int_equal(attempt_store_make(&store, start, "", NULL, 0, NULL), 0);
 }
 
 static bool is_there(const char *format, ...)

@@ -26,7 +26,8 @@ struct member {
     E(kind, host_join.host, U32), E(kind, host_join.generation, U64),                              \
         E(kind, host_join.name, STRING), E(kind, host_join.rack, STRING),                          \
         E(kind, host_join.labels, STRING), E(kind, host_join.uplink_bps, U64),                     \
-        E(kind, host_join.downlink_bps, U64), E(kind, host_join.units, U64S)
+        E(kind, host_join.downlink_bps, U64), E(kind, host_join.units, U64S),                      \
+        E(kind, host_join.unit_names, STRING)
 #define SEEN(kind)                                                                                 \
     E(kind, attempt_seen.attempt, U64), E(kind, attempt_seen.job, U64),                            \
         E(kind, attempt_seen.stage, U32), E(kind, attempt_seen.task, U32),                         \
@@ -238,6 +239,12 @@ static void fill(uint64_t *stream, enum type type, unsigned room, void *at)
     }
 }
 
+/* A lean field that says nothing is not there, and is read as none. */
+static const char *text_of(const char *text)
+{
+    return text ? text : "";
+}
+
 static void compare(enum type type, const void *a, const void *b)
 {
     const struct u32s *u32s[] = {a, b};
@@ -254,7 +261,7 @@ static void compare(enum type type, const void *a, const void *b)
         assert_memory_equal(a, b, sizeof(struct resources));
         break;
     case STRING:
-        assert_string_equal(*(const char *const *)a, *(const char *const *)b);
+        assert_string_equal(text_of(*(const char *const *)a), text_of(*(const char *const *)b));
         break;
     case U32S:
         assert_int_equal(u32s[0]->n, u32s[1]->n);

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #define E(name, kind) FIELD_OF(event, name, kind)
+#define L(name, kind) FIELD_LEAN(event, name, kind)
 #define D(name, kind) FIELD_OF(decision, name, kind)
 
 static const struct record_kind event_kinds[EVENT_KINDS] = {
@@ -53,12 +54,14 @@ static const struct record_kind event_kinds[EVENT_KINDS] = {
                          {E(host_join.host, U32), E(host_join.generation, U64),
                           E(host_join.name, STRING), E(host_join.rack, STRING),
                           E(host_join.labels, STRING), E(host_join.uplink_bps, U64),
-                          E(host_join.downlink_bps, U64), E(host_join.units, U64S)}},
+                          E(host_join.downlink_bps, U64), E(host_join.units, U64S),
+                          L(host_join.unit_names, STRING)}},
     [EVENT_HOST_CHANGE] = {"host_change",
                            {E(host_join.host, U32), E(host_join.generation, U64),
                             E(host_join.name, STRING), E(host_join.rack, STRING),
                             E(host_join.labels, STRING), E(host_join.uplink_bps, U64),
-                            E(host_join.downlink_bps, U64), E(host_join.units, U64S)}},
+                            E(host_join.downlink_bps, U64), E(host_join.units, U64S),
+                            L(host_join.unit_names, STRING)}},
     [EVENT_HOST_SILENT] = {"host_silent", {E(host.host, U32)}},
     [EVENT_HOST_LOST] = {"host_lost", {E(host.host, U32)}},
     [EVENT_HOST_BACK] = {"host_back", {E(host.host, U32)}},

@@ -426,6 +426,7 @@ struct host {
     uint64_t uplink_bps, downlink_bps;
     uint32_t uplink_permille, downlink_permille;
     char name[ENGINE_NAME_MAX], rack[ENGINE_NAME_MAX], labels[ENGINE_LABELS_MAX];
+    char *unit_names; /* as it was told; NULL: none has one */
 };
 
 /* One (demand, constraint): index over hosts and jobs. */

@@ -517,6 +517,7 @@ void cluster_done(struct engine *engine)
         free(host->begun);
         free(host->shapes);
         free(host->units);
+        free(host->unit_names);
         free(host);
     }
     for (uint32_t i = 0; i < engine->n_shapes; i++)

@@ -9,8 +9,23 @@
 #include "controller/engine/watch/failing.h"
 #include "controller/engine/watch/source.h"
 
+#include <stdlib.h>
+#include <string.h>
+
+static void name_units(struct engine *engine, struct host *host, const char *names)
+{
+    size_t size = names && *names ? strlen(names) + 1 : 0;
+    free(host->unit_names);
+    host->unit_names = NULL;
+    if (!size)
+        return;
+    host->unit_names = engine_allocate(engine, 1, size);
+    memcpy(host->unit_names, names, size);
+}
+
 static void describe(struct engine *engine, struct host *host, const struct event *event)
 {
+    name_units(engine, host, event->host_join.unit_names);
     engine_copy_word(host->name, sizeof(host->name), event->host_join.name);
     engine_copy_word(host->rack, sizeof(host->rack), event->host_join.rack);
     engine_copy_word(host->labels, sizeof(host->labels), event->host_join.labels);

@@ -15,6 +15,8 @@
 #include "controller/engine/watch/refusal.h"
 
 #include <errno.h>
+#include <stdio.h>
+#include <string.h>
 
 static uint64_t smallest_receiving(const struct host *host, enum transfer_order order)
 {
@@ -110,6 +112,29 @@ static void view_finished(const struct finished *finished, struct job_view *ret_
         .shuffle_bytes = finished->shuffle_bytes,
         .key = finished->key,
     };
+}
+
+/* Name number `index` of those that are separated by commas. */
+static void name_of_unit(const char *names, uint32_t index, char *ret_name, size_t size)
+{
+    for (; names && index; index--)
+        names = strchr(names, ',') ? strchr(names, ',') + 1 : NULL;
+    snprintf(ret_name, size, "%.*s", names ? (int)strcspn(names, ",") : 0, names ? names : "");
+}
+
+int engine_unit(const struct engine *engine, uint32_t index, uint32_t unit,
+                struct unit_view *ret_view)
+{
+    const struct host *host = cluster_host(engine, index);
+    if (!host || unit >= host->n_units)
+        return -ENOENT;
+    *ret_view = (struct unit_view){.host = index,
+                                   .unit = unit,
+                                   .total = host->units[unit].total,
+                                   .free = host->units[unit].free,
+                                   .running = host->units[unit].running};
+    name_of_unit(host->unit_names, unit, ret_view->name, sizeof(ret_view->name));
+    return 0;
 }
 
 int engine_job(const struct engine *engine, uint64_t number, struct job_view *ret_view)

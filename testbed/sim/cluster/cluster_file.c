@@ -3,6 +3,7 @@
 #include "lib/conf.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,7 +35,10 @@ static int word_check(const char *text, struct err *err)
     {                                                                                              \
         AT(cluster_unit, member), .type = CONF_BYTES, .preset = "0 B"                              \
     }
-static const struct conf_field unit_fields[] = {COUNT(slots),
+static const struct conf_field unit_fields[] = {{AT(cluster_unit, name), .type = CONF_STRING,
+                                                 .size = sizeof(((struct cluster_unit *)0)->name),
+                                                 .preset = "", .check = word_check},
+                                                COUNT(slots),
                                                 COUNT(cpu_milli),
                                                 SIZE(mem_bytes),
                                                 COUNT(gpu_milli),
@@ -93,6 +97,15 @@ static const struct conf_field class_fields[] = {
      .preset = "0 B"},
     {0}};
 
+static int unit_names_check(const struct cluster_class *class, struct err *err)
+{
+    for (uint32_t u = 0; u < class->n_units; u++)
+        for (uint32_t v = 0; v < u; v++)
+            if (*class->units[u].name && strcmp(class->units[u].name, class->units[v].name) == 0)
+                return err_set(err, EINVAL, "two units are called %s", class->units[u].name);
+    return 0;
+}
+
 static int class_check(const void *structure, struct err *err)
 {
     const struct cluster_class *class = structure;
@@ -102,7 +115,7 @@ static int class_check(const void *structure, struct err *err)
                        "which (names: [a, b])");
     return class->n_names && *class->name
                ? err_set(err, EINVAL, "the hosts of a class have its name, or names of their own")
-               : 0;
+               : unit_names_check(class, err);
 }
 
 static const struct conf_section class_section = {class_fields, sizeof(struct cluster_class),
@@ -238,6 +251,18 @@ void cluster_labels(const struct cluster_class *class, char *ret_labels, size_t 
     for (uint32_t i = 0; i < class->n_labels; i++) {
         size_t used = strlen(ret_labels);
         snprintf(ret_labels + used, size - used, "%s%s", i ? "," : "", class->labels[i].text);
+    }
+}
+
+void cluster_unit_names(const struct cluster_class *class, char *ret_names, size_t size)
+{
+    bool any = false;
+    *ret_names = '\0';
+    for (uint32_t u = 0; u < class->n_units; u++)
+        any |= *class->units[u].name != '\0';
+    for (uint32_t u = 0; any && u < class->n_units; u++) {
+        size_t used = strlen(ret_names);
+        snprintf(ret_names + used, size - used, "%s%s", u ? "," : "", class->units[u].name);
     }
 }
 

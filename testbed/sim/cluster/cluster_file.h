@@ -19,6 +19,7 @@ enum {
 };
 
 struct cluster_unit {
+    char name[32]; /* "": none */
     int64_t slots, cpu_milli, mem_bytes, gpu_milli, gpu_mem_bytes, io_bytes_s;
 };
 
@@ -60,6 +61,8 @@ void cluster_file_done(struct cluster *cluster);
 uint64_t cluster_slots(const struct cluster_class *class, uint32_t slots);
 /* Its labels, separated by commas, cut at `size`. */
 void cluster_labels(const struct cluster_class *class, char *ret_labels, size_t size);
+/* The names of its units, separated by commas, cut at `size`; "" where none has one. */
+void cluster_unit_names(const struct cluster_class *class, char *ret_names, size_t size);
 /* The rate that all links of all hosts say; 0: some say none, or another one. O(classes). */
 uint64_t cluster_every_link_bps(const struct cluster *cluster);
 /* The rates of its links in bit/s; 0: the run's. */

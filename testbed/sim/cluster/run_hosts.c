@@ -31,6 +31,7 @@ struct host_words hosts_words(const struct run *run, uint32_t host)
 static void class_describe(const struct cluster_class *class, struct class_words *ret)
 {
     cluster_labels(class, ret->labels, sizeof(ret->labels));
+    cluster_unit_names(class, ret->unit_names, sizeof(ret->unit_names));
     for (uint32_t u = 0; u < class->n_units; u++) {
         uint64_t *unit = ret->units + u * ENGINE_RESOURCES;
         unit[RES_SLOTS] = (uint64_t) class->units[u].slots;
@@ -254,6 +255,7 @@ void hosts_describe(const struct run *run, struct event *event)
     const struct cluster_class *class = cluster ? cluster->hosts[h].class : NULL;
     const struct class_words *words = cluster ? &run->classes[class - cluster->classes] : NULL;
     event->host_join.labels = words ? words->labels : "";
+    event->host_join.unit_names = words ? words->unit_names : NULL;
     event->host_join.units = words && class->n_units
                                  ? (struct u64s){words->units, class->n_units * ENGINE_RESOURCES}
                                  : (struct u64s){run->vector, ENGINE_RESOURCES};

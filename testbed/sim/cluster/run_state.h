@@ -160,6 +160,7 @@ struct host_words {
 struct class_words {
     char labels[CLUSTER_LABELS_MAX * sizeof(struct cluster_label)];
     uint64_t units[CLUSTER_UNITS_MAX * ENGINE_RESOURCES];
+    char unit_names[CLUSTER_UNITS_MAX * ENGINE_UNIT_NAME_MAX];
 };
 
 struct run_host {

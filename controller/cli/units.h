@@ -1,0 +1,8 @@
+/* `duopolyctl units`: the units of hosts, what each has, what is free and what runs there. */
+#pragma once
+
+#include "controller/cli/commands.h"
+
+int units_check(const struct request *request, struct err *err);
+int run_units(struct client *client, const struct request *request, struct writer *writer,
+              struct err *err);

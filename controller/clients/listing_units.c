@@ -1,0 +1,97 @@
+#include "controller/clients/listing_units.h"
+
+#include "controller/clients/listing.h"
+#include "controller/clients/listing_place.h"
+#include "controller/clients/refusal.h"
+#include "controller/resources_wire.h"
+#include "lib/wire.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#define MOST (sizeof(((duopoly_UnitPage *)0)->rows) / sizeof(duopoly_UnitRow))
+
+/* Tasks that run in one unit, as many as there is room to name. */
+struct naming {
+    duopoly_UnitRow *row;
+    uint32_t more;
+};
+
+static void name_task(void *context, const struct attempt_view *attempt)
+{
+    struct naming *naming = context;
+    char *tasks = naming->row->tasks, word[64];
+    const size_t used = strlen(tasks), kept = sizeof(", and 4294967295 more");
+    if (attempt->unit != naming->row->unit || attempt->in_own_room)
+        return;
+    int length = snprintf(word, sizeof(word), "%s%" PRIu64 "/%" PRIu32 "/%" PRIu32,
+                          used ? ", " : "", attempt->job, attempt->stage, attempt->task);
+    if (naming->more || used + (size_t)length + kept > sizeof(naming->row->tasks))
+        naming->more++;
+    else
+        memcpy(tasks + used, word, (size_t)length + 1);
+}
+
+static void name_tasks(const struct engine *engine, uint32_t host, duopoly_UnitRow *row)
+{
+    struct naming naming = {row, 0};
+    engine_host_attempts(engine, host, name_task, &naming);
+    size_t used = strlen(row->tasks);
+    if (naming.more)
+        snprintf(row->tasks + used, sizeof(row->tasks) - used, ", and %" PRIu32 " more",
+                 naming.more);
+}
+
+static void row_fill(const struct conductor_parts *parts, const struct agent_view *agent,
+                     const struct unit_view *unit, duopoly_UnitRow *row)
+{
+    *row = (duopoly_UnitRow){.unit = unit->unit,
+                             .has_total = true,
+                             .total = resources_to_wire(&unit->total),
+                             .has_free = true,
+                             .free = resources_to_wire(&unit->free),
+                             .running = unit->running};
+    wire_copy(row->host, sizeof(row->host), agent->name);
+    wire_copy(row->name, sizeof(row->name), unit->name);
+    row->gone = listing_gone(agent, 0, NULL, 0);
+    name_tasks(parts->engine, unit->host, row);
+}
+
+/* False: the page is full; *row says where. */
+static bool fill(const struct conductor_parts *parts, const struct agent_view *agent, uint32_t *row,
+                 duopoly_UnitPage *page)
+{
+    struct unit_view unit;
+    for (uint32_t i = *row; !agent->is_switch && agent->state != AGENT_UNMARKED &&
+                            engine_unit(parts->engine, agent->host, i, &unit) == 0;
+         i++) {
+        if (page->rows_count == MOST) {
+            *row = i;
+            return false;
+        }
+        row_fill(parts, agent, &unit, &page->rows[page->rows_count++]);
+    }
+    return true;
+}
+
+void listing_units(const struct conductor_parts *parts, const duopoly_List *list,
+                   duopoly_Envelope *answer)
+{
+    const struct agents *agents = parts->agents;
+    const struct listing_order order = listing_agents(agents);
+    uint32_t row, place = listing_resume(&order, list->cursor, &row);
+    struct agent_view agent;
+    if (*list->name && agents_named(agents, list->name, &agent) < 0) {
+        refused_answer(answer, duopoly_Reason_REASON_UNKNOWN, "there is no host or switch %s",
+                       list->name);
+        return;
+    }
+    duopoly_UnitPage *page = &wire_begin(answer, duopoly_Envelope_unit_page_tag)->body.unit_page;
+    for (; agents_at(agents, place, &agent) == 0; place++, row = 0)
+        if ((!*list->name || strcmp(list->name, agent.name) == 0) &&
+            !fill(parts, &agent, &row, page)) {
+            page->cursor = listing_cursor(&order, place, row);
+            return;
+        }
+}

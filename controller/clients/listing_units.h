@@ -1,0 +1,9 @@
+/* Pages of the units of all hosts, in the order of hosts' names, or of the one that the request names: what each
+ * has, what is free and what runs there. */
+#pragma once
+
+#include "controller/conductor.h"
+#include "schemas/duopoly.pb.h"
+
+void listing_units(const struct conductor_parts *parts, const duopoly_List *list,
+                   duopoly_Envelope *answer);
