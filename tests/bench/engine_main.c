@@ -9,6 +9,9 @@
  * decision may take). Decisions per second are all decisions by all this time, of steps without any
  * too. Every bar is printed with what was measured, and MISS where it is missed; exit status 1 then.
  *
+ * Behind the rows of each policy stand those of unlike hosts: the same slots in UNITS units, and jobs of SHAPES
+ * demands. Their median step is printed beside that of the plain row of 1 000 hosts, and their growth.
+ *
  * Three columns are for comparisons. "reads" is how many reads of one 64-byte line after the other the
  * machine makes in a second, each found by the one before, all over as much memory as the row's
  * engine uses, between slices of the row's steps: decisions a second by it ("per read") say more of
@@ -27,8 +30,9 @@
 #include <time.h>
 
 enum { MAPS = 100, REDUCES = 32, SLOTS = 32, MEGABYTE = 1000000 };
+enum { UNITS = 5, SHAPES = 8 };
 enum { LINE = 64, SLICES = 50, READS = 20000, MEMORY_MAX = 1 << 28, MEMORY_PER_HOST = 100000 };
-static const double most_growth = 1.5, aim_per_s = 1e6;
+static const double most_growth = 1.5, most_unlike = 2, aim_per_s = 1e6;
 
 /* At 1 000 hosts. */
 struct bar {
@@ -39,6 +43,7 @@ static const struct bar bars[] = {{"duopoly", 300000, 10}, {"joint", 150000, 20}
 
 struct size {
     uint32_t hosts, ready;
+    bool unlike;
 };
 
 struct row {
@@ -162,7 +167,14 @@ static void submit(struct bench *b)
                              .map_ns = SECOND,
                              .reduce_ns = SECOND / 10,
                              .sums = sums};
-    script_submit(&b->script, &job);
+    struct event events[8];
+    uint64_t room[2 * MAPS + 2 * REDUCES];
+    char name[32];
+    size_t n = script_job_events(&job, events, room, name, sizeof(name));
+    for (size_t i = 0; b->size.unlike && i < n; i++)
+        if (events[i].kind == EVENT_JOB_STAGE)
+            events[i].job_stage.demand.amount[RES_MEM_BYTES] = (int64_t)(1 + b->jobs % SHAPES);
+    script_events(&b->script, events, n);
     take_starts(b);
 }
 
@@ -177,8 +189,17 @@ static void keep_ready(struct bench *b)
 static void join_hosts(struct bench *b)
 {
     static const uint64_t vector[ENGINE_RESOURCES] = {SLOTS};
-    for (uint32_t h = 0; h < b->size.hosts; h++)
-        timed_step(b, script_join(h, SLOTS, vector));
+    uint64_t units[UNITS * ENGINE_RESOURCES] = {0};
+    for (uint64_t u = 0; u < UNITS; u++) {
+        units[u * ENGINE_RESOURCES + RES_SLOTS] = (SLOTS + u) / UNITS;
+        units[u * ENGINE_RESOURCES + RES_MEM_BYTES] = SLOTS * SHAPES;
+    }
+    for (uint32_t h = 0; h < b->size.hosts; h++) {
+        struct event join = script_join(h, SLOTS, vector);
+        if (b->size.unlike)
+            join.host_join.units = (struct u64s){units, UNITS * ENGINE_RESOURCES};
+        timed_step(b, join);
+    }
 }
 
 /* An attempt goes on. */
@@ -274,11 +295,11 @@ static bool print_row(const char *policy, struct size size, const struct row *ro
     const struct bar *bar = bar_of(policy);
     bool slow = barred && row->per_s < bar->least_per_s,
          late = barred && row->p99_us > bar->most_p99_us;
-    printf("%-8s %6" PRIu32 " %8" PRIu32 " %12.0f%s %8.2f %8.2f%s %9.1f %10.0f %9.4f %8.2f  "
+    printf("%-8s %6" PRIu32 "%s %8" PRIu32 " %12.0f%s %8.2f %8.2f%s %9.1f %10.0f %9.4f %8.2f  "
            "%016" PRIx64 "\n",
-           policy, size.hosts, size.ready, row->per_s, slow ? " MISS" : "     ", row->p50_us,
-           row->p99_us, late ? " MISS" : "     ", row->most_us, row->reads_per_s,
-           row->per_s / row->reads_per_s, row->looks, row->digest);
+           policy, size.hosts, size.unlike ? "u" : " ", size.ready, row->per_s,
+           slow ? " MISS" : "     ", row->p50_us, row->p99_us, late ? " MISS" : "     ",
+           row->most_us, row->reads_per_s, row->per_s / row->reads_per_s, row->looks, row->digest);
     fflush(stdout);
     return slow || late;
 }
@@ -292,9 +313,32 @@ static bool print_growth(const char *policy, const struct row *small, const stru
     return grows;
 }
 
+/* Rows of unlike hosts, beside the plain one of 1 000. */
+static bool run_unlike(const char *policy, size_t steps, uint32_t hosts_max,
+                       const struct row *plain)
+{
+    static const struct size sizes[] = {{1000, 100000, true}, {10000, 1000000, true}};
+    struct row rows[2];
+    bool missed = false;
+    for (size_t i = 0; i < 2 && sizes[i].hosts <= hosts_max; i++) {
+        rows[i] = run(policy, sizes[i], steps);
+        missed |= print_row(policy, sizes[i], &rows[i], false);
+        missed |= i && print_growth(policy, &rows[i - 1], &rows[i]);
+        double times = rows[i].p50_us / plain->p50_us;
+        if (i == 0)
+            printf("%-8s   %d units, %d demands: the median step takes %.2f times as long as the "
+                   "plain "
+                   "row's%s\n",
+                   policy, UNITS, SHAPES, times, times > most_unlike ? " MISS" : "");
+        missed |= i == 0 && times > most_unlike;
+    }
+    return missed;
+}
+
 static bool run_policy(const char *policy, size_t steps, uint32_t hosts_max)
 {
-    static const struct size sizes[] = {{100, 10000}, {1000, 100000}, {10000, 1000000}};
+    static const struct size sizes[] = {
+        {100, 10000, false}, {1000, 100000, false}, {10000, 1000000, false}};
     struct row rows[3];
     bool missed = false;
     for (size_t i = 0; i < 3 && sizes[i].hosts <= hosts_max; i++) {
@@ -302,7 +346,7 @@ static bool run_policy(const char *policy, size_t steps, uint32_t hosts_max)
         missed |= print_row(policy, sizes[i], &rows[i], i == 1);
         missed |= i && print_growth(policy, &rows[i - 1], &rows[i]);
     }
-    return missed;
+    return hosts_max < 1000 ? missed : run_unlike(policy, steps, hosts_max, &rows[1]) || missed;
 }
 
 int main(int argc, char **argv)

@@ -167,7 +167,8 @@ static void name_host(const struct cluster_class *class, uint32_t number, uint32
 static int by_name(const void *a, const void *b)
 {
     const struct cluster_host *const *x = a, *const *y = b;
-    return strcmp((*x)->name, (*y)->name);
+    int names = strcmp((*x)->name, (*y)->name);
+    return names ? names : (*x > *y) - (*x < *y);
 }
 
 static int check_names(const struct cluster *cluster, const char *path, struct err *err)
