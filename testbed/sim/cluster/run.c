@@ -202,9 +202,11 @@ static uint32_t levels_of(const struct run *run)
 
 static int check_outside(const struct run_config *c, struct err *err)
 {
-    return c->outside_bps && (c->racks || faults_hosts_fail(&c->faults))
-               ? err_set(err, EINVAL,
-                         "blocks are read from outside only without racks and failing hosts")
+    return c->outside_bps && (c->racks || c->cluster || faults_hosts_fail(&c->faults))
+               ? err_set(
+                     err, EINVAL,
+                     "blocks are read from outside only without racks, cluster files and failing "
+                     "hosts")
                : 0;
 }
 
