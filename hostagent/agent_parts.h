@@ -1,5 +1,5 @@
-/* What the agent's files share: its parts, and who opens, watches and closes them. For agent.c,
- * agent_parts.c, agent_ports.c and agent_samples.c alone. */
+/* What the agent's files share: its parts, and the functions that open, watch and close them. For
+ * agent.c, agent_parts.c, agent_ports.c and agent_samples.c only. */
 #pragma once
 
 #include "hostagent/agent.h"
@@ -15,37 +15,37 @@ struct agent_parts {
     const struct agent_settings *settings;
     struct settings_resolved *resolved;
     int lock_fd;
-    bool marking;  /* marks were begun, so they can be taken back */
-    bool replace;  /* what somebody else put on our ports */
-    bool succeeds; /* an agent before us left queues and marks, which go on if we cannot */
+    bool marking;  /* marks were begun, so they can be undone */
+    bool replace;  /* replace what somebody else put on our ports */
+    bool succeeds; /* an earlier agent left queues and marks, which stay if we fail */
     sd_event *event;
     sd_event_source *sampler;
     struct measurements *measurements;
-    struct switches *queues; /* NULL: they are not ours */
+    struct switches *queues; /* NULL: the queues are not ours */
     struct marks *marks;
     struct mark_config marks_config;
     struct mark_plane *plane; /* NULL: there is none */
     struct stance *stance;
     struct guard *guard;
     struct report report;    /* of a switch */
-    bool looked;             /* the guard did, after the last report */
+    bool looked;             /* the guard has looked since the last report */
     char notice[GUARD_TEXT]; /* what somebody else changed last */
     char queues_words[sizeof(((duopoly_HostState *)0)->queues)], routes_words[100];
-    char tunnels_words[200];          /* what of tunnels does not work */
+    char tunnels_words[200];          /* which tunnels do not work */
     char guests_words[GUESTS_HIDDEN]; /* why others' executors are not found */
-    struct probe *probe;              /* NULL: the mark driver counts none */
-    char probe_words[PROBE_TEXT];     /* where packets pass our programs by */
-    char troubles_words[200];         /* which ports have not what is wished, and why */
-    char lacks[128];                  /* as it was logged last */
+    struct probe *probe;              /* NULL: the mark driver counts no packets */
+    char probe_words[PROBE_TEXT];     /* where packets bypass our programs */
+    char troubles_words[200];         /* which ports lack what is wished, and why */
+    char lacks[128];                  /* as last logged */
     struct tasks *tasks;
     struct links_nl *links_nl; /* of the ports; NULL: there are none */
     struct links links;        /* of a host */
     struct link_report *link_report;
-    struct switch_links *switch_links; /* NULL: its driver does not count */
+    struct switch_links *switch_links; /* NULL: the driver does not count */
     struct uplink *uplink;
     struct frameworks_relay *frameworks; /* NULL: drivers are not served here */
-    struct guests *guests;               /* NULL: they are not looked for */
-    struct guest_socket *guest_socket;   /* NULL: they do not speak for themselves */
+    struct guests *guests;               /* NULL: guests are not managed */
+    struct guest_socket *guest_socket;   /* NULL: guests do not register themselves */
     uint64_t samples;
     struct mark_stats stats;
 };
@@ -57,44 +57,47 @@ static inline bool agent_is_host(const struct agent_parts *agent)
 
 /* ---- all parts (agent_parts.c) ---- */
 
-/* In the order in which they need each other. On failure close_parts puts away what is open. */
+/* In the order in which they need each other. On failure close_parts closes what is open. */
 int agent_open_parts(struct agent_parts *agent, struct err *err);
-/* The other way round; takes some that are not open. */
+/* In reverse order; skips parts that are not open. */
 void agent_close_parts(struct agent_parts *agent);
 
 /* −EBUSY: another agent runs with that directory. */
 int agent_open_lock(const char *state, int *ret_fd, struct err *err);
-/* Where it stands that something of the host is changed. */
+/* The file that says that something on the host is changed. */
 void agent_begun_path(const struct agent_parts *agent, char path[FILES_PATH]);
 struct tasks_config agent_tasks_config(const struct agent_parts *agent);
-/* Of attempts; it stays while some run, and where it was before us. */
+/* The cgroup of attempts; it stays while some run, or if it was there before us. */
 int agent_make_cgroup(const struct agent_parts *agent, struct err *err);
 void agent_remove_cgroup(const struct agent_parts *agent);
-/* Tells the controller in one sentence what somebody else changed, or what could not be done. */
+/* Reports to the controller, in one sentence, what somebody else changed or what could not be done.
+ */
 void agent_on_notice(void *user, const char *text);
-void agent_say_host(struct agent_parts *agent); /* its state, once there is an uplink */
+void agent_say_host(struct agent_parts *agent); /* reports the host's state, once there is an uplink
+                                                 */
 
 /* ---- its ports, their queues, marks and routes (agent_ports.c) ---- */
 
-/* They come and go while it runs: to be called after each change of an interface. 0; −EAGAIN: look again later. */
+/* Ports come and go while the agent runs: call this after each change of an interface. 0; −EAGAIN:
+ * look again later. */
 int agent_on_links(void *user);
-/* Logs and tells which of the ports have not got what is wished, when that is something else. */
+/* Logs and reports which ports lack what is wished, if that has changed. */
 void agent_say_ports(struct agent_parts *agent);
-/* Tells what of the tunnels that there are now does not work, when that is something else. */
+/* Reports which tunnels do not work, if that has changed. */
 void agent_say_tunnels(struct agent_parts *agent);
-/* Counters of the ports that there are now. */
+/* Opens the counters of the present ports. */
 int agent_open_links(struct agent_parts *agent, struct err *err);
 int agent_open_queues(struct agent_parts *agent, bool replace, struct err *err);
-/* What the stance leaves to us: an agent before us may have been allowed more. */
+/* Sets the queues that the stance allows: an earlier agent may have been allowed more. */
 int agent_set_queues(struct agent_parts *agent, struct err *err);
-/* Failing costs what DCTCP is good for, and nothing else. */
+/* A failure only means that DCTCP is not used. */
 void agent_set_routes(struct agent_parts *agent, bool enforce);
-/* Takes back what an agent before us left on ports that are not ours. */
+/* Undoes what an earlier agent left on ports that are not ours. */
 int agent_leave_former(struct agent_parts *agent, struct err *err);
 
-/* ---- what is measured and told again and again (agent_samples.c) ---- */
+/* ---- periodic samples and reports (agent_samples.c) ---- */
 
-/* Begins with the event loop. */
+/* It starts with the event loop. */
 int agent_open_sampler(struct agent_parts *agent, struct err *err);
-/* A switch's ports, as they are now. */
+/* Reports a switch's ports as they are now. */
 void agent_tell_switch(void *user);

@@ -1,5 +1,5 @@
-/* What an agent would change on its host, before it does: a list that each of its parts fills with
- * what it would make, change or take away, and with the reasons for which it would not do something.
+/* The changes that an agent would make on its host, listed before it makes them. Each part adds
+ * what it would add, change or remove, and the reasons why it would refuse.
  *
  * Filling changes nothing. The strings are copied; one thread; bounded by CHANGES_MOST. */
 #pragma once
@@ -23,7 +23,7 @@ struct changes {
     } * items;
     struct err refusals[CHANGES_REFUSE];
     uint32_t notes_n;
-    struct err notes[CHANGES_REFUSE]; /* what will not be as it is wished; the text alone */
+    struct err notes[CHANGES_REFUSE]; /* what will not be as wished; the text alone */
 };
 
 /* −E2BIG, −ENOMEM. `kind` is borrowed. */
@@ -32,20 +32,21 @@ __attribute__((format(printf, 6, 7))) int changes_tell(struct changes *changes,
                                                        const char *where, struct err *err,
                                                        const char *format, ...);
 
-/* A file or folder that is made where there is none. Refused where this process may not. */
+/* A file or folder that would be made if it is missing. Refused if this process may not make it. */
 int changes_path(struct changes *changes, const char *kind, const char *path, const char *what,
                  struct err *err);
 
-/* Why something would not be done; told once, and those beyond CHANGES_REFUSE are left out. */
+/* Adds a reason for a refusal; each is listed once, and those beyond CHANGES_REFUSE are left out.
+ */
 void changes_refuse(struct changes *changes, const struct err *why);
-/* The same for what would be done, but not as it is wished. */
+/* The same for what would be done, but not as wished. */
 void changes_note(struct changes *changes, const struct err *what);
 
-/* Refused when this process has not got the capability (capabilities(7)), which it needs `to` do
+/* Adds a refusal if this process lacks the capability (capabilities(7)) that it needs `to` do
  * something: "change queues". */
 void changes_need(struct changes *changes, int capability, const char *name, const char *to);
 
-/* Why nothing would be done, as `more` has it; its changes are left out. */
+/* Adds the refusals of `more`, without its changes: nothing would be done. */
 void changes_refuse_all(struct changes *changes, const struct changes *more);
 
 /* Moves the changes and refusals of `more`, which is empty afterwards, also after an error. −E2BIG,

@@ -1,15 +1,15 @@
-/* What an agent that is not root fences off from itself (lib/confine.h): it writes its state, its
- * maps' and its attempts' cgroup, and what it measures; it starts nothing. As root it mounts and
- * starts duopoly-task, whose commands would be fenced in with it: then nothing is, and that is
- * said. */
+/* Confines an agent that is not root (lib/confine.h): it writes its state, its maps' and its
+ * attempts' cgroup, and what it measures; it starts nothing. An agent that is root mounts and
+ * starts duopoly-task, whose commands would be confined with it; so it is not confined, and says
+ * so. */
 #pragma once
 
 #include "hostagent/settings.h"
 #include "lib/err.h"
 
-/* When the state and the cgroup are there, and no other thread is. */
+/* Call it when the state and the cgroup exist, and before there are other threads. */
 int fence_agent_files(const struct agent_settings *settings,
                       const struct settings_resolved *resolved, struct err *err);
 
-/* When all is open. */
+/* Call it when everything is open. */
 int fence_agent_calls(struct err *err);

@@ -1,8 +1,8 @@
-/* The agent's connection to a data plane in user space (duopoly-fastpath), by its control socket: one
- * request, one answer, for at most as long as it is told; a connection that is lost is sought again,
- * by the next call and every PLANE_RETRY_MS. One that did not answer in its time is not asked for
- * PLANE_PAUSE_MS, so that who hangs does not hold up its agent, too. Any number of them may be open. One
- * thread. */
+/* The agent's connection to a data plane in user space (duopoly-fastpath), over its control socket:
+ * one request, one answer, within the given time. A lost connection is made again by the next call
+ * and every PLANE_RETRY_MS. A data plane that did not answer in time is not asked again for
+ * PLANE_PAUSE_MS, so that one that hangs does not stall its agent. Any number of links may be open.
+ * One thread. */
 #pragma once
 
 #include "lib/err.h"
@@ -16,22 +16,23 @@ struct plane_link;
 
 /* Connects. −ENOENT, −ECONNREFUSED: no data plane listens there. */
 int plane_link_open(const char *path, int wait_ms, struct plane_link **ret_link, struct err *err);
-/* Does not connect yet: plane_link_notice says when a data plane is there. */
+/* Does not connect yet: plane_link_notice reports when a data plane is there. */
 int plane_link_create(const char *path, int wait_ms, struct plane_link **ret_link, struct err *err);
 void plane_link_close(struct plane_link *link); /* takes NULL */
 
-/* The next request, emptied and of this kind; owned by the link, until the next call. */
+/* Returns the next request, emptied and of this kind; the link owns it; valid until the next call.
+ */
 duopoly_Envelope *plane_link_request(struct plane_link *link, pb_size_t kind);
 
-/* The answer is borrowed until the next call. −EREMOTEIO: refused, with the data plane's sentence, and
- * plane_link_refusal says why; −ETIMEDOUT. */
+/* The answer is borrowed until the next call. −EREMOTEIO: refused, with the data plane's sentence;
+ * plane_link_refusal returns the reason. −ETIMEDOUT. */
 int plane_link_call(struct plane_link *link, pb_size_t answer_kind,
                     const duopoly_Envelope **ret_answer, struct err *err);
 duopoly_Reason plane_link_refusal(const struct plane_link *link);
 
-/* Readable when plane_link_notice has something to say; the same until close. */
+/* Readable when plane_link_notice has news; the same descriptor until close. */
 int plane_link_fd(const struct plane_link *link);
 
-/* 1: it was lost and is here again, with nothing that it was told before; 0: nothing. −errno: it was
- * lost just now (told once). Never waits. */
+/* 1: the data plane was lost and is back, without any state that we gave it; 0: no news. −errno: it
+ * was lost just now (reported once). Never waits. */
 int plane_link_notice(struct plane_link *link, struct err *err);

@@ -1,7 +1,7 @@
 /* The agent's configuration: schemas/duopoly-agent.yaml is its manual, lib/conf.h its reader.
  *
- * A configuration is taken whole or refused with FILE:LINE:COLUMN, also for what this host has not
- * got: an interface, a user, a program. Numbers and whole paths are found out by settings_resolve.
+ * A configuration is accepted whole or refused with FILE:LINE:COLUMN, also if this host lacks an
+ * interface, a user or a program that it names. settings_resolve finds numbers and whole paths.
  * Everything is inline: nothing to free. */
 #pragma once
 
@@ -29,8 +29,8 @@ struct settings_link {
 };
 
 struct settings_queues {
-    int on_change;   /* by somebody else */
-    char driver[32]; /* "none": queues are not ours */
+    int on_change;   /* when somebody else changes them */
+    char driver[32]; /* "none": the queues are not ours */
     int64_t levels, leaf_packets, ecn_packets, red_packets, unmanaged_joins;
     bool ecn, dctcp;
     int64_t floor_permille, unmanaged_permille, control_permille;
@@ -54,7 +54,8 @@ struct settings_tasks {
     uint32_t commands_n;
 };
 
-/* Who may speak for frameworks where frameworks.group is empty; where there is no such group, the agent's. */
+/* The group whose members may speak for frameworks if frameworks.group is empty; if there is no
+ * such group, the agent's. */
 #define SETTINGS_FRAMEWORKS_GROUP "duopoly-frameworks"
 struct settings_frameworks {
     char socket[108], group[64], key[256];
@@ -80,7 +81,7 @@ struct agent_settings {
     int role;      /* duopoly_Role */
     int log_level; /* enum log_level */
     int on_exit;
-    uint8_t address[16]; /* all 0: that of the route to the controller */
+    uint8_t address[16]; /* all 0: the local address of the route to the controller */
     struct settings_label {
         char name[32];
     } labels[8];
@@ -104,16 +105,16 @@ extern const struct conf_section agent_settings_section;
 
 int agent_settings_read(const char *path, struct agent_settings *ret_settings, struct err *err);
 
-/* What the machine says to it. */
+/* The settings combined with what this machine has. */
 struct settings_resolved {
     const char *file;         /* the configuration itself: duopoly-task reads its part of it */
     struct ports_found ports; /* now */
     struct tunnels_found tunnels;
-    uint64_t link_bps;       /* of a host's uplinks together; 0: a switch at its links' speeds */
+    uint64_t link_bps;       /* sum over a host's uplinks; 0: a switch, at its links' speeds */
     uint32_t gid;            /* of the commands' user */
-    uint32_t frameworks_gid; /* of those who may use the frameworks' socket */
+    uint32_t frameworks_gid; /* of the group that may use the frameworks' socket */
     char cgroup[FILES_PATH], bpffs[FILES_PATH], program[FILES_PATH];
-    char cgroup_mount[FILES_PATH]; /* of version 2; "": it is nowhere */
+    char cgroup_mount[FILES_PATH]; /* of version 2; "": it is not mounted */
     uint16_t control_port;
     struct port_wish wish;
     struct mark_config marks; /* borrows ports, cgroup, bpffs here; driver and state of settings */
@@ -121,28 +122,28 @@ struct settings_resolved {
     const char *unit_names[SLOTS_UNITS]; /* borrowed from the settings; "": none */
 };
 
-/* The ports that there are now. `all`: each name and pattern must have one. */
+/* Finds the present ports. `all`: each name and pattern must match one. */
 int settings_find_ports(const struct agent_settings *settings, bool all,
                         struct ports_found *ret_found, struct tunnels_found *ret_tunnels,
                         struct err *err);
 
-/* How fast the link of a port is, by the configuration or its own word; 0: neither says. `sock` as in
+/* The speed of a port's link, from the configuration or from the link; 0: unknown. `sock` as in
  * hostagent/queues/link_speed.h. */
 uint64_t settings_port_bps(const struct settings_resolved *resolved, uint32_t port, int sock);
 
 /* Finds ports, user, cgroup root and program; changes nothing. `settings`, `ret_resolved` and
- * `file`, where the settings were read, must stay where they are while marks are open. */
+ * `file` (the settings' path) must not move while marks are open. */
 int settings_resolve(const struct agent_settings *settings, const char *file,
                      struct settings_resolved *ret_resolved, struct err *err);
 
-/* What the switch of these settings should be; borrows both. Without `queues`: none of ours. */
+/* The switch configuration for these settings; borrows both. Without `queues`: nothing of ours. */
 struct switch_config settings_switch(const struct agent_settings *settings,
                                      const struct settings_resolved *resolved, bool replace);
 
-/* Who is a guest and what is done with it; borrows both. Without marks. */
+/* Which processes are guests and what is done with them; borrows both. Without marks. */
 struct guests_config settings_guests(const struct agent_settings *settings,
                                      const struct settings_resolved *resolved);
 
-/* The routes that are to use DCTCP; borrows both. Without members: none. */
+/* The routes that should use DCTCP; borrows both. Without members: none. */
 struct routes_config settings_routes(const struct agent_settings *settings,
                                      const struct settings_resolved *resolved);

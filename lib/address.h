@@ -11,10 +11,10 @@
 /* "10.0.0.1" or "fd00::1"; −EINVAL. */
 int address_parse(const char *text, uint8_t ret_address[16]);
 
-/* As people write it. */
+/* Writes the usual text form (RFC 5952). */
 void address_print(const uint8_t address[16], char ret_text[INET6_ADDRSTRLEN]);
 
 bool address_is_v4(const uint8_t address[16]);
 
-/* Why no other host can use it, as words that follow "it"; NULL: it may. */
+/* Why no other host can use the address, as words that follow "it"; NULL if another host can. */
 const char *address_useless(const uint8_t address[16]);

@@ -1,31 +1,32 @@
-/* What duopoly-task, which starts attempts and is the parent of each, and duopoly-agent tell each
- * other (pure).
+/* What duopoly-task and duopoly-agent say to each other (pure). duopoly-task starts attempts and is
+ * the parent of each.
  *
- * Over one Unix SOCK_SEQPACKET socket the agent orders each attempt by one datagram (struct
- * attempt_order) that carries three descriptors: the attempt's own socket (SOCK_SEQPACKET), the
- * cgroup of its parent, the cgroup of its command. An order names a command of duopoly-task's own
- * list, and no user. duopoly-task forks, and the fork is the attempt's parent. One other order,
- * without descriptors and answer, has what the commands left in a folder removed. All else goes over the attempt's socket, in text datagrams of
- * at most ATTEMPT_MESSAGE bytes. To the agent:
+ * The agent orders each attempt over one Unix SOCK_SEQPACKET socket, by one datagram (struct
+ * attempt_order) with three descriptors: the attempt's own socket (SOCK_SEQPACKET), its parent's
+ * cgroup, its command's cgroup. An order names a command of duopoly-task's own list, and no user.
+ * duopoly-task forks; the fork is the attempt's parent. One other order has no descriptors and no
+ * answer: it removes what the commands left in a folder. Everything else goes over the attempt's
+ * socket, in text datagrams of at most ATTEMPT_MESSAGE bytes. To the agent:
  *
- * - parent BEFORE_NS AFTER_NS: the command's process exists; CLOCK_MONOTONIC before the fork of its
- *   parent, and when it was there
+ * - parent BEFORE_NS AFTER_NS: the command's process exists; CLOCK_MONOTONIC before its parent was
+ *   forked and after the process was there
  * - said TEXT: what the command wrote to its socket
  * - failed TEXT: there will be no command, and why
  *
  * To the parent:
  *
- * - stop GRACE_MS: SIGTERM to the command's process group, SIGKILL to all that is left of the
- *   attempt after the grace
+ * - stop GRACE_MS: SIGTERM to the command's process group; after the grace SIGKILL to everything
+ *   that is left of the attempt
  *
- * The end of the connection is the end of the parent, and of all of the attempt: its status is in
- * its record by then. A parent whose agent goes listens at its record's path with ".s" at its end;
- * to an agent that connects there it says "parent" again, then everything that the command has said
- * so far (so a new agent misses nothing; what it knows already is harmless), then what comes.
+ * When the connection ends, the parent and everything else of the attempt have ended, and the
+ * status is in the attempt's record. A parent that loses its agent listens at its record's path
+ * plus ".s". To an agent that connects there it repeats "parent" and everything that the command
+ * has said so far, then what follows. A new agent thus misses nothing; hearing a message twice does
+ * no harm.
  *
- * The record of an attempt is one file, the command's input (schemas/task.md). It begins with lines
- * that a command does not know, at fixed places, which are written over: nothing that has to be
- * kept of an attempt needs room that may be lacking later. */
+ * The record of an attempt is one file: the command's input (schemas/task.md). It begins with lines
+ * at fixed places that the command does not know. They are overwritten in place, so a full disk
+ * cannot keep an attempt's end from being recorded. */
 #pragma once
 
 #include "lib/err.h"
@@ -41,9 +42,9 @@
 #define ATTEMPT_ARGUMENTS   32
 #define ATTEMPT_RECORD      "duopoly-task-input 1\n" /* the first line of a record */
 #define ATTEMPT_STATUS_AT   21                       /* where its second line is */
-#define ATTEMPT_STATUS_SIZE 280                      /* with its newline */
+#define ATTEMPT_STATUS_SIZE 280                      /* including the newline */
 #define ATTEMPT_SOCKET_END  ".s"
-#define ATTEMPT_GONE        "gone-" /* an output that nobody wants any more */
+#define ATTEMPT_GONE        "gone-" /* an output that is no longer needed */
 #define ATTEMPT_LISTED      "outputs-listed"
 #define ATTEMPT_ORDERS_FD   3 /* duopoly-task's end of the socket for orders */
 
@@ -77,17 +78,18 @@ int attempt_parse_said(const char *text, struct attempt_said *ret_said);
  * Blanks at the end of last_line are lost. */
 void attempt_format_status(const struct attempt_status *status,
                            char ret_text[ATTEMPT_STATUS_SIZE + 1]);
-/* −ENOENT of one that has not ended, −EINVAL of what is no such line. */
+/* −ENOENT: the attempt has not ended. −EINVAL: this is not such a line. */
 int attempt_parse_status(const char *text, struct attempt_status *ret_status);
 
-/* An output's name, JOB-STAGE-TASK-ATTEMPT and nothing behind it; false: it is none. */
+/* Parses an output's name, exactly JOB-STAGE-TASK-ATTEMPT; false if it is none. */
 bool attempt_parse_output(const char *name, uint64_t *ret_job, uint32_t *ret_stage,
                           uint32_t *ret_task, uint64_t *ret_attempt);
 
-/* What to start, or, without a command, which folder of outputs to clear, as the commands' user: of
- * its entries those go whose names begin with ATTEMPT_GONE, and those that are named as outputs and
- * are none: in `attempts`, beside it, stands neither the attempt's record nor the output's name
- * (once all names stand there, which ATTEMPT_LISTED beside it says). */
+/* What to start. Without a command: which folder of outputs to clear, as the commands' user. Two
+ * kinds of entries are removed: those whose names begin with ATTEMPT_GONE, and those with an
+ * output's name that are no outputs, which means that `attempts`, beside the folder, has neither
+ * the attempt's record nor the output's name. (ATTEMPT_LISTED beside it says that all names are
+ * there.) */
 struct attempt_order {
     const char *command; /* its name in the list; NULL: clear */
     const char *record;  /* its path; DUOPOLY_TASK_INPUT */
@@ -105,8 +107,8 @@ int attempt_format_order(const struct attempt_order *order, char text[ATTEMPT_OR
 /* The strings point into `text`, which ends with a NUL. −EINVAL. */
 int attempt_parse_order(const char *text, size_t n, struct attempt_order *ret_order);
 
-/* Keeps the last line of a stream of bytes: `line` holds what is known so far, to be zeroed at
- * first. Bytes that are not printable become '?'. O(n). */
+/* Keeps the last line of a stream of bytes. `line` holds what is known so far; zero it first. Bytes
+ * that are not printable become '?'. O(n). */
 struct attempt_tail {
     char line[ATTEMPT_LINE];
     size_t used;

@@ -1,4 +1,4 @@
-/* A rate in a person's words, in the one unit that this project has for it: "94.1 Mbit/s". */
+/* A rate in words, in the one unit that this project uses: "94.1 Mbit/s". */
 #pragma once
 
 #include <stddef.h>
@@ -9,5 +9,5 @@
 /* Returns words. */
 const char *bit_rate_words(uint64_t bps, char words[static BIT_RATE_WORDS]);
 
-/* A number with its unit, by thousands: "4.0 MB". `size` ≥ 32. */
+/* A number with its unit, scaled by thousands: "4.0 MB". `size` ≥ 32. */
 void unit_words(uint64_t number, const char *unit, char *words, size_t size);

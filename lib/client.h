@@ -2,11 +2,11 @@
  * events as they come. Shared by duopolyctl and drivers; the listening sides are wire_unix.h and
  * wire_zmq.h.
  *
- * Blocking, with a limit: every call that waits gives up after its time (CLIENT_TIMEOUT_MS for an
- * answer), since a local controller that says nothing for so long is stuck. Requests and answers
+ * Blocking, with a limit: every call that waits gives up after a time (CLIENT_TIMEOUT_MS for an
+ * answer), since a local controller that does not answer for so long is stuck. Requests and answers
  * keep their order on one connection. Events that come while an answer is awaited are kept, at most
- * CLIENT_EVENTS of them: beyond that calls fail with −ENOBUFS, for a watcher that does not look has
- * lost its place anyway.
+ * CLIENT_EVENTS of them: beyond that calls fail with −ENOBUFS, since a watcher that does not read
+ * has lost its place anyway.
  *
  * A failed call other than a refusal leaves the connection unusable: close it. One thread per
  * client at a time; no globals. */
@@ -25,15 +25,15 @@ struct client;
  * group. */
 int client_open(const char *path, struct client **ret_client, struct err *err);
 
-/* Connects over TCP ("tcp://10.0.0.1:7600") with the key in that file (lib/keys.h), into which what
- * the controller says of its own next key is written. −ECONNREFUSED, −ETIMEDOUT: no controller
- * there; −EACCES: it does not take the key; −EPROTO: it is not the controller that the file
- * believes; else as key_file_read. */
+/* Connects over TCP ("tcp://10.0.0.1:7600") with the key in that file (lib/keys.h). The
+ * controller's next key is written into the file when the controller announces one. −ECONNREFUSED,
+ * −ETIMEDOUT: no controller there; −EACCES: it does not accept the key; −EPROTO: it is not the
+ * controller that the file names; else as key_file_read. */
 int client_open_remote(const char *address, const char *key_path, struct client **ret_client,
                        struct err *err);
 
-/* The envelope of the next request, emptied and of this kind; owned by the client, valid until the
- * next call of it. */
+/* Returns the envelope of the next request, emptied and of this kind. The client owns it; it is
+ * valid until the next call. */
 duopoly_Envelope *client_request(struct client *client, pb_size_t kind);
 
 /* The request as filled in so far. */
@@ -45,7 +45,7 @@ const duopoly_Envelope *client_outgoing(const struct client *client);
 int client_call(struct client *client, pb_size_t answer_kind, const duopoly_Envelope **ret_answer,
                 struct err *err);
 
-/* From now on an answer may take so long. */
+/* Sets how long an answer may take from now on. */
 void client_patience(struct client *client, int timeout_ms);
 
 /* The two halves of client_call, for streams of parts: each request is answered once, in order. */
@@ -53,15 +53,16 @@ int client_send(struct client *client, struct err *err);
 int client_answer(struct client *client, pb_size_t answer_kind, const duopoly_Envelope **ret_answer,
                   struct err *err);
 
-/* Why the last −EREMOTEIO was. */
+/* The reason of the last −EREMOTEIO. */
 duopoly_Reason client_refusal(const struct client *client);
-/* Of several refusals that was the one that tells. */
+/* Sets the reason, when one of several refusals is the one to report. */
 void client_refusal_set(struct client *client, duopoly_Reason reason);
 
 /* Asks for the events of one job, or of all (0). */
 int client_watch(struct client *client, uint64_t job, struct err *err);
 
-/* The next job event; with `missed`, so many ends are not told. −ETIMEDOUT after `timeout_ms` without one (0: do not wait, −1: for ever). */
+/* Returns the next job event. If its `missed` is set, that many ends of jobs were lost. −ETIMEDOUT
+ * after `timeout_ms` without an event (0: do not wait, −1: wait for ever). */
 int client_event(struct client *client, int timeout_ms, duopoly_JobEvent *ret_event,
                  struct err *err);
 

@@ -12,19 +12,19 @@
 struct client_transport {
     void *wire;
     char name[CLIENT_NAME]; /* where the controller is, for sentences */
-    /* A whole message. −EAGAIN: there is no room for it now. */
+    /* Sends a whole message. −EAGAIN: no space for it now. */
     int (*send)(void *wire, const uint8_t *bytes, size_t length);
-    /* The next message's length. −EAGAIN: none is there; 0, −ECONNRESET: it hung up. */
+    /* The next message's length. −EAGAIN: there is none; 0, −ECONNRESET: the peer hung up. */
     ssize_t (*receive)(void *wire, uint8_t *buffer, size_t size);
-    /* Waits for room (POLLOUT) or a message (POLLIN) until CLOCK_MONOTONIC's deadline_ms, −1: for ever.
-     * −ETIMEDOUT; it may come back for nothing. */
+    /* Waits until it can send (POLLOUT) or a message is there (POLLIN), until CLOCK_MONOTONIC's
+     * deadline_ms; −1: for ever. −ETIMEDOUT. It may return early. */
     int (*wait)(void *wire, short events, int64_t deadline_ms);
     int (*fd)(void *wire);
     void (*close)(void *wire);
 };
 
 int64_t client_monotonic_ms(void);
-/* How long a poll may wait: −1 for ever. */
+/* How long a poll may wait; −1: for ever. */
 int client_left_ms(int64_t deadline_ms);
 
 int client_unix_open(const char *path, struct client_transport *ret_transport, struct err *err);

@@ -1,19 +1,19 @@
 /* Configuration: a YAML file bound to a C structure by a table.
  *
- * A program says in const tables what it understands: each field's name, type, range, default and
- * place in a structure. conf_read fills the structure or refuses the whole file: a configuration is
- * never half in force. Whatever is wrong is told as "FILE:LINE:COLUMN: sentence" (lines and columns
- * from 1), the first fault only; an unknown key is an error that names the nearest known one.
- * Defaults are written as a user would write them and go through the same parser, so a table cannot
- * hold a default that its own range refuses (conf_defaults tells).
+ * A program describes its configuration in const tables: each field's name, type, range, default
+ * and place in a structure. conf_read fills the structure or refuses the whole file: a
+ * configuration is never half in force. The first error is reported as "FILE:LINE:COLUMN: sentence"
+ * (lines and columns from 1). An unknown key is an error that names the nearest known key. Defaults
+ * are written as a user would write them and go through the same parser, so a default outside its
+ * own range is found (conf_defaults).
  *
  * Numbers with units are exact decimals, the unit is required and case-sensitive: "1.5 s", "100
  * Mbps", "64 KiB", "0.5 %". Structures hold strings inline and lists as arrays of a fixed size, so
  * nothing needs to be freed.
  *
  * Bounds: a file of 1 MiB, strings and lists as long as the table says; more is refused with a
- * sentence. YAML anchors, tags and several documents in one file are not used; what a table does
- * not expect is refused. No global state; the file is read once, blocking. */
+ * sentence. YAML anchors, tags and several documents in one file are not used; what the table does
+ * not describe is refused. No global state; the file is read once, blocking. */
 #pragma once
 
 #include "lib/err.h"
@@ -30,10 +30,10 @@ enum conf_type {
     CONF_SHARE,    /* int64_t, per mille; unit % */
     CONF_STRING,   /* char[size]; not empty unless the default is */
     CONF_CHOICE,   /* int: the index in `choices` */
-    CONF_PARSED,   /* what `parse` makes of a scalar */
-    CONF_SECTION,  /* a mapping: `section` tells what is in it, at this offset */
-    CONF_WORDS,    /* scalars under the keys that `word` lists: `take` has each that is there */
-    CONF_OTHERS,   /* last in a table: keys that no field names are another program's */
+    CONF_PARSED,   /* what `parse` reads from a scalar */
+    CONF_SECTION,  /* a mapping: `section` describes it, at this offset */
+    CONF_WORDS,    /* scalars under the keys that `word` lists; `take` gets each that is present */
+    CONF_OTHERS,   /* last in a table: keys that no field names belong to another program */
     CONF_LIST,     /* a sequence of at most `max` items as `item` describes, `size` bytes apart; a
                       uint32_t at     count_offset takes their number; absent: empty */
 };
@@ -53,13 +53,13 @@ struct conf_field {
     const struct conf_section *section; /* CONF_SECTION */
     const struct conf_field *item;      /* CONF_LIST: name, offset ignored */
     size_t count_offset;                /* CONF_LIST */
-    /* CONF_STRING: what else the word must be; may be NULL. An error's sentence needs no
-     * position. */
+    /* CONF_STRING: a further check of the word; may be NULL. An error's sentence needs no position.
+     */
     int (*check)(const char *text, struct err *err);
     /* CONF_PARSED: writes *target; an error's sentence needs no position. */
     int (*parse)(const char *text, void *target, struct err *err);
-    /* CONF_WORDS: key number `index`, NULL at the end; and its value, for what is at `offset`. The name stands
-     * in no file. */
+    /* CONF_WORDS: `word` gives key number `index`, NULL at the end; `take` gets its value, for what
+     * is at `offset`. The field's own name is in no file. */
     const char *(*word)(unsigned index);
     int (*take)(const char *word, const char *text, void *target, struct err *err);
 };
@@ -67,27 +67,28 @@ struct conf_field {
 struct conf_section {
     const struct conf_field *fields; /* ends with a NULL name */
     size_t bytes;                    /* of the structure */
-    /* May be NULL. What no single field can tell, such as an order of two; its sentence gets the
+    /* May be NULL. Checks what concerns several fields, such as their order; its sentence gets the
      * section's position. */
     int (*check)(const void *structure, struct err *err);
 };
 
-/* Fills `ret_structure` (section->bytes, untouched on failure) from a file. −EINVAL for what the
- * file says, else what opening and reading it returned. */
+/* Fills `ret_structure` (section->bytes, untouched on failure) from a file. −EINVAL: the file's
+ * content is wrong; else the error of opening or reading it. */
 int conf_read(const char *path, const struct conf_section *section, void *ret_structure,
               struct err *err);
 
-/* As conf_read from memory; `name` stands where a path would in sentences. */
+/* As conf_read, from memory; sentences name `name` instead of a path. */
 int conf_parse(const char *name, const char *text, size_t length,
                const struct conf_section *section, void *ret_structure, struct err *err);
 
-/* As an empty file: fails if something is required, or a default is not one. */
+/* As conf_read of an empty file: fails if a field is required or a default is out of range. */
 int conf_defaults(const struct conf_section *section, void *ret_structure, struct err *err);
 
-/* One scalar as a field says: of any type but sections and lists. −EINVAL with a sentence. */
+/* Parses one scalar as the field describes, of any type except sections and lists. −EINVAL with a
+ * sentence. */
 int conf_scalar(const struct conf_field *field, const char *text, void *target, struct err *err);
 /* A number as a user would write it, in the largest unit that has no fraction. Returns `words`. */
 const char *conf_words(enum conf_type type, int64_t value, char *words, size_t size);
 
-/* One scalar of a numeric type (CONF_INT…CONF_SHARE) from words, for command lines. */
+/* Parses one scalar of a numeric type (CONF_INT…CONF_SHARE), for command lines. */
 int conf_number(enum conf_type type, const char *text, int64_t *ret_value, struct err *err);

@@ -1,6 +1,7 @@
-/* Checks of words that configurations share, for conf_field.check: addresses, paths, names of the
- * host. The empty word passes (a field without a default refuses it itself). What only this host
- * can know is said so. Each returns 0, or −EINVAL with a sentence that names no position. */
+/* Checks that configurations share, for conf_field.check: addresses, paths, names on the host. The
+ * empty word passes (a field without a default refuses it itself). A check says in its comment if
+ * its result depends on this host. Each returns 0, or −EINVAL with a sentence that names no
+ * position. */
 #pragma once
 
 #include "lib/err.h"
@@ -11,13 +12,13 @@
  * 65535, or * for a free one. */
 int conf_check_listen(const char *text, struct err *err);
 
-/* tcp://HOST:PORT to connect to: HOST is an address or a name, not asked for here. */
+/* tcp://HOST:PORT to connect to: HOST is an address or a name, which is not resolved here. */
 int conf_check_connect(const char *text, struct err *err);
 
 /* An absolute path. */
 int conf_check_path(const char *text, struct err *err);
 
-/* A folder of this host by an absolute path, or one that can be made: its parent is there. */
+/* A folder on this host by an absolute path; it exists, or its parent does. */
 int conf_check_folder(const char *text, struct err *err);
 
 /* A file in such a folder. */
@@ -29,5 +30,6 @@ int conf_check_program(const char *text, struct err *err);
 /* A network interface of this network namespace. −ENODEV: there is none (yet). */
 int conf_check_interface(const char *text, struct err *err);
 
-/* Whether an address to listen on, which passed its check, is reached from this host alone. */
+/* Whether an address to listen on can be reached from this host alone. The address has passed its
+ * check. */
 bool conf_address_is_loopback(const char *text);

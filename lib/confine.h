@@ -1,10 +1,10 @@
-/* The fences that a daemon puts around itself, so that who takes it over has little of the machine.
+/* Confines a daemon, so that whoever takes it over gets little of the machine.
  *
- * Two, and both hold for good, for what is executed later too: which files it reaches (landlock,
- * Linux 5.13), and which system calls there are (seccomp). What is open already stays open. Nothing
- * can be executed or mounted behind either. They stand on top of what a service manager fences off
- * (packaging/), and where none does. A sanitizer makes calls of its own and reads the program to
- * name lines of it: a program built with one is not fenced in. */
+ * There are two limits, and both hold for good, also for programs executed later: which files can
+ * be reached (landlock, Linux 5.13), and which system calls exist (seccomp). What is open already
+ * stays open. Neither lets the process execute or mount anything. They add to what the service
+ * manager confines (packaging/) and also work without one. A program built with a sanitizer is not
+ * confined: it makes calls of its own and reads its binary to name source lines. */
 #pragma once
 
 #include "lib/err.h"
@@ -17,22 +17,22 @@ struct confine_path {
     bool write;       /* else it is only read */
 };
 
-/* From here on only these and what every program reads (CONFINE_SYSTEM). Binds this thread and what
- * it starts: to be called before there are others. One that is not there is passed over.
- * −EOPNOTSUPP: there can be no such fence, with a sentence that says why; else −errno. */
+/* Limits file access to these paths and to what every program reads (CONFINE_SYSTEM). Applies to
+ * this thread and what it starts: call it before there are other threads. A path that does not
+ * exist is skipped. −EOPNOTSUPP: the kernel cannot do this; the sentence says why. Else −errno. */
 int confine_files(const struct confine_path *paths, size_t n, struct err *err);
 
-/* What only some need. */
+/* Calls that only some daemons need. */
 enum confine_call {
-    CONFINE_BPF = 1,  /* the call of that name */
-    CONFINE_FORK = 2, /* children that are the same program, and their end */
+    CONFINE_BPF = 1,  /* bpf(2) */
+    CONFINE_FORK = 2, /* forks of the same program, and waiting for their ends */
 };
 
-/* All threads: files, sockets, memory, time and threads stay, and what `more` says. Who would
- * become another program, look into another process or change the kernel is killed by SIGSYS; any
- * other call fails with EPERM. −EOPNOTSUPP as above. */
+/* Applies to all threads. Files, sockets, memory, time and threads stay allowed, and what `more`
+ * names. Executing a program, looking into another process or changing the kernel kills the process
+ * by SIGSYS; any other call fails with EPERM. −EOPNOTSUPP as above. */
 int confine_calls(unsigned more, struct err *err);
 
-/* What either returned, for who goes on all the same where there can be no such fence: that is
- * logged, with the sentence in `err`, and becomes 0. */
+/* For callers that continue where confinement is not possible: takes what either function returned,
+ * logs an −EOPNOTSUPP with the sentence in `err`, and returns 0 for it. */
 int confine_or_say(int r, const struct err *err);

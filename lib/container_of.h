@@ -1,4 +1,4 @@
-/* From a member back to the structure that holds it, for callbacks that are given the member. */
+/* Finds the structure that holds a member, for callbacks that are given the member. */
 #pragma once
 
 #include <stddef.h>

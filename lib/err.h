@@ -1,5 +1,5 @@
-/* The sentence a person reads when something failed; nothing in it drives a terminal
- * (printable.h), whatever words of others are quoted.
+/* The sentence a person reads when something failed. It holds no control characters (printable.h),
+ * whatever it quotes.
  *
  * Functions that can fail for a reason worth telling return 0 or −errno and fill a caller-owned
  * `struct err` with one sentence: what is wrong, where, and what to do about it. Libraries fill it,

@@ -1,8 +1,8 @@
 /* Keys of CurveZMQ (RFC 26 of the ZeroMQ project: Curve25519) and the files that hold them.
  *
- * Everybody who speaks to a controller over TCP has a pair of his own; its public half stands in
- * the controller's list under a name with a role (controller/keyring.h), its secret half in one
- * file on his machine and nowhere else: no log, argument, dump or sentence of an error holds it.
+ * Every peer of a controller over TCP has a pair of its own. The public half is in the controller's
+ * list under a name with a role (controller/keyring.h). The secret half is in one file on the
+ * peer's machine and nowhere else: no log, argument, dump or error sentence holds it.
  *
  * A key file is text, one word and its value a line, in any order, and lines that begin with #:
  *
@@ -13,8 +13,9 @@
  *     controller PUBLIC     whom to believe; a second one while the controller changes its key
  *     from SECONDS          a controller's next key: since 1970, when it comes into force
  *
- * It is read only if nobody but its owner may read it (0600) and its owner is root or this program's
- * user, and is written by rename, so a reader finds the old or the new one. Blocking; no state. */
+ * The file is read only if nobody but its owner may read it (0600) and the owner is root or this
+ * program's user. It is written by rename, so a reader finds either the old or the new file.
+ * Blocking; no state. */
 #pragma once
 
 #include "lib/err.h"
@@ -39,34 +40,35 @@ struct key_file {
     int64_t from_s;
 };
 
-/* A new pair of random numbers. −ENOTSUP: this libzmq has no CURVE. */
+/* Makes a new random pair. −ENOTSUP: this libzmq has no CURVE. */
 int key_pair_make(struct key_pair *ret_pair, struct err *err);
 
 /* Whether `text` is 32 bytes in Z85. */
 bool key_text_valid(const char *text);
 
-/* −EPERM: others may read it; −EINVAL: it is no key file, with its line. */
+/* −EPERM: others may read it. −EINVAL: it is not a key file; the sentence names the line. */
 int key_file_read(const char *path, struct key_file *ret_file, struct err *err);
 
-/* As that, and it is the key of somebody in this role, by this name (NULL: any), who knows whose
- * controller is to be believed. −EINVAL: it is not. */
+/* As key_file_read; the key must also have this role and this name (NULL: any), and the file must
+ * name a controller's key. −EINVAL: it does not. */
 int key_file_read_of(const char *path, enum role role, const char *name, struct key_file *ret_file,
                      struct err *err);
 
-/* Whether who owns the file could read it so. Root asks as that user, as who a daemon will be that
- * is not root: its effective user is another one meanwhile. Else as key_file_read_of. */
+/* Whether the file's owner could read it so, for --check. If we are root, this is checked as the
+ * owner, the user that a daemon without root runs as: the effective user changes during the call.
+ * Else as key_file_read_of. */
 int key_file_check(const char *path, enum role role, const char *name, struct err *err);
 
-/* Writes it with mode 0600 in the place of what was there: after a crash one of them is there, whole.
- * WHY root gives a controller's key to who owns its folder: root makes it, and that user is to read
- * it. Of other keys nobody but who made them knows whose they are. */
+/* Writes the file with mode 0600 in place of the old one; after a crash one of the two is there,
+ * whole. WHY the owner of the folder gets a controller's key that root makes: the daemon's user has
+ * to read it. Any other key belongs to whoever makes it. */
 int key_file_write(const char *path, const struct key_file *file, struct err *err);
 
-/* What a controller says of its keys: the file now believes these, and says so on disk unless it did
- * before. −EINVAL: these are none, and nothing is changed. When the disk does not take it, `file`
- * has them all the same. */
+/* Learns the controller's keys as it announces them: the file trusts these from now on, and is
+ * rewritten if they are new. −EINVAL: these are not keys, and nothing is changed. If the disk write
+ * fails, `file` has them all the same. */
 int key_file_learn(const char *path, struct key_file *file, const duopoly_ControllerKeys *keys,
                    struct err *err);
 
-/* Leaves nothing of it in memory. */
+/* Wipes the keys from memory. */
 void key_file_wipe(struct key_file *file);

@@ -2,16 +2,16 @@
  *
  * Every line has a level and, for errors and warnings, whose fault it is, because that decides who
  * has to act: a peer (another program sent something wrong), the configuration (the operator), or
- * us (a bug or this machine). Libraries do not log; a failure is logged once, by whoever gives up
- * on it.
+ * us (a bug or this machine). Libraries do not log; a failure is logged once, by the caller that
+ * gives up on it.
  *
- * Repeats are limited per place in the source: LOG_BURST lines in LOG_WINDOW_MS, after which lines
- * are counted instead, and the next one that gets through says how many were left out. So a
- * misbehaving peer cannot fill a disk. Of a line that names a peer (log_of) each peer has that many
- * and all together LOG_PEERS times as many, so that one does not silence what is said of another. What
- * somebody changed who may is never left out (log_change). Where standard error is the journal (JOURNAL_STREAM names it,
- * systemd.exec(5)) a line begins with the journal's <priority>; elsewhere a daemon's line begins with
- * the time of day, as ISO 8601 has it, to the millisecond.
+ * Repeats are limited for each place in the source: LOG_BURST lines in LOG_WINDOW_MS. Further lines
+ * are counted, and the next one that is printed says how many were left out. So a misbehaving peer
+ * cannot fill a disk. For lines that name a peer (log_of) the limit holds for each peer, and
+ * LOG_PEERS times the limit for all peers together, so one peer cannot silence lines about another.
+ * Changes by operators are never left out (log_change). If standard error is the journal
+ * (JOURNAL_STREAM names it, systemd.exec(5)), a line begins with the journal's <priority>;
+ * otherwise a daemon's line begins with the time in ISO 8601, to the millisecond.
  *
  * One thread only (the daemons have one). The limiter itself is pure and takes the time as a
  * parameter. */
@@ -35,19 +35,19 @@ void log_everything(bool everything);
  * Without this call the name is "duopoly" and notes are printed. */
 void log_open(const char *program, enum log_level least_urgent);
 
-/* From here on lines bear their time where the journal does not add it: for who runs on and on. */
+/* From now on lines begin with the time unless the journal adds it: for daemons. */
 void log_with_times(void);
 
-/* Whether lines of this level are printed, for lines that cost something to make. */
+/* Whether lines of this level are printed: ask before building a line that is costly. */
 bool log_is_wanted(enum log_level level);
 
 __attribute__((format(printf, 3, 4))) void log_line(enum log_level level, enum log_fault fault,
                                                     const char *format, ...);
 
-/* A line about `peer` (its name, or who asks). */
+/* A line about `peer` (its name, or its address). */
 __attribute__((format(printf, 4, 5))) void log_of(const char *peer, enum log_level level,
                                                   enum log_fault fault, const char *format, ...);
-/* A note that nothing else may crowd out. */
+/* A note that the limit never leaves out. */
 __attribute__((format(printf, 1, 2))) void log_change(const char *format, ...);
 
 #define log_error(fault, ...)   log_line(LOG_LEVEL_ERROR, fault, __VA_ARGS__)
@@ -61,7 +61,8 @@ __attribute__((format(printf, 1, 2))) void log_change(const char *format, ...);
 #define LOG_BURST     10
 #define LOG_PEERS     20
 #define LOG_WINDOW_MS 10000
-/* Remembered at once; the one quiet for longest makes room, and its count is lost. */
+/* Places that are remembered at once; a new one replaces the one that was quiet for longest, whose
+ * count is lost. */
 #define LOG_PLACES 256
 
 struct log_limit {
@@ -77,7 +78,7 @@ struct log_limit {
  * O(LOG_PLACES). */
 bool log_limit_admit(struct log_limit *limit, const void *place, uint64_t now_ms,
                      uint32_t *ret_left_out);
-/* The same for a line about that peer, of which *ret_left_out then tells. */
+/* The same for a line about that peer; *ret_left_out then counts that peer's lines. */
 bool log_limit_admit_of(struct log_limit *limit, const void *place, const char *peer,
                         uint64_t now_ms, uint32_t *ret_left_out);
 /* As log_limit_admit for a debug line. */

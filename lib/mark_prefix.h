@@ -1,4 +1,4 @@
-/* The prefixes by which a site says who is a member of its domain (pure). */
+/* The address prefixes of a domain: they say which addresses are members (pure). */
 #pragma once
 
 #include "lib/err.h"
@@ -15,5 +15,6 @@ struct mark_prefix {
  * sentence. */
 int mark_prefix_parse(const char *text, struct mark_prefix *ret_prefix, struct err *err);
 
-/* Whether all that begins with the first `bits` of this address (128: itself) is in it. */
+/* Whether the prefix contains every address that begins with the first `bits` of this one (128:
+ * this address alone). */
 bool mark_prefix_has(const struct mark_prefix *prefix, const uint8_t *address, uint32_t bits);

@@ -1,9 +1,9 @@
-/* Places for clients, shared by rank, so that who may only look keeps nobody out who may change things,
- * and nobody alone takes all of a rank's.
+/* Places for clients, shared by rank: clients that may only look cannot keep out clients that may
+ * make changes, and no client can take all places of its rank.
  *
- * Of `most` places clients of a rank and those below it have `shares` sixteenths at most together: the
- * others are left for the ranks above. One client (a user, a key) has a quarter of all at most. Pure;
- * O(1). */
+ * Clients of a rank and of the ranks below it together have at most `shares` sixteenths of the
+ * `most` places; the rest is left for the ranks above. One client (a user, a key) has at most a
+ * quarter of all places. Pure; O(1). */
 #pragma once
 
 #include <stdbool.h>
@@ -18,7 +18,7 @@ struct places {
 
 #define PLACES_MOST 256
 
-/* For clients, where they share connections with others: half of these at most. */
+/* Places for clients that share connections with others: at most half of the connections. */
 static inline struct places places_of(uint32_t connections)
 {
     return (struct places){.most = connections / 2 < PLACES_MOST ? connections / 2 : PLACES_MOST};
@@ -29,7 +29,7 @@ static inline uint32_t places_of_one(const struct places *places)
     return places->most / 4;
 }
 
-/* Whether one more of this rank may come. */
+/* Whether one more client of this rank may come. */
 static inline bool places_left(const struct places *places, enum place_rank rank)
 {
     static const uint32_t shares[RANKS] = {8, 12, 15, 16};

@@ -1,5 +1,5 @@
-/* What goes on being wrong is said at once, again when it becomes something else, and else more and
- * more seldom: after RARELY_FIRST_S, then twice as long each time up to RARELY_MOST_S. Pure. */
+/* Says a lasting fault less and less often: at once, again when the sentence changes, else after
+ * RARELY_FIRST_S, and after twice as long each time, up to RARELY_MOST_S. Pure. */
 #pragma once
 
 #include <stdbool.h>
@@ -13,9 +13,8 @@ struct rarely {
     uint64_t next_usec, wait_usec;
 };
 
-/* Whether `words` are to be said at `now_usec` (of a clock that only goes forward); if so they count
- * as said. */
+/* Whether to say `words` at `now_usec` (of a monotonic clock); if so, they count as said. */
 bool rarely_say(struct rarely *rarely, const char *words, uint64_t now_usec);
 
-/* It is right again: the next fault is said at once. */
+/* The fault is over: the next one is said at once. */
 void rarely_right(struct rarely *rarely);

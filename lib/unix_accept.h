@@ -1,4 +1,4 @@
-/* Whoever connects at a path, in an event loop. */
+/* Accepts connections at a Unix socket path, in an event loop. */
 #pragma once
 
 #include "lib/err.h"
@@ -8,12 +8,12 @@
 
 struct unix_accept;
 
-/* `fd` is the callee's; nothing blocks on it. */
+/* The callee owns `fd`, which does not block. */
 typedef void unix_accept_fn(void *user, int fd);
 
 /* Listens at `path` (unix_listen, a stream; `group` may write to it) and gives `take` each one that
- * connects. While the process or the system has no descriptors left it asks again once a second. The
- * caller owns *ret_listener, and keeps `path` as long. */
+ * connects. While the process or the system has no descriptors left it asks again once a second.
+ * The caller owns *ret_listener, and keeps `path` as long. */
 int unix_accept_open(sd_event *event, const char *path, gid_t group, unix_accept_fn *take,
                      void *user, struct unix_accept **ret_listener, struct err *err);
 /* Removes the file. NULL: nothing. */

@@ -1,9 +1,9 @@
 /* One ZeroMQ socket as a source of an sd-event loop.
  *
- * ZMQ_FD is edge-triggered and also swallowed by our own sends: whether something is to be done is
- * asked again before each wait, and then the loop comes back without a wait, in turn with its other
- * sources of normal priority. What happens is the owner's `drain`, which must take all that there is
- * or as much as is fair. For lib/wire_zmq* only. */
+ * ZMQ_FD is edge-triggered, and our own sends consume its events. So before each wait we ask the
+ * socket again whether there is something to do; if so, the loop does not wait, and serves the
+ * socket in turn with its other sources of normal priority. The owner's `drain` must take
+ * everything, or as much as is fair. For lib/wire_zmq* only. */
 #pragma once
 
 #include <stdbool.h>
@@ -18,12 +18,12 @@ struct wire_zmq_edge {
     void *user;
 };
 
-/* `edge` stays where it is while it is in the loop; socket and functions are set. 0 or −errno. */
+/* `edge` must not move while it is in the loop; set socket and functions first. 0 or −errno. */
 int wire_zmq_edge_add(struct wire_zmq_edge *edge, sd_event *loop);
 
 /* Closes the socket too. */
 void wire_zmq_edge_remove(struct wire_zmq_edge *edge);
 
-/* Drops what is left of a message of several frames. */
+/* Drops the remaining frames of a message. */
 void wire_zmq_rest_drop(void *socket);
 bool wire_zmq_has_more(void *socket);

@@ -1,11 +1,11 @@
-/* Who sends too much, and from where: a connection may bring so many messages in each second, and
- * an address from which one brought more is shut out for a while.
+/* Bounds messages: a connection may bring so many messages in each second, and an address that
+ * exceeds this is shut out for a while.
  *
- * Counted are whole seconds from a connection's first message in each, so that a burst as large as
- * the bound passes. Addresses stand for hosts: where many peers share one (a loopback), a flood by
- * one of them keeps the others' *new* connections out as well. At most FLOOD_PLACES addresses are
- * remembered; beyond, the one that was shut out the longest ago is let in again. Pure, O(1) for a
- * message and O(FLOOD_PLACES) for a connection. */
+ * A second is counted from the connection's first message in it, so a burst as large as the bound
+ * passes. An address stands for a host: where many peers share one (loopback), a flood by one of
+ * them also keeps the others' new connections out. At most FLOOD_PLACES addresses are remembered;
+ * beyond that, the one that was shut out longest ago is let in again. Pure; O(1) for a message,
+ * O(FLOOD_PLACES) for a connection. */
 #pragma once
 
 #include <netinet/in.h>
@@ -35,10 +35,10 @@ struct flood_places {
     } places[FLOOD_PLACES];
 };
 
-/* The address alone; of IPv4 the mapped one (RFC 4291 §2.5.5.2). */
+/* The address alone; an IPv4 address as v4-mapped (RFC 4291 §2.5.5.2). */
 struct in6_addr flood_place_of(const struct sockaddr_in6 *address);
 
-/* `address`: of either family; its port is not looked at. */
+/* `address` may be of either family; its port is ignored. */
 void flood_places_shut(struct flood_places *places, const struct sockaddr_in6 *address,
                        uint64_t now_usec);
 bool flood_places_is_shut(const struct flood_places *places, const struct sockaddr_in6 *address,

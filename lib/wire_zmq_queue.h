@@ -1,5 +1,5 @@
-/* What waits for a DEALER's pipe: messages in order, of which reports may be lost and results may
- * not. Bounds are wire_zmq.h's. For lib/wire_zmq.c only. */
+/* Messages that wait for a DEALER's pipe, in order. Reports may be dropped, results may not.
+ * wire_zmq.h gives the bounds. For lib/wire_zmq.c only. */
 #pragma once
 
 #include "lib/wire_zmq.h"
@@ -24,12 +24,12 @@ static inline void wire_zmq_queue_init(struct wire_zmq_queue *queue)
     TAILQ_INIT(&queue->messages);
 }
 
-/* Copies the message to the end. −ENOBUFS: too many results wait, or no memory. *dropped grows for
- * each report that made room. */
+/* Appends a copy of the message. −ENOBUFS: too many results wait, or no memory. *dropped counts the
+ * reports that were dropped to make space. */
 int wire_zmq_queue_append(struct wire_zmq_queue *queue, enum wire_class class, const uint8_t *bytes,
                           size_t length, uint64_t *dropped);
 
-/* The first; NULL: none waits. Owned by the queue. */
+/* The first message, owned by the queue; NULL if none waits. */
 static inline struct wire_zmq_queued *wire_zmq_queue_first(const struct wire_zmq_queue *queue)
 {
     return TAILQ_FIRST(&queue->messages);

@@ -1,9 +1,9 @@
-/* What ZeroMQ has read off a connection and not handed over.
+/* What ZeroMQ has read from a connection and not yet handed over.
  *
- * A pipe of libzmq 4.3.4 counts whole messages (pipe_t::write), and hands over nothing of one of several
- * parts before its last: one without a last part has all memory that there is. The kernel knows what was
- * read. Since a message was handed over that is what the pipe may hold and one that comes in, as long as
- * messages end. For lib/wire_zmq* only. */
+ * A pipe of libzmq 4.3.4 counts whole messages (pipe_t::write) and hands over no part of a message
+ * before its last part has come. A message without a last part would take all memory. The kernel
+ * knows how many bytes were read: as long as messages end, what was read since the last handed-over
+ * message is at most what the pipe may hold and one message more. For lib/wire_zmq* only. */
 #pragma once
 
 #include "lib/wire.h"
@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Bytes of the connection; twice as much as messages are, for what encryption adds. */
+/* Bytes of a connection; twice the size of a message, for what encryption adds. */
 #define TAKEN_MOST (UINT64_C(2) * WIRE_PEER_BYTES)
 
 /* Zero to begin with. */
@@ -20,6 +20,6 @@ struct taken {
     bool handed;     /* a message was handed over since the last look */
 };
 
-/* A look: whether more than TAKEN_MOST bytes were read off the connection since the last message. Two system
- * calls; never for what is no TCP connection. */
+/* Checks whether more than TAKEN_MOST bytes were read from the connection since the last message.
+ * Two system calls; always false for a connection that is not TCP. */
 bool taken_is_endless(struct taken *taken, int fd);

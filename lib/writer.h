@@ -1,14 +1,14 @@
-/* How a command's answer is written: as text for people or as JSON for programs. Commands hand over
- * named values and never print, so both forms always tell the same.
+/* Writes a command's answer: as text for people or as JSON for programs. Commands hand over named
+ * values and never print, so both forms always say the same.
  *
  * An answer is one object: fields, and tables whose rows have the fields that their columns name,
- * in that order. In JSON a key is the field's name with its unit and the value is raw (ns, bytes,
- * per mille); in text the heading is given beside it and the value is in words that a person reads
- * ("1.5 s", "4.0 MB"). Absent values are null, or "-".
+ * in that order. In JSON a key is the field's name with its unit, and the value is raw (ns, bytes,
+ * per mille). In text the heading is given beside it, and the value is in words ("1.5 s", "4.0
+ * MB"). Absent values are null, or "-".
  *
- * A writer owns what it collects and writes all of it at writer_end, so that a command that fails
- * half-way prints nothing, unless it said writer_keep. Out of memory ends the program: a command
- * line tool has nothing better to do. */
+ * A writer owns what it collects and writes it at writer_end, so a command that fails half-way
+ * prints nothing, unless it called writer_keep. Out of memory ends the program: a command line tool
+ * can do nothing better. */
 #pragma once
 
 #include "lib/err.h"
@@ -73,7 +73,7 @@ struct writer_form {
 };
 
 extern const struct writer_form writer_form_text, writer_form_json;
-/* All of them, NULL at the end. */
+/* All forms, NULL at the end. */
 extern const struct writer_form *const writer_forms[];
 
 struct writer *writer_new(const struct writer_form *form);
@@ -81,25 +81,24 @@ struct writer *writer_new(const struct writer_form *form);
 /* One named value of the answer, outside a table. */
 void writer_field(struct writer *writer, const char *key, const char *heading, struct value value);
 
-/* Begins a table; `columns` (a NULL key ends them) is borrowed until writer_table_end. Rows are
- * told cell by cell, in the columns' order: a row is complete when it has as many cells. */
+/* Begins a table; `columns` (ended by a NULL key) is borrowed until writer_table_end. Cells are
+ * given in the columns' order; a row is complete when it has as many cells as there are columns. */
 void writer_table(struct writer *writer, const char *key, const struct column *columns);
 void writer_cell(struct writer *writer, struct value value);
 void writer_table_end(struct writer *writer);
 
-/* A text of many lines for another program, which stays as it is; in JSON one more value. */
+/* A text of many lines for another program, written unchanged; in JSON one more value. */
 void writer_document(struct writer *writer, const char *key, const char *text);
 
-/* What was told so far is to be written also if the command fails. */
+/* What was given so far is written even if the command fails. */
 void writer_keep(struct writer *writer);
 bool writer_kept(const struct writer *writer);
 
 /* Writes all of it to `out` and ends the writer. */
 int writer_end(struct writer *writer, FILE *out, struct err *err);
 
-/* Ends it without a word; NULL is fine. */
+/* Ends it without writing; NULL is fine. */
 void writer_drop(struct writer *writer);
 
-/* A value in a person's words; `size` ≥ 32 unless it is text. Returns words, or the value's own
- * text. */
+/* A value in words; `size` ≥ 32 unless it is text. Returns words, or the value's own text. */
 const char *value_words(const struct value *value, char *words, size_t size);

@@ -1,10 +1,10 @@
-/* Which of the kernel's drivers is best for a port (pure).
+/* Chooses the kernel's best driver for a port (pure).
  *
- * Up to AUTO_FAST_BPS that is htb: it alone has floors, so a starved flow hears of its promotion
- * whoever sent it. Faster ports would wait for its one lock (540 ns a packet): they get ets, or
- * prio, where starved senders are nudged (marks.nudge, and a kernel with BTF: nudge.h), since
- * without floors and nudge a promotion can take more than 15 s. Where the best one is absent the
- * other is taken; where what is left has neither floors nor nudge, none is. */
+ * Up to AUTO_FAST_BPS that is htb: only htb has floors, so a starved flow learns of its promotion,
+ * whoever sends it. On faster ports htb's single lock costs too much (540 ns a packet): they get
+ * ets, or prio, if starved senders are nudged (marks.nudge, and a kernel with BTF: nudge.h), since
+ * without floors and nudge a promotion can take more than 15 s. If the best one is missing, the
+ * other is used; if the rest has neither floors nor nudge, none is. */
 #pragma once
 
 #include "hostagent/queues/kernel_nl.h"
@@ -14,10 +14,10 @@
 
 struct auto_facts {
     uint32_t can;      /* bits of enum kernel_kind: what this kernel takes */
-    uint64_t rate_bps; /* that the port is to have */
-    bool held;         /* which is less than its own, or that is not known */
+    uint64_t rate_bps; /* the rate wished for the port */
+    bool held;         /* the rate is below the port's own, or that is unknown: it must be shaped */
     bool nudge;
 };
 
-/* NULL: none. Says why. */
+/* Returns NULL if there is none; says why. */
 const struct qdisc_driver *auto_choose(const struct auto_facts *facts, char why[AUTO_WHY]);

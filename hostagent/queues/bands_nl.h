@@ -1,10 +1,10 @@
-/* What prio and ets share: ten bands in strict priority with our leaves, below a tbf where the rate
- * has to be held.
+/* What prio and ets share: ten bands in strict priority with our leaves, below a tbf if the port
+ * must be shaped.
  *
- * Band 0 is served first, and each kind of traffic has its own, by its class (QDISC_MINOR, which is
- * one more): so there are always ten, and those that nothing is sent to stay empty. What bears no
- * class of ours is unmanaged, whatever its skb->priority. The tbf lets pass what is late by as much
- * as HTB does (2 ms); it cuts larger packets than that (GSO) into frames. */
+ * Band 0 is served first. Each kind of traffic has its own band, by its class (QDISC_MINOR, which
+ * is one more); so there are always ten, and unused ones stay empty. A packet without a class of
+ * ours is unmanaged, whatever its skb->priority. The tbf lets a late port catch up by as much as
+ * HTB does (2 ms); it segments packets larger than that (GSO). */
 #pragma once
 
 #include "hostagent/queues/kernel_nl.h"
@@ -14,7 +14,7 @@ struct bands_kind {
     const char *name;
     enum kernel_kind needs;
     int (*put)(struct qdisc *qdisc, const struct kernel_place *place, uint8_t rest);
-    /* Whether these are the options of ten bands where `rest` takes what bears no class. */
+    /* Whether these are the options of ten bands where `rest` gets packets without a class. */
     bool (*right)(const struct raw_qdisc *raw, uint8_t rest);
 };
 

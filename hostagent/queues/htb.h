@@ -1,10 +1,10 @@
-/* A wanted port in HTB's terms, and the steps from the classes that are there (pure).
+/* Translates a wanted port to HTB classes, and computes the steps from the present classes (pure).
  *
  * Rates (HTB serves guarantees before priorities, and a leaf under its own rate does not ask its
- * parent): all leaves' rates add up to exactly the link. A queue's floor is its rate, one byte a
- * second where it has none; level 0 gets what the others leave. Every ceil is the link. HTB has
- * eight `prio` values and silently cuts higher ones to 7: control shares 0 with level 0, unmanaged
- * 7 with level 7.
+ * parent): all leaves' rates add up to exactly the link. A queue's rate is its floor, or one byte a
+ * second without a floor; level 0 gets the rest. Every ceil is the link's rate. HTB has eight
+ * `prio` values and silently cuts higher ones to 7: control shares 0 with level 0, unmanaged 7 with
+ * level 7.
  *
  * Quanta: classes of one `prio` take turns by quantum. Control's is large and level 0's two
  * packets, so control waits for two packets at most when both borrow.
@@ -23,7 +23,7 @@ struct htb_class {
     uint16_t minor;
     uint8_t prio; /* 0…7; without meaning for the root class */
     uint64_t rate_bytes_s, ceil_bytes_s;
-    uint32_t burst_bytes, cburst_bytes; /* at once after silence, at rate and at ceil */
+    uint32_t burst_bytes, cburst_bytes; /* burst after silence, at rate and at ceil */
     uint32_t quantum_bytes;
     struct leaf leaf;
 };
@@ -36,10 +36,10 @@ struct htb_tree {
 };
 
 enum htb_step_kind {
-    HTB_STEP_ROOT,         /* put our root qdisc in the place of what is there */
+    HTB_STEP_ROOT,         /* replace the root qdisc by ours */
     HTB_STEP_CLASS,        /* add or change `class` */
-    HTB_STEP_LEAF,         /* give `class` its leaf, or change that */
-    HTB_STEP_CLASS_DELETE, /* of class.minor, with its leaf */
+    HTB_STEP_LEAF,         /* add `class`'s leaf, or change it */
+    HTB_STEP_CLASS_DELETE, /* delete class.minor and its leaf */
 };
 
 struct htb_step {
@@ -50,7 +50,7 @@ struct htb_step {
 
 void htb_tree_of(const struct port *want, struct htb_tree *ret_tree);
 
-/* The steps that turn `have` into `want`, none when it is so already; a tree is changed class by
- * class, without a gap. `have` NULL: no tree of ours. steps[HTB_STEPS]. Returns how many. */
+/* Returns the number of steps that turn `have` into `want`, 0 if they are equal; a tree is changed
+ * class by class, without a gap. `have` NULL: no tree of ours. steps[HTB_STEPS]. */
 uint32_t htb_steps(const struct htb_tree *want, const struct htb_tree *have,
                    struct htb_step *steps);

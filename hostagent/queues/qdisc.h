@@ -7,10 +7,10 @@
  *
  * Contract of every entry: `plan` after `apply` has no steps. `record` before and after apply +
  * restore are equal byte for byte. `restore` of a port that is as recorded already does nothing.
- * `abilities` is what a driver can at best; what it cannot do on a port is no part of what is wanted
- * there, since `facts` says what the port can. −EOPNOTSUPP from `facts` or `plan`, naming what is
- * absent: this data path has not got what the driver needs. All calls may
- * block for one exchange with the data path (well under a millisecond with a kernel); one thread.
+ * `abilities` is what a driver can at best; what it cannot do on a port is no part of what is
+ * wanted there, since `facts` says what the port can. −EOPNOTSUPP from `facts` or `plan`, naming
+ * what is absent: this data path has not got what the driver needs. All calls may block for one
+ * exchange with the data path (well under a millisecond with a kernel); one thread.
  *
  * What stood there before is kept as an opaque text of lines, "" where the data path's default
  * stood. A driver refuses (−EOPNOTSUPP, with a sentence) to record what it cannot put back exactly:
@@ -63,8 +63,9 @@ struct qdisc_driver {
     /* −ENODEV: there is no such port. −ENOSYS: there are no queues that would be good for it. */
     int (*facts)(struct qdisc *qdisc, const char *port, struct port_facts *ret_facts,
                  struct err *err);
-    /* Until look_away `record`, `plan` and `restore` say what stands on a port now: all ports in one
-     * exchange, which may wait until a port is asked about that has something. One that is changed meanwhile is not asked about again. */
+    /* Until look_away `record`, `plan` and `restore` say what stands on a port now: all ports in
+     * one exchange, which may wait until a port is asked about that has something. One that is
+     * changed meanwhile is not asked about again. */
     int (*look)(struct qdisc *qdisc, struct err *err);
     void (*look_away)(struct qdisc *qdisc);
     /* The caller owns the text (free). */
@@ -80,8 +81,8 @@ struct qdisc_driver {
     int (*apply)(struct qdisc *qdisc, const char *port, const struct qdisc_plan *plan,
                  struct err *err);
     /* In the place of our queues: what else stands there is somebody's, and stays. With `begun`
-     * whatever stands there makes room: it is what an earlier call left half done. Returns 1 when it
-     * put back what the text says, 0 when there was no room for it. */
+     * whatever stands there makes room: it is what an earlier call left half done. Returns 1 when
+     * it put back what the text says, 0 when there was no room for it. */
     int (*restore)(struct qdisc *qdisc, const char *port, const char *text, bool begun,
                    struct err *err);
     /* With every restore, also where no port has a record: what of no port a killed one left. NULL:
@@ -96,24 +97,25 @@ extern const struct qdisc_driver qdisc_prio;     /* Linux prio, below a tbf wher
 extern const struct qdisc_driver qdisc_ets;      /* Linux ets, the same */
 extern const struct qdisc_driver qdisc_mqprio;   /* a multi-queue NIC's own classes */
 extern const struct qdisc_driver qdisc_auto;     /* the best of these that this kernel takes */
-extern const struct qdisc_driver qdisc_recorder; /* remembers what it was told, for tests */
+extern const struct qdisc_driver qdisc_recorder; /* records what it is told, for tests */
 extern const struct qdisc_driver *const qdisc_all[]; /* ends with NULL */
 
 /* The entry of that name, NULL if there is none. */
 const struct qdisc_driver *qdisc_find(const char *name);
 
-/* The minor of the class of a queue, by the most urgent that it serves: the same for every driver,
- * so ports of one machine may have different ones. (HTB, prio and ets find "d00:MINOR" in a
- * packet's skb->priority; mqprio looks at its last four bits.) */
+/* The minor of a queue's class, by the most urgent traffic that it serves. It is the same for every
+ * driver, so ports of one machine may have different drivers. (HTB, prio and ets find "d00:MINOR"
+ * in a packet's skb->priority; mqprio uses its last four bits.) */
 #define QDISC_MINOR(first) ((uint16_t)((first) + 1))
 
-/* What a packet's skb->priority must be to get into the queue of its traffic, on all ports of a
- * site. Zeros without a driver: classes are left alone. −EINVAL as port_want. */
+/* The skb->priority that a packet needs for the queue of its traffic, on all ports of a site. Zeros
+ * without a driver: classes are left alone. −EINVAL as port_want. */
 int qdisc_classes(const struct qdisc_driver *driver, const struct port_wish *wish,
                   uint32_t ret_class[PORT_TRAFFIC], struct err *err);
 
-/* What the recorder was told: a line a step since open, borrowed until the next call on `qdisc`. */
+/* What the recorder was told: one line for each step since open, borrowed until the next call on
+ * `qdisc`. */
 const char *qdisc_recorder_text(const struct qdisc *qdisc);
 
-/* The recorder: makes `port` look as if a foreign root qdisc of that kind stood there ("" none). */
+/* The recorder: makes `port` look as if it had a foreign root qdisc of that kind ("": none). */
 void qdisc_recorder_plant(struct qdisc *qdisc, const char *kind);

@@ -1,13 +1,12 @@
-/* The queues of all ports that this agent manages: put in place, kept, counted and taken back.
+/* Installs, keeps, counts and removes the queues of all ports that this agent manages.
  *
- * Which ports these are is found by ports_nl.h, and changes while the agent runs. What stood
- * on a port before is written to `state_dir` before anything is replaced, so that a later run
- * (--restore after a crash too) can put it back; it is kept until it stands there again, also when a
- * run ended while it put it back. A port whose queues are ours already is changed in place, without
- * a gap.
+ * ports_nl.h finds the ports, which change while the agent runs. A port's former configuration is
+ * recorded in `state_dir` before anything is replaced, so that a later run (also --restore after a
+ * crash) can restore it; the record is kept until the restore is complete. A port that has our
+ * queues already is changed in place, without a gap.
  *
- * Blocking: a few exchanges with the kernel for each port. What stands on all ports is asked for at
- * once: O(ports). One thread. */
+ * Blocking: a few exchanges with the kernel for each port. The state of all ports is read at once:
+ * O(ports). One thread. */
 #pragma once
 
 #include "hostagent/queues/qdisc.h"
@@ -16,15 +15,15 @@
 #include <stddef.h>
 
 #define QUEUES_PORTS       4096
-#define QUEUES_STATS_PORTS 64 /* whose counters are read at a time */
+#define QUEUES_STATS_PORTS 64 /* ports whose counters are read at a time */
 
 struct queues_config {
     const struct qdisc_driver *driver;
     const char *state_dir; /* exists; borrowed by queues_open */
     struct port_wish wish;
     bool nudge;   /* see qdisc_site */
-    bool replace; /* a foreign root qdisc may make room */
-    /* Whether a port is left as it stands, and `why`; NULL: none is. */
+    bool replace; /* a foreign root qdisc may be replaced */
+    /* Whether a port is left as it is, and `why`; NULL: none is. */
     bool (*is_left)(const void *user, const char *port, struct err *why);
     const void *user;
 };
@@ -34,11 +33,11 @@ struct ports_found {
     uint32_t n;
     int ifindexes[QUEUES_PORTS];
     char names[QUEUES_PORTS][PORT_NAME];
-    uint16_t by_number[QUEUES_PORTS]; /* places, in order of ifindexes */
-    char lacks[128];                  /* the names and patterns that no interface has; "": none */
+    uint16_t by_number[QUEUES_PORTS]; /* places, sorted by ifindex */
+    char lacks[128];                  /* names and patterns that no interface matches; "": none */
 };
 
-/* The state folder, a port: the file of what stood there before us. */
+/* In the state folder: the record of a port's former configuration. */
 #define QUEUES_RECORD "%s/queues-%s"
 
 struct queues;
@@ -47,39 +46,40 @@ struct queues;
 int queues_open(const struct queues_config *config, const char (*ports)[PORT_NAME], uint32_t n,
                 struct queues **ret_queues, struct err *err);
 
-/* What has to be done on each port, by its number. NULL: nothing, since it is not touched, it is in trouble, or
- * its link is down and says only when it is up how fast it is. */
+/* The changes of each port, by its number. NULL: no change, since the port is not touched, is in
+ * trouble, or its link is down and reports its speed only when it is up. */
 struct queues_plans {
     bool again;
     uint32_t n;
     struct qdisc_plan *ports[];
 };
 
-/* What stands there, and what has to be done; changes nothing. `again`: where ours stood since queues_open,
- * whatever took their place may make room. A port that cannot have what is wished, since somebody's qdiscs or
- * another agent's stand there, it is gone, or there is nothing good for it, is in trouble from then on, until
- * it is planned without. −errno: nothing can be known of any. */
+/* Compares the state with what is wanted; changes nothing. `again`: on a port that had our queues
+ * since queues_open, whatever replaced them may be replaced. A port that cannot have its queues (it
+ * has somebody's qdiscs or another agent's, it is gone, or no driver suits it) is in trouble from
+ * then on, until a plan succeeds. −errno: the state of no port can be read. */
 int queues_plan(struct queues *queues, bool again, struct queues_plans **ret_plans,
                 struct err *err);
 void queues_free_plans(struct queues_plans *plans); /* takes NULL */
 
-/* Carries them out, each port by itself: changes nothing on one unless what is there is on record. One where
- * that fails is in trouble, and gets back what stood there, unless ours stood there: what stood there before us
- * then stays on record. −EAGAIN: the ports are others now. */
+/* Carries out the plans, port by port. Nothing is changed on a port before its former configuration
+ * is recorded. A port where a change fails is in trouble; its former configuration is restored,
+ * unless our queues were there before: then the record is kept. −EAGAIN: the ports have changed. */
 int queues_carry_out(struct queues *queues, struct queues_plans *plans, struct err *err);
 
-/* Why the port of this number is in trouble; NULL: it is in none. EEXIST: another agent's queues are there. */
+/* Why the port of this number is in trouble; NULL: it is not. EEXIST: it has another agent's
+ * queues. */
 const struct err *queues_trouble(const struct queues *queues, uint32_t port);
 
-/* Both at once, without `again`. */
+/* Plans and carries out, without `again`. */
 int queues_apply(struct queues *queues, struct err *err);
 
-/* From now on these are the ports. One that came has its queues when it returns, if `apply`; one that
- * left, but is still there, has what stood there before; of one that is gone the record is forgotten;
- * one with another name stays what it is. A port that cannot be given queues is left as it is, in
- * trouble; `say` gets a sentence for what else fails. One that is in trouble, or whose link was down when it
- * should have got them, gets them now if it can. O(ports · log ports), and a few
- * exchanges with the kernel for each port that came, left or waits. */
+/* From now on these are the ports. A new one gets its queues before the call returns, if `apply`;
+ * one that is no longer ours gets its former configuration back; the record of one that is gone is
+ * deleted; a renamed one is kept. A port that cannot have queues is left as it is, in trouble;
+ * `say` gets a sentence for any other failure. A port in trouble, or whose link was down, gets its
+ * queues now if possible. O(ports · log ports), and a few exchanges with the kernel for each port
+ * that is new, gone or waiting. */
 void queues_follow(struct queues *queues, const struct ports_found *found, bool apply,
                    void (*say)(void *user, const char *text), void *user);
 
@@ -87,32 +87,34 @@ void queues_follow(struct queues *queues, const struct ports_found *found, bool 
 uint32_t queues_count(const struct queues *queues);
 const char *queues_port(const struct queues *queues, uint32_t port);
 
-/* Puts back what stood there before on every port and forgets the records; goes on after a failure
- * and returns the first one. A port without a record, or that is gone, is left as it is. */
+/* Restores every port's former configuration and deletes the records. Continues after a failure and
+ * returns the first one. A port without a record, or that is gone, is left as it is. */
 int queues_restore(struct queues *queues, struct err *err);
 
-/* Who knows which ports somebody may have changed says so: until the next call queues_plan leaves
- * out the others, and so does who asks queues_is_touched. NULL: all. Borrowed until then. */
+/* Names the ports that somebody may have changed: until the next call queues_plan and
+ * queues_is_touched leave out the others. NULL: all ports. Borrowed until then. */
 void queues_touch(struct queues *queues, const int *ifindexes, uint32_t n);
 bool queues_is_touched(const struct queues *queues, uint32_t port);
 
-/* The sum over all ports. At most QUEUES_STATS_PORTS of them are read anew, in turn: of more ports a
- * count is as old as the calls that a turn takes. A port not read yet counts as nothing. */
+/* The sum over all ports. At most QUEUES_STATS_PORTS of them are read at a call, in turn: with more
+ * ports, a count is as old as the calls that a round takes. A port that was not read yet counts as
+ * 0. */
 int queues_stats(struct queues *queues, struct qdisc_stats *ret_stats, struct err *err);
 
-/* Of the port of this number: what it is, and what stands there; changes nothing. The caller owns the
- * text (free). Between queues_look and queues_look_away all ports take one exchange at most. */
+/* Facts and present configuration of the port of this number; changes nothing. The caller owns the
+ * text (free). Between queues_look and queues_look_away all ports together take at most one
+ * exchange. */
 int queues_look(struct queues *queues, struct err *err);
 void queues_look_away(struct queues *queues);
 int queues_facts(struct queues *queues, uint32_t port, struct port_facts *ret_facts,
                  struct err *err);
 int queues_record(struct queues *queues, uint32_t port, char **ret_text, struct err *err);
 
-/* Whether it was we who asked the kernel for a change that it tells of, by the port number of the asking
- * socket (netlink(7): nl_pid). */
+/* Whether we caused a change that the kernel reports, by the port number of the requesting socket
+ * (netlink(7): nl_pid). */
 bool queues_is_own(const struct queues *queues, uint32_t port_id);
 
-/* In words for people: which driver serves a port, and why that one. */
+/* Says in words which driver serves a port, and why. */
 void queues_why(struct queues *queues, const char *port, char *text, size_t size);
 
 /* Closes sockets; the ports stay as they are. Takes NULL. */

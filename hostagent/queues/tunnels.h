@@ -1,6 +1,6 @@
-/* Interfaces that stand on others, among those of this network namespace: which of ours are marked
- * and have no queues of their own, since what they carry passes a port of ours below; and what will
- * not work, in a sentence each. For ports_nl.c. */
+/* Interfaces of this network namespace that are stacked on others: which of ours are marked and
+ * have no queues of their own, since their packets pass one of our ports below; and a sentence for
+ * each that will not work. For ports_nl.c. */
 #pragma once
 
 #include "hostagent/queues/ports_nl.h"
@@ -11,7 +11,7 @@ struct link {
     int below; /* IFLA_LINK, in this namespace; 0: none */
     char name[PORT_NAME];
     bool loopback, up;
-    bool member; /* one of its addresses is, once tunnels_note has looked */
+    bool member; /* one of its addresses is a member, once tunnels_note has run */
     struct link_kind kind;
 };
 
@@ -21,17 +21,17 @@ struct links_told {
     int error;
 };
 
-/* Of an interface with respect to us. */
+/* How an interface relates to us. */
 enum link_place {
     LINK_OTHERS,
     LINK_PORT,   /* with queues and marks */
     LINK_TUNNEL, /* over a port: with marks for the packets in it */
-    LINK_ABOVE,  /* its packets are those of a port below: nothing is to be done here */
+    LINK_ABOVE,  /* its packets are those of a port below: nothing to do here */
 };
 
-/* Turns LINK_PORT into the other two where it is not the lowest. O(ours · interfaces). */
+/* Changes LINK_PORT to one of the other two if it is not the lowest. O(ours · interfaces). */
 void tunnels_place(const struct links_told *told, enum link_place *places);
 
-/* Fills the notes. Asks the kernel for addresses where a tunnel over our ports is not ours. */
+/* Fills the notes. Asks the kernel for addresses if a tunnel over our ports is not ours. */
 void tunnels_note(const struct ports_wanted *wanted, struct links_told *told,
                   const enum link_place *places, struct tunnels_found *found);

@@ -1,5 +1,6 @@
-/* A data plane's egress port on the wire: struct port (lib/port/port.h) to PlanePort and back, for the
- * data plane and for the agent that sets it (pure). */
+/* A port of a software data plane (duopoly-fastpath) on the wire: converts struct port
+ * (lib/port/port.h) to PlanePort and back, for the data plane and for the agent that configures it
+ * (pure). */
 #pragma once
 
 #include "lib/err.h"
@@ -8,15 +9,16 @@
 
 #define PLANE_PORTS (sizeof(((duopoly_PlanePorts *)0)->ports) / sizeof(duopoly_PlanePort))
 
-/* What every such port can. */
+/* What every such port can do. */
 extern const struct port_abilities plane_port_abilities;
 
-/* Rate and queues; nothing else of the message is touched. */
+/* Writes rate and queues; the rest of the message is not touched. */
 void plane_port_write(const struct port *port, duopoly_PlanePort *message);
 
-/* −EINVAL, with a sentence that begins with the port's name, for what is no port: a kind of traffic
- * without a queue or with two, lengths and thresholds out of their ranges, floors that leave nothing,
- * a rate that is above the device's or not known. Speed and MTU are `facts`'s. */
+/* −EINVAL, with a sentence that begins with the port's name, if the message is not a valid port: a
+ * kind of traffic without a queue or with two, lengths and thresholds out of their ranges, floors
+ * that leave nothing, a rate that is unknown or above the device's. Speed and MTU come from
+ * `facts`. */
 int plane_port_read(const duopoly_PlanePort *message, const struct port_facts *facts,
                     struct port *ret_port, struct err *err);
 
