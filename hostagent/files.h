@@ -44,8 +44,8 @@ int files_read_whole(const char *path, size_t most, char **ret_text, struct err 
 /* Makes the directory and what is missing above it, with `mode`; one that exists stays as it is. */
 int files_make_dirs(const char *path, mode_t mode, struct err *err);
 
-/* −EROFS with a sentence: in the directory, or in what is there above it, nothing can be written,
- * since its file system is read-only or its disk fails. Leaves nothing there. */
+/* −EROFS with a sentence: nothing can be written in the directory, or in the nearest existing one
+ * above it, since its file system is read-only or its disk fails. Leaves nothing there. */
 int files_check_writable(const char *path, struct err *err);
 
 /* Calls `each` for every entry whose name is an attempt: 16 hexadecimal digits. A missing directory

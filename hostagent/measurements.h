@@ -1,18 +1,18 @@
-/* Times and facts for those who measure: one line each, appended to a file.
+/* Times and facts for measurements: one line each, appended to a file.
  *
- * Not a log for people (lib/log.h) and not needed for anything to work: the demo and the benchmark
- * read their latencies from it. Times are CLOCK_MONOTONIC in nanoseconds:
+ * This is not a log for people (lib/log.h), and nothing needs it to work: the demo and the
+ * benchmark read their latencies from it. Times are CLOCK_MONOTONIC in nanoseconds:
  *
- * - begin ATTEMPT REQUEST_NS BEFORE_NS AFTER_NS: start asked for; duopoly-task came to it; the
- *   command's process was there
+ * - begin ATTEMPT REQUEST_NS BEFORE_NS AFTER_NS: the start was requested; duopoly-task began it;
+ *   the command's process was there
  * - end ATTEMPT NS: the agent saw the attempt's end
  * - mode MODE SEQUENCE NS: after the write to the map
  * - levels ATTEMPT COFLOW MACROFLOW NS: after the write to the map
- * - connection ATTEMPT LOCAL PORT PEER PORT NS: the command said so
- * - echo SENT_NS BACK_NS: an empty message to the controller, and its acknowledgement
+ * - connection ATTEMPT LOCAL PORT PEER PORT NS: as the command said
+ * - echo SENT_NS BACK_NS: an empty message to the controller was sent, and its acknowledgement came
  *
- * ATTEMPT is decimal. Lines are written at once, each by one write. The file is
- * closed for good at MEASUREMENTS_BYTES, and says so in its last line. */
+ * ATTEMPT is decimal. Each line is written at once, by one write. The file is closed for good at
+ * MEASUREMENTS_BYTES; its last line says so. */
 #pragma once
 
 #include "lib/err.h"
@@ -24,7 +24,7 @@
 
 struct measurements;
 
-/* Appends to `path`, made if missing; "" gives one that takes lines and keeps none. */
+/* Appends to `path`, made if missing; with "" it accepts lines and keeps none. */
 int measurements_open(const char *path, struct measurements **ret_measurements, struct err *err);
 void measurements_close(struct measurements *measurements); /* takes NULL */
 

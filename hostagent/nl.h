@@ -14,8 +14,8 @@
  * hundreds of interfaces. */
 int netlink_open(struct nl_sock **ret_sock, struct err *err);
 
-/* Fills err with the words, ": " and libnl's own; returns −errno for libnl's `error` (< 0): −EAGAIN
- * for a dump that a change has cut. */
+/* Fills err with the words, ": " and libnl's own words; returns −errno for libnl's `error` (< 0).
+ * −EAGAIN: a change interrupted the dump. */
 __attribute__((format(printf, 3, 4))) int netlink_err(struct err *err, int error,
                                                       const char *format, ...);
 

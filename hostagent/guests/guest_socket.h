@@ -1,15 +1,16 @@
-/* Where guests with a plug-in announce themselves and their tasks: a Unix stream socket
- * (lib/wire_stream.h) on their own host.
+/* The socket on which guests with a plug-in announce themselves and their tasks: a Unix stream
+ * socket (lib/wire_stream.h) on their own host.
  *
- * A connection begins with GuestHello, answered by Accepted or Refused; each GuestTask is answered by
- * GuestMark when the task's level is in the kernel's map, from what is known on this host: nobody else
- * is asked. Who is connected is the kernel's word (SO_PEERCRED, and since Linux 6.5 a descriptor of
- * that very process); of what a guest says only its tasks are believed, and its name where its
- * command line has none. The end of a connection ends its tasks; the guest stays one.
+ * A connection begins with GuestHello, answered by Accepted or Refused; each GuestTask is answered
+ * by GuestMark when the task's level is in the kernel's map, from what this host knows: nobody else
+ * is asked. The kernel says which process is connected (SO_PEERCRED, and since Linux 6.5 a
+ * descriptor of that process). Of a guest's words we trust only its tasks, and its name if its
+ * command line has none. The end of a connection ends its tasks; the process stays a guest.
  *
- * Who may: root, and members of the socket's group, by its mode (0660). Bounds: GUEST_CONNECTIONS,
- * GUEST_CONNECTIONS_OF_USER of one user; further ones are closed. One that does not read its answers
- * is cut, and so is one that says more than GUEST_MESSAGES a second. One thread, in the sd-event loop; nothing blocks. */
+ * Access: root, and members of the socket's group, by its mode (0660). Bounds: GUEST_CONNECTIONS,
+ * and GUEST_CONNECTIONS_OF_USER of one user; further ones are closed. A guest that does not read
+ * its answers is disconnected, and so is one that sends more than GUEST_MESSAGES a second. One
+ * thread, in the sd-event loop; nothing blocks. */
 #pragma once
 
 #include "hostagent/guests/guests.h"

@@ -1,8 +1,7 @@
-/* What a guest received by its sockets, where no cgroup of its own counts it (pure).
+/* Counts what a guest received over its sockets, if it has no cgroup of its own (pure).
  *
- * Each look brings the sockets that it has and what came over each since it was opened; what one had
- * brought that is gone stays counted as it was seen last, so what came over it after that look is
- * missing. O(sockets). */
+ * Each sample lists its sockets and the bytes of each since it was opened. A closed socket stays
+ * counted as last sampled, so what it received after that is missing. O(sockets). */
 #pragma once
 
 #include <stdint.h>
@@ -11,14 +10,15 @@ struct guest_socket_bytes {
     uint64_t inode, bytes;
 };
 
-/* Zero to begin with. */
+/* Zero it first. */
 struct guest_sockets {
     uint32_t n;
     struct guest_socket_bytes *all; /* owned, in order of inodes */
     uint64_t closed_bytes;
 };
 
-/* `now`, allocated and in order of inodes, is taken. Returns the bytes of all, which never fall. */
+/* Takes `now`, allocated and sorted by inode. Returns the sum over all sockets, which never falls.
+ */
 uint64_t guest_sockets_take(struct guest_sockets *sockets, struct guest_socket_bytes *now,
                             uint32_t n);
 /* Frees what it owns. */

@@ -1,11 +1,12 @@
-/* Tasks that run in one guest, as it announces them, and whose level and bytes are whose (pure).
+/* The tasks that run in one guest, as it announces them, and their levels and bytes (pure).
  *
- * A guest's tasks share its connections, one for each peer (spark.shuffle.io.numConnectionsPerPeer),
- * and its cgroup: they can have one level only, that of the most urgent. While one runs at a time
- * that is its own, and so is all that the cgroup receives; what comes while several run is counted,
- * and nobody's.
+ * A guest's tasks share its connections, one for each peer
+ * (spark.shuffle.io.numConnectionsPerPeer), and its cgroup: so all have one level, that of the most
+ * urgent. While only one runs, the level is its own, and so are the bytes that the cgroup receives;
+ * bytes received while several run are counted, but for no task.
  *
- * Bytes are the cgroup's so far, which never falls. Bounds: GUEST_TASKS at once. O(tasks that run). */
+ * Bytes are the cgroup's total, which never falls. At most GUEST_TASKS at once. O(running tasks).
+ */
 #pragma once
 
 #include "schemas/duopoly.pb.h"
@@ -16,32 +17,32 @@
 #define GUEST_TASKS 256
 
 struct guest_task_levels {
-    uint8_t coflow, macroflow; /* MARK_UNMARKED: nobody said one */
+    uint8_t coflow, macroflow; /* MARK_UNMARKED: none was given */
 };
 
 struct guest_running {
     duopoly_GuestTask said; /* as it began */
     struct guest_task_levels levels;
-    uint64_t allow; /* that it goes by; 0: none that was here */
+    uint64_t allow; /* the allow that it used; 0: none that was here */
     uint64_t begin_bytes;
-    bool shared; /* another one ran beside it */
+    bool shared; /* another one ran at the same time */
 };
 
-/* Zero to begin with. */
+/* Zero it first. */
 struct guest_tasks {
     uint32_t n;
     struct guest_running *all; /* owned */
-    uint64_t bytes;            /* when something changed last */
-    uint64_t shared_bytes;     /* that came while several ran */
+    uint64_t bytes;            /* at the last change */
+    uint64_t shared_bytes;     /* received while several ran */
     uint64_t begun, unknown;   /* tasks; those without levels of their own */
 };
 
-/* `allow`: that it goes by. A task that runs already has other levels now. −E2BIG: too many run;
+/* `allow`: the one that it used. A task that runs already gets other levels. −E2BIG: too many run;
  * −ENOMEM. */
 int guest_tasks_begin(struct guest_tasks *tasks, const duopoly_GuestTask *said, uint64_t allow,
                       struct guest_task_levels levels, uint64_t bytes);
 
-/* *ret_ended: as it was. False: it does not run. */
+/* *ret_ended: its last state. False: it does not run. */
 bool guest_tasks_end(struct guest_tasks *tasks, uint32_t attempt, uint64_t bytes,
                      struct guest_running *ret_ended);
 
@@ -49,15 +50,15 @@ bool guest_tasks_end(struct guest_tasks *tasks, uint32_t attempt, uint64_t bytes
 bool guest_tasks_relabel(struct guest_tasks *tasks, uint32_t attempt,
                          struct guest_task_levels levels);
 
-/* The one that goes by this allow, which has other levels now; or one without levels that began
- * before the allow was here, and means it: by its number, or by its place where it named none. It has
- * the allow's levels now. False: there is none. */
+/* Finds the task that used this allow, and gives it the allow's new levels; or one without levels
+ * that began before the allow came and means it: by its number, or by its place if it named none.
+ * False: there is none. */
 bool guest_tasks_allow(struct guest_tasks *tasks, const duopoly_Allow *allow);
 
-/* The most urgent of each; MARK_UNMARKED where none that runs has one. */
+/* The most urgent of each; MARK_UNMARKED if no running task has one. */
 struct guest_task_levels guest_tasks_levels(const struct guest_tasks *tasks);
 
-/* None runs any more. */
+/* Ends all tasks. */
 void guest_tasks_clear(struct guest_tasks *tasks, uint64_t bytes);
 /* Frees what it owns. */
 void guest_tasks_done(struct guest_tasks *tasks);

@@ -1,5 +1,5 @@
-/* What guests.c (who is there), guest.c (what becomes of one) and guests_tell.c (what is told of
- * them) share. Nobody else includes it. */
+/* What guests.c (finds guests), guest.c (handles one) and guests_tell.c (reports them) share. For
+ * these files only. */
 #pragma once
 
 #include "hostagent/guests/executor_line.h"
@@ -19,7 +19,7 @@ struct guest_application {
     uint8_t level;
     uint32_t guests_n;
     uint64_t gone_bytes;                         /* of guests that have ended */
-    uint64_t tasks, tasks_unknown, shared_bytes; /* theirs, too */
+    uint64_t tasks, tasks_unknown, shared_bytes; /* the same */
     struct guest_allows allows;
 };
 
@@ -33,13 +33,13 @@ struct guest {
     sd_event_source *end;
     char cgroup[FILES_PATH]; /* its own; "": it has none */
     uint64_t cgroup_id;
-    bool inherited;        /* an agent before us had it, and may have marked it */
-    uint64_t bytes;        /* as read last: */
-    uint64_t before_bytes; /* by its sockets, before its cgroup was counted, */
+    bool inherited;        /* an earlier agent had it, and may have marked it */
+    uint64_t bytes;        /* as last read */
+    uint64_t before_bytes; /* by its sockets, before its cgroup was counted */
     struct guest_sockets sockets;
     struct guest_tasks tasks; /* that it announced */
-    bool marked;              /* its cgroup bears the application's level */
-    char why[240];            /* it is not; "" it is */
+    bool marked;              /* its cgroup has the application's level */
+    char why[240];            /* why it is not marked; "": it is */
 };
 
 struct guests {
@@ -50,36 +50,36 @@ struct guests {
     struct guest *table;
     struct guest_application applications[GUESTS_APPLICATIONS];
     struct guest_cgroups cgroups;
-    struct process_events *events; /* NULL: the kernel tells nothing here */
+    struct process_events *events; /* NULL: the kernel reports nothing here */
     sd_event_source *rescan;
-    bool told; /* something, the last time */
+    bool told; /* something was reported the last time */
     uint32_t tellings;
     uint64_t left_out, malformed;
-    char hidden[GUESTS_HIDDEN]; /* why others' processes are not seen; "" they are */
+    char hidden[GUESTS_HIDDEN]; /* why others' processes are not seen; "": they are */
     char *buffer;               /* of a command line */
 };
 
 /* guests.c */
 struct guest *guests_find(struct guests *guests, pid_t pid);
-/* Takes it for a guest, if its command line says so; known ones are looked at again. */
+/* Makes the process a guest if its command line says so; checks known ones again. */
 void guests_look_at(struct guests *guests, pid_t pid);
-/* Whatever its command line says. */
+/* The same, whatever its command line says. */
 void guests_take(struct guests *guests, const struct process *process,
                  const struct executor_line *line);
 
 /* guest.c */
-/* What it is marked with: the levels of its tasks, else its application's. */
+/* Its levels: its tasks', else its application's. */
 struct guest_task_levels guest_levels(const struct guest *guest);
-/* Finds its cgroup, or makes one, and marks it, as far as is allowed now. What fails is why it is not
- * marked. Again at any time. */
+/* Finds its cgroup, or makes one, and marks it, as far as allowed now. A failure becomes the reason
+ * why it is not marked. May be called again at any time. */
 void guest_settle(struct guest *guest);
-/* Whether its cgroup holds nobody else still. */
+/* Whether its cgroup still contains nobody else. */
 bool guest_owns_cgroup(const struct guest *guest);
-/* Its application's level into the marks. */
+/* Sets its application's level in the marks. */
 void guest_mark(struct guest *guest);
-/* Its bytes by now, of its cgroup where that is counted. */
+/* Its bytes so far, of its cgroup if that is counted. */
 uint64_t guest_bytes(struct guest *guest);
-/* It has ended, or is left alone from now on: its cgroup too, if it was made. */
+/* It has ended, or is left alone from now on; so is its cgroup, if we made it. */
 void guest_leave(struct guest *guest);
-/* Closes what is open of it, and nothing else: the next agent finds it. */
+/* Closes its descriptors, and nothing else: the next agent finds it. */
 void guest_close(struct guest *guest);

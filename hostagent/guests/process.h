@@ -1,8 +1,8 @@
-/* Processes of this host as /proc tells of them (proc(5)).
+/* Processes of this host as /proc reports them (proc(5)).
  *
- * A number alone is nobody: it is given again. Who has to know whether it is still the same process
- * keeps its start with it (process_start), and a descriptor of it (pidfd_open(2)) to hear its end.
- * Blocking, for a few small files; errors are −errno. */
+ * A process number identifies nothing: it is reused. To know whether a process is still the same,
+ * keep its start time too (process_start), and to be told of its end, a descriptor of it
+ * (pidfd_open(2)). Blocking, for a few small files; errors are −errno. */
 #pragma once
 
 #include "hostagent/files.h"
@@ -11,28 +11,29 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* Process numbers that are looked at by process_each. */
+/* Process numbers that process_each reads. */
 #define PROCESSES_MOST 65536
 
 struct process {
     pid_t pid, parent;
     uint64_t start;          /* ticks of sysconf(_SC_CLK_TCK) since the boot */
     uid_t user;              /* real */
-    bool elsewhere;          /* it has a network namespace of its own */
-    bool closed;             /* its descriptors and namespaces may not be looked at */
-    char cgroup[FILES_PATH]; /* of version 2, from that hierarchy's root on: "/", "/a/b" */
+    bool elsewhere;          /* in another network namespace */
+    bool closed;             /* we may not read its descriptors and namespaces */
+    char cgroup[FILES_PATH]; /* of version 2, from that hierarchy's root: "/", "/a/b" */
 };
 
-/* −ESRCH: there is none, or it has ended and waits to be reaped. */
+/* −ESRCH: there is none, or it is a zombie. */
 int process_look(pid_t pid, struct process *ret_process);
 
-/* Whether processes of other users can be looked at, whatever hides them: 0, or −errno and what to do. */
+/* Whether we can read processes of other users (something may hide them): 0, or −errno and what to
+ * do. */
 int process_others_seen(struct err *err);
 
-/* When the process with this number started; 0: as −ESRCH. */
+/* When the process with this number started; 0 instead of −ESRCH. */
 uint64_t process_start(pid_t pid);
 
-/* Whether `pid` is `above` or was started by it, or by one that it started, and so on. */
+/* Whether `pid` is `above` or a descendant of it. */
 bool process_descends(pid_t pid, pid_t above);
 
 /* Seconds since it started. */

@@ -1,8 +1,8 @@
-/* What came over each TCP connection of this network namespace (NETLINK_SOCK_DIAG, INET_DIAG_INFO;
- * Linux ≥ 4.1), and which of them are a process's (proc(5): fd).
+/* The bytes received over each TCP connection of this network namespace (NETLINK_SOCK_DIAG,
+ * INET_DIAG_INFO; Linux ≥ 4.1), and which connections a process has (proc(5): fd).
  *
- * Payload since a connection was made; over the network only, so none to this host itself. Nothing
- * is touched. Blocking: 1 ms for a thousand connections, and a readlink for each descriptor of a
+ * Payload since a connection was made, over the network only: none from this host itself. Changes
+ * nothing. Blocking: 1 ms for a thousand connections, and a readlink for each descriptor of a
  * process. Bounds: TCP_RECEIVED_MOST connections; of a process so many descriptors. */
 #pragma once
 
@@ -21,7 +21,7 @@ struct tcp_received {
 int tcp_received_read(struct tcp_received *ret_received, struct err *err);
 void tcp_received_done(struct tcp_received *received);
 
-/* Those of a process, allocated, in order of inodes. −ESRCH: it is gone; −EACCES: its descriptors may
- * not be looked at. */
+/* Those of a process, allocated, sorted by inode. −ESRCH: it is gone; −EACCES: we may not read its
+ * descriptors. */
 int tcp_received_of(const struct tcp_received *received, pid_t pid,
                     struct guest_socket_bytes **ret_sockets, uint32_t *ret_n);

@@ -1,8 +1,8 @@
-/* What each of many links carried in the last second, and which of them are to be told (pure).
+/* The load of many links in the last second, and which of them to report (pure).
  *
- * Ten samples make a second: their mean and the fullest one count. A link is told when it carries
- * something else than was told last (more than LINK_TABLE_STEP apart, or more was dropped), and
- * every LINK_TABLE_AGAIN seconds all the same, since what tells of it may be lost on the way. */
+ * Ten samples make a second: their mean and their maximum count. A link is reported when its load
+ * differs from the last report (by more than LINK_TABLE_STEP, or more was dropped), and every
+ * LINK_TABLE_AGAIN seconds anyway, since a report may be lost. */
 #pragma once
 
 #include <stdbool.h>
@@ -11,7 +11,8 @@
 #include "lib/err.h"
 
 #define LINK_TABLE_TENTHS 10
-#define LINK_TABLE_STEP   32 /* a change by less than so many-th of it, or a kbit/s, is none */
+#define LINK_TABLE_STEP   32 /* a smaller change than 1/LINK_TABLE_STEP, or than a kbit/s, is
+                              * ignored */
 #define LINK_TABLE_AGAIN  30
 
 struct link_counters {
@@ -31,13 +32,13 @@ struct link_table;
 int link_table_open(uint32_t n, struct link_table **ret_table, struct err *err);
 void link_table_close(struct link_table *table); /* takes NULL */
 
-/* A sample of all of them. True: a second is over, and link_table_next says what is to be told. A
- * counter that fell (an interface made anew) counts as nothing; a sample not later than the last is
- * ignored. O(n). */
+/* A sample of all links. True: a second is over, and link_table_next lists what to report. A
+ * counter that fell (an interface was made anew) counts as 0; a sample that is not later than the
+ * last one is ignored. O(n). */
 bool link_table_add(struct link_table *table, uint64_t at_ns, const struct link_counters *counters);
 
-/* The first from *place on that is to be told, as of the last second: *place is then behind it. False:
- * there is none. It counts as told. */
+/* The first link from *place on to report for the last second; *place is then behind it. False:
+ * there is none. It counts as reported. */
 bool link_table_next(struct link_table *table, uint32_t *place, uint32_t *ret_link,
                      struct link_use *ret_use);
 

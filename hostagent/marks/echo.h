@@ -1,8 +1,9 @@
-/* One small packet of our own to a neighbour, and whether it answers.
+/* Sends one small packet to a neighbour and sees whether it answers.
  *
- * A datagram of 8 bytes to the discard port (RFC 863), which goes no further than the link: a neighbour
- * without a server there answers that the port is unreachable, one that filters does not. Its priority
- * is MARK_PROBE, by which the marking programs know it; they leave its bytes alone. */
+ * The packet is a datagram of 8 bytes to the discard port (RFC 863), which does not leave the link.
+ * A neighbour without a server on that port answers "port unreachable"; one that filters does not.
+ * The packet's priority is MARK_PROBE, by which the marking programs recognize it; they leave its
+ * bytes alone. */
 #pragma once
 
 #include "hostagent/marks/neighbours_nl.h"
@@ -10,8 +11,10 @@
 
 #include <stdbool.h>
 
-/* Out by this interface; *ret_sock is the caller's (close). Does not block. −errno: nothing left. */
+/* Sends through this interface; the caller owns *ret_sock (close). Does not block. −errno: nothing
+ * was sent. */
 int echo_send(const char *port, const struct neighbour *to, int *ret_sock, struct err *err);
 
-/* Whether an answer has come; *ret_lost: the neighbour was not there, so the packet never left. */
+/* Whether an answer has come; *ret_lost: the neighbour did not resolve, so the packet was never
+ * sent. */
 bool echo_has_come(int sock, bool *ret_lost);

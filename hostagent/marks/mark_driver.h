@@ -1,22 +1,22 @@
-/* Mark drivers: how a level gets into the DSCP of a task's packets, and how they find their queue.
+/* Mark drivers: they write a level into the DSCP of a task's packets and give the packets their
+ * queue.
  *
  * A driver is a const table of functions; mark_all lists them, and one test holds every entry to
  * this contract. Only hostagent/marks/marks.c calls it (tests/lint/includes). The driver knows
- * cgroups, flows, levels, one mode and one lease; which level a task has is the controller's
- * affair.
+ * cgroups, flows, levels, one mode and one lease; the controller decides which level a task has.
  *
  * A task's packets carry its level for the mode in force, as DSCP dscp_of_level[level], on
  * connections that it opened; connections that it accepted carry what arrives. A connection's first
- * packet in each direction carries level 0's, and segments without content wait in level 0's queue:
- * neither is delayed by anybody's content. With eBPF content that a promotion's new mark has
- * overtaken on its way is dropped where it arrives (mark.bpf.c says why). Only the six DSCP bits change; what leaves
- * the member prefixes carries none of the eight code points; loopback is neither marked nor
+ * packet in each direction carries level 0's, and segments without payload wait in level 0's queue,
+ * so payload delays neither. With eBPF, payload that a promotion's new mark has overtaken on its
+ * way is dropped on arrival (mark.bpf.c says why). Only the six DSCP bits change; packets that
+ * leave the member prefixes carry none of the eight code points; loopback is neither marked nor
  * counted. A mode switch is one write, whatever the number of flows. After `lease_ns` without
- * renewal packets go out as without us, by the data path itself.
+ * renewal the data path itself sends packets as it would without us.
  *
  * State (levels, mode, lease, flows, counters) outlives close and a killed agent; open takes it
- * over without a gap. `remove` ends it and leaves the ports and the cgroup as they were. Except
- * open and remove no call blocks for longer than a system call on a map, or a small transaction
+ * over without a gap. `remove` ends it and restores the ports and the cgroup. Except for open and
+ * remove, no call blocks for longer than a system call on a map, or a small transaction
  * (mark_nft.c); stats walks the flows (0.3 ms for 10 000). One thread. */
 #pragma once
 
@@ -29,24 +29,25 @@ struct mark; /* a driver's own state */
 
 struct mark_driver {
     const char *name;
-    bool automatic;   /* "auto" may take it */
+    bool automatic;   /* "auto" may choose it */
     bool nudges;      /* it knows connections well enough for nudge.h */
-    uint32_t told_by; /* group of NETLINK_NETFILTER that tells what is done to it; 0: none */
-    bool (*changes_untold)(void); /* what others do to it may be told by nobody; NULL: it is told */
+    uint32_t told_by; /* group of NETLINK_NETFILTER that reports changes to it; 0: none */
+    bool (*changes_untold)(void); /* whether others may change it without a report; NULL: never */
     /* Borrows the configuration until close. */
     int (*open)(const struct mark_config *config, struct mark **ret_mark, struct err *err);
-    void (*close)(struct mark *mark); /* everything goes on; takes NULL */
-    /* What an instance with this configuration left, whether or not it runs: also nothing. */
+    void (*close)(struct mark *mark); /* marks stay in force; takes NULL */
+    /* Removes what an instance with this configuration left, whether it runs or not; nothing left
+     * is fine. */
     int (*remove)(const struct mark_config *config, struct err *err);
 
-    /* What `open` would make, change and take away, and nothing is: none after it. What it would fail
-     * for is told as it tells it. */
+    /* Adds what `open` would make, change and remove, without doing it; nothing after `open`. Fails
+     * as `open` would, with the same sentence. */
     int (*plan)(const struct mark_config *config, struct changes *changes, struct err *err);
-    /* What `remove` would take away: nothing after it. */
+    /* Adds what `remove` would remove; nothing after it. */
     int (*plan_remove)(const struct mark_config *config, struct changes *changes, struct err *err);
 
-    /* From now on. NOTHING ends the lease first, which is one write, and then leaves the ports; what
-     * the driver is told goes on to be kept. */
+    /* From now on. NOTHING ends the lease first, which is one write, and then leaves the ports;
+     * what the driver is told goes on to be kept. */
     int (*reach_set)(struct mark *mark, enum mark_reach reach, struct err *err);
     /* Another port is ours, or one is not any more (it may be gone). The configuration's list is
      * changed already. */
@@ -54,7 +55,8 @@ struct mark_driver {
     /* 1, with a sentence in `what`, when somebody else has taken our programs off this port,
      * which they should be on; else 0. */
     int (*compare)(struct mark *mark, const char *port, char *what, size_t size, struct err *err);
-    /* What stands at the configuration's cgroup now is another one: its sockets are counted, too. */
+    /* What stands at the configuration's cgroup now is another one: its sockets are counted, too.
+     */
     int (*cgroup_made)(struct mark *mark, struct err *err);
     /* Counts a cgroup outside of it while the descriptor is open. −EOPNOTSUPP: it cannot. */
     int (*count_other)(struct mark *mark, const char *cgroup, int *ret_fd, struct err *err);
@@ -72,8 +74,8 @@ struct mark_driver {
     int (*lease_renew)(struct mark *mark, uint64_t lease_ns, struct err *err);
     /* Payload bytes that the cgroup's sockets received over the network; 0 for an unknown one. */
     int (*received)(struct mark *mark, uint64_t cgroup, uint64_t *ret_bytes, struct err *err);
-    /* Packets that its programs on an interface have counted: probes that left, and what arrived besides
-     * TCP. NULL: it counts none. Entries begin with the first call, at 0. */
+    /* Packets that its programs on an interface have counted: probes that left, and what arrived
+     * besides TCP. NULL: it counts none. Entries begin with the first call, at 0. */
     int (*probed)(struct mark *mark, int ifindex, struct mark_probe *ret_probe, struct err *err);
     /* Also drops entries that have been silent for too long: to be called every few seconds. */
     int (*stats)(struct mark *mark, struct mark_stats *ret_stats, struct err *err);

@@ -1,5 +1,5 @@
-/* The bpf file system of an agent instance, for mark_bpf.c alone: mounted where there is none, and
- * unmounted only by who mounted it, which a file in the state folder says. */
+/* The bpf file system of an agent instance, for mark_bpf.c only. It is mounted if there is none,
+ * and unmounted only by the instance that mounted it, which a file in the state folder records. */
 #pragma once
 
 #include "hostagent/changes.h"
@@ -10,5 +10,6 @@
 bool mark_mount_stands(const struct mark_config *config);
 int mark_mount(const struct mark_config *config, struct err *err);
 int mark_mount_plan(const struct mark_config *config, struct changes *changes, struct err *err);
-int mark_unmount(const struct mark_config *config, struct err *err); /* not ours is fine */
+/* does nothing if it is not ours */
+int mark_unmount(const struct mark_config *config, struct err *err);
 int mark_unmount_plan(const struct mark_config *config, struct changes *changes, struct err *err);

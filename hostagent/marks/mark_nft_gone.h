@@ -1,9 +1,9 @@
-/* Levels of cgroups that are gone, for the nftables mark driver: they are taken out of its sets, as nft
- * lists a cgroup that it does not find as a number, and loads no list with one in it. */
+/* For the nftables mark driver: removes the levels of cgroups that are gone from its sets. nft
+ * lists such a cgroup as a number, and loads no list that contains one. */
 #pragma once
 
 #include "hostagent/marks/mark_nft_state.h"
 
-/* What is known of them stays with the agent. Costs a system call for each cgroup that has been found
- * before, and a walk over the hierarchy for those that have not. */
+/* The agent keeps what it knows of them. One system call for each cgroup with a known path, and a
+ * walk over the hierarchy for the others. */
 int mark_nft_drop_gone(struct mark *mark, struct err *err);

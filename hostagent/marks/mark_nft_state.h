@@ -1,7 +1,7 @@
-/* What the nftables mark driver keeps of the levels that it was told, and how its tables are made from
- * that: for mark_nft.c alone.
+/* The levels that the nftables mark driver was given, and how its tables are written from them; for
+ * mark_nft.c only.
  *
- * The kernel's tables have all of it, too; who repairs or changes them needs it here. */
+ * The kernel's tables hold the same; this copy is needed to repair or change them. */
 #pragma once
 
 #include "hostagent/changes.h"
@@ -10,11 +10,11 @@
 
 #include <uthash.h>
 
-struct task { /* or a cgroup of which bytes are known */
+struct task { /* or a cgroup with known bytes */
     uint64_t cgroup;
     uint64_t word, bytes;
-    char *path; /* where it was seen last; NULL: nowhere yet */
-    bool gone;  /* no set has it any more; `bytes` were received by then */
+    char *path; /* its last known path; NULL: not found yet */
+    bool gone;  /* no set contains it any more; `bytes` were received by then */
     UT_hash_handle hh;
 };
 
@@ -33,7 +33,8 @@ struct mark { /* of this driver */
     uint64_t received_ns; /* when `received` was read */
     uint32_t mode;
     uint64_t expiry_ns, lease_expiries, shared_connections;
-    uint64_t shape, prints[MARK_NFT_FAMILIES]; /* of the rules that we made, of the tables then */
+    uint64_t shape, prints[MARK_NFT_FAMILIES]; /* of the rules that we wrote, and of the tables
+                                                * after that */
 };
 
 /* What packets change: served ports, senders, receivers, received bytes; and counters. */
@@ -51,43 +52,43 @@ extern const char *const mark_nft_lively[LIVELY];
 
 void mark_nft_remains_done(struct mark_nft_remains *remains);
 
-/* The table that has all state. */
+/* The table that holds all state. */
 const struct nft_table *mark_nft_state(const struct mark *mark);
 
 void mark_nft_forget_tasks(struct task **tasks);
 void mark_nft_forget_task(struct task **tasks, struct task *task);
 void mark_nft_forget_singles(struct single **singles);
 struct task *mark_nft_find_task(struct task *tasks, uint64_t cgroup);
-/* A new one, or the one that is there; NULL: there is no memory. */
+/* Returns the task, made if it is new; NULL: no memory. */
 struct task *mark_nft_make_task(struct task **tasks, uint64_t cgroup);
 struct single *mark_nft_make_single(struct single **singles, const uint8_t key[NFT_KEY]);
 void mark_nft_forget_single(struct single **singles, struct single *single);
 
-/* Milliseconds, 0: it is over. */
+/* Milliseconds; 0: it has expired. */
 uint64_t mark_nft_lease_left(const struct mark *mark);
 
-/* A file of the state folder with our tables' name, which is there before they are, and, once they
- * stand, what they were made of and became. */
+/* A file in the state folder, written before our tables are, with their name, and, once they exist,
+ * hashes of what was written and what it became. */
 void mark_nft_note(const struct mark_config *config, char path[FILES_PATH]);
 bool mark_nft_read_note(const struct mark_config *config, char name[NFT_NAME], uint64_t *ret_shape,
                         uint64_t ret_prints[MARK_NFT_FAMILIES]);
-/* Our tables' name: 1 as the note has it, 0 a new one. −EEXIST: somebody else's table has it. */
+/* Our tables' name: 1 as noted, 0 a new one. −EEXIST: somebody else's table has it. */
 int mark_nft_find_name(struct mark *mark, struct err *err);
-/* That, noted before there are tables; 0. */
+/* Finds the name and notes it before there are tables; 0. */
 int mark_nft_name_tables(struct mark *mark, struct err *err);
 
-/* What an agent before us left, if the table stands. */
+/* Takes over what an earlier agent left, if the table exists. */
 int mark_nft_take_over(struct mark *mark, struct err *err);
 
-/* What mark_nft_write would make or change, told; nothing is. */
+/* Adds what mark_nft_write would make or change, without doing it. */
 int mark_nft_plan(struct mark *mark, struct changes *changes, struct err *err);
 
-/* Tables, rules and state as they should be, in the place of what stands; unless `anyway` it stays
- * where an agent before us has made the very same. */
+/* Writes tables, rules and state, replacing what is there; unless `anyway`, tables that an earlier
+ * agent wrote the same way are kept. */
 int mark_nft_write(struct mark *mark, bool anyway, struct err *err);
 
 /* Fills mark->received. */
 int mark_nft_read_received(struct mark *mark, struct err *err);
-/* A cgroup's bytes out of the sets that count them. */
+/* Removes a cgroup from the sets that count its bytes. */
 int mark_nft_drop_received(struct mark *mark, uint64_t cgroup, struct err *err);
 int mark_nft_read_stats(struct mark *mark, struct mark_stats *stats, struct err *err);

@@ -1,11 +1,12 @@
-/* One packet as the marking programs see it: parsed from IPv4 or IPv6, and its DSCP written.
+/* One packet as the marking programs see it: parsed from IPv4 or IPv6, with functions that write
+ * its DSCP.
  *
- * IP may stand behind one or two VLAN tags in the frame (IEEE 802.1Q §9; what a card or the kernel
- * keeps beside it is not in the packet). Addresses alone tell connections apart: members have one
- * address each, in whatever VLAN. TCP may stand behind EXTENSIONS headers of IPv6 that do not hide
- * it (RFC 8200 §4: hop-by-hop, routing, destination options, a first fragment); what has more, or
- * others, has no ports, and addresses are those of the fixed header: towards the stop that a routing
- * header names next. */
+ * IP may follow one or two VLAN tags in the frame (IEEE 802.1Q §9; tags that a NIC or the kernel
+ * keeps outside of it are not in the packet). Addresses alone identify connections: members have
+ * one address each, in whatever VLAN. TCP may follow up to EXTENSIONS IPv6 headers that do not hide
+ * it (RFC 8200 §4: hop-by-hop, routing, destination options, a first fragment); a packet with more,
+ * or others, has no ports. Addresses are those of the fixed header: with a routing header, the next
+ * stop. */
 #pragma once
 
 #include "hostagent/marks/mark_abi.h"
@@ -40,20 +41,21 @@ struct mark_packet {
     __u32 payload;
     __u32 sequence;
     __u32 network;      /* where IP begins */
-    __u32 options;      /* where TCP's are, if there is room for a timestamp; else 0 */
+    __u32 options;      /* offset of TCP's options, if a timestamp fits; else 0 */
     __u8 version;       /* 4, 6; 0: neither */
     __u8 traffic_class; /* DSCP and ECN */
     __u8 protocol;
     __u8 flags;
     bool has_ports; /* TCP, first or only fragment */
     bool neighbour; /* ARP or ND */
-    bool bare_ip; /* the interface's packets have no header before IP's: offsets count from there */
+    bool bare_ip; /* the interface's packets have no link header: offsets count from IP */
 };
 
-#define NO_HEADER 0xffffffffu /* in the place of a length: see bare_ip */
-#define HEADERS   256         /* of a packet; what comes decapsulated may have them in fragments */
+#define NO_HEADER 0xffffffffu /* instead of a length: see bare_ip */
+#define HEADERS   256         /* bytes of a packet's headers; a decapsulated packet may have them in
+                               * fragments */
 
-/* In front of an interface without link headers the kernel may have left others (GRE's). */
+/* On an interface without link headers the kernel may leave other headers before IP (GRE's). */
 static __always_inline long load(struct __sk_buff *skb, const struct mark_packet *packet,
                                  __u32 offset, void *to, __u32 bytes)
 {
@@ -61,7 +63,7 @@ static __always_inline long load(struct __sk_buff *skb, const struct mark_packet
                            : bpf_skb_load_bytes(skb, offset, to, bytes);
 }
 
-/* Loads that count from IP's header do not look into fragments. */
+/* Loads relative to the IP header do not read fragments. */
 static __always_inline void pull_headers(struct __sk_buff *skb)
 {
     __u8 both[60]; /* IPv6 and TCP */
@@ -120,8 +122,8 @@ static __always_inline void parse_v4(struct __sk_buff *skb, __u32 offset,
         parse_transport(skb, offset + header, total - header, packet);
 }
 
-/* Goes on to the header behind the extensions; false: there is none in this packet, or none that is
- * looked at. */
+/* Skips to the header after the extensions; false: this packet has none, or one that we do not
+ * parse. */
 static __always_inline bool skip_extensions(struct __sk_buff *skb, const struct mark_packet *packet,
                                             __u32 *offset, __u32 *bytes, __u8 *protocol)
 {
@@ -170,7 +172,7 @@ static __always_inline bool is_tag(__be16 type)
     return type == bpf_htons(ETH_P_8021Q) || type == bpf_htons(ETH_P_8021AD);
 }
 
-/* `offset`: what of the frame stands before its network header or its first tag, or NO_HEADER. */
+/* `offset`: bytes of the frame before its network header or its first tag, or NO_HEADER. */
 static __always_inline void parse(struct __sk_buff *skb, __u32 offset, struct mark_packet *packet)
 {
     __be16 type = (__be16)skb->protocol;
@@ -227,7 +229,7 @@ static __always_inline void write_v6(struct __sk_buff *skb, __u32 offset, __u8 t
     bpf_skb_store_bytes(skb, offset, bytes, 2, 0);
 }
 
-/* A multipoint GRE has written the header around the packet in front of it by now. */
+/* Whether a multipoint GRE has already written the outer header in front of the packet. */
 static __always_inline bool is_in_front(struct __sk_buff *skb)
 {
     __u64 here = 0, there = 1;
@@ -249,7 +251,7 @@ static __always_inline void write_dscp(struct __sk_buff *skb, const struct mark_
         write_v6(skb, packet->network, traffic_class);
 }
 
-/* What the connection of a TCP socket is called; false: it is none's. */
+/* The key of a TCP socket's connection; false: it has none. */
 static __always_inline bool key_of_socket(struct bpf_sock *sk, struct mark_flow_key *key)
 {
     struct bpf_sock *full = bpf_sk_fullsock(sk);
@@ -270,14 +272,15 @@ static __always_inline bool key_of_socket(struct bpf_sock *sk, struct mark_flow_
     return true;
 }
 
-/* WireGuard: no more than a segment of TCP without content, as far as can be seen, which is of 52 or
- * 72 bytes with a time stamp, and padded to 16. */
+/* WireGuard: whether the packet is no longer than a TCP segment without payload can be, which has
+ * 52 or 72 bytes with a timestamp, padded to 16. */
 static __always_inline bool is_short(const struct mark_packet *packet, bool v6)
 {
     return packet->protocol == IPPROTO_UDP && packet->payload <= SEALED + (v6 ? 80 : 64);
 }
 
-/* The sender's time on a segment (RFC 7323): where it is the first option, as Linux sends it. */
+/* The sender's timestamp of a segment (RFC 7323), if it is the first option, where Linux puts it.
+ */
 static __always_inline bool timestamp_of(struct __sk_buff *skb, const struct mark_packet *packet,
                                          __u32 *ret_tsval)
 {

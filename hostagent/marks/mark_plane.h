@@ -1,15 +1,15 @@
-/* Marks of connections that no kernel sees: of applications beyond it, whose frames reach the network
- * through a data plane in user space (duopoly-fastpath, role host). No cgroup and no socket is seen
- * there, so that a task has to say its connections (schemas/task.md, "connection"); each is told to the
- * data plane with its task's levels, and again whenever these change. Mode and lease are told, too.
+/* Marks for connections that bypass the kernel: applications that send frames through a data plane
+ * in user space (duopoly-fastpath, role host). There is no cgroup and no socket, so a task has to
+ * report its connections (schemas/task.md, "connection"). Each is sent to the data plane with its
+ * task's levels, and again whenever these change. Mode and lease are sent, too.
  *
- * Everything is kept here and told once the event loop is reached, in as few messages as it fits; while
- * the data plane is away it is kept, and all of it told when it is back. One that hangs is waited for
- * MARK_PLANE_WAIT_MS, then left alone for PLANE_PAUSE_MS (plane_link.h).
+ * Everything is kept here and sent when the event loop is reached, in as few messages as possible;
+ * while the data plane is away it is kept, and all of it is sent when it is back. A data plane that
+ * hangs is waited for MARK_PLANE_WAIT_MS, then not asked for PLANE_PAUSE_MS (plane_link.h).
  *
- * A connection that two tasks say belongs to the one that said it last. It is forgotten with its task.
- * Bytes that are received there are not counted for a task. O(log n), levels O(connections of the
- * task). One thread. */
+ * A connection that two tasks report belongs to the last one. It is forgotten with its task. Bytes
+ * received over it are not counted for the task. O(log n), levels O(connections of the task). One
+ * thread. */
 #pragma once
 
 #include "hostagent/marks/mark.h"
@@ -18,7 +18,7 @@
 #include <stdint.h>
 #include <systemd/sd-event.h>
 
-#define MARK_PLANE_CONNECTIONS 65536 /* at once; more are refused, with a word in the log */
+#define MARK_PLANE_CONNECTIONS 65536 /* at once; more are refused and logged */
 #define MARK_PLANE_WAIT_MS     100
 
 struct mark_plane;
@@ -26,23 +26,24 @@ struct mark_plane;
 struct mark_plane_config {
     const char *path;
     uint32_t mode;                                   /* now */
-    void (*on_notice)(void *user, const char *text); /* that it is away; "": it is here again */
+    void (*on_notice)(void *user, const char *text); /* called with a sentence when it is away, with
+                                                      * "" when it is back */
     void *user;
 };
 
-/* It need not be there yet. */
+/* The data plane need not be there yet. */
 int mark_plane_open(const struct mark_plane_config *config, sd_event *event,
                     struct mark_plane **ret_plane, struct err *err);
 void mark_plane_close(
-    struct mark_plane *plane); /* its marks go on; takes NULL, as all the others */
+    struct mark_plane *plane); /* its marks stay; all functions take NULL */
 
-/* Levels of a task's connections, known or said later. */
+/* Levels of a task's connections, known or reported later. */
 void mark_plane_levels(struct mark_plane *plane, const struct mark_task_levels *levels);
-/* This one is the task's. Nothing happens for a task without levels. */
+/* The connection is the task's. Nothing happens for a task without levels. */
 void mark_plane_connection(struct mark_plane *plane, uint64_t cgroup,
                            const struct mark_flow_key *key);
-/* Its connections are unmarked. */
+/* The task's connections become unmarked. */
 void mark_plane_end(struct mark_plane *plane, uint64_t cgroup);
 void mark_plane_mode(struct mark_plane *plane, uint32_t mode);
-/* Valid for so long from now; 0 ends them. */
+/* Marks are valid for so long from now; 0 ends them. */
 void mark_plane_renew(struct mark_plane *plane, uint64_t lease_ns);

@@ -1,4 +1,5 @@
-/* Which programs of mark.bpf.c hang on a port: by what it is, and by what its frames begin with. */
+/* Which programs of mark.bpf.c are attached to a port: by what it is, and by what its frames begin
+ * with. */
 #pragma once
 
 #include "hostagent/marks/hook.h"
@@ -11,6 +12,6 @@ static inline struct hook_folders mark_folders(const struct mark_config *config)
     return (struct hook_folders){.state_dir = config->state_dir, .bpffs = config->bpffs};
 }
 
-/* Descriptors, the skeleton's; −1: none. One system call. */
+/* Descriptors, owned by the skeleton; −1: none. One system call. */
 void mark_programs_of(const struct mark_bpf *skel, const struct mark_config *config,
                       const char *port, int *ret_egress, int *ret_ingress);

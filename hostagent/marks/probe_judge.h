@@ -1,8 +1,8 @@
-/* Whether packets come by our program on a port in one direction: from rounds of one packet each, to a
- * verdict (pure).
+/* Judges from rounds of one packet each whether packets bypass our program on a port, in one
+ * direction (pure).
  *
- * One round without a count may be chance: the neighbour was just being looked for. PROBE_MISSES in a row
- * are none. A round that proves nothing (no packet left, no answer came) changes nothing. */
+ * One round without a count may be chance: the neighbour was just being resolved. PROBE_MISSES in a
+ * row are not. A round that proves nothing (no packet was sent, no answer came) changes nothing. */
 #pragma once
 
 #include <stdbool.h>
@@ -17,5 +17,5 @@ struct probe_judge { /* {0}: nothing is known */
     int misses;
 };
 
-/* Whether the verdict is another one now. */
+/* Whether the verdict has changed. */
 bool probe_judge(struct probe_judge *judge, enum probe_round round);

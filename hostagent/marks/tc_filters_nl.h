@@ -1,5 +1,5 @@
-/* The filters on one hook of a port's clsact, in the order in which packets meet them. Blocking for a
- * dump. */
+/* The filters on one hook of a port's clsact, in the order in which packets meet them. Blocking,
+ * for a dump. */
 #pragma once
 
 #include "lib/err.h"
@@ -13,7 +13,7 @@ struct tc_filter {
     char kind[16];
 };
 
-/* 1: one is found that `wanted` takes, the first of them; 0: none, also where there is no clsact. Of
+/* Finds the first filter that `wanted` accepts. 1: found; 0: none, or there is no clsact. Looks at
  * chain 0, where all packets begin. −errno. */
 int tc_filters_find(int ifindex, uint32_t parent,
                     bool (*wanted)(const struct tc_filter *filter, void *user), void *user,

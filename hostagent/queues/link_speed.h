@@ -1,8 +1,8 @@
-/* What the driver of a link says of it: its number, type and MTU (netdevice(7)), and how fast it is (ethtool's
+/* What a link's driver reports: number, type and MTU (netdevice(7)), and speed (ethtool's
  * ETHTOOL_GLINKSETTINGS; Linux 4.6).
  *
- * `sock` is any socket of the interface's network namespace, a netlink one too: who asks about many makes
- * one. Blocking, for a call or two each. */
+ * `sock` is any socket of the interface's network namespace, also a netlink one; with many
+ * interfaces, make one for all. Blocking, for one or two system calls each. */
 #pragma once
 
 #include "lib/err.h"
@@ -10,8 +10,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Of an interface by name; 0 where it does not say: a link that is down, most virtual ones (a veth
- * says 10 Gb/s). */
+/* Speed of an interface by name; 0 if it is not reported: the link is down, or virtual (but a veth
+ * reports 10 Gb/s). */
 uint64_t link_speed_bps(int sock, const char *port);
 
 /* −ENODEV: there is no such interface in this network namespace. */

@@ -1,25 +1,26 @@
-/* Queue drivers: how a data path gets the queues that a port should have, is read, and taken back.
+/* Queue drivers: they configure a port's queues on a data path, read them, and restore what was
+ * there.
  *
  * A driver is a const table of functions; qdisc_all lists them, and one test holds every entry to
- * this contract. port.h says what is wanted, in nobody's terms; a driver looks at what is there,
- * plans steps of its own kind, and carries them out. queues.h runs them over all ports and keeps
- * what stood there before on disk.
+ * this contract. port.h describes what is wanted, independent of any data path; a driver reads what
+ * is there, plans steps of its own kind, and carries them out. queues.h runs drivers over all ports
+ * and keeps the former configuration on disk.
  *
  * Contract of every entry: `plan` after `apply` has no steps. `record` before and after apply +
  * restore are equal byte for byte. `restore` of a port that is as recorded already does nothing.
- * `abilities` is what a driver can at best; what it cannot do on a port is no part of what is
- * wanted there, since `facts` says what the port can. −EOPNOTSUPP from `facts` or `plan`, naming
- * what is absent: this data path has not got what the driver needs. All calls may block for one
- * exchange with the data path (well under a millisecond with a kernel); one thread.
+ * `abilities` is what a driver can do at best; `facts` says what a port can do, and nothing else is
+ * wanted there. −EOPNOTSUPP from `facts` or `plan`, naming what is missing: this data path lacks
+ * what the driver needs. All calls may block for one exchange with the data path (well under a
+ * millisecond with a kernel); one thread.
  *
- * What stood there before is kept as an opaque text of lines, "" where the data path's default
- * stood. A driver refuses (−EOPNOTSUPP, with a sentence) to record what it cannot put back exactly:
- * then nothing may be replaced. */
+ * The former configuration is kept as an opaque text of lines, "" for the data path's default. A
+ * driver refuses (−EOPNOTSUPP, with a sentence) to record what it cannot restore exactly: then
+ * nothing may be replaced. */
 #pragma once
 
 #include "lib/port/port.h"
 
-#define QDISC_MAJOR 0x0d00 /* what serves our queues is "d00:" on every port */
+#define QDISC_MAJOR 0x0d00 /* the root of our queues is "d00:" on every port */
 
 struct qdisc_stats { /* of one port since its queues were made */
     struct qdisc_queue_stats {
@@ -28,22 +29,22 @@ struct qdisc_stats { /* of one port since its queues were made */
     } queues[PORT_TRAFFIC];       /* where several kinds share a queue, under the most urgent */
 };
 
-/* From what is there to what is wanted. A driver's own plan begins with this. */
+/* The change from what is there to what is wanted. A driver's own plan begins with this. */
 struct qdisc_plan {
     enum qdisc_root {
         QDISC_EMPTY,  /* the default, which returns by itself */
-        QDISC_OURS,   /* what this driver made */
-        QDISC_FOREIGN /* somebody's: to be replaced only where the configuration allows it */
+        QDISC_OURS,   /* made by this driver */
+        QDISC_FOREIGN /* somebody's: replaced only if the configuration allows it */
     } root;           /* what is there now */
     char kind[16];    /* its name in the data path's words; "" when empty */
-    uint32_t steps;   /* 0: it is so already */
+    uint32_t steps;   /* 0: nothing to do */
     const struct qdisc_driver *by; /* what `auto` chose */
 };
 
-/* What `auto` looks at besides the port and the kernel. */
+/* What `auto` considers besides the port and the kernel. */
 struct qdisc_site {
     const struct port_wish *wish; /* borrowed until close */
-    bool nudge;                   /* starved senders hear of promotions without floors, too */
+    bool nudge;                   /* starved senders learn of promotions without floors, too */
 };
 
 struct qdisc; /* a driver's own state: a netlink socket, or a test's memory */
@@ -54,49 +55,50 @@ struct qdisc_driver {
     /* In the calling thread's network namespace. */
     int (*open)(struct qdisc **ret_qdisc, struct err *err);
     void (*close)(struct qdisc *qdisc); /* takes NULL */
-    /* After open; NULL where it is of no use. */
+    /* After open; NULL if the driver does not need it. */
     void (*tell)(struct qdisc *qdisc, const struct qdisc_site *site);
-    /* In words, what it does on a port and why; NULL where its name says it. */
+    /* Says what it does on a port and why; NULL: its name says it. */
     void (*why)(struct qdisc *qdisc, const char *port, char *text, size_t size);
     /* As queues_is_own; NULL: no netlink. */
     bool (*is_own)(const struct qdisc *qdisc, uint32_t port_id);
-    /* −ENODEV: there is no such port. −ENOSYS: there are no queues that would be good for it. */
+    /* −ENODEV: there is no such port. −ENOSYS: no queues suit it. */
     int (*facts)(struct qdisc *qdisc, const char *port, struct port_facts *ret_facts,
                  struct err *err);
-    /* Until look_away `record`, `plan` and `restore` say what stands on a port now: all ports in
-     * one exchange, which may wait until a port is asked about that has something. One that is
-     * changed meanwhile is not asked about again. */
+    /* Until look_away, `record`, `plan` and `restore` use one snapshot of all ports, taken in one
+     * exchange, at the latest when a port is asked about that is not at the default. A port that
+     * changes meanwhile is not read again. */
     int (*look)(struct qdisc *qdisc, struct err *err);
     void (*look_away)(struct qdisc *qdisc);
     /* The caller owns the text (free). */
     int (*record)(struct qdisc *qdisc, const char *port, char **ret_text, struct err *err);
-    /* Looks, and changes nothing. A port of ours is changed queue by queue, without a gap. The
-     * caller owns the plan (free). */
+    /* Reads, and changes nothing. A port with our queues is changed queue by queue, without a gap.
+     * The caller owns the plan (free). */
     int (*plan)(struct qdisc *qdisc, const char *port, const struct port *want,
                 struct qdisc_plan **ret_plan, struct err *err);
     /* A step of a plan in the data path's words (pure): "class d00:20, rate 12375000 B/s, …". NULL:
-     * a step has none but its number. */
+     * steps have only numbers. */
     void (*say)(const struct qdisc_plan *plan, uint32_t step, char *text, size_t size);
     /* In order; stops at the first failure and says which. */
     int (*apply)(struct qdisc *qdisc, const char *port, const struct qdisc_plan *plan,
                  struct err *err);
-    /* In the place of our queues: what else stands there is somebody's, and stays. With `begun`
-     * whatever stands there makes room: it is what an earlier call left half done. Returns 1 when
-     * it put back what the text says, 0 when there was no room for it. */
+    /* Replaces our queues; anything else on the port is somebody's, and stays. With `begun`,
+     * whatever is there is replaced: an earlier call left it half done. Returns 1 if it restored
+     * the text, 0 if something else is in its place. */
     int (*restore)(struct qdisc *qdisc, const char *port, const char *text, bool begun,
                    struct err *err);
-    /* With every restore, also where no port has a record: what of no port a killed one left. NULL:
-     * there is nothing such. */
+    /* Called with every restore, even without records: removes what a killed driver left outside of
+     * ports. NULL: it leaves nothing. */
     void (*clean)(struct qdisc *qdisc);
     int (*stats)(struct qdisc *qdisc, const char *port, struct qdisc_stats *ret_stats,
                  struct err *err);
 };
 
 extern const struct qdisc_driver qdisc_htb;      /* Linux HTB */
-extern const struct qdisc_driver qdisc_prio;     /* Linux prio, below a tbf where a rate is held */
+extern const struct qdisc_driver qdisc_prio;     /* Linux prio, below a tbf if the port must be
+                                                  * shaped */
 extern const struct qdisc_driver qdisc_ets;      /* Linux ets, the same */
 extern const struct qdisc_driver qdisc_mqprio;   /* a multi-queue NIC's own classes */
-extern const struct qdisc_driver qdisc_auto;     /* the best of these that this kernel takes */
+extern const struct qdisc_driver qdisc_auto;     /* the best of these that this kernel supports */
 extern const struct qdisc_driver qdisc_recorder; /* records what it is told, for tests */
 extern const struct qdisc_driver *const qdisc_all[]; /* ends with NULL */
 

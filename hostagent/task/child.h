@@ -1,7 +1,7 @@
-/* Starting the command: cloned straight into its cgroup, as its user, in its own process group.
+/* Starts the command: cloned directly into its cgroup, as its user, in its own process group.
  *
- * Sockets keep the cgroup that their process was in when they were made, so a process must never
- * have been anywhere else. Needs Linux 5.7 (CLONE_INTO_CGROUP) and the right to change user. */
+ * A socket keeps the cgroup in which its process made it, so the process must never have been in
+ * another one. Needs Linux 5.7 (CLONE_INTO_CGROUP) and the right to change users. */
 #pragma once
 
 #include "lib/attempt.h"
@@ -19,9 +19,9 @@ struct child_config {
     int error_fd; /* becomes standard error; input and output are /dev/null */
 };
 
-/* However urgent the agent is, its attempts are not: this process gets the priority of anybody. */
+/* Gives this process the default priority, however urgent the agent is. */
 void child_be_ordinary(void);
 
-/* Descriptors are borrowed. The command is ordinary; whoever calls should be so afterwards. A
- * command that cannot be run says so on error_fd and ends with 127. */
+/* Descriptors are borrowed. The command has the default priority; the caller should then take it,
+ * too. A command that cannot be run reports that on error_fd and ends with 127. */
 int child_start(const struct child_config *config, pid_t *ret_pid, struct err *err);

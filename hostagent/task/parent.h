@@ -2,9 +2,9 @@
  *
  * One thread; parent_run returns when the command has ended, everything else in the cgroup is dead
  * and the status is in the record. Bounds: one agent connection at a time, the newest; PARENT_SAID
- * different things that a command says are kept for a later agent; what the present one does not
- * take in, because it hangs, is not said to it again; standard error is read to the end and only
- * its last line kept. Lives in a fork of duopoly-task: no program has to be loaded for it. */
+ * different messages of a command are kept for a later agent; what the present agent does not read,
+ * because it hangs, is not sent to it again; standard error is read to the end, and only its last
+ * line is kept. Runs in a fork of duopoly-task: no program has to be loaded. */
 #pragma once
 
 #include "lib/attempt.h"
@@ -24,7 +24,7 @@ struct parent_config {
     uint64_t before_ns;                /* CLOCK_MONOTONIC before this process was forked */
 };
 
-/* A command that cannot be run is no failure of the parent: its status is 127 and the sentence its
- * last line. Else −errno with a sentence, which the agent has been told, unless the command was
- * there already. */
+/* A command that cannot be run is not a failure of the parent: its status is 127, and the sentence
+ * its last line. Else −errno with a sentence, which was also sent to the agent, unless the command
+ * was running already. */
 int parent_run(const struct parent_config *config, struct err *err);

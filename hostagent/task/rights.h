@@ -1,13 +1,13 @@
-/* What a process of duopoly-task may do, and gives away. The first one needs to change users
- * (CAP_SETUID, CAP_SETGID) and to end what then is another user's (CAP_KILL); it runs as root, or
- * as the agent's user with these three. */
+/* Drops rights of duopoly-task's processes. The first one needs to change users (CAP_SETUID,
+ * CAP_SETGID) and to end processes of other users (CAP_KILL); it runs as root, or as the agent's
+ * user with these three capabilities. */
 #pragma once
 
 #include <stdint.h>
 
-/* An ordinary process of that user, for good, whatever is executed next: no groups, no capability,
- * none to be had. −errno. */
+/* Becomes an ordinary process of that user for good, whatever is executed next: no groups, no
+ * capabilities, and no way to get any. −errno. */
 int rights_become(uint32_t uid, uint32_t gid);
 
-/* An attempt's parent changes no user any more. −errno. */
+/* For an attempt's parent: gives up changing users. −errno. */
 int rights_keep_kill(void);

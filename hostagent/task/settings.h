@@ -1,5 +1,6 @@
-/* What duopoly-task reads of the agent's configuration (schemas/duopoly-agent.yaml): tasks.user and
- * tasks.commands. Whatever the agent orders, nothing else is run and nobody else is become. */
+/* The part of the agent's configuration (schemas/duopoly-agent.yaml) that duopoly-task reads:
+ * tasks.user and tasks.commands. Whatever the agent orders, it runs no other command and becomes no
+ * other user. */
 #pragma once
 
 #include "lib/commands.h"
@@ -13,5 +14,5 @@ struct task_settings {
     uint32_t commands_n;
 };
 
-/* The user is looked up in /etc/passwd alone: this program is linked statically. −errno. */
+/* Looks the user up in /etc/passwd only: this program is linked statically. −errno. */
 int task_settings_read(const char *path, struct task_settings *ret_settings, struct err *err);

@@ -3,7 +3,7 @@
  *
  * One subtree per agent, outside the agent's own service cgroup:
  *   ROOT/SUBTREE/ATTEMPT       duopoly-task, the attempt's parent
- *   ROOT/SUBTREE/ATTEMPT/task  the command and all its descendants: who is marked and counted
+ *   ROOT/SUBTREE/ATTEMPT/task the command and all its descendants: these are marked and counted
  *
  * ATTEMPT is 16 hexadecimal digits. A cgroup's id, as the kernel gives it to eBPF, is its
  * directory's inode. Blocking, for a few file operations. */
@@ -15,11 +15,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Where cgroup v2 is mounted, from /proc/mounts. −ENOENT with a sentence when it is nowhere. */
+/* Where cgroup v2 is mounted, from /proc/mounts. −ENOENT with a sentence if it is not mounted. */
 int cgroup_find_root(char ret_path[FILES_PATH], struct err *err);
 
 /* Makes both cgroups of an attempt below `subtree` and opens them: *ret_parent_fd and *ret_task_fd
- * are directories and the caller's. Those of a former try are taken as they are. */
+ * are directories, owned by the caller. Existing ones are used. */
 int cgroup_make(const char *subtree, uint64_t attempt, int *ret_parent_fd, int *ret_task_fd,
                 uint64_t *ret_id, struct err *err);
 

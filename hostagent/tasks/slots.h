@@ -26,6 +26,6 @@ bool slots_possible(const struct slots *slots, uint32_t unit, const duopoly_Reso
 /* Whether it fits now. */
 bool slots_fit(const struct slots *slots, uint32_t unit, const duopoly_Resources *demand);
 
-/* Without asking: an attempt that was found occupies what it occupies, also beyond the total. */
+/* Without a check: a found attempt takes what it takes, even beyond the total. */
 void slots_take(struct slots *slots, uint32_t unit, const duopoly_Resources *demand);
 void slots_give(struct slots *slots, uint32_t unit, const duopoly_Resources *demand);

@@ -1,14 +1,14 @@
-/* The agent's hold on duopoly-task, which starts attempts for it: in a process of its own, so that
- * no start keeps the agent from obeying, and the agent needs no right to change users
- * (lib/attempt.h says what goes between them).
+/* The agent's connection to duopoly-task, which starts attempts for it: in a process of its own, so
+ * that no start delays the agent, and the agent needs no right to change users (lib/attempt.h has
+ * the protocol).
  *
- * Where the configuration names its socket, duopoly-task has been started by somebody else, and
- * each connection is served by a process of its own there. Else it is ours: started by the first
- * order. Either way the next order after it died, or was replaced, finds a new one. Nothing waits for it: an attempt's socket tells what becomes of an order. It says
- * "parent" or "failed", or it ends: then the order was lost with duopoly-task. When it says nothing
- * for too long, whoever gave the order calls starter_replace (TASKS_START_WAIT_MS). Bound:
- * STARTER_WAITING bytes of orders that wait, more is refused. One thread, in the event loop; an
- * order costs two system calls. */
+ * If the configuration names its socket, duopoly-task was started by a service manager, and serves
+ * each connection in a process of its own. Else the first order starts it. In both cases the next
+ * order after it died, or was replaced, reaches a new one. Nothing waits for it: the attempt's
+ * socket reports the outcome of an order by "parent" or "failed"; if it ends, the order was lost
+ * with duopoly-task. If nothing comes for too long, the caller that gave the order calls
+ * starter_replace (TASKS_START_WAIT_MS). At most STARTER_WAITING bytes of orders wait; more is
+ * refused. One thread, in the event loop; an order costs two system calls. */
 #pragma once
 
 #include "lib/attempt.h"
@@ -19,7 +19,7 @@
 #define STARTER_WAITING (16 << 20)
 
 struct starter_config {
-    const char *socket;  /* where it listens; "": it is started here */
+    const char *socket;  /* where it listens; "": we start it */
     const char *program; /* duopoly-task */
     const char *file;    /* the agent's configuration, which it reads */
 };
@@ -30,8 +30,8 @@ struct starter;
 int starter_open(const struct starter_config *config, sd_event *event, struct starter **ret_starter,
                  struct err *err);
 
-/* It hangs: it is killed or left, and the next order goes to another. Attempts live on, orders that it has
- * not come to are lost. */
+/* It hangs: kills or leaves it; the next order goes to a new one. Attempts live on; orders that it
+ * has not begun are lost. */
 void starter_replace(struct starter *starter);
 
 /* As starter_replace, for good. Takes NULL. */
@@ -41,6 +41,6 @@ void starter_close(struct starter *starter);
 int starter_start(struct starter *starter, const struct attempt_order *order, int parent_cgroup_fd,
                   int task_cgroup_fd, int *ret_socket, struct err *err);
 
-/* Has the outputs in `folder` that nobody wants any more removed (ATTEMPT_GONE). It is not told
- * when. */
+/* Asks for the removal of the outputs in `folder` that are no longer needed (ATTEMPT_GONE). Does
+ * not report when it is done. */
 int starter_clear(struct starter *starter, const char *folder, struct err *err);

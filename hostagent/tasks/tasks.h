@@ -1,22 +1,21 @@
-/* Attempts on this host: started in slots, watched, stopped, kept until the controller has their
- * result.
+/* Attempts on this host: starts them in slots, watches and stops them, and keeps them until the
+ * controller has their result.
  *
  * An attempt goes through these phases (duopoly_AttemptPhase): SENT while inputs or its process are
  * on their way or QUEUED while no slot is free, STARTED when its process exists, COMPUTING when all
  * its input has arrived, then DONE, FAILED or KILLED, which stay on disk until tasks_acknowledge.
- * One that cannot be started is REFUSED and forgotten at once. Each change is told by on_state, at
+ * One that cannot be started is REFUSED and forgotten at once. on_state reports each change at
  * once. A new agent finds the attempts of the one before it: tasks_open asks the parents of those
  * that run.
  *
  * Every attempt has its cgroup and its levels in the marks before its process exists, and is
- * unmarked when it ends. A slot is free when everything of the attempt is dead.
+ * unmarked when it ends. A slot is free when all processes of the attempt are dead.
  *
  * Bounds: TASKS_MAX attempts of all phases, TASKS_INPUTS inputs of one; more is refused with a
- * sentence. Starting costs a dozen system calls (a fifth of a millisecond): the process is made by
- * another one (hostagent/tasks/starter.h), so whoever obeys never waits for a process; everything
- * else O(log attempts), save what says otherwise. One thread; handlers are called from the event
- * loop or from within the call that caused them, and must not call back into starting, stopping or
- * forgetting. */
+ * sentence. Starting costs a dozen system calls (a fifth of a millisecond): another process makes
+ * it (hostagent/tasks/starter.h), so the agent never waits for a process; everything else is O(log
+ * attempts), unless noted. One thread; handlers are called from the event loop or from within the
+ * call that caused them, and must not call back into starting, stopping or forgetting. */
 #pragma once
 
 #include "hostagent/files.h"
@@ -31,10 +30,11 @@
 
 #define TASKS_MAX            4096
 #define TASKS_INPUTS         65536
-#define TASKS_TELL           128 /* words of commands that are told on in a tick, of all attempts */
+#define TASKS_TELL           128 /* messages of commands that are passed on in a tick, of all
+                                  * attempts */
 #define TASKS_INPUTS_WAIT_MS 5000 /* for all StartInputs, then the start is refused */
 #define TASKS_START_WAIT_MS                                                                        \
-    10000 /* for its process, then too: duopoly-task hangs, and is replaced */
+    10000 /* for its process, after that too: duopoly-task hangs, and is replaced */
 
 struct tasks_config {
     const char *state_dir;
@@ -54,7 +54,7 @@ struct tasks_handler {
     void (*on_state)(void *user, const duopoly_AttemptState *state);
     void (*on_output_lost)(void *user, const duopoly_OutputLost *lost);
     void (*on_source)(void *user, const duopoly_SourceState *source);
-    void (*on_room)(void *user, const char *why_not); /* "": there is room again */
+    void (*on_room)(void *user, const char *why_not); /* "": there is space again */
     void *user;
 };
 
@@ -67,25 +67,25 @@ void tasks_close(struct tasks *tasks); /* attempts run on; takes NULL */
 /* The folders that tasks_open would make; changes nothing. */
 int tasks_plan(const struct tasks_config *config, struct changes *changes, struct err *err);
 
-/* Kills everything of a former agent with this configuration, removes their cgroups and state. Waits up
- * to 5 s for the dying. */
+/* Kills all attempts of a former agent with this configuration, and removes their cgroups and
+ * state. Waits up to 5 s for their ends. */
 int tasks_remove(const struct tasks_config *config, struct err *err);
 
-/* A known attempt is answered by its state again. Whatever happens is told by on_state. */
+/* Starts an attempt; for a known one, reports its state again. on_state reports what happens. */
 void tasks_start(struct tasks *tasks, const duopoly_Start *start);
 void tasks_add_inputs(struct tasks *tasks, const duopoly_StartInputs *part);
-/* An unknown attempt is answered by PHASE_LOST. */
+/* For an unknown attempt, reports PHASE_LOST. */
 void tasks_stop(struct tasks *tasks, uint64_t attempt, uint32_t grace_ms);
 void tasks_ask(struct tasks *tasks, uint64_t attempt);
 /* Unknown attempts are skipped. Returns after all map writes. */
 int tasks_set_levels(struct tasks *tasks, const duopoly_Levels *levels, struct err *err);
-/* The controller has this attempt's result for good. */
+/* The controller has stored this attempt's result. */
 void tasks_acknowledge(struct tasks *tasks, uint64_t attempt);
-/* Outputs and finished attempts of the job go. O(attempts + outputs). */
+/* Removes outputs and finished attempts of the job. O(attempts + outputs). */
 int tasks_forget_job(struct tasks *tasks, uint64_t job, struct err *err);
 
-/* Every 100 ms: reads the received bytes of running attempts and calls `each` for those whose bytes
- * changed; tells on what their commands said, and removes what is left of ended ones. */
+/* Call it every 100 ms: reads the received bytes of running attempts and calls `each` for those
+ * that changed; passes on what their commands said; removes what is left of ended ones. */
 void tasks_tick(struct tasks *tasks, void (*each)(void *user, uint64_t attempt, uint64_t bytes),
                 void *user);
 
@@ -96,17 +96,17 @@ int tasks_each_output(struct tasks *tasks,
                       void (*each)(void *user, const duopoly_OutputHeld *output), void *user,
                       struct err *err);
 
-/* A controller that missed it must hear again what running attempts said of outputs and sources: in
+/* For a controller that missed it: repeats what running attempts said of outputs and sources, in
  * portions, with the next ticks. O(n). */
 void tasks_tell_again(struct tasks *tasks);
 
-/* Why nothing is started for now, "" when it is; each change is told by on_room. Looked for every
- * time that something is to be started, and by tasks_tick. */
+/* Why nothing is started for now, "" if things are; on_room reports each change. Checked whenever
+ * something is to be started, and by tasks_tick. */
 const char *tasks_no_room(const struct tasks *tasks);
 
 struct tasks_counters {
     uint32_t running, queued, unacknowledged;
     uint64_t started, refused;
-    uint64_t ignored_words; /* that commands said and nobody knows */
+    uint64_t ignored_words; /* unknown messages of commands */
 };
 void tasks_count(const struct tasks *tasks, struct tasks_counters *ret_counters);

@@ -1,5 +1,5 @@
-/* What tasks.c, tasks_start.c, tasks_watch.c and tasks_words.c share: one attempt, and the table of them. Nobody
- * else includes it. */
+/* What tasks.c, tasks_start.c, tasks_watch.c and tasks_words.c share: one attempt, and the table of
+ * them. For these files only. */
 #pragma once
 
 #include "hostagent/tasks/attempt_store.h"
@@ -10,11 +10,11 @@
 #include <sys/queue.h>
 
 enum {
-    WORDS_AT_ONCE = 2000, /* that a command may say, and WORDS_AN_INPUT more for each input */
+    WORDS_AT_ONCE = 2000, /* that a command may send, and WORDS_AN_INPUT more for each input */
     WORDS_AN_INPUT = 4,
     WORDS_A_SECOND = 100,
-    WORDS_ENTRIES = 1024, /* outputs and sources that are kept; of more nothing is told */
-    WORDS_A_TURN = 32     /* that are read before others have their turn */
+    WORDS_ENTRIES = 1024, /* outputs and sources that are kept; nothing is reported of more */
+    WORDS_A_TURN = 32     /* that are read before other work has its turn */
 };
 
 /* What a command said of one output, or of one source. */
@@ -27,8 +27,8 @@ struct words_entry {
 };
 
 struct words {
-    uint64_t spent_until_ns; /* its allowance: then it has all of it again */
-    bool flood;              /* it is being ended for what it said */
+    uint64_t spent_until_ns; /* its allowance: at this time it is full again */
+    bool flood;              /* it is being ended because it sent too much */
     struct words_entry *entries;
     uint32_t n, room, untold;
     uint32_t told_now; /* in this tick */
@@ -44,12 +44,12 @@ struct agent_attempt {
     sd_event_source *timer; /* for its inputs, then for its process */
     duopoly_AttemptPhase phase;
     bool holds_slot, stopped;
-    bool begun; /* it was ordered from duopoly-task: there may be a process */
+    bool begun; /* ordered from duopoly-task: there may be a process */
     int socket; /* to its parent */
     sd_event_source *socket_source;
     uint64_t cgroup;   /* id; 0: none */
-    bool holds_output; /* it is DONE, and left one */
-    bool acknowledged; /* gone as soon as the cgroup is */
+    bool holds_output; /* it is DONE and left an output */
+    bool acknowledged; /* to be removed as soon as its cgroup is */
     uint64_t received_bytes;
     uint64_t request_ns;
     struct attempt_status status;
@@ -71,11 +71,11 @@ struct tasks {
     struct attempt_queue queue; /* in order of arrival, all units */
     uint32_t attempts_n;
     char cgroup[FILES_PATH];
-    uint64_t subtree; /* the id of `cgroup`; another one is not counted yet */
+    uint64_t subtree; /* the id of `cgroup`; a new one is not counted yet */
     struct tasks_counters counters;
-    uint32_t tell_share; /* entries of words of each attempt in this tick */
-    char no_room[256];   /* why; "": there is */
-    bool unsure;         /* a record could not be written though there seemed to be room */
+    uint32_t tell_share; /* messages that each attempt may pass on in this tick */
+    char no_room[256];   /* why there is no space; "": there is */
+    bool unsure;         /* a record could not be written although there seemed to be space */
 };
 
 static inline bool attempt_ended(const struct agent_attempt *attempt)
@@ -94,39 +94,39 @@ static inline bool attempt_runs(const struct agent_attempt *attempt)
 struct agent_attempt *tasks_find_attempt(struct tasks *tasks, uint64_t id);
 /* NULL: no memory, or TASKS_MAX are there. */
 struct agent_attempt *attempt_add(struct tasks *tasks, const duopoly_Start *start);
-/* From the table, with all that it owns; not from the disk. */
+/* Removes it from the table, with all that it owns; not from the disk. */
 void attempt_drop(struct agent_attempt *attempt);
 void attempt_tell(struct agent_attempt *attempt, const char *text);
-/* Its levels into the marks. */
+/* Sets its levels in the marks. */
 int attempt_mark(struct agent_attempt *attempt, struct err *err);
 void attempt_release(struct agent_attempt *attempt); /* descriptors and sources */
-/* The controller has its result, or needs none: off the disk, then its cgroup, then the table. What
- * is still dying there is tried again by tasks_tick. */
+/* The controller has its result, or needs none: removes it from the disk, then its cgroup, then
+ * from the table. tasks_tick tries again while processes are dying. */
 void attempt_forget(struct agent_attempt *attempt);
 
-/* Whether there is room for another attempt; tells when that changes. */
+/* Whether there is space for another attempt; reports changes. */
 bool tasks_find_room(struct tasks *tasks);
 
 /* tasks_start.c */
 void attempt_refuse(struct agent_attempt *attempt, const char *why); /* tells and drops */
 void tasks_run_queued(struct tasks *tasks);
-/* Its process exists; times as the parent says them. */
+/* Its process exists; times as its parent reported them. */
 void attempt_on_start(struct agent_attempt *attempt, uint64_t before_ns, uint64_t after_ns);
-/* It never will. */
+/* It will never start. */
 void attempt_on_no_start(struct agent_attempt *attempt, const char *why);
 
 /* tasks_watch.c */
 /* Takes the descriptor. */
 int attempt_watch(struct agent_attempt *attempt, int socket, struct err *err);
 void attempt_finish(struct agent_attempt *attempt); /* its parent has ended: result, slot, marks */
-/* Finds a former agent's attempt: running, or ended. */
+/* Takes over a former agent's attempt: running, or ended. */
 void attempt_take_over(struct tasks *tasks, uint64_t id);
 
 /* tasks_words.c */
-/* One word more; false: it is one too many, and not heard. */
+/* Counts one more message; false: it is one too many, and is ignored. */
 bool attempt_may_say(struct agent_attempt *attempt);
 void attempt_misses(struct agent_attempt *attempt, const struct attempt_said *said);
 void attempt_speaks_of_source(struct agent_attempt *attempt, const struct attempt_said *said);
 void attempt_free_words(struct agent_attempt *attempt);
-/* Each tick: what waits, a portion. O(attempts). */
+/* Each tick: passes on a portion of what waits. O(attempts). */
 void tasks_tell_words(struct tasks *tasks);

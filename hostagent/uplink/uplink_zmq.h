@@ -1,23 +1,21 @@
-/* The agent's session with the controller: what it is told takes effect here, what happens here is
- * told.
+/* The agent's session with the controller: carries out its orders and reports what happens here.
  *
- * HELLO, then on WELCOME the inventory (attempts that run, results that nobody has acknowledged,
- * outputs held), then deltas. Orders are acknowledged when they took effect: levels, mode and lease
- * after the map write, a start when its process exists (or it waits in the queue, or is refused),
+ * It sends HELLO, after WELCOME the inventory (running attempts, unacknowledged results, held
+ * outputs), then changes. Orders are acknowledged when they took effect: levels, mode and lease
+ * after the map write; a start when its process exists (or it waits in the queue, or is refused);
  * stop and forget when they are under way on disk. A result leaves the disk when the controller has
  * acknowledged it. An order of an older epoch is refused and counted; the newest epoch seen is kept
  * on disk. Reports (load, progress, counters) may be dropped when the controller is slow; a result
  * never: if it cannot be queued the session ends, and the next inventory carries it.
  *
- * The controller's lease: while it lasts the marks' lease is renewed every fifth
- * of it (every second at most); then they run
- * out by themselves, and tasks run on. A controller that says nothing for silent_ms is left and
- * sought again, for ever.
+ * The controller's lease: while it lasts, the marks' lease is renewed every fifth of it (every
+ * second at most). After that, marks expire by themselves and tasks run on. If the controller is
+ * silent for silent_ms, the agent connects again, for ever.
  *
- * With a key only the controller that the key file names is obeyed. A new file in its place is taken
- * up at once, by a new connection; what the controller says of its next key is written into it.
+ * With a key, only the controller that the key file names is obeyed. A new key file is used at
+ * once, by a new connection; the controller's next key is written into it.
  *
- * One thread, in the sd-event loop; nothing blocks. `tasks` may be NULL (role switch): orders on
+ * One thread, in the sd-event loop; nothing blocks. `tasks` may be NULL (role switch): orders about
  * attempts are counted as refused. Everything borrowed must outlive the uplink. */
 #pragma once
 
@@ -35,23 +33,24 @@ struct uplink_config {
     const char *controller; /* tcp://ADDRESS:PORT */
     const char *key_path;   /* "": in plain text */
     const char *state_dir;  /* keeps the epoch */
-    duopoly_Hello hello;    /* versions, boot and sequence are filled here */
-    /* The address for `hello`, found anew for each; 0 or −errno. NULL: it has one, or needs none. */
+    duopoly_Hello hello;    /* versions, boot and sequence are set here */
+    /* The address for `hello`, found again for each; 0 or −errno. NULL: `hello` has one, or needs
+     * none. */
     int (*own_address)(void *user, const struct reach_address *controller, uint8_t ret_address[16]);
     struct marks *marks;
-    struct links *links; /* that WELCOME tells what hot is; may be NULL */
+    struct links *links; /* WELCOME tells it when a link is hot; may be NULL */
     uint64_t mark_lease_ns;
     struct measurements *measurements;
-    /* The controller says how far to reach; in effect when it returns. */
+    /* The controller sets the stance; in effect when it returns. */
     void (*on_stance)(void *user, duopoly_Stance stance);
-    /* The same, as each session begins with it: what is tried goes on if it is nothing new. */
+    /* The same at the begin of each session: a trial continues if the stance is unchanged. */
     void (*on_greeting)(void *user, duopoly_Stance stance);
-    /* For so many seconds only, unless it says the same without a time. */
+    /* A stance for so many seconds only, unless the controller repeats it without a time. */
     void (*on_trial)(void *user, duopoly_Stance stance, uint32_t confirm_s);
-    /* Levels of guests' applications; NULL: there are no guests. In force when it returns. */
+    /* Levels of guests' applications; NULL: guests are off. In force when it returns. */
     void (*on_guests)(void *user, const duopoly_GuestLevels *levels);
     void (*on_guest_allows)(void *user, const duopoly_GuestAllows *said); /* the same */
-    void (*on_session)(void *user); /* one has begun, and its inventory is told; may be NULL */
+    void (*on_session)(void *user); /* a session has begun and its inventory is sent; may be NULL */
     void *user;
 };
 
@@ -61,19 +60,19 @@ int uplink_open(const struct uplink_config *config, sd_event *event, struct upli
                 struct err *err);
 void uplink_close(struct uplink *uplink); /* takes NULL */
 
-/* Attempts to give orders to and to list; before the loop runs. */
+/* Attempts to order and to list; call it before the loop runs. */
 void uplink_set_tasks(struct uplink *uplink, struct tasks *tasks);
 
-/* Results and changes; what happens without a session is in the next inventory. */
+/* Results and changes; without a session they are part of the next inventory. */
 void uplink_tell_state(struct uplink *uplink, const duopoly_AttemptState *state);
 void uplink_tell_output_lost(struct uplink *uplink, const duopoly_OutputLost *lost);
 void uplink_tell_room(struct uplink *uplink, const char *why_not);
 void uplink_tell_source(struct uplink *uplink, const duopoly_SourceState *source);
 
-/* How the host stands, from now on: told now and after every inventory. */
+/* The host's state from now on: reported now and after every inventory. */
 void uplink_tell_host(struct uplink *uplink, const duopoly_HostState *state);
 
-/* A part of what the switch is; lost without a session. */
+/* A part of the switch's state; lost without a session. */
 void uplink_tell_switch(struct uplink *uplink, const duopoly_SwitchPart *part);
 
 /* Reports. */

@@ -1,8 +1,8 @@
-/* The messages of OpenFlow 1.3 (ONF TS-006) that putting packets into queues needs, and flows as we
- * see them: what a flow of ours is said by one structure, what another one is said as far as it
- * matters to us. Pure; nothing allocates; every length is checked before it is believed.
+/* The messages of OpenFlow 1.3 (ONF TS-006) that are needed to put packets into queues, and flows:
+ * a structure describes our flows completely, other flows as far as they matter to us. Pure;
+ * nothing allocates; every length is checked before it is used.
  *
- * Numbers on the wire are big-endian. Flows are compared by structure: a switch may say the fields
+ * Numbers on the wire are big-endian. Flows are compared by structure: a switch may send the fields
  * of a match in another order. */
 #pragma once
 
@@ -42,7 +42,7 @@ struct of_header {
     uint32_t xid;
 };
 
-/* What a packet must be; 0: whatever it is. */
+/* What a packet must match; 0: anything. */
 struct of_match {
     uint16_t eth_type;
     bool has_dscp;
@@ -50,7 +50,7 @@ struct of_match {
     uint8_t proto;
     uint16_t tcp_src, tcp_dst;
     uint8_t icmp6_type;
-    bool other; /* and something else that is not said here */
+    bool other; /* it also matches on something else */
 };
 
 enum of_then { OF_NOTHING, OF_NORMAL, OF_GOTO, OF_OTHER };
@@ -66,14 +66,14 @@ struct of_flow {
     uint8_t jumps[32]; /* a bit for each table that it sends packets to */
 };
 
-#define OF_SEND_REMOVED 1 /* flags of a flow of ours: its end is told */
+#define OF_SEND_REMOVED 1 /* flags of our flows: their removal is reported */
 
 enum of_command { OF_ADD = 0, OF_DELETE = 3, OF_DELETE_STRICT = 4 };
 
-/* Each writes a message and returns its length. `buffer` has room for OF_FLOW_BYTES. */
+/* Each writes a message and returns its length. `buffer` has OF_FLOW_BYTES. */
 size_t of_put_hello(uint8_t *buffer);
 size_t of_put_header(uint8_t *buffer, enum of_type type, uint32_t xid); /* barrier */
-/* Wants to be told of flows that end, and of nothing else that nobody asked for: two messages. */
+/* Asks for reports of removed flows, and for no other unrequested messages: two messages. */
 size_t of_put_wishes(uint8_t *buffer);
 /* OF_DELETE: all of this cookie, whatever else `flow` says. */
 size_t of_put_flow(uint8_t *buffer, uint32_t xid, enum of_command command,
@@ -81,20 +81,20 @@ size_t of_put_flow(uint8_t *buffer, uint32_t xid, enum of_command command,
 size_t of_put_ask_flows(uint8_t *buffer, uint32_t xid, uint8_t table); /* OF_ANY_TABLE: of all */
 size_t of_put_ask_queues(uint8_t *buffer, uint32_t xid);
 
-/* −EBADMSG: that is no header. Wants OF_HEADER bytes. */
+/* −EBADMSG: this is not a header. Reads OF_HEADER bytes. */
 int of_get_header(const uint8_t *bytes, struct of_header *ret_header);
 
-/* What who sent this HELLO (a whole message) speaks: bit OF_VERSION for 1.3, and so on. Without a list of
- * versions, all up to its own. */
+/* The versions that the sender of this HELLO (a whole message) supports: bit OF_VERSION for 1.3,
+ * and so on. Without a list of versions: all up to its own. */
 uint32_t of_hello_versions(const uint8_t *message, size_t length);
 /* In words, "1.0 and 1.4". */
 const char *of_versions_words(uint32_t versions, char words[OF_VERSIONS_WORDS]);
 
-/* A part of a multipart answer: what kind it is, and whether others follow. −EBADMSG. */
+/* A part of a multipart answer: its kind, and whether others follow. −EBADMSG. */
 int of_get_part(const uint8_t *message, size_t length, uint16_t *ret_kind, bool *ret_more);
 
-/* The flow at *offset of a part (OF_PART_BEGIN is the first) and moves on: 1; 0: that was the last;
- * −EBADMSG. */
+/* Reads the flow at *offset of a part (OF_PART_BEGIN for the first) and advances: 1; 0: there is no
+ * more; −EBADMSG. */
 #define OF_PART_BEGIN 16
 int of_next_flow(const uint8_t *message, size_t length, size_t *offset, struct of_flow *ret_flow);
 

@@ -1,15 +1,16 @@
-/* The rows of Open vSwitch's database that give ports their queues (ovs-vswitchd.conf.db(5)): read at
- * once, compared with what is wanted, and changed by one transaction.
+/* The rows of Open vSwitch's database that give ports their queues (ovs-vswitchd.conf.db(5)): read
+ * at once, compared with what is wanted, and changed by one transaction.
  *
- * A port's queues are a row of table QoS, type linux-htb, and rows of table Queue, made for it alone.
- * Ours bear external_ids:duopoly = OWNER, the QoS row also duopoly-port = PORT and duopoly-before =
- * the QoS row that it stands in the place of: so what stood there is kept where it cannot get lost
- * apart from what replaced it. A row that is somebody's is never written.
+ * A port's queues are a row of table QoS, type linux-htb, and rows of table Queue, made for it
+ * alone. Our rows have external_ids:duopoly = OWNER; the QoS row also has duopoly-port = PORT and
+ * duopoly-before = the QoS row that it replaces: so the former configuration is recorded together
+ * with what replaced it. We never write somebody else's row.
  *
- * Queue numbers: 0, which packets get that nobody gave one, is unmanaged; level L is OVS_QUEUES_FIRST + L;
- * control comes behind. Flows give numbers without knowing by which port a packet leaves: nobody's own queues
- * on a port that is left have such numbers, and a number that a port has not is its default. HTB serves guarantees before priorities, so all min-rates add up to the link: level 0
- * has what the others leave. Lengths and ECN are not Open vSwitch's to give. */
+ * Queue numbers: 0, the default, is unmanaged; level L is OVS_QUEUES_FIRST + L; control follows.
+ * Flows set a number without knowing the port by which a packet leaves: the numbers are unlikely on
+ * somebody's queues of a port that is left, and a number that a port lacks selects its default. HTB
+ * serves guarantees before priorities, so all min-rates add up to the link: level 0 gets what the
+ * others leave. Open vSwitch sets no lengths and no ECN. */
 #pragma once
 
 #include "hostagent/switches/ovs/ovsdb.h"
@@ -22,7 +23,7 @@
 #define OVS_UUID         37
 #define OVS_INTERFACES   8 /* of one port, a bond */
 
-/* Of a port that says nothing of itself. */
+/* The facts of a port that reports nothing. */
 extern const struct port_facts ovs_facts;
 
 struct ovs_port {
@@ -30,10 +31,10 @@ struct ovs_port {
     char uuid[OVS_UUID];
     char qos[OVS_UUID]; /* "": none */
     const json_t *qos_value;
-    bool ours;                                   /* of our bridge, and selected */
+    bool ours;                                   /* on our bridge, and selected */
     uint32_t numbers_n, numbers[OVS_INTERFACES]; /* OpenFlow's, of those that have one */
     struct port_facts facts;
-    uint32_t interfaces_n, faults_n; /* of those, so many cannot be used */
+    uint32_t interfaces_n, faults_n; /* interfaces; those that cannot be used */
     char fault[256];                 /* why the first cannot */
 };
 

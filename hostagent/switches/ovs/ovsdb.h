@@ -1,8 +1,8 @@
 /* A client of an OVSDB server (RFC 7047) for one database, "Open_vSwitch".
  *
- * Requests wait for their answer, for at most so long as switch.h says; between them what the server
- * tells of changes is taken in without waiting. The server's echo is answered. An answer is at most
- * OVSDB_BYTES long and OVSDB_DEPTH deep: a longer one ends the connection.
+ * Requests wait for their answer within the times of switch.h; between them, reports of changes are
+ * received without waiting. The server's echo is answered. An answer is at most OVSDB_BYTES long
+ * and OVSDB_DEPTH deep: a longer one ends the connection.
  *
  * JSON values are jansson's. One thread. */
 #pragma once
@@ -17,19 +17,19 @@
 
 /* ---- pure ---- */
 
-/* Where the first JSON value of a stream ends. Zero to begin with; `done` bytes were looked at. */
+/* Finds where the first JSON value of a stream ends. Zero it first; `done` bytes were read. */
 struct ovsdb_frame {
     size_t done;
     uint32_t depth;
     bool in_string, escaped;
 };
 
-/* Goes on with the bytes from frame->done. The length of the value (> 0), 0: there is more to come,
- * −EBADMSG: no object begins here, or one deeper than OVSDB_DEPTH. */
+/* Continues at frame->done. Returns the length of the value (> 0), 0: it is incomplete, −EBADMSG:
+ * no object begins here, or one deeper than OVSDB_DEPTH. */
 long ovsdb_frame_next(struct ovsdb_frame *frame, const char *bytes, size_t n);
 
-/* The strings of an OVSDB map as an object; NULL if it is none, or for want of memory. The caller
- * owns it. Keys that are numbers become their digits; values that are rows their UUID. */
+/* The strings of an OVSDB map as an object; NULL if it is not a map, or out of memory. The caller
+ * owns it. Numeric keys become their digits; values that are rows become their UUID. */
 json_t *ovsdb_map(const json_t *value);
 
 /* The UUID of ["uuid", …], or of a set of one; "" of an empty set, NULL of anything else. */
@@ -39,18 +39,18 @@ const char *ovsdb_uuid(const json_t *value);
 
 struct ovsdb;
 
-/* Takes the stream, that is connected or about to be. */
+/* Takes the stream, which is connected or about to be. */
 int ovsdb_open(struct stream *stream, struct ovsdb **ret_db, struct err *err);
 void ovsdb_close(struct ovsdb *db); /* takes NULL */
 
-/* Asks to be told of changes from now on. `tables`: as of RFC 7047 §4.1.5, taken. The answer is not
- * waited for; a refusal is an error of the next call. */
+/* Asks for reports of changes from now on. `tables`: as in RFC 7047 §4.1.5, taken. Does not wait
+ * for the answer; a refusal is an error of the next call. */
 int ovsdb_watch(struct ovsdb *db, json_t *tables, struct err *err);
 
-/* One transaction; `operations` (an array, borrowed). The results are the caller's (json_decref).
- * −EAGAIN: a `wait` was not met. Another error of the server: −EPROTO with its words; or what the
- * stream says. */
+/* Runs one transaction; `operations` is an array, borrowed. The caller owns the results
+ * (json_decref). −EAGAIN: a `wait` was not met. −EPROTO: another error of the server, with its
+ * words; or the stream's error. */
 int ovsdb_transact(struct ovsdb *db, json_t *operations, json_t **ret_results, struct err *err);
 
-/* Takes in what came. 1: something that is watched changed since the last call; 0: not. */
+/* Receives messages. 1: something watched changed since the last call; 0: nothing. */
 int ovsdb_notice(struct ovsdb *db, struct err *err);

@@ -1,10 +1,10 @@
-/* A byte stream to a switch: unix:PATH, tcp:HOST:PORT or ssl:HOST:PORT (a HOST with colons stands in
- * brackets), as Open vSwitch writes them.
+/* A byte stream to a switch: unix:PATH, tcp:HOST:PORT or ssl:HOST:PORT (a HOST with colons stands
+ * in brackets), as Open vSwitch writes them.
  *
- * Connecting goes on step by step, so that a loop can wait for it; everything else never waits, or
- * for at most as long as it is told. ssl: TLS 1.2 or newer; both ends show a certificate, and the
- * switch's must be one that `ca` vouches for. Names in it are not compared, as Open vSwitch's own
- * programs do not: its certificates name no hosts. One thread. */
+ * Connecting goes step by step, so that a loop can wait for it; everything else waits never, or at
+ * most for the given time. ssl: TLS 1.2 or newer; both ends show a certificate, and the switch's
+ * must be signed by `ca`. Names in it are not compared, as in Open vSwitch's own programs: its
+ * certificates name no hosts. One thread. */
 #pragma once
 
 #include "lib/err.h"
@@ -12,10 +12,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What ssl shows and believes, read once: a stream that is sought again needs no files. */
+/* Certificates and key for ssl, read once: connecting again needs no files. */
 struct stream_tls;
 
-/* PEM files. −EINVAL for what is none. */
+/* PEM files. −EINVAL if one is not. */
 int stream_tls_open(const char *ca, const char *certificate, const char *private_key,
                     struct stream_tls **ret_tls, struct err *err);
 void stream_tls_close(struct stream_tls *tls); /* takes NULL; after the streams with it */
@@ -30,16 +30,16 @@ int stream_open(const char *where, struct stream_tls *tls, struct stream **ret_s
                 struct err *err);
 void stream_close(struct stream *stream); /* takes NULL */
 
-/* 1: connected; 0: it takes its time. −errno: it cannot be, and never will. */
+/* 1: connected; 0: in progress. −errno: it failed for good. */
 int stream_step(struct stream *stream, struct err *err);
 
-/* The same within so many ms: 0, or −ETIMEDOUT. */
+/* The same within `wait_ms`: 0, or −ETIMEDOUT. */
 int stream_connect(struct stream *stream, int wait_ms, struct err *err);
 
-/* What there is, up to `size` bytes; 0: nothing now. −ECONNRESET: the switch ended it. */
+/* Reads what is there, up to `size` bytes; 0: nothing now. −ECONNRESET: the switch closed it. */
 int stream_read(struct stream *stream, void *buffer, size_t size, struct err *err);
 
-/* All of it. −ETIMEDOUT: the switch does not take it within so many ms. */
+/* Writes all of it. −ETIMEDOUT: the switch does not read it within `wait_ms`. */
 int stream_write(struct stream *stream, const void *bytes, size_t n, int wait_ms, struct err *err);
 
 /* Waits until there may be something to read: 0, or −ETIMEDOUT at `until_ns` (CLOCK_MONOTONIC). */
@@ -47,4 +47,4 @@ int stream_wait(struct stream *stream, uint64_t until_ns, struct err *err);
 
 const char *stream_where(const struct stream *stream);
 int stream_fd(const struct stream *stream);
-uint32_t stream_events(const struct stream *stream); /* to be waited for: EPOLLIN, EPOLLOUT */
+uint32_t stream_events(const struct stream *stream); /* to wait for: EPOLLIN, EPOLLOUT */

@@ -1,13 +1,13 @@
-/* A connection to a Redis server: commands out, replies in, nothing in between that can wait for ever
- * or grow without a bound.
+/* A connection to a Redis server that sends commands and receives replies, without waiting for ever
+ * or growing without a bound.
  *
- * hiredis (0.14) connects, puts commands together and takes replies apart; every read, write and wait
- * is here, so that a caller of an event loop never waits (redis_pump, redis_next) and others wait
- * until a time that they say (redis_hear). A reply is at most REDIS_REPLY_BYTES, a list in it at
- * most REDIS_REPLY_ITEMS long; −EMSGSIZE otherwise. After any error but Redis's own ("-ERR …",
- * −EREMOTEIO) the connection is of no more use: close it.
+ * hiredis (0.14) connects, formats commands and parses replies; every read, write and wait is here,
+ * so that a caller in an event loop never waits (redis_pump, redis_next) and others wait until a
+ * given time (redis_hear). A reply is at most REDIS_REPLY_BYTES, a list in it at most
+ * REDIS_REPLY_ITEMS long; −EMSGSIZE otherwise. After any error except Redis's own ("-ERR …",
+ * −EREMOTEIO) the connection is unusable: close it.
  *
- * One thread. Replies are the caller's (freeReplyObject). */
+ * One thread. The caller owns replies (freeReplyObject). */
 #pragma once
 
 #include "lib/err.h"
@@ -22,7 +22,7 @@
 
 struct redis;
 
-/* 0 when `at` is unix:PATH or tcp:ADDRESS:PORT with a numeric address ([…] around one of IPv6). */
+/* 0 if `at` is unix:PATH or tcp:ADDRESS:PORT with a numeric address (IPv6 in […]). */
 int redis_check(const char *at, struct err *err);
 
 /* Begins to connect; waits for nothing. `at` is borrowed until close. */
@@ -33,22 +33,22 @@ int redis_fd(const struct redis *redis);
 /* Whether there is something to write: wait for the descriptor to be writable too. */
 bool redis_writing(const struct redis *redis);
 
-/* A command to be sent, of `n` words of those lengths (NULL: they end with NUL). */
+/* Queues a command of `n` words with these lengths (NULL: they end with NUL). */
 int redis_say(struct redis *redis, uint32_t n, const char *const *words, const size_t *lengths,
               struct err *err);
 
 /* Writes what can be written and reads what is there. */
 int redis_pump(struct redis *redis, struct err *err);
 
-/* 1: the next reply; 0: it is not there yet. An error that Redis tells is −EREMOTEIO. */
+/* 1: the next reply; 0: it has not come yet. An error sent by Redis is −EREMOTEIO. */
 int redis_next(struct redis *redis, redisReply **ret_reply, struct err *err);
 
 /* Waits for the next reply until `until_ns` (CLOCK_MONOTONIC): −ETIMEDOUT. */
 int redis_hear(struct redis *redis, uint64_t until_ns, redisReply **ret_reply, struct err *err);
 
-/* What takes replies apart, for whoever has bytes and no server. The caller frees (redisReaderFree). */
+/* Parses replies from bytes without a server. The caller frees it (redisReaderFree). */
 redisReader *redis_reader(void);
-/* Gives it bytes. `unanswered`: how many of them no whole reply was made of yet, 0 at first. */
+/* Feeds it bytes. `unanswered`: how many of them are not part of a whole reply yet; 0 at first. */
 int redis_feed(redisReader *reader, const char *bytes, size_t n, size_t *unanswered,
                struct err *err);
 /* As redis_next. */
