@@ -1,10 +1,10 @@
 /* The controller's time: nanoseconds that never go back, and one call when a deadline has come.
  *
- * Real: CLOCK_BOOTTIME. Scripted: a test or a simulator holds the clock. It connects to a Unix
- * socket (SOCK_SEQPACKET) and sends "advance NS"; the clock jumps from deadline to deadline,
- * telling each, up to NS, and answers "now NS due NS|never". All else (sockets, sessions, decoders)
- * is as in operation, which is the point. One client at a time; whatever else is sent is answered
- * "error …". All calls in the loop's thread. */
+ * Real: CLOCK_BOOTTIME. Scripted: a test or a simulator controls the clock. It connects to a Unix
+ * socket (SOCK_SEQPACKET) and sends "advance NS"; the clock jumps from deadline to deadline up to
+ * NS, calling each, and answers "now NS due NS|never". Everything else (sockets, sessions,
+ * decoders) works as in operation. One client at a time; whatever else is sent is answered "error
+ * …". All calls in the loop's thread. */
 #pragma once
 
 #include "lib/err.h"

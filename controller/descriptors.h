@@ -1,5 +1,5 @@
-/* How many descriptors there are, and for whom. The limit of the process is shared out at start, so
- * that neither agents nor clients can take those that the other, or the daemon itself, needs. */
+/* Shares out the process's descriptors at start, so that neither agents nor clients can use those
+ * that the other, or the daemon itself, needs. */
 #pragma once
 
 #include "lib/err.h"
@@ -12,8 +12,8 @@ struct descriptors {
     uint32_t clients; /* of the Unix socket */
 };
 
-/* Shares out `limit`; −EMFILE if it is too small to begin with. A quarter, at most 1024, stays
- * spare: the agents' listener pauses a little late. */
+/* Shares out `limit`; −EMFILE if it is too small. A quarter, at most 1024, is kept in reserve,
+ * since the agents' listener pauses a little late. */
 int descriptors_share(uint64_t limit, struct descriptors *ret_descriptors, struct err *err);
 
 /* Raises RLIMIT_NOFILE to its hard limit and shares it out. */

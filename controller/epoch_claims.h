@@ -1,13 +1,13 @@
-/* Later epochs that agents say they have seen, while a controller whose state was restored or lost looks
- * for the one to begin above.
+/* Collects later epochs that agents report, while a controller whose state was restored or lost
+ * looks for the epoch to begin above.
  *
- * Epochs are 32 bits and never go back: who is believed in saying a very high one leaves none for the
- * starts to come. So one host's word counts EPOCH_ALONE beyond the epoch of the restoration at most, which
- * is more than a controller that starts anew each second for eleven days needs; beyond that what more than half of
- * the hosts that say a later epoch say, two at least. And each host makes the controller begin again once:
- * who has been believed and knows a still later one is not heard again.
+ * Epochs are 32 bits and never go back: trusting a very high one would leave none for later starts.
+ * So one host's report counts up to EPOCH_ALONE beyond the restored epoch, which is more than a
+ * controller that restarts each second for eleven days needs. Beyond that, more than half of the
+ * reporting hosts must agree, at least two. Each host can make the controller begin again only
+ * once: its further reports are ignored.
  *
- * Pure but for memory. O(hosts that said so). */
+ * Pure except for memory. O(reporting hosts). */
 #pragma once
 
 #include "lib/err.h"
@@ -20,13 +20,13 @@
 
 struct epoch_claim;
 
-/* Zero but for the epoch of the restoration to begin with. */
+/* Zero it first, except for the restored epoch. */
 struct epoch_claims {
     uint32_t base;
     struct epoch_claim *claims; /* a hash */
 };
 
-/* Whether the controller is to begin again above it; if not `err` says why. */
+/* Whether the controller should begin again above it; if not, `err` says why. */
 bool epoch_claims_take(struct epoch_claims *claims, const char *name, uint32_t epoch,
                        struct err *err);
 

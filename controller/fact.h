@@ -1,11 +1,12 @@
-/* What has become of an attempt or of a job, looked up once for all who are to be told (listeners.h): who it
- * was, where, what its task is, how it ended and in which words.
+/* The end of an attempt or of a job, looked up once for all listeners (listeners.h): which it was,
+ * where, its task, how it ended, and the sentence.
  *
- * The engine forgets an attempt as it takes its end, so a fact is made before that, and a job's as the engine
- * has decided that it is over, while its tasks' endings are still kept.
+ * The engine forgets an attempt when it takes its end, so the fact is made before that. A job's
+ * fact is made when the engine has decided that it is over, while its tasks' endings are still
+ * kept.
  *
- * What an agent says is a peer's text: it is bounded and every byte that is not printable ASCII becomes '?' here,
- * before anybody keeps, logs or prints it. Pure. */
+ * An agent's words are a peer's text: they are bounded, and every byte that is not printable ASCII
+ * becomes '?' here, before anybody keeps, logs or prints them. Pure. */
 #pragma once
 
 #include "controller/frameworks/frameworks.h"
@@ -13,12 +14,13 @@
 
 /* An attempt is over. */
 struct fact {
-    const struct event *event; /* that it follows from; of a lost host, HOST_LOST or HOST_JOIN */
+    const struct event *event; /* its event; for a lost host HOST_LOST or HOST_JOIN */
     struct attempt_view
-        attempt;           /* as the engine knows it, or else as it was told to have been seen */
+        attempt;           /* as the engine knows it, or else as it was reported */
     struct task_view task; /* if task_known */
     bool task_known, job_known, job_lives;
-    bool suspect; /* it was lost with its host, as its task was before: this counts as a failure */
+    bool suspect; /* it was lost with its host, as an earlier attempt of its task was: this counts
+                   * as a failure */
     struct ending ending;
     char words[HISTORY_WORDS]; /* the ending's */
 };
@@ -28,14 +30,14 @@ struct fact_sources {
     const struct engine *engine;
     const struct frameworks *frameworks; /* NULL: none */
     int64_t now_ns;
-    /* What comes just before and is stepped with it (an attempt may be told as seen and as ended at
-     * once); NULL: nothing. */
+    /* The event just before, stepped together with this one (an attempt may be reported as seen and
+     * as ended at once); NULL: none. */
     const struct event *before;
-    const char *words; /* the last ones of the attempt that it is about; "" without */
+    const char *words; /* the last words of the attempt; "" without */
 };
 
-/* Calls `tell` for each attempt that is over with this event, which the engine has not taken yet: none, one, or
- * all of a host that is lost. The fact is borrowed for the call. O(attempts that are over). */
+/* Calls `tell` for each attempt that ends with this event, which the engine has not taken yet:
+ * none, one, or all of a lost host. The fact is borrowed for the call. O(attempts that end). */
 void facts_of(const struct fact_sources *sources, const struct event *event,
               void (*tell)(void *user, const struct fact *fact), void *user);
 
@@ -43,10 +45,10 @@ void facts_of(const struct fact_sources *sources, const struct event *event,
 struct job_fact {
     struct job_ending ending;
     struct job_view job;
-    int64_t submitted_ns, finished_ns, slot_wait_ns; /* slot_wait: of one that is done; else 0 */
+    int64_t submitted_ns, finished_ns, slot_wait_ns; /* slot_wait: 0 unless the job is done */
 };
 
-/* Of DECISION_JOB_DONE or DECISION_JOB_FAILED; `asker` says who asked for its cancellation. */
+/* Of DECISION_JOB_DONE or DECISION_JOB_FAILED; `asker` requested its cancellation. */
 void job_fact_of(const struct history *history, const struct engine *engine,
                  const struct decision *decision, const char *asker, struct job_fact *ret_fact);
 

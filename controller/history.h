@@ -1,16 +1,16 @@
-/* What became of attempts and jobs, for people who ask afterwards: how an attempt ended, where, and
- * in which words; why a job ended.
+/* How attempts and jobs ended, for later questions: how an attempt ended, where, and its last
+ * words; why a job ended.
  *
- * The engine forgets an attempt as it ends and a job's tasks as the job ends, and no decision ever
- * depends on a sentence: so the sentences live here, beside the engine, and neither its dump nor
- * its recording carries them. Lost with the controller, as jobs are.
+ * The engine forgets an attempt when it ends and a job's tasks when the job ends, and no decision
+ * depends on a sentence. So the sentences are kept here, beside the engine; neither its dump nor
+ * its recording has them. After a restart the store brings back what it keeps of them
+ * (store/recovery.h).
  *
- * Kept, per job: why it ended, the first HISTORY_DONE attempts that were done, and the newest
- * HISTORY_OTHERS that ended otherwise; of all jobs together the newest HISTORY_ENDINGS; per host
- * which one failed last there. A job stays
- * from its first ending until `finished_max` others ended after it (as long as the engine keeps
- * it). What does not fit any more goes without a word; out of memory, too: whoever asks is told
- * that it is not kept.
+ * Kept for each job: why it ended, the first HISTORY_DONE attempts that were done, and the newest
+ * HISTORY_OTHERS that ended otherwise; of all jobs together the newest HISTORY_ENDINGS; for each
+ * host, which attempt failed last there. A job is kept from its first ending until `finished_max`
+ * others have ended after it (as long as the engine keeps it). What does not fit is dropped
+ * silently, also when out of memory: later questions are answered "not kept".
  *
  * Pure: no clock, socket or log. Calls are O(1) expected, history_task O(endings of the job). */
 #pragma once
@@ -24,14 +24,14 @@
 
 enum ending_kind { ENDING_DONE, ENDING_FAILED, ENDING_REFUSED, ENDING_KILLED, ENDING_LOST };
 
-/* What a task's accepted attempt took. */
+/* Times and bytes of a task's accepted attempt. */
 struct spent {
-    bool known;      /* it was seen from its start to its end */
+    bool known;      /* observed from its start to its end */
     int64_t wait_ns; /* from ready to started */
     int64_t
-        receive_ns; /* from started to all of its input; 0: it read nothing, or did not say when */
+        receive_ns; /* from started to all of its input; 0: it read nothing, or did not report it */
     int64_t compute_ns;             /* the rest */
-    uint64_t bytes, received_bytes; /* network input, as it was expected and as it came */
+    uint64_t bytes, received_bytes; /* network input, as expected and as received */
 };
 
 struct ending {
@@ -44,44 +44,44 @@ struct ending {
     const char *words;  /* a clause without a full stop, "" for ENDING_DONE */
 };
 
-/* Why a job ended; for one that is done only the number and the state are set. */
+/* Why a job ended; for a done job only the number and the state are set. */
 struct job_ending {
     uint64_t job;
     enum job_state state;
     char reason[HISTORY_WORDS]; /* a sentence without a full stop; "" for done */
-    char host[ENGINE_NAME_MAX]; /* of the attempt that it failed of; "" none */
+    char host[ENGINE_NAME_MAX]; /* of the attempt that made it fail; "": none */
     uint64_t attempt;           /* 0: none */
     uint32_t stage, task;
 };
 
 struct history;
 
-/* NULL without memory. */
+/* NULL if out of memory. */
 struct history *history_create(uint32_t finished_max);
 /* NULL is fine. */
 void history_destroy(struct history *history);
 
-/* An attempt ended; words are copied. One that is known already stays as it was, unless it was lost:
- * it has been heard of again. Of a job that is
- * not known (`live` false: it has ended) nothing is begun. */
+/* Records the end of an attempt; words are copied. A known one is not changed, unless it was lost
+ * and has now been heard of again. For an unknown job that has ended (`live` false) nothing is
+ * kept. */
 void history_attempt_ended(struct history *history, const struct ending *ending, bool live);
 void history_job_ended(struct history *history, const struct job_ending *ending);
 
-/* NULL where nothing is kept. Borrowed until the next call that changes the history. */
+/* NULL if nothing is kept. Borrowed until the next call that changes the history. */
 const struct ending *history_attempt(const struct history *history, uint64_t attempt);
-/* The one that was done, else the newest. */
+/* The attempt that was done, else the newest. */
 const struct ending *history_task(const struct history *history, uint64_t job, uint32_t stage,
                                   uint32_t task);
-/* The newest of a job that failed or was refused. */
+/* The newest attempt of a job that failed or was refused. */
 const struct ending *history_failure(const struct history *history, uint64_t job);
-/* The last on a host that failed or was refused. */
+/* The last attempt on a host that failed or was refused. */
 const struct ending *history_failure_on(const struct history *history, uint32_t host);
-/* The ending of a job with a larger place than `place` (0: the first), and its place; in order of
- * time. */
+/* The first ending of a job with a place larger than `place` (0: the first ending), and its place;
+ * in order of time. */
 const struct ending *history_after(const struct history *history, uint64_t job, uint64_t place,
                                    uint64_t *ret_place);
-/* Sums over the tasks of a job that were done, of which `ret_tasks` are known; all of them, kept or
- * not. false: nothing is kept of it. */
+/* Sums over the done tasks of a job, of which `ret_tasks` are known; they include tasks whose
+ * endings are not kept any more. false: nothing is kept of the job. */
 bool history_spent(const struct history *history, uint64_t job, struct spent *ret_sums,
                    uint32_t *ret_tasks);
 /* NULL also for a job that has not ended. */

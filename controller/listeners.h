@@ -1,15 +1,15 @@
-/* Who is told what has become of attempts and jobs, and of each step: one const table of functions each, at the
- * end of its file, and one array in the order in which they are told:
+/* Listeners hear how attempts and jobs ended, and of each step. Each is one const table of
+ * functions at the end of its file; one array gives the order in which they are called:
  *
  *   recording, ledger (the store's rows), history, orphans, log, clients
  *
- * so what is to last is with the store, and what people ask for is known, before a line of the log or a client
- * tells of it. They decide nothing and tell the engine nothing. */
+ * so the store and the history have it before the log or a client reports it. Listeners decide
+ * nothing and do not call the engine. */
 #pragma once
 
 #include "controller/fact.h"
 
-/* What the engine was told and what it decided. */
+/* The engine's input and its decisions. */
 struct step {
     int64_t now_ns;
     const struct event *events;
@@ -17,15 +17,15 @@ struct step {
     const struct decisions *decisions;
 };
 
-/* What is NULL is of no interest. `user` is the listener's own. */
+/* A listener may leave functions NULL. `user` is the listener's own. */
 struct listener {
-    /* Before the engine takes it. */
+    /* Before the engine takes the event. */
     void (*attempt_over)(void *user, const struct fact *fact);
-    /* Likewise, each event; after the attempts that are over with it. */
+    /* Likewise, for each event; after the attempts that end with it. */
     void (*event)(void *user, const struct event *event);
-    /* After the step; nothing that it decided has gone out. */
+    /* After the step, before its decisions are sent. */
     void (*stepped)(void *user, const struct step *step);
-    /* What is kept of the job's attempts is still kept. */
+    /* The history of the job's attempts is still kept. */
     void (*job_over)(void *user, const struct job_fact *fact);
 };
 
@@ -39,21 +39,21 @@ enum {
     LISTENERS
 };
 
-/* Who is told last of all. */
+/* Called last of all. */
 struct clients {
     void (*job_over)(void *user, const struct job_fact *fact);
-    /* More of what was handed to the store is on the disk, or it cannot be written, or again. */
+    /* More rows are on the disk, or the disk fails, or works again. */
     void (*stored)(void *user);
     void *user;
 };
 
-/* The listeners' users; NULL: it is not there. */
+/* The listeners' users; NULL: the listener is absent. */
 struct audience {
     void *users[LISTENERS];
 };
 
-/* Each tells all that listen, in their order. This one before the engine takes the event: what is over with it,
- * then itself. */
+/* Each calls all listeners, in order. This one before the engine takes the event: first for the
+ * attempts that end with it, then for the event. */
 void audience_event(struct audience *audience, const struct fact_sources *sources,
                     const struct event *event);
 void audience_stepped(const struct audience *audience, const struct step *step);

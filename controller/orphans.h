@@ -1,5 +1,5 @@
-/* Attempts that were stopped since nobody here knows their jobs, and of how many jobs they were; one line of
- * the log for those of one step. */
+/* Counts attempts that were stopped because their jobs are unknown here, and how many jobs these
+ * were; one line of the log for those of one step. */
 #pragma once
 
 #include "controller/listeners.h"
@@ -13,5 +13,5 @@ struct orphans {
     uint64_t lost[ORPHANS_JOBS_MAX]; /* their numbers */
 };
 
-/* `user` is the struct orphans. O(ORPHANS_JOBS_MAX) for each that is stopped. */
+/* `user` is the struct orphans. O(ORPHANS_JOBS_MAX) for each stopped attempt. */
 extern const struct listener orphans_listener;

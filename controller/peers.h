@@ -1,5 +1,6 @@
-/* The peers whose words become facts: agents and frameworks, and what each asks of the other and of the rest of
- * the controller. What they say goes to `event`, to be stepped; what was decided goes out to them. One thread. */
+/* The peers whose reports become facts: agents and frameworks, and what each asks of the other and
+ * of the rest of the controller. Their reports go to `event`, to be stepped; decisions are sent to
+ * them. One thread. */
 #pragma once
 
 #include "controller/agents/dispatch.h"
@@ -26,25 +27,25 @@ struct peers {
     struct inventory switches; /* owned, as what follows */
     struct attempt_proof proof;
     struct dispatch_room room;
-    /* The last words of the attempt that the next fact is about. */
+    /* The last words of the attempt of the next fact. */
     uint64_t spoken;
     char words[256];
-    /* Borrowed; set by who opens it. */
+    /* Borrowed; the opener sets them. */
     struct peers_hooks hooks;
-    struct conductor_parts *parts; /* of which agents, frameworks and switches are made here */
+    struct conductor_parts *parts; /* agents, frameworks and switches of it are made here */
     struct ledger *ledger;
-    /* A fact, as agents_hooks.event, with the last words of its attempt or "". */
+    /* Takes a fact, as agents_hooks.event, with the last words of its attempt, or "". */
     void (*event)(void *user, const struct event *event, const char *words);
     void *user;
 };
 
-/* With what was known of hosts; `timers` are borrowed until close. */
+/* Restores what was known of hosts; `timers` are borrowed until close. */
 int peers_open(struct peers *peers, const struct recovered *recovered, struct timers *timers,
                struct err *err);
-/* Also one that is half open. */
+/* Also after a failed peers_open. */
 void peers_close(struct peers *peers);
 
-/* Sends what was decided to whom it is for. */
+/* Sends a decision to its addressee. */
 void peers_decision(struct peers *peers, int64_t now_ns, const struct decision *decision);
-/* As agents_forget_name; nothing is known of the name any more. */
+/* As agents_forget_name; everything known of the name is dropped. */
 int peers_forget(struct peers *peers, const char *name);

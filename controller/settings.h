@@ -12,7 +12,7 @@
 #define SETTINGS_GROUP   "duopoly"
 #define SETTINGS_READERS "duopoly-readers"
 
-/* Allows that an application used, which make up for as many that lapse. */
+/* Used allows that offset as many that lapse. */
 #define SETTINGS_LAPSES_SPARED 64
 
 enum { SETTINGS_TRUST_KEYS, SETTINGS_TRUST_EVERYBODY };
@@ -32,7 +32,8 @@ struct settings_store {
     int64_t keep_ns, max_bytes;
 };
 
-/* Parameters of policies that are said, of any question; others are as the preset, then the policy has them. */
+/* Parameters of policies that are set explicitly, of any question; the preset, then the policy
+ * gives the others. */
 struct settings_values {
     struct engine_value at[ENGINE_VALUES_MAX];
     uint32_t n;
@@ -44,7 +45,7 @@ struct settings_mode {
     int64_t dwell_ns;
 };
 
-/* What says "preset" is as the preset has it: "" of a name, no value of a parameter. */
+/* "preset" leaves the choice to the preset: "" for a name, no value for a parameter. */
 struct settings_policy {
     char preset[32];
     char turn[16], place[16], commit[16], network[16];
@@ -87,7 +88,7 @@ struct settings {
     struct settings_bounds bounds;
 };
 
-/* Reads and checks a file; `path` NULL: the defaults. Besides conf_read's errors: −EINVAL when the
+/* Reads and checks a file; `path` NULL: the defaults. Errors as conf_read, and −EINVAL if the
  * engine refuses the combination. */
 int settings_load(const char *path, struct settings *ret_settings, struct err *err);
 

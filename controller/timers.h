@@ -28,11 +28,11 @@ void timers_init(struct timers *timers);
 /* Arms, or moves an armed one. timer->fire is set. */
 void timers_arm(struct timers *timers, struct timer *timer, int64_t due_ns);
 
-/* Nothing happens if it is not armed. */
+/* Does nothing if it is not armed. */
 void timers_disarm(struct timers *timers, struct timer *timer);
 
 /* When the next one is due; INT64_MAX: none is armed. */
 int64_t timers_next_ns(const struct timers *timers);
 
-/* Fires all that are due at now_ns, those armed meanwhile for a time not after now_ns included. */
+/* Fires all that are due at now_ns, including those armed meanwhile for a time up to now_ns. */
 void timers_run(struct timers *timers, int64_t now_ns);

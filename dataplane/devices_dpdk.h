@@ -8,18 +8,19 @@
 
 #define DEVICES_LCORE      1   /* of the first worker; the others follow */
 #define DEVICES_RING       512 /* descriptors of a device, each way */
-#define DEVICES_FRAME_MORE (RTE_ETHER_HDR_LEN + 2 * RTE_VLAN_HLEN) /* than the MTU has a frame */
+#define DEVICES_FRAME_MORE (RTE_ETHER_HDR_LEN + 2 * RTE_VLAN_HLEN) /* of a frame, beyond the MTU */
 
-/* Starts DPDK without hugepages and PCI, with its telemetry socket: the calling thread on any processor
- * that it may run on, and an lcore on each of `cpus`, from DEVICES_LCORE on. Once in a process. */
+/* Starts DPDK without hugepages and PCI, with its telemetry socket: the calling thread on any
+ * processor it may use, and an lcore on each of `cpus`, from DEVICES_LCORE on. Once in a process.
+ */
 int devices_begin(const struct fastpath_settings *settings, uint32_t frames, struct err *err);
 
-/* A pool of so many frames, of segments that hold the largest one whole. */
+/* A pool of so many frames, whose segments hold the largest frame whole. */
 int devices_pool(const struct fastpath_settings *settings, uint32_t frames,
                  struct rte_mempool **ret_pool, struct err *err);
 
-/* Makes a port's device and starts it: one queue each way, promiscuous. *ret_bps: its speed, 0 where
- * it does not say. */
+/* Makes a port's device and starts it: one queue each way, promiscuous. *ret_bps: its speed, 0 if
+ * unknown. */
 int devices_open(const struct fastpath_settings *settings, uint32_t place, struct rte_mempool *pool,
                  uint16_t *ret_port, uint64_t *ret_bps, struct err *err);
 void devices_close(uint16_t port);

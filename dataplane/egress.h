@@ -1,5 +1,5 @@
-/* What the egress ports are, as their configuration has them and as an agent has set them, for the
- * control socket (pure; the worker has the queues). One thread. */
+/* The egress ports, as configured and as an agent has set them, for the control socket (pure; the
+ * workers have the queues). One thread. */
 #pragma once
 
 #include "dataplane/settings.h"
@@ -15,17 +15,17 @@ struct egress_port {
 struct egress {
     uint32_t n;
     uint32_t
-        packets_most; /* of all queues of a port together: there is memory for no more frames */
+        packets_most; /* of all queues of a port together: there is no memory for more frames */
     struct egress_port ports[FASTPATH_PORTS];
 };
 
-/* Whether rate or queues of its place `i` are others. */
+/* Whether the rate or the queues of port `i` differ. */
 bool egress_differs(const struct egress *egress, const struct egress *others, uint32_t i);
 
 void egress_write(const struct egress *egress, duopoly_PlanePorts *message);
 
-/* What the message makes of the ports: all of *ret_egress, or nothing. −ENODEV: one is not ours;
- * −EBUSY: somebody else has set it; −E2BIG: there is no memory for so many packets; −EINVAL: it is no
- * port, is named twice, or nobody sets it. */
+/* What the ports become by this message: all of *ret_egress, or nothing. −ENODEV: one is not ours;
+ * −EBUSY: somebody else has set it; −E2BIG: no memory for so many packets; −EINVAL: a port is
+ * invalid or named twice, or the message names no owner. */
 int egress_read(const struct egress *egress, const duopoly_SetPlanePorts *message,
                 struct egress *ret_egress, struct err *err);

@@ -1,14 +1,14 @@
-/* One Ethernet frame as the data plane sees it: parsed to the connection that it belongs to, its
- * DSCP and ECN written (pure).
+/* One Ethernet frame as the data plane sees it: parses it to its connection, and writes its DSCP
+ * and ECN (pure).
  *
- * IP may stand behind one or two VLAN tags (IEEE 802.1Q §9), TCP behind FRAME_EXTENSIONS headers of
- * IPv6 that do not hide it (RFC 8200 §4: hop-by-hop, routing, destination options, a first
- * fragment). What has more, or others, has no ports; neither have later fragments. Nothing is
- * verified: a wrong length or checksum is as right or as wrong afterwards. What is read is what
- * hostagent/marks/mark_packet.bpf.h reads, tests/unit/test_conformance.c holds both together.
+ * IP may follow one or two VLAN tags (IEEE 802.1Q §9), TCP up to FRAME_EXTENSIONS IPv6 headers that
+ * do not hide it (RFC 8200 §4: hop-by-hop, routing, destination options, a first fragment). A frame
+ * with more, or others, has no ports; nor have later fragments. Nothing is verified: a wrong length
+ * or checksum stays wrong. hostagent/marks/mark_packet.bpf.h parses the same;
+ * tests/unit/test_conformance.c compares the two.
  *
- * A frame is `there` readable bytes, the first of `length` bytes on the wire (an mbuf may have more
- * segments): what stands beyond counts as cut off. */
+ * A frame has `there` readable bytes, the first of `length` bytes on the wire (an mbuf may have
+ * more segments): the rest counts as cut off. */
 #pragma once
 
 #include "dataplane/flows.h"
@@ -30,9 +30,9 @@ struct frame_bytes {
 struct frame {
     struct flow_key key; /* source in `local`, destination in `peer`; zero without IP */
     uint64_t hash;       /* for frame_hash */
-    uint32_t payload;    /* bytes of TCP or UDP; 0: none, or not known */
+    uint32_t payload;    /* bytes of TCP or UDP; 0: none, or unknown */
     uint32_t network;    /* where IP begins */
-    uint32_t options;    /* where TCP's are, if there is room for a timestamp; else 0 */
+    uint32_t options;    /* offset of TCP's options, if a timestamp fits; else 0 */
     uint8_t version;     /* 4, 6; 0: neither */
     uint8_t traffic_class;
     uint8_t protocol;
@@ -41,22 +41,23 @@ struct frame {
     bool neighbour; /* ARP, or neighbour discovery (RFC 4861) */
 };
 
-/* Whatever the bytes are. O(extension headers). */
+/* Parses any bytes. O(extension headers). */
 void frame_parse(const struct frame_bytes *bytes, struct frame *ret_frame);
 
-/* Six bits of the traffic class, the checksum of IPv4 incrementally (RFC 1624); ECN stays. Only of
- * a frame with a version; `frame` knows the new one afterwards. */
+/* Writes six bits of the traffic class and updates IPv4's checksum (RFC 1624); ECN stays. Only for
+ * a frame with a version; `frame` is updated. */
 void frame_write_dscp(const struct frame_bytes *bytes, struct frame *frame, uint8_t dscp);
 
-/* Congestion experienced (RFC 3168 §5), where the frame says that its ends understand it: whether it
- * bears that now. */
+/* Sets congestion experienced (RFC 3168 §5) if the frame is ECN-capable; returns whether it is set
+ * now. */
 bool frame_write_ce(const struct frame_bytes *bytes, struct frame *frame);
 
-/* The sender's time on a segment (RFC 7323), where it is the first option, as Linux sends it. */
+/* The sender's timestamp of a segment (RFC 7323), if it is the first option, where Linux puts it.
+ */
 bool frame_timestamp(const struct frame_bytes *bytes, const struct frame *frame,
                      uint32_t *ret_tsval);
 
-/* flows_hash of its key, whichever way that is turned: computed once. */
+/* flows_hash of its key, in either direction: computed once. */
 static inline uint64_t frame_hash(struct frame *frame)
 {
     if (!frame->hash)

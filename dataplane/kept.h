@@ -1,10 +1,11 @@
-/* What outlives a data plane that dies: its flows, mode and lease, in a file beside its control socket
- * which it maps and writes to in passing, at no cost a packet. Who is started next goes on with them.
+/* The state that outlives a data plane that dies: its flows, mode and lease, in a mapped file
+ * beside its control socket, which costs nothing per packet. The next data plane continues with
+ * them.
  *
- * Of another boot, another version of this layout or another number of flows or parts, it begins empty. The
- * folder should be on a tmpfs, as /run is; on Linux 4.8 and later its memory is of huge pages where
- * /sys/kernel/mm/transparent_hugepage/shmem_enabled says `advise` or more. One owner at a time: the
- * control socket is taken before. */
+ * A file of another boot, layout version, or number of flows or parts is replaced by an empty one.
+ * The folder should be on a tmpfs, as /run is; on Linux 4.8 and later its memory is of huge pages
+ * where /sys/kernel/mm/transparent_hugepage/shmem_enabled says `advise` or more. One owner at a
+ * time: take the control socket first. */
 #pragma once
 
 #include "dataplane/flows.h"
@@ -21,8 +22,9 @@ struct kept {
     struct flow flows[];        /* on lines of their own */
 };
 
-/* Makes or takes <socket>.flows, for so many flows in so many tables of one size, of which all memory is there afterwards. −errno with a sentence that
- * names the file: −ENOSPC where the file system has no room for 64 bytes a flow. */
+/* Makes or takes over <socket>.flows, for `flows_most` flows in `parts` tables of one size; all
+ * memory is allocated then. −errno with a sentence that names the file: −ENOSPC if the file system
+ * lacks 64 bytes for each flow. */
 int kept_open(const char *socket, uint32_t flows_most, uint32_t parts, struct kept **ret_kept,
               struct err *err);
 void kept_close(struct kept *kept); /* the file stays; takes NULL */

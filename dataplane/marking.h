@@ -1,18 +1,18 @@
-/* What a frame's mark and its kind of traffic are: the contract of hostagent/marks/mark_driver.h for
- * frames that no kernel has seen (pure).
+/* Decides a frame's mark and its kind of traffic: the contract of hostagent/marks/mark_driver.h for
+ * frames that bypass the kernel (pure).
  *
- *   mark      leaves the host's end, whose applications are beyond the kernel
- *   follow    comes to that end
- *   classify  leaves an end whose marks are trusted: the kernel's, or another switch's
+ *   mark      from the host, whose applications bypass the kernel
+ *   follow    to that host
+ *   classify  from a host or switch whose marks are trusted: the kernel's, or another switch's
  *
- * Levels of what this end opens are set for each connection (marking_set): no cgroup and no socket
- * is seen here. What this end accepted follows the mark that arrived last. A connection without
- * either is unmarked, and so is one that is older than its entry, until its levels are set again:
- * there is nobody to ask which end opened it. For the rest frames are marked, bleached, counted and
- * dropped as hostagent/marks/mark.bpf.c does it and says why; tests/unit/test_conformance.c has
- * both do it.
+ * Levels of connections that this end opens are set for each connection (marking_set): there is no
+ * cgroup and no socket here. Connections that it accepted follow the last arrived mark. A
+ * connection without either is unmarked; so is one that is older than its entry, until its levels
+ * are set again, since it is unknown which end opened it. Otherwise frames are marked, bleached,
+ * counted and dropped as in hostagent/marks/mark.bpf.c, which gives the reasons;
+ * tests/unit/test_conformance.c compares the two.
  *
- * Without a lease `mark` writes nothing, by the time that the caller gives. O(1) and the member
+ * Once the lease has expired, by the caller's clock, `mark` writes nothing. O(1) and the member
  * prefixes. One thread. */
 #pragma once
 
@@ -29,12 +29,12 @@
 
 struct marking_settings {
     struct mark_prefix members[MARKING_MEMBERS];
-    uint32_t members_n; /* 0: everybody is one */
+    uint32_t members_n; /* 0: every address is a member */
     uint8_t dscp_of_level[PORT_LEVELS];
     uint16_t control_port; /* host order; 0: no control traffic here */
 };
 
-struct marking_counters { /* bytes with Ethernet headers; packets where it says so */
+struct marking_counters { /* bytes with Ethernet headers, or packets */
     uint64_t marked_bytes[PORT_LEVELS];
     uint64_t unmarked_bytes, control_bytes;
     uint64_t bleached_packets, overtaken_packets;
@@ -52,18 +52,19 @@ struct marking {
 void marking_init(struct marking *marking, const struct marking_settings *settings,
                   struct flows *flows);
 
-/* Other settings from now on; flows, mode, lease and counters stay. */
+/* Changes the settings; flows, mode, lease and counters stay. */
 void marking_change(struct marking *marking, const struct marking_settings *settings);
 
 void marking_add(struct marking_counters *sum, const struct marking_counters *more);
 
-/* Levels of one connection that our end opened; `hash` is flows_hash of its key, `owner` 0 takes them
- * away. */
+/* Sets the levels of one connection that our end opened; `hash` is flows_hash of its key, `owner` 0
+ * removes them. */
 void marking_set(struct marking *marking, const struct flow_key *key, uint64_t hash, uint64_t owner,
                  const uint8_t levels[2], uint64_t now_ns);
 
-/* Each writes what it has to into the frame, which is parsed already, and returns its kind of
- * traffic, or, of `follow` alone, MARKING_DROP. `now_ns` > 0 grows, by one clock for all calls. */
+/* Each writes what is needed into the frame, which is parsed already, and returns its kind of
+ * traffic; `follow` may also return MARKING_DROP. `now_ns` > 0 grows, by one clock for all calls.
+ */
 int marking_mark(struct marking *marking, const struct frame_bytes *bytes, struct frame *frame,
                  uint64_t now_ns);
 int marking_follow(struct marking *marking, const struct frame_bytes *bytes, struct frame *frame,

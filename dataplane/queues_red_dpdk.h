@@ -1,4 +1,5 @@
-/* RED of the data plane's queues by DPDK's rte_red. Its random numbers are one stream for all threads. */
+/* RED for the data plane's queues by DPDK's rte_red. All threads share one stream of random
+ * numbers. */
 #pragma once
 
 #include "dataplane/queues.h"

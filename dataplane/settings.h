@@ -1,5 +1,5 @@
-/* The configuration of duopoly-fastpath: schemas/duopoly-fastpath.yaml is its manual, lib/conf.h its
- * reader. Everything is inline: nothing to free. */
+/* The configuration of duopoly-fastpath: schemas/duopoly-fastpath.yaml is its manual, lib/conf.h
+ * its reader. Everything is inline: nothing to free. */
 #pragma once
 
 #include "dataplane/marking.h"
@@ -16,7 +16,7 @@
 #define FASTPATH_READERS "duopoly-readers"
 
 enum { ROLE_OF_HOST, ROLE_OF_SWITCH };
-enum { SIDE_HOST, SIDE_NETWORK, SIDES }; /* of a host, its ports' places */
+enum { SIDE_HOST, SIDE_NETWORK, SIDES }; /* of a host: the indexes of its ports */
 enum { MARKS_HERE, MARKS_KERNEL };
 
 struct fastpath_side {
@@ -55,23 +55,23 @@ struct fastpath_settings {
 int fastpath_settings_read(const char *path, struct fastpath_settings *ret_settings,
                            struct err *err);
 
-/* What only this host can know: groups, processors, and the interfaces that devices name.
- * −EINVAL; −ENODEV: all else is right, but there is no such interface (yet). */
+/* Checks what depends on this host: groups, processors, and the interfaces that devices name.
+ * −EINVAL; −ENODEV: everything else is right, but there is no such interface (yet). */
 int fastpath_settings_check(const struct fastpath_settings *settings, struct err *err);
 
-/* Its ports, whatever its role. */
+/* Its ports, in either role. */
 uint32_t fastpath_ports(const struct fastpath_settings *settings);
 const struct fastpath_side *fastpath_side(const struct fastpath_settings *settings, uint32_t place);
 
-/* What a port is, whose device says that it has this speed (0: it does not say). */
+/* The facts of a port whose device reports this speed (0: unknown). */
 void fastpath_facts(const struct fastpath_settings *settings, uint32_t place, uint64_t device_bps,
                     struct port_facts *ret_facts);
-/* What a port's egress should be. −EINVAL as port_want. */
+/* The wanted egress of a port. −EINVAL as port_want. */
 int fastpath_port(const struct fastpath_settings *settings, uint32_t place,
                   const struct port_facts *facts, struct port *ret_port, struct err *err);
 
-/* Whether what runs with `now` can go on with `next`. −EINVAL, naming the key that it takes a restart
- * for. */
+/* Whether a process that runs with `now` can continue with `next`. −EINVAL, naming the key that
+ * needs a restart. */
 int fastpath_may_change(const struct fastpath_settings *now, const struct fastpath_settings *next,
                         struct err *err);
 

@@ -1,9 +1,11 @@
-/* Where a switch sends a frame (IEEE 802.1Q §8.6, of one VLAN; pure). Stations are known by what they
- * sent (macs.h); what goes to all, to a group, or to a station that nobody knows is flooded, within a
- * limit for each port. What is for the switch's own link (01-80-C2-00-00-0x, §8.6.3) goes nowhere.
+/* Decides where a switch sends a frame (IEEE 802.1Q §8.6, one VLAN; pure). Stations are learned
+ * from their frames (macs.h); frames to all, to a group, or to an unknown station are flooded,
+ * within a limit for each port. Frames for the link itself (01-80-C2-00-00-0x, §8.6.3) are not
+ * forwarded.
  *
- * A station that moves to and fro means a loop: the port that it came through last is shut for a time.
- * Nothing comes in there then, and nothing more joins its queues; the other ports go on. O(1) a frame. One thread. */
+ * A station that moves back and forth indicates a loop: the port through which it came last is shut
+ * for a time. Meanwhile no frame is accepted from it, and none joins its queues; the other ports
+ * continue. O(1) a frame. One thread. */
 #pragma once
 
 #include "dataplane/macs.h"
@@ -21,22 +23,23 @@ struct switching_settings {
     uint64_t age_ns;
     uint32_t moves;     /* of a station within a second, before its port is shut */
     uint64_t shut_ns;   /* so long */
-    uint32_t flood_pps; /* frames of one port that are flooded, in a second */
+    uint32_t flood_pps; /* flooded frames of one port, in a second */
 };
 
 struct switching_counters { /* of what came through one port */
     uint64_t flooded_packets;
-    uint64_t over_limit_packets; /* that were not, for the limit */
+    uint64_t over_limit_packets; /* not flooded because of the limit */
     uint64_t
-        filtered_packets;  /* that go nowhere: back where they came from, to the link itself, cut */
-    uint64_t shut_packets; /* came through a port that is shut, or were for one */
+        filtered_packets;  /* not forwarded: their port is where they came from, they are for the
+                            * link itself, or cut */
+    uint64_t shut_packets; /* came through a shut port, or were for one */
     uint64_t shuts;        /* times that it was shut */
 };
 
 struct switching_port {
     struct switching_counters counters;
     uint64_t shut_until_ns;
-    uint8_t mac[MACS_BYTES]; /* the station that it was shut for last */
+    uint8_t mac[MACS_BYTES]; /* the station because of which it was shut last */
     uint32_t other;          /* and the port that it came from */
     uint64_t credit, refilled_ns;
 };
@@ -51,12 +54,12 @@ struct switching {
 
 int switching_open(struct switching *switching, const struct switching_settings *settings,
                    struct err *err);
-/* Other times and limits from now on; ports and macs are as many as they were. */
+/* Changes times and limits; the numbers of ports and stations stay. */
 void switching_change(struct switching *switching, const struct switching_settings *settings);
 void switching_close(struct switching *switching); /* of zeros, too */
 
-/* The egress of a frame whose first bytes are these, so many: a port, SWITCHING_FLOOD, or SWITCHING_DROP,
- * counted. `now_ns` > 0 never falls. */
+/* The egress of a frame that begins with these bytes: a port, SWITCHING_FLOOD, or SWITCHING_DROP,
+ * which is counted. `now_ns` > 0 never falls. */
 int switching_target(struct switching *switching, uint32_t from, const uint8_t *frame,
                      uint32_t bytes, uint64_t now_ns);
 

@@ -1,4 +1,4 @@
-/* What the data plane counts, for DPDK's own telemetry (dpdk-telemetry.py):
+/* The data plane's counters, for DPDK's own telemetry (dpdk-telemetry.py):
  *
  *   /duopoly/ports          the sides' names
  *   /duopoly/port,PORT      frames that came, went and were too long
@@ -6,14 +6,14 @@
  *   /duopoly/flows          connections known, and what became of others
  *   /duopoly/worker         sleeps, busy cycles, and cycles a packet that came
  *
- * DPDK answers in a thread of its own, and null where a side has no such name or the worker does not
- * answer. Its socket is of the user that the program runs as. */
+ * DPDK answers in a thread of its own; null if there is no side of that name, or a worker does not
+ * answer. Its socket belongs to the program's user. */
 #pragma once
 
 #include "dataplane/workers_dpdk.h"
 #include "lib/err.h"
 
-/* Once in a process. The worker, which runs, is borrowed until the end, which waits for the last
- * answer, and comes before the worker's. */
+/* Once in a process. The running workers are borrowed until telemetry_end, which waits for the last
+ * answer and must be called before they end. */
 int telemetry_begin(struct workers *workers, struct err *err);
 void telemetry_end(void);

@@ -1,6 +1,6 @@
-/* One of the workers: a thread on a processor of its own, for workers_dpdk.c alone. It passes frames
- * (forward_dpdk.h), obeys what the owner's thread says between two bursts, and writes its part of the
- * statistics when it is asked to.
+/* One of the workers: a thread on a processor of its own, for workers_dpdk.c only. It forwards
+ * frames (forward_dpdk.h), carries out the owner's orders between two bursts, and writes its part
+ * of the statistics on request.
  *
  * It polls while there are frames, then sleeps, up to WORKERS_SLEEP_NS at a time. */
 #pragma once
@@ -12,12 +12,12 @@
 #include <rte_ring.h>
 #include <stdatomic.h>
 
-/* What the owner's thread says to all workers. */
+/* Orders of the owner's thread to all workers. */
 struct worker_orders {
-    _Atomic uint32_t asked; /* so often, for the stats, and for what stands below */
+    _Atomic uint32_t asked; /* number of requests for the stats, and for what follows */
     _Atomic bool stop;
     struct worker_change {
-        bool wanted; /* while it asks */
+        bool wanted; /* while it is requested */
         struct marking_settings marking;
         struct switching_settings switching;
     } change;
@@ -30,11 +30,10 @@ struct worker {
     struct rte_ring *commands; /* of struct workers_flow */
     struct kept *kept;         /* mode and lease */
     struct flows *flows;
-    int event; /* eventfd, the owner's: a port was shut */
+    int event; /* an eventfd, owned by the owner: a port was shut */
     uint32_t idle_polls;
     uint64_t sleep_ns, sleeps, expire_ns, busy_cycles;
-    /* The answer: its part of `stats`, and of the ports' that are its own, is of when it was asked so
-     * often. */
+    /* The answer: its part of `stats`, and of its own ports', belongs to this request number. */
     _Atomic uint32_t answered;
     struct workers_stats *stats; /* of all */
     struct worker_part {
@@ -45,8 +44,8 @@ struct worker {
     } part;
 };
 
-/* Until it is told to stop; for rte_eal_remote_launch. */
+/* Runs until it is told to stop; for rte_eal_remote_launch. */
 int worker_run(void *worker);
 
-/* Its part of the stats, now: its own thread, or another one after its end. */
+/* Writes its part of the stats now: called by its own thread, or by another one after its end. */
 void worker_write_stats(struct worker *worker);

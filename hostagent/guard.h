@@ -4,10 +4,10 @@
  * after a change on a port of ours, the port is compared with what should be there. (Our own
  * changes of queues are skipped by who requested them; our own changes of marks compare equal.) A
  * difference is logged once and reported (on_notice), then
- *   repair   it is put right: but on no port more than REPAIRS_MOST times in a minute (repairs.h), then we
- *            yield there, so that nobody fights us for ever
- *   yield    that port is left as it is, and not looked at again until guard_reset; all of them where it is
- *            no port's alone: rules of nftables, or rows and flows of a switch
+ *   repair   repairs it: on each port at most REPAIRS_MOST times in a minute (repairs.h), after that
+ *            it yields there, so that no fight lasts for ever
+ *   yield    leaves that port as it is, and does not check it again until guard_reset; all ports if
+ *            it concerns more than one: rules of nftables, or rows and flows of a switch
  * What cannot be repaired is reported once and checked again with each change; its end is reported
  * too. A link that goes down or comes back is reported and needs no repair. If kernel messages were
  * lost, everything is compared.

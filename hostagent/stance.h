@@ -1,7 +1,7 @@
 /* The agent's stance: how much of its host it may change. This module also carries the stance out.
  *
- *   observe reports only; no packet is marked, no port has a queue or a filter of ours
- *   mark packets carry marks; the queues are as they were before us
+ *   observe   reports only; no packet is marked, no port has a queue or a filter of ours
+ *   mark      packets carry marks; the queues are as they were before us
  *   enforce   marks, and our queues on every port
  *
  * Two parties set it: the controller (stance_tell), and an operator on this host (stance_say, from

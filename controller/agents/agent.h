@@ -1,7 +1,7 @@
-/* One agent, as the files behind agents.h share it. Not for others. Each file calls those below it only;
- * what has to be known above is told by agents->upward. Parts of the record have headers of their own
- * (agent_identity.h, agent_session.h, agent_attempts.h, agent_levels.h): other files change and read them by the
- * functions there.
+/* One agent, as the files behind agents.h share it. For these files only. Each file calls only
+ * those below it; calls upwards go through agents->upward. Parts of the record have headers of
+ * their own (agent_identity.h, agent_session.h, agent_attempts.h, agent_levels.h): other files use
+ * them through the functions there.
  *
  *   agents.c          all agents, and how they look from outside
  *   agent_messages.c  what comes in
@@ -23,8 +23,7 @@
  *   agent_session.c   what goes out in a session, and its end
  *   agent_unanswered.c  bytes on their way to agents
  *   agent_identity.c  who it is: in the tables, and what the engine was told of it
- *   agent_index.c     indexes of hosts that come back
- */
+ *   agent_index.c     indexes of hosts that come back */
 #pragma once
 
 #include "controller/agents/agent_attempts.h"
@@ -40,38 +39,40 @@
 #define AGENT_HAD_MAX   1024
 #define AGENT_LOST_SAID 64
 
-/* Bytes that a thing takes which an agent claims, with what the engine keeps of it: agent_claims.c. */
+/* Bytes counted for each thing that an agent claims, including what the engine keeps of it:
+ * agent_claims.c. */
 #define AGENT_CLAIMED_ATTEMPT 2048
 #define AGENT_CLAIMED_GUEST   512
-/* Jobs that nobody knows and of which outputs stand in one inventory: so many are told to be forgotten. */
+/* Unknown jobs in one inventory whose outputs the agent is told to forget, at most. */
 #define AGENT_STRANGE_JOBS 65536
 
-/* What is known of an agent as one that speaks of others: agent_words.c. */
+/* An agent's credibility about other hosts: agent_words.c. */
 struct agent_words {
-    bool proves; /* in this controller's epoch it has shown the proof of an attempt */
+    bool proves; /* it has shown an attempt's proof in this controller's epoch */
     bool
-        admitted; /* an inventory of it has been taken: it has brought what there is of older epochs */
+        admitted; /* one of its inventories was accepted: it has reported everything of older epochs
+                   */
     uint64_t *had; /* attempts that were lost while it had them, a ring, the newest AGENT_HAD_MAX */
     uint32_t n_had, had_size, next_had;
-    uint32_t accused;         /* the one host that it is believed of alone, */
-    int64_t accused_until_ns; /* till then */
-    uint32_t accuser;         /* the host that spoke of this one last, */
-    int64_t accuser_until_ns; /* and counts as another voice till then */
+    uint32_t accused;         /* the one host about which it is trusted alone, */
+    int64_t accused_until_ns; /* until then */
+    uint32_t accuser;         /* the host that last reported this one, */
+    int64_t accuser_until_ns; /* and counts as another voice until then */
     uint64_t
-        lost[AGENT_LOST_SAID]; /* outputs that it was believed of alone: hashes of their tasks */
+        lost[AGENT_LOST_SAID]; /* outputs for which it was trusted alone: hashes of their tasks */
     uint32_t next_lost;
     uint64_t refused;
     char about[96];
     struct rarely said;
-    int64_t looks_since_ns; /* its words were looked at so often in the second from then on */
+    int64_t looks_since_ns; /* its words were checked this often in the second from then on */
     uint32_t looks;
 };
 
 /* agent_claims.c */
 struct agent_claims {
     uint64_t bytes;
-    uint32_t parked, guests; /* things of the inventory at hand; applications */
-    uint32_t strange;        /* jobs of that inventory that nobody knows */
+    uint32_t parked, guests; /* things of the current inventory; applications */
+    uint32_t strange;        /* unknown jobs of that inventory */
     uint64_t cut;            /* things, since this controller's start */
     const char *about;       /* the last of them: a constant; NULL: none */
     struct rarely said;
@@ -80,7 +81,7 @@ struct agent_claims {
 struct agent {
     struct agents *agents;
     struct agent_identity identity;
-    uint32_t executors; /* of frameworks, that are said to be there */
+    uint32_t executors; /* executors of frameworks that are reported there */
     struct agent_session session;
     struct timer watch, beat;
 
@@ -88,8 +89,8 @@ struct agent {
     struct agent_levels levels;
     duopoly_AgentCounters counters;
     duopoly_Stance stance_told; /* in this session */
-    int64_t trial_until_ns;     /* a stance that has to be confirmed by then; past: none */
-    duopoly_HostState state;    /* as it said last */
+    int64_t trial_until_ns;     /* deadline for confirming a trial stance; past: no trial */
+    duopoly_HostState state;    /* as it last reported */
     struct agent_links links;
     struct agent_guests guests;
     struct agent_words words;
@@ -98,7 +99,7 @@ struct agent {
 
 #define AGENTS_REFUSED 64
 
-/* What parts call that are below those which it reaches; agents_create sets them. */
+/* Functions that parts below call upwards; agents_create sets them. */
 struct agents_upward {
     void (*over)(struct agent *agent); /* its session */
     void (*watch)(struct timer *timer, int64_t now_ns);
@@ -122,8 +123,8 @@ struct agents {
     struct guest_levels guest_levels;
     struct levels_round levels;
     duopoly_ControllerKeys believed;       /* none: there are no keys */
-    char why[256];                         /* words of the refusal at hand */
-    struct rarely refused[AGENTS_REFUSED]; /* what the log says of HELLOs, by a hash of the name */
+    char why[256];                         /* text of the current refusal */
+    struct rarely refused[AGENTS_REFUSED]; /* what the log said of HELLOs, by a hash of the name */
     duopoly_Envelope out;
 };
 
@@ -134,27 +135,28 @@ struct agent_refusal {
 };
 
 /* agent_record.c */
-/* A new one in the table, with an index if it is a host; NULL when memory is short. */
+/* Adds a new one to the table, with an index if it is a host; NULL if out of memory. */
 struct agent *agent_add(struct agents *agents, const char *name, bool is_switch);
-/* A host that has this index already; NULL when memory is short. */
+/* Adds a host that has this index already; NULL if out of memory. */
 struct agent *agent_add_kept(struct agents *agents, const char *name, uint32_t host);
 
-/* A host without an agent; NULL when memory is short. */
+/* Adds a host without an agent; NULL if out of memory. */
 struct agent *agent_add_unmarked(struct agents *agents, const char *name, uint32_t host);
-/* Out of the table and gone, with what it owns; it has no session. */
+/* Removes it from the table and frees it with what it owns; it has no session. */
 void agent_remove(struct agent *agent);
 
-/* agent_forget.c: a lost one; unless it ever brought something its name goes when its time is over. */
+/* agent_forget.c: for a lost agent: unless it ever brought something, its name is forgotten in
+ * time. */
 void agent_watch_forgetting(struct agent *agent, int64_t now_ns);
 void agent_forget_unused(struct agent *agent);
 
-/* agent_unmarked.c: hosts without an agent. Its time to look whether it is needed; the agent of this
- * host was forgotten; an agent says HELLO, whose host was one, or has this address. */
+/* agent_unmarked.c: hosts without an agent. Checks whether it is still needed; the agent of this
+ * host was forgotten; an agent that says HELLO has a host that was one, or has its address. */
 void agent_unmarked_look(struct agent *agent, int64_t now_ns);
 void agent_unmark(struct agents *agents, const char *name, uint32_t host, uint32_t executors);
 void agent_find_executors(struct agent *agent, int64_t now_ns, const uint8_t *address);
 
-/* agent_kinds.c: a message in turn, of a session. */
+/* agent_kinds.c: handles a message of a session, in order. */
 void agent_take(struct agent *agent, const duopoly_Envelope *envelope);
 
 /* agent_hello.c: judges a HELLO and begins its session. */
@@ -162,7 +164,7 @@ void agent_hello(struct agents *agents, int64_t now_ns, uint64_t peer, const cha
                  const duopoly_Envelope *envelope);
 
 /* agent_address.c */
-/* May end the session of another that gave this one's address. */
+/* May end the session of another agent that gave this one's address. */
 struct agent_refusal agent_address_refusal(struct agents *agents, int64_t now_ns, uint64_t peer,
                                            const duopoly_Hello *hello);
 
@@ -170,11 +172,11 @@ struct agent_refusal agent_address_refusal(struct agents *agents, int64_t now_ns
 void agent_watch_fire(struct timer *timer, int64_t now_ns);
 void agent_beat_fire(struct timer *timer, int64_t now_ns);
 
-/* agent_orders.c: the keys of the controller that are to be believed, if there are any. */
+/* agent_orders.c: sends the controller's keys to trust, if there are any. */
 void agent_tell_keys(struct agent *agent);
 
-/* agent_claims.c: so many bytes more for what it claims; false: beyond its share, then nothing is counted. They
- * are counted whether or not; are given back; so many things were cut, which is said (`what`: a constant). */
+/* agent_claims.c: counts bytes for a claim; false: beyond its share, nothing is counted. Counts
+ * them anyway. Gives them back. Reports that so many things were cut (`what`: a constant). */
 bool agent_claim(struct agent *agent, uint64_t bytes);
 void agent_claim_add(struct agent *agent, uint64_t bytes);
 void agent_claim_back(struct agent *agent, uint64_t bytes);
@@ -182,18 +184,18 @@ void agent_claim_cut(struct agent *agent, uint64_t things, const char *what);
 
 /* agent_words.c */
 enum agent_word { WORD_COUNTS, WORD_SAYS_NOTHING, WORD_REFUSED };
-/* A state of an attempt, in an inventory or beside it; the number of one. Refused words are counted and
- * said. */
+/* Judges an attempt's state, in an inventory or outside; or a number of an attempt. Refused words
+ * are counted and logged. */
 enum agent_word agent_word_of_state(struct agent *agent, int64_t now_ns,
                                     const duopoly_AttemptState *state);
 enum agent_word agent_word_of_attempt(struct agent *agent, int64_t now_ns, pb_size_t kind,
                                       uint64_t attempt);
-/* About another host's output; another host as a source of an attempt of its own. */
+/* Judges a word about another host's output; about another host as a source of its own attempt. */
 enum agent_word agent_word_of_output(struct agent *agent, int64_t now_ns,
                                      const duopoly_OutputLost *lost);
 enum agent_word agent_word_of_source(struct agent *agent, int64_t now_ns, uint64_t attempt,
                                      const struct agent *source);
-/* It had this attempt, and may bring it again. */
+/* It had this attempt, and may report it again. */
 void agent_words_had(struct agent *agent, uint64_t attempt);
-/* It goes: nobody remembers it. */
+/* It is removed: forgets it. */
 void agent_words_done(struct agent *agent);

@@ -1,5 +1,5 @@
-/* What an agent is answerable for: its attempts, and the inventory that says which it has. A part of its
- * record (agent.h), of which others see only this; its files are agent_attempts.c and agent_placed.c. */
+/* An agent's attempts, and the inventory that lists them. A part of its record (agent.h), of which
+ * other files see only this; its files are agent_attempts.c and agent_placed.c. */
 #pragma once
 
 #include "controller/agents/agent_levels.h"
@@ -7,15 +7,15 @@
 
 #include <uthash.h>
 
-/* An attempt that its agent is answerable for: sent there, or seen there, and not ended. */
+/* An attempt for which its agent is responsible: sent there, or seen there, and not ended. */
 struct placed_attempt {
     UT_hash_handle hh, by_number; /* of its agent; of all */
     uint64_t attempt;
     struct agent *agent;
     struct timer timer; /* armed until the start is answered */
     bool asked;
-    bool listed;  /* in the inventory that has just come in */
-    bool claimed; /* the agent named it first, and pays for it */
+    bool listed;  /* in the inventory that has just come */
+    bool claimed; /* the agent named it first; it counts against the agent's claims */
     struct attempt_levels levels;
 };
 
@@ -25,56 +25,59 @@ struct agent_attempts {
     struct placed_attempt *placed;
     enum inventory_state inventory;
     uint32_t parts;
-    duopoly_AttemptState *seen; /* of the inventory, until it is told */
+    duopoly_AttemptState *seen; /* of the inventory, until it is passed on */
     uint32_t n_seen, seen_size;
-    uint64_t sequence; /* of the end of a parked inventory */
-    bool awaited;      /* known before the restart, and its inventory is not in */
-    bool used;         /* something ran there, or an output of a job lies there */
-    char no_room[256]; /* why it starts nothing, as it said in this session; its host is silent */
+    uint64_t sequence; /* sequence of the end of a parked inventory */
+    bool awaited;      /* known before the restart, and its inventory has not come */
+    bool used;         /* something ran there, or an output of a job is there */
+    char no_room[256]; /* why it starts nothing, as it said in this session; its host counts as
+                        * silent */
 };
 
 /* Of all agents. */
 struct agents_attempts {
     struct placed_attempt *placed; /* by number */
     bool resyncing;
-    uint32_t awaited; /* known hosts whose inventories are not in */
+    uint32_t awaited; /* known hosts whose inventories have not come */
     struct timer resync;
 };
 
 void agents_attempts_begin(struct agents_attempts *attempts);
 void agents_attempts_end(struct agents *agents);
 
-/* Of a host that was known before a restart: whether something ran there; its inventory is waited for. */
+/* For a host that was known before a restart: whether something ran there; its inventory is
+ * awaited. */
 void agent_attempts_restore(struct agent *agent, bool used);
 void agent_await(struct agent *agent);
-/* All such are there: waits for their inventories, if any is awaited, for `resync_wait` at most. */
+/* All these are there: waits for their inventories, if any, for at most `resync_wait`. */
 void agents_resync_begin(struct agents *agents, int64_t now_ns);
-/* Nobody waits for its inventory any more. */
+/* Its inventory is no longer awaited. */
 void agent_await_no_more(struct agent *agent);
 /* Ends the resynchronisation when no inventory is awaited. */
 void agents_resync_done(struct agents *agents);
 
-/* A session begins; it is over, and what came of an inventory is not needed any more. */
+/* A session begins. It ends: drops what came of an inventory. */
 void agent_inventory_begin(struct agent *agent);
 void agent_inventory_drop(struct agent *agent);
 void agent_inventory_part(struct agent *agent, const duopoly_Envelope *envelope);
-/* The last part is in; parks it while resyncing, else admits the agent. */
+/* The last part has come: parks the inventory while resyncing, else admits the agent. */
 void agent_inventory_end(struct agent *agent, const duopoly_Envelope *envelope);
 void agent_attempt_state(struct agent *agent, const duopoly_Envelope *envelope);
-/* It is answerable for none any more; the engine knows. */
+/* It is responsible for no attempt any more; the engine knows. */
 void agent_attempts_drop(struct agent *agent);
 
-/* Why it starts nothing; "": it has room. */
+/* Why it starts nothing; "": it does. */
 const char *agent_no_room(const struct agent *agent);
 void agent_say_room(struct agent *agent, const char *why);
-/* It can be started something on: it is heard, its inventory is in, and it has room. */
+/* Whether something can be started on it: it is heard, its inventory has come, and it has room. */
 bool agent_serves(const struct agent *agent);
-/* So much of what it said is not acknowledged, since the store's disk has not kept it yet, that it is given
- * nothing more: its words about that would break the session's window. A silent one is so for longer. */
+/* Whether so many of its messages are unacknowledged, since the store's disk is slow, that it gets
+ * nothing more: its reports on that would exceed the session's window. It then counts as silent
+ * until far fewer are. */
 bool agent_is_behind(const struct agent *agent);
-/* Something ran there, or an output of a job lies there. */
+/* Whether something ran there, or an output of a job is there. */
 bool agent_was_used(const struct agent *agent);
-/* The agent that is answerable for it; NULL: none. */
+/* The agent responsible for it; NULL: none. */
 const struct agent *agent_of_attempt(const struct agents *agents, uint64_t attempt);
-/* Whether its inventory, which waits for others', has a task of this job that runs. */
+/* Whether its parked inventory lists a running task of this job. */
 bool agent_brings_task_of(const struct agent *agent, uint64_t job);

@@ -1,4 +1,5 @@
-/* Levels on their way to one agent: a part of its record (agent.h), of which others see only this. */
+/* Levels on their way to one agent: a part of its record (agent.h), of which other files see only
+ * this. */
 #pragma once
 
 #include "controller/timers.h"
@@ -10,40 +11,40 @@
 struct agent;
 struct agents;
 
-/* Of an attempt, which has it in its record. */
+/* Of an attempt, as a part of its record. */
 struct attempt_levels {
     uint64_t attempt;
     struct {
         uint32_t coflow, macroflow;
     } told, wanted;
-    bool waits; /* wanted is to be told: in the agent's list */
+    bool waits; /* `wanted` is to be sent: it is in the agent's list */
     STAILQ_ENTRY(attempt_levels) link;
 };
 
 struct agent_levels {
     STAILQ_HEAD(, attempt_levels) waiting;
     STAILQ_ENTRY(agent) link;
-    bool listed;       /* in the round's list */
-    uint64_t sequence; /* of the last levels that it has not acknowledged; 0: none */
-    bool awaited;      /* and they are waited for */
+    bool listed;       /* it is in the round's list */
+    uint64_t sequence; /* of its last unacknowledged levels; 0: none */
+    bool awaited;      /* and these are awaited */
 };
 
 /* Of all agents. */
 struct levels_round {
-    STAILQ_HEAD(, agent) waiting; /* to whom levels are to be told */
+    STAILQ_HEAD(, agent) waiting; /* agents with levels to send */
     uint32_t awaited;             /* hosts */
-    struct timer timer;           /* who has not acknowledged is waited for no longer */
+    struct timer timer;           /* when it fires, unacknowledged agents are no longer awaited */
 };
 
 void levels_round_begin(struct levels_round *round);
 void levels_round_end(struct agents *agents);
 
 void agent_levels_begin(struct agent *agent);
-/* Out of the list of all. */
+/* Removes it from the list of all. */
 void agent_levels_done(struct agent *agent);
-/* Its start, or its agent, has told these. */
+/* Its start, or its agent, has reported these. */
 void agent_levels_told(struct attempt_levels *levels, uint32_t coflow, uint32_t macroflow);
-/* An attempt of this agent is to have these. And: what is to be told of it is told no more. */
+/* Gives an attempt of this agent these levels. The other: cancels what is to be sent of it. */
 void agent_levels_want(struct agent *agent, struct attempt_levels *levels, uint32_t coflow,
                        uint32_t macroflow);
 void agent_levels_drop(struct agent *agent, struct attempt_levels *levels);

@@ -1,7 +1,9 @@
-/* What an agent tells of its ports' links (pure): a row each, by the port's place among its ports.
+/* What an agent reports of its ports' links (pure): a row each, by the port's index among its
+ * ports.
  *
- * Rows come one by one as they change, and may be lost; each is told again within half a minute
- * (schemas/duopoly.proto, Link). Who has more ports than are kept shows the first ones. */
+ * Rows come one by one as they change, and may be lost; each is repeated within half a minute
+ * (schemas/duopoly.proto, Link). Of an agent with more ports than are kept, the first ones are
+ * shown. */
 #pragma once
 
 #include "schemas/duopoly.pb.h"
@@ -14,17 +16,17 @@
 
 struct agent_link {
     duopoly_Link link;
-    int64_t told_ns; /* 0: it was never told */
+    int64_t told_ns; /* 0: never reported */
 };
 
-/* Zero to begin with. */
+/* Zero it first. */
 struct agent_links {
-    uint32_t n; /* rows, of which some may not be told yet */
+    uint32_t n; /* rows, some of which may not have been reported yet */
     struct agent_link *rows;
 };
 
-/* Of at most `most` ports. Without memory it stays as it is. O(rows of the part), and of all when
- * their number grows. */
+/* For at most `most` ports. Out of memory nothing changes. O(rows of the part), and of all rows
+ * when their number grows. */
 void agent_links_take(struct agent_links *links, int64_t now_ns, uint32_t most,
                       const duopoly_LinksPart *part);
 void agent_links_done(struct agent_links *links);

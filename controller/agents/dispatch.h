@@ -1,6 +1,5 @@
-/* Decisions become messages: what the engine decided is looked up, put into words of the wire and
- * handed to the agents' sessions. Copies names and numbers from the engine's views; decides
- * nothing. */
+/* Turns the engine's decisions into messages and hands them to the agents' sessions. Copies names
+ * and numbers from the engine's views; decides nothing. */
 #pragma once
 
 #include "controller/agents/agents.h"
@@ -8,7 +7,7 @@
 
 #include <stdbool.h>
 
-/* Room that is kept between starts, so that none allocates once it has grown. Start with zeros. */
+/* Memory that is kept between starts, so that none allocates once it has grown. Zero it first. */
 struct dispatch_room {
     duopoly_Input *inputs;
     uint32_t n, size;
@@ -16,10 +15,10 @@ struct dispatch_room {
 };
 void dispatch_room_done(struct dispatch_room *room);
 
-/* Sends a DECISION_START, STOP, LEVEL, MODE or FORGET; others need no agent and are left alone.
+/* Sends a DECISION_START, STOP, LEVEL, MODE or FORGET; ignores others, which concern no agent.
  * Levels wait for agents_levels_flush. */
 void dispatch_decision(const struct engine *engine, struct agents *agents, int64_t now_ns,
                        const struct decision *decision, struct dispatch_room *room);
 
-/* A level as the wire carries it: the last one takes what lies beyond. */
+/* A level for the wire: higher ones become the last. */
 uint32_t level_on_wire(uint64_t level);

@@ -1,9 +1,9 @@
-/* How far each agent is to reach into its host, as operators said: for one host, a rack, or all
- * (pure).
+/* The stance of each agent (how much of its host it may change), as operators set it: for one host,
+ * a rack, or all (pure).
  *
- * What was said last about a host, its rack or all counts; what was said about all makes everything
- * before it void. Without a word: enforce. Bounded: STANCE_RULES names, then −E2BIG until all are
- * told at once. O(rules). */
+ * The last setting for a host, its rack or all counts; a setting for all removes everything before
+ * it. Without a setting: enforce. At most STANCE_RULES names, then −E2BIG until a setting for all.
+ * O(rules). */
 #pragma once
 
 #include "schemas/duopoly.pb.h"
@@ -18,14 +18,14 @@ enum stance_scope { STANCE_OF_ALL, STANCE_OF_RACK, STANCE_OF_HOST };
 struct stances {
     duopoly_Stance of_all; /* UNSAID: enforce */
     uint32_t n;
-    struct stance_rule { /* in the order in which they were said */
+    struct stance_rule { /* in the order in which they were set */
         enum stance_scope scope;
         duopoly_Stance stance;
         char name[64];
     } rules[STANCE_RULES];
 };
 
-/* `name` without meaning for all. −E2BIG: the bound; −EINVAL: no such stance. */
+/* `name` is ignored for all. −E2BIG: the bound; −EINVAL: no such stance. */
 int stances_set(struct stances *stances, enum stance_scope scope, const char *name,
                 duopoly_Stance stance);
 

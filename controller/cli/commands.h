@@ -1,6 +1,6 @@
 /* What duopolyctl can do: one const table of commands. A command checks its arguments before it
- * talks to anybody, asks the controller through lib/client.h, and hands what it learnt to a writer;
- * it never prints.
+ * talks to anybody, asks the controller through lib/client.h, and hands the result to a writer; it
+ * never prints.
  *
  * Exit codes of the program: 0 done; 1 refused, unreachable or a bad file; 2 wrong arguments. */
 #pragma once
@@ -9,7 +9,7 @@
 #include "lib/err.h"
 #include "lib/writer.h"
 
-/* What the command line said. Strings are borrowed. */
+/* The command line's content. Strings are borrowed. */
 struct request {
     const char *words[10]; /* the command's arguments */
     int n_words;
@@ -21,7 +21,7 @@ struct request {
     const char *confirm;                 /* --confirm; NULL: not given */
     const char *as, *from;               /* --as, --from; NULL: not given */
     const char *who, *what, *since, *result,
-        *limit; /* of audit, as they are called; NULL: not given */
+        *limit; /* of audit, by their names; NULL: not given */
 };
 
 /* A task as a person writes it: JOB/STAGE/TASK, or the number of an attempt. */
@@ -42,8 +42,8 @@ struct command {
     const char *options; /* which of "a" (--all), "u" (--undo), "i" (--id), "k" (--role, --out,
                             --for), "h" (--host, --rack), "c" (--confirm), "r" (--as, --from),
                             "f" (--who, --what, --since, --result, --limit) it takes */
-    /* Checks the request without the controller; NULL: the number of words is all. −EINVAL is a
-     * wrong argument. */
+    /* Checks the request without the controller; NULL: only the number of words is checked.
+     * −EINVAL: a wrong argument. */
     int (*check)(const struct request *request, struct err *err);
     int (*run)(struct client *client, const struct request *request, struct writer *writer,
                struct err *err);
@@ -52,14 +52,14 @@ struct command {
 /* NULL name at the end. */
 extern const struct command cli_commands[];
 
-/* The command of this name; −EINVAL with the names that there are. */
+/* The command of this name; −EINVAL with the list of names. */
 int command_find(const char *name, const struct command **ret_command, struct err *err);
 
 /* Whether the request fits the command. −EINVAL. */
 int command_check(const struct command *command, const struct request *request, struct err *err);
 
-/* Whether it needs no controller: `run` is given no client then. */
+/* Whether it needs no controller: `run` then gets no client. */
 bool command_alone(const struct command *command, const struct request *request);
 
-/* Whether it asks the data plane of this machine instead of a controller. */
+/* Whether it asks this machine's data plane instead of a controller. */
 bool command_of_fastpath(const struct command *command);

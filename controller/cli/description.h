@@ -1,4 +1,4 @@
-/* Switches of a kind as a person describes them in a file; schemas/switch.yaml is its manual. */
+/* The description of a kind of switches in a file; schemas/switch.yaml is its manual. */
 #pragma once
 
 #include "lib/err.h"
@@ -30,6 +30,6 @@ int description_read(const char *path, struct description **ret_description, str
 /* Whether this can be the name of a switch or a port: it goes into commands. −EINVAL. */
 int description_name_check(const char *text, struct err *err);
 
-/* What it wishes of every port, at the port's own speed. */
+/* The wish that it expresses for every port, at the port's own speed. */
 int description_wish(const struct description *description, struct port_wish *ret_wish,
                      struct err *err);

@@ -1,4 +1,4 @@
-/* `duopolyctl links`: what the links of agents' ports carry. */
+/* `duopolyctl links`: the load of the links of agents' ports. */
 #pragma once
 
 #include "controller/cli/commands.h"

@@ -1,5 +1,5 @@
-/* `duopolyctl queues`: what makes the queues of each host, and of each port of each switch, and what they
- * have not got as wished. */
+/* `duopolyctl queues`: the queue driver of each host, and of each port of each switch, why it was
+ * chosen, and what it lacks of what is wished. */
 #pragma once
 
 #include "controller/cli/commands.h"

@@ -1,12 +1,12 @@
-/* duopolyctl switch NAME render: what a switch is to be told that a person or another tool configures
- * (controller/switch/render). Without --from, what its agent says of it; with it, a description in a
- * file (schemas/switch.yaml), which switches that are alike can share: then nobody is asked, and no
+/* duopolyctl switch NAME render: writes a configuration for a switch that a person or another tool
+ * configures (controller/switch/render). Without --from, from the report of its agent; with it,
+ * from a description in a file (schemas/switch.yaml), which equal switches can share: then no
  * controller is needed. */
 #pragma once
 
 #include "controller/cli/commands.h"
 
-/* Whether there is the format, and a name that can stand in it. −EINVAL. */
+/* Whether the format exists and the name can be written in it. −EINVAL. */
 int render_check(const struct request *request, struct err *err);
 
 /* `client` may be NULL with --from. */

@@ -1,5 +1,5 @@
-/* `duopolyctl stance`: tells hosts how far to reach, waits until they say that they do, and says how
- * long that took. A host that is not up hears it when it comes back. */
+/* `duopolyctl stance`: sets hosts' stances, waits until they report them, and says how long that
+ * took. A host that is not up gets its stance when it comes back. */
 #pragma once
 
 #include "controller/cli/commands.h"

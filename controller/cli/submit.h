@@ -1,7 +1,7 @@
 /* The command `submit`: the jobs of a workload file, all or none.
  *
- * Each job is handed over and checked, and waits; when all of them could begin they are begun, in
- * their order. What breaks off in between is told job by job: begun, not begun, not answered. */
+ * Each job is submitted and checked, and waits; when all are accepted, they begin in order. An
+ * interruption is reported job by job: begun, not begun, not answered. */
 #pragma once
 
 #include "controller/cli/commands.h"

@@ -1,10 +1,10 @@
-/* `duopolyctl switches` and `switch NAME`: what agents of switches say of them, how far those are to
- * reach, and what a switch without one is to be told (render.h). */
+/* `duopolyctl switches` and `switch NAME`: what agents report of switches, their stances, and the
+ * configuration for a switch without an agent (render.h). */
 #pragma once
 
 #include "controller/cli/commands.h"
 
-/* Whether nobody is asked for it. */
+/* Whether it needs no controller. */
 bool switch_alone(const struct request *request);
 
 int switch_check(const struct request *request, struct err *err);

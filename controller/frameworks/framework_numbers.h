@@ -1,7 +1,7 @@
-/* A framework's own numbers and ours: the application's name gives 30 bits, and its numbers of jobs
- * and task attempts the rest, so they are the same after any restart, nothing is kept for them, and
- * none is ever one that we give (those of jobs and epochs stay far below). Two names with the same 30
- * bits are not both taken (frameworks.h). Pure. */
+/* Maps a framework's numbers to ours: 30 bits come from the application's name, the rest from its
+ * numbers of jobs and task attempts. So they are the same after any restart, need no state, and
+ * never collide with ours (job numbers and epochs stay far below). Of two names with the same 30
+ * bits only one is accepted (frameworks.h). Pure. */
 #pragma once
 
 #include "lib/fnv1a.h"

@@ -1,33 +1,34 @@
-/* Applications that place their tasks by themselves (Spark, YARN's), and the session of each: what
- * they tell becomes facts of the engine (framework.h there), and what it allows goes out as snapshots.
+/* Applications that place their own tasks (Spark, on YARN), and the session of each: their reports
+ * become facts of the engine (framework.h there), and its allows are sent as snapshots.
  *
- * Who calls whom: the conductor brings what came in, which becomes facts by the hook `event`; when
- * the engine has taken those it hands over each decision (frameworks_decision) and then calls
- * frameworks_settle, which sends and acknowledges. What runs is not kept in the store: a framework
- * tells all again in each session, and until it says that it has, nothing is concluded from silence.
- * How its jobs ended is, and what their stages had (store/ledger.h).
+ * Calls: the conductor passes in messages, which become facts by the hook `event`; when the engine
+ * has taken those, it passes each decision (frameworks_decision) and then calls frameworks_settle,
+ * which sends and acknowledges. Running work is not kept in the store: a framework reports
+ * everything again in each session, and until it says that it is done, silence means nothing. The
+ * ends of its jobs and the sizes of their stages are stored (store/ledger.h).
  *
- * A name is one application until it is forgotten. What it held is given back in three steps: when its
- * session ends it is allowed nothing more, and what runs by its word alone (nobody allowed it, no executor of
- * its own gives it room) is over; `lost` later all that runs is lost and its executors are gone, as on a host
- * that is; `forget` after the session's end its jobs are cancelled, sooner where it holds more than one in
- * FRAMEWORK_KEPT of what all frameworks may: twice as much half as long. A name belongs to the identity, and where an agent relays
- * to its host's user, whose HELLO named it first. The newest HELLO of a name
- * has the session, the other is told; a session that says nothing for `silent` is over. Its end
- * ends no job and no allow; allows in force are good for as long as they were. With FrameworkReplayed, jobs and attempts that the session has not named
- * are over.
+ * A name is one application until it is forgotten. It gives back what it held in three steps. When
+ * its session ends, it gets no more allows, and what runs only by its own word (nothing allowed it,
+ * and no executor of its own has room for it) is over. `lost` later everything that runs is lost
+ * and its executors are gone, as on a lost host. `forget` after the end of the session its jobs are
+ * cancelled; sooner if it holds more than 1/FRAMEWORK_KEPT of what all frameworks may hold: with
+ * twice as much after half the time. A name belongs to the identity whose HELLO named it first; if
+ * an agent relays, to its host's user. The newest HELLO of a name gets the session, and the other
+ * is told; a session that is silent for `silent` is over. Its end ends no job and no allow; allows
+ * stay in force as long as they would have. With FrameworkReplayed, jobs and attempts that the
+ * session has not named are over.
  *
- * Hosts are those whose agents have a name, and those that an executor was told on (executors.h), by the
- * name that it was told with; what runs elsewhere is counted and otherwise unknown.
+ * Hosts are those with a named agent, and those on which an executor was reported (executors.h), by
+ * the reported name; what runs elsewhere is counted and otherwise ignored.
  *
- * Bounds: FRAMEWORKS_MAX applications, of which a user and a key have their shares, EXECUTORS_MAX executors of each and their
- * shares of all (executors.h), FRAMEWORK_NAMED_MAX jobs and attempts in one replay,
- * WIRE_WINDOW unanswered snapshots; beyond, the session is refused or ends. Strangers are refused
- * FRAMEWORK_REFUSALS times a second.
+ * Bounds: FRAMEWORKS_MAX applications, of which a user and a key have their shares, EXECUTORS_MAX
+ * executors of each and their shares of all (executors.h), FRAMEWORK_NAMED_MAX jobs and attempts in
+ * one replay, WIRE_WINDOW unanswered snapshots; beyond, the session is refused or ends. Peers
+ * without a session get at most FRAMEWORK_REFUSALS refusals a second.
  *
- * Pure but for the hooks; one thread. A message: O(log n) and what it says, plus O(FRAMEWORKS_MAX).
- * A session's begin: O(attempts), its replay's end O(n log n) of what is the application's. A
- * heartbeat: O(FRAMEWORK_ORDER) for the order of jobs. */
+ * Pure except for the hooks; one thread. A message: O(log n) and its content, plus
+ * O(FRAMEWORKS_MAX). A session's begin: O(attempts); the end of its replay: O(n log n) in the
+ * application's size. A heartbeat: O(FRAMEWORK_ORDER) for the order of jobs. */
 #pragma once
 
 #include "controller/engine/engine.h"
@@ -36,7 +37,7 @@
 
 #define FRAMEWORKS_MAX      64
 #define FRAMEWORK_NAMED_MAX 131072
-#define FRAMEWORK_ORDER     1024 /* jobs in turn that are looked at; the others come after them */
+#define FRAMEWORK_ORDER     1024 /* jobs in turn that are sorted; the others come after them */
 #define FRAMEWORK_VALID_MS  2000
 #define FRAMEWORK_REFUSALS  100
 #define FRAMEWORK_BURST_NS  INT64_C(2000000000)
@@ -48,20 +49,21 @@ struct frameworks_config {
     int64_t executor_slots_max;                          /* more are cut to it; 0: no bound */
     uint64_t all_executors_max, all_slots_max;           /* of all applications; 0: no bound */
     int64_t
-        time_permille; /* of the loop's time that the applications of one user and key may take; 0: no bound */
+        time_permille; /* share of the loop's time for the applications of one user and key; 0: no
+                        * bound */
 };
 
 struct frameworks_hooks {
-    /* As agents_hooks'. What an event points to stays good until the next message. */
+    /* As in agents_hooks. An event's pointers stay valid until the next message. */
     int (*send)(void *user, uint64_t peer, const duopoly_Envelope *envelope);
     void (*cut)(void *user, uint64_t peer);
     void (*event)(void *user, const struct event *event);
     /* The index of the host with this name; ENGINE_NONE: there is none. */
     uint32_t (*host)(void *user, const char *name);
-    /* Its name; "" where it has none. Borrowed until the next call. */
+    /* Its name; "": none. Borrowed until the next call. */
     const char *(*host_name)(void *user, uint32_t host);
-    /* The host of one more executor, by the agents' names, then by their addresses (16 bytes; NULL: not
-     * known), else one that is there from now on; ENGINE_NONE: there may be no more. And: one fewer. */
+    /* The host of one more executor, by agents' names, then by their addresses (16 bytes; NULL:
+     * unknown), else a new one; ENGINE_NONE: there may be no more. And: one fewer. */
     uint32_t (*claim)(void *user, const char *name, const uint8_t *address);
     void (*release)(void *user, int64_t now_ns, uint32_t host);
     /* For this host's agent. */
@@ -71,23 +73,25 @@ struct frameworks_hooks {
 
 struct frameworks;
 
-/* `engine` is borrowed; only looked at. 0 or −ENOMEM. */
+/* `engine` is borrowed and only read. 0 or −ENOMEM. */
 int frameworks_create(const struct frameworks_config *config, const struct frameworks_hooks *hooks,
                       const struct engine *engine, struct timers *timers,
                       struct frameworks **ret_frameworks);
 /* NULL is fine. */
 void frameworks_destroy(struct frameworks *frameworks);
 
-/* Whether frameworks send this kind of message, or a later version's framework may (0). */
+/* Whether frameworks send this kind of message; a later version's framework may send an unknown
+ * kind (0). */
 bool frameworks_take(pb_size_t kind);
 
-/* A message on connection `peer`; `identity` as agents_message has it. The facts that it brought are
- * to be stepped before it returns to its sender. */
+/* A message on connection `peer`; `identity` as in agents_message. Step its facts before handling
+ * the next message. */
 void frameworks_message(struct frameworks *frameworks, int64_t now_ns, uint64_t peer,
                         const char *identity, const duopoly_Envelope *envelope);
-/* Taking that peer's last message, with all that followed, took so much of the loop's time. Who takes more
- * than its share for longer than FRAMEWORK_BURST_NS has its session ended, with a sentence, and may come
- * again once it has made up for half of that: meanwhile its applications go on without us. */
+/* Handling that peer's last message, with all that followed, took this much of the loop's time. A
+ * peer that uses more than its share for longer than FRAMEWORK_BURST_NS loses its session, with a
+ * sentence, and may return once it has made up for half of that: meanwhile its applications run
+ * without us. */
 void frameworks_spent(struct frameworks *frameworks, int64_t now_ns, uint64_t peer,
                       int64_t spent_ns);
 /* Whether this connection has a session. */
@@ -98,26 +102,28 @@ void frameworks_gone(struct frameworks *frameworks, uint64_t peer);
 /* Takes DECISION_ALLOW, ALLOW_END, OPEN, and LEVEL of a framework's attempt; false: another's. */
 bool frameworks_decision(struct frameworks *frameworks, int64_t now_ns,
                          const struct decision *decision);
-/* The engine has taken the facts: sends what it decided, and acknowledges. */
+/* The engine has taken the facts: sends its decisions, and acknowledges. */
 void frameworks_settle(struct frameworks *frameworks, int64_t now_ns);
 
-/* What was claimed as host `from` has turned out to be `to`. O(executors). */
+/* The host claimed as `from` has turned out to be `to`. O(executors). */
 void frameworks_host_is(struct frameworks *frameworks, uint32_t from, uint32_t to);
 
-/* Whose driver the application of this name is, while it has a session; −1: there is none, or nobody
- * says. */
+/* The user of the driver of the application of this name, while it has a session; −1: none, or
+ * unknown. */
 int64_t frameworks_user(const struct frameworks *frameworks, const char *name);
-/* Whether the application of this name starts only what is allowed; why not, and which of its transfers
- * bear no mark, where it says so (borrowed until the next message). False: it has no session. */
+/* Whether the application of this name starts only what is allowed; if not, why, and which of its
+ * transfers carry no mark, as it reported (borrowed until the next message). False: it has no
+ * session. */
 bool frameworks_gate(const struct frameworks *frameworks, const char *name, bool *ret_holds,
                      const char **ret_text);
 
-/* What the framework calls a task and, unless 0, this attempt of it: "stage 12.0 (map at x.scala:3), partition
- * 7, task 345". False: its job is no framework's, or it named no such stage. */
+/* The framework's names for a task and, unless 0, this attempt of it: "stage 12.0 (map at
+ * x.scala:3), partition 7, task 345". False: its job is not a framework's, or it named no such
+ * stage. */
 bool frameworks_words(const struct frameworks *frameworks, uint64_t job, uint32_t stage,
                       uint32_t task, uint64_t attempt, char *ret_text, size_t size);
 
-/* The same of a stage: "stage 12.0 (map at x.scala:3)". */
+/* The same for a stage: "stage 12.0 (map at x.scala:3)". */
 bool frameworks_stage_words(const struct frameworks *frameworks, uint64_t job, uint32_t stage,
                             char *ret_text, size_t size);
 
@@ -125,8 +131,8 @@ struct frameworks_counters {
     uint64_t sessions, replaced, ended, forgotten;
     uint64_t snapshots;
     uint64_t refused;       /* messages, answered or not */
-    uint64_t slow;          /* sessions ended because of the time that they took */
-    uint64_t over;          /* facts beyond the share of their application */
-    uint64_t unknown_hosts; /* words on hosts that have no agent and no executor */
+    uint64_t slow;          /* sessions ended because of the time that they used */
+    uint64_t over;          /* facts beyond their application's share */
+    uint64_t unknown_hosts; /* messages about hosts without agent and executor */
 };
 const struct frameworks_counters *frameworks_counters(const struct frameworks *frameworks);

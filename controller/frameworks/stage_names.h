@@ -1,6 +1,7 @@
-/* What an application calls its stages: its own number and attempt of each, and a name for people, beside
- * the engine, which knows positions in a job only. Kept while the job runs, at most STAGE_NAMES_MAX of an
- * application; the others have none. O(log n), forgetting a job O(its stages). One thread. */
+/* An application's names for its stages: its own number and attempt of each, and a name for people.
+ * They are kept beside the engine, which knows only positions in a job, while the job runs; at most
+ * STAGE_NAMES_MAX of an application, further stages have none. O(log n); forgetting a job O(its
+ * stages). One thread. */
 #pragma once
 
 #include <bsd/sys/tree.h>
@@ -18,12 +19,12 @@ struct stage_name {
 };
 
 RB_HEAD(stage_name_tree, stage_name);
-struct stage_names { /* begins as zeros */
+struct stage_names { /* zero it first */
     struct stage_name_tree tree;
     uint32_t n;
 };
 
-/* Of a stage that has one, the later words count. */
+/* Replaces the names of a stage that has some. */
 void stage_names_put(struct stage_names *names, uint64_t job, uint32_t stage, uint32_t id,
                      uint32_t attempt, const char *text);
 /* NULL: it has none. */

@@ -34,14 +34,14 @@ struct reader {
     unsigned long line;
     char text[READER_LINE_MAX + 1];
     struct mincost_change *round; /* of the last reader_read_round; owned, freed by reader_done */
-    unsigned long *lines;         /* where each stood; as `round` */
+    unsigned long *lines;         /* the line of each; as `round` */
     size_t round_count, round_room;
 };
 
 /* Adds the whole problem of a DIMACS file. 0 or −errno with the sentence. */
 int reader_load_dimacs(struct reader *reader, struct mincost *problem, struct err *err);
 
-/* Reads the changes up to the next `r` or the end, so that applying them can be timed apart from
+/* Reads the changes up to the next `r` or the end, so that applying them can be timed without
  * reading. *ret_more says whether a round follows. 0 or −errno. */
 int reader_read_round(struct reader *reader, bool *ret_more, struct err *err);
 

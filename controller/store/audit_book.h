@@ -1,9 +1,9 @@
-/* The newest of the audit in memory: what was changed, which jobs were submitted and cancelled, and what was
- * refused, each apart: neither a flood of refused requests nor of jobs takes the place of a change. Refused
- * ones take none in the store's file either, and of one asker no more than the log would (lib/log.h): further
- * ones are counted, and the next row says how many.
+/* The newest rows of the audit, in memory: changes, jobs (submitted, cancelled), and refusals, each
+ * in a ring of its own, so that a flood of refused requests or of jobs never displaces a change. In
+ * the store's file refusals displace nothing either: for each asker no more are written than the
+ * log would print (lib/log.h); further ones are counted, and the next row says how many.
  *
- * Pure but for memory. Looking one up is O(rows). */
+ * Pure except for memory. A look-up is O(rows). */
 #pragma once
 
 #include "lib/log.h"
@@ -19,10 +19,10 @@ struct audit_line {
     char *text; /* who, zero, what, zero, result, zero */
 };
 
-/* By the words of a row, since the file has no others. */
+/* Derived from a row's words, since the file has nothing else. */
 enum audit_kind { AUDIT_CHANGE, AUDIT_JOB, AUDIT_REFUSED, AUDIT_KINDS };
 
-/* Zero to begin with. */
+/* Zero it first. */
 struct audit_book {
     struct audit_line lines[AUDIT_KINDS][AUDIT_SHOWN]; /* rings */
     uint64_t n[AUDIT_KINDS];
@@ -30,19 +30,21 @@ struct audit_book {
     struct log_limit askers;
 };
 
-/* Refused: its result begins with "refused, "; of a job: it is called "submit …" or "cancel …". */
+/* Refused: the result begins with "refused, "; job: the action begins with "submit " or "cancel ".
+ */
 enum audit_kind audit_kind_of(const char *what, const char *result);
 
-/* Whether one more refusal of this asker is to be written; *ret_left_out: so many were not since. */
+/* Whether to write one more refusal of this asker; *ret_left_out: how many were left out since the
+ * last one. */
 bool audit_admits(struct audit_book *book, const char *who, uint64_t now_ms,
                   uint32_t *ret_left_out);
 
-/* −ENOMEM. *ret_gone: the refused one that made room for it, which is to go from the file too; 0:
- * none. */
+/* Adds a row. −ENOMEM. *ret_gone: the refusal that it displaced, which must be deleted from the
+ * file too; 0: none. */
 int audit_take(struct audit_book *book, uint64_t n, int64_t at_ns, const char *who,
                const char *what, const char *result, uint64_t *ret_gone);
 
-/* The first with a number > after; NULL: none. Borrowed until the next audit_take. */
+/* The first row with a number > after; NULL: none. Borrowed until the next audit_take. */
 const struct audit_line *audit_after(const struct audit_book *book, uint64_t after);
 
 void audit_done(struct audit_book *book);

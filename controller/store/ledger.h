@@ -1,16 +1,17 @@
-/* From what the engine took and decided to the store's rows: which job was accepted, which task is
- * done, failed or lost its output, how a job ended, what stages of frameworks had, which number is
- * which host's. It decides nothing and never reads the store (recovery.h does).
+/* Writes the engine's input and decisions as rows of the store: which job was accepted, which task
+ * is done, failed or lost its output, how a job ended, the sizes of frameworks' stages, the hosts'
+ * numbers. It decides nothing and never reads the store (recovery.h does).
  *
- * A framework tells its jobs again as long as they run: what becomes of their tasks makes no rows,
- * how they end does.
+ * A framework reports its running jobs again after a restart: their tasks make no rows, their ends
+ * do.
  *
- * A completion is accepted when the engine says so, so each fact about an end is noted before the
- * engine takes it, while its attempt is still known, and judged after the step. Rows are part of
- * the present change: the caller commits it (store.h).
+ * The engine decides whether a completion is accepted, so each fact about an end is noted before
+ * the engine takes it, while its attempt is still known, and written after the step. Rows belong to
+ * the open change: the caller commits it (store.h).
  *
- * A job's parts have rows as they come, and its `jobs` row makes it one when it is whole: what is cancelled
- * before is pruned as what is over is, and so is what a controller's end left half (recovery.h).
+ * A job's parts are written as they come; the `jobs` row is written when the job is complete. A job
+ * that is cancelled before that is pruned like an ended one, and so is one that was incomplete when
+ * a controller ended (recovery.h).
  *
  * Times in rows are wall-clock; `offset_ns` is the wall clock's minus the engine's at this start.
  * O(size) per event. */
@@ -31,11 +32,11 @@ void ledger_destroy(struct ledger *ledger);
 
 /* `user` is the struct ledger. */
 extern const struct listener ledger_listener;
-/* Something could not be put, for want of memory. */
+/* Whether something could not be written because memory was short. */
 bool ledger_failed(const struct ledger *ledger);
 
-/* agents_hooks.host_moved: its row is to be put anew. */
+/* agents_hooks.host_moved: its row must be written again. */
 void ledger_host_moved(struct ledger *ledger, uint32_t host);
 
-/* Ends the present change: puts the rows of hosts, then store_commit. 0 or −ENOMEM. */
+/* Ends the open change: writes the rows of hosts, then store_commit. 0 or −ENOMEM. */
 int ledger_commit(struct ledger *ledger, const struct agents *agents, uint64_t *ret_ticket);

@@ -1,8 +1,8 @@
-/* What a backup would revive beside the store that stands in the state folder: stances, drains and policies
- * that were set otherwise since, and jobs that have ended. Keys go no way back: all of them stay as the
- * present store has them, so what was revoked stays revoked.
+/* What a backup would revive, compared with the present store: stances, drains and policies that
+ * were changed since, and jobs that have ended. Keys are not restored: all stay as in the present
+ * store, so a revoked key stays revoked.
  *
- * Blocks for the disk. Errors are those of store_file_open and reading. */
+ * Blocks for the disk. Errors are those of store_file_open and of reading. */
 #pragma once
 
 #include "lib/err.h"
@@ -14,9 +14,9 @@ struct revival_say {
     void *user;
 };
 
-/* Says it of the store at `backup`, in a line each, REVIVAL_LINES of each kind at most. `keys`: puts the
- * keys of the store at `present` into it. A present store that is not there, or cannot be read, is
- * said: then the backup's keys are valid again. */
+/* Reports it for the backup, one line each, at most REVIVAL_LINES of each kind. `keys`: copies the
+ * keys of the present store into the backup. If the present store is missing or cannot be read, it
+ * reports that: then the backup's keys are valid again. */
 #define REVIVAL_LINES 20
 int revival_look(const char *present, const char *backup, bool keys, const struct revival_say *say,
                  struct err *err);

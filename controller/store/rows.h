@@ -1,11 +1,11 @@
-/* Rows of the store: what tables there are, and a row as bytes.
+/* Rows of the store: tables, and the encoding of a row.
  *
- * A row is a value for each column of its table: a 64-bit number or text or bytes. As bytes it is
- * what waits in memory for the writer (store_writer.h) and what its hash is taken of, so each row
- * in the file carries the hash of what was meant: one flipped bit is found, and the row is named.
+ * A row is a value for each column of its table: a 64-bit number or text or bytes. Encoded rows
+ * wait in memory for the writer (store_writer.h), and are hashed: each row in the file carries the
+ * hash of its content, so a flipped bit is found, and the row is named.
  *
- * Tables and columns are a const table; the file's SQL is made of it. Columns are never changed in
- * place: a change is a new version of the file with a migration (store_file.h).
+ * Tables and columns are described by a const table, from which the file's SQL is made. Columns are
+ * never changed in place: a change needs a new version of the file with a migration (store_file.h).
  *
  * Pure. */
 #pragma once
@@ -30,7 +30,8 @@ struct row_table {
     struct row_column column[ROW_COLUMNS_MAX];
 };
 
-/* A value of any column; `at` is borrowed. Text has no zero inside, its length is without one. */
+/* A value of any column; `at` is borrowed. A text contains no NUL; its length does not count one.
+ */
 struct row_value {
     int64_t number;
     const void *at;
@@ -40,7 +41,7 @@ struct row_value {
 #define ROW_BYTES(at_, length_) ((struct row_value){.at = (at_), .length = (length_)})
 struct row_value row_text(const char *text);
 
-/* Growing bytes; starts with zeros. `failed`: memory was short, and something is missing in it. */
+/* Growing bytes; zero it first. `failed`: memory was short, and something is missing. */
 struct row_bytes {
     uint8_t *at;
     size_t used, size;
@@ -50,8 +51,8 @@ void row_bytes_done(struct row_bytes *bytes);
 
 /* What is to be done with a row. */
 enum row_change {
-    ROW_PUT,   /* this row, in the place of the one with its key */
-    ROW_DELETE /* all rows whose key begins with so many columns */
+    ROW_PUT,   /* this row, replacing the one with its key */
+    ROW_DELETE /* all rows whose key begins with these columns */
 };
 
 /* Appends a change of tables[table]: all columns for ROW_PUT, the first `columns` of the key
@@ -68,6 +69,7 @@ struct row_decoded {
 /* Reads the change at `at`, which row_encode wrote; returns its length. */
 size_t row_decode(const struct row_table *tables, const uint8_t *at, struct row_decoded *ret_row);
 
-/* The hash (XXH3, 64 bits) of a row with these values. `room` is used and may be reused. */
+/* The hash (XXH3, 64 bits) of a row with these values. `room` is scratch memory and may be reused.
+ */
 int64_t row_hash(const struct row_table *tables, unsigned table, const struct row_value *values,
                  struct row_bytes *room);

@@ -1,4 +1,5 @@
-/* What store_file.c, store_cursor.c and store_reading.c share: the connection and its statements. */
+/* What store_file.c, store_cursor.c and store_reading.c share: the connection and its statements.
+ */
 #pragma once
 
 #include "controller/store/store_file.h"
@@ -15,7 +16,7 @@ struct store_file {
         sqlite3_stmt *statement;
     } own[STORE_OWN_MAX];
     struct row_bytes room;
-    struct store_sums sums, next; /* as committed, and with the transaction that is open */
+    struct store_sums sums, next; /* as committed, and with the open transaction */
     sqlite3_stmt *sums_put;
     uint64_t bytes_max; /* store_file_bound */
     bool reading;       /* store_reading.h */
@@ -24,17 +25,17 @@ struct store_file {
 
 /* Without a connection; NULL: out of memory. */
 struct store_file *store_file_create(const char *path, const struct store_schema *schema);
-/* Reads its sums: −EBADMSG: they are damaged, or are of before `known`. */
+/* Reads its sums. −EBADMSG: they are damaged, or older than `known`. */
 int store_file_judge(struct store_file *file, const struct store_commit *known, struct err *err);
 /* The first column of the first row, −1: none. */
 int64_t store_file_number(struct store_file *file, const char *sql);
 
-/* −errno with a sentence of what SQLite says: "PATH `what`: …". */
+/* −errno with a sentence from SQLite's error: "PATH `what`: …". */
 int store_file_fail(const struct store_file *file, const char *what, struct err *err);
 int store_file_statement(struct store_file *file, const char *sql, sqlite3_stmt **ret_statement,
                          struct err *err);
-/* Reads the sums as they are committed. −EBADMSG: they are damaged. */
+/* Reads the committed sums. −EBADMSG: they are damaged. */
 int store_file_sums(struct store_file *file, struct err *err);
-/* store_cursor_next without its judgement at the end: the rows, and what they sum up to. */
+/* store_cursor_next without its check at the end: the rows, and their sum. */
 int store_cursor_row(struct store_cursor *cursor, struct row_value *ret_values, struct err *err);
 const struct store_sum *store_cursor_seen(const struct store_cursor *cursor);

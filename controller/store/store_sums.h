@@ -1,10 +1,10 @@
-/* What the store's file should hold: of each table how many rows, and the sum of their hashes, beside
- * the number of the commit that made it so.
+/* What the store's file should contain: for each table the number of rows and the sum of their
+ * hashes, with the number of the commit that made it so.
  *
- * WHY: a row's hash finds a row that was changed, never one that is gone. A page that was not written,
- * a count of cells with a flipped bit, or a log that ends early (SQLite takes the first frame with a
- * wrong checksum for the end of it) lose rows, and the rest looks sound. The sums are a row of the
- * same transaction as what they sum up, so they fit after every crash.
+ * WHY: a row's hash finds a changed row, not a missing one. A page that was not written, a cell
+ * count with a flipped bit, or a log that ends early (SQLite takes the first frame with a wrong
+ * checksum for its end) lose rows, and the rest looks sound. The sums are a row in the same
+ * transaction as what they sum up, so they are right after every crash.
  *
  * A sum of hashes (mod 2⁶⁴) does not depend on the order of rows: each change costs O(1).
  *
@@ -43,11 +43,11 @@ static inline void store_sum_remove(struct store_sum *sum, int64_t hash)
     sum->hashes -= (uint64_t)hash;
 }
 
-/* Makes the table, if it is not there. */
+/* Makes the table if it is missing. */
 int store_sums_make(sqlite3 *db);
-/* SQLITE_NOTFOUND: there is no row; SQLITE_CORRUPT: it is not as it was written. */
+/* SQLITE_NOTFOUND: there is no row; SQLITE_CORRUPT: it is damaged. */
 int store_sums_read(sqlite3 *db, struct store_sums *ret_sums);
 /* The statement for store_sums_write; the caller finalizes it. */
 int store_sums_prepare(sqlite3 *db, sqlite3_stmt **ret_put);
-/* Part of the transaction that is open. */
+/* Part of the open transaction. */
 int store_sums_write(sqlite3_stmt *put, const struct store_sums *sums);

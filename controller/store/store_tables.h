@@ -12,8 +12,7 @@
  *
  * Since version 3 rows are counted, in a table of the file's own (store_sums.h).
  *
- * Of frameworks' jobs there are only those that are over, without their tasks.
- */
+ * Of frameworks' jobs there are only those that are over, without their tasks. */
 #pragma once
 
 #include "controller/store/store_file.h"
@@ -85,14 +84,15 @@ extern const struct store_schema store_schema;
 
 /* How much of the past is kept. */
 struct store_bounds {
-    int64_t keep_ns; /* finished jobs, after their end */
+    int64_t keep_ns; /* finished jobs, after their ends */
     uint32_t finished_max;
-    uint64_t bytes_max; /* of the file; from three quarters of it the oldest finished jobs go */
+    uint64_t bytes_max; /* of the file; from three quarters of it on, the oldest finished jobs are
+                         * removed */
 };
 #define STORE_AUDIT_MAX 100000
 #define STORE_SIZES_MAX 4096 /* the engine has no more either: ENGINE_SIZES_MAX */
 
-/* Removes a few rows (some hundred at most) that are not to be kept any more, in one small
+/* Removes a few rows (some hundred at most) that are no longer to be kept, in one small
  * transaction: > 0 if it did, 0: there are none, −errno. */
 int store_prune(struct store_file *file, const struct store_bounds *bounds, int64_t wall_ns,
                 struct err *err);

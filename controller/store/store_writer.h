@@ -1,17 +1,17 @@
 /* The store's writer: one thread that commits, so that the loop never waits for the disk.
  *
  * The loop hands over groups of changes; each gets a number, its ticket, and is committed whole.
- * What waits is committed together (group commit): while one commit waits for the disk the next one
- * gathers. When a commit is done the eventfd becomes readable, and all tickets up to
+ * Waiting groups are committed together (group commit): while one commit waits for the disk, the
+ * next one collects. When a commit is done, the eventfd becomes readable, and all tickets up to
  * store_writer_committed are on the disk.
  *
- * When the file cannot be written (a full disk) nothing is dropped: the same groups are tried again
- * every second, in their order, until they are committed, and store_writer_failure says why they
- * wait. Between commits, and once a second without any, it prunes: a few rows at a time.
+ * If the file cannot be written (a full disk), nothing is dropped: the same groups are tried again
+ * every second, in order, until they are committed; store_writer_failure says why they wait.
+ * Between commits, and once a second without any, it prunes: a few rows at a time.
  *
- * Bound: groups wait until STORE_WAITING bytes of them do; store_writer_full then asks the loop to
- * refuse what can be refused. What cannot (facts) is handed over all the same: a task ends at most
- * once and fails a few times, so bounds.tasks bounds that. */
+ * Bound: when STORE_WAITING bytes wait, store_writer_full asks the loop to refuse what can be
+ * refused. Facts cannot be refused and are handed over even so: a task ends at most once and fails
+ * a few times, so bounds.tasks bounds them. */
 #pragma once
 
 #include "controller/store/store_file.h"
@@ -23,22 +23,23 @@
 
 struct store_writer;
 
-/* A thread for what may wait for the disk: signals are the loop's, and so is real-time priority, where
- * the controller has it: what is on the way to the disk is to hold up no start. 0 or −errno. */
+/* Starts a thread that may wait for the disk: without signals, which are the loop's, and without
+ * real-time priority, if the controller has it: disk work must not delay starts. 0 or −errno. */
 int store_thread_begin(pthread_t *ret_thread, void *(*runs)(void *user), void *user);
 
-/* Takes the file; it is closed at the end. `last` is told each commit before store_writer_committed
- * reaches it; borrowed until the close. `prune` (NULL: none) is called by the thread with the
- * file: > 0: there is more to do, 0, −errno. */
+/* Takes the file and closes it at the end. `last` gets each commit before store_writer_committed
+ * reaches it; borrowed until close. `prune` (NULL: none) is called by the thread with the file: >
+ * 0: there is more to do, 0, −errno. */
 int store_writer_open(struct store_file *file, struct store_last *last,
                       int (*prune)(void *user, struct store_file *file, struct err *err),
                       void *user, struct store_writer **ret_writer, struct err *err);
-/* Commits what waits; what the file does not take after one more try is lost, and −errno. NULL is
- * fine. */
+/* Commits what waits; what the file does not take after one more try is lost: −errno. NULL is fine.
+ */
 int store_writer_close(struct store_writer *writer, struct err *err);
 
-/* Hands over a group; the bytes are taken (`changes` is empty afterwards). Its ticket: larger than
- * all before; 0: out of memory, and the group is gone: the caller cannot go on. Does not wait. */
+/* Hands over a group; the bytes are taken (`changes` is empty afterwards). Returns its ticket,
+ * larger than all before; 0: out of memory, and the group is lost: the caller cannot continue. Does
+ * not wait. */
 uint64_t store_writer_hand(struct store_writer *writer, struct row_bytes *changes);
 
 /* Readable when something changed since store_writer_seen. */
@@ -48,9 +49,9 @@ void store_writer_seen(struct store_writer *writer);
 uint64_t store_writer_handed(const struct store_writer *writer);
 uint64_t store_writer_committed(const struct store_writer *writer);
 bool store_writer_full(const struct store_writer *writer);
-/* An eighth as much waits. */
+/* Whether an eighth as much waits. */
 bool store_writer_is_behind(const struct store_writer *writer);
-/* −errno with the sentence while the last commit failed, else 0. */
+/* −errno with the sentence if the last commit failed, else 0. */
 int store_writer_failure(struct store_writer *writer, struct err *err);
 
 struct store_writer_counters {

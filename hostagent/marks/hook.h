@@ -1,8 +1,11 @@
 /* How our programs are attached to a port, and how to leave it as it was; for mark_bpf.c and for
  * the code that tracks an agent's ports.
  *
- *   tcx     if the kernel has it (Linux 6.6): our own links, in front of all others (tcx_bpf.h). Nothing else on the port is touched, although a program or filter of somebody else that ends processing would keep packets from ours.
- *   clsact  otherwise: filters with a lower preference than any other's (tc_bpf.h). Refused if that is not possible, naming what is in the way.
+ *   tcx     if the kernel has it (Linux 6.6): our own links, in front of all others (tcx_bpf.h).
+ *           Nothing else on the port is touched. A program or filter of somebody else that ends
+ *           processing would keep packets from ours.
+ *   clsact  otherwise: filters with a lower preference than any other's (tc_bpf.h). Refused if that
+ *           is not possible, naming what is in the way.
  *
  * What an agent left by the other way (another kernel, another version) is removed when ours are
  * attached. */

@@ -1,10 +1,10 @@
 /* Transactions with the kernel's nftables, for mark_nft.c alone (libnftnl, libmnl; Linux ≥ 5.13).
  *
- * What is added or deleted between nft_begin and nft_commit takes effect for all packets at once, or
- * not at all. Rules are written as the kernel's own machine takes them: each expression reads and
- * fills registers of 4 bytes, 0 to 15, and the first that does not match ends its rule. A failure to
- * build is remembered and told by nft_commit. Blocking, for one exchange with the kernel. One
- * thread; belongs to the network namespace in which it was opened. */
+ * What is added or deleted between nft_begin and nft_commit takes effect for all packets at once,
+ * or not at all. Rules are written as the kernel's own expressions: each reads and fills registers
+ * of 4 bytes, 0 to 15, and the first that does not match ends its rule. A failure to build is
+ * remembered and returned by nft_commit. Blocking, for one exchange with the kernel. One thread;
+ * belongs to the network namespace in which it was opened. */
 #pragma once
 
 #include "lib/err.h"
@@ -20,10 +20,11 @@ struct nft_table {
     char name[NFT_NAME];
 };
 
-enum nft_values { NFT_PLAIN, NFT_NUMBERS, NFT_VERDICTS }; /* of 4 bytes; where packets go on */
+enum nft_values { NFT_PLAIN, NFT_NUMBERS, NFT_VERDICTS }; /* of 4 bytes; the next chain of a packet
+                                                           */
 
-/* Part of a key that is no type of nft's own: nft is told what it is read from ("typeof"). Offsets and
- * sizes in bits. */
+/* A part of a key without a type of nft's own: its source is declared to nft ("typeof"). Offsets
+ * and sizes in bits. */
 enum nft_source { NFT_OF_NETWORK, NFT_OF_TRANSPORT, NFT_OF_CGROUP, NFT_OF_VERSION };
 struct nft_part {
     enum nft_source source;
@@ -31,17 +32,18 @@ struct nft_part {
 };
 #define NFT_PARTS 3
 
-/* WHY types and sources: nft lists a set by them, and loads what it has listed only where the rules
- * that look into the set read the very same. Which is so for parts of headers only where nft does not
- * know yet, at that place of the rule, which header it is: it would take the bytes for a field. */
+/* WHY types and sources: nft uses them to list a set, and can load its own listing only if the
+ * rules that look into the set read exactly the same. For parts of headers that holds only if nft
+ * does not know yet, at that place of the rule, which header it is: otherwise it takes the bytes
+ * for a field. */
 struct nft_set {
     const char *name;
     uint32_t key_bytes;
-    uint32_t key_type; /* as nft names it to people: NFT_TYPE_… of its parts, the last one lowest */
-    struct nft_part parts[NFT_PARTS]; /* in the place of a type; */
+    uint32_t key_type; /* nft's type: NFT_TYPE_… of its parts, the last one lowest */
+    struct nft_part parts[NFT_PARTS]; /* instead of a type */
     uint32_t parts_n;                 /* 0: it has a type */
     enum nft_values values;
-    bool packets_add; /* rules may, too */
+    bool packets_add; /* rules may add elements, too */
     bool expires;
     uint32_t elements_max; /* 0: no bound */
 };
@@ -63,7 +65,7 @@ struct nft_element {
     char chain[16];   /* NFT_VERDICTS: where to go */
     uint8_t value[4]; /* NFT_NUMBERS */
     uint64_t left_ms; /* until it expires; 0: never */
-    uint64_t life_ms; /* when it was added or used last */
+    uint64_t life_ms; /* lifetime, from when it was last added or used */
     bool counts;
     uint64_t packets, bytes; /* with `counts` */
 };
@@ -79,15 +81,14 @@ int nft_open(struct nft **ret_nft, struct err *err);
 void nft_close(struct nft *nft); /* takes NULL */
 
 void nft_begin(struct nft *nft);
-/* Says `what` was to be done when it fails; nothing has changed then. */
+/* `what` says in an error what was to be done; nothing has changed then. */
 int nft_commit(struct nft *nft, const char *what, struct err *err);
 void nft_abort(struct nft *nft);
 
-/* A number for what has been written into the transaction since it was asked for last: the same for the
- * same. */
+/* A hash of what was written into the transaction since the last call: equal for equal content. */
 uint64_t nft_shape(struct nft *nft);
 
-/* `comment`: shown by nft beside its name. */
+/* `comment`: shown by nft beside the table's name. */
 void nft_table_add(struct nft *nft, const struct nft_table *table, const char *comment);
 void nft_table_delete(struct nft *nft, const struct nft_table *table);
 void nft_counter_add(struct nft *nft, const struct nft_table *table,
@@ -99,11 +100,11 @@ void nft_element_add(struct nft *nft, const struct nft_table *table, const char 
 void nft_element_delete(struct nft *nft, const struct nft_table *table, const char *set,
                         const struct nft_element *element);
 void nft_chain_add(struct nft *nft, const struct nft_table *table, const char *chain);
-/* A chain that packets come to by themselves. `device` NULL: of all. */
+/* A base chain. `device` NULL: packets of all devices. */
 void nft_hook_add(struct nft *nft, const struct nft_table *table, const char *chain, uint32_t hook,
                   int32_t priority, const char *device);
 
-/* The rule that the expressions after it belong to, until the next. */
+/* Begins a rule, to which the following expressions belong. */
 void nft_rule(struct nft *nft, const struct nft_table *table, const char *chain);
 void nft_load_meta(struct nft *nft, uint32_t key, uint32_t reg);
 void nft_store_meta(struct nft *nft, uint32_t key, uint32_t reg);
@@ -112,7 +113,7 @@ void nft_store_mark(struct nft *nft, uint32_t reg);
 void nft_load_cgroup(struct nft *nft, uint32_t level,
                      uint32_t reg); /* of the socket: 2 registers */
 void nft_load(struct nft *nft, uint32_t base, uint32_t offset, uint32_t bytes, uint32_t reg);
-/* Two bytes; `checksum`: of IPv4's header, kept right. */
+/* Stores two bytes; `checksum`: updates IPv4's header checksum. */
 void nft_store(struct nft *nft, uint32_t base, uint32_t offset, uint32_t reg, bool checksum);
 void nft_constant(struct nft *nft, uint32_t reg, const void *bytes, uint32_t n);
 void nft_mask(struct nft *nft, uint32_t reg, const void *mask, const void *toggle, uint32_t n);
@@ -122,24 +123,25 @@ void nft_is_between(struct nft *nft, uint32_t reg, uint8_t least, uint8_t most);
 void nft_is_in(struct nft *nft, uint32_t reg, const char *set);
 void nft_is_not_in(struct nft *nft, uint32_t reg, const char *set);
 void nft_go_by(struct nft *nft, uint32_t reg, const char *set); /* NFT_VERDICTS */
-/* From the packet: refreshed for `life_ms`, 0 where it does not expire; `counts` the packet. */
+/* Adds from the packet: refreshed for `life_ms`, 0: does not expire; `counts`: counts the packet.
+ */
 void nft_remember(struct nft *nft, uint32_t reg, const char *set, uint64_t life_ms, bool counts);
 void nft_forget(struct nft *nft, uint32_t reg, const char *set);
 void nft_count(struct nft *nft, const char *counter);
 void nft_accept(struct nft *nft);
 void nft_return(struct nft *nft);
 void nft_go(struct nft *nft, const char *chain);   /* for good */
-void nft_call(struct nft *nft, const char *chain); /* and comes back */
+void nft_call(struct nft *nft, const char *chain); /* and returns */
 
-/* 1: it stands, 0: it does not. */
+/* 1: it exists; 0: it does not. */
 int nft_table_stands(struct nft *nft, const struct nft_table *table, struct err *err);
-/* Of one that stands: another number after its rules have changed. */
+/* Of an existing table: a number that changes with its rules. */
 int nft_table_print(struct nft *nft, const struct nft_table *table, uint64_t *ret_print,
                     struct err *err);
-/* *ret_elements is the caller's (free). */
+/* The caller owns *ret_elements (free). */
 int nft_elements(struct nft *nft, const struct nft_table *table, const char *set,
                  struct nft_element **ret_elements, uint32_t *ret_n, struct err *err);
-/* The same, and none where there is no such set: in a table of another version of ours. */
+/* The same, and none if there is no such set: the table may be of another version of ours. */
 int nft_elements_of(struct nft *nft, const struct nft_table *table, const char *set,
                     struct nft_element **ret_elements, uint32_t *ret_n, struct err *err);
 int nft_counters(struct nft *nft, const struct nft_table *table, struct nft_counter *ret_counters,

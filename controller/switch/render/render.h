@@ -1,15 +1,15 @@
-/* Wanted queues as text for switches that a person, or another tool, configures.
+/* Writes wanted queues as text for switches that a person, or another tool, configures.
  *
  * A renderer is a const table; render_all lists them, and one test holds every entry to this
- * contract. It writes what a switch is to be told, and how that is taken back. Pure: the wanted ports
- * in (lib/port), and for those that change what is there also what is there.
+ * contract. It writes a switch's configuration, and its undo. Pure: from the wanted ports
+ * (lib/port) and, if it changes what is there, from the present configuration.
  *
  * Contract of every entry: a reader of the text finds each code point of ours in its port's queue,
  * each queue strict with its floor and ECN threshold as far as `abilities` say, and lossless queues
- * untouched. The text followed by its undo leaves a switch as it was (where the text sets something
- * of the switch as a whole, as it was delivered; it says so itself). The same input gives the same
- * text. Queue numbers are the switch's: of n queues n − 1 is served first; a traffic class (switch
- * priority, forwarding group) has its queue's number. */
+ * untouched. The text followed by its undo restores the switch (a setting of the whole switch gets
+ * its factory default; the text says so). The same input gives the same text. Queue numbers are the
+ * switch's: of n queues n − 1 is served first; a traffic class (switch priority, forwarding group)
+ * has its queue's number. */
 #pragma once
 
 #include "lib/err.h"
@@ -27,15 +27,16 @@ struct render_port {
 };
 
 struct render_switch {
-    const char *name;   /* ours is named after it where something needs an owner */
+    const char *name;   /* ours are named after it if something needs an owner */
     uint32_t queues_n;  /* of each port */
     uint32_t lossless;  /* bit q: queue q of each port is */
-    uint64_t kept_dscp; /* bit d: code point d is none of ours and stays where the site has it */
+    uint64_t kept_dscp; /* bit d: code point d is not ours and keeps the site's queue */
     const uint8_t *dscp_of_level; /* PORT_LEVELS of them */
     const struct render_port *ports;
     uint32_t ports_n;
-    const json_t *site; /* what is there, for those that need it */
-    /* A port that cannot have what is wished, and why: all others are rendered. May be NULL. */
+    const json_t *site; /* the present configuration, if needs_site */
+    /* Called for a port that cannot have what is wished, with the reason; all others are rendered.
+     * May be NULL. */
     void (*left)(const char *port, const struct err *why);
 };
 
@@ -57,18 +58,19 @@ extern const struct renderer *const render_all[]; /* ends with NULL */
 /* The entry of that name, NULL if there is none. */
 const struct renderer *render_find(const char *name);
 
-/* ---- for renderers ---------------------------------------------------------------------------- */
+/* ---- for renderers ----------------------------------------------------------------------------
+ */
 
 /* The number of a port's queue. */
 uint32_t render_number(const struct render_switch *sw, const struct port_queue *queue);
 
-/* The queue number of a code point on a port; −1: it stays as it is. */
+/* The queue number of a code point on a port; −1: it is not changed. */
 int render_queue_of(const struct render_switch *sw, const struct port *want, uint32_t dscp);
 
-/* Ports that want the same share a profile: of each port the number of its profile from 0, and of
+/* Ports that want the same share a profile: returns each port's profile number, from 0, and for
  * each profile a port that has it. The caller frees both. O(ports · profiles). */
 int render_profiles(const struct render_switch *sw, uint32_t **ret_profile_of,
                     uint32_t **ret_port_of, uint32_t *ret_profiles_n, struct err *err);
 
-/* What is longer than this is marked, in bytes; 0: never. */
+/* Above this length packets are marked, in bytes; 0: never. */
 uint64_t render_ecn_bytes(const struct port *want, const struct port_queue *queue);
