@@ -1,18 +1,18 @@
-/* What duopolyctl and drivers talk to: requests on the Unix socket or over TCP (remote.h), answered
- * in order, and job events to those who watch. Who may ask what is one table (requests.c): root may
- * what an admin may, the socket's group what an operator may, its readers may look; over TCP the key
- * has a role.
+/* Serves duopolyctl and drivers: answers requests on the Unix socket or over TCP (remote.h) in
+ * order, and sends job events to watchers. One table (requests.c) says which role may ask what:
+ * root has the rights of an admin, the socket's group those of an operator, its readers may only
+ * look; over TCP the key has a role.
  *
- * Every request is answered once: by what schemas/duopoly.proto names beside it, or by Refused with
- * a sentence. Kinds that are no request are refused and counted, unknown ones too (a client waits
- * for an answer, so ignoring it would hang it).
+ * Every request is answered once: by the kind that schemas/duopoly.proto names beside it, or by
+ * Refused with a sentence. Kinds that are not requests are refused and counted, unknown ones too (a
+ * client waits for an answer; ignoring it would make it hang).
  *
- * Acknowledged means committed: what a request that changes something put into the store is handed
- * over when its handler returns, and an Accepted is sent when that is on the disk (`durable`). Its
- * client is not read meanwhile. While the store cannot be written such requests are refused before
- * they change anything, but for stances, whose answer says that a restart may undo them; one that
- * was just on its way is taken back (a submission) or refused as in force but not on the disk. Each
- * change, and each refused one, is a line of the log and of the audit, submissions only of the
+ * Acknowledged means committed: the rows of a request that changes something are handed over when
+ * its handler returns, and Accepted is sent when they are on the disk (`durable`). Its client is
+ * not read meanwhile. While the store cannot be written, such requests are refused before they
+ * change anything, except stances, whose answer says that a restart may undo them; a request that
+ * was just on its way is undone (a submission), or refused as in force but not on the disk. Each
+ * change, and each refused one, is a line of the log and of the audit; submissions only of the
  * audit.
  *
  * Bounds are wire_unix.h's. One thread. */
@@ -23,7 +23,7 @@
 
 struct control;
 
-/* Listens on settings' socket; the conductor is named by control_attach before the loop runs. */
+/* Listens on settings' socket; call control_attach before the loop runs. */
 int control_open(sd_event *loop, const struct settings *settings, struct control **ret_control,
                  struct err *err);
 /* 0 or −ENOMEM. */
@@ -34,7 +34,7 @@ void control_remote_message(void *user, uint64_t peer, const struct key_holder *
                             const duopoly_Envelope *envelope);
 void control_remote_gone(void *user, uint64_t peer);
 
-/* As struct clients (listeners.h) has them, `user` is the struct control. */
+/* As in struct clients (listeners.h); `user` is the struct control. */
 void control_job_over(void *user, const struct job_fact *fact);
 void control_stored(void *user);
 

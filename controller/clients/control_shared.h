@@ -1,4 +1,4 @@
-/* Clients, on whichever door, as the files behind control.h share them. Not for others.
+/* Clients of both listeners, as the files behind control.h share them. For these files only.
  *
  *   control.c      messages, and the answers that wait
  *   requests.c     which kinds of messages clients may send, who may, and what answers each
@@ -28,7 +28,7 @@ struct guest {
     uint64_t client; /* 0: free */
     struct submission submission;
     struct held_answer answer;
-    /* A job's end that is prepared in portions, then taken; NULL: none. Owned. */
+    /* A job's end that is prepared in portions, then handled; NULL: none. Owned. */
     duopoly_Envelope *late;
     bool behind; /* it is not read until the store has caught up */
 };
@@ -40,7 +40,7 @@ struct control {
     struct wire_unix *server;
     struct remote *remote;
     struct conductor *conductor;
-    const struct conductor_parts *parts; /* the conductor's */
+    const struct conductor_parts *parts; /* owned by the conductor */
     struct agents_zmq *door;
     struct guest guests[GUESTS]; /* by the client's place, as in wire_unix.h, then in remote.h */
     uint64_t refused[WIRE_KINDS];
@@ -53,21 +53,22 @@ struct control {
     duopoly_Envelope answer, event;
 };
 
-/* Who a client is, in words, and what he may. */
+/* A client's role, and its name in words. */
 enum role control_who(const struct control *control, uint64_t client, char *text, size_t size);
 /* The same as a number: of a key, or of a user of this machine. */
 uint64_t control_who_number(const struct control *control, uint64_t client);
 int control_send(struct control *control, uint64_t client, const duopoly_Envelope *envelope);
 void control_hold(struct control *control, uint64_t client, bool hold);
-/* A line of the audit: who, what, and what came of it: the answer. And: one in the log as well. */
+/* Adds a line to the audit: who, what, and the result, which is the answer. And one to the log as
+ * well. */
 void control_audit(const struct control *control, const char *asker, const char *what);
 __attribute__((format(printf, 3, 4))) void control_log(const struct control *control,
                                                        uint64_t client, const char *format, ...);
 
 /* requests.c: answers a request, or holds its answer. */
 void request_answer(struct control *control, struct guest *guest, const duopoly_Envelope *request);
-/* What his role does not let him do: refused before it is looked at. */
+/* Refuses a request that its role does not allow, before it is handled. */
 bool request_is_forbidden(struct control *control, uint64_t client, pb_size_t kind);
-/* Whether it is to change something that is to last; what it changes is kept over a restart. */
+/* Whether the request changes something that must last; whether the change survives a restart. */
 bool request_lasts(pb_size_t kind);
 bool request_is_kept(const duopoly_Envelope *request);

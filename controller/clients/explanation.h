@@ -1,8 +1,8 @@
-/* Why a task runs where it runs, why it waits, or what became of it: the engine's explanation while
- * it knows the task, the history's words before and after.
+/* Explains why a task runs where it runs, why it waits, or how it ended: from the engine while it
+ * knows the task, else from the history.
  *
- * Of a job that has ended it tells what history.h keeps: how this task ended and why the job
- * did. */
+ * For a job that has ended it says what history.h keeps: how this task ended, and why the job did.
+ */
 #pragma once
 
 #include "controller/conductor.h"

@@ -1,5 +1,5 @@
-/* What admins ask about keys, and everybody about the controller's: the answers, from the keyring of
- * the gate (agents_zmq.h). Only public halves come by here. Where there is no gate there are no
+/* Answers admins' requests about keys, and everybody's about the controller's keys, from the
+ * keyring of the gate (agents_zmq.h). Only public halves pass here. Without a gate there are no
  * keys, and changes are refused with a sentence. */
 #pragma once
 

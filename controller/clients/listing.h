@@ -1,12 +1,12 @@
-/* Pages of the controller's lists, made from the engine's and the agents' views: jobs, tasks,
- * hosts, counters.
+/* Pages of the controller's lists, from the engine's and the agents' views: jobs, tasks, hosts,
+ * counters.
  *
- * A cursor says where the next page begins (0: the end); a page holds what schemas/duopoly.options
- * bounds, and looks at no more than LISTING_LOOKS things, so that one request never holds up the
- * controller: a page may then be short, or empty with a cursor. Rows come in order of their
- * identities, or of names (listing_place.h), so none stands twice and none that was there all the time is missed; `changed` tells
- * that the state moved on since the first page. A list of jobs tells no places in turn, but the key
- * that turns go by. */
+ * A cursor says where the next page begins (0: the end). A page has at most the rows that
+ * schemas/duopoly.options allows and examines at most LISTING_LOOKS things, so that no request
+ * delays the controller: a page may be short, or empty with a cursor. Rows are sorted by identity,
+ * or by name (listing_place.h), so none is listed twice and none that was there all the time is
+ * missed; `changed` says that the state has changed since the first page. A list of jobs has no
+ * places in turn, only the key by which turns are sorted. */
 #pragma once
 
 #include "controller/agents_zmq.h"
@@ -15,7 +15,7 @@
 
 #define LISTING_LOOKS 4096
 
-/* What counters are taken from besides the conductor. Borrowed. */
+/* Further sources of counters, besides the conductor. Borrowed. */
 struct listing_sources {
     const struct conductor_parts *parts;
     const struct agents_zmq *door;
@@ -23,8 +23,8 @@ struct listing_sources {
     const uint64_t *refused_requests; /* by kind, WIRE_KINDS of them */
 };
 
-/* Whether what the agent said last of itself says nothing of now: it is silent or lost. Then `text`
- * (if not NULL) says so, and since when. */
+/* Whether the agent's last report is out of date, since it is silent or lost. Then `text` (if not
+ * NULL) says so, and since when. */
 bool listing_gone(const struct agent_view *agent, int64_t now_ns, char *text, size_t size);
 
 /* Fills `answer` with a Page, or Refused. */

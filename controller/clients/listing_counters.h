@@ -1,10 +1,10 @@
-/* The counters' part of listing.h: every number is read from where it was counted, nothing is
- * summed up here. */
+/* The counters' part of listing.h: every number is read where it is counted; nothing is summed
+ * here. */
 #pragma once
 
 #include "controller/clients/listing.h"
 
-/* The cursor is source : index; source 0 is the controller itself, source n the n-th agent in the
+/* A cursor is source : index; source 0 is the controller itself, source n the n-th agent in the
  * order of names. */
 void counters_page(const struct listing_sources *sources, const duopoly_List *list,
                    duopoly_Page *page);

@@ -1,4 +1,4 @@
-/* Pages of guests, a row for each application on each host, in the order of hosts' names: of all hosts,
+/* Pages of guests, a row for each application on each host, sorted by hosts' names: of all hosts,
  * or of the one that the request names. */
 #pragma once
 

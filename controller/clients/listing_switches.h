@@ -3,6 +3,6 @@
 
 #include "controller/conductor.h"
 
-/* Of `list->of`. Fills `answer`; a refusal where there is no such switch. */
+/* For `list->of`. Fills `answer`; a refusal if there is no such switch. */
 void listing_switches(const struct conductor_parts *parts, const duopoly_List *list,
                       duopoly_Envelope *answer);

@@ -1,4 +1,5 @@
-/* A client sets a policy and its parameters, or what is configured, or looks at them. */
+/* Handles requests that set a policy and its parameters, or return to the configured ones, or show
+ * them. */
 #pragma once
 
 #include "controller/conductor.h"
@@ -6,5 +7,5 @@
 /* Fills an Accepted or a Refused. */
 void policy_set_answer(struct conductor *conductor, const duopoly_SetPolicy *set,
                        duopoly_Envelope *answer);
-/* Those in force, with their parameters. */
+/* The policies in force, with their parameters. */
 void policies_fill(const struct engine *engine, duopoly_Status *out);

@@ -1,13 +1,14 @@
-/* Clients over TCP: what wire_unix.h is for those on this machine, on top of the gate that the
- * agents use (agents_zmq.h), which says whose key each message came with.
+/* Clients over TCP: what wire_unix.h does for clients on this machine, behind the gate that agents
+ * use too (agents_zmq.h), which gives the key of each message.
  *
  * A client is one connection, from its first message until that is gone; its numbers have
  * REMOTE_BIT, so they are never those of a client on the Unix socket. At most REMOTE_CLIENTS are
- * served at once, or half of the connections that there may be, shared by their roles and keys (places.h);
- * further ones are told so, and who has no place and only says that it is there loses its connection. While a client is held its messages wait, in order, up
- * to REMOTE_WAITING of them: one that sends more loses its connection, and the log says so. What ZeroMQ has no
- * room for waits here, and is tried again every REMOTE_AGAIN_USEC; its client's messages wait meanwhile, so what
- * waits is an answer or two and what it was sent unasked: who sends that asks for room first. One thread. */
+ * served at once, or half of the allowed connections, shared by roles and keys (places.h); further
+ * ones are told so, and a client without a place that sends only signs of life loses its
+ * connection. While a client is held, its messages wait in order, at most REMOTE_WAITING: one that
+ * sends more loses its connection, and the log says so. What ZeroMQ does not take waits here and is
+ * tried again every REMOTE_AGAIN_USEC; the client's messages wait meanwhile, so at most an answer
+ * or two wait, and what it was sent unasked: ask remote_has_room before that. One thread. */
 #pragma once
 
 #include "controller/keyring.h"
@@ -26,22 +27,22 @@
 struct remote;
 
 struct remote_hooks {
-    /* Sends to a connection; −ENOBUFS: it has no room now; else < 0: it is gone. */
+    /* Sends to a connection; −ENOBUFS: not now; else < 0: it is gone. */
     int (*send)(void *user, uint64_t peer, const duopoly_Envelope *envelope);
-    /* Breaks the connections of who holds that key. */
+    /* Breaks this connection and the others with its key. */
     void (*cut)(void *user, uint64_t peer);
     void *send_user;
-    /* As wire_unix_handler's. */
+    /* As in wire_unix_handler. */
     void (*on_message)(void *user, uint64_t client, const duopoly_Envelope *envelope);
     void (*on_close)(void *user, uint64_t client);
     void (*on_room)(void *user, uint64_t client);
     void *user;
 };
 
-/* `connections`: of all peers, at most. */
+/* `connections`: the maximum for all peers. */
 int remote_create(sd_event *loop, const struct remote_hooks *hooks, uint32_t connections,
                   struct remote **ret_remote);
-/* NULL is fine. Nobody's on_close is called. */
+/* NULL is fine. on_close is not called. */
 void remote_destroy(struct remote *remote);
 
 /* From the gate: a message of a client; a connection is gone. */

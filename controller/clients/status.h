@@ -1,4 +1,4 @@
-/* The controller as a whole, for those who ask: schemas/duopoly.proto, Status. */
+/* The state of the controller as a whole: schemas/duopoly.proto, Status. */
 #pragma once
 
 #include "controller/conductor.h"

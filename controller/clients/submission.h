@@ -1,35 +1,34 @@
 /* Jobs that arrive in parts from one client: wire parts become the engine's requests, one by one.
  *
  * Parts come in the order begin, stages, tasks and bytes, end; each is answered once, by
- * SubmitCredit or Refused. When one is refused what came of that job is cancelled, and the client
- * may begin another. A job that is there already (same name, same content) takes all its parts
- * without looking and ends with that job's number and how it stands.
+ * SubmitCredit or Refused. If one is refused, the job so far is cancelled, and the client may begin
+ * another. For a job that exists already (same name, same content) all parts are accepted without a
+ * check, and the end returns that job's number and state.
  *
- * Several jobs as one: each ends with SubmitPrepare, which checks all that SubmitEnd would be
- * refused for, and waits in the engine as arriving. SubmitCommit then begins the oldest of them,
- * all of its at most SUBMISSION_COMMIT or none; not while a job is open. What has not begun
- * when the client goes is cancelled. As many may wait as the engine has room for jobs.
+ * Several jobs as one: each ends with SubmitPrepare, which makes the checks of SubmitEnd, and waits
+ * in the engine as arriving. SubmitCommit then begins the oldest of them, at most
+ * SUBMISSION_COMMIT, all or none; not while a job is open. Jobs that have not begun when the client
+ * goes are cancelled. As many may wait as the engine has room for.
  *
- * Replicas speak of hosts in the natural order of their names; they are folded onto the hosts that
- * are known now. What stays in memory between parts is this structure; parts are in the engine as
- * soon as they are answered. */
+ * Replicas refer to hosts in the natural order of their names, folded onto the hosts that are known
+ * now. Between parts only this structure is kept; a part is in the engine when it is answered. */
 #pragma once
 
 #include "controller/conductor.h"
 
-/* Jobs that one message begins at most: a turn of the loop is to be short. */
+/* Jobs that one message begins at most, so that a turn of the loop stays short. */
 #define SUBMISSION_COMMIT 64
-/* So long, where the client does not say how many. */
+/* Time for that, if the client does not give a number. */
 #define SUBMISSION_COMMIT_NS INT64_C(2000000)
 
 struct submission {
     bool open;
-    bool known;         /* the job is there already: `job` is its number */
-    uint64_t submitter; /* who pays for what it begins, as some number; set by its owner */
+    bool known;         /* the job exists already: `job` is its number */
+    uint64_t submitter; /* who pays for what it begins, as a number; its owner sets it */
     uint64_t job;
     char name[64];
-    uint32_t last;       /* jobs that the last answer said to have begun */
-    uint32_t parts;      /* taken so far */
+    uint32_t last;       /* jobs that began, as of the last answer */
+    uint32_t parts;      /* accepted so far */
     uint64_t *prepared;  /* jobs, in order; owned */
     uint32_t begun, end; /* those before `begun` run */
     uint32_t room;
@@ -39,14 +38,15 @@ struct submission {
 void submission_part(struct submission *submission, struct conductor *conductor,
                      const duopoly_Envelope *part, duopoly_Envelope *answer);
 
-/* Begins prepared jobs (0: as many as may be, at least one) and fills `answer` (Accepted or Refused). */
+/* Begins prepared jobs (0: as many as allowed, at least one) and fills `answer` (Accepted or
+ * Refused). */
 void submission_commit(struct submission *submission, struct conductor *conductor, uint32_t most,
                        duopoly_Envelope *answer);
 
-/* What the last answer was to say cannot be kept, and was not said: cancels the jobs that it began. */
+/* The last answer cannot be kept and was not sent: cancels the jobs that it began. */
 void submission_undo(struct submission *submission, struct conductor *conductor);
 
-/* Does a portion of what the end of the open job would do at once (engine_prepare). True: there is more. */
+/* Does a portion of the work of the open job's end (engine_prepare). True: there is more. */
 bool submission_prepare(const struct submission *submission, struct conductor *conductor);
 
 /* The client is gone: cancels one of the jobs that have not begun. True: there are more. */

@@ -1,10 +1,10 @@
-/* The words between a replay's task and the server of a map host, over TCP.
+/* The protocol between a replay's task and the server of a map host, over TCP.
  *
  * The task writes requests of EXCHANGE_REQUEST_SIZE bytes, any number on one connection; the server
- * answers each in order with EXCHANGE_ANSWER_SIZE bytes and, to a fetch, so many bytes of content
- * (stream.h). A probe asks whether an output is there and moves nothing, so that a task learns of
- * all missing ones before it fetches the first. After a broken connection a fetch is asked for
- * again from its new offset. All numbers little endian.
+ * answers each in order with EXCHANGE_ANSWER_SIZE bytes and, for a fetch, the content (stream.h). A
+ * probe asks whether an output is there and transfers nothing, so that a task learns of all missing
+ * ones before it fetches the first. After a broken connection a fetch is repeated from its new
+ * offset. All numbers little endian.
  *
  * Pure. */
 #pragma once
@@ -21,9 +21,9 @@ enum exchange_status { EXCHANGE_HERE = 0, EXCHANGE_MISSING = 1, EXCHANGE_MALFORM
 struct exchange_request {
     enum exchange_kind kind;
     struct stream_key key; /* reader STREAM_BLOCK: an input block, which every server has */
-    uint64_t attempt;      /* that wrote the output; 0 for blocks */
+    uint64_t attempt;      /* of the writer; 0 for blocks */
     uint64_t bytes;        /* of the whole transfer */
-    uint64_t offset;       /* ≤ bytes: what is there already */
+    uint64_t offset;       /* ≤ bytes: what was received already */
 };
 struct exchange_answer {
     enum exchange_status status;
@@ -35,7 +35,7 @@ void exchange_encode_request(const struct exchange_request *request,
 void exchange_encode_answer(const struct exchange_answer *answer,
                             uint8_t ret_bytes[EXCHANGE_ANSWER_SIZE]);
 
-/* false when these bytes are no such message; *ret_… is set on success only. */
+/* false: these bytes are not such a message; *ret_… is set on success only. */
 bool exchange_decode_request(const uint8_t bytes[EXCHANGE_REQUEST_SIZE],
                              struct exchange_request *ret_request);
 bool exchange_decode_answer(const uint8_t bytes[EXCHANGE_ANSWER_SIZE],

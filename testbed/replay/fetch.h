@@ -23,8 +23,8 @@
 
 struct fetch;
 
-/* What the owner is told. The connection and the part are borrowed for the call; fetch_destroy()
- * must wait until after it. */
+/* Calls to the owner. The connection and the part are borrowed for the call; do not call
+ * fetch_destroy() from it. */
 struct fetch_listener {
     void *context;
     /* The first packet of a connection has been handed to the kernel. */
@@ -34,13 +34,14 @@ struct fetch_listener {
     /* Once: the first byte of content has arrived, over this connection. */
     void (*first)(void *context, const struct ports_connection *connection);
     void (*missing)(void *context, const struct input_part *part);
-    /* This address gave nothing for input->stall_ms, while `others` other ones gave something; told
-     * again while it lasts, each time after twice as long, up to STALL_LONGEST times stall_ms. */
+    /* This address sent nothing for input->stall_ms, while `others` other ones sent something;
+     * repeated while it lasts, each time after twice as long, up to STALL_LONGEST times stall_ms.
+     */
     void (*stalled)(void *context, const char *address, unsigned others);
-    /* It gives something again. */
+    /* It sends again. */
     void (*flows)(void *context, const char *address);
-    /* Once: err is NULL when all has arrived; else −ENOENT (parts are missing), −EBADMSG (wrong
-     * content), −errno. */
+    /* Once: err is NULL if everything has arrived; else −ENOENT (parts are missing), −EBADMSG
+     * (wrong content), −errno. */
     void (*finished)(void *context, const struct err *err);
 };
 

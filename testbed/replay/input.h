@@ -1,4 +1,4 @@
-/* The input file that a task's command finds (schemas/task.md), as a struct.
+/* The input file of a task's command (schemas/task.md), as a struct.
  *
  * Unknown names are skipped, as the schema says; a known name with wrong values is an error with
  * its line. Inputs come sorted by address, then by what they are: each address is one source to
@@ -29,7 +29,7 @@ struct input {
     uint64_t attempt;
     uint64_t compute_ns;
     uint64_t output_bytes;
-    uint32_t stall_ms; /* 0: nothing is said of sources that give nothing */
+    uint32_t stall_ms; /* 0: sources that send nothing are not reported */
     size_t n_parts;
     struct input_part *parts;
 };

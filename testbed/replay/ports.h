@@ -1,4 +1,4 @@
-/* The file of schemas/ports.md: what one attempt's connections were, in its own words.
+/* The file of schemas/ports.md: the connections of one attempt, as it reports them.
  *
  * Each line is one write to a file opened for appending, so that a killed task leaves whole
  * lines. */

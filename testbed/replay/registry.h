@@ -1,8 +1,8 @@
 /* Which map outputs a host holds, for its replay server: the folder of outputs that the agent keeps
- * (schemas/task.md). A task makes its own output there, the agent removes it when the job is
+ * (schemas/task.md). A task makes its own output there; the agent removes it when the job is
  * forgotten or the task did not succeed.
  *
- * Works on files, may block on them shortly. */
+ * Uses files; may block on them shortly. */
 #pragma once
 
 #include <stdbool.h>

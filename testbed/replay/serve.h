@@ -1,14 +1,13 @@
 /* The replay's server of map outputs and input blocks: one per map host, outside the slots, one
  * fixed port.
  *
- * Serves content (stream.h) to requests (exchange.h): an output only when this very attempt ran
- * here and its output is still held (registry.h), any block (where replicas lie is the scheduler's
- * affair). It asks the registry once for each request, so what it says of an output is true when it
- * says it.
+ * Serves content (stream.h) to requests (exchange.h): an output only if this very attempt ran here
+ * and its output is still held (registry.h); any block (the scheduler knows where replicas are). It
+ * asks the registry once for each request, so its answer is true when it is given.
  *
- * One thread, one sd_event loop, never blocks but on the registry's files. Memory: a few hundred
- * bytes a connection; the kernel's send buffers are kept short (content is made when it can leave).
- * Over SERVE_CONNECTIONS_MAX a new connection is closed at once: the task tries again. */
+ * One thread, one sd_event loop; blocks only on the registry's files. Memory: a few hundred bytes a
+ * connection; the kernel's send buffers are kept short (content is made when it can leave). Over
+ * SERVE_CONNECTIONS_MAX a new connection is closed at once: the task tries again. */
 #pragma once
 
 #include <stdint.h>

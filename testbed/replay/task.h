@@ -1,6 +1,6 @@
 /* A map or reduce task of the replay: fetches what its input file names, computes by waiting on a
- * timer (no core is burnt), leaves an output that this host's replay server then holds, and tells
- * the scheduler each step over the task socket (schemas/task.md). Map and reduce differ in their
+ * timer (it uses no processor time), leaves an output that this host's replay server then holds,
+ * and reports each step over the task socket (schemas/task.md). Map and reduce differ in their
  * input only: a map on a replica of its block has none. */
 #pragma once
 
@@ -10,7 +10,7 @@
 
 struct task_options {
     uint16_t port;     /* of every host's replay server */
-    const char *ports; /* directory for schemas/ports.md; NULL: nothing is written down */
+    const char *ports; /* directory for schemas/ports.md; NULL: nothing is recorded */
 };
 
 /* Does the task that the environment describes (DUOPOLY_TASK_…) from beginning to end; blocks. 0 or

@@ -1,8 +1,8 @@
-/* What a port's queues have counted, as our HTB says it (libnl). */
+/* The counters of a port's queues, from our HTB (libnl). */
 #pragma once
 
 #include "lib/err.h"
 #include "testbed/verify/hops.h"
 
-/* `where` as netns_do takes it. −ENODATA: no HTB of ours is there, with a sentence. */
+/* `where` as in netns_do. −ENODATA, with a sentence: there is no HTB of ours. */
 int counters_read(const char *where, struct hops_counters *ret_counters, struct err *err);

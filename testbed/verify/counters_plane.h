@@ -1,4 +1,4 @@
-/* What the queues of a duopoly-fastpath's ports have counted, as its control socket says it. */
+/* The counters of the queues of a duopoly-fastpath's ports, from its control socket. */
 #pragma once
 
 #include "lib/err.h"

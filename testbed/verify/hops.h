@@ -1,5 +1,5 @@
-/* Every payload packet at every port that it comes by: sightings of one packet are joined, and held
- * against each other and against what the ports count.
+/* Every payload packet at every port that it passes: joins the sightings of one packet, and
+ * compares them with each other and with the ports' counters.
  *
  * A packet comes in at a port behind which a host is (its entry), then goes out of a port of each
  * switch on its way (a hop: after that port's queue), the last of them a host's again. Sightings
@@ -25,8 +25,8 @@
 
 enum { HOPS_MAX = 32 << 20, HOPS_PORTS = 1024, HOPS_ON_WAY = 8, HOPS_LEVELS = 8, HOPS_DSCPS = 64 };
 
-/* What a port's queues count, by the level that is the first one served there. A level that shares
- * a more urgent one's queue has `served` false. */
+/* Counters of a port's queues, by the most urgent level that each serves. A level that shares a
+ * more urgent one's queue has `served` false. */
 struct hops_counters {
     bool served[HOPS_LEVELS];
     uint64_t packets[HOPS_LEVELS], drops[HOPS_LEVELS];
@@ -44,7 +44,7 @@ struct hops_port {
     const char *name; /* borrowed */
     bool edge;        /* a host is behind it */
     struct hops_counters before, after;
-    uint64_t left[HOPS_LEVELS]; /* packets that asked for this level's queue */
+    uint64_t left[HOPS_LEVELS]; /* packets for this level's queue */
 };
 struct hops {
     struct hops_sighting *at;
@@ -61,9 +61,9 @@ struct hops_report {
     uint64_t entered, arrived, dropped, waiting;
     uint64_t strange, changed, vanished, miscounted;
     struct hops_cell cells[HOPS_DSCPS][HOPS_ON_WAY];
-    unsigned longest;                        /* the most hops of a way */
-    struct judge_delays delays[HOPS_ON_WAY]; /* from a change to a packet's leaving that hop */
-    const char *worst;                       /* the port that is off most; NULL: none */
+    unsigned longest;                        /* the most hops of a packet */
+    struct judge_delays delays[HOPS_ON_WAY]; /* from a change until a packet leaves that hop */
+    const char *worst;                       /* the port with the largest error; NULL: none */
 };
 
 /* −ENOSPC: HOPS_PORTS are there. */
@@ -74,8 +74,8 @@ void hops_add(struct hops *hops, unsigned port, bool out, int64_t time_ns, uint3
 /* A frame of any protocol left a port; `bare`: a TCP segment without content, SYN and ACK. */
 void hops_count(struct hops *hops, unsigned port, uint8_t dscp, bool bare);
 
-/* Joins them; `seen`: the first packets under a new mark (judge.h). The caller ends *ret_report with
- * hops_report_done() in any case. −ENOMEM. O(n log n). */
+/* Joins them; `seen`: the first packets under a new mark (judge.h). The caller ends *ret_report
+ * with hops_report_done() in any case. −ENOMEM. O(n log n). */
 int hops_judge(struct hops *hops, const struct verdict *verdict, struct hops_report *ret_report,
                struct err *err);
 uint64_t hops_unexplained(const struct hops_report *report);

@@ -1,4 +1,4 @@
-/* Holds captured packets against what their marks should have been (truth.h).
+/* Compares captured packets' marks with what they should have been (truth.h).
  *
  * Each payload packet is
  *   right         its DSCP is that of its attempt's level in the mode in force;
@@ -11,13 +11,13 @@
  *   unattributed  no task wrote its connection down, or the recording does not know the attempt;
  *   unlevelled    of a framework's task that has no level of its own, since it reads no shuffle.
  *
- * A connection's packets may come for as long after its close as after a change (at least half a
- * second): copies that waited in a starved queue while their segments, sent again under a more urgent
- * mark, completed the transfer.
+ * A connection's packets may come as long after its close as after a change (at least half a
+ * second): copies that waited in a starved queue while their segments, sent again under a more
+ * urgent mark, completed the transfer.
  *
- * A connection that passes from one task of an executor to the next changes its level by that: until
- * `begin_ns` after it was, the former one's mark, or whatever one without a level had, is let pass.
- * Wrong ones are kept with whose mark they bear, and how long after it was in force.
+ * A connection that passes from one task of an executor to the next changes its level: until
+ * `begin_ns` after that, the former task's mark, or any mark if that had no level, is accepted.
+ * Wrong packets are kept with the origin of their mark, and how long ago it was in force.
  *
  * For every change of mode it also measures, over the connections open then whose mark had to
  * change, how long it took until the first payload packet towards the task came by with the new
@@ -39,7 +39,8 @@
 
 enum { JUDGE_AGES = 4, JUDGE_EXAMPLES = 64, JUDGE_STRAYS = 10, JUDGE_FLOWING_PACKETS = 20 };
 
-/* How long old marks are let pass: a level's of the same attempt, and those of before a task began. */
+/* How long old marks are accepted: of a former level of the same attempt, and from before a task
+ * began. */
 struct judge_windows {
     int64_t change_ns, begin_ns;
 };
@@ -53,14 +54,15 @@ struct judge_example {
     const struct truth_connection *connection; /* of the first; of the truth */
     uint8_t dscp, expected;                    /* expected: of the first */
     enum judge_whose whose;                    /* of the first */
-    int64_t longest_ns;                        /* after the mark was last in force; nobody's: 0 */
+    int64_t longest_ns;                        /* after the mark was last in force; JUDGE_NOBODYS: 0
+                                                */
 };
-/* An unattributed packet, and what is known of its ends: the last connection opened between them
- * until then, whoever's. */
+/* An unattributed packet, and what is known of its ends: the last connection between them opened
+ * until then, of any attempt. */
 struct judge_stray {
     struct packet_key key;
     struct packet packet;
-    const struct truth_connection *last; /* of the truth; NULL: nobody ever wrote these ends down */
+    const struct truth_connection *last; /* of the truth; NULL: no task ever recorded these ends */
 };
 struct judge_delays {
     int64_t *at_ns; /* sorted once judged */
@@ -74,17 +76,17 @@ struct judge_seen {
 struct verdict {
     uint64_t checked, right, late, in_window, of_begin, wrong, unattributed, unlevelled, lost;
     uint64_t right_bytes, late_bytes, window_bytes, begin_bytes, wrong_bytes; /* payload */
-    uint64_t ages[JUDGE_AGES]; /* of those in a window: change less than 20, 100, 500 ms, change_ns
-                                  ago */
+    uint64_t ages[JUDGE_AGES]; /* of those in a window: the change was less than 20, 100, 500 ms,
+                                * change_ns ago */
     struct judge_example
-        examples[JUDGE_EXAMPLES]; /* of wrong ones: the first so many attempts and marks */
+        examples[JUDGE_EXAMPLES]; /* wrong ones: the first attempts and marks */
     unsigned n_examples;
     uint64_t wrong_others;                   /* packets of further ones */
     struct judge_stray strays[JUDGE_STRAYS]; /* the first unattributed ones */
     unsigned n_strays;
     uint64_t mode_changes;
     struct judge_delays flowing, starved;
-    struct judge_delays promoted, demoted; /* the flowing ones again, by which way they went */
+    struct judge_delays promoted, demoted; /* the flowing ones again, by direction of the change */
     uint64_t unseen;
     struct judge_seen *seen;
     size_t n_seen, seen_room;
@@ -92,9 +94,9 @@ struct verdict {
 
 int judge_add_delay(struct judge_delays *delays, int64_t delay_ns); /* 0 or −ENOMEM */
 void judge_sort_delays(struct judge_delays *delays);
-/* What so many of sorted ones do not exceed (nearest rank), in ms; 0 of none. */
+/* The value that this share of the sorted ones does not exceed (nearest rank), in ms; 0 of none. */
 double judge_delay_ms(const struct judge_delays *delays, unsigned permille);
-/* Of an even number of sorted ones the mean of the two in the middle; 0 of none. */
+/* For an even number of sorted ones, the mean of the two in the middle; 0 of none. */
 double judge_median_ms(const struct judge_delays *delays);
 
 /* 0 or −ENOMEM. *ret_verdict borrows from `truth` until verdict_done(). The caller ends
@@ -102,8 +104,8 @@ double judge_median_ms(const struct judge_delays *delays);
 int judge(const struct truth *truth, const struct packets *packets,
           const struct judge_windows *windows, struct verdict *ret_verdict, struct err *err);
 
-/* Whether the run proves something and nothing against the marks: packets were checked, none wrong
- * or unattributed. */
+/* Whether the run proves the marks right: packets were checked, and none was wrong or unattributed.
+ */
 bool verdict_is_good(const struct verdict *verdict);
 
 /* In words, and as one line of JSON. */

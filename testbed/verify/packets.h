@@ -1,4 +1,4 @@
-/* Captured packets: what of a frame matters here, and the flows that they belong to.
+/* Captured packets: the relevant part of a frame, and the flows that they belong to.
  *
  * A flow is one direction of a TCP connection (128-bit addresses, IPv4 as v4-mapped). Only packets
  * with TCP payload are kept, 24 bytes each, in the order of capture. Pure; bounded: beyond
@@ -35,7 +35,7 @@ struct packet_frame {
     uint32_t sequence;
     uint32_t payload_bytes;
     bool stamped;   /* it has a TSval */
-    uint32_t stamp; /* ms of the sender's clock, from anywhere on; wraps */
+    uint32_t stamp; /* ms of the sender's clock, from any start; wraps */
 };
 
 struct packet {
@@ -53,7 +53,7 @@ struct packet_flow {
     uint32_t index; /* in order of first sight */
     bool stamped;
     uint32_t first_stamp;
-    int64_t fastest_ns; /* least time of capture less stamp, that counted from first_stamp */
+    int64_t fastest_ns; /* least capture time minus timestamp, which is counted from first_stamp */
 };
 RB_HEAD(packet_flows, packet_flow);
 
@@ -63,24 +63,25 @@ struct packets {
     struct packet_flows by_key;
     struct packet_flow **flows; /* by index */
     uint32_t n_flows, flows_room;
-    uint64_t lost; /* for want of room or memory */
+    uint64_t lost; /* no room or no memory */
 };
 
 /* Reads an Ethernet frame of which `captured` bytes are there: IPv4 or IPv6 without extension
- * headers, TCP. false: it is something else, or cut too short to tell. Fragments after the first
- * are something else. */
+ * headers, TCP. false: it is something else, or cut too short. Later fragments are something else.
+ */
 bool packet_decode(const uint8_t *frame, size_t captured, struct packet_frame *ret_frame);
 
 /* IPv4 (as text) or IPv6 as 128 bits. false: no address. */
 bool packet_address(const char *text, struct in6_addr *ret_address);
 
 void packets_init(struct packets *packets);
-/* The number of a frame's flow, which becomes known by this. −ENOMEM, −ENOSPC. O(log flows). */
+/* The number of a frame's flow, added if it is new. −ENOMEM, −ENOSPC. O(log flows). */
 int packets_flow(struct packets *packets, const struct packet_key *key, uint32_t *ret_flow);
 /* Keeps one frame seen at time_ns. O(log flows). */
 void packets_add(struct packets *packets, int64_t time_ns, const struct packet_frame *frame);
-/* How long a kept packet had waited when it was captured, to about a millisecond; at most what it
- * really was, since the flow's fastest may have waited, too. 0 if it has no stamp. */
+/* How long a kept packet had waited when it was captured, to about a millisecond; never too long,
+ * but maybe too short, since the flow's fastest packet may have waited, too. 0 without a timestamp.
+ */
 int64_t packet_waited(const struct packets *packets, const struct packet *packet);
 /* NULL and zeroed ones are fine. */
 void packets_done(struct packets *packets);

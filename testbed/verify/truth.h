@@ -1,18 +1,18 @@
-/* What the marks should have been, from sources other than the marks: which level each attempt had
- * when, and which mode was in force, from the controller's recording (schemas/recording.md); which
- * connection was which attempt's, from what the tasks wrote down (schemas/ports.md).
+/* What the marks should have been, from other sources: the controller's recording gives the level
+ * of each attempt over time and the mode in force (schemas/recording.md); the tasks' files give the
+ * attempt of each connection (schemas/ports.md).
  *
  * The level on the wire of an attempt at a time is its Coflow level in mode 0 and its Macroflow
- * level in mode 1. All times are CLOCK_BOOTTIME in ns, of which the recording's steps and the
- * ports' lines speak both.
+ * level in mode 1. All times are CLOCK_BOOTTIME in ns, as in the recording's steps and the ports'
+ * lines.
  *
- * A framework's task has the levels of the allow that it used, from its start on; none where its stage
- * reads no other's output: it is allowed, too, but what it fetches is no shuffle, and bears its
- * application's level. Its executor's connections are one task's after another's: in its file each is
- * open from the task's start to its end.
+ * A framework's task has the levels of the allow that it used, from its start on; none if its stage
+ * reads no other's output: it needs an allow too, but its fetches are not a shuffle, and carry its
+ * application's level. Its executor's connections belong to one task after another: in its file
+ * each is open from the task's start to its end.
  *
- * Pure, line by line; truth_load_… read files. Attempts that a recording's dump mentions are not
- * taken from it: a recording that was rotated is read from its oldest file on. */
+ * Pure, line by line; truth_load_… read files. Attempts in a recording's dump are not used: a
+ * rotated recording is read from its oldest file on. */
 #pragma once
 
 #include <stdbool.h>
@@ -33,11 +33,11 @@ struct truth_attempt {
     uint64_t attempt;
     struct truth_levels *levels; /* in order of time */
     size_t n_levels;
-    uint64_t job, stage, task; /* of an allow and of a framework's */
+    uint64_t job, stage, task; /* of an allow and of a framework's task */
     bool allow, framework;     /* it is one; it is a framework's */
     int64_t ended_ns;          /* INT64_MAX: not in the recording */
 };
-/* A framework's, that reads no other's output. */
+/* A framework's stage that reads no other's output. */
 struct truth_source {
     RB_ENTRY(truth_source) entry;
     uint64_t job, stage;
@@ -51,7 +51,7 @@ struct truth_connection {
     struct packet_end task, peer;
     int64_t opened_ns, closed_ns;        /* INT64_MAX: it was not closed */
     const struct truth_attempt *attempt; /* NULL: the recording does not know it */
-    uint64_t number;                     /* the attempt's */
+    uint64_t number;                     /* number of the attempt */
 };
 RB_HEAD(truth_attempts, truth_attempt);
 RB_HEAD(truth_sources, truth_source);
