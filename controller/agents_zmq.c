@@ -82,7 +82,7 @@ static void framework_take(struct agents_zmq *door, uint64_t peer, const struct 
         framework_message(door, peer, who->name, envelope);
 }
 
-/* Where everybody may enter: who said HELLO as a framework is one. */
+/* Without a gate: a peer that says HELLO as a framework is one. */
 static bool is_framework(const struct agents_zmq *door, uint64_t peer,
                          const duopoly_Envelope *envelope)
 {
@@ -157,7 +157,7 @@ static void on_admit(void *user, const char *public, const char *address,
            "a connection from %s is refused: %s (%.8s…)", address, why, public);
 }
 
-/* A framework's key may be that of many applications. */
+/* A framework's key may serve many applications. */
 static uint32_t on_most(void *user, const char *identity)
 {
     const struct agents_zmq *door = user;
@@ -231,7 +231,7 @@ void agents_zmq_keys_changed(struct agents_zmq *door)
         sd_event_source_set_enabled(door->due, SD_EVENT_OFF);
         return;
     }
-    /* One that could not take effect is tried again. */
+    /* A change that failed is tried again. */
     if (next_s <= now_s())
         next_s = now_s() + 1;
     sd_event_source_set_time(door->due, (uint64_t)next_s * 1000000);

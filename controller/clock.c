@@ -42,7 +42,7 @@ int clock_arm(struct clock *clock, int64_t due_ns)
         return 0;
     if (due_ns == INT64_MAX)
         return sd_event_source_set_enabled(clock->timer, SD_EVENT_OFF);
-    /* The loop counts microseconds: rounded up, so that the deadline has come when it calls. */
+    /* The loop counts microseconds: rounded up, so that the deadline has passed when it calls. */
     int r = sd_event_source_set_time(clock->timer, ((uint64_t)due_ns + 999) / 1000);
     return r < 0 ? r : sd_event_source_set_enabled(clock->timer, SD_EVENT_ONESHOT);
 }

@@ -17,7 +17,8 @@ struct queue {
 };
 
 struct conductor {
-    struct conductor_parts parts; /* what others see of what follows, and what they may change */
+    struct conductor_parts parts; /* what others may read of the following, and what they may change
+                                   */
     sd_event *loop;
     sd_event_source *after; /* flushes the recording after each dispatch of the loop */
     struct settings settings;
@@ -135,8 +136,8 @@ static void step(struct conductor *conductor)
         conductor_break(conductor, "out of memory");
         return;
     }
-    /* A start keeps its agent busy for a millisecond, and the mode is to reach all hosts together:
-     * first what it became. Nothing depends on their order. */
+    /* A start keeps its agent busy for a millisecond, and a mode change should reach all hosts
+     * together: mode decisions are sent first. Nothing depends on the order. */
     for (int modes = 1; modes >= 0; modes--)
         for (size_t i = 0; i < conductor->decisions.n; i++)
             if ((conductor->decisions.at[i].kind == DECISION_MODE) == modes)
@@ -153,7 +154,7 @@ static void rearm(struct conductor *conductor)
     clock_arm(conductor->clock, timers_next_ns(&conductor->timers));
 }
 
-/* Hands what is to last to the store; the ticket of all that was handed over so far. */
+/* Hands the rows to the store; returns the ticket of everything handed over so far. */
 static uint64_t commit(struct conductor *conductor)
 {
     uint64_t ticket = 0;
@@ -336,7 +337,7 @@ static int peers_begin(struct conductor *conductor, const struct recovered *reco
     return r;
 }
 
-/* Engine and history as the store has them; then it is written on. */
+/* Restores engine and history from the store; then the store is written. */
 static int recover(struct conductor *conductor, bool scripted, struct recovered *ret_recovered,
                    struct err *err)
 {

@@ -3,8 +3,8 @@
 #include <malloc.h>
 #include <time.h>
 
-/* Bytes; fewer are not worth the look through the heap, and more would take too long at once: 16 MB are about
- * a millisecond. */
+/* Bytes: for fewer, a walk through the heap does not pay; more would take too long at once: 16 MB
+ * are about a millisecond. */
 #define GIVE (UINT64_C(16) << 20)
 
 int64_t cost_now_ns(void)

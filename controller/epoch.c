@@ -58,7 +58,7 @@ static int numbers_read(struct epoch *epoch, struct err *err)
     return 0;
 }
 
-/* WHY not cut first: its blocks are there, and a full disk has no others. */
+/* WHY it is not truncated first: it has its blocks, and a full disk has no others. */
 static int text_write(int folder, const char *name, const char *text)
 {
     const off_t length = (off_t)strlen(text);
@@ -81,9 +81,9 @@ static void text_make(const struct epoch *epoch, char *ret_text, size_t size)
              epoch->jobs_reserved);
 }
 
-/* Either name has a whole file at every moment. Where they cannot be exchanged (the first time, or
- * there is no such call on this file system) the new one is renamed, and one for the next time made,
- * if there is room. */
+/* Under either name there is a complete file at every moment. If they cannot be exchanged (the
+ * first time, or the file system has no such call), the new one is renamed, and another is made for
+ * the next time, if there is space. */
 static int names_exchange(int folder, const char *text)
 {
     if (renameat2(folder, "epoch.new", folder, "epoch", RENAME_EXCHANGE) == 0)
@@ -109,8 +109,8 @@ static int numbers_write(struct epoch *epoch, struct err *err)
     return r < 0 ? err_sys(err, -r, "%s/epoch cannot be written", epoch->folder) : 0;
 }
 
-/* The newest epoch, if the last start wrote it there: nobody may have raised it since. Numbers of jobs
- * are given from the folder only. */
+/* Reads the newest epoch, if the last start wrote it there: nothing may have raised it since. Job
+ * numbers come only from the folder. */
 static bool aside_read(struct epoch *epoch)
 {
     uint32_t number;
@@ -138,7 +138,7 @@ static int raise_aside(struct epoch *epoch)
     return aside_write(epoch);
 }
 
-/* What cannot be written aside is no failure: then the next start cannot do without the folder. */
+/* A failed write aside is not an error: then the next start needs the folder. */
 static int raise_one(struct epoch *epoch, struct err *err)
 {
     struct err why = {0};

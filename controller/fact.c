@@ -72,7 +72,7 @@ static void ending_say(const struct engine *engine, const struct ending *ending,
                  ending->kind == ENDING_LOST ? "lost" : "refused", *words ? ": " : "", words);
 }
 
-/* Whom each attempt of a lost host is told. */
+/* The receiver for each attempt of a lost host. */
 struct telling {
     const struct fact_sources *sources;
     const struct event *event;
@@ -80,7 +80,7 @@ struct telling {
     void *user;
 };
 
-/* An attempt that was found running began at a time that nobody here knows. */
+/* An attempt that was found running began at an unknown time. */
 static struct spent spent_of(const struct fact *fact)
 {
     const struct attempt_view *attempt = &fact->attempt;
@@ -106,7 +106,7 @@ static const uint8_t ends[EVENT_KINDS] = {
     [EVENT_ATTEMPT_LOST] = 1 + ENDING_LOST,
 };
 
-/* What its framework calls it counts before what it said itself. */
+/* Its framework's name for it comes before its own words. */
 static void words_say(const struct fact_sources *sources, struct fact *fact)
 {
     const struct attempt_view *attempt = &fact->attempt;
@@ -166,7 +166,7 @@ static void end_tell(const struct telling *to)
     struct fact fact;
     if (!attempt_find(to->sources, event->attempt.attempt, &attempt))
         return;
-    /* Its own word, but a result that nobody takes is none. */
+    /* Its own report; but a result that nobody accepts counts for nothing. */
     bool wasted = event->kind == EVENT_ATTEMPT_DONE && attempt.orphan;
     fact_begin(to->sources, event, &attempt,
                wasted ? ENDING_KILLED : (enum ending_kind)(ends[event->kind] - 1), &fact);
@@ -196,7 +196,7 @@ static void lost_tell(void *context, const struct attempt_view *attempt)
     to->tell(to->user, &fact);
 }
 
-/* Whether what runs on a host goes with this. */
+/* Whether this event ends what runs on a host. */
 static bool host_goes(const struct engine *engine, const struct event *event, uint32_t *ret_host)
 {
     struct host_view host;

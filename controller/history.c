@@ -125,7 +125,8 @@ static struct past *past_add(struct history *history, uint64_t job)
     return past;
 }
 
-/* Room for one more of its kind: the first that are done stay, of the others the newest. */
+/* Makes room for one more of its kind: of done attempts the first are kept, of the others the
+ * newest. */
 static bool room_make(struct history *history, struct past *past, enum ending_kind kind)
 {
     struct kept *kept;

@@ -255,7 +255,7 @@ static void key_forget(struct keyring *keyring, struct key **place)
     order_forget(keyring);
 }
 
-/* The number of the next key of this name, whose keys that are over are forgotten. */
+/* The next serial number of this name; its ended keys are forgotten. */
 static uint32_t serial_next(struct keyring *keyring, int64_t now_s, const char *name)
 {
     struct named *named = named_find(keyring, name);

@@ -1,5 +1,5 @@
-/* duopolyd: the controller. What it does stands in conductor.h, whom it talks to in agents_zmq.h
- * and control.h. */
+/* duopolyd: the controller. conductor.h describes its work, agents_zmq.h and control.h its peers.
+ */
 #include "controller/agents_zmq.h"
 #include "controller/clients/control.h"
 #include "controller/conductor.h"
@@ -163,7 +163,8 @@ static int epoch_open_in(const struct settings *settings, struct epoch **ret_epo
     return r;
 }
 
-/* Each job has a row before its number is told: where numbers were given there was a store. */
+/* Each job has a row before its number is known outside: if numbers were given, there was a store.
+ */
 static int absence_judge(const struct settings *settings, const struct epoch *epoch,
                          const char *path, struct err *err)
 {
@@ -200,7 +201,7 @@ static void on_revived(void *user, const char *words)
     log_change("restore: %s", words);
 }
 
-/* Before the store is opened; the folder is locked, unless it is only looked at. */
+/* Call it before the store is opened; the folder is locked, unless it is only read. */
 static int backup_take(const struct settings *settings, const char *backup, bool only_look,
                        struct err *err)
 {
@@ -213,7 +214,7 @@ static int backup_take(const struct settings *settings, const char *backup, bool
                      : store_restore(backup, path, &say, err);
 }
 
-/* Job numbers that were given after the backup are not given again. */
+/* Job numbers given after the backup are not given again. */
 static int restoration_end(struct controller *controller, const char *backup, struct err *err)
 {
     char what[384], result[128];

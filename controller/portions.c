@@ -6,11 +6,11 @@
 #include <stdlib.h>
 #include <time.h>
 
-/* Between portions; also others' sources of a lower priority have their turn then. */
+/* Between portions; sources of a lower priority get their turn then, too. */
 #define PAUSE_US 200
 
-/* WHY a timer and no source that is always pending: such a one is always the one that has waited longest, and
- * others of its priority are not served. */
+/* WHY a timer instead of a source that is always pending: such a source is always the one that has
+ * waited longest, and others of its priority would not be served. */
 struct portions {
     sd_event_source *source;
     bool (*go_on)(void *user);

@@ -25,7 +25,7 @@ static void keep(struct store *store, uint32_t place, const struct stance_rule *
     store_set(store, "stance", name, rule ? value : NULL);
 }
 
-/* `before`: how many there were. */
+/* `before`: the former number. */
 static void keep_all(struct store *store, const struct agents *agents, uint32_t before)
 {
     const struct stances *stances = agents_stances(agents);

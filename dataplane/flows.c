@@ -117,8 +117,8 @@ void flows_destroy(struct flows *flows)
     free(flows);
 }
 
-/* Calls of a function that only prefetches are left out by a compiler that sees through all files: to
- * it they do nothing. */
+/* A compiler that sees all files drops calls of a function that only prefetches: it has no effect.
+ */
 static inline void fetch(const void *memory)
 {
     __builtin_prefetch(memory);
@@ -214,7 +214,7 @@ static void evict(struct flows *flows, struct flow *flow, uint64_t now_ns)
     flows_remove(flows, flow);
 }
 
-/* When every place is taken, but none by those that share the buckets: the next in turn that is. */
+/* Every place is taken, but none by those that share the buckets: evicts the next one in turn. */
 static void evict_any(struct flows *flows, uint64_t now_ns)
 {
     flows->next_look = (flows->next_look + 1) % flows->most;
@@ -239,7 +239,7 @@ static struct bucket *make_room(struct flows *flows, uint64_t hash, uint64_t now
     return ways >= SPARE_WAYS || ways >= ways_two ? one : two;
 }
 
-/* Nobody who finds the memory after an abrupt end takes it for whole while it is half written. */
+/* Written so that after an abrupt end nobody takes a half-written flow for a whole one. */
 static void write_fresh(struct flow *flow, const struct flow_key *key, uint64_t now_ns)
 {
     const struct flow fresh = {

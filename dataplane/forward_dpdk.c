@@ -12,7 +12,7 @@
 
 /* ---- from worker to worker ------------------------------------------------------------------- */
 
-/* A burst of which each frame is flooded gives one to each of a worker's ports. */
+/* A burst whose frames are all flooded adds one frame for each port of a worker. */
 static uint32_t room_needed(uint32_t workers, uint32_t ports)
 {
     return BURST * ((ports + workers - 1) / workers);
@@ -380,7 +380,7 @@ uint32_t forward_give(struct forward *forward, uint32_t to, uint64_t now_ns)
     return went;
 }
 
-/* What the device did not take has left its queue already: it is lost, but not in the pool. */
+/* Frames that the device did not take have left their queue already: they are lost, but freed. */
 void forward_drop(struct forward_port *port)
 {
     struct queued items[BURST];

@@ -25,7 +25,7 @@ static bool is_ours(const struct kept *kept, const struct kept *wanted)
            kept->parts == wanted->parts && atomic_load(&kept->mode) <= 1;
 }
 
-/* Emptied, unless it is what we would have made. */
+/* Emptied, unless it is exactly what we would make. */
 static int size(int fd, const struct kept *wanted)
 {
     const size_t bytes = bytes_of(wanted->flows_most);

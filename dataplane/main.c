@@ -1,11 +1,10 @@
 /* duopoly-fastpath: marks and queues in user space, between a host's side and the network, or a
- * switch of several ports. See
- * schemas/duopoly-fastpath.yaml.
+ * switch of several ports. See schemas/duopoly-fastpath.yaml.
  *
- * Order of things: the configuration is read; the control socket is taken, so that a second instance
- * ends before it opens a device; DPDK, devices and all memory; then frames pass. At the end (SIGTERM,
- * SIGINT) what waits is dropped, and each frame has to be accounted for. SIGHUP has the configuration
- * read again. */
+ * Order of things: the configuration is read; the control socket is taken, so that a second
+ * instance ends before it opens a device; DPDK, devices and all memory; then frames pass. At the
+ * end (SIGTERM, SIGINT) what waits is dropped, and each frame has to be accounted for. SIGHUP has
+ * the configuration read again. */
 #include "dataplane/control_wire.h"
 #include "dataplane/pcapng.h"
 #include "dataplane/settings.h"
@@ -224,8 +223,8 @@ int main(int argc, char **argv)
     if (r < 0)
         log_error(LOG_FAULT_CONFIGURATION, "%s", err.text);
     sd_event_unref(loop);
-    /* WHY: the service manager starts one that ended again at once, for packets stop with it; one that
-     * cannot begin is to keep no processor busy. */
+    /* WHY: the service manager restarts a failed one at once, since packets stop without it; one
+     * that cannot start should not use a whole processor. */
     if (r < 0 && !plane.began && getenv("NOTIFY_SOCKET"))
         sleep(1);
     return r == 0 ? EXIT_SUCCESS : EXIT_FAILURE;

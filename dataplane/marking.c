@@ -194,7 +194,7 @@ static bool take(struct marking *marking, const struct frame_bytes *bytes, struc
     return true;
 }
 
-/* What has come is queued by its mark, too, where the host's end is slower than the network. */
+/* Frames to the host are also queued by their mark, for a host that is slower than the network. */
 static int queue_of(const struct marking *marking, const struct frame *frame)
 {
     const uint8_t level = level_of(marking, frame);

@@ -191,7 +191,7 @@ void queues_marked(struct queues *queues, uint32_t kind)
     queues->queues[queues->queue_of[kind]].counters.marked_packets++;
 }
 
-/* It was asked for a mark, so that others wait before it. */
+/* It was asked for a mark, which means that others wait before it. */
 bool queues_unmarked(struct queues *queues, uint32_t kind)
 {
     struct queue *queue = &queues->queues[queues->queue_of[kind]];
@@ -269,7 +269,8 @@ static void refill(struct queues *queues, uint64_t now_ns)
     }
 }
 
-/* Whoever serves it, it had so much; but it owes no more than it can save. */
+/* Charges the floor, whatever the reason for which the queue was served; its debt is bounded by
+ * what it can save. */
 static void charge_floor(struct queues *queues, uint32_t q, int64_t credit)
 {
     struct queue *queue = &queues->queues[q];
@@ -280,7 +281,7 @@ static void charge_floor(struct queues *queues, uint32_t q, int64_t credit)
         queues->due &= ~(1u << q);
 }
 
-/* So much credit may the queue that is served use up, and no more than the last packet beyond. */
+/* The credit that the queue may use now, and at most one packet beyond. */
 static int64_t most_credit(const struct queues *queues, uint32_t q)
 {
     int64_t most = INT64_MAX;
@@ -291,7 +292,7 @@ static int64_t most_credit(const struct queues *queues, uint32_t q)
     return most;
 }
 
-/* As many of the queue that is next as may go before another one is; returns how many. */
+/* Takes as many of the next queue's packets as may go before another queue's; returns how many. */
 static uint32_t serve(struct queues *queues, struct queued *ret_items, uint32_t most)
 {
     const uint32_t q = (uint32_t)__builtin_ctz(queues->due ? queues->due : queues->backlog);

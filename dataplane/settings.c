@@ -276,8 +276,8 @@ static int check_cpus(const struct fastpath_settings *settings, struct err *err)
     return 0;
 }
 
-/* What its keys say one by one can still be no port: shares that leave nothing, two equal code
- * points. A device may say its speed later; here it has any. */
+/* Valid keys can still make an invalid port: shares that leave nothing, two equal code points. A
+ * device may report its speed later; here any speed is assumed. */
 static int check(const void *structure, struct err *err)
 {
     const struct fastpath_settings *settings = structure;

@@ -28,7 +28,7 @@ static int device_check(const struct fastpath_side *side, struct err *err)
     return r < 0 ? err_prefix(err, "device %s", side->device) : 0;
 }
 
-/* The groups that packages make need not be there: then only root may ask. */
+/* The groups that packages make need not exist: then only root may ask. */
 static int group_check(const char *group, const char *usual, struct err *err)
 {
     return strcmp(group, usual) == 0 || getgrnam(group)

@@ -281,7 +281,7 @@ static int stats_renew(struct workers *workers)
     return 0;
 }
 
-/* What an exchange has left. */
+/* Frees what an exchange left. */
 static void queues_clear(struct workers *workers)
 {
     for (uint32_t i = 0; i < workers->fabric.ports_n; i++) {
@@ -304,7 +304,7 @@ static int next_create(struct workers *workers, const struct egress *egress,
     return 0;
 }
 
-/* All but facts, which others read meanwhile and which stay. */
+/* Copies all but the facts, which others read meanwhile and which do not change. */
 static void egress_take(struct egress *egress, const struct egress *next)
 {
     for (uint32_t i = 0; i < egress->n; i++) {
@@ -314,7 +314,8 @@ static void egress_take(struct egress *egress, const struct egress *next)
     }
 }
 
-/* Asked first, so that what waits is known, and an exchange that was not waited for is over. */
+/* Asks for stats first, so that the waiting frames are known, and an exchange that was not waited
+ * for is over. */
 static int exchange(struct workers *workers, const struct egress *egress,
                     const struct worker_change *change, struct err *err)
 {
@@ -354,7 +355,7 @@ int workers_set_egress(struct workers *workers, const struct egress *egress, str
     return r;
 }
 
-/* Of ports that somebody has set, what it would be without. */
+/* For ports that somebody has set, the configured state is computed too. */
 static int egress_configure(const struct fastpath_settings *settings, struct egress *egress,
                             struct err *err)
 {

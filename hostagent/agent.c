@@ -12,9 +12,9 @@
 #include <systemd/sd-daemon.h>
 #include <unistd.h>
 
-/* Marks and queues as they were, the other way round than they came: the kernel finds what came last at once among the
- * filter blocks of all ports (flow_indr_dev_setup_offload), and all others after a long search. The first failure is
- * told, the rest done all the same. */
+/* Removes marks and queues in the reverse order of their installation: the kernel finds the last
+ * ones at once among the filter blocks of all ports (flow_indr_dev_setup_offload), all others only
+ * after a long search. Returns the first failure, after doing the rest. */
 static int take_back(struct agent_parts *agent, struct err *err)
 {
     int r = agent->marking ? marks_remove(&agent->resolved->marks, err) : 0;
@@ -100,7 +100,7 @@ int agent_take_stance(const struct agent_settings *settings, struct settings_res
     return r;
 }
 
-/* What files_write had not finished when an agent was killed. */
+/* Unfinished files of files_write, after an agent was killed. */
 static void remove_halves(const char *state)
 {
     DIR *dir = opendir(state);

@@ -137,7 +137,7 @@ struct tasks_config agent_tasks_config(const struct agent_parts *agent)
                                  .measurements = agent->measurements};
 }
 
-/* Only who receives has somebody to nudge. */
+/* Only a host that receives has senders to nudge. */
 static int open_marks(struct agent_parts *agent, struct err *err)
 {
     const struct agent_settings *settings = agent->settings;
@@ -524,8 +524,8 @@ static int fence_calls(struct agent_parts *agent, struct err *err)
 
 enum whose { OF_ALL, OF_HOSTS };
 
-/* In the order in which they need each other. `close` takes a part that was not opened, too; NULL: it
- * outlives us, or there is nothing to put away. */
+/* In the order in which they need each other. `close` also takes a part that was not opened; NULL:
+ * the part outlives us, or there is nothing to close. */
 static const struct part {
     enum whose whose;
     int (*open)(struct agent_parts *agent, struct err *err);

@@ -34,7 +34,7 @@ void agent_set_routes(struct agent_parts *agent, bool enforce)
         snprintf(agent->routes_words, sizeof(agent->routes_words), "DCTCP by %u routes", n);
 }
 
-/* Whether that is something else than was logged last. */
+/* Whether that differs from what was last logged. */
 static bool log_lacks(struct agent_parts *agent)
 {
     const char *lacks = agent->resolved->ports.lacks;
@@ -47,7 +47,7 @@ static bool log_lacks(struct agent_parts *agent)
     return true;
 }
 
-/* What is to be told of ports that have not got what is wished, or are not there. */
+/* The sentence about ports that lack what is wished, or are missing. */
 static void word_troubles(struct agent_parts *agent)
 {
     char *words = agent->troubles_words;
@@ -163,7 +163,7 @@ static void follow_marks(struct agent_parts *agent, struct ports_found *before,
     set_all_marks(agent, now_tunnels, before_tunnels, true);
 }
 
-/* Something about an interface has changed: perhaps it is a port of ours now, or not any more. */
+/* An interface changed: it may be a port now, or not any more. */
 int agent_on_links(void *user)
 {
     static struct ports_found before, now;
@@ -195,7 +195,7 @@ int agent_on_links(void *user)
     follow_marks(agent, &before, &now, &before_tunnels.ports, &now_tunnels.ports);
     agent_say_tunnels(agent);
     agent_set_routes(agent,
-                     enforce); /* the kernel makes new ones for an interface that is up again */
+                     enforce); /* the kernel makes new routes for an interface that is up again */
     return 0;
 }
 
@@ -237,13 +237,13 @@ int agent_set_queues(struct agent_parts *agent, struct err *err)
         agent->resolved->marks.ports_n = agent->resolved->ports.n;
         return 0;
     }
-    switches_close(agent->queues); /* none are good for these ports: marks go on alone */
+    switches_close(agent->queues); /* no queues suit these ports: marks work alone */
     agent->queues = NULL;
     return 0;
 }
 
-/* Ports of which something is kept, by the names of its files, and that are none of ours now: an
- * agent before us had another configuration. */
+/* Adds ports of which files are kept, by the files' names, and that are no longer ours: an earlier
+ * agent had another configuration. */
 static void add_former(const struct agent_parts *agent, const char *folder, const char *file,
                        const char *name, struct ports_found *ports)
 {

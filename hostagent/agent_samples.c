@@ -9,11 +9,11 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Of what is done in samples. */
+/* Sampling periods. */
 #define REPORT_MS   100
 #define COUNTERS_MS 2000
-#define SWITCH_MS   500  /* all its ports are looked at: not after each change */
-#define TROUBLES_MS 5000 /* whether ports in trouble are so still: not everything is told */
+#define SWITCH_MS   500  /* checks all ports: not after each change */
+#define TROUBLES_MS 5000 /* checks ports in trouble again: not every change is reported */
 
 static void on_bytes(void *user, uint64_t attempt, uint64_t bytes)
 {
@@ -21,7 +21,7 @@ static void on_bytes(void *user, uint64_t attempt, uint64_t bytes)
     uplink_report_bytes(agent->uplink, attempt, bytes);
 }
 
-/* A host's load is looked at often, since it decides; each link's use now and then. */
+/* A host's load is sampled often, since decisions depend on it; each link's use rarely. */
 static uint32_t sample_ms(const struct agent_parts *agent)
 {
     return agent_is_host(agent) ? LINKS_SAMPLE_MS : REPORT_MS;

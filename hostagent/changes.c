@@ -11,7 +11,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* The array's room doubles: it is full when its number is a power of two. */
+/* The array doubles: it is full when its length is a power of two. */
 static int make_room(struct changes *changes, struct err *err)
 {
     uint32_t n = changes->n;

@@ -16,7 +16,7 @@
 
 #define SEARCHED "/usr/bin:/bin" /* where PATH is not set; as duopoly-task does it */
 
-/* As an executable file, by who the file system takes us for; 0 or −errno. */
+/* Whether it is an executable file, with the rights of the file system's user; 0 or −errno. */
 static int is_executable(const char *path)
 {
     struct stat status;
@@ -77,8 +77,8 @@ static int command_look(const struct command *command, struct err *err)
                  : 0;
 }
 
-/* WHY: the file system's user alone, which only root can change, and which takes its rights to pass
- * everywhere: the commands' user finds what it would find. */
+/* WHY: only the file system's user changes, which root alone can do, and which determines the
+ * rights on paths: so the commands' user's view is checked. */
 static int command_check(const struct command *command, const struct passwd *user, struct err *err)
 {
     const bool as_user = geteuid() == 0 && user;

@@ -39,7 +39,7 @@ int files_write(const char *path, const void *bytes, size_t n, mode_t mode, stru
 {
     char beside[FILES_PATH];
     files_path(beside, "%s.new", path);
-    unlink(beside); /* of one that was cut short: no other name of it is written */
+    unlink(beside); /* left by an interrupted call: no other name of it may be written */
     int fd = open(beside, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode);
     if (fd < 0)
         return err_sys(err, errno, "writing %s", beside);
@@ -118,7 +118,7 @@ int files_check_writable(const char *path, struct err *err)
     for (char *end = above; access(above, F_OK) < 0 && end; *end = 0)
         if (!(end = strrchr(above + 1, '/')))
             return 0;
-    /* WHY no look at the mount: one that failed is read-only only when somebody writes. */
+    /* WHY the mount's flags are not read: a failed one becomes read-only only at a write. */
     int fd = open(above, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600), why = errno;
     if (fd >= 0)
         close(fd);

@@ -85,8 +85,8 @@ static void touch(struct guard *guard, int ifindex)
 /* Nobody's port: the switch as a whole, or rules that are for all ports. */
 #define WHOLE ""
 
-/* Whether what somebody did to a port is put right; else that port is left from now on. What a switch that was
- * away forgot is nobody's deed. */
+/* Whether to repair what somebody did to a port; if not, the port is left from now on. What a
+ * switch forgot while it was away is nobody's deed. */
 static bool may_repair(struct guard *guard, const char *port)
 {
     if (guard->back)
@@ -157,8 +157,8 @@ static void follow_queues(struct guard *guard, const char *what)
         tell(guard, err.text);
 }
 
-/* −EAGAIN: the switch is not ready; 0: all is as it should be, or was put right or left; else what failed
- * is in `err`. */
+/* −EAGAIN: the switch is not ready; 0: all is right, or was repaired or left; else the failure is
+ * in `err`. */
 static int look_at_queues(struct guard *guard, bool *ret_right, struct err *err)
 {
     const struct guard_config *config = &guard->config;
@@ -369,7 +369,7 @@ static int on_readable(sd_event_source *source, int fd, uint32_t events, void *a
     (void)fd;
     (void)events;
     if (nl_recvmsgs_default(source == guard->io ? guard->sock : guard->netfilter) < 0) {
-        guard->links = guard->all = true; /* what the kernel had no room for is not told again */
+        guard->links = guard->all = true; /* lost kernel messages are not sent again */
         check_soon(guard);
     }
     return 0;
@@ -469,7 +469,7 @@ int guard_open(const struct guard_config *config, sd_event *event, struct guard 
         guard_close(guard);
         return r;
     }
-    guard->all = true; /* what came between then and now was told to nobody */
+    guard->all = true; /* nobody was told of changes between then and now */
     check_soon(guard);
     *ret_guard = guard;
     return 0;

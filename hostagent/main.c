@@ -1,10 +1,11 @@
 /* duopoly-agent: on every host, and on Linux switches: queues, marks, link usage, attempts. See
  * schemas/duopoly-agent.yaml.
  *
- * Order of things: its interfaces are waited for (lib/await.h); the configuration is read and every port looked at before anything is changed;
- * queues, then marks (whose classes need the queues), then attempts of a former agent, then the
- * session with the controller. At the end (SIGTERM, SIGINT) queues and marks are taken back, or
- * kept for the next agent (on_exit: keep); attempts run on. */
+ * Order of things: its interfaces are waited for (lib/await.h); the configuration is read and every
+ * port looked at before anything is changed; queues, then marks (whose classes need the queues),
+ * then attempts of a former agent, then the session with the controller. At the end (SIGTERM,
+ * SIGINT) queues and marks are taken back, or kept for the next agent (on_exit: keep); attempts run
+ * on. */
 #include "hostagent/agent.h"
 
 #include "hostagent/check.h"
@@ -110,8 +111,8 @@ static int plan(const struct arguments *arguments, const struct agent_settings *
     return r;
 }
 
-/* The exit status, or −errno: a port that gets no queues is none of the file's faults alone, but who
- * checks wants to know. */
+/* The exit status, or −errno. A port without queues need not be the file's fault, but --check
+ * reports it. */
 static int check(const struct arguments *arguments, const struct agent_settings *settings,
                  const struct settings_resolved *resolved, struct err *err)
 {
@@ -136,7 +137,7 @@ struct site {
     struct settings_resolved resolved;
 };
 
-/* −ENODEV, −ENETDOWN: an interface is not there yet. −EROFS: nor is a state folder that can be written. */
+/* −ENODEV, −ENETDOWN: an interface is missing. −EROFS: the state folder is not writable. */
 static int site_read(void *user, struct err *err)
 {
     struct site *site = user;

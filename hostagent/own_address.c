@@ -26,7 +26,7 @@ static bool address_take(const struct sockaddr *from, uint8_t ret_address[16])
     return true;
 }
 
-/* A datagram socket that is connected has the source that the route gives, and sends nothing. */
+/* A connected datagram socket has the route's source address, and sends nothing. */
 static bool route_take(const struct reach_address *controller, uint8_t ret_address[16])
 {
     struct reach_address own = {.length = sizeof(own.at)};

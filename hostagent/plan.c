@@ -44,7 +44,7 @@ static int plan_state(struct planner *planner, struct err *err)
                               err);
 }
 
-/* What stood on a port of this machine, or on another switch, is kept there. */
+/* The record of a port's former configuration, or of another switch's. */
 static void record_path(const struct planner *planner, uint32_t port, char path[FILES_PATH])
 {
     const char *state = planner->settings->state;
@@ -143,7 +143,7 @@ static int plan_our_queues(struct planner *planner, const struct switch_config *
     return r;
 }
 
-/* The stance leaves the ports alone: what an agent before us made there goes. */
+/* The stance leaves the ports alone: what an earlier agent made there is removed. */
 static int plan_no_queues(struct planner *planner, struct err *err)
 {
     char path[FILES_PATH];

@@ -141,7 +141,7 @@ static int call(struct plane_link *link, pb_size_t answer_kind, const duopoly_En
     return r == -ECONNRESET ? fail_ended(link, err) : r;
 }
 
-/* One that ended the connection since may be there again. */
+/* A data plane that ended the connection since may be back. */
 int plane_link_call(struct plane_link *link, pb_size_t answer_kind,
                     const duopoly_Envelope **ret_answer, struct err *err)
 {
@@ -170,7 +170,7 @@ int plane_link_fd(const struct plane_link *link)
     return link->epoll;
 }
 
-/* Nothing comes unasked: whatever is readable is its end. */
+/* Nothing comes unrequested: anything readable is the end. */
 static bool has_ended(const struct plane_link *link)
 {
     struct pollfd look = {client_fd(link->client), POLLIN | POLLRDHUP, 0};

@@ -38,7 +38,7 @@ static void forget_old(struct repairs *repairs, uint64_t now_ns)
     }
 }
 
-/* NULL: there is no room. */
+/* NULL: no room. */
 static struct repairs_port *add(struct repairs *repairs, const char *name)
 {
     struct repairs_port *port =

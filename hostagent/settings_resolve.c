@@ -19,7 +19,7 @@ static bool is_linux(const struct agent_settings *settings)
     return switch_find(settings->switch_settings.driver) == &switch_linux;
 }
 
-/* None of this machine, where the switch is another one. */
+/* No port of this machine, if the switch is another one. */
 int settings_find_ports(const struct agent_settings *settings, bool all,
                         struct ports_found *ret_found, struct tunnels_found *ret_tunnels,
                         struct err *err)
@@ -63,7 +63,8 @@ uint64_t settings_port_bps(const struct settings_resolved *resolved, uint32_t po
     return bps ? bps : link_speed_bps(sock, resolved->ports.names[port]);
 }
 
-/* A host's links together; one that is down may say its speed later, but is none until then. */
+/* The sum of a host's links. One that is down may report its speed later; until then it counts as
+ * 0. */
 static int resolve_rate(const struct agent_settings *settings, struct settings_resolved *resolved,
                         struct err *err)
 {

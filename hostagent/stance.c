@@ -22,7 +22,7 @@
 struct stance {
     struct stance_config config;
     sd_event_source *watch;
-    duopoly_Stance now, told; /* `told`: also where it cannot be kept */
+    duopoly_Stance now, told; /* `told`: kept here even if the file cannot be written */
     duopoly_Stance tried;     /* in the place of what the controller said; UNSAID: nothing is */
     uint64_t tried_until_ns;
     sd_event_source *trial;
@@ -50,7 +50,7 @@ static duopoly_Stance read_word(const char *state_dir, const char *name)
     return stance_of(text);
 }
 
-/* As long as any other, and in its place: a full disk takes the next word, too. */
+/* Always of the same length, and in place: so a full disk takes the next word, too. */
 static int write_word(const char *state_dir, const char *name, duopoly_Stance stance,
                       struct err *err)
 {
@@ -61,7 +61,7 @@ static int write_word(const char *state_dir, const char *name, duopoly_Stance st
                                                 : files_overwrite(path, text, (size_t)n, 0644, err);
 }
 
-/* Who has said nothing allows all. */
+/* Without a word, everything is allowed. */
 static duopoly_Stance allowed_by(const char *state_dir, const char *name)
 {
     duopoly_Stance word = read_word(state_dir, name);
@@ -135,7 +135,7 @@ static duopoly_Stance wanted_by(const struct stance *stance)
                  stance->tried ? stance->tried : stance->told);
 }
 
-/* What two say has changed, or not. */
+/* Recomputes the stance in force. */
 static void follow(struct stance *stance)
 {
     struct err err = {0};

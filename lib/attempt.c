@@ -81,7 +81,7 @@ int attempt_parse_status(const char *text, struct attempt_status *ret_status)
     size_t n = strcspn(text, "\n");
     int at = 0;
     if (strncmp(text, "status", 6) != 0 || text[n] != '\n')
-        return -EINVAL; /* none, or cut short */
+        return -EINVAL; /* none, or incomplete */
     while (n > 6 && text[n - 1] == ' ')
         n--;
     if (n == 6)

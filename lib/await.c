@@ -17,7 +17,7 @@ struct waiting {
     struct err *err; /* borrowed: the last sentence */
     char told[sizeof(((struct err *)0)->text)];
     int said;
-    int read_only_s; /* so long it was that */
+    int read_only_s; /* seconds that it was so */
 };
 
 static bool may_come(int said)

@@ -20,7 +20,7 @@ int beneath_root(const char *path, struct err *err)
     return fd < 0 ? err_sys(err, errno, "opening the folder %s", path) : fd;
 }
 
-/* Whether both are of one mount. WHY not synced: whoever made a file system might never answer. */
+/* Whether both are on one mount. WHY not synced: the server of a file system might never answer. */
 static bool same_mount(int a, int b)
 {
     struct statx of[2];
@@ -43,7 +43,7 @@ static int open_one(int folder, const char *name, int flags, mode_t mode)
     return -EXDEV;
 }
 
-/* A folder is looked at before it is opened: what is mounted there might never answer. */
+/* A folder is examined before it is opened: a mount there might never answer. */
 static int open_single(int folder, const char *name, int flags, mode_t mode)
 {
     if (*name == '/' || strcmp(name, "..") == 0 || strncmp(name, "../", 3) == 0)
@@ -80,7 +80,7 @@ bool beneath_is_folder(int folder, const char *name)
     return fd >= 0;
 }
 
-/* A name that nobody has taken: whoever may write the folder cannot guess it. */
+/* An unused name: a process that may write the folder cannot guess it. */
 static int make_up(const char *prefix, char ret_name[NAME_MAX + 1])
 {
     uint64_t number = 0;
@@ -107,17 +107,17 @@ int beneath_put_aside(int folder, const char *name, const char *prefix)
     return r == -ENOENT ? 0 : r < 0 ? r : 1;
 }
 
-/* One removal. What is counted of a pass over `top` says whether another one would help. */
+/* One removal. The counts of a pass over `top` say whether another one would help. */
 struct sweep {
     int top;
     const char *prefix;
-    const char *aside; /* an entry that is passed over; "": none */
+    const char *aside; /* an entry to skip; "": none */
     uint64_t steps;    /* left */
     uint32_t gone, stay;
-    int code; /* why the first one stays */
+    int code; /* why the first remaining entry stays */
 };
 
-/* Of a folder that its owner, we, may not read: its rights, through a descriptor of itself. */
+/* For a folder of ours that we may not read: sets its rights, through a descriptor of itself. */
 static int open_unreadable(int folder, const char *name)
 {
     char self[64];
@@ -155,7 +155,7 @@ static int drop(int folder, const char *name)
     return errno == ENOTDIR ? -code : errno == EEXIST ? -ENOTEMPTY : -errno;
 }
 
-/* A folder can be moved only by who may write it, since its ".." changes. */
+/* Moving a folder needs write access to it, since its ".." changes. */
 static int move_up(const struct sweep *sweep, int folder, const char *name)
 {
     int r = move(folder, name, sweep->top, sweep->prefix);
@@ -181,7 +181,7 @@ static bool is_entry(const struct sweep *sweep, const struct dirent *entry, cons
            strncmp(entry->d_name, prefix, strlen(prefix)) == 0;
 }
 
-/* Each entry goes, or moves to the top if there is something in it. */
+/* Removes each entry, or moves it to the top if it is not empty. */
 static void empty(struct sweep *sweep, DIR *dir, const char *prefix)
 {
     for (struct dirent *entry; sweep->steps && (entry = readdir(dir));) {
@@ -248,8 +248,8 @@ static int sweep_all(struct sweep *sweep, struct err *err)
                : 0;
 }
 
-/* WHY in a folder of their own: each pass looks at all that stands in the top, and there can be as many
- * passes as folders stand in one another. */
+/* WHY in a folder of their own: each pass reads everything at the top, and there can be as many
+ * passes as folders are nested. */
 static int sweep_aside(struct sweep *sweep, int folder, const char *prefix, struct err *err)
 {
     int code;
@@ -273,7 +273,7 @@ int beneath_clear(int folder, const char *prefix, uint64_t most, struct err *err
 {
     struct sweep sweep = {.top = folder, .prefix = prefix, .aside = "", .steps = most};
     char aside[NAME_MAX + 1];
-    /* A full disk may have no room for it. */
+    /* A full disk may have no space for it. */
     if (!*prefix || make_up(prefix, aside) < 0 || mkdirat(folder, aside, 0700) < 0)
         return sweep_all(&sweep, err);
     sweep.prefix = "";

@@ -59,7 +59,7 @@ int client_open(const char *path, struct client **ret_client, struct err *err)
     return r;
 }
 
-/* Keeps what the controller says of its keys: it may be changing the one that the file names. */
+/* Learns the controller's announced keys: it may be changing the one that the file names. */
 static int keys_learn(struct client *client, const char *key_path, struct err *err)
 {
     const duopoly_Envelope *answer;
@@ -70,7 +70,7 @@ static int keys_learn(struct client *client, const char *key_path, struct err *e
         r = key_file_learn(key_path, &keys, &answer->body.controller_keys, err);
         key_file_wipe(&keys);
     }
-    /* A file that cannot be written is good as long as its key is. */
+    /* An unwritable file works as long as its key does. */
     return r == -EACCES || r == -EROFS ? 0 : r;
 }
 

@@ -162,8 +162,8 @@ static int part_send(struct walk *walk, struct err *err)
     return r == 0 && walk->sent - walk->answered >= WIRE_PARTS ? part_answer(walk, err) : r;
 }
 
-/* Every part has its own answer: those of parts that were under way when one was refused are taken
- * too, so that the connection can be used further. The first refusal is the one that tells. */
+/* Every part has its own answer. After a refusal the answers to parts under way are read too, so
+ * that the connection stays usable. The first refusal is reported. */
 static int answers_take(struct walk *walk, int r, struct err *err)
 {
     struct err later;
@@ -214,7 +214,7 @@ static int accepted_take(struct client *client, struct client_submitted *ret_sub
     return 0;
 }
 
-/* Sends what ends a job and takes the answer to it. */
+/* Sends the end of a job and reads its answer. */
 static int end_send(struct walk *walk, bool prepare, struct client_submitted *ret_submitted,
                     struct err *err)
 {

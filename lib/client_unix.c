@@ -8,7 +8,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-/* The descriptor stands in the pointer's place. */
+/* The pointer holds the descriptor. */
 static int fd_of(void *wire)
 {
     return (int)(intptr_t)wire;
@@ -60,7 +60,7 @@ int client_unix_open(const char *path, struct client_transport *ret_transport, s
         return err_set(err, ENAMETOOLONG, "%s: a socket's path has at most %zu bytes", path,
                        sizeof(address.sun_path) - 1);
     strcpy(address.sun_path, path);
-    /* One that is full of others who wait is not waited for. */
+    /* Does not wait for a listener whose queue is full. */
     int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd < 0 || connect(fd, (struct sockaddr *)&address, sizeof(address)) < 0) {
         int r = connect_fail(errno, path, err);

@@ -1,9 +1,9 @@
-/* A client from elsewhere: a ZeroMQ DEALER that shows a key and believes one of the controller's keys
- * that its file names.
+/* A client over TCP: a ZeroMQ DEALER that shows a key and accepts one of the controller's keys that
+ * its file names.
  *
- * A connection that breaks is the end, as on a Unix socket: ZeroMQ is kept from connecting again,
- * since what was asked over the old one is not answered over the new one. While it waits a client says every few
- * seconds that it is there, since the controller ends connections that say nothing. */
+ * When the connection breaks, the client ends, as on a Unix socket: ZeroMQ must not connect again,
+ * since requests over the old connection are not answered over the new one. A client that waits
+ * sends a sign of life every few seconds, since the controller ends silent connections. */
 #include "lib/client_transport.h"
 #include "lib/keys.h"
 #include "lib/reach.h"
@@ -19,10 +19,10 @@
 
 #define ALIVE_MS   5000
 #define QUEUE      1024
-#define CONNECT_MS 3000 /* for an address of several; then the next */
+#define CONNECT_MS 3000 /* for one of several addresses; then the next one is tried */
 #define WHY_MS     1000
-/* Longer than any client waits. With the −1 of "never" libzmq 4.3.4 may hang in zmq_ctx_term() where a
- * connection ends while it is closed. */
+/* Longer than any client waits. With −1, "never", zmq_ctx_term() of libzmq 4.3.4 may hang if a
+ * connection ends while it is being closed. */
 #define RECONNECT_MS 3600000
 
 struct wire {
@@ -130,8 +130,8 @@ static bool options_set(const struct wire *wire, bool is_v6)
            zmq_setsockopt(wire->data, ZMQ_IPV6, &ipv6, sizeof(ipv6)) == 0;
 }
 
-/* Connects to who holds that key, and waits until it is known whether this went well: 0, or the
- * event with which it did not, or −errno. */
+/* Connects to the holder of that key and waits for the outcome: 0, or the event with which it
+ * failed, or −errno. */
 static int connection_try(struct wire *wire, const struct reach_address *address,
                           const struct key_file *keys, const char *controller, int64_t deadline_ms)
 {
@@ -174,7 +174,7 @@ static int address_try(struct wire *wire, const struct reach_address *address,
     return r;
 }
 
-/* ZeroMQ does not say why a connection was not made: one of our own does. */
+/* ZeroMQ does not say why a connection failed: a connection of our own does. */
 static void why_add(const struct reach_address *address, int r, char *met, size_t size)
 {
     if (r > 0)
@@ -187,7 +187,8 @@ static int64_t sooner(int64_t a_ms, int64_t b_ms)
     return a_ms < b_ms ? a_ms : b_ms;
 }
 
-/* Each address in turn, until one answers, whatever it answers. `met` is what the others did. */
+/* Tries each address in turn until one answers, whatever the answer. `met` collects the other
+ * outcomes. */
 static int addresses_try(struct wire *wire, const struct reach_found *found,
                          const struct key_file *keys, int64_t deadline_ms, char *met, size_t size)
 {

@@ -288,7 +288,7 @@ static bool node_is_empty(const yaml_node_t *node)
                      node->data.scalar.style == YAML_PLAIN_SCALAR_STYLE);
 }
 
-/* `owner` is where a missing key is told; NULL in an empty file. */
+/* `owner` is the position for a missing key; NULL in an empty file. */
 static int absent_set(const struct reader *r, const struct conf_field *field,
                       const yaml_node_t *owner, char *target)
 {
@@ -385,7 +385,7 @@ static bool first_key_is_indented(const char *text, size_t length)
     return false;
 }
 
-/* What libyaml says of these names neither: "did not find expected <document start>". */
+/* libyaml's own message does not name these: "did not find expected <document start>". */
 static const char *blank_words(const char *text, size_t length, const yaml_parser_t *parser)
 {
     size_t at = parser->problem_mark.index;

@@ -41,7 +41,7 @@ static int address_split(const char *text, struct address *ret_address, struct e
     return 0;
 }
 
-/* Numbers that are no address are no name either: "10.0.0.300". */
+/* A number that is not an address is not a name either: "10.0.0.300". */
 static bool is_number_like(const char *host)
 {
     return host[strspn(host, "0123456789.")] == '\0';
@@ -55,7 +55,7 @@ static bool is_name_like(const char *host)
     return *host != '-';
 }
 
-/* [fe80::1%eth0]: without its interface such an address says nowhere (RFC 4007 §11). */
+/* [fe80::1%eth0]: without its interface such an address is ambiguous (RFC 4007 §11). */
 static int v6_read(const char *host, struct reach_address *ret_at, struct err *err)
 {
     struct sockaddr_in6 *v6 = &ret_at->at.v6;

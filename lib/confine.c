@@ -124,7 +124,7 @@ static const char on_itself[] = /* memory, time, threads */
     "sched_yield set_robust_list set_tid_address sigaltstack sysinfo tgkill time times uname "
     "wait4 waitid ";
 
-/* Nobody of ours ever does this. */
+/* None of our daemons ever does this. */
 static const char deadly[] =
     "execve execveat fork vfork ptrace process_vm_readv process_vm_writev pidfd_getfd mount "
     "pivot_root chroot setns unshare init_module finit_module kexec_load keyctl add_key "

@@ -79,7 +79,7 @@ static bool is_pair(const struct key_pair *pair)
     return zmq_curve_public(public, pair->secret) == 0 && strcmp(public, pair->public) == 0;
 }
 
-/* Sentences quote nothing of the file: a secret may stand anywhere in it. */
+/* Error sentences quote nothing from the file: a secret may be anywhere in it. */
 static int lines_take(FILE *in, const char *path, struct key_file *file, struct err *err)
 {
     char line[128], word[16], value[80], rest;

@@ -42,7 +42,8 @@ static const char *const journal_priorities[] = {
     [LOG_LEVEL_DEBUG] = "<7>",
 };
 
-/* The variable alone says nothing: what a service starts inherits it, whatever its standard error is. */
+/* The variable alone proves nothing: a service's children inherit it, whatever their standard error
+ * is. */
 static bool is_journal(int fd)
 {
     const char *stream = getenv("JOURNAL_STREAM");
@@ -136,7 +137,7 @@ static uint64_t monotonic_ms(void)
     return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
 }
 
-/* What a line begins with. */
+/* The beginning of a line. */
 static void lead_write(enum log_level level, char *lead, size_t size)
 {
     struct timespec now;

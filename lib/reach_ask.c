@@ -1,5 +1,5 @@
-/* Asking for a name without blocking the loop: getaddrinfo waits, so a thread does, and says by an
- * eventfd that it has. A thread cannot be ended while it waits: it owns half of the question. */
+/* Resolves a name without blocking the loop: getaddrinfo blocks a thread instead, which reports by
+ * an eventfd. The thread cannot be ended while it waits: it owns half of the question. */
 #include "lib/reach.h"
 
 #include <errno.h>
@@ -13,13 +13,13 @@
 #include <unistd.h>
 
 struct reach_question {
-    atomic_int holders; /* the thread, and who asked */
+    atomic_int holders; /* the thread and the asker */
     int done;           /* eventfd */
     char endpoint[REACH_ENDPOINT];
     int result; /* these three are the thread's until `done` */
     struct reach_found found;
     struct err err;
-    sd_event_source *io; /* the rest is the asker's */
+    sd_event_source *io; /* the rest belongs to the asker */
     void (*on_answer)(void *user, const struct reach_found *found, const struct err *err);
     void *user;
 };

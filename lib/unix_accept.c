@@ -25,7 +25,7 @@ static int on_pause(sd_event_source *source, uint64_t usec, void *user)
     return sd_event_source_set_enabled(listener->io, SD_EVENT_ON);
 }
 
-/* Asked again at once, a listener without descriptors would take the whole processor. */
+/* Without a pause, a listener without descriptors would use a whole processor. */
 static void pause_listening(struct unix_accept *listener)
 {
     sd_event_source_set_enabled(listener->io, SD_EVENT_OFF);

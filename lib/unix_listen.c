@@ -9,7 +9,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-/* Removes what a dead listener left; −EADDRINUSE if it is alive, or no socket. */
+/* Removes the socket of a dead listener; −EADDRINUSE if it is alive, or not a socket. */
 static int leftover_remove(const struct sockaddr_un *address, int type, struct err *err)
 {
     struct stat status;
@@ -30,8 +30,8 @@ static int leftover_remove(const struct sockaddr_un *address, int type, struct e
     return 0;
 }
 
-/* Not where it is so already: a service manager may allow no change of owners. WHY by a descriptor:
- * who may write the folder may put a link in the place of what we made. */
+/* Does nothing if it is so already: a service manager may forbid changes of owners. WHY by a
+ * descriptor: a process that may write the folder may replace our file by a link. */
 static int group_give(const char *path, gid_t group)
 {
     struct stat st;

@@ -95,7 +95,7 @@ static void client_moved(struct client *client)
     sd_event_now(client->server->loop, CLOCK_MONOTONIC, &client->moved_usec);
 }
 
-/* While answers wait only room for them is waited for. */
+/* While answers wait, it waits only until they can be sent. */
 static void client_rearm(struct client *client)
 {
     sd_event_source_set_io_events(client->io, client->queued ? EPOLLOUT
@@ -299,7 +299,7 @@ static int free_place(const struct wire_unix *server)
     return place;
 }
 
-/* Told directly: there is no client to queue for. The socket's buffer has room for one packet. */
+/* Sent directly: there is no client to queue for. The socket's buffer takes one packet. */
 static void stranger_refuse(struct wire_unix *server, int fd, duopoly_Reason reason,
                             const char *text)
 {
@@ -348,7 +348,7 @@ static void client_add(struct wire_unix *server, int fd, enum wire_unix_standing
         client_free(client);
 }
 
-/* Asked again at once, a listener without descriptors would take the whole processor. */
+/* Without a pause, a listener without descriptors would use a whole processor. */
 static void listening_pause(struct wire_unix *server, int code)
 {
     if (code != EMFILE && code != ENFILE && code != ENOBUFS && code != ENOMEM)

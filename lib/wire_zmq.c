@@ -84,8 +84,8 @@ static struct wire_zmq_origin message_origin(zmq_msg_t *message)
                                     .handshake = wire_zmq_handshake_of(message)};
 }
 
-/* Notes over which connection it came. False: nobody can say who sent it, so nobody did, or who did has
- * too many connections. */
+/* Notes over which connection it came. False: the sender is unknown, or has too many connections.
+ */
 static bool message_sender_is_known(struct wire_zmq *endpoint, uint64_t peer, zmq_msg_t *message,
                                     const char *identity)
 {
@@ -157,14 +157,14 @@ static bool door_take(struct wire_zmq *endpoint)
     return true;
 }
 
-/* Some: who comes and goes in crowds keeps nobody's message waiting. */
+/* Handles some: peers that come and go in crowds must not delay messages. */
 static void door_drain(void *user)
 {
     for (int i = 0; i < EVENTS && door_take(user); i++)
         ;
 }
 
-/* A message comes after the event of its connection: what its descriptor is, is known then. */
+/* A message comes after the event of its connection: its descriptor is known by then. */
 static void door_catch_up(struct wire_zmq *endpoint, zmq_msg_t *message)
 {
     int fd = zmq_msg_get(message, ZMQ_SRCFD);
@@ -185,8 +185,8 @@ static bool message_is_flood(struct wire_zmq *endpoint, uint64_t peer, zmq_msg_t
     return verdict != DOOR_TAKE;
 }
 
-/* Nobody of ours sends a message of several parts. One of a million is as dear as so many messages: each
- * part counts as one, and others have their turn in between. */
+/* Our programs never send messages of several parts. Each part counts as a message, and others get
+ * their turn in between. */
 static bool part_drop(struct wire_zmq *endpoint)
 {
     zmq_msg_t part;
@@ -198,8 +198,8 @@ static bool part_drop(struct wire_zmq *endpoint)
     return came;
 }
 
-/* Receives one message of one frame behind, at a ROUTER, the peer's, or a part of one that is dropped. False if
- * there was none. */
+/* Receives one message of one frame behind, at a ROUTER, the peer's, or a part of one that is
+ * dropped. False if there was none. */
 static bool message_receive(struct wire_zmq *endpoint)
 {
     if (wire_zmq_has_more(endpoint->data.socket))
@@ -316,8 +316,8 @@ static void sockets_close(struct wire_zmq *endpoint)
     endpoint->up = false;
 }
 
-/* Whether it may go well at the next try: with the controller's other key, or since the one that
- * hung up was just starting or ending. */
+/* Whether the next try may succeed: with the controller's other key, or since the controller was
+ * just starting or ending. */
 static bool handshake_is_tried_again(struct wire_zmq *endpoint)
 {
     if (*endpoint->keys.controllers[1])
@@ -337,7 +337,7 @@ static const char *stranger_words(const struct wire_zmq *endpoint)
                  "or is no duopolyd";
 }
 
-/* libzmq would try again ten times a second with the same key, or never. */
+/* libzmq would retry ten times a second with the same key, or never. */
 static void handshake_refused(struct wire_zmq *endpoint, int event)
 {
     bool known = event == ZMQ_EVENT_HANDSHAKE_FAILED_AUTH;
@@ -359,7 +359,7 @@ static void connection_stands(struct wire_zmq *endpoint)
     endpoint->handler.on_up(endpoint->handler.user);
 }
 
-/* Another one is made by us: libzmq would not ask for the name's other addresses. */
+/* We make another one: libzmq would not try the name's other addresses. */
 static void connection_over(struct wire_zmq *endpoint)
 {
     bool stood = endpoint->up;
@@ -548,8 +548,8 @@ static int bind_as(const struct wire_zmq *endpoint, bool with_ipv6)
                : zmq_bind(endpoint->data.socket, endpoint->address);
 }
 
-/* Without IPv6 where that goes: with it an IPv4 address is a mapped one, also to who reads it, and of an
- * interface's addresses libzmq takes the IPv6 one. `*` is both only with it. */
+/* Without IPv6 if possible: with it an IPv4 address is shown as a mapped one, and of an interface's
+ * addresses libzmq takes the IPv6 one. Only `*` means both. */
 static int router_bind(struct wire_zmq *endpoint, struct err *err)
 {
     size_t size = ADDRESS_SIZE;
@@ -560,7 +560,7 @@ static int router_bind(struct wire_zmq *endpoint, struct err *err)
     if (r < 0 || zmq_getsockopt(endpoint->data.socket, ZMQ_LAST_ENDPOINT, endpoint->address, &size))
         return zmq_fail(err, "cannot listen on", endpoint->address);
     if (endpoint->door)
-        door_drain(endpoint); /* it knows the listener before anybody has come */
+        door_drain(endpoint); /* it knows the listener before any client comes */
     return 0;
 }
 

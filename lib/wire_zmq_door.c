@@ -97,7 +97,7 @@ static bool room_make(struct wire_zmq_door *door, int fd)
     return true;
 }
 
-/* Lets in whom it may. False: it could not be told. */
+/* Sets the filter of the listener. False: that failed. */
 static bool listener_set(struct wire_zmq_door *door, bool pause)
 {
     return door->listener >= 0 &&
@@ -120,8 +120,8 @@ static struct holder *holder_of(const struct wire_zmq_door *door, uint64_t ident
     return holder;
 }
 
-/* One connection more of this identity; false: it has `most`. WHY not without memory: who is not counted
- * cannot be bounded. */
+/* Counts one more connection of this identity; false: it has `most`. WHY it fails without memory:
+ * what is not counted cannot be bounded. */
 static bool holder_take(struct wire_zmq_door *door, uint64_t identity, uint32_t most)
 {
     struct holder *holder = holder_of(door, identity);
@@ -372,7 +372,7 @@ bool wire_zmq_door_comes_from(const struct wire_zmq_door *door, uint64_t peer,
     return false;
 }
 
-/* Some of them, in turn: 10 000 in one go would hold the loop. */
+/* Checks some of them, in turn: 10 000 at once would delay the loop. */
 static void endless_break(struct wire_zmq_door *door, uint64_t now_usec,
                           void (*endless)(void *user, const struct sockaddr_in6 *address),
                           void *user)

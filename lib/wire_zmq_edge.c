@@ -44,9 +44,9 @@ int wire_zmq_edge_add(struct wire_zmq_edge *edge, sd_event *loop)
     size_t size = sizeof(fd);
     if (zmq_getsockopt(edge->socket, ZMQ_FD, &fd, &size) < 0)
         return -zmq_errno();
-    /* WHY a timer whose time is long over: a defer source is always the one that has waited longest,
-     * so among equals it would starve timers and other sockets, and behind them a timer that is due
-     * again and again would starve it. */
+    /* WHY a timer that is long overdue: a defer source is always the one that has waited longest,
+     * so among equals it would starve timers and other sockets, and at a lower priority a timer
+     * that is always due would starve it. */
     if ((r = sd_event_add_io(loop, &edge->io, fd, EPOLLIN, on_io, edge)) < 0 ||
         (r = sd_event_source_set_prepare(edge->io, on_prepare)) < 0 ||
         (r = sd_event_add_time(loop, &edge->again, CLOCK_MONOTONIC, 0, 1, on_again, edge)) < 0)

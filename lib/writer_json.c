@@ -17,7 +17,7 @@ static json_t *some(json_t *value)
     return value;
 }
 
-/* Peers' texts may be no UTF-8; what is not is shown as '?' rather than lost. */
+/* A peer's text may not be UTF-8; bad bytes are shown as '?' rather than lost. */
 static json_t *text_value(const char *text)
 {
     json_t *value = json_string(text);

@@ -1,11 +1,11 @@
-/* Where others fetch a host's map outputs: every host needs an address that they can use, and one that is
- * its own. An address that is not refused here would be written into the input files of tasks, whose
- * fetches fail, for ever, at whoever answers there.
+/* The address at which other hosts fetch a host's map outputs: every host needs one that others can
+ * use and that is its own. A bad address that is accepted here would be written into the input
+ * files of tasks, whose fetches would then fail, for ever, at whatever answers there.
  *
- * Of two hosts with one address the first keeps it while it is alive: the second is refused, and each is
- * named. When the first is silent the address goes to who comes with it (a machine was replaced, a host
- * renamed). Who connects from the address has it in any case, unless the first does, too: a host that took
- * another's while that was away would keep it out. */
+ * Of two hosts with one address the first keeps it while it is alive: the second is refused, and
+ * each is named. When the first is silent the address goes to who comes with it (a machine was
+ * replaced, a host renamed). Who connects from the address has it in any case, unless the first
+ * does, too: a host that took another's while that was away would keep it out. */
 #include "controller/agents/agent.h"
 
 #include "lib/address.h"

@@ -1,9 +1,9 @@
-/* What an agent is answerable for, and what it says of it.
+/* The attempts for which an agent is responsible, and its reports on them.
  *
  * An attempt is placed when its start is sent or when the agent names it first, until its end is
- * told, by the agent or here: a start that is not answered, an inventory that lacks it, a boot that
- * wiped it, a host that is lost. So the engine hears of the end of each start exactly once, and of
- * nothing that it did not hear begin.
+ * reported, by the agent or here: a start that is not answered, an inventory that lacks it, a boot
+ * that wiped it, a host that is lost. So the engine hears of the end of each start exactly once,
+ * and of nothing that it did not hear begin.
  *
  * An inventory is gathered whole before any of it is told: after a restart it waits (is parked)
  * until the other hosts that were known before have sent theirs. */
@@ -35,7 +35,7 @@ static void attempt_tell(struct agent *agent, enum event_kind kind, uint64_t att
     event_tell(agent, &event);
 }
 
-/* NULL: the agent is not answerable for it. */
+/* NULL: the agent is not responsible for it. */
 static struct placed_attempt *agent_placed(const struct agent *agent, uint64_t attempt)
 {
     struct placed_attempt *placed;
@@ -71,8 +71,8 @@ static void placed_lose(struct agent *agent, struct placed_attempt *placed)
     attempt_tell(agent, EVENT_ATTEMPT_LOST, attempt, 0, 0);
 }
 
-/* A start without an answer: ask once, then it is lost. Without a session the next inventory, or
- * the host's loss, decides. */
+/* A start without an answer is queried once, then lost. Without a session, the next inventory or
+ * the host's loss decides. */
 static void answer_fire(struct timer *timer, int64_t now_ns)
 {
     struct placed_attempt *placed = container_of(timer, struct placed_attempt, timer);
@@ -232,7 +232,7 @@ static void end_tell(struct agent *agent, const duopoly_AttemptState *state)
     if (placed)
         placed_remove(agent, placed);
     bool refused = state->phase == duopoly_AttemptPhase_PHASE_REFUSED;
-    /* Its host's fault, not its task's: another host gets it, and no failure is counted. */
+    /* It is its host's fault, not its task's: another host gets it, and no failure is counted. */
     enum event_kind kind =
         refused && *agent->attempts.no_room ? EVENT_ATTEMPT_LOST : kinds[state->phase];
     if ((state->phase == duopoly_AttemptPhase_PHASE_FAILED || refused) && *state->text)
@@ -240,7 +240,7 @@ static void end_tell(struct agent *agent, const duopoly_AttemptState *state)
     attempt_tell(agent, kind, state->attempt, state->received_bytes, state->exit_status);
 }
 
-/* A state of an attempt that we know of and that goes on. */
+/* A state of a known attempt that is not over. */
 static void progress_tell(struct agent *agent, const duopoly_AttemptState *state)
 {
     static const enum event_kind kinds[] = {
@@ -252,7 +252,7 @@ static void progress_tell(struct agent *agent, const duopoly_AttemptState *state
     attempt_tell(agent, kinds[state->phase], state->attempt, state->received_bytes, 0);
 }
 
-/* Its next inventory says which of them there are. */
+/* Its next inventory lists them. */
 static void too_many_end(struct agent *agent)
 {
     static const char text[] = "more attempts than one agent may have";
@@ -331,7 +331,7 @@ static void inventory_refuse(struct agent *agent, const duopoly_Envelope *envelo
     agent_end(agent, reason, text);
 }
 
-/* False: there is no room for what it says that it runs. */
+/* False: beyond the bounds of what it may claim. */
 static bool seen_claim(struct agent *agent, const duopoly_AttemptState *state)
 {
     if (agent_placed(agent, state->attempt))
@@ -367,7 +367,7 @@ static int seen_append(struct agent *agent, const duopoly_AttemptState *states, 
     return 0;
 }
 
-/* Outputs stand grouped by job, mostly: asking once per run of a job is enough to keep it short. */
+/* Outputs are mostly grouped by job: one question for each run of equal jobs. */
 static void outputs_check(struct agent *agent, const duopoly_InventoryPart *part)
 {
     struct agents *agents = agent->agents;
@@ -403,7 +403,7 @@ void agent_inventory_part(struct agent *agent, const duopoly_Envelope *envelope)
         outputs_check(agent, part);
 }
 
-/* Levels that were decided while nobody could be told. */
+/* Levels that were decided while the agent could not be reached. */
 static void levels_correct(struct agent *agent, uint64_t attempt)
 {
     struct agents *agents = agent->agents;
@@ -429,7 +429,7 @@ static void seen_admit(struct agent *agent, const duopoly_AttemptState *state)
     running_tell(agent, state);
 }
 
-/* Gives host and inventory to the engine. */
+/* Passes host and inventory to the engine. */
 static void agent_admit(struct agent *agent)
 {
     struct placed_attempt *placed, *next;
@@ -526,7 +526,7 @@ void agent_inventory_end(struct agent *agent, const duopoly_Envelope *envelope)
         agent_admit(agent);
 }
 
-/* WHY two bounds: with one it would begin and end with each word. */
+/* WHY two bounds: with one it would flip with each message. */
 bool agent_is_behind(const struct agent *agent)
 {
     return agent_unacknowledged(agent) >

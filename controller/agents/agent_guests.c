@@ -15,7 +15,7 @@ struct guest_key {
 struct guest_level {
     UT_hash_handle hh;
     struct guest_key key;
-    uint32_t agents; /* that tell of it */
+    uint32_t agents; /* that report it */
     uint64_t bytes;  /* of all of them */
     uint32_t level;
 };
@@ -71,7 +71,7 @@ static void subtract(struct guest_levels *levels, const struct agent_guests *gue
     }
 }
 
-/* Of those that were here before or are now: nobody tells of the others either way. */
+/* Drops applications that were here before or are now, and that no agent reports any more. */
 static void drop_untold(struct guest_levels *levels, const struct agent_guests *guests)
 {
     for (uint32_t i = 0; i < guests->n; i++) {

@@ -1,9 +1,10 @@
 /* Judges a HELLO and begins its session.
  *
- * What is asked of it, in this order: a version that both speak, a description that makes sense, the
- * name that the connection may use, a controller that is not older than one the agent knew, room for
- * one more, the role that the name had, that nobody else with that name is alive, and an address of its
- * own that others can use. A refusal has one sentence and changes nothing; what passes replaces an older session of the same boot. */
+ * What is asked of it, in this order: a version that both speak, a description that makes sense,
+ * the name that the connection may use, a controller that is not older than one the agent knew,
+ * room for one more, the role that the name had, that nobody else with that name is alive, and an
+ * address of its own that others can use. A refusal has one sentence and changes nothing; what
+ * passes replaces an older session of the same boot. */
 #include "controller/agents/agent.h"
 
 #include "lib/fnv1a.h"
@@ -42,9 +43,9 @@ static const char *description_fault(const duopoly_Hello *hello)
     return NULL;
 }
 
-/* WHY: of two boots none can be told to be the newer one. Two hosts with one name would displace
- * each other for ever, and each time the engine would take all attempts for lost; a host that
- * booted anew waits until its old session is silent. */
+/* WHY: of two boots it is unknown which is newer. Two hosts with one name would displace each other
+ * for ever, and each time the engine would count all attempts as lost; a rebooted host waits until
+ * its old session is silent. */
 static bool rival_is_alive(const struct agent *agent, int64_t now_ns, const duopoly_Hello *hello)
 {
     return agent_who(agent)->boot != hello->boot &&
@@ -153,7 +154,7 @@ static void session_begin(struct agent *agent, int64_t now_ns, uint64_t peer,
     agent_tell_keys(agent);
 }
 
-/* Who is refused says HELLO again and again: once is enough. */
+/* A refused peer repeats its HELLO: one log line is enough. */
 static bool refusal_is_news(struct agents *agents, int64_t now_ns, const char *name,
                             const char *identity, const char *text)
 {

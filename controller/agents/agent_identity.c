@@ -1,4 +1,5 @@
-/* Who an agent is: in the tables of names, indexes and addresses, and what the engine was told of it. */
+/* Who an agent is: its entries in the tables of names, indexes and addresses, and what the engine
+ * was told of it. */
 #include "controller/agents/agent.h"
 #include "controller/resource_bounds.h"
 #include "controller/resources_wire.h"
@@ -12,7 +13,7 @@
 
 int agents_table_begin(struct agents_table *table, uint32_t hosts_max)
 {
-    /* Whole at the start, so that a table of agents never fails to grow. */
+    /* Allocated in full at the start, so that the table of agents never fails to grow. */
     table->order = calloc(2 * (size_t)hosts_max, sizeof(table->order[0]));
     table->hosts = calloc(hosts_max, sizeof(table->hosts[0]));
     table->host_order = calloc(hosts_max, sizeof(table->host_order[0]));
@@ -282,7 +283,7 @@ static void units_fill(struct agent *agent, const duopoly_Hello *hello, uint64_t
     *who->cut = '\0';
     for (pb_size_t i = 0; i < hello->units_count; i++) {
         struct resources unit = resources_from_wire(&hello->units[i]);
-        /* WHY cut and not refused: it is a host all the same, and what it runs is to be known. */
+        /* WHY cut and not refused: it is a host all the same, and what it runs must be known. */
         char text[sizeof(who->cut)];
         if (resource_bounds_cut(&unit, agent->agents->config.unit_slots_max, text, sizeof(text)))
             strcpy(who->cut, text);

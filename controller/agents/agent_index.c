@@ -1,6 +1,5 @@
-/* Indexes of hosts. One is given again when no job lives that may mean the host which had it: none that
- * was submitted while the name was known, and none at all that is as old or older if something ran
- * there. */
+/* Indexes of hosts. An index is reused when no live job can refer to its former host: no job
+ * submitted while the name was known, and, if something ever ran there, no job as old or older. */
 #include "controller/agents/agent.h"
 
 #include <errno.h>
@@ -24,7 +23,7 @@ static struct resting_index *first_resting(const struct agents *agents)
     return &agents->indexes.resting[agents->indexes.first_resting % agents->config.hosts_max];
 }
 
-/* No job that is alive can mean the host that had this index before. */
+/* No live job can refer to the host that had this index before. */
 static bool has_rested(const struct agents *agents)
 {
     const struct resting_index *index = first_resting(agents);
@@ -73,7 +72,7 @@ bool agent_index_restore(struct agents *agents, uint32_t host)
 {
     if (host < agents->indexes.n || host >= agents->config.hosts_max)
         return false;
-    /* Between them are those that any new host may get. */
+    /* The indexes between are free for new hosts. */
     while (agents->indexes.n < host)
         agents->indexes.free[agents->indexes.n_free++] = agents->indexes.n++;
     agents->indexes.n++;

@@ -1,7 +1,7 @@
 /* What an agent may send in a session, and what each kind becomes: one table.
  *
- * Kinds about attempts count from who has the attempt, those about others' outputs and hosts by what
- * the sender can know of them: agent_words.c judges both, and is asked by what takes them here. */
+ * Messages about attempts count if the sender has the attempt; those about others' outputs and
+ * hosts if it can know of them. agent_words.c judges both for the handlers here. */
 #include "controller/agents/agent.h"
 
 #include "lib/log.h"
@@ -92,7 +92,7 @@ static bool is_vouched(void *user, const duopoly_GuestApplication *row)
     return agents->hooks.framework_user(agents->hooks.user, row->name) == (int64_t)row->user;
 }
 
-/* So many of them have room. */
+/* How many of them are within the bounds. */
 static uint32_t guests_claim(struct agent *agent, uint32_t n)
 {
     const uint32_t told = n;
@@ -141,7 +141,7 @@ static void links_take(struct agent *agent, const duopoly_Envelope *envelope)
                      &envelope->body.links_part);
 }
 
-/* That it came is all that it says. */
+/* Nothing to do but to note that it came. */
 static void nothing_take(struct agent *agent, const duopoly_Envelope *envelope)
 {
     (void)agent, (void)envelope;
@@ -156,7 +156,8 @@ static void unknown_take(struct agent *agent, const duopoly_Envelope *envelope)
 
 static const struct {
     void (*take)(struct agent *agent, const duopoly_Envelope *envelope); /* NULL: not an agent's */
-    /* When a numbered one is acknowledged: when the engine has it; when the disk has; its taker says. */
+    /* When a numbered message is acknowledged: when the engine has it; when the disk has it; its
+     * handler decides. */
     enum { SOON, LASTING, BY_TAKER } settles;
 } kinds[WIRE_KINDS] = {
     [0] = {.take = unknown_take},

@@ -1,4 +1,4 @@
-/* An agent's record begins and goes, with all its parts. */
+/* Makes and frees an agent's record, with all its parts. */
 #include "controller/agents/agent.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* What goes out in a session, and its end: in agent_end alone, whoever is at fault. The other parts hear of
- * that by agents->upward.over. */
+/* Sends in a session and ends it: only agent_end does so, whatever the reason. The other parts are
+ * told by agents->upward.over. */
 #include "controller/agents/agent.h"
 
 #include "lib/invariant.h"
@@ -32,7 +32,7 @@ void agent_session_begin(struct agent *agent, int64_t now_ns, uint64_t peer, uin
     assert(!agent->session.open && !agent_of_peer(agents, peer));
     agent->session.peer = peer;
     agent->session.open = true;
-    agent->session.settling.sequence = 0; /* the old session's mean nothing in this one */
+    agent->session.settling.sequence = 0; /* numbers of the old session mean nothing in this one */
     HASH_ADD(session.by_peer, agents->sessions.peers, session.peer, sizeof(peer), agent);
     wire_session_init(&agent->session.wire, version, agents->config.epoch);
     agent_hear(agent, now_ns);
@@ -84,7 +84,7 @@ uint64_t agent_unacknowledged(const struct agent *agent)
     return agent->session.wire.received - agent->session.wire.effected;
 }
 
-/* Ends the session of one that takes nothing in, and its connection with what waits for it. */
+/* Ends the session of a peer that does not read, and its connection with what waits for it. */
 static void agent_cut(struct agent *agent)
 {
     agent->agents->hooks.cut(agent->agents->hooks.user, agent->session.peer);
@@ -123,8 +123,7 @@ static void refused_send(struct agents *agents, uint64_t peer, uint64_t sequence
     agents->hooks.send(agents->hooks.user, peer, &agents->out);
 }
 
-/* Their queues count for nobody's bound: what a thousand peers that do not read may have waiting
- * must be little. */
+/* Their queues count against no bound, so little may wait for a thousand peers that do not read. */
 static bool stranger_may_hear(struct agents *agents, int64_t now_ns)
 {
     if (now_ns - agents->sessions.refusals_since_ns >= 1000000000) {

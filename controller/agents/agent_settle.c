@@ -1,8 +1,8 @@
-/* When a message is acknowledged: once the engine has taken it, and, if what it says is to outlive the
- * controller, once the store has too.
+/* Acknowledges a message when the engine has taken it and, if its content must survive a restart,
+ * when the store has it too.
  *
- * What is to last waits for everything that was handed to the store so far, not only for its own
- * rows: what a second session repeats may be in the engine already and not yet on the disk. */
+ * Such a message waits for everything handed to the store so far, not only for its own rows: a
+ * repetition in a second session may be in the engine already and not yet on the disk. */
 #include "controller/agents/agent.h"
 
 #include "lib/invariant.h"

@@ -1,5 +1,5 @@
-/* What was sent to agents and not answered yet, in bytes: ZeroMQ holds no more of it than this, since
- * an agent answers what it has read.
+/* Bytes sent to agents and not answered yet: ZeroMQ queues at most this much, since an agent
+ * answers what it has read.
  *
  * Exact sums would need the size of every message on its way. An upper bound needs two sums: what
  * was sent up to a mark, and since. When the agent has answered up to the mark, the first is gone,

@@ -1,7 +1,8 @@
-/* Hosts without an agent: somebody's executors run there, and that is all that is known of them. Such a
- * host has a name, an index and, in the engine, units of nothing; it is never silent, and nothing of it
- * is kept over a restart, since whoever named it names it again. It goes when its last executor has, and
- * the engine needs nothing of it. When an agent comes with its name, or its address, the two are one. */
+/* Hosts without an agent: a framework's executors run there; nothing else is known of them. Such a
+ * host has a name, an index and, in the engine, empty units; it is never silent, and nothing of it
+ * is kept over a restart, since the framework names it again. It is removed after its last
+ * executor, when the engine needs nothing of it. When an agent with its name or its address comes,
+ * the two become one. */
 #include "controller/agents/agent.h"
 
 #include "lib/log.h"

@@ -1,4 +1,4 @@
-/* What an agent's silence means in time.
+/* The consequences of an agent's silence over time.
  *
  * `watch` fires when nothing was heard for `silent`, then for `host_lost`, then (of a lost agent
  * that never brought anything) when its name is to be forgotten; `beat` sends the lease. */

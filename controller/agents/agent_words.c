@@ -1,16 +1,17 @@
-/* Which of an agent's words count. agent_kinds.c has in order what each kind of message is about; here is what
- * is asked of those about attempts and about others.
+/* Which of an agent's words count. agent_kinds.c has in order what each kind of message is about;
+ * here is what is asked of those about attempts and about others.
  *
- * An attempt is whose agent it is placed with (agent_attempts.h). Beside those an agent may bring one that it
- * had when it was lost (a start without an answer, a host that was away), and, in its first inventory
- * under this controller, those of older epochs: where they run is in no store, so it shows the number that
- * came with the start (controller/attempt_proof.h); if its agent never did, its word is all that there is.
- * Each other number is another host's, a framework's, or nobody's.
+ * An attempt is whose agent it is placed with (agent_attempts.h). Beside those an agent may bring
+ * one that it had when it was lost (a start without an answer, a host that was away), and, in its
+ * first inventory under this controller, those of older epochs: where they run is in no store, so
+ * it shows the number that came with the start (controller/attempt_proof.h); if its agent never
+ * did, its word is all that there is. Each other number is another host's, a framework's, or
+ * nobody's.
  *
  * Of others a host knows what it reads now. Sources that give nothing are weighed by the engine
- * (engine/watch/source.h). That an output is gone is believed of one who reads it, and who is alone with that of
- * the outputs of one host at a time, once for each task; what more he says counts as soon as another
- * host says it of the same holder, within `host_lost`. */
+ * (engine/watch/source.h). That an output is gone is believed of one who reads it, and who is alone
+ * with that of the outputs of one host at a time, once for each task; what more he says counts as
+ * soon as another host says it of the same holder, within `host_lost`. */
 #include "controller/agents/agent.h"
 
 #include "lib/fnv1a.h"
@@ -37,7 +38,7 @@ refuse(struct agent *agent, int64_t now_ns, pb_size_t kind, const char *format, 
     va_start(ap, format);
     vsnprintf(words->about, sizeof(words->about), format, ap);
     va_end(ap);
-    /* WHY not `about`: who alternates would fill the log. */
+    /* WHY not `about`: an agent that alternates would fill the log. */
     if (rarely_say(&words->said, agent_who(agent)->name, (uint64_t)now_ns / 1000))
         log_of(agent_who(agent)->name, LOG_LEVEL_WARNING, LOG_FAULT_PEER,
                "agent %s speaks of what it cannot know, and is not believed: %s (%s; %" PRIu64
@@ -56,7 +57,8 @@ static bool may_look(struct agent *agent, int64_t now_ns)
     return ++words->looks <= LOOKS;
 }
 
-/* WHY without a word where memory is short: what it had counts as never given. */
+/* WHY silently if memory is short: a former attempt that is not remembered counts as never given.
+ */
 void agent_words_had(struct agent *agent, uint64_t attempt)
 {
     struct agent_words *words = &agent->words;
@@ -95,7 +97,7 @@ static bool is_proved(const struct agent *agent, const duopoly_AttemptState *sta
                                         state->job, state->stage, state->task);
 }
 
-/* It shows a proof, so it has to from now on. */
+/* It shows a proof; from now on it must. */
 static void proof_note(struct agent *agent, const duopoly_AttemptState *state)
 {
     const struct agents_knowledge *knows = &agent->agents->hooks.knows;
@@ -146,7 +148,7 @@ enum agent_word agent_word_of_state(struct agent *agent, int64_t now_ns,
         proof_note(agent, state);
     if (word != WORD_SAYS_NOTHING)
         return word;
-    /* WHY: an end is told again until its agent has heard that it was taken. */
+    /* WHY: an end is repeated until its agent knows that it was accepted. */
     if (is_over(state->phase) && !agents->hooks.knows.end_wanted(agents->hooks.knows.user, state))
         return WORD_SAYS_NOTHING;
     return may_bring_older(agent, state) || had(agent, state->attempt)
@@ -154,7 +156,7 @@ enum agent_word agent_word_of_state(struct agent *agent, int64_t now_ns,
                : refuse_attempt(agent, now_ns, kind, state->attempt, NULL);
 }
 
-/* One more voice against a host, of whom the agent reads. */
+/* One more voice against a host from which the agent reads. */
 static bool is_another_voice(const struct agent *agent, struct agent *holder, int64_t now_ns)
 {
     struct agent_words *words = &holder->words;
@@ -204,7 +206,7 @@ enum agent_word agent_word_of_output(struct agent *agent, int64_t now_ns,
         agents->hooks.knows.reads_output(agents->hooks.knows.user, agent_who(agent)->host, lost);
     if (reads == READING_OVER)
         return WORD_SAYS_NOTHING;
-    /* WHY: of an inventory that waits for others' nothing is in the engine yet. */
+    /* WHY: the engine has nothing yet of an inventory that waits for others'. */
     if (reads == READING_NOT && !agent_brings_task_of(agent, lost->job))
         return refuse(agent, now_ns, kind,
                       "nothing there reads the output of task %" PRIu64 "/%" PRIu32 "/%" PRIu32,
@@ -220,7 +222,7 @@ enum agent_word agent_word_of_source(struct agent *agent, int64_t now_ns, uint64
     const pb_size_t kind = duopoly_Envelope_source_state_tag;
     struct agents *agents = agent->agents;
     enum agent_word word = agent_word_of_attempt(agent, now_ns, kind, attempt);
-    /* What is not looked at is said again. */
+    /* What is not examined now is sent again. */
     if (word != WORD_COUNTS || !may_look(agent, now_ns))
         return word == WORD_COUNTS ? WORD_SAYS_NOTHING : word;
     switch (agents->hooks.knows.reads_from(agents->hooks.knows.user, attempt,

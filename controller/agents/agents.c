@@ -80,7 +80,7 @@ const struct agents_counters *agents_counters(const struct agents *agents)
     return &agents->counters;
 }
 
-/* Its session is over: nothing of it is acknowledged or told any more, and its host is silent. */
+/* Its session is over: nothing of it is acknowledged or sent any more, and its host is silent. */
 static void session_over(struct agent *agent)
 {
     agent_levels_end(agent);

@@ -37,8 +37,8 @@ static duopoly_Input *input_add(struct dispatch_room *room)
     return memset(&room->inputs[room->n++], 0, sizeof(room->inputs[0]));
 }
 
-/* A block that lies on the task's own host is read there; map outputs are listed from every host,
- * for the command has to have all. */
+/* A block on the task's own host is read there; map outputs are listed from every host, since the
+ * command needs all. */
 static void input_gather(void *context, const struct engine_input *input)
 {
     struct gathering *gathering = context;

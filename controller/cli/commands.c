@@ -101,8 +101,8 @@ static int parameter_split(const char *text, duopoly_PolicyParameter *ret, struc
     return 0;
 }
 
-/* Which policies there are is the controller's to say; a word that the message cannot carry is not
- * sent cut. */
+/* The controller knows which policies exist; a word that does not fit the message is not sent cut.
+ */
 static int policy_check(const struct request *request, struct err *err)
 {
     const size_t room[] = {sizeof(((duopoly_SetPolicy *)0)->question),

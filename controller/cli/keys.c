@@ -98,7 +98,7 @@ int keys_check(const struct request *request, struct err *err)
 
 /* ---- files ---- */
 
-/* WHY by descriptors: who owns the folder above may put a link in the place of this one. */
+/* WHY by descriptors: the owner of the folder above may replace this one by a link. */
 static int owner_follow(const char *path, struct err *err)
 {
     char copy[PATH_MAX];

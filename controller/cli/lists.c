@@ -208,7 +208,7 @@ static const struct column host_columns[] = {
     {NULL, NULL},
 };
 
-/* A switch runs nothing; what is gone says nothing of now. */
+/* A switch runs nothing; a row of a host that is gone is out of date. */
 static struct value of_host(const duopoly_HostRow *row, struct value value)
 {
     return row->role == duopoly_Role_ROLE_SWITCH ? value_absent() : value;
@@ -302,9 +302,9 @@ struct pass {
     size_t n, size;
 };
 
-/* Over the tasks of a job that goes on, by their states as people want to see them. Where it moves meanwhile, a
- * task may have come from one part to the next: it stands in the first, and what was in none is looked for
- * once more among those that run. */
+/* Passes over the tasks of an active job, by state, in the order in which people want to see them.
+ * If the job moves on meanwhile, a task may pass from one part to the next: it is listed in the
+ * first; what was in none is looked for once more among those that run. */
 static const duopoly_TaskPart parts[] = {duopoly_TaskPart_TASKS_LIVE,
                                          duopoly_TaskPart_TASKS_WAITING,
                                          duopoly_TaskPart_TASKS_LIVE, duopoly_TaskPart_TASKS_DONE};
@@ -416,7 +416,7 @@ int list_write(struct client *client, const struct list *list, uint64_t job, boo
     return 0;
 }
 
-/* What stands in no row: it was cut, or it is not kept. */
+/* Tasks without a row: they were cut, or are not kept. */
 static void missing_write(const duopoly_JobRow *job, const struct pages *pages, bool ended,
                           struct writer *writer)
 {

@@ -59,7 +59,8 @@ static int job_prepare(struct client *client, const struct workload_job *job,
     return 0;
 }
 
-/* The first job of the file with that name, which is this one where there was none; NULL: no memory. */
+/* The first job of the file with that name, which is this one where there was none; NULL: no
+ * memory. */
 static struct named *name_take(struct submissions *submissions, const struct workload_input *input,
                                const struct workload_job *job)
 {
@@ -74,8 +75,8 @@ static struct named *name_take(struct submissions *submissions, const struct wor
     return named;
 }
 
-/* WHY in words of the file: the job that has the name never began, and has a number that nobody was
- * told. */
+/* WHY in terms of the file: the job that has the name never began, and its number was never shown.
+ */
 static int file_job_prepare(struct client *client, const struct workload_input *input,
                             const struct workload_job *job, struct submissions *submissions,
                             struct err *err)

@@ -86,7 +86,7 @@ static void jobs_end(struct application *application, const struct numbers *name
     }
 }
 
-/* All has been told: what was not named is over. */
+/* Everything was reported: what was not named is over. */
 static int replayed_fact(struct application *application, int64_t now_ns,
                          const duopoly_Envelope *envelope, struct err *err)
 {
@@ -145,7 +145,7 @@ static uint32_t host_named(struct application *application, const char *text)
 static int job_take(struct application *application, const duopoly_FrameworkJob *job,
                     struct err *err)
 {
-    /* An application's own name does not grow with what its jobs are called. */
+    /* An application's own name does not include the names of its jobs. */
     char *text = application->frameworks->event.name;
     struct event event = {.kind = EVENT_FRAMEWORK_JOB};
     (void)err;
@@ -173,7 +173,7 @@ static int stage_take(struct application *application, const duopoly_FrameworkSt
                                                                              : EDGE_BARRIER;
     }
     event.framework_stage.demand = resources_from_wire(&stage->demand);
-    /* WHY: any number of tasks that take nothing would be allowed at once. */
+    /* WHY: otherwise any number of tasks that occupy nothing would be allowed at once. */
     if (!stage->has_demand || resources_are_nothing(&event.framework_stage.demand))
         event.framework_stage.demand = (struct resources){{[RES_SLOTS] = 1}};
     for (int r = 0; r < ENGINE_RESOURCES; r++)

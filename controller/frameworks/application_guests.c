@@ -1,6 +1,6 @@
-/* What the agents on whose hosts an application's tasks run hear of them: levels, as they are allowed,
- * seen to run, and changed. The task's start finds them there (hostagent/guests/guest_allows.h). Tasks
- * that read no shuffle have none: what they receive is their application's. */
+/* What agents are told of an application's tasks on their hosts: levels, when they are allowed,
+ * seen to run, and changed. The task's start finds them there (hostagent/guests/guest_allows.h).
+ * Tasks that read no shuffle have none: what they receive is their application's. */
 #include "controller/frameworks/application.h"
 
 #include <string.h>

@@ -1,7 +1,7 @@
-/* How many executors, and slots of executors, an application may tell: as what frameworks tell the engine
- * (engine/books/account.h) it is counted for the application, its user and its key. An application may have as much
- * as is left of all, a user twice, a key four times that: so who takes all that he may leaves something for
- * the others. */
+/* How many executors, and slots of executors, an application may report: as other reports of
+ * frameworks (engine/books/account.h) they are counted for the application, its user and its key.
+ * An application may have as much as is left of all, a user twice, a key four times that: so each
+ * leaves something for the others. */
 #include "controller/frameworks/application.h"
 
 #include "lib/invariant.h"

@@ -59,7 +59,7 @@ static void room_drop(struct frameworks *frameworks, struct executor_room *room)
     free(room);
 }
 
-/* Shared room is told while somebody tells some. */
+/* Shared room is reported while any application reports some. */
 static uint64_t owner_of(const struct executor *executor, const struct application *application)
 {
     return executor->shared ? ENGINE_EVERYBODY : number_of(application);
@@ -110,7 +110,7 @@ static void room_remove(struct application *application, const struct executor *
         room_drop(frameworks, room);
 }
 
-/* WHY not by its going and coming: what is allowed there stays where it still fits. */
+/* WHY not by removing and adding it: what is allowed there stays if it still fits. */
 static void room_resize(struct application *application, struct executor *executor,
                         const struct resources *resources)
 {
@@ -224,8 +224,8 @@ static int told_check(const duopoly_FrameworkExecutor *told, struct err *err)
     return 0;
 }
 
-/* What it may take, cut to what there can be, and to its share: said once for an application. `before`: what
- * it has; NULL: it is new. */
+/* What it may take, cut to what there can be, and to its share: said once for an application.
+ * `before`: what it has; NULL: it is new. */
 static struct resources resources_told(struct application *application,
                                        const duopoly_FrameworkExecutor *told,
                                        const struct executor *before)

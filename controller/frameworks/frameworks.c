@@ -104,7 +104,7 @@ static void refuse(struct frameworks *frameworks, int64_t now_ns, uint64_t peer,
     frameworks->hooks.send(frameworks->hooks.user, peer, &frameworks->out);
 }
 
-/* Whose it is, for the engine's account. */
+/* The owner, for the engine's accounts. */
 static void owner_tell(const struct application *application, enum owner_tells tells)
 {
     const struct frameworks *frameworks = application->frameworks;
@@ -125,8 +125,8 @@ static uint64_t parts_of(uint64_t amount, uint64_t most)
     return part && amount > part ? amount / part : 1;
 }
 
-/* How long what it has is kept for it, from its session's end on. WHY by how much that is: others may need
- * the room. */
+/* How long its resources are kept for it after its session's end. WHY this depends on their amount:
+ * others may need the room. */
 static int64_t kept_ns(const struct application *application)
 {
     const struct frameworks *frameworks = application->frameworks;
@@ -184,7 +184,7 @@ static void forget(struct application *application, int64_t now_ns)
     application_free(application);
 }
 
-/* Nobody has come back. */
+/* It has not come back. */
 static void give_back(struct application *application, int64_t now_ns)
 {
     const struct frameworks *frameworks = application->frameworks;
@@ -227,8 +227,8 @@ static int64_t hello_user(const duopoly_FrameworkHello *hello)
     return hello->has_user ? (int64_t)hello->user : -1;
 }
 
-/* Whether another application of this user and key may come: a user may have twice as many places as are
- * left, and a key four times (engine/books/account.h). */
+/* Whether another application of this user and key may come: a user may have twice as many places
+ * as are left, and a key four times (engine/books/account.h). */
 static bool has_place(const struct frameworks *frameworks, const duopoly_FrameworkHello *hello,
                       const char *owner)
 {
@@ -273,7 +273,8 @@ static uint64_t owner_hash(const char *owner, int64_t user)
     return fnv1a(fnv1a(FNV1A_NOTHING, owner, strlen(owner)), &user, sizeof(user)) | 1;
 }
 
-/* What it has left by now; where there is no place for one more the one that has most left makes room. */
+/* The remaining credit; if there is no place for one more, the one with the most credit is
+ * replaced. */
 static struct spender *spender_of(struct frameworks *frameworks, int64_t now_ns, uint64_t owner)
 {
     struct spender *best = NULL;

@@ -114,7 +114,7 @@ static void retry_later(struct recording *recording)
 static void file_order(struct recording *recording)
 {
     recording->ordered_missing = dropped(recording);
-    /* WHY each time: a full disk may have had no room for it. */
+    /* WHY each time: a full disk may have had no space for it. */
     if (mkdir(recording->folder, 0755) < 0 && errno != EEXIST) {
         recording->gap_error = errno;
         retry_later(recording);
@@ -151,7 +151,7 @@ static int file_ordered(struct recording *recording, bool wait)
     return 0;
 }
 
-/* What was dropped is known when the writer has nothing left to drop. */
+/* The number of dropped steps is known when the writer has nothing left to drop. */
 static bool file_due(const struct recording *recording, uint64_t length, uint64_t enough)
 {
     if (recording->ordered || (!recording->gap && length < enough))
@@ -197,7 +197,7 @@ int recording_flush(struct recording *recording, struct err *err)
     return tell(recording, err);
 }
 
-/* The disk's trouble, which may end; all else is the operator's. */
+/* Disk errors, which may pass; all others need the operator. */
 static bool is_disks(int error)
 {
     return error == -ENOSPC || error == -EDQUOT || error == -EFBIG || error == -EROFS ||
@@ -208,7 +208,7 @@ static int begin(struct recording *recording, uint32_t files, const struct engin
                  struct err *err)
 {
     const char *folder = recording->folder;
-    /* Whoever starts us may ignore it, and then nobody could wait for a dump's child. */
+    /* A parent may have set it to ignored, and then a dump's child could not be waited for. */
     signal(SIGCHLD, SIG_DFL);
     int r = recording_ring_init(&recording->ring, RING);
     if (r == 0)

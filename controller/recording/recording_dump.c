@@ -95,7 +95,7 @@ static int write_head(const struct recording_dump *dump, struct file *file, uint
     return r == 0 ? flush(file) : r;
 }
 
-/* The controller may run before all others, and what it started may not. */
+/* Drops real-time priority, which the controller may have and its child must not. */
 static void be_modest(void)
 {
     const struct sched_param none = {0};
@@ -126,7 +126,7 @@ pid_t recording_dump_fork(const struct recording_dump *dump, const char *path, u
     clock_gettime(CLOCK_REALTIME, &wall);
     uint64_t wall_ns = (uint64_t)wall.tv_sec * 1000000000 + (uint64_t)wall.tv_nsec;
     pid_t parent = getpid();
-    /* Nobody's handler runs in the child, and SIGXFSZ is an errno there. */
+    /* No handler runs in the child, and SIGXFSZ becomes an errno there. */
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     pid_t pid = fork();

@@ -39,8 +39,8 @@ int recording_ring_publish(struct recording_ring *ring)
         ring->end = atomic_load_explicit(&ring->put, memory_order_relaxed);
         return -ENOBUFS;
     }
-    /* Sequentially consistent: the putter next looks whether the taker sleeps, the taker says that
-     * it does and looks here. */
+    /* Sequentially consistent: the putter then checks whether the taker sleeps; the taker announces
+     * that and then checks here. */
     atomic_store(&ring->put, ring->end);
     return 0;
 }

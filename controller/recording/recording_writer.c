@@ -83,8 +83,8 @@ static int write_all(int fd, const char *bytes, size_t n)
     return 0;
 }
 
-/* Says why and closes. What cannot be said any more is left out: the reader takes a file that just
- * ends. */
+/* Writes why, and closes. If that cannot be written it is left out: a reader accepts a file that
+ * just ends. */
 static void file_end(struct recording_writer *writer, const char *reason)
 {
     char line[32];
@@ -184,7 +184,7 @@ static int steps_copy(struct recording_writer *writer, int to, off_t *size)
     return 0;
 }
 
-/* The dump is complete: its file takes over. On failure the file before goes on. */
+/* The dump is complete: its file takes over. On failure the previous file continues. */
 static int file_take_over(struct recording_writer *writer)
 {
     char path[PATH_ROOM];

@@ -114,7 +114,7 @@ static bool note_add(struct ledger *ledger, const struct note *note)
     return true;
 }
 
-/* Its framework tells all of it again while it runs. */
+/* Its framework reports all of it again while it runs. */
 static bool is_frameworks(uint64_t job)
 {
     return job & FRAMEWORK_JOB_BIT;
@@ -144,7 +144,8 @@ static void ledger_attempt_over(void *user, const struct fact *fact)
                    });
 }
 
-/* WHY as it comes: written when the job is whole, a large one's parts would be a second's work at once. */
+/* WHY as it comes: written when the job is complete, a large job's parts would be a second's work
+ * at once. */
 static void part_note(struct ledger *ledger, const struct event *event)
 {
     struct event bare = *event;
@@ -259,7 +260,7 @@ static bool follows(const struct pending *pending, uint64_t job, const struct pi
            piece->first == before->first + before->n;
 }
 
-/* WHY not a row for each piece: a row of some kilobytes takes a page more than it fills. */
+/* WHY no row for each piece: a row of some kilobytes occupies a page more than it fills. */
 static void bytes_put(struct ledger *ledger, const struct note *note)
 {
     struct pending *pending = &ledger->pending;
@@ -305,7 +306,7 @@ static void part_judge(struct ledger *ledger, const struct note *note,
         part_put(ledger, arriving, note->record, (size_t)note->length);
 }
 
-/* What was cancelled before it had come whole; the others have an end (ledger_job_over). */
+/* Jobs cancelled before they were complete; the others have an end (ledger_job_over). */
 static void cancel_judge(struct ledger *ledger, uint64_t job)
 {
     struct arriving *arriving = arriving_find(ledger, job);
@@ -364,8 +365,8 @@ static void task_put(struct ledger *ledger, const struct note *note, bool done, 
     store_put(ledger->store, STORE_TASKS, row);
 }
 
-/* What the engine made of it. A job that ended with this step took its tasks along: then what was
- * said is believed. */
+/* The engine's verdict on it. A job that ended with this step took its tasks along: then the report
+ * is believed. */
 static void task_judge(struct ledger *ledger, const struct note *note)
 {
     struct task_view task;

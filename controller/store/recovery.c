@@ -266,7 +266,7 @@ static int host_join_line(struct recovery *recovery, const struct agent_kept *ke
     return record_encode_event(&event, recovery->line, RECORD_MAX);
 }
 
-/* Of each host the event that made it, if it ever joined, then what is known of it. */
+/* For each host: the event that made it, if it ever joined, then its state. */
 static int host_line(struct recovery *recovery)
 {
     const struct recovered *recovered = recovery->recovered;
@@ -287,9 +287,9 @@ static int host_line(struct recovery *recovery)
                    kept->host, joined, joined, drained);
 }
 
-/* WHY never in the future: the wall clock may have been set back since, or the store may come from a
- * machine whose clock is ahead. A job that was submitted later than now would have no age, and wait for
- * its time. */
+/* WHY never in the future: the wall clock may have been set back since, or the store may come from
+ * a machine whose clock is ahead. A job submitted in the future would have no age, and wait for its
+ * time. */
 static int64_t time_of(const struct recovery *recovery, int64_t wall_ns)
 {
     int64_t time_ns = wall_ns - recovery->offset_ns;
@@ -306,7 +306,7 @@ static int record_line(struct recovery *recovery, const struct row_value *record
     return n;
 }
 
-/* Frameworks number theirs by themselves. */
+/* Frameworks assign their own numbers. */
 static void number_seen(struct recovery *recovery, int64_t row)
 {
     const uint64_t job = (uint64_t)row;
@@ -407,7 +407,7 @@ static int part_line(struct recovery *recovery)
     return r < 0 ? r : n;
 }
 
-/* Where a task is done; NULL: it is not, or nobody has that host's number any more. */
+/* The host of a done task; NULL: it is not done, or the host's number is unused now. */
 static struct agent_kept *done_host(const struct recovery *recovery, const struct row_value *row)
 {
     int64_t host = row[TASKS_HOST].number;

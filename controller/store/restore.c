@@ -91,8 +91,8 @@ static int fresh_make(const char *backup, const char *path, const char *fresh, b
     return r < 0 ? r : revival_look(path, fresh, keys, say, err);
 }
 
-/* WHY: what was sent since the backup may bear proofs of another key (attempt_proof.h), which are asked of
- * nobody then. */
+/* WHY: attempts sent since the backup may carry proofs of another key (attempt_proof.h), so proofs
+ * are not required. */
 static int proofs_drop(const char *fresh, struct err *err)
 {
     static const char *const kinds[] = {"proof", "proof-from"};

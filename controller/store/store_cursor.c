@@ -158,8 +158,8 @@ static int table_check(struct store_file *file, unsigned table, uint64_t *rows, 
     return r;
 }
 
-/* WHY hashes first: they name the row, SQLite's own check a page at best; WHY one transaction: others
- * write meanwhile. */
+/* WHY hashes first: they name the row, SQLite's own check at best a page. WHY one transaction:
+ * others write meanwhile. */
 int store_file_check(struct store_file *file, uint64_t *ret_rows, struct err *err)
 {
     int r = store_file_run(file, "BEGIN", err);

@@ -41,8 +41,7 @@ static int code_of(int sqlite)
     }
 }
 
-/* A write that the disk has no room for is an I/O error to SQLite, which does not always say of which
- * kind. */
+/* To SQLite a write without disk space is an I/O error, often without its kind. */
 static bool disk_full(const struct store_file *file)
 {
     struct statvfs disk;
@@ -130,7 +129,7 @@ static int tables_make(struct store_file *file, struct err *err)
     return r < 0 ? r : sums_put(file, err);
 }
 
-/* What an older program wrote and did not count. */
+/* Counts rows that an older program wrote without counting. */
 static int table_count(struct store_file *file, unsigned at, struct err *err)
 {
     struct row_value values[ROW_COLUMNS_MAX];
@@ -182,7 +181,7 @@ static const char *time_text(int64_t at_ns, char *text, size_t size)
     return text;
 }
 
-/* What was acknowledged is gone: the log has a hole, or this is not the file that it was. */
+/* Acknowledged data is gone: the log has a hole, or this is another file. */
 static int lacking(const struct store_file *file, const struct store_commit *known, struct err *err)
 {
     const struct store_commit *newest = &file->sums.newest;
@@ -273,11 +272,11 @@ static int connect(struct store_file *file, const char *vfs, struct err *err)
     if (r != SQLITE_OK)
         return store_file_fail(file, "cannot be opened", err);
     sqlite3_busy_timeout(file->db, BUSY_MS);
-    /* SQLite reads where it may not write, and would for ever. */
+    /* SQLite would go on reading where it may not write. */
     if (sqlite3_db_readonly(file->db, "main") == 1)
         return err_set(err, EROFS, "%s cannot be written: it, or its file system, is read-only",
                        file->path);
-    /* WHY asked first: setting it writes, and a full disk is to be no failure here. */
+    /* WHY it is asked first: setting it writes, and a full disk must not be an error here. */
     if ((store_file_number(file, "PRAGMA auto_vacuum") != INCREMENTAL &&
          (r = run(file, "PRAGMA auto_vacuum=INCREMENTAL", err)) < 0) ||
         (r = run(file, "PRAGMA journal_mode=WAL", err)) < 0 ||
@@ -288,7 +287,7 @@ static int connect(struct store_file *file, const char *vfs, struct err *err)
     return run(file, sql, err);
 }
 
-/* What was not taken stays as it is, with its log, for whoever examines it. */
+/* A refused file is left as it is, with its log, for later examination. */
 static void leave(struct store_file *file)
 {
     if (file->db)
@@ -330,7 +329,7 @@ int store_file_open_whole(const char *path, const char *vfs, const struct store_
     struct store_file *file = store_file_create(path, schema);
     if (!file)
         return err_sys(err, ENOMEM, "%s", path);
-    /* WHY before SQLite looks: beside an empty file it removes the log. */
+    /* WHY before SQLite sees it: beside an empty file it removes the log. */
     bool emptied = known->n && !vfs && store_file_is_empty(path);
     int r = emptied ? lacking(file, known, err) : connect(file, vfs, err);
     if (r == 0)
@@ -424,7 +423,7 @@ static int delete_apply(struct store_file *file, unsigned at, const struct row_v
     return hashes_remove(file, at, statement, err);
 }
 
-/* How many rows it put: none where one with its key is there. */
+/* How many rows it inserted: none if there is one with its key. */
 static int insert(struct store_file *file, sqlite3_stmt *statement, struct err *err)
 {
     int r = sqlite3_step(statement) == SQLITE_DONE
@@ -434,7 +433,7 @@ static int insert(struct store_file *file, sqlite3_stmt *statement, struct err *
     return r;
 }
 
-/* WHY not REPLACE: what it replaces is to be taken off the sums, and most rows replace none. */
+/* WHY not REPLACE: a replaced row must be subtracted from the sums, and most rows replace none. */
 static int put_apply(struct store_file *file, const struct row_decoded *row, struct err *err)
 {
     const struct row_table *table = &file->schema->tables[row->table];
@@ -474,7 +473,7 @@ static int transaction_begin(struct store_file *file, struct err *err)
     return run(file, "BEGIN IMMEDIATE", err);
 }
 
-/* Commits if what was done so far (`r`) is no error; r, or why not. */
+/* Commits if `r` is no error; returns r, or why it failed. */
 static int transaction_end(struct store_file *file, int r, struct err *err)
 {
     int failure = r < 0 ? r : sums_put(file, err);

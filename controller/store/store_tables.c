@@ -51,7 +51,7 @@ static const char *const migrations[] = {
 
 const struct store_schema store_schema = {tables, STORE_TABLES, 3, migrations};
 
-/* One row of a thousand-row table costs about as much as the next: so many keep a commit short. */
+/* Pruning statements of this many rows keep a commit short: each row costs about the same. */
 #define SOME "256"
 
 static int garbage_prune(struct store_file *file, struct err *err)
@@ -101,7 +101,8 @@ static int audit_prune(struct store_file *file, struct err *err)
 {
     int64_t newest = store_file_ask(file, "SELECT max(n) FROM audit", 0, 0);
     int64_t oldest = store_file_ask(file, "SELECT min(n) FROM audit", 0, 0);
-    /* WHY not by numbers alone: those of refused requests, whose rows are gone, stand between. */
+    /* WHY not by numbers alone: there are gaps, the numbers of refused requests whose rows are
+     * gone. */
     int64_t over = newest - oldest < STORE_AUDIT_MAX
                        ? 0
                        : store_file_ask(file, "SELECT count(*) FROM audit", 0, 0) - STORE_AUDIT_MAX;
@@ -124,7 +125,8 @@ static int sizes_prune(struct store_file *file, struct err *err)
                                   over, 0, err);
 }
 
-/* What was removed leaves room in the file, which is used again; what is long not used goes. */
+/* Removed rows leave free pages in the file, which are reused; pages that stay free for long are
+ * returned. */
 static int room_give_back(struct store_file *file, struct err *err)
 {
     int64_t unused = store_file_ask(file, "PRAGMA freelist_count", 0, 0);

@@ -103,8 +103,8 @@ static void failed(struct store_writer *writer, const struct err *err)
     tell(writer);
 }
 
-/* For a second, with the lock; until somebody calls, unless the file failed: then it gets its second
- * of rest whoever calls. */
+/* Sleeps for a second, with the lock, until it is woken; but if the file failed, always for a
+ * second. */
 static void doze(struct store_writer *writer, bool rest)
 {
     struct timespec until;
@@ -144,7 +144,8 @@ static bool prune(struct store_writer *writer)
     return r > 0;
 }
 
-/* A file that could only be read at the start is opened for writing: what waits would wait for ever. */
+/* A file that could only be read at the start is opened for writing: otherwise rows would wait for
+ * ever. */
 static int writing_begin(struct store_writer *writer)
 {
     struct err err = {0};

@@ -24,7 +24,7 @@ static void not_marked_either(struct guest *guest, const char *why)
     snprintf(guest->why + said, sizeof(guest->why) - said, "; %s", why);
 }
 
-/* Whether it may be touched: why not otherwise. */
+/* Whether it may be marked; if not, why. */
 static bool is_allowed(struct guest *guest)
 {
     const struct guests *guests = guest->guests;
@@ -101,7 +101,7 @@ struct guest_task_levels guest_levels(const struct guest *guest)
     return levels.coflow == MARK_UNMARKED ? (struct guest_task_levels){level, level} : levels;
 }
 
-/* Until the controller says its level, what an agent before us was told counts on. */
+/* Until the controller sets its level, the one that an earlier agent was given counts. */
 static bool is_told_later(const struct guest *guest)
 {
     return guest->marked && guest->inherited && guest_levels(guest).coflow == MARK_UNMARKED;

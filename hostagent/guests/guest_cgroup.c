@@ -20,7 +20,7 @@ static void file_path(const char *state_dir, char path[FILES_PATH])
     files_path(path, GUEST_CGROUPS_FILE, state_dir);
 }
 
-/* A line that says nothing else; else it is passed over: the file is ours alone. */
+/* Any other line is skipped: the file is written only by us. */
 static void line_read(const char *line, struct guest_cgroups *cgroups)
 {
     struct guest_cgroup cgroup = {0};
@@ -122,7 +122,7 @@ bool guest_cgroup_was_shared(const struct guest_cgroups *cgroups, const char *pa
     return false;
 }
 
-/* From here on it is nobody's to put back. */
+/* From here on it is not moved back any more. */
 static int strike(struct guest_cgroups *cgroups, const char *path, struct err *err)
 {
     struct guest_cgroup *cgroup = cgroup_find(cgroups, path);
@@ -174,7 +174,7 @@ static int move_started(pid_t pid, void *user)
     return pid != moving->guest && process_descends(pid, moving->guest) ? put(moving->to, pid) : 0;
 }
 
-/* The guest first: what it starts from then on is born there. */
+/* The guest first: what it starts after that is in the new cgroup already. */
 static int move(const char *shared, const struct process *process, const char *to)
 {
     struct moving moving = {.guest = process->pid, .to = to};

@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-/* One with less than before is another one, whose inode was given again. */
+/* One with fewer bytes than before is a new socket with a reused inode. */
 static uint64_t closed_of(const struct guest_sockets *before, const struct guest_socket_bytes *now,
                           uint32_t n)
 {

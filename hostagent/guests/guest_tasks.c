@@ -14,7 +14,7 @@ static struct guest_running *running_find(const struct guest_tasks *tasks, uint3
     return NULL;
 }
 
-/* Whose what came since the last change is. */
+/* Attributes the bytes received since the last change. */
 static void account(struct guest_tasks *tasks, uint64_t bytes)
 {
     if (tasks->n > 1 && bytes > tasks->bytes)

@@ -30,7 +30,7 @@ static bool is_user(const struct guests_config *config, uid_t user)
     return false;
 }
 
-/* NULL: there is no place for another one. */
+/* NULL: no place for another one. */
 static struct guest_application *application_get(struct guests *guests, const char *name,
                                                  uid_t user)
 {
@@ -77,7 +77,7 @@ static int on_end(sd_event_source *source, int fd, uint32_t revents, void *user)
     return 0;
 }
 
-/* A descriptor of this very process: its number may have been given again until it is open. */
+/* Opens a descriptor of this very process: its number may have been reused before that. */
 static int guest_hold(struct guest *guest)
 {
     guest->pidfd = (int)syscall(SYS_pidfd_open, guest->process.pid, 0);
@@ -108,7 +108,7 @@ static struct guest *guest_add(struct guests *guests, const struct process *proc
     return guest;
 }
 
-/* What an executor starts bears its words for a moment, and its starter may bear them for good. */
+/* What an executor starts has its command line for a moment; its starter may have it for good. */
 static bool is_below_another(struct guests *guests, const struct process *process,
                              const struct executor_line *line)
 {
@@ -144,7 +144,8 @@ void guests_take(struct guests *guests, const struct process *process,
              line->application, guest->marked ? "marked" : "observed: ", guest->why);
 }
 
-/* What starts it may bear its words, too, until it becomes another user's or another program. */
+/* What starts it may have its command line too, until it changes user or executes another program.
+ */
 static bool is_same(const struct guest *guest, const struct process *process,
                     const struct executor_line *line)
 {
@@ -199,7 +200,7 @@ static bool is_used(const struct guests *guests, const char *path)
     return false;
 }
 
-/* Cgroups of those who are gone. */
+/* Releases cgroups of processes that are gone. */
 static void unused_leave(struct guests *guests)
 {
     for (uint32_t i = guests->cgroups.n; i-- > 0;) {

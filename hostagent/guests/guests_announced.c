@@ -1,4 +1,4 @@
-/* Guests that speak for themselves (guest_socket.h), and what the controller says of their tasks. */
+/* Guests that announce themselves (guest_socket.h), and what the controller says of their tasks. */
 #include "hostagent/guests/guests_parts.h"
 #include "lib/now.h"
 #include "lib/wire.h"
@@ -12,7 +12,7 @@ static struct guest *guest_of(struct guests *guests, const struct guest_id *id)
     return guest && guest->process.start == id->start ? guest : NULL;
 }
 
-/* Its command line first: that is what others see of it. */
+/* Its command line counts first: other programs can verify that. */
 static struct guest *guest_get(struct guests *guests, pid_t pid, const struct executor_line *line)
 {
     struct process process;

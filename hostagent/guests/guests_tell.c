@@ -1,4 +1,4 @@
-/* What is told of guests: a row for each application. */
+/* Reports guests: a row for each application. */
 #include "hostagent/guests/guests_parts.h"
 #include "hostagent/guests/tcp_received_nl.h"
 #include "lib/wire.h"

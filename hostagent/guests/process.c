@@ -72,7 +72,8 @@ static int read_cgroup(pid_t pid, char ret_path[FILES_PATH])
     return 0;
 }
 
-/* Whose may not be looked at counts as here: marks do not reach another network anyway. */
+/* A process that we may not inspect counts as being in our network: marks do not reach others
+ * anyway. */
 static int read_network(pid_t pid, struct process *process)
 {
     char path[64];

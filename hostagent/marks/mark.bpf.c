@@ -7,8 +7,8 @@
  *   count     receive path of the sockets in the agent's cgroup subtree
  *
  * Of the first three there are others for interfaces without link headers (…_ip), and of mark and
- * classify for tunnels that go over a port of ours (inner…): these write the packet's mark, and what
- * they made of it into its priority, which the port takes from there for the packet around it.
+ * classify for tunnels that go over a port of ours (inner…): these write the packet's mark, and
+ * what they made of it into its priority, which the port takes from there for the packet around it.
  *
  * The end that opened a connection marks by the socket's cgroup, the end that accepted it puts the
  * mark that arrived last on what it sends: never both at one end, so two ends cannot echo each
@@ -62,8 +62,8 @@ struct {
     __type(value, struct mark_flow);
 } flows SEC(".maps");
 
-/* The flows of an agent before us whose map has another bound or layout, while it changes hands
- * (mark_load.c puts it here); else nothing looks at it. */
+/* The flows of an earlier agent whose map has another bound or layout, while they are moved
+ * (mark_load.c puts the map here); else unused. */
 struct {
     __uint(type, BPF_MAP_TYPE_HASH);
     __uint(max_entries, 1);
@@ -159,7 +159,8 @@ static __always_inline void set_class(struct __sk_buff *skb, __u32 class)
         set_priority(skb, class);
 }
 
-/* The end of a packet's way through us: `carried` for a port below, or counted and in its queue. */
+/* The end of a packet's processing by us: sets `carried` for a port below, or counts it and sets
+ * its queue. */
 static __always_inline void settle(struct __sk_buff *skb, bool inner, __u32 carried, __u32 counter,
                                    __u32 class)
 {
@@ -224,8 +225,8 @@ static __always_inline struct mark_flow *make_flow(const struct mark_flow_key *k
     if (flows_before.field != MARK_NOWHERE)                                                        \
         copy->field = *(volatile typeof(copy->field) *)(bytes + flows_before.field);
 
-/* The flow with this key, NULL if none. While the map changes hands those that stand in the map
- * before are found there: read only, since programs of the agent before may write it still. */
+/* The flow with this key, NULL if none. While flows are moved, one in the former map is found
+ * there: read only, since an earlier agent's programs may still write it. */
 static __always_inline struct mark_flow *find_flow(const struct mark_flow_key *key,
                                                    struct mark_flow *copy)
 {
@@ -239,8 +240,8 @@ static __always_inline struct mark_flow *find_flow(const struct mark_flow_key *k
     return copy;
 }
 
-/* Ingress is the last hook to change hands: from its first packet on all writers of a flow are
- * ours, and it moves to our map. */
+/* Ingress is the last hook to be replaced: from its first packet on only our programs write flows,
+ * and it moves them to our map. */
 static __always_inline void move_flow(const struct mark_flow_key *key)
 {
     struct mark_flow flow = {0};
@@ -270,7 +271,7 @@ static __always_inline struct mark_flow *flow_of(struct __sk_buff *skb,
         return flow;
     }
     if (opens && flow && flow->role == syn_role && !flow->fins && is_recent(flow, now))
-        return flow; /* its SYN once more */
+        return flow; /* its SYN again */
     if (!is_member(key->peer))
         return NULL;
     if (opens)
@@ -369,7 +370,7 @@ static __always_inline void send_managed(struct __sk_buff *skb, const struct mar
         send_unmarked(skb, packet, inner);
 }
 
-/* Our own agent has marked it (nudge.h): only a member gets to see that, and only under a lease. */
+/* Our own agent has marked it (nudge.h): it is sent only to members, and only under a lease. */
 static __always_inline void send_nudge(struct __sk_buff *skb, const struct mark_packet *packet,
                                        bool inner)
 {
@@ -380,7 +381,8 @@ static __always_inline void send_nudge(struct __sk_buff *skb, const struct mark_
     send_managed(skb, packet, valid ? level : MARK_UNMARKED, is_bare(packet), inner);
 }
 
-/* Around what a tunnel of ours has sent on: the same, unless it goes where no mark may. */
+/* The outer packet of one of our tunnels: it gets the same mark, unless its destination may not get
+ * one. */
 static __always_inline void send_carried(struct __sk_buff *skb, const struct mark_packet *packet,
                                          bool inner)
 {
@@ -411,9 +413,9 @@ static __always_inline bool is_carried(const struct __sk_buff *skb)
     return (skb->priority & MARK_CARRIED_MASK) == MARK_CARRIED;
 }
 
-/* Around what a tunnel sends that forgets priorities (WireGuard), but not whose it is: the level of
- * the connection inside, which the tunnel's own program has just marked. MARK_UNMARKED also where
- * there is none. */
+/* The outer packet of a tunnel that drops priorities (WireGuard) but keeps the socket: it gets the
+ * level of the connection inside, which the tunnel's own program has just marked. MARK_UNMARKED
+ * also if there is none. */
 static __always_inline __u8 level_inside(struct __sk_buff *skb, const struct mark_packet *packet,
                                          bool *bare)
 {
@@ -564,8 +566,7 @@ PROGRAM(classify_ip, classify_from(skb, NO_HEADER, false))
 PROGRAM(inner_classify, classify_from(skb, ETH_HLEN, true))
 PROGRAM(inner_classify_ip, classify_from(skb, NO_HEADER, true))
 
-/* What of the packet's payload the socket has not received yet: a segment sent again is counted
- * once. */
+/* Payload that the socket has not received yet: a retransmitted segment is counted once. */
 static __always_inline __u32 new_bytes(struct __sk_buff *skb, const struct mark_packet *packet)
 {
     struct bpf_sock *sk = skb->sk;

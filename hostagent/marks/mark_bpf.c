@@ -1,9 +1,9 @@
-/* The mark driver of the kernel: loads the programs of mark.bpf.c, attaches them to the ports and to
- * the agent's cgroup, and writes and reads their maps.
+/* The mark driver of the kernel: loads the programs of mark.bpf.c, attaches them to the ports and
+ * to the agent's cgroup, and writes and reads their maps.
  *
  * The maps are pinned in a bpf file system of this agent instance, and the programs hang on the
- * ports and the cgroup without a descriptor of ours: so marks outlive the agent, and a new one takes
- * them over (mark_load.h), each program in the place of its predecessor. */
+ * ports and the cgroup without a descriptor of ours: so marks outlive the agent, and a new one
+ * takes them over (mark_load.h), each program in the place of its predecessor. */
 #include "hostagent/files.h"
 #include "hostagent/marks/hook.h"
 #include "hostagent/marks/mark_driver.h"
@@ -37,7 +37,7 @@ struct mark {
     uint64_t evicted;
 };
 
-/* The agent's own counters stand on CPU 0. */
+/* The agent's own counters are those of CPU 0. */
 static void add(struct mark_bpf *skel, uint32_t which, uint64_t n)
 {
     uint64_t *values = calloc((size_t)libbpf_num_possible_cpus(), sizeof(*values));
@@ -63,7 +63,7 @@ static int attach_ports(struct mark_bpf *skel, const struct mark_config *config,
     return 0;
 }
 
-/* In the place of the program that an agent before us left there. */
+/* Replaces the program that an earlier agent left there. */
 static int attach_cgroup(struct mark_bpf *skel, const struct mark_config *config, struct err *err)
 {
     char pin[FILES_PATH];
@@ -123,7 +123,7 @@ static int attach(struct mark_bpf *skel, const struct mark_config *config, struc
     return r < 0 || config->reach == MARK_REACH_NOTHING ? r : attach_ports(skel, config, err);
 }
 
-/* The last first: so the kernel finds each at once. */
+/* The last first, so that the kernel finds each at once. */
 static int detach_ports(const struct mark_config *config, struct err *err)
 {
     const struct hook_folders in = mark_folders(config);
@@ -403,8 +403,8 @@ static uint64_t walk_flows(struct mark *mark, struct mark_stats *stats)
     return dropped;
 }
 
-/* Made and neither ended nor alive: pushed out. Entries come and go while the flows are walked, so
- * the figure can lag, but never falls. */
+/* Made but neither ended nor alive: evicted. Entries change while the flows are walked, so the
+ * figure may lag, but never falls. */
 static uint64_t evictions(struct mark *mark, const uint64_t sums[MARK_COUNTERS], uint64_t alive)
 {
     uint64_t gone = sums[MARK_COUNT_FLOWS_ENDED] + sums[MARK_COUNT_AGENT_ENDED] + alive;

@@ -85,7 +85,7 @@ static int load_programs(struct mark_bpf *skel, struct err *err)
     return r < 0 ? err_sys(err, -r, "loading the marking programs") : 0;
 }
 
-/* Where the flows of the pinned map have their fields: as its maker said, or else as in ours. */
+/* The field layout of the pinned map's flows: as its maker recorded it, or else ours. */
 static void read_layout(const struct mark_config *config, const char *name, size_t value_bytes,
                         char text[FLOW_LAYOUT_TEXT], struct mark_before *ret_layout)
 {
@@ -188,7 +188,7 @@ static int pin(const struct mark_config *config, const struct bpf_map *map, stru
     return 0;
 }
 
-/* The pinned flows, which are not like ours, become the map before. The text of a layout is there
+/* The pinned flows, which differ in layout, become the former map. The layout's text is written
  * before its pin. */
 static int set_flows_aside(const struct mark_config *config, const char *text, struct err *err)
 {
@@ -216,8 +216,8 @@ static bool flows_are_unlike(const struct stock *stock)
     return stock->fds[FLOWS] >= 0 && !stock->fits[FLOWS];
 }
 
-/* Which map the flows come from, if ours is not theirs already. One that is unlike ours goes before
- * one that was being left when an agent died, which then was all but empty. */
+/* Which map the flows are moved from, if they are not in ours already. A map with another layout is
+ * preferred to one that was being emptied when an agent died, which was almost empty then. */
 static int before_of(const struct mark_config *config, const struct stock *stock,
                      struct mark_load *load, char text[FLOW_LAYOUT_TEXT])
 {

@@ -35,7 +35,7 @@ static bool is_member(const uint8_t address[16], const struct mark_config *confi
     return config->members_n == 0;
 }
 
-/* What is not configured any more goes. */
+/* Removes prefixes that are no longer configured. */
 static int drop_members(int fd, const struct mark_config *config)
 {
     struct mark_member_key key, next;

@@ -74,7 +74,7 @@ static void root_of(const char *cgroup, uint32_t level, char path[FILES_PATH])
     }
 }
 
-/* What its sockets received stays readable. */
+/* Its received bytes stay readable. */
 static int drop(struct mark *mark, struct task *task, struct err *err)
 {
     const struct nft_table *table = mark_nft_state(mark);

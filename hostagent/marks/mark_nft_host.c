@@ -42,7 +42,8 @@ static void note_content(struct rules_writer *w, const char *chain, bool arrives
     }
 }
 
-/* Which end accepts connections on a port is told by who answers a TH_SYN there and who sends one. */
+/* Which end accepts connections on a port follows from who answers a SYN there and who sends one.
+ */
 static void note_served(struct rules_writer *w, const char *chain)
 {
     rules_begin(w, chain);
@@ -106,7 +107,7 @@ static void output_chains(struct rules_writer *w)
     mode_chain(w, 1);
 }
 
-/* Bytes that come for a task: with them what the packet's headers take. What TCP's header takes is
+/* Counts bytes received for a task by the length of the packet's headers. TCP's header length is
  * read where nft does not know that it is TCP's. */
 static void note_received(struct rules_writer *w, uint8_t protocol)
 {

@@ -136,8 +136,8 @@ void rules_settle(struct rules_writer *w, const char *chain, uint32_t counter, u
 
 /* ---- chains ---- */
 
-/* The part of a prefix that an address of this version is compared with; false: none of its addresses
- * are in it. */
+/* The part of a prefix that an address of this version is compared with; false: none of its
+ * addresses are in it. */
 static bool part_of(const struct mark_prefix *prefix, const struct rules_version *v,
                     uint8_t mask[16], const uint8_t **ret_address, uint32_t *ret_bits)
 {
@@ -240,7 +240,7 @@ void rules_of_bare(struct rules_writer *w, const char *chain, const struct rules
     rules_of_protocol(w, IPPROTO_TCP);
 }
 
-/* What carries no content and ends nothing waits in level 0's queue. */
+/* Segments without payload that end nothing wait in level 0's queue. */
 static void bare_chain(struct rules_writer *w)
 {
     for (int i = 0; i < 2 && rules_have_queues(w); i++) {

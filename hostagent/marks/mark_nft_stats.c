@@ -101,7 +101,7 @@ static void count_flow(const struct mark_nft_remains *remains, const struct nft_
     stats->followed_flows += is_served(remains, element->key + element->key_bytes - PORTS);
 }
 
-/* A connection is counted once, though it may stand among senders and receivers. */
+/* A connection is counted once, even if it is among both senders and receivers. */
 static void count_flows(const struct mark_nft_remains *remains, struct mark_stats *stats)
 {
     struct single *seen = NULL;

@@ -6,7 +6,7 @@
 #include <linux/netfilter/nf_tables.h>
 #include <stdio.h>
 
-/* Only what goes between members has a class of its own. */
+/* Only traffic between members has a class of its own. */
 static void classify_chains(struct rules_writer *w)
 {
     const uint16_t arp = htons(ETH_P_ARP);

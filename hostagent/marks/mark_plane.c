@@ -186,8 +186,8 @@ static void say(struct mark_plane *plane, int r, const struct err *err)
     plane->config.on_notice(plane->config.user, text);
 }
 
-/* What fails is told when it is back; a refusal of anything else but room is a fault of ours, and said
- * once more with the next change. */
+/* What fails is sent when the data plane is back; a refusal for any reason but space is our fault,
+ * and is logged again with the next change. */
 static int on_tell(sd_event_source *source, uint64_t usec, void *user)
 {
     struct mark_plane *plane = user;

@@ -1,4 +1,4 @@
-/* The mark driver of tests: remembers what it was told, and nothing reaches a wire. */
+/* The mark driver for tests: records calls; nothing reaches a wire. */
 #include "hostagent/marks/mark_driver.h"
 
 #include <errno.h>

@@ -32,8 +32,8 @@ static const struct mark_driver *driver_of(const struct mark_config *config, str
     return driver;
 }
 
-/* What others than `driver` (NULL: all of them) left. One that is never taken by itself leaves
- * nothing. */
+/* Removes what drivers other than `driver` (NULL: all of them) left. A driver that "auto" never
+ * chooses leaves nothing. */
 static int remove_others(const struct mark_config *config, const struct mark_driver *driver,
                          struct err *err)
 {
@@ -47,8 +47,8 @@ static int remove_others(const struct mark_config *config, const struct mark_dri
     return r;
 }
 
-/* The first that opens, or whose state an agent before left in a form that it cannot take over
- * (−EPROTO); why not each of those before it, in *why. */
+/* Opens the first driver that can, or whose state an earlier agent left in a form that it cannot
+ * take over (−EPROTO); *why says why not each of those before it. */
 static int open_best(const struct mark_config *config, struct marks *marks, char *why, size_t size)
 {
     int r = -ENODEV;

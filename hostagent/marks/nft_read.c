@@ -60,7 +60,7 @@ static int receive(struct nft *nft, const struct nlmsghdr *request, mnl_cb_t eac
     return 0;
 }
 
-/* Once more when somebody else's transaction came in between. */
+/* Once more if somebody else's transaction came in between. */
 static int dump(struct nft *nft, const struct nlmsghdr *request, mnl_cb_t each,
                 struct reading *reading)
 {

@@ -1,5 +1,5 @@
-/* What nft shows of sets to people, and reads again: the numbers are nft's own (its
- * include/datatype.h, expression.h, proto.h), which it keeps for what it has stored itself. */
+/* Declarations that nft uses to show sets and to read them again: the numbers are nft's own (its
+ * include/datatype.h, expression.h, proto.h) for what it has stored itself. */
 #include "hostagent/marks/nft_build.h"
 
 #include <libnftnl/set.h>

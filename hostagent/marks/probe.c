@@ -12,7 +12,7 @@
 
 #define ROUND_US    (PROBE_S * UINT64_C(1000000))
 #define SEARCH      5 /* rounds between two looks for neighbours that answer, after as many */
-#define SAY_UNKNOWN 8 /* rounds before it is said what is not probed */
+#define SAY_UNKNOWN 8 /* rounds before reporting what cannot be tested */
 
 enum { OUT, IN, WAYS };
 
@@ -51,8 +51,8 @@ static enum probe_round round_of(bool proves, bool counted)
     return !proves ? PROBE_NOTHING : counted ? PROBE_COUNTED : PROBE_MISSED;
 }
 
-/* What was not counted may not have left, where a neighbour is being looked for: one that the kernel
- * knows is sought before the next. */
+/* A packet that was not counted may not have left, if its neighbour was being resolved: a known one
+ * is looked for before the next round. */
 static void judge_port(struct probe *probe, struct port_probe *port)
 {
     struct mark_probe now;

@@ -58,9 +58,9 @@ static int on_ack(struct nl_msg *msg, void *arg)
     return NL_STOP;
 }
 
-/* Whoever made it; −errno when it cannot be told. −EBUSY: its place is taken by an ingress qdisc, whose
- * one hook would get the programs for both directions. That of one port: a dump has those of all. Of one
- * that was removed some kernels say nothing, so the acknowledgement ends the answer. */
+/* Finds it, whoever made it; −errno if that fails. −EBUSY: an ingress qdisc has its place, whose
+ * one hook would get the programs for both directions. Asks for one port, since a dump has those of
+ * all. Some kernels answer nothing for a removed one, so the acknowledgement ends the answer. */
 static int find_clsact(int ifindex, struct err *err)
 {
     struct tcmsg request = {
@@ -146,7 +146,7 @@ static int refuse_first(const char *port, enum bpf_tc_attach_point point,
                    port, direction(point), name);
 }
 
-/* Where ours is to be: where it is, if that is before all others; else before them. */
+/* Where ours should be: where it is, if that is before all others; else before them. */
 static int find_place(struct bpf_tc_hook *hook, enum bpf_tc_attach_point point, const char *port,
                       struct tc_filter *ret_place, struct err *err)
 {

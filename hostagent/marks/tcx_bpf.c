@@ -12,8 +12,8 @@
 #define MOST     64 /* programs on one hook, as the kernel has it */
 #define LOOPBACK 1
 
-/* What a link of tcx says of itself has no name in the headers that this is built with; it is laid out
- * as that of a link of a network namespace: interface and way. */
+/* The headers for this build have no name for what a tcx link reports; its layout is that of a
+ * network namespace link: interface and way. */
 static bool link_read(int link, struct bpf_link_info *info)
 {
     uint32_t bytes = sizeof(*info);
@@ -84,7 +84,7 @@ static int make(const struct tcx_hook *hook, int program, struct err *err)
     return r < 0 ? err_sys(err, -r, "pinning %s", hook->pin) : 0;
 }
 
-/* A link has its place for good: one that others have gone in front of is made anew. */
+/* A link keeps its place: if others have gone in front of it, it is made again. */
 int tcx_attach(const struct tcx_hook *hook, int program, struct err *err)
 {
     struct bpf_link_info info;

@@ -1,4 +1,4 @@
-/* The queue driver that is another one on each port: the best that this kernel takes. */
+/* The queue driver that chooses another one for each port: the best that this kernel supports. */
 #include "hostagent/queues/auto.h"
 
 #include "hostagent/queues/link_speed.h"

@@ -1,5 +1,5 @@
-/* The queue driver that brings a port about by the kernel's ets (Linux 5.6), all of whose bands are
- * strict: as prio, and what switches offload. */
+/* The queue driver for the kernel's ets (Linux 5.6) with only strict bands: like prio, and switches
+ * can offload it. */
 #include "hostagent/queues/bands_nl.h"
 
 #include <linux/pkt_sched.h>

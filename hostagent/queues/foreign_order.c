@@ -1,4 +1,5 @@
-/* In which order the parts of a tree can be put, and told the same afterwards. */
+/* The order in which the parts of a tree can be restored, so that the kernel reports the same
+ * afterwards. */
 #include "hostagent/queues/foreign.h"
 
 #include <errno.h>

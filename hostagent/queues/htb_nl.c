@@ -1,6 +1,5 @@
-/* The queue driver that brings a port about by HTB, over rtnetlink: what htb.h works out is read from
- * the kernel and written to it, class by class. kernel_nl.h has what all drivers of its queues do
- * alike. */
+/* The queue driver for HTB, over rtnetlink: reads and writes what htb.h computes, class by class.
+ * kernel_nl.h has what all drivers of the kernel's queues share. */
 #include "hostagent/nl.h"
 #include "hostagent/queues/htb.h"
 #include "hostagent/queues/kernel_nl.h"
@@ -57,7 +56,7 @@ static bool is_class_of_ours(struct rtnl_class *class)
            TC_H_MAJ(rtnl_tc_get_handle(TC_CAST(class))) == (uint32_t)QDISC_MAJOR << 16;
 }
 
-/* The classes of our HTB, root class first; what is beyond HTB_CLASSES was put there by others. */
+/* The classes of our HTB, root class first; any beyond HTB_CLASSES are somebody else's. */
 static int read_classes(struct qdisc *qdisc, const struct raw_list *list, struct htb_tree *tree,
                         struct err *err)
 {

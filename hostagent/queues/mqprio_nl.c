@@ -1,9 +1,10 @@
-/* The queue driver that has a multi-queue NIC serve the classes itself: mqprio with hardware
- * offload, and the DCB entries by which such a NIC tells code points apart. Floors and ECN are the
- * NIC's own affair, and it holds no rate.
+/* The queue driver for a multi-queue NIC that serves the classes itself: mqprio with hardware
+ * offload, and the DCB entries that map code points in such a NIC. Floors and ECN are left to the
+ * NIC, and it does not shape.
  *
- * Entries are set only where there were none: what somebody has there is his, and the port is left
- * alone. They go before the qdisc does, so that whose they are is known as long as they stand. */
+ * Entries are set only where there are none: existing ones are somebody's, and the port is left
+ * alone. They are removed before the qdisc, so that whose they are is known as long as they stand.
+ */
 #include "hostagent/nl.h"
 #include "hostagent/queues/kernel_nl.h"
 #include "hostagent/queues/mqprio.h"

@@ -1,4 +1,4 @@
-/* The queue driver that brings a port about by the kernel's prio: strict bands, no floors. */
+/* The queue driver for the kernel's prio: strict bands, no floors. */
 #include "hostagent/queues/bands_nl.h"
 
 #include <linux/pkt_sched.h>

@@ -42,7 +42,8 @@ void queues_close(struct queues *queues)
     free(queues);
 }
 
-/* What is somebody's stays, unless the configuration gives it away; another agent's in any case. */
+/* Somebody's qdisc stays, unless the configuration allows replacing it; another agent's always
+ * stays. */
 static int check_root(const struct queues *queues, const char *port, const struct qdisc_plan *plan,
                       struct err *err)
 {
@@ -62,7 +63,7 @@ static int check_root(const struct queues *queues, const char *port, const struc
         port, plan->kind);
 }
 
-/* No plan (0, NULL) for a link that is down and does not say how fast it will be. */
+/* No plan (0, NULL) for a link that is down and does not report its speed. */
 static int look_at(struct queues *queues, const char *port, struct qdisc_plan **ret_plan,
                    struct err *err)
 {
@@ -152,7 +153,7 @@ int queues_plan(struct queues *queues, bool again, struct queues_plans **ret_pla
     return 0;
 }
 
-/* What stands there is on record, of all, before any is changed: most of a machine's ports have the same. */
+/* Records all ports before any is changed: most ports of a machine have the same configuration. */
 static int keep_all(struct queues *queues, struct queues_plans *plans, struct err *err)
 {
     const struct qdisc_driver *driver = queues->config.driver;
@@ -189,7 +190,7 @@ void queues_change_port(struct queues *queues, uint32_t port, const struct qdisc
     queues_check_restored(queues, of->name, NULL);
 }
 
-/* An agent before us ended while it put back what stood on this port: that is finished first. */
+/* An earlier agent ended while it restored this port: that is finished first. */
 static void finish_putting(struct queues *queues, struct queues_plans *plans, uint32_t port)
 {
     struct err why = {0};

@@ -37,7 +37,7 @@ static void follow_name(struct queues *queues, struct queues_port *port, const c
     memcpy(port->name, now, PORT_NAME);
 }
 
-/* Those that are wanted no more, or gone, move behind the others. */
+/* Moves ports that are no longer wanted, or gone, behind the others. */
 static uint32_t put_last(struct queues *queues, const struct ports_found *found)
 {
     uint32_t stay = 0;
@@ -99,7 +99,7 @@ static void join(const struct follow *follow, uint32_t place)
     free(plan);
 }
 
-/* Those that wait for their links, or are in trouble and had none of ours, come anew. */
+/* Ports that wait for their links, or are in trouble without our queues, count as new. */
 static void note_known(struct queues *queues, const struct follow *follow, bool known[QUEUES_PORTS])
 {
     const struct ports_found *found = follow->found;

@@ -1,4 +1,4 @@
-/* What stood on ports before us: kept on disk, put back, forgotten. */
+/* Records of ports' former configurations: kept on disk, restored, deleted. */
 #include "hostagent/queues/queues_parts.h"
 
 #include <errno.h>
@@ -9,7 +9,7 @@
 
 #define RECORD_MOST (64u << 20) /* bytes */
 
-/* What stood on the port before us; and the same while it is being put back. */
+/* The record; and the record of a restore that has begun. */
 void queues_record_path(const struct queues *queues, const char *port, char path[FILES_PATH])
 {
     files_path(path, QUEUES_RECORD, queues->state_dir, port);
@@ -45,7 +45,7 @@ static int write_record(struct queues *queues, const char *port, char *text, str
     return 0;
 }
 
-/* What stands there is on disk before anything makes room. */
+/* The former configuration is on disk before anything is replaced. */
 int queues_keep(struct queues *queues, const char *port, const struct qdisc_plan *plan,
                 struct err *err)
 {
@@ -66,7 +66,7 @@ static int is_as_recorded(struct queues *queues, const char *port, const char *t
     return r == -ENODEV ? r : same;
 }
 
-/* Moves the record to where it says that the port is being put back; `ret_begun`: it was there. */
+/* Renames the record to mark that the restore has begun; `ret_begun`: it had before. */
 static int take_record(struct queues *queues, const char *port, bool *ret_begun, char **ret_text,
                        struct err *err)
 {
@@ -117,8 +117,7 @@ int queues_check_restored(struct queues *queues, const char *port, struct err *e
     return r;
 }
 
-/* All ports: puts back, then looks again whether all is as it was. The last comes first: see
- * take_back in agent.c. */
+/* For all ports: restores, then checks. The last comes first: see take_back in agent.c. */
 static int each_port(struct queues *queues,
                      int (*each)(struct queues *queues, const char *port, struct err *err),
                      struct err *err)

@@ -1,4 +1,4 @@
-/* The queue driver of tests: remembers one port, whatever its name, and what it was told. */
+/* The queue driver for tests: keeps one port's state, whatever its name, and records calls. */
 #include "hostagent/queues/qdisc.h"
 
 #include <errno.h>

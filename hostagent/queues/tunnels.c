@@ -49,7 +49,7 @@ static bool has_plain_port(const struct links_told *told, const enum link_place 
     return false;
 }
 
-/* A tunnel that does not say what it goes over goes over the ports that are none. */
+/* A tunnel that does not report its lower interface goes over those ports that are no tunnels. */
 static bool tunnel_is_over_port(const struct links_told *told, const enum link_place *places,
                                 const struct link *link)
 {

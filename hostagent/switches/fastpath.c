@@ -1,7 +1,8 @@
-/* duopoly-fastpath: ports of a data plane in user space, by its control socket. What its own
- * configuration says of a port's queues makes room and comes back by itself; what another agent has set
- * is kept. It knows its setters by name only, and forgets them all when it ends. It tells nobody what
- * others set: who takes our ports with --replace is seen when somebody looks. */
+/* duopoly-fastpath: ports of a data plane in user space, by its control socket. Queues from its own
+ * configuration are replaced and come back by themselves; what another agent has set is recorded.
+ * It knows the agents that set ports by name only, and forgets them all when it ends. It reports no
+ * changes by others: a change of our ports by another agent with --replace is seen at the next
+ * check. */
 #include "hostagent/plane_link.h"
 #include "hostagent/switches/switch.h"
 #include "lib/bit_rate.h"
@@ -115,7 +116,8 @@ static int fastpath_ports(struct switch_state *sw, struct switch_ports **ret_por
     return 0;
 }
 
-/* ---- what another has set ---------------------------------------------------------------------- */
+/* ---- what another has set ----------------------------------------------------------------------
+ */
 
 static bool is_ours(const struct switch_state *sw, const duopoly_PlanePort *port)
 {
@@ -241,7 +243,8 @@ static int fastpath_record(struct switch_state *sw, char **ret_text, struct err 
     return *ret_text ? 0 : err_sys(err, ENOMEM, "a record");
 }
 
-/* ---- plan and apply ---------------------------------------------------------------------------- */
+/* ---- plan and apply ----------------------------------------------------------------------------
+ */
 
 static void fastpath_free_plan(struct switch_plan *plan)
 {
@@ -328,7 +331,7 @@ static int set_ports(struct switch_state *sw, const duopoly_SetPlanePorts *set, 
     return r;
 }
 
-/* The data plane takes all or none: where it does not want one of them, each by itself. */
+/* The data plane accepts all or none: if it refuses one, each is set alone. */
 static int set_each(struct switch_state *sw, struct fastpath_plan *plan, struct err *err)
 {
     int r = 0;
@@ -392,7 +395,8 @@ static int fastpath_restore(struct switch_state *sw, struct err *err)
     return r < 0 ? r : switch_forget(sw->config.state_dir, err);
 }
 
-/* ---- what it counts and tells ------------------------------------------------------------------- */
+/* ---- what it counts and tells -------------------------------------------------------------------
+ */
 
 static int fastpath_stats(struct switch_state *sw, struct switch_stats *ret_stats, struct err *err)
 {

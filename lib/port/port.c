@@ -33,8 +33,8 @@ uint64_t port_rate(const struct port_wish *wish, const char *name)
     return wish->link_bps;
 }
 
-/* A port that serves its queues itself is as fast as it is; what would hold another one to a rate that it
- * says it has not got may hold it to the wrong one. */
+/* A port with queues in hardware runs at its own speed. Software shaping to a rate that the port
+ * says it does not have may shape to the wrong one. */
 static uint64_t rate_of(const struct port_wish *wish, const struct port_facts *facts)
 {
     uint64_t bps = port_rate(wish, facts->name);
@@ -139,7 +139,8 @@ static int check_facts(const struct port_facts *facts, struct err *err)
 static void place(const struct port_wish *wish, uint32_t queues, struct port *port)
 {
     uint32_t levels = wish->levels < queues ? wish->levels : queues;
-    uint32_t alone = queues > wish->levels + 1 ? 1 : 0; /* control, before level 0 */
+    uint32_t alone = queues > wish->levels + 1 ? 1 : 0; /* a queue for control alone, before level 0
+                                                         */
     uint32_t each = wish->levels / levels, longer = wish->levels % levels;
     uint32_t level = 0;
     port->queue_of[TRAFFIC_CONTROL] = 0;
@@ -163,7 +164,7 @@ static uint32_t permille_of(const struct port_wish *wish, uint32_t traffic)
     return traffic == TRAFFIC_LEVEL0 ? 0 : wish->floor_permille;
 }
 
-/* Of a site with fewer levels the last ones have nothing of their own. */
+/* With fewer levels, a site's last ones have no queue of their own. */
 static bool is_served(const struct port_wish *wish, uint32_t traffic)
 {
     return traffic == TRAFFIC_UNMANAGED || traffic <= wish->levels;
