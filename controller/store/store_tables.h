@@ -1,18 +1,18 @@
 /* What is in the store's file: its tables, version 3. Times are wall-clock ns (CLOCK_REALTIME).
  *
- *   settings  kind name | value                 what an operator set: policies, drains, stances, keys
- *   audit     n | at who what result            every change that somebody asked for, refused ones too
- *   hosts     host | name … until               numbers of hosts with who has them; until > 0: forgotten
+ *   settings  kind name | value                 operators' settings: policies, drains, stances, keys
+ *   audit     n | at who what result            every requested change, refused ones too
+ *   hosts     host | name … until               hosts by number; until > 0: forgotten
  *   jobs      job | name submitted              jobs that are not over; complete with their parts
  *   parts     job n | record                    a job as it was submitted (engine dump records)
- *   tasks     job stage task | attempt … ended  what became of a task: done (attempt > 0), failures
- *   finished  ended job | name … task           jobs that are over, in the order of their ends
+ *   tasks     job stage task | attempt … ended  a task's state: done (attempt > 0), failures
+ *   finished  ended job | name … task           ended jobs, in order of their ends
  *   garbage   job                               jobs whose parts are still to be removed
- *   sizes     history | mean learnt             what stages of frameworks had, a task (since version 2)
+ *   sizes     history | mean learnt             sizes of frameworks' stages (since version 2)
  *
- * Since version 3 rows are counted, in a table of the file's own (store_sums.h).
+ * Since version 3 rows are counted, in a separate table (store_sums.h).
  *
- * Of frameworks' jobs there are only those that are over, without their tasks. */
+ * Of frameworks' jobs there are only ended ones, without their tasks. */
 #pragma once
 
 #include "controller/store/store_file.h"

@@ -9,12 +9,12 @@
  * A guest's rung is the lower of two: the configuration's, and what its own situation allows;
  * guests_tell reports it with the reason.
  *
- *   observe   nothing of it is touched. Bytes are counted where its cgroup is its own; where it
- *             shares one they are read of its sockets every two seconds (tcp_received_nl.h): those of
- *             a connection's last moments are missing
- *   mark      the guest has a cgroup of its own, made where it shared one (guest_cgroup.h), and that
- *             cgroup its application's level: one for all that it opens; while it announces its
- *             tasks (guest_socket.h) the most urgent one of theirs
+ *   observe   nothing of it is changed. Bytes are counted if its cgroup is its own; if it shares
+ *             one, they are read from its sockets every two seconds (tcp_received_nl.h): the last
+ *             bytes of a connection are missing
+ *   mark      the guest has a cgroup of its own, made if it shared one (guest_cgroup.h), and the
+ *             cgroup has its application's level for all connections that it opens; while the guest
+ *             announces its tasks (guest_socket.h), the most urgent level of these
  *
  * An application is a name and a user: the same name of another user is another application. Only
  * applications of the users in `users` are marked, and those for which the controller vouches that
