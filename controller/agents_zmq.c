@@ -322,7 +322,7 @@ static void key_load(void *user, const char *identity, const char *value)
 {
     struct agents_zmq *door = user;
     if (keyring_load(door->keyring, identity, value) < 0)
-        log_error(LOG_FAULT_US, "the store's key %s is none: it is left out", identity);
+        log_error(LOG_FAULT_US, "the store's key %s is invalid: it is left out", identity);
 }
 
 void agents_zmq_attach(struct agents_zmq *door, struct conductor *conductor,

@@ -17,8 +17,8 @@ struct queue {
 };
 
 struct conductor {
-    struct conductor_parts parts; /* what others may read of the following, and what they may change
-                                   */
+    struct conductor_parts parts; /* what others may read of the following, and what they may
+                                   * change */
     sd_event *loop;
     sd_event_source *after; /* flushes the recording after each dispatch of the loop */
     struct settings settings;

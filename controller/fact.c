@@ -234,7 +234,7 @@ static void failed_say(const struct history *history, const struct engine *engin
         break;
     case REASON_TOO_MANY_RERUNS:
         snprintf(text, size,
-                 "the output of %s was lost, or nobody could fetch it, %" PRId64 " times%s%s", task,
+                 "the output of %s was lost, or no host could fetch it, %" PRId64 " times%s%s", task,
                  times, last ? ", last on " : "", ending->host);
         break;
     case REASON_TOO_MANY_LOSSES:

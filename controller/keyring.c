@@ -185,7 +185,7 @@ const char *keyring_admit(const struct keyring *keyring, int64_t now_s, const ch
     const struct key *key = public_find(keyring, public);
     if (key && !is_over(key, now_s))
         return key->identity;
-    *ret_why = !key           ? "nobody has that key"
+    *ret_why = !key           ? "that key is unknown"
                : key->revoked ? "its key is revoked"
                               : "its key is over";
     return NULL;

@@ -1,5 +1,5 @@
-/* duopolyd: the controller. conductor.h describes its work, agents_zmq.h and control.h its peers.
- */
+/* duopolyd: the controller. conductor.h describes its work, agents_zmq.h and control.h its
+ * peers. */
 #include "controller/agents_zmq.h"
 #include "controller/clients/control.h"
 #include "controller/conductor.h"
@@ -60,17 +60,16 @@ static const struct argp_option options[] = {
     {"config", 'c', "FILE", 0,
      "configuration (schemas/duopolyd.yaml explains it); without it, the defaults", 0},
     {"check", KEY_CHECK, NULL, 0,
-     "only read the configuration and say what is wrong with it; with --restore FILE also what "
-     "that backup "
-     "would revive",
+     "only read the configuration and report its first error; with --restore FILE also what that "
+     "backup would revive",
      0},
-    {"presets", KEY_PRESETS, NULL, 0, "list what policy.preset may name, and what it means", 0},
+    {"presets", KEY_PRESETS, NULL, 0, "list the presets for policy.preset, and what they mean", 0},
     {"restore", KEY_RESTORE, "FILE", 0,
-     "begin with this backup of the store, or, where there is none, with '" RESTORE_NOTHING
-     "' but what the state folder has; above every epoch that agents have seen",
+     "start from this backup of the store, or, without one, with '" RESTORE_NOTHING
+     "' but the rest of the state folder; in an epoch above all that agents have seen",
      0},
     {"clock", KEY_CLOCK, "SOCKET", 0,
-     "for tests: time is what is told on this socket (controller/clock.h)", 0},
+     "for tests: this socket sets the time (controller/clock.h)", 0},
     {"debug", KEY_DEBUG, NULL, 0, "say more on standard error", 0},
     {0},
 };
@@ -163,8 +162,8 @@ static int epoch_open_in(const struct settings *settings, struct epoch **ret_epo
     return r;
 }
 
-/* Each job has a row before its number is known outside: if numbers were given, there was a store.
- */
+/* Each job has a row before its number is known outside: if numbers were given, there was a
+ * store. */
 static int absence_judge(const struct settings *settings, const struct epoch *epoch,
                          const char *path, struct err *err)
 {

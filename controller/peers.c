@@ -109,8 +109,8 @@ static bool on_lives(void *user, uint64_t attempt)
     return engine_attempt(peers->parts->engine, attempt, &view) == 0;
 }
 
-/* An end that came while no controller listened. One that failed counts once: an inventory may tell it again before
- * it heard that it was taken. */
+/* An end that came while no controller listened. A failure counts once: an inventory may repeat it
+ * before the agent knows that it was accepted. */
 static bool on_end_wanted(void *user, const duopoly_AttemptState *state)
 {
     const struct peers *peers = user;

@@ -11,8 +11,8 @@
 #define DEVICES_FRAME_MORE (RTE_ETHER_HDR_LEN + 2 * RTE_VLAN_HLEN) /* of a frame, beyond the MTU */
 
 /* Starts DPDK without hugepages and PCI, with its telemetry socket: the calling thread on any
- * processor it may use, and an lcore on each of `cpus`, from DEVICES_LCORE on. Once in a process.
- */
+ * processor it may use, and an lcore on each of `cpus`, from DEVICES_LCORE on. Once in a
+ * process. */
 int devices_begin(const struct fastpath_settings *settings, uint32_t frames, struct err *err);
 
 /* A pool of so many frames, whose segments hold the largest frame whole. */

@@ -73,7 +73,7 @@ static int read_port(struct egress *egress, const duopoly_SetPlanePorts *message
 static int check_names(const duopoly_SetPlanePorts *message, struct err *err)
 {
     if (!message->owner[0])
-        return err_set(err, EINVAL, "who sets ports says its name (owner)");
+        return err_set(err, EINVAL, "SetPlanePorts needs a name (owner)");
     for (pb_size_t i = 1; i < message->ports_count; i++)
         for (pb_size_t j = 0; j < i; j++)
             if (strcmp(message->ports[i].port, message->ports[j].port) == 0)

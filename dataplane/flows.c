@@ -117,8 +117,8 @@ void flows_destroy(struct flows *flows)
     free(flows);
 }
 
-/* A compiler that sees all files drops calls of a function that only prefetches: it has no effect.
- */
+/* A compiler that sees all files drops calls of a function that only prefetches: it has no
+ * effect. */
 static inline void fetch(const void *memory)
 {
     __builtin_prefetch(memory);

@@ -52,8 +52,8 @@ void frame_write_dscp(const struct frame_bytes *bytes, struct frame *frame, uint
  * now. */
 bool frame_write_ce(const struct frame_bytes *bytes, struct frame *frame);
 
-/* The sender's timestamp of a segment (RFC 7323), if it is the first option, where Linux puts it.
- */
+/* The sender's timestamp of a segment (RFC 7323), if it is the first option, where Linux puts
+ * it. */
 bool frame_timestamp(const struct frame_bytes *bytes, const struct frame *frame,
                      uint32_t *ret_tsval);
 

@@ -49,8 +49,8 @@ void macs_destroy(struct macs *macs)
     free(macs);
 }
 
-/* Multiplied by an odd constant (Knuth, TAOCP 3, 6.4) the uppermost bits depend on all of them; those
- * that vary most, a vendor's numbering, come last in an address: they are the lowest here. */
+/* Multiplied by an odd constant (Knuth, TAOCP 3, 6.4) the uppermost bits depend on all of them;
+ * those that vary most, a vendor's numbering, come last in an address: they are the lowest here. */
 static struct station *bucket_of(const struct macs *macs, const uint8_t mac[MACS_BYTES])
 {
     uint64_t bits = 0;

@@ -63,8 +63,8 @@ void marking_set(struct marking *marking, const struct flow_key *key, uint64_t h
                  const uint8_t levels[2], uint64_t now_ns);
 
 /* Each writes what is needed into the frame, which is parsed already, and returns its kind of
- * traffic; `follow` may also return MARKING_DROP. `now_ns` > 0 grows, by one clock for all calls.
- */
+ * traffic; `follow` may also return MARKING_DROP. `now_ns` > 0 grows, by one clock for all
+ * calls. */
 int marking_mark(struct marking *marking, const struct frame_bytes *bytes, struct frame *frame,
                  uint64_t now_ns);
 int marking_follow(struct marking *marking, const struct frame_bytes *bytes, struct frame *frame,

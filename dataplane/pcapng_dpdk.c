@@ -163,8 +163,9 @@ void pcapng_count(const struct pcapng *capture, uint64_t *ret_written, uint64_t 
 
 /* ---- the workers ----------------------------------------------------------------------------- */
 
-/* WHY: the times that rte_pcapng of 22.11 makes of the time stamp counter are centuries ahead here. Of an
- * Enhanced Packet Block (pcapng, 4.3) the time is words 3 and 4, in ns as its interface says. */
+/* WHY: the times that rte_pcapng of 22.11 makes of the time stamp counter are centuries ahead
+ * here. Of an Enhanced Packet Block (pcapng, 4.3) the time is words 3 and 4, in ns as its
+ * interface says. */
 static void set_time(struct rte_mbuf *copy)
 {
     const uint64_t now = now_ns(CLOCK_REALTIME);

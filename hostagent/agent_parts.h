@@ -70,11 +70,11 @@ struct tasks_config agent_tasks_config(const struct agent_parts *agent);
 /* The cgroup of attempts; it stays while some run, or if it was there before us. */
 int agent_make_cgroup(const struct agent_parts *agent, struct err *err);
 void agent_remove_cgroup(const struct agent_parts *agent);
-/* Reports to the controller, in one sentence, what somebody else changed or what could not be done.
- */
+/* Reports to the controller, in one sentence, what somebody else changed or what could not be
+ * done. */
 void agent_on_notice(void *user, const char *text);
-void agent_say_host(struct agent_parts *agent); /* reports the host's state, once there is an uplink
-                                                 */
+void agent_say_host(struct agent_parts *agent); /* reports the host's state, once there is an
+                                                 * uplink */
 
 /* ---- its ports, their queues, marks and routes (agent_ports.c) ---- */
 

@@ -36,8 +36,8 @@ __attribute__((format(printf, 6, 7))) int changes_tell(struct changes *changes,
 int changes_path(struct changes *changes, const char *kind, const char *path, const char *what,
                  struct err *err);
 
-/* Adds a reason for a refusal; each is listed once, and those beyond CHANGES_REFUSE are left out.
- */
+/* Adds a reason for a refusal; each is listed once, and those beyond CHANGES_REFUSE are left
+ * out. */
 void changes_refuse(struct changes *changes, const struct err *why);
 /* The same for what would be done, but not as wished. */
 void changes_note(struct changes *changes, const struct err *what);

@@ -29,22 +29,19 @@ static const char doc[] =
 static const struct argp_option options[] = {
     {"config", 'c', "FILE", 0, "configuration (default /etc/duopoly/duopoly-agent.yaml)", 0},
     {"check", 'k', NULL, 0,
-     "read the configuration and its keys, look for its interfaces and commands, say whether all "
-     "is "
-     "right, and change nothing",
+     "check the configuration, its keys, interfaces and commands, and change nothing",
      0},
     {"replace", 'r', NULL, 0,
-     "put our queues in the place of a root qdisc that stands on a port, until we leave", 0},
+     "replace other root qdiscs on the ports by our queues, until the agent ends", 0},
     {"restore", 'R', NULL, 0,
-     "end what a former run left: its attempts, marks and queues; then leave", 0},
+     "undo what a former run left: attempts, marks and queues; then exit", 0},
     {"stance", 's', "STANCE", 0,
-     "observe, mark or enforce: how far the agent reaches into this host from now on, whatever the "
-     "controller says; whether or not it runs",
+     "observe, mark or enforce: limit what the agent changes on this host from now on, whatever the "
+     "controller says; also while the agent does not run",
      0},
     {"plan", 'p', NULL, 0,
-     "say what would be changed on this host if the agent began now, and change nothing: exit "
-     "status "
-     "0 nothing, 3 something, 1 something would be refused",
+     "print what the agent would change on this host if it started now, and change nothing: exit "
+     "status 0 nothing, 3 something, 1 something would be refused",
      0},
     {"json", 'j', NULL, 0, "write the plan as JSON", 0},
     {0},

@@ -20,8 +20,8 @@ int plane_link_open(const char *path, int wait_ms, struct plane_link **ret_link,
 int plane_link_create(const char *path, int wait_ms, struct plane_link **ret_link, struct err *err);
 void plane_link_close(struct plane_link *link); /* takes NULL */
 
-/* Returns the next request, emptied and of this kind; the link owns it; valid until the next call.
- */
+/* Returns the next request, emptied and of this kind; the link owns it; valid until the next
+ * call. */
 duopoly_Envelope *plane_link_request(struct plane_link *link, pb_size_t kind);
 
 /* The answer is borrowed until the next call. −EREMOTEIO: refused, with the data plane's sentence;

@@ -383,7 +383,7 @@ static int role_host_check(const struct agent_settings *settings, struct err *er
     if (switch_find(settings->switch_settings.driver) != &switch_linux)
         return err_set(err, EINVAL, "a host has no section switch");
     if (settings->queues.dctcp && !settings->marks.members_n)
-        return err_set(err, EINVAL, "queues.dctcp needs marks.members: routes to whom");
+        return err_set(err, EINVAL, "queues.dctcp needs marks.members: the routes' destinations");
     return 0;
 }
 

@@ -218,7 +218,7 @@ static int failure_say(int r, const char *address, const char *key_path,
                        address, keys->name);
     return err_set(
         err, EPROTO,
-        "who listens on %s ends the handshake: it does not hold the controller's key that "
+        "the listener on %s ends the handshake: it does not hold the controller's key that "
         "%s believes, or takes no more connections from here now",
         address, key_path);
 }
@@ -229,7 +229,7 @@ static int reach_and_show(struct wire *wire, const char *address, const char *ke
     struct reach_found found;
     char met[400] = "";
     if (!*keys->controllers[0])
-        return err_set(err, EINVAL, "%s does not say whose controller is to be believed", key_path);
+        return err_set(err, EINVAL, "%s names no controller to trust", key_path);
     int r = reach_find(address, &found, err);
     if (r < 0)
         return r == -EADDRNOTAVAIL ? err_prefix(err, "no controller can be reached at %s", address)

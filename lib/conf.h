@@ -53,8 +53,8 @@ struct conf_field {
     const struct conf_section *section; /* CONF_SECTION */
     const struct conf_field *item;      /* CONF_LIST: name, offset ignored */
     size_t count_offset;                /* CONF_LIST */
-    /* CONF_STRING: a further check of the word; may be NULL. An error's sentence needs no position.
-     */
+    /* CONF_STRING: a further check of the word; may be NULL. An error's sentence needs no
+     * position. */
     int (*check)(const char *text, struct err *err);
     /* CONF_PARSED: writes *target; an error's sentence needs no position. */
     int (*parse)(const char *text, void *target, struct err *err);

@@ -84,8 +84,8 @@ static struct wire_zmq_origin message_origin(zmq_msg_t *message)
                                     .handshake = wire_zmq_handshake_of(message)};
 }
 
-/* Notes over which connection it came. False: the sender is unknown, or has too many connections.
- */
+/* Notes over which connection it came. False: the sender is unknown, or has too many
+ * connections. */
 static bool message_sender_is_known(struct wire_zmq *endpoint, uint64_t peer, zmq_msg_t *message,
                                     const char *identity)
 {
@@ -331,9 +331,9 @@ static bool handshake_is_tried_again(struct wire_zmq *endpoint)
 static const char *stranger_words(const struct wire_zmq *endpoint)
 {
     return *endpoint->keys.name
-               ? "who listens there ends the handshake: it does not hold the controller's key that "
+               ? "the listener there ends the handshake: it does not hold the controller's key that "
                  "is believed here, takes no more connections from here now, or is no duopolyd"
-               : "who listens there ends the handshake: it asks for a key and none is configured, "
+               : "the listener there ends the handshake: it asks for a key and none is configured, "
                  "or is no duopolyd";
 }
 
@@ -573,7 +573,7 @@ int wire_zmq_listen(sd_event *loop, const char *address, const struct wire_zmq_l
     if (r < 0)
         return r;
     if (guard && (r = guard_open(endpoint, guard)) < 0)
-        err_sys(err, -r, "nobody could be asked for a key on %s", address);
+        err_sys(err, -r, "ZeroMQ cannot ask for keys on %s", address);
     else if (limits && (r = door_open(endpoint, limits)) < 0)
         err_sys(err, -r, "cannot watch the connections of %s", address);
     else

@@ -66,8 +66,8 @@ struct wire_zmq_handler {
                        const duopoly_Envelope *envelope);
     /* A message that is not an Envelope; `err` says why. */
     void (*on_malformed)(void *user, uint64_t peer, const struct err *err);
-    /* DEALER only, else NULL: the connection is up (send HELLO), or broke (the queue was dropped).
-     */
+    /* DEALER only, else NULL: the connection is up (send HELLO), or broke (the queue was
+     * dropped). */
     void (*on_up)(void *user);
     void (*on_down)(void *user);
     void *user;

@@ -59,7 +59,8 @@ static bool request_receive(struct wire_zmq_zap *zap, bool *ret_came)
     return well;
 }
 
-/* One property, as ZMTP writes it (RFC 23): its name behind one byte of length, its value behind four. */
+/* One property, as ZMTP writes it (RFC 23): its name behind one byte of length, its value behind
+ * four. */
 static size_t number_write(uint64_t number, char text[64])
 {
     size_t name = strlen(NUMBER), at = 1 + name + 4;
@@ -197,7 +198,7 @@ int wire_zmq_curve_serve(void *socket, const struct key_pair *own)
 const char *wire_zmq_refusal_words(int event, int32_t value)
 {
     if (event == ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL)
-        return "it went without showing a key, as who speaks plain text does";
+        return "it went without showing a key, as a plain-text peer does";
     return value == ZMQ_PROTOCOL_ERROR_ZMTP_MECHANISM_MISMATCH
                ? "it speaks plain text"
                : "it does not speak as the holder of a key does, or not to this controller's key";

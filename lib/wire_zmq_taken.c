@@ -6,7 +6,8 @@
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 
-/* Since the connection began; 0 where that is not known. In this order: what comes between both calls is not counted. */
+/* Since the connection began; 0 where that is not known. In this order: what comes between both
+ * calls is not counted. */
 static uint64_t bytes_read(int fd)
 {
     struct tcp_info info = {0};

@@ -382,7 +382,7 @@ static void outputs_check(struct agent *agent, const duopoly_InventoryPart *part
         if (agent->claims.strange++ < AGENT_STRANGE_JOBS)
             agents_forget(agents, agent_who(agent)->host, job);
         else
-            agent_claim_cut(agent, 1, "outputs of jobs that nobody knows");
+            agent_claim_cut(agent, 1, "outputs of unknown jobs");
     }
 }
 

@@ -54,7 +54,7 @@ struct agent *agent_unanswered_add(struct agent *agent, size_t bytes)
     struct agent *slowest = slowest_of(agents);
     log_warning(LOG_FAULT_PEER,
                 "%" PRIu64 " bytes are unanswered by agents, more than bounds.unanswered: the "
-                "session of %s, who has %" PRIu64 " of them, ends",
+                "session of %s, which has %" PRIu64 " of them, ends",
                 agents->sessions.unanswered_bytes, agent_who(slowest)->name, bytes_of(slowest));
     agents->counters.slow++;
     return slowest;

@@ -57,8 +57,8 @@ static bool may_look(struct agent *agent, int64_t now_ns)
     return ++words->looks <= LOOKS;
 }
 
-/* WHY silently if memory is short: a former attempt that is not remembered counts as never given.
- */
+/* WHY silently if memory is short: a former attempt that is not remembered counts as never
+ * given. */
 void agent_words_had(struct agent *agent, uint64_t attempt)
 {
     struct agent_words *words = &agent->words;
@@ -186,11 +186,11 @@ static enum agent_word weigh_output(struct agent *agent, struct agent *holder, i
     if (is_another_voice(agent, holder, now_ns))
         return WORD_COUNTS;
     if (now_ns < words->accused_until_ns && words->accused != agent_who(holder)->host)
-        return refuse(agent, now_ns, kind, "nobody else misses outputs of %s",
+        return refuse(agent, now_ns, kind, "no other host misses outputs of %s",
                       agent_who(holder)->name);
     if (was_said(agent, lost))
         return refuse(agent, now_ns, kind,
-                      "nobody else misses an output that it missed before, on %s",
+                      "no other host misses an output that it missed before, on %s",
                       agent_who(holder)->name);
     words->accused = agent_who(holder)->host;
     words->accused_until_ns = now_ns + agent->agents->config.host_lost_ns;

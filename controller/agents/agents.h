@@ -117,8 +117,8 @@ struct agents_hooks {
     int (*send)(void *user, uint64_t peer, const duopoly_Envelope *envelope);
     /* The peer does not read: ends the connection, and drops what waits for it. */
     void (*cut)(void *user, uint64_t peer);
-    /* A fact. Its pointers stay valid until agents_settle; the hook must not call back into agents.
-     */
+    /* A fact. Its pointers stay valid until agents_settle; the hook must not call back into
+     * agents. */
     void (*event)(void *user, const struct event *event);
     /* An attempt failed with these last words. */
     void (*failed)(void *user, uint64_t attempt, const char *words);
@@ -154,8 +154,8 @@ int agents_create(const struct agents_config *config, const struct agents_hooks 
 /* NULL is fine. */
 void agents_destroy(struct agents *agents);
 
-/* Whether agents send this kind of message; a later version's agent may send an unknown kind (0).
- */
+/* Whether agents send this kind of message; a later version's agent may send an unknown kind
+ * (0). */
 bool agents_take(pb_size_t kind);
 
 /* A message on connection `peer`; `identity` is the peer's identity from the transport, NULL

@@ -101,8 +101,8 @@ static int parameter_split(const char *text, duopoly_PolicyParameter *ret, struc
     return 0;
 }
 
-/* The controller knows which policies exist; a word that does not fit the message is not sent cut.
- */
+/* The controller knows which policies exist; a word that does not fit the message is not sent
+ * cut. */
 static int policy_check(const struct request *request, struct err *err)
 {
     const size_t room[] = {sizeof(((duopoly_SetPolicy *)0)->question),
@@ -408,55 +408,54 @@ static int run_explain(struct client *client, const struct request *request, str
 }
 
 const struct command cli_commands[] = {
-    {"status", "", "what the controller does as a whole", 0, 0, "", NULL, run_status},
-    {"jobs", "[-a]", "the jobs that are not done (-a: finished ones too)", 0, 0, "a", NULL,
+    {"status", "", "the controller's state as a whole", 0, 0, "", NULL, run_status},
+    {"jobs", "[-a]", "jobs that are not done (-a: also finished ones)", 0, 0, "a", NULL,
      run_jobs},
     {"job", "JOB", "one job and its tasks", 1, 1, "", job_check, run_job},
-    {"tasks", "[JOB] [-a]", "tasks that run, of a job all of them with -a", 0, 1, "a", job_check,
+    {"tasks", "[JOB] [-a]", "running tasks; with JOB and -a all of its tasks", 0, 1, "a", job_check,
      run_tasks},
     {"hosts", "", "the hosts, their slots and links", 0, 0, "", NULL, run_hosts},
     {"units", "[HOST]", "the units of hosts: what each has, what is free and which tasks run there",
      0, 1, "", units_check, run_units},
     {"queues", "",
-     "what makes the queues of each host and of each port of a switch, why, and what they have not "
-     "got",
+     "the queue driver of each host and of each port of a switch, why it was chosen, and what it "
+     "lacks",
      0, 0, "", NULL, run_queues},
     {"links", "[HOST]",
-     "what the links of hosts' and switches' ports carry: over the last second, and in the fullest "
-     "tenth of it",
+     "the load of the links of hosts' and switches' ports: over the last second, and in its busiest "
+     "tenth",
      0, 1, "", links_check, run_links},
-    {"counters", "", "what was counted at its source", 0, 0, "", NULL, run_counters},
+    {"counters", "", "all counters", 0, 0, "", NULL, run_counters},
     {"fastpath", "[capture PORT|all FRAMES | capture end]",
-     "ports, queues, flows, drops and cycles of this machine's duopoly-fastpath; so many frames of "
-     "a "
-     "port, as they come and as they leave its queues, in a file (pcapng) beside its socket",
+     "ports, queues, flows, drops and cycles of this machine's duopoly-fastpath; or captures FRAMES "
+     "frames of a port, as they come and as they leave its queues, to a file (pcapng) beside its "
+     "socket",
      0, 3, "", fastpath_check, run_fastpath},
     {"mode", "", "slot-rich or slot-starved, and the numbers that decided", 0, 0, "", NULL,
      run_mode},
-    {"submit", "FILE [--id N]", "all jobs of a workload file, or the one with that id, or none", 1,
+    {"submit", "FILE [--id N]", "all jobs of a workload file, or the one with that id; all or none", 1,
      1, "i", NULL, run_submit},
-    {"cancel", "JOB", "ends a job", 1, 1, "", job_check, run_cancel},
-    {"drain", "HOST [--undo]", "starts nothing there any more", 1, 1, "u", host_check, run_drain},
-    {"host", "forget HOST", "forgets a name that is not up any more", 2, 2, "", forget_check,
+    {"cancel", "JOB", "end a job", 1, 1, "", job_check, run_cancel},
+    {"drain", "HOST [--undo]", "start nothing on that host any more", 1, 1, "u", host_check, run_drain},
+    {"host", "forget HOST", "forget a host that is gone", 2, 2, "", forget_check,
      run_host},
-    {"stance", "STANCE --all", "observe, mark or enforce; or of --host NAME, --rack NAME", 1, 1,
+    {"stance", "STANCE --all", "observe, mark or enforce; or with --host NAME, --rack NAME", 1, 1,
      "ah", stance_check, run_stance},
-    {"switches", "", "the switches, and what differs from what should be", 0, 0, "", NULL,
+    {"switches", "", "the switches, and what differs from the wanted state", 0, 0, "", NULL,
      run_switches},
     {"switch",
      "NAME [plan | apply [--confirm TIME] | restore | render --as FORMAT [--from FILE] [--undo]]",
-     "its ports; what would be done; does it, for so long only unless it is applied again without "
-     "a time; takes it back; what a switch that a person configures is to be told, as eos, nvue, "
-     "openconfig or sonic-patch, from what its agent says or from a description",
+     "its ports; plan: the changes; apply: make them, with a time only until then unless applied "
+     "again without one; restore: undo them; render: the configuration for a switch without an "
+     "agent, as eos, nvue, openconfig or sonic-patch, from an agent's report or from a description",
      1, 2, "cru", switch_check, run_switch},
     {"store", "check | backup FILE",
-     "checks every row of the store, or copies it to a new file: a name in the controller's state "
+     "check every row of the store, or copy it to a new file: a name in the controller's state "
      "folder, or a path on its host",
      1, 2, "", store_check, run_store},
     {"audit", "[--who WORD] [--what WORD] [--since TIME] [--result done|refused] [--limit N]",
-     "who changed what, and what was refused: all that is kept at hand, or what has these words, "
-     "is "
-     "no older (10min, 2026-01-31, 2026-01-31T12:00:00Z), came out so; the newest N of it",
+     "who changed what, and what was refused: all rows at hand, or those with these words, since "
+     "TIME (10min, 2026-01-31, 2026-01-31T12:00:00Z), with this result; the newest N of them",
      0, 0, "f", audit_check, run_audit},
     {"policy", "[QUESTION NAME [WORD=VALUE...]] | --all",
      "the policies in force and their parameters; or sets that of turn, place, network or mode, "
@@ -467,7 +466,7 @@ const struct command cli_commands[] = {
     {"explain", "TASK", "why it runs there with that level, or why it waits", 1, 1, "",
      subject_check, run_explain},
     {"keys", "make NAMES --role ROLE",
-     "also: keys list, revoke NAMES, rotate NAMES; w[1-9] is nine", 1, 2, "k", keys_check,
+     "also: keys list, revoke NAMES, rotate NAMES; w[1-9] means nine names", 1, 2, "k", keys_check,
      run_keys},
     {.name = NULL},
 };

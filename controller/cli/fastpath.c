@@ -230,7 +230,7 @@ int run_fastpath(struct client *client, const struct request *request, struct wr
     int r = rows_get(client, &rows, err);
     if (r == 0 && !(busy = row_find(&rows, "worker", "busy_cycles")))
         r = err_set(err, EPROTO,
-                    "who answers is no duopoly-fastpath: give its socket with --socket, and no "
+                    "the peer is not a duopoly-fastpath: give its socket with --socket, and no "
                     "--controller");
     if (r == 0) {
         sources_write(&rows, "ports", port_columns, writer);

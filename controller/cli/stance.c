@@ -32,7 +32,7 @@ int stance_check(const struct request *request, struct err *err)
         return err_set(err, EINVAL, "there is no stance '%s'; there are: observe, mark, enforce",
                        request->words[0]);
     if (scopes != 1)
-        return err_set(err, EINVAL, "say of whom: --all, --host NAME or --rack NAME");
+        return err_set(err, EINVAL, "name the hosts: --all, --host NAME or --rack NAME");
     if (name && !wire_name_valid(name))
         return err_set(err, EINVAL, "'%s' cannot be the name of a %s", name,
                        request->host ? "host" : "rack");

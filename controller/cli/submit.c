@@ -75,8 +75,8 @@ static struct named *name_take(struct submissions *submissions, const struct wor
     return named;
 }
 
-/* WHY in terms of the file: the job that has the name never began, and its number was never shown.
- */
+/* WHY in terms of the file: the job that has the name never began, and its number was never
+ * shown. */
 static int file_job_prepare(struct client *client, const struct workload_input *input,
                             const struct workload_job *job, struct submissions *submissions,
                             struct err *err)

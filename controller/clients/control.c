@@ -28,8 +28,8 @@ static struct guest *guest_of(struct control *control, uint64_t client)
     return guest;
 }
 
-/* While the store cannot be written nothing new is taken; who asked is kept when it can. Stances are
- * taken all the same: the emergency stop is one. */
+/* While the store cannot be written nothing new is taken; who asked is kept when it can. Stances
+ * are taken all the same: the emergency stop is one. */
 static bool store_refuses(struct control *control, uint64_t client, pb_size_t kind)
 {
     struct err err;
@@ -171,8 +171,8 @@ static void message_take(struct control *control, struct guest *guest,
         behind_look(control, guest, store_failure(control->parts->store, &err) < 0);
 }
 
-/* The end of a large job: what it would have to do at once is done in portions, while nothing more is read of
- * its client. */
+/* The end of a large job: what it would have to do at once is done in portions, while nothing more
+ * is read of its client. */
 static bool late_begin(struct control *control, struct guest *guest,
                        const duopoly_Envelope *request)
 {

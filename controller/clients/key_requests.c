@@ -117,7 +117,7 @@ void rotate_controller_answer(struct agents_zmq *door, const duopoly_RotateContr
     }
     snprintf(text, sizeof(text),
              "the controller's next key is in force in %" PRIu64
-             " s; who speaks to it until then learns it by itself",
+             " s; every peer that connects until then learns it by itself",
              rotate->overlap_s);
     taken_answer(answer, text);
 }

@@ -87,8 +87,8 @@ static void one_job(const struct conductor_parts *parts, uint64_t number, duopol
         job_row(parts, &job, engine_job_place(engine, number), &page->jobs[page->jobs_count++]);
 }
 
-/* The one with the least number beyond `after`: of those that are not over, and, where they are asked
- * for, of those that are. */
+/* The one with the least number beyond `after`: of those that are not over, and, where they are
+ * asked for, of those that are. */
 static int job_next(const struct engine *engine, bool finished, uint64_t after,
                     struct job_view *ret_job)
 {
@@ -102,8 +102,8 @@ static int job_next(const struct engine *engine, bool finished, uint64_t after,
     return r;
 }
 
-/* The cursor is the last one's number. WHY not in turn: a job that ends, or whose turn changes, between
- * two pages would be missed or stand twice; no job changes its number. */
+/* The cursor is the last one's number. WHY not in turn: a job that ends, or whose turn changes,
+ * between two pages would be missed or stand twice; no job changes its number. */
 static void jobs_page(const struct conductor_parts *parts, const duopoly_List *list,
                       duopoly_Page *page)
 {

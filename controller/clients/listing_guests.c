@@ -8,8 +8,8 @@
 
 #define MOST (sizeof(((duopoly_GuestPage *)0)->rows) / sizeof(duopoly_GuestRow))
 
-/* What its agent cannot know: whether the driver follows what we allow, and what of its transfers goes
- * where no mark reaches. */
+/* What its agent cannot know: whether the driver follows what we allow, and what of its transfers
+ * goes where no mark reaches. */
 static void gate_tell(const struct conductor_parts *parts, duopoly_GuestApplication *row)
 {
     bool holds;

@@ -6,7 +6,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* Of one watcher, before others have their turn: ends that it is told, and such that it is not to hear of. */
+/* Ends that one watcher is told or skips before others have their turn. */
 #define TOLD_AT_ONCE   16
 #define LOOKED_AT_ONCE 512
 

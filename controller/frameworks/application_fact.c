@@ -258,7 +258,7 @@ static int bytes_take(struct application *application, const duopoly_FrameworkBy
                                                 [duopoly_BytesForm_FORM_HOSTS] = BYTES_HOSTS};
     struct event event = {.kind = EVENT_FRAMEWORK_BYTES};
     if ((unsigned)bytes->form >= sizeof(forms) / sizeof(forms[0]))
-        return err_set(err, EINVAL, "stage %u: bytes in form %u, which is none", bytes->stage,
+        return err_set(err, EINVAL, "stage %u: bytes in unknown form %u", bytes->stage,
                        (unsigned)bytes->form);
     if (bytes->parent >= bytes->stage)
         return err_set(err, EINVAL, "stage %u has parent %u; parents have smaller numbers",
@@ -323,7 +323,7 @@ static int task_take(struct application *application, const duopoly_FrameworkTas
         event.output_lost.attempt = framework_attempt_number(application->bits, task->attempt);
         break;
     default:
-        return err_set(err, EINVAL, "task attempt %u is in state %u, which is none", task->attempt,
+        return err_set(err, EINVAL, "task attempt %u is in unknown state %u", task->attempt,
                        (unsigned)task->state);
     }
     emit(application, &event);

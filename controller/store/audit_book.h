@@ -30,8 +30,8 @@ struct audit_book {
     struct log_limit askers;
 };
 
-/* Refused: the result begins with "refused, "; job: the action begins with "submit " or "cancel ".
- */
+/* Refused: the result begins with "refused, "; job: the action begins with "submit " or "cancel
+ * ". */
 enum audit_kind audit_kind_of(const char *what, const char *result);
 
 /* Whether to write one more refusal of this asker; *ret_left_out: how many were left out since the

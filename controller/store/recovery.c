@@ -301,7 +301,7 @@ static int record_line(struct recovery *recovery, const struct row_value *record
     int n = record_times_shift(record->at, record->length, -recovery->offset_ns, recovery->now_ns,
                                recovery->line);
     if (n < 0)
-        return err_set(recovery->err, EBADMSG, "the store has a record that is none");
+        return err_set(recovery->err, EBADMSG, "the store has an invalid record");
     recovery->line[n] = '\0';
     return n;
 }

@@ -30,8 +30,8 @@ struct row_table {
     struct row_column column[ROW_COLUMNS_MAX];
 };
 
-/* A value of any column; `at` is borrowed. A text contains no NUL; its length does not count one.
- */
+/* A value of any column; `at` is borrowed. A text contains no NUL; its length does not count
+ * one. */
 struct row_value {
     int64_t number;
     const void *at;
@@ -69,7 +69,7 @@ struct row_decoded {
 /* Reads the change at `at`, which row_encode wrote; returns its length. */
 size_t row_decode(const struct row_table *tables, const uint8_t *at, struct row_decoded *ret_row);
 
-/* The hash (XXH3, 64 bits) of a row with these values. `room` is scratch memory and may be reused.
- */
+/* The hash (XXH3, 64 bits) of a row with these values. `room` is scratch memory and may be
+ * reused. */
 int64_t row_hash(const struct row_table *tables, unsigned table, const struct row_value *values,
                  struct row_bytes *room);

@@ -40,8 +40,8 @@ struct store;
  * store_file_open_whole; −EBADMSG for a damaged row. */
 int store_open(const char *path, const char *vfs, const struct store_bounds *bounds,
                struct store **ret_store, struct err *err);
-/* A message for the operator about the start: it is unknown whether something is missing; "": none.
- */
+/* A message for the operator about the start: it is unknown whether something is missing; "":
+ * none. */
 const char *store_words(const struct store *store);
 /* Whether there is no store at `path`, or only an empty file. */
 bool store_absent(const char *path);

@@ -244,7 +244,7 @@ int store_file_statement(struct store_file *file, const char *sql, sqlite3_stmt 
     if (sqlite3_prepare_v3(file->db, sql, -1, SQLITE_PREPARE_PERSISTENT, ret_statement, NULL) ==
         SQLITE_OK)
         return 0;
-    return store_file_fail(file, "has not the tables that it should have", err);
+    return store_file_fail(file, "lacks tables that it should have", err);
 }
 
 static int statements_make(struct store_file *file, unsigned at, struct err *err)

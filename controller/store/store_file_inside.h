@@ -1,5 +1,5 @@
-/* What store_file.c, store_cursor.c and store_reading.c share: the connection and its statements.
- */
+/* What store_file.c, store_cursor.c and store_reading.c share: the connection and its
+ * statements. */
 #pragma once
 
 #include "controller/store/store_file.h"

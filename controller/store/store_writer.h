@@ -33,8 +33,8 @@ int store_thread_begin(pthread_t *ret_thread, void *(*runs)(void *user), void *u
 int store_writer_open(struct store_file *file, struct store_last *last,
                       int (*prune)(void *user, struct store_file *file, struct err *err),
                       void *user, struct store_writer **ret_writer, struct err *err);
-/* Commits what waits; what the file does not take after one more try is lost: −errno. NULL is fine.
- */
+/* Commits what waits; what the file does not take after one more try is lost: −errno. NULL is
+ * fine. */
 int store_writer_close(struct store_writer *writer, struct err *err);
 
 /* Hands over a group; the bytes are taken (`changes` is empty afterwards). Returns its ticket,

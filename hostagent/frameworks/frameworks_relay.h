@@ -2,17 +2,18 @@
  * socket (lib/wire_stream.h) whose connections are relayed to the controller.
  *
  * Each driver has a connection to the controller of its own, so a session too: envelopes go both
- * ways as they are, and the end of either side ends the other. Nothing of them is understood or kept
- * here, but for one field: FrameworkHello.user becomes who the kernel says is connected
+ * ways as they are, and the end of either side ends the other. Nothing of them is understood or
+ * kept here, but for one field: FrameworkHello.user becomes who the kernel says is connected
  * (SO_PEERCRED). A driver may connect while there is no controller: it is read once there is one.
  *
  * Who may: root, and members of the socket's group, by its mode (0660). With a key it is that of a
  * framework, read anew for each driver: another file in its place serves the next one.
  *
  * Bounds: RELAYS_MAX drivers, RELAYS_OF_USER of one user; further ones are closed. Of a driver
- * whose messages the controller does not take no more than RELAY_WAITING are read, and of any no more
- * than RELAY_PER_SECOND: its others wait in its socket, since the controller would shut out the whole
- * host for who sends too much. One that does not take the controller's is cut (WIRE_STREAM_QUEUE).
+ * whose messages the controller does not take no more than RELAY_WAITING are read, and of any no
+ * more than RELAY_PER_SECOND: its others wait in its socket, since the controller would shut out
+ * the whole host for who sends too much. One that does not take the controller's is cut
+ * (WIRE_STREAM_QUEUE).
  *
  * One thread, in the sd-event loop; nothing blocks. */
 #pragma once

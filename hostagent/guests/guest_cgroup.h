@@ -45,8 +45,8 @@ bool guest_cgroup_is_own(const char *root, const char *path, pid_t pid);
 bool guest_cgroup_is_used(const struct guest_cgroups *cgroups, const char *path);
 bool guest_cgroup_is_made(const struct guest_cgroups *cgroups, const char *path);
 
-/* Whether one of those is directly below it: then it may still have sockets of several processes.
- */
+/* Whether one of those is directly below it: then it may still have sockets of several
+ * processes. */
 bool guest_cgroup_was_shared(const struct guest_cgroups *cgroups, const char *path);
 
 /* Makes a new one below `shared` and moves this process, and what it started of those there, into
@@ -61,8 +61,8 @@ int guest_cgroup_keep(struct guest_cgroups *cgroups, const char *path, struct er
  * fine. */
 int guest_cgroup_leave(struct guest_cgroups *cgroups, const char *path, struct err *err);
 
-/* The same for all of them, and removes the file. Returns the first failure, after doing the rest.
- */
+/* The same for all of them, and removes the file. Returns the first failure, after doing the
+ * rest. */
 int guest_cgroups_leave(const char *state_dir, struct err *err);
 
 /* Its number, as the kernel gives it to eBPF; 0: it is gone. */

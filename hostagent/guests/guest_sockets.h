@@ -17,8 +17,8 @@ struct guest_sockets {
     uint64_t closed_bytes;
 };
 
-/* Takes `now`, allocated and sorted by inode. Returns the sum over all sockets, which never falls.
- */
+/* Takes `now`, allocated and sorted by inode. Returns the sum over all sockets, which never
+ * falls. */
 uint64_t guest_sockets_take(struct guest_sockets *sockets, struct guest_socket_bytes *now,
                             uint32_t n);
 /* Frees what it owns. */

@@ -5,8 +5,8 @@
  * urgent. While only one runs, the level is its own, and so are the bytes that the cgroup receives;
  * bytes received while several run are counted, but for no task.
  *
- * Bytes are the cgroup's total, which never falls. At most GUEST_TASKS at once. O(running tasks).
- */
+ * Bytes are the cgroup's total, which never falls. At most GUEST_TASKS at once. O(running
+ * tasks). */
 #pragma once
 
 #include "schemas/duopoly.pb.h"

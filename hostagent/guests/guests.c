@@ -144,8 +144,8 @@ void guests_take(struct guests *guests, const struct process *process,
              line->application, guest->marked ? "marked" : "observed: ", guest->why);
 }
 
-/* What starts it may have its command line too, until it changes user or executes another program.
- */
+/* What starts it may have its command line too, until it changes user or executes another
+ * program. */
 static bool is_same(const struct guest *guest, const struct process *process,
                     const struct executor_line *line)
 {

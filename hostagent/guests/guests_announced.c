@@ -83,7 +83,7 @@ bool guests_task(struct guests *guests, const struct guest_id *id, const duopoly
     ret_mark->macroflow_level = levels.macroflow < MARK_LEVELS ? levels.macroflow : 0;
     wire_copy(ret_mark->text, sizeof(ret_mark->text),
               guest->why[0]                  ? guest->why
-              : levels.coflow >= MARK_LEVELS ? "nobody has said a level yet"
+              : levels.coflow >= MARK_LEVELS ? "it has no level yet"
                                              : "");
     return true;
 }

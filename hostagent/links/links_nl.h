@@ -1,5 +1,6 @@
 /* Counters of interfaces (RTM_GETSTATS with LINK_64): 2.5 µs for one, half a per cent of what
- * reading sysfs takes; several are read in one dump, 0.25 µs for each interface of the namespace. */
+ * reading sysfs takes; several are read in one dump, 0.25 µs for each interface of the
+ * namespace. */
 #pragma once
 
 #include "hostagent/links/link_table.h"

@@ -70,6 +70,6 @@ struct mark_stats {
     uint32_t senders, receivers; /* flows that sent, and received, payload within the last second */
 };
 
-/* Fills the constant part, which describes what a port's packets get, from a configuration (pure).
- */
+/* Fills the constant part, which describes what a port's packets get, from a configuration
+ * (pure). */
 void mark_settings_of(const struct mark_config *config, struct mark_settings *ret_settings);

@@ -14,8 +14,8 @@
 #define MARK_UNMARKED  0xff /* as a level: leave the packet unmarked */
 #define MARK_DSCPS     64
 #define MARK_SILENT_NS 60000000000ull /* an entry of a flow expires after so much silence */
-#define MARK_NUDGE     0x0d00ff00u    /* skb->priority of nudges (nudge.h): not one of our classes
-                                       */
+#define MARK_NUDGE     0x0d00ff00u    /* skb->priority of nudges (nudge.h): not one of our
+                                       * classes */
 
 /* skb->priority of probes (probe.h). The programs count them where they leave, and count whatever
  * arrives besides TCP, which includes the answers. Counted by interface, in a map whose entries the
@@ -100,8 +100,8 @@ enum mark_counter {
     MARK_COUNT_BLEACHED, /* packets */
     MARK_COUNT_FLOWS_MADE,
     MARK_COUNT_FLOWS_ENDED,
-    MARK_COUNT_AGENT_MADE, /* flows that the agent made, and ended: only the agent writes these two
-                            */
+    MARK_COUNT_AGENT_MADE, /* flows that the agent made, and ended: only the agent writes these
+                            * two */
     MARK_COUNT_AGENT_ENDED,
     MARK_COUNT_OVERTAKEN, /* packets dropped on arrival */
     MARK_COUNTERS

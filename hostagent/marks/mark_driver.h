@@ -55,8 +55,8 @@ struct mark_driver {
     /* 1, with a sentence in `what`, when somebody else has taken our programs off this port,
      * which they should be on; else 0. */
     int (*compare)(struct mark *mark, const char *port, char *what, size_t size, struct err *err);
-    /* What stands at the configuration's cgroup now is another one: its sockets are counted, too.
-     */
+    /* What stands at the configuration's cgroup now is another one: its sockets are counted,
+     * too. */
     int (*cgroup_made)(struct mark *mark, struct err *err);
     /* Counts a cgroup outside of it while the descriptor is open. −EOPNOTSUPP: it cannot. */
     int (*count_other)(struct mark *mark, const char *cgroup, int *ret_fd, struct err *err);

@@ -11,8 +11,8 @@
  * task are up to RECEIVED_MS old. A connection ends with its silence, not with FIN or RST; one that
  * is not tracked (conntrack's table is full, segments that it finds invalid) goes out unmarked.
  *
- * What stands there can be listed by nft and loaded again (nft_nl.h says how). It names the cgroups of
- * tasks, which are not there after a boot: who saves the rules of a host leaves our tables out.
+ * What stands there can be listed by nft and loaded again (nft_nl.h says how). It names the cgroups
+ * of tasks, which are not there after a boot: who saves the rules of a host leaves our tables out.
  *
  * Each call is a transaction of some 10 to 100 µs. Everything outlives the agent in the kernel's
  * tables, and an agent that would make the same leaves them as they are. Another configuration,

@@ -42,8 +42,8 @@ static void note_content(struct rules_writer *w, const char *chain, bool arrives
     }
 }
 
-/* Which end accepts connections on a port follows from who answers a SYN there and who sends one.
- */
+/* Which end accepts connections on a port follows from who answers a SYN there and who sends
+ * one. */
 static void note_served(struct rules_writer *w, const char *chain)
 {
     rules_begin(w, chain);

@@ -30,8 +30,7 @@ struct rules_writer {
     struct mark_settings settings;
 };
 
-/* ---- tables: chains, sets, rules and hooks -----------------------------------------------------
- */
+/* ---- tables: chains, sets, rules and hooks --------------------------------------------------- */
 
 void rules_host_table(struct rules_writer *w);
 void rules_arp_table(struct rules_writer *w);
@@ -64,8 +63,7 @@ void rules_tunnel_settle(struct rules_writer *w, const char *chain, uint32_t cou
 void rules_tunnel_level(struct rules_writer *w, const char *chain, uint32_t level);
 void rules_tunnel_carried(struct rules_writer *w, const char *chain);
 
-/* ---- rules -------------------------------------------------------------------------------------
- */
+/* ---- rules ----------------------------------------------------------------------------------- */
 
 void rules_begin(struct rules_writer *w, const char *chain);
 

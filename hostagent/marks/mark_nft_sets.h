@@ -12,8 +12,8 @@
 extern const char *const mark_nft_modes[2];                /* chains */
 extern const char *const mark_nft_maps[MARK_NFT_KINDS][2]; /* levels by mode */
 
-/* The code point's bytes in a header: in its second byte, or in IPv6's first two; returns how many.
- */
+/* The code point's bytes in a header: in its second byte, or in IPv6's first two; returns how
+ * many. */
 uint32_t mark_nft_dscp(bool v6, uint8_t dscp, uint8_t ret_bytes[2]);
 
 /* Adds to the open transaction: the state sets of all tables, without elements. */

@@ -279,8 +279,8 @@ static __always_inline bool is_short(const struct mark_packet *packet, bool v6)
     return packet->protocol == IPPROTO_UDP && packet->payload <= SEALED + (v6 ? 80 : 64);
 }
 
-/* The sender's timestamp of a segment (RFC 7323), if it is the first option, where Linux puts it.
- */
+/* The sender's timestamp of a segment (RFC 7323), if it is the first option, where Linux puts
+ * it. */
 static __always_inline bool timestamp_of(struct __sk_buff *skb, const struct mark_packet *packet,
                                          __u32 *ret_tsval)
 {

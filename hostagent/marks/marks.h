@@ -47,8 +47,8 @@ void marks_join(struct marks *marks, struct mark_plane *plane);
 /* Which driver it is and, after "auto", why no better one; borrowed until close. */
 const char *marks_says(const struct marks *marks);
 
-/* Whether the driver knows connections: if not, it does not mark payload in tunnels that hide them.
- */
+/* Whether the driver knows connections: if not, it does not mark payload in tunnels that hide
+ * them. */
 bool marks_know_connections(const struct marks *marks);
 
 /* The group of NETLINK_NETFILTER that reports changes for marks_compare to check; 0: none. */
@@ -71,8 +71,8 @@ int marks_reach(struct marks *marks, enum mark_reach reach, struct err *err);
 /* Adds or removes a port (it may be gone); `config` has been changed already. */
 int marks_port(struct marks *marks, const char *port, bool ours, struct err *err);
 
-/* 1, with a sentence in `what`, if somebody else has removed our programs from this port; else 0.
- */
+/* 1, with a sentence in `what`, if somebody else has removed our programs from this port; else
+ * 0. */
 int marks_compare(struct marks *marks, const char *port, char *what, size_t size, struct err *err);
 
 /* The agent's cgroup was made anew: its sockets are counted from now on. */
@@ -81,8 +81,8 @@ int marks_count_cgroup(struct marks *marks, struct err *err);
 /* New or known cgroups. −E2BIG: MARK_TASKS exist. Those before a failure have their levels. */
 int marks_set_levels(struct marks *marks, const struct mark_task_levels *levels, uint32_t n,
                      struct err *err);
-/* The last mark wins; replacing another task's mark is counted. Single connections are not nudged.
- */
+/* The last mark wins; replacing another task's mark is counted. Single connections are not
+ * nudged. */
 int marks_set_flows(struct marks *marks, const struct mark_flow_levels *levels, uint32_t n,
                     struct err *err);
 /* A task reports a connection of its own, which may bypass the kernel: for the data plane. */
@@ -99,8 +99,8 @@ int marks_count_other(struct marks *marks, const char *cgroup, int *ret_fd, stru
 int marks_set_mode(struct marks *marks, uint32_t mode, struct err *err); /* 0 or 1 */
 int marks_get_mode(struct marks *marks, uint32_t *ret_mode, struct err *err);
 
-/* Marks are valid for so long from now; 0 ends them now. Nothing happens while marks reach nothing.
- */
+/* Marks are valid for so long from now; 0 ends them now. Nothing happens while marks reach
+ * nothing. */
 int marks_renew(struct marks *marks, uint64_t lease_ns, struct err *err);
 
 /* Payload bytes that the cgroup's sockets received over the network; 0 for an unknown cgroup. */

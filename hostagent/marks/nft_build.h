@@ -27,8 +27,8 @@ void nft_message_done(struct nft *nft);
 void nft_rule_done(struct nft *nft);
 
 struct nftnl_set;
-/* What nft is to show of a set to people: its key's type, order of bytes, and what it is read from.
- */
+/* What nft is to show of a set to people: its key's type, order of bytes, and what it is read
+ * from. */
 void nft_set_describe(struct nftnl_set *s, const struct nft_set *set);
 
 uint64_t nft_mixed(uint64_t sum, uint64_t value);

@@ -69,7 +69,8 @@ void nft_begin(struct nft *nft)
     }
 }
 
-/* WHY zeros: libmnl leaves what pads attributes as it was, and the bytes of rules are their shape. */
+/* WHY zeros: libmnl leaves what pads attributes as it was, and the bytes of rules are their
+ * shape. */
 struct nlmsghdr *nft_message(struct nft *nft, uint16_t type, uint32_t family, uint16_t flags)
 {
     void *buffer = nftnl_batch_buffer(nft->batch);

@@ -20,8 +20,8 @@ struct nft_table {
     char name[NFT_NAME];
 };
 
-enum nft_values { NFT_PLAIN, NFT_NUMBERS, NFT_VERDICTS }; /* of 4 bytes; the next chain of a packet
-                                                           */
+enum nft_values { NFT_PLAIN, NFT_NUMBERS, NFT_VERDICTS }; /* of 4 bytes; the next chain of a
+                                                           * packet */
 
 /* A part of a key without a type of nft's own: its source is declared to nft ("typeof"). Offsets
  * and sizes in bits. */
@@ -123,8 +123,8 @@ void nft_is_between(struct nft *nft, uint32_t reg, uint8_t least, uint8_t most);
 void nft_is_in(struct nft *nft, uint32_t reg, const char *set);
 void nft_is_not_in(struct nft *nft, uint32_t reg, const char *set);
 void nft_go_by(struct nft *nft, uint32_t reg, const char *set); /* NFT_VERDICTS */
-/* Adds from the packet: refreshed for `life_ms`, 0: does not expire; `counts`: counts the packet.
- */
+/* Adds from the packet: refreshed for `life_ms`, 0: does not expire; `counts`: counts the
+ * packet. */
 void nft_remember(struct nft *nft, uint32_t reg, const char *set, uint64_t life_ms, bool counts);
 void nft_forget(struct nft *nft, uint32_t reg, const char *set);
 void nft_count(struct nft *nft, const char *counter);

@@ -25,14 +25,14 @@ static const struct qdisc_driver *choose(const struct auto_facts *facts, const c
     if (htb) {
         *ret_why = !fast          ? "it has floors"
                    : facts->nudge ? "this kernel takes neither ets nor prio"
-                                  : "it has floors, and nobody nudges what is starved";
+                                  : "it has floors, and starved senders are not nudged";
         return &qdisc_htb;
     }
     *ret_why =
         bands ? "this kernel does not take htb; what is starved is nudged"
         : facts->can & (KERNEL_ETS | KERNEL_PRIO) && !facts->nudge
             ? "this kernel does not take htb, and without floors what is starved would wait: "
-              "nobody is nudged (marks.nudge, BTF)"
+              "starved senders are not nudged (marks.nudge, BTF)"
             : "this kernel takes neither htb (module sch_htb), nor ets or prio (sch_ets, "
               "sch_prio)";
     return bands;

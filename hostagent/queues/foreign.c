@@ -119,7 +119,7 @@ static int refuse(const struct foreign_part *part, const char *why, struct err *
                    word_of(part), part->handle >> 16, part->handle & 0xffff, why);
 }
 
-/* ---- attributes, in place ---------------------------------------------------------------------------------------------- */
+/* ---- attributes, in place -------------------------------------------------------------------- */
 
 /* The next one from *at on; NULL at the end, or where it is cut. */
 static struct nlattr *next_attr(uint8_t *options, uint32_t bytes, uint32_t *at)
@@ -197,7 +197,7 @@ void foreign_options_to_put(struct foreign_part *part)
     }
 }
 
-/* ---- the list ------------------------------------------------------------------------------------------------------------- */
+/* ---- the list -------------------------------------------------------------------------------- */
 
 static int take(struct foreign *foreign, const struct foreign_part *part, struct err *err)
 {

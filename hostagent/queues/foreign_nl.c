@@ -126,7 +126,7 @@ int foreign_look(struct nl_sock *sock, const struct raw_list *list, struct forei
     return r;
 }
 
-/* ---- putting --------------------------------------------------------------------------------------------------------- */
+/* ---- putting --------------------------------------------------------------------------------- */
 
 static int send_part(struct nl_sock *sock, int type, int flags, int ifindex,
                      const struct foreign_part *part)

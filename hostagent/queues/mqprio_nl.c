@@ -3,8 +3,8 @@
  * NIC, and it does not shape.
  *
  * Entries are set only where there are none: existing ones are somebody's, and the port is left
- * alone. They are removed before the qdisc, so that whose they are is known as long as they stand.
- */
+ * alone. They are removed before the qdisc, so that whose they are is known as long as they
+ * stand. */
 #include "hostagent/nl.h"
 #include "hostagent/queues/kernel_nl.h"
 #include "hostagent/queues/mqprio.h"

@@ -1,11 +1,11 @@
 /* Finds the interfaces of this network namespace that are our ports (RTM_GETLINK, one dump).
  *
- * An interface is a port if its name is wanted, or if it is a port of the bridge. Instead of a bond
- * or team, its own ports are used, which come and go: packets wait there, each link at its own
- * rate. Loopback never is a port. A tunnel over a port is listed separately: its packets wait at
- * the port. A VLAN, macvlan, ipvlan or bridge over a port is not one: its packets are the port's.
- * Blocking, for an exchange with the kernel or two; O(interfaces · (patterns + ports over others)).
- */
+ * An interface is a port if its name is wanted, or if it is a port of the bridge. Instead of a
+ * bond or team, its own ports are used, which come and go: packets wait there, each link at its
+ * own rate. Loopback never is a port. A tunnel over a port is listed separately: its packets wait
+ * at the port. A VLAN, macvlan, ipvlan or bridge over a port is not one: its packets are the
+ * port's. Blocking, for an exchange with the kernel or two; O(interfaces · (patterns + ports over
+ * others)). */
 #pragma once
 
 #include "hostagent/queues/queues.h"

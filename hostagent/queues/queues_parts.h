@@ -33,8 +33,8 @@ bool queues_has_record(const struct queues *queues, const char *port);
 int queues_keep(struct queues *queues, const char *port, const struct qdisc_plan *plan,
                 struct err *err);
 
-/* Restores it; queues_check_restored then deletes the record, or reports that the restore failed.
- */
+/* Restores it; queues_check_restored then deletes the record, or reports that the restore
+ * failed. */
 int queues_restore_port(struct queues *queues, const char *port, struct err *err);
 int queues_check_restored(struct queues *queues, const char *port, struct err *err);
 

@@ -157,8 +157,8 @@ static int on_ack(struct nl_msg *msg, void *arg)
     return NL_STOP;
 }
 
-/* Whether somebody put a root qdisc there. That of one port is told alone; of a default one some kernels
- * say nothing, so the acknowledgement ends the answer. */
+/* Whether somebody put a root qdisc there. That of one port is told alone; of a default one some
+ * kernels say nothing, so the acknowledgement ends the answer. */
 static int has_root(struct raw *raw, int ifindex, struct err *err)
 {
     struct tcmsg request = {

@@ -24,8 +24,8 @@ struct raw_qdisc {
     const uint8_t *options;
 };
 
-/* Of one port, in the kernel's order; borrowed until raw_look, raw_look_away or another raw_read.
- */
+/* Of one port, in the kernel's order; borrowed until raw_look, raw_look_away or another
+ * raw_read. */
 struct raw_list {
     int ifindex;
     uint32_t n;

@@ -19,8 +19,8 @@ struct link_kind {
     char name[16];
     bool bond, bridge, stacked; /* stacked: VLAN, macvlan, ipvlan, and a bridge */
     enum tunnel_outer outer;
-    bool multipoint; /* GRE to destinations from the neighbour table: its header precedes the packet
-                      */
+    bool multipoint; /* GRE to destinations from the neighbour table: its header precedes the
+                      * packet */
     int below;       /* 0: not reported */
     struct mark_prefix remote; /* 0 bits: not reported */
 };

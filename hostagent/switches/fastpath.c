@@ -116,8 +116,7 @@ static int fastpath_ports(struct switch_state *sw, struct switch_ports **ret_por
     return 0;
 }
 
-/* ---- what another has set ----------------------------------------------------------------------
- */
+/* ---- what another has set -------------------------------------------------------------------- */
 
 static bool is_ours(const struct switch_state *sw, const duopoly_PlanePort *port)
 {
@@ -243,8 +242,7 @@ static int fastpath_record(struct switch_state *sw, char **ret_text, struct err 
     return *ret_text ? 0 : err_sys(err, ENOMEM, "a record");
 }
 
-/* ---- plan and apply ----------------------------------------------------------------------------
- */
+/* ---- plan and apply -------------------------------------------------------------------------- */
 
 static void fastpath_free_plan(struct switch_plan *plan)
 {
@@ -395,8 +393,7 @@ static int fastpath_restore(struct switch_state *sw, struct err *err)
     return r < 0 ? r : switch_forget(sw->config.state_dir, err);
 }
 
-/* ---- what it counts and tells -------------------------------------------------------------------
- */
+/* ---- what it counts and tells ---------------------------------------------------------------- */
 
 static int fastpath_stats(struct switch_state *sw, struct switch_stats *ret_stats, struct err *err)
 {

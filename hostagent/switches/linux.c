@@ -1,6 +1,6 @@
-/* The switch that this machine is: the ports of a bridge, or any of its interfaces, with the queues
- * of queues.h, which keeps a record for each port. The kernel reports others' changes to guard.h.
- */
+/* The switch that this machine is: the ports of a bridge, or any of its interfaces, with the
+ * queues of queues.h, which keeps a record for each port. The kernel reports others' changes to
+ * guard.h. */
 #include "hostagent/queues/queues.h"
 #include "hostagent/switches/switch.h"
 

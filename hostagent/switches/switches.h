@@ -100,8 +100,8 @@ void switches_touch(struct switches *switches, const int *ifindexes, uint32_t n)
 /* As queues_is_own. */
 bool switches_is_own(const struct switches *switches, uint32_t port_id);
 
-/* The interfaces that are its ports have changed, as queues_follow; for a driver with such ports.
- */
+/* The interfaces that are its ports have changed, as queues_follow; for a driver with such
+ * ports. */
 void switches_follow(struct switches *switches, const struct ports_found *found, bool apply,
                      void (*say)(void *user, const char *text), void *user);
 

@@ -1,4 +1,5 @@
-/* Whose deed it is that a switch is not as it should be: its ports', which are others now, or somebody's. */
+/* Whose deed it is that a switch is not as it should be: its ports', which are others now, or
+ * somebody's. */
 #include "hostagent/switches/switches_parts.h"
 
 #include <errno.h>
@@ -84,8 +85,8 @@ static void say_deed(const struct change *change, struct switch_trouble *deed)
              step->port[0] ? ": " : "", step->text, more);
 }
 
-/* What a port that is another now needs is nobody's deed, nor is what no port has alone and is only added
- * to, for such a port. */
+/* What a port that is another now needs is nobody's deed, nor is what no port has alone and is only
+ * added to, for such a port. */
 static uint32_t list_deeds(const struct switches *switches, const struct change *changes,
                            uint32_t n, struct switch_trouble *deeds)
 {

@@ -89,8 +89,8 @@ static int take_over_outputs(const struct attempt_store *store, int attempts, st
     return r;
 }
 
-/* Once: the first agent that keeps a list begins with what is there. WHY a full disk is no failure: the
- * next one tries again. */
+/* Once: the first agent that keeps a list begins with what is there. WHY a full disk is no failure:
+ * the next one tries again. */
 static int begin_list(const struct attempt_store *store, struct err *err)
 {
     char path[FILES_PATH];
@@ -440,7 +440,8 @@ int attempt_store_list_outputs(const struct attempt_store *store,
     return 0;
 }
 
-/* Of a job: whether there is something to clear, or −errno. The entry stays where its output does. */
+/* Of a job: whether there is something to clear, or −errno. The entry stays where its output
+ * does. */
 static int forget_output(const struct attempt_store *store, int outputs, DIR *attempts,
                          const char *name, struct err *err)
 {

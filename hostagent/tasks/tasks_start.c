@@ -1,5 +1,5 @@
-/* How an attempt begins: accepted or refused, its inputs gathered, its slot taken or waited for; then
- * its cgroup, its record, its levels, and the order to duopoly-task.
+/* How an attempt begins: accepted or refused, its inputs gathered, its slot taken or waited for;
+ * then its cgroup, its record, its levels, and the order to duopoly-task.
  *
  * Whatever fails on this way is taken back in full and told as REFUSED. Two waits are bounded: for
  * the inputs, and for the process. */

@@ -236,8 +236,8 @@ void attempt_take_over(struct tasks *tasks, uint64_t id)
     struct attempt_status status;
     bool stopped = false;
     uint64_t cgroup = cgroup_id(tasks->cgroup, id);
-    /* Its making was interrupted, so nothing ever ran; or it has no cgroup, which an attempt of this
-     * boot keeps for as long as its record: it is of another boot, and nobody's any more. */
+    /* Its making was interrupted, so nothing ever ran; or it has no cgroup, which an attempt of
+     * this boot keeps for as long as its record: it is of another boot, and nobody's any more. */
     if (attempt_store_read(&tasks->store, id, &start, &stopped, NULL) < 0 || !cgroup) {
         attempt_store_remove(&tasks->store, id);
         return;

@@ -1,12 +1,12 @@
-/* What commands say of others, on its way to the controller: outputs that they miss, sources that give
- * nothing.
+/* What commands say of others, on its way to the controller: outputs that they miss, sources that
+ * give nothing.
  *
- * Commands may say what they like, as often as they like. So each attempt has an allowance of words,
- * and one that says more is ended and has failed, with that as its reason: a host must not fall silent,
- * nor its session end, for what one task says. What an attempt says of one output or source is one
- * entry, however often it says it; the newest word counts. Entries are told in portions: all of a host
- * at most TASKS_TELL in a tick, shared evenly by the attempts that run; also what a new session must
- * hear again. */
+ * Commands may say what they like, as often as they like. So each attempt has an allowance of
+ * words, and one that says more is ended and has failed, with that as its reason: a host must not
+ * fall silent, nor its session end, for what one task says. What an attempt says of one output or
+ * source is one entry, however often it says it; the newest word counts. Entries are told in
+ * portions: all of a host at most TASKS_TELL in a tick, shared evenly by the attempts that run;
+ * also what a new session must hear again. */
 #include "hostagent/tasks/cgroup.h"
 #include "hostagent/tasks/tasks_attempt.h"
 #include "lib/address.h"
@@ -25,7 +25,8 @@ static uint64_t most_words(const struct agent_attempt *attempt)
     return WORDS_AT_ONCE + WORDS_AN_INPUT * (uint64_t)attempt->start.inputs;
 }
 
-/* Its parent dies with it, so what has become of it is written here, before a new agent could look. */
+/* Its parent dies with it, so what has become of it is written here, before a new agent could
+ * look. */
 static void end_flood(struct agent_attempt *attempt)
 {
     struct tasks *tasks = attempt->tasks;

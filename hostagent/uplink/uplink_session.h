@@ -70,7 +70,7 @@ void uplink_key_close(struct uplink *uplink);
 void uplink_obey(struct uplink *uplink, const duopoly_Envelope *envelope);
 void uplink_take_mode(struct uplink *uplink, uint32_t mode, uint64_t sequence);
 void uplink_send_inventory(struct uplink *uplink);
-void uplink_forget_answered(struct uplink *uplink); /* results that the controller has acknowledged
-                                                     */
+void uplink_forget_answered(struct uplink *uplink); /* results that the controller has
+                                                     * acknowledged */
 void uplink_forget_results(struct uplink *uplink);
 void uplink_forget_starts(struct uplink *uplink);

@@ -38,7 +38,8 @@ static uint32_t read_epoch(const struct uplink *uplink)
     return (uint32_t)epoch;
 }
 
-/* As long as any other, so that a full disk takes it too. On the disk before anything is obeyed under it: who comes after us must know it. */
+/* Of constant length, so that a full disk takes it too. On disk before anything of this epoch is
+ * obeyed: the next agent must know it. */
 static int keep_epoch(struct uplink *uplink, uint32_t epoch, struct err *err)
 {
     char path[FILES_PATH], text[32];
@@ -311,7 +312,7 @@ void uplink_connect_anew(struct uplink *uplink, const char *why)
 /* It took the connection, and says nothing to HELLO. */
 static void say_unanswered(struct uplink *uplink, uint64_t now)
 {
-    const char *words = "who listens there does not answer HELLO: is it a duopolyd?";
+    const char *words = "the listener there does not answer HELLO: is it a duopolyd?";
     if (!uplink->open && rarely_say(&uplink->unanswered, words, now / 1000))
         log_warning(LOG_FAULT_PEER,
                     "no session with the controller %s: %s; it is tried again and again",

@@ -1,4 +1,5 @@
-/* The algorithms by name, and which of them answers: each starts from what the last solution left. */
+/* The algorithms by name, and which of them answers: each starts from what the last solution
+ * left. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>

@@ -139,8 +139,8 @@ static int check_facts(const struct port_facts *facts, struct err *err)
 static void place(const struct port_wish *wish, uint32_t queues, struct port *port)
 {
     uint32_t levels = wish->levels < queues ? wish->levels : queues;
-    uint32_t alone = queues > wish->levels + 1 ? 1 : 0; /* a queue for control alone, before level 0
-                                                         */
+    uint32_t alone = queues > wish->levels + 1 ? 1 : 0; /* a queue for control alone, before level
+                                                         * 0 */
     uint32_t each = wish->levels / levels, longer = wish->levels % levels;
     uint32_t level = 0;
     port->queue_of[TRAFFIC_CONTROL] = 0;

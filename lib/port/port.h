@@ -66,8 +66,8 @@ struct port_wish {
     uint32_t unmanaged_joins;           /* 0…7: the level whose queue it shares if it has none of
                                          * its own */
     bool ecn;                           /* queues mark if they can */
-    uint32_t ecn_packets;               /* the threshold, < queue_packets; 0: derived from the rate
-                                         */
+    uint32_t ecn_packets;               /* the threshold, < queue_packets; 0: derived from the
+                                         * rate */
     uint32_t red_packets;               /* as in port_queue; requires ecn and ecn_packets */
     uint8_t dscp_of_level[PORT_LEVELS]; /* 1…63, all different, not control's */
 };

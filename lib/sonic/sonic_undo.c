@@ -83,7 +83,7 @@ json_t *sonic_keep_last(const json_t *kept)
                      json_array_get(json_object_get(kept, "ours"), 0));
 }
 
-/* ---- taking back ------------------------------------------------------------------------------ */
+/* ---- taking back ----------------------------------------------------------------------------- */
 
 static json_t *field_of(const json_t *row, const char *field)
 {
@@ -182,7 +182,7 @@ json_t *sonic_undo(const json_t *db, const json_t *kept)
     return NULL;
 }
 
-/* ---- text ------------------------------------------------------------------------------------- */
+/* ---- text ------------------------------------------------------------------------------------ */
 
 char *sonic_kept_text(const json_t *kept)
 {

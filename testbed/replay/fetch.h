@@ -35,8 +35,8 @@ struct fetch_listener {
     void (*first)(void *context, const struct ports_connection *connection);
     void (*missing)(void *context, const struct input_part *part);
     /* This address sent nothing for input->stall_ms, while `others` other ones sent something;
-     * repeated while it lasts, each time after twice as long, up to STALL_LONGEST times stall_ms.
-     */
+     * repeated while it lasts, each time after twice as long, up to STALL_LONGEST times
+     * stall_ms. */
     void (*stalled)(void *context, const char *address, unsigned others);
     /* It sends again. */
     void (*flows)(void *context, const char *address);

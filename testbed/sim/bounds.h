@@ -10,14 +10,14 @@
  *   could begin that receive, and after the last byte some task still computes.
  * - mixed: the largest sum where some jobs are counted as if alone and the others as links: those
  *   are alone whose bytes would take all links less than some part of that time, for 40 parts. This
- *   is what limits a job by its largest reducer. (The least remaining first with such a limit on each
- *   job's rate would be no bound: with limits it is not optimal.)
+ *   is what limits a job by its largest reducer. (The least remaining first with such a limit on
+ *   each job's rate would be no bound: with limits it is not optimal.)
  * - slots: as links with tasks' times and all slots.
  *
  * They hold for every policy where bytes that stay on their host use its links (`local_free` is
  * false); where these are free, they are no bounds: all maps and reduces of a job may share a host.
- * Faults, delays, copies, racks, wrong estimates, a framework's manners and blocks that are read over
- * the network only add to times. O(tasks + cells + n log n). */
+ * Faults, delays, copies, racks, wrong estimates, a framework's manners and blocks that are read
+ * over the network only add to times. O(tasks + cells + n log n). */
 #pragma once
 
 #include "testbed/sim/cluster/run.h"

@@ -1,5 +1,5 @@
-/* The source's figures 6 to 12 as simulations, and what it says that they show (Tian et al., sections
- * 6.2 and 6.3). Number 0 is ours: the size of map tasks, which the trace does not have. */
+/* The source's figures 6 to 12 as simulations, and what it says that they show (Tian et al.,
+ * sections 6.2 and 6.3). Number 0 is ours: the size of map tasks, which the trace does not have. */
 #pragma once
 
 #include "testbed/sim/run_setup.h"

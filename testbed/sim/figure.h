@@ -4,8 +4,8 @@
  * written lies on something else that is: what has no room is turned, or left out.
  *
  * Lines and steps have points (x, y), bars one y per group, areas are stacked in the order of the
- * series, which share their x; where an x comes twice, an area has a step. Writes to a stream; pure otherwise: the same figure gives the same
- * bytes. */
+ * series, which share their x; where an x comes twice, an area has a step. Writes to a stream; pure
+ * otherwise: the same figure gives the same bytes. */
 #pragma once
 
 #include <stdbool.h>

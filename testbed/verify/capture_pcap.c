@@ -12,8 +12,8 @@
 
 #include "testbed/verify/netns.h"
 
-/* Headers of a TCP packet with all options; buffers that all taps share, of at most half a second of
- * a gigabit link's full packets each. */
+/* Headers of a TCP packet with all options; buffers that all taps share, of at most half a second
+ * of a gigabit link's full packets each. */
 enum {
     SNAP_BYTES = 14 + 60 + 60,
     BUFFER_BYTES = 16 << 20,
@@ -144,9 +144,9 @@ static int tap_filter(struct tap *tap, const char *interface, struct capture_ran
 {
     char text[96], words[PCAP_ERRBUF_SIZE];
     struct bpf_program program;
-    /* What wakes starved senders (nudge.h) has marks, too. The direction is pcap_setdirection's alone:
-     * libpcap filters a ring's first block again in user space, where "outbound" is never true
-     * (libpcap 1.10.3, blocks_to_filter_in_userland). */
+    /* What wakes starved senders (nudge.h) has marks, too. The direction is pcap_setdirection's
+     * alone: libpcap filters a ring's first block again in user space, where "outbound" is never
+     * true (libpcap 1.10.3, blocks_to_filter_in_userland). */
     snprintf(text, sizeof(text),
              tap->out ? "tcp portrange %u-%u or (icmp and ip[1] & 0xfc != 0)"
                       : "tcp portrange %u-%u",

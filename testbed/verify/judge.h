@@ -54,8 +54,8 @@ struct judge_example {
     const struct truth_connection *connection; /* of the first; of the truth */
     uint8_t dscp, expected;                    /* expected: of the first */
     enum judge_whose whose;                    /* of the first */
-    int64_t longest_ns;                        /* after the mark was last in force; JUDGE_NOBODYS: 0
-                                                */
+    int64_t longest_ns;                        /* after the mark was last in force; JUDGE_NOBODYS:
+                                                * 0 */
 };
 /* An unattributed packet, and what is known of its ends: the last connection between them opened
  * until then, of any attempt. */
@@ -104,8 +104,8 @@ double judge_median_ms(const struct judge_delays *delays);
 int judge(const struct truth *truth, const struct packets *packets,
           const struct judge_windows *windows, struct verdict *ret_verdict, struct err *err);
 
-/* Whether the run proves the marks right: packets were checked, and none was wrong or unattributed.
- */
+/* Whether the run proves the marks right: packets were checked, and none was wrong or
+ * unattributed. */
 bool verdict_is_good(const struct verdict *verdict);
 
 /* In words, and as one line of JSON. */

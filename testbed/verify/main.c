@@ -1,7 +1,8 @@
 /* duopoly-verify: captures the replay's transfers at switches until SIGTERM or SIGINT, then holds
- * each packet's mark against the controller's recording and the tasks' own words, and follows it from
- * port to port. Of a framework's tasks, others write these words (schemas/ports.md). Exit status 0: all right; 1: wrong, unattributed or unexplained packets, or none at
- * all; 2: it could not be done. */
+ * each packet's mark against the controller's recording and the tasks' own words, and follows it
+ * from port to port. Of a framework's tasks, others write these words (schemas/ports.md). Exit
+ * status 0: all right; 1: wrong, unattributed or unexplained packets, or none at all; 2: it could
+ * not be done. */
 #include <argp.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -32,17 +33,17 @@ const char *argp_program_version = "duopoly-verify " DUOPOLY_VERSION;
 
 static const struct argp_option option_table[] = {
     {"log", 'l', "FILE", 0, "the controller's recording: its folder, or files, oldest first", 0},
-    {"ports", 'P', "DIR", 0, "where the tasks wrote their connections down", 0},
+    {"ports", 'P', "DIR", 0, "where the tasks recorded their connections", 0},
     {"hop", 'H', "INTERFACE[@NETNS_FILE]", 0,
-     "a port whose leaving packets and queues' counters are looked at, too (may be repeated)", 0},
+     "a port whose outgoing packets and queue counters are checked too (may be repeated)", 0},
     {"plane", 'L', "SOCKET[@NETNS_FILE]", 0,
-     "a duopoly-fastpath whose ports, called as their interfaces, are the hops there (may be "
+     "a duopoly-fastpath whose ports, named like their interfaces, are the hops there (may be "
      "repeated)",
      0},
     {"port", 'p', "N[-N]", 0, "the servers' port, or the first and the last of them", 0},
-    {"window", 'w', "MS", 0, "how long after a change the old mark is let pass (2000)", 0},
+    {"window", 'w', "MS", 0, "how long after a change the old mark is accepted (2000)", 0},
     {"begin", 'b', "MS", 0,
-     "how long after a framework's task began those of before are let pass (as after a change)", 0},
+     "how long after a framework's task began older marks are accepted (as after a change)", 0},
     {"json", 'j', "FILE", 0, "write the result there too", 0},
     {0},
 };

@@ -1,5 +1,5 @@
-/* Opens things in another network namespace: a socket stays in the namespace in which it was made.
- */
+/* Opens things in another network namespace: a socket stays in the namespace in which it was
+ * made. */
 #pragma once
 
 #include "lib/err.h"

@@ -67,8 +67,8 @@ struct packets {
 };
 
 /* Reads an Ethernet frame of which `captured` bytes are there: IPv4 or IPv6 without extension
- * headers, TCP. false: it is something else, or cut too short. Later fragments are something else.
- */
+ * headers, TCP. false: it is something else, or cut too short. Later fragments are something
+ * else. */
 bool packet_decode(const uint8_t *frame, size_t captured, struct packet_frame *ret_frame);
 
 /* IPv4 (as text) or IPv6 as 128 bits. false: no address. */
@@ -80,8 +80,8 @@ int packets_flow(struct packets *packets, const struct packet_key *key, uint32_t
 /* Keeps one frame seen at time_ns. O(log flows). */
 void packets_add(struct packets *packets, int64_t time_ns, const struct packet_frame *frame);
 /* How long a kept packet had waited when it was captured, to about a millisecond; never too long,
- * but maybe too short, since the flow's fastest packet may have waited, too. 0 without a timestamp.
- */
+ * but maybe too short, since the flow's fastest packet may have waited, too. 0 without a
+ * timestamp. */
 int64_t packet_waited(const struct packets *packets, const struct packet *packet);
 /* NULL and zeroed ones are fine. */
 void packets_done(struct packets *packets);

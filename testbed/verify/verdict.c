@@ -59,7 +59,7 @@ static void print_example(const struct judge_example *e, FILE *out)
     if (c->closed_ns != INT64_MAX)
         fprintf(out, ", which closed after %.1f ms", (double)(c->closed_ns - c->opened_ns) / 1e6);
     if (e->whose == JUDGE_NOBODYS)
-        fprintf(out, "; a mark that was never its own, nor of who had the connection before\n");
+        fprintf(out, "; a mark that was never its own, nor of the task that had the connection before\n");
     else
         fprintf(out, "; up to %.1f ms after %s\n", (double)e->longest_ns / 1e6,
                 e->whose == JUDGE_ITS_OWN ? "it was its own" : "that of before");
@@ -75,7 +75,7 @@ static void print_stray(const struct judge_stray *s, FILE *out)
     fprintf(out, ": DSCP %u, %u bytes, flags 0x%02x; ", s->packet.dscp, s->packet.payload_bytes,
             s->packet.flags);
     if (!last) {
-        fprintf(out, "nobody wrote such a connection down\n");
+        fprintf(out, "no task recorded such a connection\n");
         return;
     }
     fprintf(out, "attempt %" PRIu64 "%s opened it %.1f ms before", last->number,

@@ -5,14 +5,14 @@
  *
  * The shuffle's job is one of 100 under joint on 1 000 hosts. Its maps end, its reduce stage is
  * offered with sizes that are guessed, then each map's row comes; then one is corrected in all its
- * cells. Times are CPU times of this thread around engine_step, the median of ROUNDS; the stages and
- * the rows count, the correction is shown. A row that is longer than a message comes in parts: that
- * is another line, and what decoding them takes, which is the wire's, a third.
+ * cells. Times are CPU times of this thread around engine_step, the median of ROUNDS; the stages
+ * and the rows count, the correction is shown. A row that is longer than a message comes in parts:
+ * that is another line, and what decoding them takes, which is the wire's, a third.
  *
  * Objects are counted by the engine itself, over all facts of a shuffle's life, from its stages to
- * the end of its tasks, which start on other hosts than they are allowed. The slots are all taken, at
- * n and at 10 n, but for one line: most hosts are idle there, at both.
- * MISS marks what is missed; exit status 1 then. */
+ * the end of its tasks, which start on other hosts than they are allowed. The slots are all taken,
+ * at n and at 10 n, but for one line: most hosts are idle there, at both. MISS marks what is
+ * missed; exit status 1 then. */
 #include "controller/engine/policy/presets.h"
 #include "lib/wire.h"
 #include "tests/model/script.h"

@@ -1,7 +1,7 @@
-/* How long a packet of the most urgent queue takes through a switch whose egress is saturated with the
- * least urgent level, and through the same one when it is idle. The switch is duopoly-fastpath itself,
- * another process on a processor of its own, joined by memif (rings in shared memory); this one sends
- * and receives. Percentiles of probes, one each PROBE_US; misses are marked.
+/* How long a packet of the most urgent queue takes through a switch whose egress is saturated with
+ * the least urgent level, and through the same one when it is idle. The switch is duopoly-fastpath
+ * itself, another process on a processor of its own, joined by memif (rings in shared memory); this
+ * one sends and receives. Percentiles of probes, one each PROBE_US; misses are marked.
  *
  *     bench-latency FASTPATH FOLDER */
 #include <errno.h>

@@ -1,6 +1,7 @@
-/* What the marking programs cost a packet, by its frame: the kernel runs each program many times on one
- * packet in memory (BPF_PROG_TEST_RUN) and says how long one run took. Prints nanoseconds, the least of
- * several rounds, since whatever else runs on the machine only adds. Root; touches no interface. */
+/* What the marking programs cost a packet, by its frame: the kernel runs each program many times on
+ * one packet in memory (BPF_PROG_TEST_RUN) and says how long one run took. Prints nanoseconds, the
+ * least of several rounds, since whatever else runs on the machine only adds. Root; touches no
+ * interface. */
 #include "hostagent/marks/mark_abi.h"
 
 #include "hostagent/marks/mark.skel.h"

@@ -1,7 +1,7 @@
-/* What the data plane's queues alone cost, beside DPDK's own scheduler (rte_sched), which is as strict
- * between its traffic classes: packets of 64 bytes, of all levels in turn, come and go in bursts.
- * rte_sched has one pipe, which is what a port of ours has, and 1024, which hide its cache misses. The
- * medians of rounds that alternate, of the thread's own time; a miss is marked. */
+/* What the data plane's queues alone cost, beside DPDK's own scheduler (rte_sched), which is as
+ * strict between its traffic classes: packets of 64 bytes, of all levels in turn, come and go in
+ * bursts. rte_sched has one pipe, which is what a port of ours has, and 1024, which hide its cache
+ * misses. The medians of rounds that alternate, of the thread's own time; a miss is marked. */
 #include "dataplane/queues.h"
 #include "lib/now.h"
 

@@ -1,6 +1,6 @@
-/* The data plane's worker on two ports of net_ring, which nobody but their own process reaches: frames
- * go round between them, found among many flows on each way, and marked on that from the host. Prints
- * packets a second of the worker's processor time, and how many of them were marked.
+/* The data plane's worker on two ports of net_ring, which nobody but their own process reaches:
+ * frames go round between them, found among many flows on each way, and marked on that from the
+ * host. Prints packets a second of the worker's processor time, and how many of them were marked.
  *
  *     bench-rings CONFIG FLOWS FRAMES SECONDS */
 #include "dataplane/settings.h"
@@ -83,7 +83,8 @@ static struct workers_flow flow_of(uint32_t local, uint16_t local_port, uint32_t
     return flow;
 }
 
-/* A frame's connection is one of the host's end, and comes back as one of the network's: both are set. */
+/* A frame's connection is one of the host's end, and comes back as one of the network's: both are
+ * set. */
 static void set_flows(struct workers *workers, uint32_t flows)
 {
     for (uint32_t i = 0; i < flows; i++) {

@@ -1,4 +1,5 @@
-/* `make bench-store`: what the store costs, on this disk, in one run: ratios decide, for disks differ.
+/* `make bench-store`: what the store costs, on this disk, in one run: ratios decide, for disks
+ * differ.
  *
  *   a small job's submission, from its first part to its answer    ≤ 3 × one fdatasync
  *   completions through engine and store, on the disk              ≥ 50 000 a second

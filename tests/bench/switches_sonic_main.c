@@ -1,5 +1,5 @@
-/* Part of `make bench-switches`: the driver sonic on a Redis of its own with the CONFIG_DB of 64 ports
- * with PFC, ranges, lists and maps of the site's own.
+/* Part of `make bench-switches`: the driver sonic on a Redis of its own with the CONFIG_DB of 64
+ * ports with PFC, ranges, lists and maps of the site's own.
  *
  *   plan and one transaction                                  ≤ 0.1 s, slowest of 20
  *   back again, with the 0.2 s before rows are written twice    ≤ 0.5 s, slowest of 20

@@ -1,6 +1,6 @@
-/* Fuzz target of the agents' sessions at the controller (controller/agents): four connections, time,
- * and what the engine would send. All that goes out must be a message, all that becomes a fact must
- * name a host that is there, and at the end nothing may be left armed. */
+/* Fuzz target of the agents' sessions at the controller (controller/agents): four connections,
+ * time, and what the engine would send. All that goes out must be a message, all that becomes a
+ * fact must name a host that is there, and at the end nothing may be left armed. */
 #include "controller/agents/agents.h"
 #include "controller/switch/inventory.h"
 #include "lib/log.h"

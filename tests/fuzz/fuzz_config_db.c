@@ -1,5 +1,5 @@
-/* Fuzz target of what a Redis server says: taken apart as replies, each of them as a row and as keys,
- * in pieces of any length, without reading beyond an end or taking more than there is. */
+/* Fuzz target of what a Redis server says: taken apart as replies, each of them as a row and as
+ * keys, in pieces of any length, without reading beyond an end or taking more than there is. */
 #include "hostagent/switches/sonic/config_db.h"
 
 #include <stdlib.h>

@@ -1,5 +1,6 @@
-/* Fuzz target of what a process's command line says of an executor (hostagent/guests/executor_line.h):
- * what is taken is within its bounds, and a line of its words alone says the same. */
+/* Fuzz target of what a process's command line says of an executor
+ * (hostagent/guests/executor_line.h): what is taken is within its bounds, and a line of its words
+ * alone says the same. */
 #include "hostagent/guests/executor_line.h"
 #include "lib/wire.h"
 

@@ -1,8 +1,9 @@
-/* Fuzz target of the data plane's control socket (dataplane/control_wire.c), of which only socket and
- * worker are scripted. An input is the client's standing, what the worker can do, and one message.
+/* Fuzz target of the data plane's control socket (dataplane/control_wire.c), of which only socket
+ * and worker are scripted. An input is the client's standing, what the worker can do, and one
+ * message.
  *
- * Whatever decodes is answered once, by a message that encodes; what is refused, and what is asked by
- * who may only look, changes nothing; what reaches the worker is in its ranges. */
+ * Whatever decodes is answered once, by a message that encodes; what is refused, and what is asked
+ * by who may only look, changes nothing; what reaches the worker is in its ranges. */
 #include "dataplane/control_wire.h"
 #include "dataplane/pcapng.h"
 #include "lib/wire.h"

@@ -1,7 +1,7 @@
 /* Fuzz target of frameworks' sessions at the controller (controller/frameworks), with the engine
- * behind them: three connections and time. All that goes out must be a message, the engine takes all
- * that becomes a fact, what it allows is for a host that is there, and at the end nothing may be left
- * armed. An engine serves as many inputs as bring it no fact. */
+ * behind them: three connections and time. All that goes out must be a message, the engine takes
+ * all that becomes a fact, what it allows is for a host that is there, and at the end nothing may
+ * be left armed. An engine serves as many inputs as bring it no fact. */
 #include "controller/frameworks/frameworks.h"
 #include "tests/fuzz/kept.h"
 #include "tests/fuzz/said.h"

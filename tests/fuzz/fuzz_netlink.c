@@ -1,5 +1,5 @@
-/* Fuzz target of what is read by netlink: queues and their classes, counters, interfaces, ports of a
- * bridge. The first byte chooses what is asked; then each step of the script is one datagram in
+/* Fuzz target of what is read by netlink: queues and their classes, counters, interfaces, ports of
+ * a bridge. The first byte chooses what is asked; then each step of the script is one datagram in
  * answer, and the end of the dump follows. libnl itself runs, on a socket that goes nowhere. */
 #include "hostagent/links/links_nl.h"
 #include "hostagent/nl.h"

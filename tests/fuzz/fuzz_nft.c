@@ -1,8 +1,8 @@
 /* Fuzz target of what the kernel's nftables say of tables, sets, counters and rules. The first byte
- * chooses what is asked; then each step of the script is one message of the answer, as `put` makes it
- * of the step's bytes, and ends of dumps follow. libmnl and libnftnl themselves run, on a socket that
- * goes nowhere; attributes have the types that the kernel gives them, since libnftnl ends the process
- * where they have not. */
+ * chooses what is asked; then each step of the script is one message of the answer, as `put` makes
+ * it of the step's bytes, and ends of dumps follow. libmnl and libnftnl themselves run, on a socket
+ * that goes nowhere; attributes have the types that the kernel gives them, since libnftnl ends the
+ * process where they have not. */
 #include "hostagent/marks/mark_nft_state.h"
 #include "tests/fuzz/script.h"
 

@@ -1,5 +1,5 @@
-/* Fuzz target of what an OpenFlow switch says: framing, flows, queues, errors. What can be read as a
- * table is planned for. */
+/* Fuzz target of what an OpenFlow switch says: framing, flows, queues, errors. What can be read as
+ * a table is planned for. */
 #include "hostagent/switches/ovs/ovs_flows.h"
 #include "hostagent/switches/ovs/ovs_rows.h"
 #include "tests/fuzz/switch_stream.h"

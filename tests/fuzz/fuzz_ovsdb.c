@@ -1,5 +1,5 @@
-/* Fuzz target of what an OVSDB server says: its framing, its answers, and rows that are nothing like
- * Open vSwitch's. What can be read is planned, taken back and said. */
+/* Fuzz target of what an OVSDB server says: its framing, its answers, and rows that are nothing
+ * like Open vSwitch's. What can be read is planned, taken back and said. */
 #include "hostagent/switches/ovs/ovs_rows.h"
 #include "tests/fuzz/switch_stream.h"
 

@@ -1,6 +1,6 @@
-/* Fuzz target of the marking programs, compiled for this processor: their helpers are functions on a
- * packet in memory. Whatever a packet is, only the six DSCP bits of an IP header and what depends on
- * them (the checksum of IPv4) may change, and only of members flows are kept.
+/* Fuzz target of the marking programs, compiled for this processor: their helpers are functions on
+ * a packet in memory. Whatever a packet is, only the six DSCP bits of an IP header and what depends
+ * on them (the checksum of IPv4) may change, and only of members flows are kept.
  *
  * An input is: a byte of what the world is like, the length of a packet that goes out, that packet,
  * and one that comes in. */
@@ -217,7 +217,8 @@ static uint32_t ip_sum(const uint8_t *ip)
     return sum;
 }
 
-/* Where IP begins behind at most two tags, which begin at `at`; *type is the first tag's, or IP's. */
+/* Where IP begins behind at most two tags, which begin at `at`; *type is the first tag's, or
+ * IP's. */
 static size_t network_of(const uint8_t *frame, size_t length, size_t at, uint16_t *type)
 {
     for (int tags = 0; tags < 2 && (*type == ETH_P_8021Q || *type == ETH_P_8021AD); tags++) {
@@ -289,7 +290,8 @@ static void run_ip(int (*program)(struct __sk_buff *skb), const uint8_t *frame, 
     run_at(program, frame + ETH_HLEN, length - ETH_HLEN, protocol, 0);
 }
 
-/* The program's settings are constants, which a loader fills; a compiler may have them in a page that nobody may write. */
+/* The program's settings are constants, which a loader fills; a compiler may have them in a page
+ * that nobody may write. */
 static struct mark_settings *settings_open(void)
 {
     static bool open;

@@ -1,6 +1,7 @@
-/* Fuzz target of whole conversations with a SONiC's Redis: CONFIG_DB is read, changed and what queues
- * counted is read, from a stream of replies that the fuzzer says. The first byte chooses which. What
- * is read is rows of text, in the tables that we read; whatever fails has a sentence. */
+/* Fuzz target of whole conversations with a SONiC's Redis: CONFIG_DB is read, changed and what
+ * queues counted is read, from a stream of replies that the fuzzer says. The first byte chooses
+ * which. What is read is rows of text, in the tables that we read; whatever fails has a
+ * sentence. */
 #include "hostagent/switches/sonic/config_db.h"
 #include "hostagent/switches/sonic/sonic_counters.h"
 

@@ -1,5 +1,5 @@
-/* Fuzz target of the controller's configuration: what is read keeps the ranges of its table, and what
- * is refused leaves the structure alone and says where. What the host has is answered here. */
+/* Fuzz target of the controller's configuration: what is read keeps the ranges of its table, and
+ * what is refused leaves the structure alone and says where. What the host has is answered here. */
 #include "controller/settings.h"
 
 #include <grp.h>

@@ -1,5 +1,5 @@
-/* Fuzz target of the stream's framing: however the bytes arrive, the same messages come out of them,
- * and the same sentence ends them. */
+/* Fuzz target of the stream's framing: however the bytes arrive, the same messages come out of
+ * them, and the same sentence ends them. */
 #include "lib/wire_stream.h"
 
 #include <stdlib.h>

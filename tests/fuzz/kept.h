@@ -2,7 +2,8 @@
  * next one of its size, which the sanitizer's allocator would map and unmap each time. Freed, it is
  * poisoned as any other.
  *
- * Include it once in a target that is linked with --wrap= of malloc, calloc, realloc, reallocarray and free. */
+ * Include it once in a target that is linked with --wrap= of malloc, calloc, realloc, reallocarray
+ * and free. */
 #pragma once
 
 #include <sanitizer/asan_interface.h>

@@ -1,6 +1,6 @@
-/* What a target's world says in answer to one input, as a digest. An input says the same whenever it
- * comes (replay.c): so nothing that a target keeps from one input to the next, to spare itself the
- * making of it, can change what follows. Include it once in a target. */
+/* What a target's world says in answer to one input, as a digest. An input says the same whenever
+ * it comes (replay.c): so nothing that a target keeps from one input to the next, to spare itself
+ * the making of it, can change what follows. Include it once in a target. */
 #pragma once
 
 #include <stddef.h>

@@ -1,8 +1,8 @@
 /* Files that live in memory and lose power: an SQLite VFS for tests.
  *
- * A write is on the medium only once its file was synced. When the power goes (at the n-th write, of
- * any file) each write since the last sync of its file is, by chance, there, not there, or torn at a
- * sector's edge; nothing works until it is back. Creating a file, and deleting one with its
+ * A write is on the medium only once its file was synced. When the power goes (at the n-th write,
+ * of any file) each write since the last sync of its file is, by chance, there, not there, or torn
+ * at a sector's edge; nothing works until it is back. Creating a file, and deleting one with its
  * folder synced, last at once. One connection, one thread. */
 #pragma once
 

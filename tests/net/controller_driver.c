@@ -6,9 +6,10 @@
  * unless told not to, and prints one JSON object a line for every message. Lines on its standard
  * input, each answered by "ok" or "error …" first: start ATTEMPT JOB STAGE TASK COMMAND [SLOTS
  * [COFLOW MACROFLOW [QUEUE [COMPUTE_NS [ADDRESS BYTES]]]]] stop ATTEMPT GRACE_MS · ask ATTEMPT ·
- * forget JOB · levels ATTEMPT COFLOW MACROFLOW · mode MODE SEQUENCE · stance STANCE · lease MS · leases 0|1 ·
- * acknowledge 0|1 · epoch N · raw_epoch N (of the next message only) · drop (the session) · rivals
- * N (ends the session as if another agent of that name had it, and refuses the next N HELLOs) */
+ * forget JOB · levels ATTEMPT COFLOW MACROFLOW · mode MODE SEQUENCE · stance STANCE · lease MS ·
+ * leases 0|1 · acknowledge 0|1 · epoch N · raw_epoch N (of the next message only) · drop (the
+ * session) · rivals N (ends the session as if another agent of that name had it, and refuses the
+ * next N HELLOs) */
 #include "lib/wire_zmq.h"
 
 #include <arpa/inet.h>

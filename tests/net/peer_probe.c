@@ -5,9 +5,10 @@
  *
  * With `echo` there is no controller, but one that says back what it hears (bare_router.c).
  *
- * Says "ready" when its session stands. A line "0" or "1" on its standard input: the next round trips
- * are of that kind. Any other: one line of JSON tells of each kind how many there were since the
- * last, their median, 99th percentile and maximum in nanoseconds. Ends with its standard input, and with a word and status 1 when its session does. */
+ * Says "ready" when its session stands. A line "0" or "1" on its standard input: the next round
+ * trips are of that kind. Any other: one line of JSON tells of each kind how many there were since
+ * the last, their median, 99th percentile and maximum in nanoseconds. Ends with its standard input,
+ * and with a word and status 1 when its session does. */
 #include "lib/now.h"
 #include "lib/wire_zmq.h"
 

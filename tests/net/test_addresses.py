@@ -191,7 +191,7 @@ def test_who_listens_there_and_is_no_controller_is_said(site):
             pass
         return unreached(said)
     line = wait_for("it says so", hang_up, 30)[0]
-    assert "who listens there ends the handshake" in line and "no duopolyd" in line
+    assert "the listener there ends the handshake" in line and "no duopolyd" in line
     listener.close()
 
 

@@ -641,7 +641,7 @@ def test_unknown_jobs_have_no_lists(cluster):
     daemon = cluster.daemon()
     for words in (["tasks", 99999], ["tasks", 99999, "-a"], ["job", 99999]):
         assert daemon.ctl(*words, expect=1) == "duopolyctl: there is no job 99999\n"
-    assert "who answers is no duopoly-fastpath" in daemon.ctl("fastpath", expect=1)
+    assert "the peer is not a duopoly-fastpath" in daemon.ctl("fastpath", expect=1)
     daemon.ctl("submit", workload(daemon.folder, [one_job()]))
     assert daemon.ctl("tasks", 1)["tasks"] == []
     daemon.ctl("cancel", 1)

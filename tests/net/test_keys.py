@@ -150,7 +150,7 @@ def test_an_unknown_key_is_refused(cluster, daemon, tmp_path):
     stranger.write_text(f"name w1\nrole admin\npublic {public.decode()}\nsecret {secret.decode()}\n"
                         f"controller {read_key(key)['controller'][0]}\n")
     stranger.chmod(0o600)
-    with Refused(daemon, "nobody has that key"):
+    with Refused(daemon, "that key is unknown"):
         words = daemon.remote(stranger, "cancel", "1", expect=1)
         assert "does not take the key of w1" in words
 

@@ -166,7 +166,8 @@ static inline void on_host_moved(void *user, uint32_t host)
     struct agent_kept kept;
     (void)user;
     world.moved++;
-    /* While it is being added or told it is there; forgotten: an index with nobody's name, or none. */
+    /* While it is being added or told it is there; forgotten: an index with nobody's name, or
+     * none. */
     if (agents_kept(world.agents, host, &kept) < 0 || !*kept.name)
         line_add(world.facts, "forgotten(%d) ", (int)host);
 }

@@ -1,5 +1,5 @@
-/* A duopoly-fastpath of the test's own, between two devices that are none (net_null), with its control
- * socket in a folder of its own. It ends with the process that began it. */
+/* A duopoly-fastpath of the test's own, between two devices that are none (net_null), with its
+ * control socket in a folder of its own. It ends with the process that began it. */
 #pragma once
 
 #include "hostagent/plane_link.h"

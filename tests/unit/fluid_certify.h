@@ -1,7 +1,7 @@
 /* Proves the present rates of a network: no link carries more than it has, and every flow crosses a
  * link that its level and those above fill, on which no flow of its level is faster (relative error
- * 1e-9). All figures are computed anew from the bundles, none is the solver's. fluid_certify returns
- * 0, −ENOMEM, or −EILSEQ with the sentence that says which flow or link disproves it.
+ * 1e-9). All figures are computed anew from the bundles, none is the solver's. fluid_certify
+ * returns 0, −ENOMEM, or −EILSEQ with the sentence that says which flow or link disproves it.
  * O(bundles × log bundles). */
 #pragma once
 

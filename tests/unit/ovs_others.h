@@ -1,4 +1,5 @@
-/* What somebody may have in an Open vSwitch, drawn at random, and all of it as its own programs show it. */
+/* What somebody may have in an Open vSwitch, drawn at random, and all of it as its own programs
+ * show it. */
 #pragma once
 
 #include "tests/unit/ovs_world.h"

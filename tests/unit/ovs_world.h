@@ -1,6 +1,6 @@
-/* An Open vSwitch of the test's own: real ovsdb-server and ovs-vswitchd (package openvswitch-switch)
- * on a data path that is none (--enable-dummy), with their sockets in a folder of its own. Its
- * processes end with the one that began them. */
+/* An Open vSwitch of the test's own: real ovsdb-server and ovs-vswitchd (package
+ * openvswitch-switch) on a data path that is none (--enable-dummy), with their sockets in a folder
+ * of its own. Its processes end with the one that began them. */
 #pragma once
 
 #include <errno.h>

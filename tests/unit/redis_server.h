@@ -1,5 +1,5 @@
-/* A Redis of a test's own in a folder, on a Unix socket and nothing else. Debian's redis-tools has the
- * server under another name: it goes by what it is called. */
+/* A Redis of a test's own in a folder, on a Unix socket and nothing else. Debian's redis-tools has
+ * the server under another name: it goes by what it is called. */
 #pragma once
 
 #include "tests/unit/test.h"

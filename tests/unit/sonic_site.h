@@ -1,5 +1,5 @@
-/* CONFIG_DB of a switch as a site has it, with PFC, ranges, lists and maps of its own, for tests and
- * the benchmark; and what orchagent makes of a CONFIG_DB when it reads it anew (sonic-swss,
+/* CONFIG_DB of a switch as a site has it, with PFC, ranges, lists and maps of its own, for tests
+ * and the benchmark; and what orchagent makes of a CONFIG_DB when it reads it anew (sonic-swss,
  * orchagent/qosorch.cpp): rows in the order of their keys, the last word counts. */
 #pragma once
 
@@ -101,8 +101,8 @@ static inline void site_objects(json_t *db)
     site_set(db, "PORT_QOS_MAP", "global", "dscp_to_tc_map", "AZURE");
 }
 
-/* Every third port has single rows, every third a range over its lossless queues, every third stands
- * in lists of ports or has a range that begins before them. */
+/* Every third port has single rows, every third a range over its lossless queues, every third
+ * stands in lists of ports or has a range that begins before them. */
 static inline json_t *site_full(uint32_t ports)
 {
     json_t *db = site_bare(ports);
@@ -150,7 +150,7 @@ static inline void site_scatter(json_t *db, uint32_t ports, uint64_t *stream)
     }
 }
 
-/* ---- what orchagent makes of it --------------------------------------------------------------- */
+/* ---- what orchagent makes of it -------------------------------------------------------------- */
 
 static inline int site_by_key(const void *a, const void *b)
 {

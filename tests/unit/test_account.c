@@ -52,7 +52,8 @@ static void a_host_is_sent_no_more_than_it_answers(void **state)
     script_end(&s);
 }
 
-/* 600 inputs of a start are three messages: two such starts are more than five, and wait for an answer. */
+/* 600 inputs of a start are three messages: two such starts are more than five, and wait for an
+ * answer. */
 static void a_start_counts_by_its_messages(void **state)
 {
     enum { MAPS = 600, REDUCES = 4 };
@@ -214,7 +215,8 @@ static void bytes_that_nobody_told_take_no_memory(void **state)
     }
 }
 
-/* Cells in any order, some again, some beside a whole row: as if they had all been told in one row. */
+/* Cells in any order, some again, some beside a whole row: as if they had all been told in one
+ * row. */
 static void cells_of_any_order_make_a_row(void **state)
 {
     static const uint32_t orders[][6] = {

@@ -1,5 +1,5 @@
-/* One level for an application of guests, by what all agents tell of it: controller/agents/agent_guests.c
- * beside a list that is added up anew each time. */
+/* One level for an application of guests, by what all agents tell of it:
+ * controller/agents/agent_guests.c beside a list that is added up anew each time. */
 #include "tests/unit/test.h"
 
 #include "controller/agents/agent_guests.h"

@@ -265,8 +265,8 @@ static void much_sent(uint32_t host, uint64_t attempt)
     *world.sent = '\0';
 }
 
-/* h1 answers and h2 does not: when the sum is over the bound, h2's session ends, whoever is sent to;
- * and what was answered does not count. */
+/* h1 answers and h2 does not: when the sum is over the bound, h2's session ends, whoever is sent
+ * to; and what was answered does not count. */
 static void unanswered_bytes_are_bounded_for_all_together(void **state)
 {
     (void)state;
@@ -493,8 +493,8 @@ static void the_wait_for_known_hosts_ends(void **state)
     expect_facts("host_join(0) ");
 }
 
-/* A host that had joined keeps its index and what the engine knows of it: the same boot is back, another
- * one joins anew, and one that stays away is lost in its time. */
+/* A host that had joined keeps its index and what the engine knows of it: the same boot is back,
+ * another one joins anew, and one that stays away is lost in its time. */
 static void restored_hosts_are_silent_until_they_speak(void **state)
 {
     (void)state;
@@ -583,7 +583,8 @@ static void a_slow_disk_costs_no_session(void **state)
     assert_int_equal(agents_counters(world.agents)->nonsense, 0);
 }
 
-/* A new session's inventory repeats what is not on the disk yet: that is not acknowledged either. */
+/* A new session's inventory repeats what is not on the disk yet: that is not acknowledged
+ * either. */
 static void an_inventory_waits_for_what_it_repeats(void **state)
 {
     (void)state;

@@ -56,7 +56,8 @@ static void a_switch_serves_nothing(void **state)
     expect_sent("1:welcome ");
 }
 
-/* The first keeps it while it is heard; then it goes to who comes with it, and the first is refused. */
+/* The first keeps it while it is heard; then it goes to who comes with it, and the first is
+ * refused. */
 static void two_hosts_with_one_address_are_named(void **state)
 {
     (void)state;
@@ -86,8 +87,8 @@ static void two_hosts_with_one_address_are_named(void **state)
     assert_non_null(strstr(world.sent, "1:welcome"));
 }
 
-/* Who took the address of a host that was away keeps it from nobody who connects from there, and does not
- * get it back. */
+/* Who took the address of a host that was away keeps it from nobody who connects from there, and
+ * does not get it back. */
 static void who_connects_from_an_address_has_it(void **state)
 {
     (void)state;

@@ -1,4 +1,5 @@
-/* What agents say that they have and were not given: counted for each and in sum, and cut beyond. */
+/* What agents say that they have and were not given: counted for each and in sum, and cut
+ * beyond. */
 #define ROOM   64 /* attempts that all may claim */
 #define CLAIMS (ROOM * UINT64_C(2048))
 #include "tests/unit/agents_world.h"
@@ -136,7 +137,7 @@ static void outputs_of_strange_jobs_are_forgotten_so_many_at_a_time(void **state
     }
     assert_int_equal(told, AGENT_STRANGE_JOBS);
     assert_int_equal(seen("h1").claims_cut, 4 * 256);
-    assert_string_equal(seen("h1").cut_about, "outputs of jobs that nobody knows");
+    assert_string_equal(seen("h1").cut_about, "outputs of unknown jobs");
 }
 
 static void guests_count_too(void **state)

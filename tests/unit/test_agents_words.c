@@ -1,5 +1,5 @@
-/* Which of an agent's words count: those about itself and the attempts that it has, and of others what
- * it can know. */
+/* Which of an agent's words count: those about itself and the attempts that it has, and of others
+ * what it can know. */
 #include "tests/unit/agents_world.h"
 
 #define OURS (UINT64_C(3) << 32) /* numbers of this controller's epoch */
@@ -125,7 +125,8 @@ static void brought(uint64_t peer, uint64_t attempt, uint64_t proof)
     inventory_end(peer, 1);
 }
 
-/* Where the hosts have shown proofs before, nobody takes what another was sent, whoever comes first. */
+/* Where the hosts have shown proofs before, nobody takes what another was sent, whoever comes
+ * first. */
 static void who_proves_it_was_sent_an_attempt_has_it(void **state)
 {
     const uint64_t older = (UINT64_C(2) << 32) + 11;
@@ -298,9 +299,9 @@ static void the_log_says_it_rarely(void **state)
                      1000);
 }
 
-/* Each kind that an agent may send, from a host that has nothing, about what another has: nothing of it
- * comes to the engine but what is about the speaker. A kind that is new has a row (agent_kinds.c), and here
- * is filled with what it would say of others. */
+/* Each kind that an agent may send, from a host that has nothing, about what another has: nothing
+ * of it comes to the engine but what is about the speaker. A kind that is new has a row
+ * (agent_kinds.c), and here is filled with what it would say of others. */
 static void others_fill(pb_size_t kind)
 {
     duopoly_Envelope *e = message(2, kind, kind != duopoly_Envelope_agent_heartbeat_tag);

@@ -17,7 +17,8 @@ static const struct qdisc_driver *best(uint32_t can, uint64_t gbps, bool held, b
     return driver;
 }
 
-/* What is chosen the kernel takes, and it wakes what is starved; where anything can, something is. */
+/* What is chosen the kernel takes, and it wakes what is starved; where anything can, something
+ * is. */
 static void test_what_is_chosen_can_serve(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
-/* Removing below a folder that others may write: all of it goes, nothing outside of it does, however
- * deep it is and whatever is swapped meanwhile. */
+/* Removing below a folder that others may write: all of it goes, nothing outside of it does,
+ * however deep it is and whatever is swapped meanwhile. */
 #include "tests/unit/removal.h"
 #include "tests/unit/test.h"
 

@@ -130,7 +130,8 @@ static void test_a_pipelined_stage_waits_for_no_map_that_sends_nothing(void **st
     workload_job_done(&job);
 }
 
-/* Own rates: uplinks 4 + 8, downlinks 16 + 8 Mbit/s: 12 together, the fastest downlink 2 bytes/s. */
+/* Own rates: uplinks 4 + 8, downlinks 16 + 8 Mbit/s: 12 together, the fastest downlink 2
+ * bytes/s. */
 static void test_links_of_their_own(void **state)
 {
     (void)state;

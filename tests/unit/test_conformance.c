@@ -1,7 +1,7 @@
-/* One suite of frames in, frames out, for both data paths: the marking programs, run by the kernel on
- * frames in memory, and dataplane/marking.c give the same bytes and the same queue. Frames go in from
- * a pcap file that the test writes, and what comes out of either is a pcap file, too; the last byte
- * of a frame's destination address says through whose hands it goes.
+/* One suite of frames in, frames out, for both data paths: the marking programs, run by the kernel
+ * on frames in memory, and dataplane/marking.c give the same bytes and the same queue. Frames go in
+ * from a pcap file that the test writes, and what comes out of either is a pcap file, too; the last
+ * byte of a frame's destination address says through whose hands it goes.
  *
  * Where both may differ:
  *   who opened a connection that is older than its entry
@@ -58,7 +58,8 @@ static const struct world worlds[] = {
     {"without a lease", false, false, 0},
 };
 
-/* Flows that are there before the first frame, and again later, of v4 and v6: 10.0.0.1:P to 10.0.0.2:80. */
+/* Flows that are there before the first frame, and again later, of v4 and v6: 10.0.0.1:P to
+ * 10.0.0.2:80. */
 static const struct {
     uint16_t port;
     uint64_t owner;
@@ -432,7 +433,8 @@ static void put_conversations(pcap_dumper_t *dump, uint64_t *stream)
     }
 }
 
-/* One connection, whose levels change every so often, and what comes on it under old and new ones. */
+/* One connection, whose levels change every so often, and what comes on it under old and new
+ * ones. */
 static void put_promotions(pcap_dumper_t *dump, struct shape shape, uint64_t *stream)
 {
     struct shape back = shape;

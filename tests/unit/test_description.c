@@ -1,5 +1,5 @@
-/* Descriptions of switches for duopolyctl switch NAME render: the manual is one, and what is wrong is told with
- * its place. */
+/* Descriptions of switches for duopolyctl switch NAME render: the manual is one, and what is wrong
+ * is told with its place. */
 #include "tests/unit/folder.h"
 #include "tests/unit/test.h"
 

@@ -139,8 +139,8 @@ static void test_jobs_run_where_one_host_of_five_works(void **state)
     each_policy(many_bad_hosts);
 }
 
-/* A command that is missing everywhere: the job fails after as many tries as ever, and the hosts are
- * not blamed, also beside jobs that work. */
+/* A command that is missing everywhere: the job fails after as many tries as ever, and the hosts
+ * are not blamed, also beside jobs that work. */
 static void wrong_job(const char *place)
 {
     struct script s;
@@ -427,8 +427,8 @@ static void test_another_try_does_not_wait_for_ever(void **state)
     script_end(&s);
 }
 
-/* Host 1 refuses whatever it is given, and the other one is full: what it says of the task is said once, and
- * the next room there is the task's. */
+/* Host 1 refuses whatever it is given, and the other one is full: what it says of the task is said
+ * once, and the next room there is the task's. */
 static void test_a_host_that_refuses_fails_no_job_alone(void **state)
 {
     (void)state;

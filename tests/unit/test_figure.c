@@ -1,5 +1,5 @@
-/* Figures: nothing that is written lies on something else, numbers are short, and a policy looks the
- * same in all of them. */
+/* Figures: nothing that is written lies on something else, numbers are short, and a policy looks
+ * the same in all of them. */
 #include "tests/unit/test.h"
 
 #include "controller/engine/policy/presets.h"

@@ -1,4 +1,5 @@
-/* Trees of other people's qdiscs: kept as text, put in an order that works, and told the same again. */
+/* Trees of other people's qdiscs: kept as text, put in an order that works, and told the same
+ * again. */
 #include "tests/unit/test.h"
 
 #include "hostagent/queues/foreign.h"

@@ -266,7 +266,8 @@ static void test_sizes_in_order_of_learning(void **state)
     script_end(&s);
 }
 
-/* It waits for a slot there, also where nobody knows how large the block is and the job is small. */
+/* It waits for a slot there, also where nobody knows how large the block is and the job is
+ * small. */
 static void test_maps_where_their_blocks_are(void **state)
 {
     (void)state;

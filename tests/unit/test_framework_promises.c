@@ -1,7 +1,8 @@
 /* A framework beside the engine that follows it promptly, late, badly or not at all, over seeds: no
  * stage waits for us beyond hold_max + 2 s, no slot counts twice, and a twin made of a dump decides
- * the same. Every other seed bounds who lets allows lapse. Two of its three applications may tell room that comes, changes and goes: theirs is allowed
- * there only, the third has what they leave of the hosts. */
+ * the same. Every other seed bounds who lets allows lapse. Two of its three applications may tell
+ * room that comes, changes and goes: theirs is allowed there only, the third has what they leave of
+ * the hosts. */
 #include "tests/model/script.h"
 #include "tests/model/script_dump.h"
 

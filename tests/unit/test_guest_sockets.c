@@ -1,5 +1,5 @@
-/* Bytes of sockets that come and go: hostagent/guests/guest_sockets.c, beside a model that remembers what
- * each was seen with last. */
+/* Bytes of sockets that come and go: hostagent/guests/guest_sockets.c, beside a model that
+ * remembers what each was seen with last. */
 #include "tests/unit/test.h"
 
 #include "hostagent/guests/guest_sockets.h"

@@ -1,5 +1,5 @@
-/* Levels and bytes of tasks that share a guest's connections (hostagent/guests/guest_tasks.c), beside a
- * model that looks at every byte; and which allow a task goes by (guest_allows.c). */
+/* Levels and bytes of tasks that share a guest's connections (hostagent/guests/guest_tasks.c),
+ * beside a model that looks at every byte; and which allow a task goes by (guest_allows.c). */
 #include "tests/unit/test.h"
 
 #include "hostagent/guests/guest_allows.h"

@@ -1,4 +1,5 @@
-/* Ended jobs and what befell their attempts: found again, within bounds, told in whole sentences. */
+/* Ended jobs and what befell their attempts: found again, within bounds, told in whole
+ * sentences. */
 #include "tests/unit/test.h"
 
 #include "controller/listeners.h"
@@ -19,7 +20,8 @@ static void end_attempt(struct history *history, uint64_t job, uint32_t task, ui
     history_attempt_ended(history, &ending, true);
 }
 
-/* Sums are of all tasks, also of those whose endings are not kept; what was not measured is in none. */
+/* Sums are of all tasks, also of those whose endings are not kept; what was not measured is in
+ * none. */
 static void what_tasks_took_adds_up(void **state)
 {
     (void)state;
@@ -257,7 +259,7 @@ static void an_output_lost_too_often_is_said(void **state)
     failed.job_failed.attempt = attempt;
     job_fact_of(history, engine, &failed, "", &fact);
     assert_string_equal(fact.ending.reason,
-                        "the output of task 5/0/0 was lost, or nobody could fetch it, "
+                        "the output of task 5/0/0 was lost, or no host could fetch it, "
                         "4 times, last on w3");
     assert_string_equal(fact.ending.host, "w3");
     failed.reason = REASON_TOO_MANY_LOSSES;
@@ -270,7 +272,8 @@ static void an_output_lost_too_often_is_said(void **state)
     history_destroy(history);
 }
 
-/* One that the engine does not know, for it ended while no controller listened, is told as seen and as ended. */
+/* One that the engine does not know, for it ended while no controller listened, is told as seen and
+ * as ended. */
 static void only_its_end_ends_what_was_just_seen(void **state)
 {
     (void)state;

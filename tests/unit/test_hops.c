@@ -1,4 +1,5 @@
-/* Joining sightings: packets made up by hand on a way over two switches, and what their ports count. */
+/* Joining sightings: packets made up by hand on a way over two switches, and what their ports
+ * count. */
 #include "tests/unit/test.h"
 
 #include <stdlib.h>

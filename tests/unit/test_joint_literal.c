@@ -499,7 +499,8 @@ static bool runs_already(const struct m_job *j, struct m_demand d)
     return false;
 }
 
-/* On the last slots: more than small, some of it runs, and all slots next to its blocks are taken. */
+/* On the last slots: more than small, some of it runs, and all slots next to its blocks are taken.
+ */
 static bool waits_for_own_slots(const struct model *m, const struct m_job *j, struct m_demand d)
 {
     bool waits = !is_small(m, j, 1000) && runs_already(j, d) && !any_unlocated(j, d) &&

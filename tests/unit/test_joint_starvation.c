@@ -1,5 +1,6 @@
-/* Nobody starves under srpt: no job is behind one that was submitted over AGEING times its key later,
- * over random workloads; and a large job ends although small ones keep all slots busy for ever. */
+/* Nobody starves under srpt: no job is behind one that was submitted over AGEING times its key
+ * later, over random workloads; and a large job ends although small ones keep all slots busy for
+ * ever. */
 #include "tests/model/script.h"
 
 enum { AGEING = 100, JOBS = 8, MEGABYTE = 1000000 };

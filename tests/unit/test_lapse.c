@@ -1,4 +1,5 @@
-/* Applications that let their allows lapse get fewer at a time; those that use them are not bounded. */
+/* Applications that let their allows lapse get fewer at a time; those that use them are not
+ * bounded. */
 #include "tests/model/script.h"
 
 enum { SLOTS = 8, SPARED = 4, ALLOW_S = 5 };

@@ -166,7 +166,8 @@ static void without_a_bound_no_loss_counts(void **state)
     script_end(&s);
 }
 
-/* What only waits on its node has done nothing there; what was told to stop is no try of the task. */
+/* What only waits on its node has done nothing there; what was told to stop is no try of the
+ * task. */
 static void what_waits_or_stops_there_does_not_count(void **state)
 {
     struct script s;

@@ -1,6 +1,6 @@
-/* A wanted port in mqprio's terms and in DCB entries. The messages are those of `tc` and `dcb`, byte
- * for byte: both programs are run with a library that keeps what they send (netlink_spy.c); no NIC
- * here has such queues. */
+/* A wanted port in mqprio's terms and in DCB entries. The messages are those of `tc` and `dcb`,
+ * byte for byte: both programs are run with a library that keeps what they send (netlink_spy.c); no
+ * NIC here has such queues. */
 #include "tests/unit/test.h"
 
 #include "hostagent/queues/kernel_nl.h"

@@ -123,7 +123,8 @@ static void test_put_in_force_it_knows_the_past(void **state)
     script_end(&other);
 }
 
-/* Its parameter is known by its table alone: set in the middle, it moves turns, and takes that back. */
+/* Its parameter is known by its table alone: set in the middle, it moves turns, and takes that
+ * back. */
 static void test_its_parameter_counts(void **state)
 {
     (void)state;

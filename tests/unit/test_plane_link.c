@@ -1,5 +1,5 @@
-/* The agent's connection to a data plane that does not answer: who hangs holds up nobody for longer than
- * the time of one call. What answers is tested with the program itself (test_switch.c). */
+/* The agent's connection to a data plane that does not answer: who hangs holds up nobody for longer
+ * than the time of one call. What answers is tested with the program itself (test_switch.c). */
 #include "tests/unit/folder.h"
 #include "tests/unit/test.h"
 

@@ -1,5 +1,5 @@
-/* Ports of a data plane on the wire: what is written is read again, what is no port is refused, and a
- * message changes all of its ports or none (lib/port/plane_port.h, dataplane/ports.h). */
+/* Ports of a data plane on the wire: what is written is read again, what is no port is refused, and
+ * a message changes all of its ports or none (lib/port/plane_port.h, dataplane/ports.h). */
 #include "tests/unit/test.h"
 
 #include "dataplane/egress.h"

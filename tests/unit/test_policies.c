@@ -590,7 +590,8 @@ static enum reason set_parameter(struct script *s, const char *word, int64_t val
     return script_rejection(s);
 }
 
-/* Values come by configuration or by event, are kept for policies that are not in force, and stand in dumps. */
+/* Values come by configuration or by event, are kept for policies that are not in force, and stand
+ * in dumps. */
 static void test_parameters_are_set(void **state)
 {
     (void)state;

@@ -120,8 +120,8 @@ static uint64_t visits(const struct script *s)
     return counters.visits;
 }
 
-/* Each of two stages' pairs has its bytes, and no host has room until all tasks of the second are ready: then
- * the first question where they are at home is not about all of them. */
+/* Each of two stages' pairs has its bytes, and no host has room until all tasks of the second are
+ * ready: then the first question where they are at home is not about all of them. */
 static void inputs_are_looked_at_while_a_stage_opens(void **state)
 {
     enum { WIDE = 128 };

@@ -1,4 +1,5 @@
-/* RED of the data plane's queues, by DPDK's own: what is marked and dropped by a queue's average. */
+/* RED of the data plane's queues, by DPDK's own: what is marked and dropped by a queue's
+ * average. */
 #include "tests/unit/test.h"
 
 #include "dataplane/queues_red_dpdk.h"

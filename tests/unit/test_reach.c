@@ -1,4 +1,5 @@
-/* Which addresses configurations may name, where an endpoint leads, and how seldom a lasting fault is said. */
+/* Which addresses configurations may name, where an endpoint leads, and how seldom a lasting fault
+ * is said. */
 #include "tests/unit/test.h"
 
 #include "lib/conf_check.h"

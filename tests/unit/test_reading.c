@@ -14,8 +14,8 @@ static enum engine_reading of_output(const struct script *s, uint32_t host, uint
     return engine_reads_output(s->engine, host, 1, 0, map, attempt);
 }
 
-/* Two maps on hosts 0 and 1, done; two reduces there, of which the second reads nothing. Nothing runs on
- * host 2. `ret_maps`, `ret_reduces`: their attempts, by the host where they are. */
+/* Two maps on hosts 0 and 1, done; two reduces there, of which the second reads nothing. Nothing
+ * runs on host 2. `ret_maps`, `ret_reduces`: their attempts, by the host where they are. */
 static void shuffle(struct script *s, uint64_t *ret_maps, uint64_t *ret_reduces)
 {
     static const uint64_t sums[] = {2 * MEGABYTE, 0};

@@ -627,7 +627,8 @@ static void test_kinds_out_of_range(void **state)
     assert_int_equal(record_encode_decision(&decision, line, sizeof(line)), -EINVAL);
 }
 
-/* Rejections in recordings of before name requests by number; words that are no more are refused. */
+/* Rejections in recordings of before name requests by number; words that are no more are refused.
+ */
 static void test_numbers_of_kinds_stay(void **state)
 {
     (void)state;

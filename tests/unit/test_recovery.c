@@ -1,6 +1,6 @@
-/* A controller that ends at any moment and begins again from its store: everything that was committed
- * is as it was, what ran is adopted, what ended meanwhile counts, and in the end every job is over
- * with one accepted completion per task. */
+/* A controller that ends at any moment and begins again from its store: everything that was
+ * committed is as it was, what ran is adopted, what ended meanwhile counts, and in the end every
+ * job is over with one accepted completion per task. */
 #include "tests/model/script.h"
 #include "tests/unit/folder.h"
 
@@ -297,8 +297,8 @@ static void host_boots(void)
                 world.accepted[job][0][t]--;
 }
 
-/* It ends, on the same boot of the machine or before another one, and begins again: the same is known,
- * nothing starts before the hosts spoke, and then only what does not run. */
+/* It ends, on the same boot of the machine or before another one, and begins again: the same is
+ * known, nothing starts before the hosts spoke, and then only what does not run. */
 static void restart(void)
 {
     static char before[1 << 18], after[1 << 18];
@@ -376,7 +376,8 @@ static void every_job_ends_once(void **state)
     decisions_done(&world.decisions);
 }
 
-/* The same name and content is the same job, over or not; a job of which only parts came is none. */
+/* The same name and content is the same job, over or not; a job of which only parts came is
+ * none. */
 static void a_name_is_one_job_and_half_a_job_is_none(void **state)
 {
     (void)state;

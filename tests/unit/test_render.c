@@ -1,7 +1,6 @@
-/* Holds every renderer to the contract of controller/switch/render/render.h
- * over all that the port function makes of wishes and ports: a reader of each
- * text finds the wanted state in it, and nothing after the text and its undo.
- */
+/* Holds every renderer to the contract of controller/switch/render/render.h over all that the port
+ * function makes of wishes and ports: a reader of each text finds the wanted state in it, and
+ * nothing after the text and its undo. */
 #include "tests/unit/sonic_site.h"
 #include "tests/unit/test.h"
 
@@ -44,9 +43,7 @@ static int port_of_name(const char *name)
     return -1;
 }
 
-/* ---- EOS
- * --------------------------------------------------------------------------------------
- */
+/* ---- EOS ------------------------------------------------------------------------------------- */
 
 struct eos {
     int queue_of_dscp[PORT_CODE_POINTS];
@@ -142,9 +139,7 @@ static void eos_read(const struct render_switch *sw, char *const texts[], uint32
         reading->leftovers += eos.profile[i].is && eos.profile_of[0] != i && eos.profile_of[1] != i;
 }
 
-/* ---- NVUE
- * -------------------------------------------------------------------------------------
- */
+/* ---- NVUE ------------------------------------------------------------------------------------ */
 
 enum { NVUE_MAPPING, NVUE_SCHEDULER, NVUE_CONGESTION, NVUE_KINDS };
 static const char *const nvue_kinds[] = {"mapping", "egress-scheduler", "congestion-control"};
@@ -285,9 +280,7 @@ static void nvue_read(const struct render_switch *sw, char *const texts[], uint3
                                   nvue.profile_of[1][kind] != p;
 }
 
-/* ---- OpenConfig
- * -------------------------------------------------------------------------------
- */
+/* ---- OpenConfig ------------------------------------------------------------------------------ */
 
 static json_t *at_path(json_t *value, const char *path)
 {
@@ -448,8 +441,7 @@ static void openconfig_read(const struct render_switch *sw, char *const texts[],
     json_decref(top);
 }
 
-/* ---- SONiC: RFC 6902
- * -------------------------------------------------------------------------- */
+/* ---- SONiC: RFC 6902 ------------------------------------------------------------------------- */
 
 /* The last part of a path and what it is in. */
 static json_t *patch_parent(json_t *db, const char *path, char last[256])
@@ -536,9 +528,7 @@ static void sonic_patch_read(const struct render_switch *sw, char *const texts[]
     json_decref(db);
 }
 
-/* ---- the contract
- * -----------------------------------------------------------------------------
- */
+/* ---- the contract ---------------------------------------------------------------------------- */
 
 static const struct reader {
     const char *name;
@@ -701,7 +691,8 @@ static uint32_t check_wishes(const struct renderer *renderer, const struct reade
     uint32_t n = 0;
     for (wish.levels = 1; wish.levels <= PORT_LEVELS; wish.levels++)
         for (int last = 0; last < 2; last++) {
-            /* What unmanaged traffic joins and ECN are told in different words: half of the pairs. */
+            /* What unmanaged traffic joins and ECN are told in different words: half of the
+             * pairs. */
             wish.unmanaged_joins = last ? PORT_LEVELS - 1 : 0;
             wish.ecn = (wish.levels + (uint32_t)__builtin_popcount(lossless) + (uint32_t)last) % 2;
             n += check_combination(renderer, reader, &wish, queues_n, lossless);

@@ -1,5 +1,5 @@
-/* Roles by their names; which kinds of messages agents and frameworks may send, beside what is written here again
- * as lists of names. */
+/* Roles by their names; which kinds of messages agents and frameworks may send, beside what is
+ * written here again as lists of names. */
 #include "tests/unit/test.h"
 
 #include "controller/agents/agents.h"

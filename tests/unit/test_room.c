@@ -1,5 +1,6 @@
-/* Room of applications: who may run where, what is left for others, what moves when it comes and goes,
- * bounds, and what a word on it costs. After each step the engine is replaced by its loaded dump. */
+/* Room of applications: who may run where, what is left for others, what moves when it comes and
+ * goes, bounds, and what a word on it costs. After each step the engine is replaced by its loaded
+ * dump. */
 #include "tests/model/script.h"
 
 #define APPLICATION(n) ((UINT64_C(1) << 30) + (n))

@@ -1,7 +1,7 @@
-/* Frameworks with all manners in the simulation. A prompt, obedient one that places maps as advised has
- * the plan of slots of our own, on the demo's workload and under every policy: task, host, time and
- * both levels. With each of the others, over seeds, nothing waits for the engine beyond hold_max +
- * 2 s, no slot counts twice, and what was recorded is decided again byte for byte. */
+/* Frameworks with all manners in the simulation. A prompt, obedient one that places maps as advised
+ * has the plan of slots of our own, on the demo's workload and under every policy: task, host, time
+ * and both levels. With each of the others, over seeds, nothing waits for the engine beyond
+ * hold_max + 2 s, no slot counts twice, and what was recorded is decided again byte for byte. */
 #include "tests/unit/run_cases.h"
 
 #include "controller/engine/base/record.h"
@@ -122,8 +122,8 @@ static void count_attempt(void *context, const struct attempt_view *attempt)
     w->running += !attempt->allow;
 }
 
-/* What the engine counts on a host is what runs there and what may, and never do more run than there
- * are slots. */
+/* What the engine counts on a host is what runs there and what may, and never do more run than
+ * there are slots. */
 static void check_slots(void *user, int64_t now_ns, const struct engine *engine,
                         const struct decisions *decisions)
 {

@@ -1,5 +1,6 @@
-/* What a SONiC's CONFIG_DB becomes (lib/sonic): every code point of ours in its queue, everything of
- * the site's where it was, and all of it taken back. Sites are drawn at random from a printed seed. */
+/* What a SONiC's CONFIG_DB becomes (lib/sonic): every code point of ours in its queue, everything
+ * of the site's where it was, and all of it taken back. Sites are drawn at random from a printed
+ * seed. */
 #include "tests/unit/sonic_site.h"
 #include "tests/unit/test.h"
 
@@ -57,7 +58,8 @@ static json_t *want(const json_t *site, const struct wanted *wanted)
     return db;
 }
 
-/* ---- what it becomes -------------------------------------------------------------------------- */
+/* ---- what it becomes
+ * -------------------------------------------------------------------------- */
 
 static bool is_code_point(uint32_t dscp)
 {
@@ -173,7 +175,8 @@ static void check_want(const json_t *site, const json_t *db, const struct wanted
     }
 }
 
-/* ---- steps ------------------------------------------------------------------------------------ */
+/* ---- steps
+ * ------------------------------------------------------------------------------------ */
 
 static int table_of(const char *name)
 {
@@ -209,7 +212,8 @@ static uint32_t check_steps(const json_t *from, const json_t *to)
     return n;
 }
 
-/* ---- tests ------------------------------------------------------------------------------------ */
+/* ---- tests
+ * ------------------------------------------------------------------------------------ */
 
 static void want_some(const json_t *site, uint64_t *stream, uint32_t ports, bool ecn,
                       struct wanted *wanted)

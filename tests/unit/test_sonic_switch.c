@@ -1,5 +1,6 @@
-/* The driver sonic on a Redis of the test's own that holds the CONFIG_DB of 64 ports: one transaction,
- * right key by key, others' changes noticed, all of it taken back; and on servers that are none. */
+/* The driver sonic on a Redis of the test's own that holds the CONFIG_DB of 64 ports: one
+ * transaction, right key by key, others' changes noticed, all of it taken back; and on servers that
+ * are none. */
 #include "tests/unit/folder.h"
 #include "tests/unit/kill_schedule.h"
 #include "tests/unit/redis_server.h"
@@ -170,7 +171,8 @@ static int wait_for_notice(struct err *err)
     return r;
 }
 
-/* ---- a real Redis ----------------------------------------------------------------------------- */
+/* ---- a real Redis
+ * ----------------------------------------------------------------------------- */
 
 static void test_one_transaction_is_right_key_by_key(void **state)
 {
@@ -355,8 +357,8 @@ static void test_kills_at_any_moment_leave_what_was_there(void **state)
 
 /* ---- orchagent ------------------------------------------------------------------------------- */
 
-/* What orchagent (sonic-swss, orchagent/qosorch.cpp, handleQueueTable) makes of QUEUE while it runs:
- * the rows that changed, batch by batch, each batch in the order of the keys. */
+/* What orchagent (sonic-swss, orchagent/qosorch.cpp, handleQueueTable) makes of QUEUE while it
+ * runs: the rows that changed, batch by batch, each batch in the order of the keys. */
 struct orchagent {
     redisContext *context; /* hears of changes */
     json_t *had;           /* rows as it took them last */
@@ -499,7 +501,8 @@ static void test_what_a_batch_undoes_is_written_again(void **state)
     json_decref(orch.had);
 }
 
-/* ---- bad ones --------------------------------------------------------------------------------- */
+/* ---- bad ones
+ * --------------------------------------------------------------------------------- */
 
 static void check_refused(int code, bool when_opened)
 {

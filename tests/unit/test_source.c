@@ -357,8 +357,8 @@ static void all_of_stage(struct script *s, uint32_t stage, enum event_kind kind)
     }
 }
 
-/* A reduce on host 0 gets nothing from that host, and says that it does from the others, until it is
- * believed. */
+/* A reduce on host 0 gets nothing from that host, and says that it does from the others, until it
+ * is believed. */
 static void lone_word(struct script *s, uint32_t source)
 {
     struct attempt_view view;

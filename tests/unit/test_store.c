@@ -143,7 +143,8 @@ static void jobs_take_no_place_of_a_change(void **state)
     store_close(store, NULL);
 }
 
-/* Whoever is refused, however often, takes the place of nothing that was changed, and writes little. */
+/* Whoever is refused, however often, takes the place of nothing that was changed, and writes
+ * little. */
 static void what_was_refused_takes_no_place_of_a_change(void **state)
 {
     (void)state;
@@ -335,7 +336,8 @@ static void a_bit_anywhere_in_the_file_is_found(void **state)
     turn_everywhere("", true);
 }
 
-/* The sentence has the way back; what was not taken stays as it is until somebody goes on without. */
+/* The sentence has the way back; what was not taken stays as it is until somebody goes on
+ * without. */
 static void a_log_with_a_hole_is_not_taken(void **state)
 {
     (void)state;
@@ -684,7 +686,8 @@ static void a_full_file_is_a_full_disk(void **state)
     store_file_close(file);
 }
 
-/* Nothing is dropped when the disk is full, requests are refused meanwhile, and it goes on alone. */
+/* Nothing is dropped when the disk is full, requests are refused meanwhile, and it goes on
+ * alone. */
 static void a_full_disk_is_waited_out(void **state)
 {
     (void)state;

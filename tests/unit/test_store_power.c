@@ -1,5 +1,5 @@
-/* The power goes at every write of the store, one after the other, and what was not synced is lost, kept
- * or torn by chance: what was acknowledged is there, no job is there by half, and the file is
+/* The power goes at every write of the store, one after the other, and what was not synced is lost,
+ * kept or torn by chance: what was acknowledged is there, no job is there by half, and the file is
  * sound. */
 #include "tests/model/power_vfs.h"
 #include "tests/unit/test.h"
@@ -29,8 +29,8 @@ static void change_encode(int64_t job, struct row_bytes *bytes)
     row_encode(tables, STORE_JOBS, ROW_PUT, row, JOBS_COLUMNS, bytes);
 }
 
-/* Until the power goes; how many jobs were acknowledged, and the last commit that was. Now and then one
- * is over, and pruned. */
+/* Until the power goes; how many jobs were acknowledged, and the last commit that was. Now and then
+ * one is over, and pruned. */
 static int64_t work(struct store_commit *ret_known)
 {
     const struct store_bounds bounds = {INT64_MAX, 1, UINT64_C(1) << 40};

@@ -1,5 +1,5 @@
-/* Holds every switch driver to the contract of hostagent/switches/switch.h, each on a real switch of
- * this test's own; a driver whose switch cannot stand here is skipped, by name. */
+/* Holds every switch driver to the contract of hostagent/switches/switch.h, each on a real switch
+ * of this test's own; a driver whose switch cannot stand here is skipped, by name. */
 #include "tests/unit/fastpath_world.h"
 #include "tests/unit/folder.h"
 #include "tests/unit/kill_schedule.h"
@@ -44,7 +44,8 @@ static struct port_wish wish_of(uint64_t link_bps, uint32_t levels)
     return wish;
 }
 
-/* ---- linux: three interfaces of a network namespace of our own --------------------------------- */
+/* ---- linux: three interfaces of a network namespace of our own
+ * --------------------------------- */
 
 static const char linux_ports[PORTS][PORT_NAME] = {"p0", "p1", "p2"};
 
@@ -84,7 +85,7 @@ static void linux_end(void)
     }
 }
 
-/* ---- ovs: real servers on a data path that is none ------------------------------------------------ */
+/* ---- ovs: real servers on a data path that is none ------------------------------------------- */
 
 static struct ovs_world world;
 
@@ -123,7 +124,8 @@ static void ovs_end(void)
     ovs_world_end(&world);
 }
 
-/* ---- sonic: a Redis with the CONFIG_DB of three ports, two of which have PFC ------------------- */
+/* ---- sonic: a Redis with the CONFIG_DB of three ports, two of which have PFC
+ * ------------------- */
 
 static struct redis_server redis;
 
@@ -168,7 +170,7 @@ static void sonic_end(void)
     redis_server_end(&redis);
 }
 
-/* ---- fastpath: the program itself, on devices that are none ---------------------------------------- */
+/* ---- fastpath: the program itself, on devices that are none ---------------------------------- */
 
 static struct fastpath_world plane;
 
@@ -292,7 +294,8 @@ static struct bench benches[] = {
      .end = fastpath_end},
 };
 
-/* ---- the contract ----------------------------------------------------------------------------- */
+/* ---- the contract
+ * ----------------------------------------------------------------------------- */
 
 static struct switch_state *open_switch(const struct bench *bench)
 {

@@ -1,5 +1,5 @@
-/* Properties of dataplane/macs.h and dataplane/switching.h beside a model that keeps everything: who is
- * behind which port, ageing, the bound, the flood limit, and ports that are shut. */
+/* Properties of dataplane/macs.h and dataplane/switching.h beside a model that keeps everything:
+ * who is behind which port, ageing, the bound, the flood limit, and ports that are shut. */
 #include "tests/unit/test.h"
 
 #include "dataplane/switching.h"

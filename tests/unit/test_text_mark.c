@@ -1,4 +1,5 @@
-/* Texts that begin with a byte order mark or with blanks are read as without, or refused in words. */
+/* Texts that begin with a byte order mark or with blanks are read as without, or refused in
+ * words. */
 #include "tests/unit/test.h"
 
 #include "lib/conf.h"

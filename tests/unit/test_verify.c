@@ -125,8 +125,8 @@ static void test_what_is_no_tcp_or_cut_is_nothing(void **state)
     }
 }
 
-/* ---- scenes: attempt 7 has Coflow level 3 and Macroflow level 1; modes change at 1 s and 2 s ----
- */
+/* ---- scenes: attempt 7 has Coflow level 3 and Macroflow level 1; modes change at 1 s and 2 s
+ * ---- */
 
 /* Attempt 7 has Coflow level 3 and Macroflow level 1; modes change at 1 s and 2 s. */
 struct scene {
@@ -443,9 +443,9 @@ static void test_a_port_that_is_used_again_belongs_to_its_newest_task(void **sta
     tear_down(&scene);
 }
 
-/* Two tasks of one executor, one after the other: attempt 21 goes by allow 11, 22 by that of its place,
- * whose levels have changed meanwhile; 23 is of a stage that reads no shuffle, so its allow's levels are
- * none of its own. */
+/* Two tasks of one executor, one after the other: attempt 21 goes by allow 11, 22 by that of its
+ * place, whose levels have changed meanwhile; 23 is of a stage that reads no shuffle, so its
+ * allow's levels are none of its own. */
 static void test_a_connection_passes_from_task_to_task(void **state)
 {
     (void)state;

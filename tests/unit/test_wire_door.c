@@ -61,7 +61,8 @@ static int door_teardown(void **state)
     return 0;
 }
 
-/* A reader that has too many connections already left a message behind, and ann came to its descriptor. */
+/* A reader that has too many connections already left a message behind, and ann came to its
+ * descriptor. */
 static struct wire_zmq_origin left_behind(int *ret_fd)
 {
     int kept = accepted_at(-1);

@@ -395,8 +395,8 @@ static void one_address_alone_keeps_nobody_out(void **state)
         close(silent[i]);
 }
 
-/* They stand as far as they know, and come and go without a turn of ours; one that speaks at last is
- * let in. */
+/* They stand as far as they know, and come and go without a turn of ours; one that speaks at last
+ * is let in. */
 static void who_says_nothing_is_not_even_let_in(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
-/* Cumulus Linux 5 by NVUE: profiles of our own for mapping, scheduling and congestion control, set on
- * ports, so that no other port changes. Strict queues have no guarantees there. A port has one
+/* Cumulus Linux 5 by NVUE: profiles of our own for mapping, scheduling and congestion control, set
+ * on ports, so that no other port changes. Strict queues have no guarantees there. A port has one
  * scheduler profile for all its queues: lossless ones share by DWRR what the strict ones leave.
  * Switch priority n has queue n as delivered (NVUE maps that for the whole switch only). */
 #include "controller/switch/render/render.h"

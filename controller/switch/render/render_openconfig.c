@@ -1,7 +1,7 @@
-/* OpenConfig (openconfig-qos 2.2, as JSON of RFC 7951, where 64-bit numbers are strings): a scheduler
- * for each queue, STRICT and in the order of their sequence; classifiers for both kinds of IP on every
- * port's input; ECN by a queue management profile whose thresholds are equal. The model has no
- * guarantee for a strict queue. The undo is a list of gNMI paths to delete. */
+/* OpenConfig (openconfig-qos 2.2, as JSON of RFC 7951, where 64-bit numbers are strings): a
+ * scheduler for each queue, STRICT and in the order of their sequence; classifiers for both kinds
+ * of IP on every port's input; ECN by a queue management profile whose thresholds are equal. The
+ * model has no guarantee for a strict queue. The undo is a list of gNMI paths to delete. */
 #include "controller/switch/render/render.h"
 
 #include <errno.h>

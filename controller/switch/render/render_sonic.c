@@ -1,6 +1,6 @@
-/* A SONiC's CONFIG_DB as a JSON patch (RFC 6902) for `config apply-patch`, from what is in it now: the
- * same rows as the agent's driver writes (lib/sonic), and the patch that takes them back. A table that
- * is not there comes and goes as a whole: apply-patch takes no empty ones. */
+/* A SONiC's CONFIG_DB as a JSON patch (RFC 6902) for `config apply-patch`, from what is in it now:
+ * the same rows as the agent's driver writes (lib/sonic), and the patch that takes them back. A
+ * table that is not there comes and goes as a whole: apply-patch takes no empty ones. */
 #include "controller/switch/render/render.h"
 #include "lib/sonic/sonic_most.h"
 #include "lib/sonic/sonic_steps.h"

@@ -93,8 +93,8 @@ static int answer_echo(struct openflow *link, const uint8_t *message, size_t len
     return r < 0 ? r : send_bytes(link, message + OF_HEADER, length - OF_HEADER, err);
 }
 
-/* Only who speaks 1.3 is told anything more: it closes after any other word, and what it said before
- * could not be read any more. */
+/* Only a switch with 1.3 is sent anything more: another one closes after any other message, and
+ * what it said before could not be read any more. */
 static int take_hello(struct openflow *link, const uint8_t *message, size_t length, struct err *err)
 {
     uint8_t bytes[2 * OF_FLOW_BYTES];
@@ -136,7 +136,7 @@ static int take_whole(struct openflow *link, take_fn take, void *user, struct er
         const uint8_t *message = link->buffer + link->begin;
         struct of_header header;
         if (of_get_header(message, &header) < 0)
-            return bad(link, "a header that is none", err);
+            return bad(link, "an invalid header", err);
         if (link->used - link->begin < header.length)
             break;
         r = take_message(link, message, &header, take, user, err);

@@ -47,6 +47,6 @@ int openflow_queues(struct openflow *link,
                     void (*each)(void *user, const struct of_queue_stats *stats), void *user,
                     struct err *err);
 
-/* Receives messages. 1: a flow whose removal is reported was removed since the last call; 0: none.
- */
+/* Receives messages. 1: a flow whose removal is reported was removed since the last call; 0:
+ * none. */
 int openflow_notice(struct openflow *link, struct err *err);

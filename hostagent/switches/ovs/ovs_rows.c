@@ -196,7 +196,8 @@ static int change_queue(struct planning *planning, const char *port, uint32_t n,
     return r;
 }
 
-/* `have`: numbers to UUIDs. Sets *ret_moved when the numbers have to be written anew, as `pairs`. */
+/* `have`: numbers to UUIDs. Sets *ret_moved when the numbers have to be written anew, as
+ * `pairs`. */
 static int plan_queues(struct planning *planning, const struct ovs_port *port,
                        const struct port *want, const json_t *have, json_t *pairs, bool *ret_moved)
 {
@@ -361,8 +362,8 @@ static int check_place(const struct planning *planning, const struct ovs_port *p
     return 0;
 }
 
-/* Ours stands on a port that is left, from when it was in no trouble, or is what our end goes back to: it stays
- * as it is. */
+/* Ours stands on a port that is left, from when it was in no trouble, or is what our end goes back
+ * to: it stays as it is. */
 static void keep_as_is(struct planning *planning, const char *qos)
 {
     const json_t *row = json_object_get(planning->rows->qos, qos);

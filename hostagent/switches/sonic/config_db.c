@@ -48,7 +48,7 @@ static int hear(struct redis *redis, uint64_t until_ns, int type, struct err *er
     return r;
 }
 
-/* ---- reading ---------------------------------------------------------------------------------- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 static bool in_list(const char *const *list, const char *name, size_t n)
 {
@@ -244,7 +244,7 @@ int config_db_read(struct redis *redis, uint64_t until_ns, json_t **ret_db, stru
     return r;
 }
 
-/* ---- changing --------------------------------------------------------------------------------- */
+/* ---- changing -------------------------------------------------------------------------------- */
 
 /* Rows to be made are watched too; −EAGAIN when one is there by now. */
 static int watch_new(struct redis *redis, uint64_t until_ns, const struct sonic_step *steps,

@@ -57,7 +57,8 @@ int redis_check(const char *at, struct err *err)
     return split(at, &address, err);
 }
 
-/* ---- replies ---------------------------------------------------------------------------------- */
+/* ---- replies ----------------------------------------------------------------------------------
+ */
 
 static redisReplyObjectFunctions made, bounded;
 
@@ -108,7 +109,8 @@ int redis_reply(redisReader *reader, size_t *unanswered, redisReply **ret_reply,
     return 1;
 }
 
-/* ---- the connection --------------------------------------------------------------------------- */
+/* ---- the connection ---------------------------------------------------------------------------
+ */
 
 static int connected(struct redis *redis, struct err *err)
 {

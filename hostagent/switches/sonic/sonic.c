@@ -1,6 +1,6 @@
-/* SONiC: CONFIG_DB in its Redis, which orchagent follows. lib/sonic says what should stand there and
- * how it is taken back; config_db.h reads it and commits. Nothing is saved to /etc/sonic: `config save`
- * stays the operator's, and makes what is in force outlive a reload.
+/* SONiC: CONFIG_DB in its Redis, which orchagent follows. lib/sonic says what should stand there
+ * and how it is taken back; config_db.h reads it and commits. Nothing is saved to /etc/sonic:
+ * `config save` stays the operator's, and makes what is in force outlive a reload.
  *
  * What somebody changes is told by Redis's keyspace notifications, which SONiC itself needs and
  * switches on. FLUSHDB tells nothing; the reload after it does. */
@@ -122,7 +122,7 @@ static int sonic_notice(struct switch_state *sw, struct err *err)
     return r == 2 ? SWITCH_BACK : r == 1 ? SWITCH_CHANGED : r;
 }
 
-/* ---- ports ------------------------------------------------------------------------------------ */
+/* ---- ports ----------------------------------------------------------------------------------- */
 
 static int sonic_ports(struct switch_state *sw, struct switch_ports **ret_ports, struct err *err)
 {
@@ -136,7 +136,7 @@ static int sonic_ports(struct switch_state *sw, struct switch_ports **ret_ports,
     return r;
 }
 
-/* ---- what the site has ------------------------------------------------------------------------ */
+/* ---- what the site has ----------------------------------------------------------------------- */
 
 static int load_kept(struct switch_state *sw, json_t **ret_kept, struct err *err)
 {
@@ -192,7 +192,7 @@ static int sonic_record(struct switch_state *sw, char **ret_text, struct err *er
     return r;
 }
 
-/* ---- plans ------------------------------------------------------------------------------------ */
+/* ---- plans ----------------------------------------------------------------------------------- */
 
 static void sonic_free_plan(struct switch_plan *plan)
 {
@@ -342,7 +342,8 @@ static int say_step(struct switch_plan *plan, const struct sonic_step *step, str
     return switch_step_add(plan, verb, port, err, "%s|%.80s%s", step->table, step->key, text);
 }
 
-/* The rows of ports that are yielded stay as they are; what all ports use stays there for them, too. */
+/* The rows of ports that are yielded stay as they are; what all ports use stays there for them,
+ * too. */
 static int drop_yielded(struct switch_state *sw, struct sonic_plan *plan, struct err *err)
 {
     uint32_t n = plan->n;
@@ -422,7 +423,7 @@ static int sonic_apply(struct switch_state *sw, struct switch_plan *plan, struct
     return r;
 }
 
-/* ---- back ------------------------------------------------------------------------------------- */
+/* ---- back ------------------------------------------------------------------------------------ */
 
 static int restore_once(struct switch_state *sw, struct err *err)
 {

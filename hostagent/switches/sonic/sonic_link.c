@@ -115,7 +115,7 @@ int sonic_link_read(struct sonic_link *link, json_t **ret_db, struct err *err)
     return r;
 }
 
-/* ---- what one batch may undo ------------------------------------------------------------------ */
+/* ---- what one batch may undo ----------------------------------------------------------------- */
 
 static bool goes_from(const struct sonic_step *steps, uint32_t n, const char *table)
 {

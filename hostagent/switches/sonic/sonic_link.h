@@ -26,8 +26,8 @@ void sonic_link_drop(struct sonic_link *link);
 /* A call of the driver begins: its deadline is SWITCH_WAIT_MS from now. */
 void sonic_link_begin(struct sonic_link *link);
 
-/* Connects if necessary, and checks that this Redis reports changes; reads all outstanding replies.
- */
+/* Connects if necessary, and checks that this Redis reports changes; reads all outstanding
+ * replies. */
 int sonic_link_connect(struct sonic_link *link, struct err *err);
 
 /* As config_db_read and config_db_commit, if it is a SONiC's (sonic_check). */

@@ -6,8 +6,8 @@
 
 struct manners {
     const char *name, *what;
-    /* Per mille: of its allows that it acts on late; that it takes for another host or partition; that
-     * it never acts on; of its attempts that get a copy. */
+    /* Per mille: of its allows that it acts on late; that it takes for another host or partition;
+     * that it never acts on; of its attempts that get a copy. */
     uint32_t slow, disobedient, forgetful, copies;
     bool advised; /* also its tasks without network input start where it is advised */
     bool growing; /* it tells of a stage when those before it are done */

@@ -1,6 +1,6 @@
-/* The shipping engine under virtual time: a workload's jobs arrive, the engine decides, the fluid
- * network carries what tasks fetch, computing takes the time that the workload says, and nothing
- * else takes any.
+/* The shipped engine under virtual time: a workload's jobs arrive, the engine decides, the fluid
+ * network transfers what tasks fetch, computing takes the time given by the workload, and nothing
+ * else takes time.
  *
  * Everything that happens at one instant reaches the engine in one step: transfers that ended, then
  * computing that ended, then hosts that failed or came back, then what uplinks and D-CLAS report,
@@ -127,8 +127,8 @@ struct run_result {
     double starved;  /* part of the makespan in slot-starved mode, 0…1 */
     uint64_t tasks, mode_switches, holds, steps;
     uint64_t attempts, copies, lost_attempts, host_failures; /* copies are attempts too */
-    /* The longest time for which a task of a framework's stage waited to be allowed, or for the stage
-     * to be opened, since a slot was there for it. */
+    /* The longest time for which a task of a framework's stage waited to be allowed, or for the
+     * stage to be opened, since a slot was there for it. */
     double framework_wait_s;
 };
 

@@ -2,13 +2,13 @@
  *
  * The engine's allows are what it may do, and its manners (manners.h) say what it makes of that. A
  * prompt one starts what is allowed at the instant at which it is, where and what was allowed, and
- * its maps as it is advised: its plan is the one that the engine has for slots of its own, which tests
- * hold it to. All others start tasks without network input wherever they have a slot, and each of them
- * what the engine has left to it.
+ * its maps as it is advised: its plan is the one that the engine has for slots of its own, which
+ * tests hold it to. All others start tasks without network input wherever they have a slot, and
+ * each of them what the engine has left to it.
  *
- * It never uses a slot twice, and knows no more than a real one: what it told, what runs, what it may.
- * What happens by chance follows from the engine's seed. A step costs O(allows in force + hosts + what
- * waits of live jobs). */
+ * It never uses a slot twice, and knows no more than a real one: what it told, what runs, what it
+ * may. What happens by chance follows from the engine's seed. A step costs O(allows in force +
+ * hosts + what waits of live jobs). */
 #include "lib/workload/workload_convert.h"
 #include "testbed/sim/cluster/run_state.h"
 

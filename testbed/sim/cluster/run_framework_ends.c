@@ -120,8 +120,8 @@ void framework_plan_loss(struct run *run)
         losing ? run->now_ns + 1 + (int64_t)framework_draw(run, LOSS_NS) : FLUID_NEVER;
 }
 
-/* An executor ends, and another one takes its place at once. Who reads from there has read it. WHY last
- * stages first: one that has to run again needs the outputs of those before it. */
+/* An executor ends, and another one takes its place at once. Who reads from there has read it. WHY
+ * last stages first: one that has to run again needs the outputs of those before it. */
 static int lose_executor(struct run *run)
 {
     const struct run_framework *f = &run->framework;

@@ -1,8 +1,8 @@
 /* Which links a transfer crosses, and how fast they are.
  *
  * Every host has an uplink and a downlink. A switch of infinite capacity between them is the big
- * switch of the source (Tian et al., section 6: "no congestion inside the network"); leaf-spine adds,
- * between racks, one link from the leaf to a spine and one from the spine to the other leaf.
+ * switch of the source (Tian et al., section 6: "no congestion inside the network"); leaf-spine
+ * adds, between racks, one link from the leaf to a spine and one from the spine to the other leaf.
  * Transfers within a rack do not leave it. Which spine: the one that the flow's hash names (ECMP),
  * or all of them together as if packets were sprayed ideally.
  *
