@@ -4,7 +4,7 @@
  * after a change on a port of ours, the port is compared with what should be there. (Our own
  * changes of queues are skipped by who requested them; our own changes of marks compare equal.) A
  * difference is logged once and reported (on_notice), then
- *   repair   repairs it: on each port at most REPAIRS_MOST times in a minute (repairs.h), after that
+ *   repair   repairs it; on a port at most REPAIRS_MOST times in a minute (repairs.h), after that
  *            it yields there, so that no fight lasts for ever
  *   yield    leaves that port as it is, and does not check it again until guard_reset; all ports if
  *            it concerns more than one: rules of nftables, or rows and flows of a switch

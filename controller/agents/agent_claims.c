@@ -1,9 +1,9 @@
-/* What agents say that they have and were not given: attempts in their inventories, applications of
- * guests. It is counted before it is kept, by a table of what a thing takes at most (agent.h), for
- * each agent and in sum (claims_bytes). An agent may have as much as is left for all others
- * together, so one alone gets half, and whoever comes later still has a share. What is beyond is
- * cut: not kept, counted, said in the log, rarely, and in `hosts`; an attempt that is cut is told
- * to stop, since nobody would know that it runs. */
+/* What agents claim to have without having been given it: attempts in their inventories,
+ * applications of guests. A claim is counted before it is kept, by its largest size (agent.h), for
+ * each agent and in sum (claims_bytes). An agent may claim as much as is left for all others
+ * together, so one alone gets half, and later ones still get a share. What is beyond is cut: not
+ * kept, counted, logged rarely, and shown in `hosts`; an attempt that is cut is told to stop, since
+ * nothing here would know that it runs. */
 #include "controller/agents/agent.h"
 
 #include "lib/invariant.h"

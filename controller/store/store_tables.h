@@ -1,6 +1,6 @@
 /* What is in the store's file: its tables, version 3. Times are wall-clock ns (CLOCK_REALTIME).
  *
- *   settings  kind name | value                 operators' settings: policies, drains, stances, keys
+ *   settings  kind name | value                 set by operators: policies, drains, stances, keys
  *   audit     n | at who what result            every requested change, refused ones too
  *   hosts     host | name … until               hosts by number; until > 0: forgotten
  *   jobs      job | name submitted              jobs that are not over; complete with their parts

@@ -360,7 +360,7 @@ static int fastpath_apply(struct switch_state *sw, struct switch_plan *switch_pl
     return r == -EREMOTEIO ? set_each(sw, plan, err) : r;
 }
 
-/* As somebody had it, or as the data plane's configuration has it. */
+/* To what somebody had set, or to the data plane's configuration. */
 static int restore_port(struct switch_state *sw, const char *name, json_t *kept, struct err *err)
 {
     const char *owner = sw->config.owner;

@@ -151,7 +151,7 @@ static int say_plan(struct switch_state *sw, uint32_t i, struct linux_plan *plan
     return r;
 }
 
-/* Those of ports that are not touched are as they were found last. */
+/* Ports that are not touched keep their last found troubles. */
 static int add_troubles(struct switch_state *sw, struct switch_plan *plan, struct err *err)
 {
     int r = 0;

@@ -72,7 +72,7 @@ int switch_forget(const char *state_dir, struct err *err)
     return unlink(path) < 0 && errno != ENOENT ? err_sys(err, errno, "removing %s", path) : 0;
 }
 
-/* The array's room doubles: it is full when its number is a power of two. */
+/* The array doubles: it is full when its length is a power of two. */
 static int make_room(void **array, uint32_t n, size_t size, struct err *err)
 {
     if ((n & (n - 1)) != 0)

@@ -92,7 +92,7 @@ static bool has_step(const struct switch_plan *plan, const char *port)
     return false;
 }
 
-/* What failed when it was tried is planned again, and does not work until it was tried again. */
+/* A change that failed is planned again, but counts as impossible until it is tried again. */
 static int add_failed(const struct switches *switches, struct switch_plan *plan, struct err *err)
 {
     int r = 0;
@@ -289,7 +289,7 @@ static void take_troubles(struct switches *switches)
     switches_touch(switches, NULL, 0);
 }
 
-/* Those that came have just got what they should have, if they can. */
+/* New ports have just got their queues, if possible. */
 static void know_others(struct switches *switches)
 {
     struct switch_ports *now = NULL;

@@ -1,5 +1,4 @@
-/* Whose deed it is that a switch is not as it should be: its ports', which are others now, or
- * somebody's. */
+/* Decides why a switch is not as it should be: its ports have changed, or somebody changed it. */
 #include "hostagent/switches/switches_parts.h"
 
 #include <errno.h>
@@ -20,7 +19,7 @@ const struct switch_port *switches_port_of(const struct switch_ports *ports, con
     return NULL;
 }
 
-/* A port came or went, or is not any more what its queues were made for, or it had none. */
+/* A port came or went, differs from what its queues were made for, or had none. */
 static bool is_another(const struct switch_port *was, const struct switch_port *is)
 {
     if (!was || !is)
@@ -85,8 +84,8 @@ static void say_deed(const struct change *change, struct switch_trouble *deed)
              step->port[0] ? ": " : "", step->text, more);
 }
 
-/* What a port that is another now needs is nobody's deed, nor is what no port has alone and is only
- * added to, for such a port. */
+/* A change that a changed port needs is nobody's deed; nor is an addition to something shared, for
+ * such a port. */
 static uint32_t list_deeds(const struct switches *switches, const struct change *changes,
                            uint32_t n, struct switch_trouble *deeds)
 {
@@ -119,7 +118,7 @@ static int find_deeds(struct switches *switches, const struct switch_plan *plan,
     return r;
 }
 
-/* "" where nothing is new: all of it was tried, and failed. */
+/* "" if nothing is new: all of it was tried, and failed. */
 static void say_ports(const struct switches *switches, const struct switch_plan *plan, char *what,
                       size_t size)
 {

@@ -1,4 +1,4 @@
-/* What people are told of a switch's ports. */
+/* Sentences about a switch's ports, for people. */
 #include "hostagent/switches/switches_parts.h"
 
 #include "lib/log.h"
@@ -9,7 +9,7 @@
 #include <string.h>
 
 #define SENTENCE (PORT_TEXT + 256)
-#define NAMES    3 /* that are told of ports that are alike; of others their number */
+#define NAMES    3 /* equal ports that are named; of more their number */
 
 static bool has_port(const struct switch_ports *ports, const char *glob)
 {

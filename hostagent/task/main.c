@@ -1,13 +1,14 @@
 /* duopoly-task: starts attempts, and is the parent of each.
  *
- * duopoly-agent orders attempts on a socket, descriptor 3 (lib/attempt.h): its own, when it started
- * this program; or it connects to one that listens, when somebody with more rights did (systemd:
- * packaging/duopoly-starter.socket). What may be run, and as whom, this program reads itself.
- * For each it forks; the fork is the attempt's parent: it runs the command as another user in its
- * cgroup, passes on what the command says, keeps the last line of its standard error, stops it when
- * told, and at its end writes its status into the attempt's record and goes. It needs no agent: one
- * may die, and another connect later. Whatever of the attempt is still there when the command has
- * ended is killed, so a slot is free when it is said to be. The first process goes with its agent.
+ * duopoly-agent orders attempts on a socket, descriptor 3 (lib/attempt.h): its own, if it started
+ * this program; or it connects to a listening one, if a service manager with more rights did
+ * (systemd: packaging/duopoly-starter.socket). What may be run, and as whom, this program reads
+ * itself. For each it forks; the fork is the attempt's parent: it runs the command as another user
+ * in its cgroup, passes on what the command says, keeps the last line of its standard error, stops
+ * it when told, and at its end writes its status into the attempt's record and goes. It needs no
+ * agent: one may die, and another connect later. Whatever of the attempt is still there when the
+ * command has ended is killed, so a slot is free when it is said to be. The first process goes with
+ * its agent.
  *
  * Linked statically: every attempt is a fork of it. */
 #include "hostagent/task/orders.h"

@@ -90,7 +90,7 @@ static void start(int fd, const struct received *received, const struct attempt_
     config.cgroup_fd = received->fds[ATTEMPT_ORDER_TASK_CGROUP];
     config.before_ns = now_ns(CLOCK_MONOTONIC);
     if (recv(config.agent_fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0)
-        return; /* the agent has gone: nobody would know of it */
+        return; /* the agent is gone: nothing would know of the attempt */
     struct clone_args args = {.flags = CLONE_INTO_CGROUP,
                               .exit_signal = SIGCHLD,
                               .cgroup = (__u64)received->fds[ATTEMPT_ORDER_PARENT_CGROUP]};

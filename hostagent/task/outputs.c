@@ -45,7 +45,7 @@ static bool is_stray(int attempts, const char *name)
     return !has_entry(attempts, record) && !has_entry(attempts, name);
 }
 
-/* What is named as an output and is none: commands may write this folder. */
+/* Entries with an output's name that are no outputs: commands may write this folder. */
 static void let_strays_go(int outputs)
 {
     int attempts = openat(outputs, "../attempts", O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -59,7 +59,7 @@ static void let_strays_go(int outputs)
         closedir(dir);
 }
 
-/* The way to the folder is nobody's but the agent's. */
+/* Only the agent may write the path to the folder. */
 static int clear(const char *folder, const struct task_settings *settings, struct err *err)
 {
     int r = rights_become(settings->uid, settings->gid);

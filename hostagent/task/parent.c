@@ -30,7 +30,7 @@ struct parent {
     pid_t child;
     bool ended;
     uint64_t before_ns, after_ns;
-    uint64_t kill_ns; /* when the grace is over; 0: nobody has asked for its end */
+    uint64_t kill_ns; /* end of the grace; 0: its end was not requested */
     struct attempt_tail tail;
     struct attempt_status status;
     uint32_t said_n;
@@ -61,7 +61,8 @@ static int bind_beside_record(const struct parent *parent)
     return r;
 }
 
-/* The next agent connects there. Without it that one takes us for dead, and ends the command. */
+/* The next agent connects there. Without it that agent would take us for dead, and end the command.
+ */
 static void listen_for_agents(struct parent *parent)
 {
     if (parent->listen_fd >= 0)
@@ -146,7 +147,7 @@ static void take_agent(struct parent *parent)
     introduce(parent);
 }
 
-/* What is said of a source changes, and is said again while it lasts. */
+/* Reports on a source change, and are repeated while they last. */
 static bool is_passing(const char *text)
 {
     return strncmp(text, "said stalled ", 13) == 0 || strncmp(text, "said flows ", 11) == 0;
@@ -191,7 +192,7 @@ static bool hear_error(struct parent *parent)
     return n > 0;
 }
 
-/* The command, or what it left to us: we are the subreaper. */
+/* Reaps the command, or what it left to us: we are the subreaper. */
 static void reap(struct parent *parent)
 {
     struct signalfd_siginfo signals;

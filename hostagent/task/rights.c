@@ -7,8 +7,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* Of those below number 32, which ours are. What of `capabilities` it has not got, it does not
- * get. */
+/* For capabilities below number 32, as ours are. A capability that the process lacks is not gained.
+ */
 static int keep(uint32_t capabilities)
 {
     struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};

@@ -14,7 +14,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-/* A record's lines that are written over have the same length always. */
+/* Lines of a record that are overwritten have a constant length. */
 #define STOPPED_AT   (ATTEMPT_STATUS_AT + ATTEMPT_STATUS_SIZE)
 #define STOPPED_SIZE 10 /* "stopped 0\n" */
 #define LEVELS_AT    (STOPPED_AT + STOPPED_SIZE)
@@ -45,7 +45,7 @@ static int open_attempts(const struct attempt_store *store, struct err *err)
     return beneath_root(path, err);
 }
 
-/* Not where it is so already: a service manager may allow no change of owners. */
+/* Does nothing if it is so already: a service manager may forbid changes of owners. */
 static int give_to_group(const struct attempt_store *store, struct err *err)
 {
     struct stat st;
@@ -67,7 +67,7 @@ static bool parse_output(const char *name, duopoly_OutputHeld *output)
                                 &output->attempt);
 }
 
-/* An agent from before this one's kind kept the list in `outputs`. */
+/* Older agents kept the list in `outputs`. */
 static int take_over_outputs(const struct attempt_store *store, int attempts, struct err *err)
 {
     int outputs = open_outputs(store, err), r = 0;
@@ -89,8 +89,8 @@ static int take_over_outputs(const struct attempt_store *store, int attempts, st
     return r;
 }
 
-/* Once: the first agent that keeps a list begins with what is there. WHY a full disk is no failure:
- * the next one tries again. */
+/* Once: the first agent that keeps a list takes over what is there. WHY a full disk is no error:
+ * the next agent tries again. */
 static int begin_list(const struct attempt_store *store, struct err *err)
 {
     char path[FILES_PATH];
@@ -216,7 +216,7 @@ static void print_start(FILE *file, const duopoly_Start *start)
         fprintf(file, "proof %" PRIu64 "\n", start->proof);
 }
 
-/* All of it by one write where that is possible: one that was cut short in its head is none. */
+/* By one write if possible: a record with an incomplete head is invalid. */
 static int write_new(const char *path, const char *text, size_t n, struct err *err)
 {
     int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
@@ -371,7 +371,7 @@ int attempt_store_keep(const struct attempt_store *store, const duopoly_Start *s
     output_name(start, name);
     files_path(kept, "%.*s/attempts/%.100s", FILES_PATH - 128, store->directory, name);
     remove_listener(path);
-    /* It may be long, and nobody reads it any more. */
+    /* It may be long, and is not needed any more. */
     if (truncate(path, 0) < 0 || rename(path, kept) < 0)
         return err_sys(err, errno, "keeping the output %s", name);
     return 0;
@@ -392,7 +392,7 @@ static void ask_to_clear(const struct attempt_store *store)
     store->owner.clear(store->owner.user, path);
 }
 
-/* Whether it is to be cleared; −errno. */
+/* Whether to clear it; −errno. */
 static int let_go(const struct attempt_store *store, int outputs, const char *name, struct err *err)
 {
     int r = beneath_put_aside(outputs, name, ATTEMPT_GONE);
@@ -474,7 +474,7 @@ int attempt_store_forget_job(const struct attempt_store *store, uint64_t job, st
     return r;
 }
 
-/* WHY not always: who is asked is started for it. */
+/* WHY not always: the process that clears is started for it. */
 void attempt_store_clear(const struct attempt_store *store)
 {
     int fd = open_outputs(store, NULL);

@@ -19,11 +19,11 @@ struct starter {
     struct starter_config config;
     sd_event *event;
     int socket; /* −1: none runs */
-    pid_t pid;  /* 0: somebody else's */
+    pid_t pid;  /* 0: not started by us */
     sd_event_source *end;
 };
 
-/* It has gone, or goes at once now that its orders end. */
+/* It is gone, or ends now with its orders. */
 static void part(struct starter *starter)
 {
     starter->end = sd_event_source_disable_unref(starter->end);
@@ -128,7 +128,7 @@ static int begin(struct starter *starter, struct err *err)
     return 0;
 }
 
-/* −errno: not sent, and nobody told. Without descriptors where `fds` is NULL. */
+/* −errno: not sent, and nothing was reported. Without descriptors if `fds` is NULL. */
 static int send_order(int socket, const char *text, size_t n, const int fds[ATTEMPT_ORDER_FDS])
 {
     union {
@@ -148,7 +148,7 @@ static int send_order(int socket, const char *text, size_t n, const int fds[ATTE
     return sendmsg(socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 ? -errno : 0;
 }
 
-/* To the one that runs; if it died a moment ago, to a new one. */
+/* To the running one; if it died a moment ago, to a new one. */
 static int give(struct starter *starter, const char *text, size_t n,
                 const int fds[ATTEMPT_ORDER_FDS], struct err *err)
 {

@@ -207,8 +207,8 @@ static void remove_one(void *user, uint64_t id)
     removal->left += !cgroup_remove(removal->cgroup, id);
 }
 
-/* WHY what resists is no failure: a task can leave what nobody can remove (a file system that is
- * mounted there, somebody who goes on writing), and the host must come back to what it was. */
+/* WHY what cannot be removed is no error: a task can leave such things (a mount, a process that
+ * keeps writing), and the host must return to its former state. */
 static int remove_state(const char *state, struct err *err)
 {
     static const char *const names[] = {"attempts", ATTEMPT_LISTED, "outputs"};

@@ -1,13 +1,12 @@
 /* Fetches a task's network input: all its parts, over one TCP connection per source address, all
  * sources at once.
  *
- * Each part's content is checked by hash against the stream that it must be (stream.h). A
- * connection that breaks, or cannot be opened, is tried again for ever, from the offset that was
- * reached, after 50 ms, then twice as long each time up to 1 s; after stall_ms without a byte the
- * owner hears of it, but it is tried on: only a source that answers can say
- * that an output is missing. The scheduler ends attempts whose source is gone. When something is
- * missing, half a second is left to hear of all else that is, then the fetch fails: so a scheduler
- * learns of a whole lost host from one attempt.
+ * Each part's content is checked by hash against its stream (stream.h). A connection that breaks,
+ * or cannot be opened, is retried for ever, from the offset that was reached, after 50 ms, then
+ * after twice as long each time up to 1 s. After stall_ms without a byte the owner is told, but
+ * retries go on: only a source that answers can say that an output is missing. The scheduler ends
+ * attempts whose source is gone. If something is missing, the fetch waits half a second for further
+ * missing outputs, then fails: so a scheduler learns of a whole lost host from one attempt.
  *
  * One thread, in the caller's sd_event loop; never blocks. Owns its sockets. Memory: the parts'
  * requests, one receive buffer. */

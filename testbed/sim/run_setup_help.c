@@ -1,4 +1,4 @@
-/* What `duopoly-sim run --help` says: every option with its default, and the policies. */
+/* The text of `duopoly-sim run --help`: every option with its default, and the policies. */
 #include "testbed/sim/run_setup.h"
 
 const struct run_setup_meaning run_setup_meanings[] = {

@@ -64,7 +64,8 @@ static bool is_exit(const struct hops *hops, const struct hops_sighting *s)
     return s->out && hops->ports[s->port].edge;
 }
 
-/* A packet's entry first, its exit last, whatever the clock says: it may be set back meanwhile. */
+/* A packet's entry first, its exit last, whatever the times: the clock may be set back meanwhile.
+ */
 static int by_packet_and_time(const void *a, const void *b, void *hops)
 {
     const struct hops_sighting *x = a, *y = b;

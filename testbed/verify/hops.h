@@ -7,7 +7,7 @@
  * sender numbers what it sends again anew). Unexplained is
  *   strange    a packet that went out of a port and came in nowhere;
  *   changed    one whose mark is not that of its entry;
- *   vanished   one that never went out towards a host, beyond what the ports' queues dropped and hold;
+ *   vanished   one that never left towards a host, beyond what the queues dropped and hold;
  *   miscounted a packet more or less in one of a port's queues than marks that were seen to leave
  *              there ask for (packets without content ask for that of level 0).
  *

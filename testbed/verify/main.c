@@ -199,8 +199,8 @@ static int read_after(const struct arguments *arguments, struct hops *hops, bool
     return r;
 }
 
-/* The last packets may still be under way: what was captured and what the queues count is one state
- * when nothing has left meanwhile. */
+/* The last packets may still be under way: captures and counters show one state if nothing has left
+ * meanwhile. */
 static int settle(const struct arguments *arguments, struct capture *capture, struct hops *hops,
                   uint64_t *ret_dropped, struct err *err)
 {
@@ -270,7 +270,7 @@ static int write_json(const char *path, const struct verdict *verdict, struct er
     return fclose(out) != 0 ? err_sys(err, errno, "cannot write %s", path) : 0;
 }
 
-/* Without every sighting nothing could be said of who was where. Whether all is explained. */
+/* Without all sightings nothing can be said. Returns whether everything is explained. */
 static int follow(struct hops *hops, const struct verdict *verdict, struct err *err)
 {
     struct hops_report report;

@@ -5,7 +5,7 @@
  *
  * Where both may differ:
  *   who opened a connection that is older than its entry
- *                    the kernel is asked for the socket; here nobody can be, so it is unmarked until
+ *                    the kernel is asked for the socket; here there is none, so it is unmarked till
  *                    the agent sets its levels
  *   levels by cgroup a task's own sockets have one; here connections do
  *   evicted flows    LRU of the whole table there, the oldest of sixteen places here

@@ -13,7 +13,7 @@
 #define RESUBMIT_TABLE  14
 #define REMOVED_REASONS 0xf
 
-/* OXM (§7.2.3): class, field and length of what we say. */
+/* OXM (§7.2.3): class, field and length of the fields that we write. */
 #define OXM(field, bytes) (0x80000000u | (uint32_t)(field) << 9 | (bytes))
 #define OXM_ETH_TYPE      OXM(5, 2)
 #define OXM_IP_DSCP       OXM(8, 1)
@@ -86,7 +86,8 @@ size_t of_put_hello(uint8_t *buffer)
     return end(buffer, put32(p, 1u << OF_VERSION));
 }
 
-/* Open vSwitch tells a connection of its own socket nothing before it sets a length for packets. */
+/* Open vSwitch reports nothing on its own socket before a connection has set a length for packets.
+ */
 size_t of_put_wishes(uint8_t *buffer)
 {
     uint8_t *p = begin(buffer, OF_SET_ASYNC, 0);
@@ -286,7 +287,7 @@ static void note_jump(struct of_flow *flow, uint8_t table)
     flow->jumps[table / 8] = (uint8_t)(flow->jumps[table / 8] | 1u << table % 8);
 }
 
-/* In the order in which they come; whatever follows something that we do not know is not ours. */
+/* In order; anything after an unknown action makes the flow not ours. */
 static void take_action(struct of_flow *flow, uint16_t type, const uint8_t *p, size_t n)
 {
     if (type == EXPERIMENTER && n >= 13 && get32(p + 4) == NICIRA && get16(p + 8) == RESUBMIT_TABLE)

@@ -11,13 +11,13 @@
 struct openflow {
     struct stream *stream;
     uint8_t buffer[2 * (OF_MOST + 1)];
-    size_t begin, used; /* a message that is not whole yet */
+    size_t begin, used; /* an incomplete message */
     bool heard;         /* its HELLO */
     bool changed;
     uint32_t xid;
 };
 
-/* What an answer is waited for with. 1: that was all of it; 0: there is more. */
+/* Takes the messages of an answer. 1: the answer is complete; 0: there is more. */
 typedef int (*take_fn)(void *user, const uint8_t *message, const struct of_header *header);
 
 int openflow_open(struct stream *stream, struct openflow **ret_link, struct err *err)
@@ -93,8 +93,8 @@ static int answer_echo(struct openflow *link, const uint8_t *message, size_t len
     return r < 0 ? r : send_bytes(link, message + OF_HEADER, length - OF_HEADER, err);
 }
 
-/* Only a switch with 1.3 is sent anything more: another one closes after any other message, and
- * what it said before could not be read any more. */
+/* Only a switch with 1.3 is sent anything more: another one closes after any other message, and its
+ * earlier message would be lost. */
 static int take_hello(struct openflow *link, const uint8_t *message, size_t length, struct err *err)
 {
     uint8_t bytes[2 * OF_FLOW_BYTES];
@@ -128,7 +128,7 @@ static int take_message(struct openflow *link, const uint8_t *message,
     return r < 0 ? bad(link, "an answer that cannot be read", err) : r;
 }
 
-/* The messages that are whole, until one ends the answer (1). */
+/* Takes the complete messages, until one ends the answer (1). */
 static int take_whole(struct openflow *link, take_fn take, void *user, struct err *err)
 {
     int r = 0;
@@ -149,7 +149,8 @@ static int take_whole(struct openflow *link, take_fn take, void *user, struct er
     return r;
 }
 
-/* All that is there now, or until the answer is whole (1). `ret_n` grows by what came. */
+/* Takes everything that is there now, or until the answer is complete (1). `ret_n` grows by the
+ * number of bytes. */
 static int take_in(struct openflow *link, take_fn take, void *user, size_t *ret_n, struct err *err)
 {
     for (;;) {
@@ -189,7 +190,7 @@ static int wait_for(struct openflow *link, take_fn take, void *user, struct err 
     }
 }
 
-/* Only then anything is asked of it. */
+/* Nothing is requested before that. */
 static int wait_for_hello(struct openflow *link, struct err *err)
 {
     uint64_t until_ns = now_ns(CLOCK_MONOTONIC) + SWITCH_WAIT_MS * 1000000ull;

@@ -41,8 +41,8 @@ struct switch_state {
     struct openflow *flows;
     int epoll, timer;
     bool lost;      /* and not back yet */
-    struct err why; /* it was lost, or does not come back, as it was told last */
-    uint32_t again; /* so often it was not ready when it was looked at */
+    struct err why; /* why it was lost, or does not come back, as last reported */
+    uint32_t again; /* how often it was not ready */
     struct openflow_table table;
 };
 
@@ -152,7 +152,7 @@ static int begin(struct switch_state *sw, int which, struct err *err)
     return listen_to(sw, side, stream_events(side->pending), err);
 }
 
-/* What a change of is told: not what the switch counts or learns by itself. */
+/* The columns to watch: not those that the switch counts or learns. */
 static json_t *watched(void)
 {
     static const char *const tables[][2] = {
@@ -169,7 +169,7 @@ static json_t *watched(void)
     return all;
 }
 
-/* The stream is connected: who speaks over it takes it. */
+/* The stream is connected: its client takes it. */
 static int rise(struct switch_state *sw, int which, struct err *err)
 {
     struct side *side = &sw->sides[which];
@@ -186,7 +186,7 @@ static int rise(struct switch_state *sw, int which, struct err *err)
     return r < 0 ? r : openflow_greet(sw->flows, err);
 }
 
-/* Goes on without waiting. */
+/* Continues without waiting. */
 static int go_on(struct switch_state *sw, int which, struct err *err)
 {
     struct side *side = &sw->sides[which];
@@ -221,8 +221,8 @@ static int bring_all_up(struct switch_state *sw, struct err *err)
     return 0;
 }
 
-/* What a call on one side came to. A refusal is the switch's word; after anything else nobody knows
- * where its answers begin. */
+/* The outcome of a call on one side. The switch can refuse; after any other error the begin of its
+ * answers is unknown. */
 static int judge(struct switch_state *sw, int which, int r)
 {
     bool said =
@@ -352,7 +352,7 @@ static void ovs_free_plan(struct switch_plan *plan)
     free(own);
 }
 
-/* Any port numbers its queues as all do, at whatever rate. */
+/* Every port numbers its queues the same way, at any rate. */
 static int want_numbers(const struct switch_state *sw, struct port *ret_want, struct err *err)
 {
     struct port_facts facts = ovs_facts;
@@ -488,7 +488,7 @@ static int ovs_fd(const struct switch_state *sw)
     return sw->epoll;
 }
 
-/* 1: it says that something changed. */
+/* 1: it reports a change. */
 static int hear(struct switch_state *sw, int which, struct err *err)
 {
     if (!is_up(sw, which)) {

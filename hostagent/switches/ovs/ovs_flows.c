@@ -28,7 +28,7 @@ static bool is_duopolys(const struct of_flow *flow)
 }
 
 struct flow_set {
-    struct of_flow base; /* what all of them do */
+    struct of_flow base; /* the action of all of them */
     const struct port *want;
     uint32_t n;
     struct of_flow flows[OVS_FLOWS_MOST];
@@ -90,7 +90,7 @@ static bool is_way_on(const struct of_flow *flow, uint8_t table)
            (flow->then == OF_NORMAL || (flow->then == OF_GOTO && table != 0));
 }
 
-/* The one flow of somebody's that this table has; NULL with `err`. */
+/* The one flow of somebody else's in this table; NULL with `err`. */
 static const struct of_flow *find_base(const struct openflow_table *have,
                                        const struct switch_config *config, int *ret_r,
                                        struct err *err)

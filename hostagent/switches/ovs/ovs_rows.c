@@ -81,7 +81,7 @@ static int add_op(json_t *operations, json_t *operation, struct err *err)
                : err_sys(err, ENOMEM, "the changes of the switch");
 }
 
-/* The transaction fails when this column is not any more as it was read. */
+/* The transaction fails if this column has changed since it was read. */
 static int add_wait(json_t *operations, const char *table, const char *uuid, const char *column,
                     const json_t *value, struct err *err)
 {
@@ -273,8 +273,8 @@ static bool had_ours(const struct planning *planning, const char *port)
     return planning->again && (!config->had || config->had(config->user, port));
 }
 
-/* What the row keeps of what stood there: what stands there now, where ours is to take its place
- * for the first time. */
+/* What the row records of the former configuration: what is there now, if our row replaces it for
+ * the first time. */
 static const char *before_of(const struct planning *planning, const struct ovs_port *port,
                              const char *uuid, const json_t *row)
 {
@@ -362,8 +362,8 @@ static int check_place(const struct planning *planning, const struct ovs_port *p
     return 0;
 }
 
-/* Ours stands on a port that is left, from when it was in no trouble, or is what our end goes back
- * to: it stays as it is. */
+/* Our row on a port that is left, from when it was not in trouble, or to be restored at our end: it
+ * stays as it is. */
 static void keep_as_is(struct planning *planning, const char *qos)
 {
     const json_t *row = json_object_get(planning->rows->qos, qos);
@@ -382,7 +382,7 @@ static void keep_as_is(struct planning *planning, const char *qos)
     json_decref(queues);
 }
 
-/* 1: it can have ours; 0: it is left. */
+/* 1: it gets our queues; 0: it is left. */
 static int want_port(struct planning *planning, const struct ovs_port *port, struct port *ret_want)
 {
     struct err why = {0};
@@ -425,8 +425,7 @@ static int plan_port(struct planning *planning, const struct ovs_port *port)
     return r;
 }
 
-/* A port gets back what stood there before `row` of ours; a row that is gone since is not to be
- * had. */
+/* Restores what our `row` replaced on a port; a row that was deleted since cannot be restored. */
 static int leave_port(const struct ovs_rows *rows, const struct ovs_port *port, const json_t *row,
                       json_t *operations, struct err *err)
 {

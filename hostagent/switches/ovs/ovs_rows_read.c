@@ -1,4 +1,4 @@
-/* What Open vSwitch's database says of ports. */
+/* Reads ports from Open vSwitch's database. */
 #include "hostagent/switches/ovs/ovs_rows.h"
 
 #include <errno.h>
@@ -64,7 +64,7 @@ static json_t *select_all(void)
         select_op("Queue", "[\"_uuid\",\"dscp\",\"other_config\",\"external_ids\"]"));
 }
 
-/* Calls for each UUID of a set, which one alone may stand for. */
+/* Calls `each` for each UUID of a set, which may also be a single one. */
 static int each_uuid(const json_t *set, int (*each)(void *user, const char *uuid), void *user)
 {
     const json_t *items = json_array_get(set, 1), *item;
@@ -115,14 +115,14 @@ struct facing {
     bool outside; /* all are ports that frames leave the machine by */
 };
 
-/* HTB is to be had on the kernel's interfaces; ports of the bridge's own have no link. */
+/* HTB works on the kernel's interfaces; the bridge's own ports have no link. */
 static bool leaves(const char *type)
 {
     return !*type || strcmp(type, "system") == 0 || strcmp(type, "dummy") == 0 ||
            strcmp(type, "tap") == 0;
 }
 
-/* Open vSwitch has no such interface: it was not there, or could not be opened. */
+/* Open vSwitch lacks this interface: it was missing, or could not be opened. */
 static void take_fault(const json_t *row, struct ovs_port *port)
 {
     const char *error = ovs_text(row, "error");

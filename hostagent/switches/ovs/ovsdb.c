@@ -10,7 +10,7 @@
 
 #define DATABASE   "Open_vSwitch"
 #define READ_BYTES 65536
-#define WATCH_ID   1 /* requests count from the next */
+#define WATCH_ID   1 /* requests have higher numbers */
 
 struct ovsdb {
     struct stream *stream;

@@ -140,7 +140,7 @@ static int begin_unix(struct stream *stream, struct err *err)
     return begin(stream, (struct sockaddr *)&name, sizeof(name), err);
 }
 
-/* WHY: only numbers are looked up; a name server may take longer than everything else together. */
+/* WHY: only numeric addresses; a name server may take longer than everything else together. */
 static int begin_ip(struct stream *stream, struct err *err)
 {
     const struct addrinfo hints = {.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV,
@@ -189,7 +189,7 @@ void stream_close(struct stream *stream)
     free(stream);
 }
 
-/* What a call of OpenSSL came to: 0 to be tried again, −errno. */
+/* The result of a call of OpenSSL: 0: try again, −errno. */
 static int tls_result(struct stream *stream, int n, const char *what, struct err *err)
 {
     int why = SSL_get_error(stream->ssl, n);

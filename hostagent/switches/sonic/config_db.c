@@ -7,7 +7,7 @@
 
 #define SCANNED "4096" /* keys that one SCAN looks at */
 
-/* Words of commands to come; what is pointed to stays until they are said. */
+/* The words of commands; they borrow until the commands are sent. */
 struct words {
     const char **word;
     uint32_t n, room;
@@ -36,7 +36,7 @@ static int no_sonic(struct err *err, const char *what)
     return err_set(err, EPROTO, "%s: this is no SONiC's CONFIG_DB", what);
 }
 
-/* Hears a reply of that type and drops it. */
+/* Reads a reply of that type and drops it. */
 static int hear(struct redis *redis, uint64_t until_ns, int type, struct err *err)
 {
     redisReply *reply;
@@ -274,7 +274,7 @@ static int watch_new(struct redis *redis, uint64_t until_ns, const struct sonic_
     return r >= 0 && there ? -EAGAIN : r;
 }
 
-/* Fields that are others or new; then HDEL of those that go, so that the row is never empty. */
+/* Sets changed and new fields, then deletes the others (HDEL), so that the row is never empty. */
 static int say_change(struct redis *redis, const struct sonic_step *step, const char *key,
                       uint32_t *commands, struct err *err)
 {
@@ -328,7 +328,7 @@ static int say_step(struct redis *redis, const struct sonic_step *step, uint32_t
     return r;
 }
 
-/* What EXEC says: nil when somebody was faster; else what each command did. */
+/* The result of EXEC: nil if somebody changed a row first; else each command's. */
 static int hear_done(struct redis *redis, uint64_t until_ns, uint32_t commands, struct err *err)
 {
     redisReply *reply;

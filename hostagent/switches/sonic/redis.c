@@ -19,7 +19,7 @@ struct redis {
     redisReader *reader;
     char *out; /* commands that are not written yet */
     size_t out_n, out_room;
-    size_t unanswered; /* bytes that no whole reply was made of yet */
+    size_t unanswered; /* bytes that are not part of a whole reply yet */
 };
 
 struct address {
@@ -194,7 +194,7 @@ int redis_say(struct redis *redis, uint32_t n, const char *const *words, const s
     return 0;
 }
 
-/* Not by hiredis, which lets SIGPIPE end a process that ignores it not. */
+/* WHY not by hiredis: SIGPIPE ends a program that does not ignore it. */
 static int write_some(struct redis *redis, struct err *err)
 {
     ssize_t n = send(redis->context->fd, redis->out, redis->out_n, MSG_NOSIGNAL);

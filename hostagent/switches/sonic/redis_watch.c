@@ -19,9 +19,9 @@ struct redis_watch {
     bool heard;          /* on this connection */
     bool told;           /* that it was lost */
     bool back;           /* it was, and that it is back is not told yet */
-    uint64_t first_ns;   /* when the first change came that is not told yet; 0: there is none */
+    uint64_t first_ns;   /* when the first unreported change came; 0: none */
     int epoll;
-    int timer; /* when to tell of it, or to seek a connection */
+    int timer; /* when to report it, or to connect again */
 };
 
 static void set_timer(struct redis_watch *watch, uint64_t ns)
@@ -31,7 +31,7 @@ static void set_timer(struct redis_watch *watch, uint64_t ns)
     timerfd_settime(watch->timer, 0, &later, NULL);
 }
 
-/* A load of many rows is told once, when it pauses. */
+/* A load of many rows is reported once, when it pauses. */
 static void note_change(struct redis_watch *watch)
 {
     uint64_t now = now_ns(CLOCK_MONOTONIC);
@@ -64,7 +64,7 @@ static int seek(struct redis_watch *watch, struct err *err)
     return r;
 }
 
-/* Tells once, and tries again later. */
+/* Reports it once, and tries again later. */
 static int lose(struct redis_watch *watch, int error)
 {
     redis_close(watch->redis);
@@ -117,7 +117,7 @@ int redis_watch_fd(const struct redis_watch *watch)
     return watch->epoll;
 }
 
-/* The first word on a new connection counts: a change may have been missed. */
+/* The first message on a new connection counts as a change: some may have been missed. */
 static int take_replies(struct redis_watch *watch, struct err *err)
 {
     redisReply *reply;

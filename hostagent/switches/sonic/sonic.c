@@ -1,6 +1,6 @@
-/* SONiC: CONFIG_DB in its Redis, which orchagent follows. lib/sonic says what should stand there
- * and how it is taken back; config_db.h reads it and commits. Nothing is saved to /etc/sonic:
- * `config save` stays the operator's, and makes what is in force outlive a reload.
+/* SONiC: CONFIG_DB in its Redis, which orchagent follows. lib/sonic computes what should be there
+ * and how to undo it; config_db.h reads it and commits. Nothing is saved to /etc/sonic: only an
+ * operator's `config save` makes what is in force outlive a reload.
  *
  * What somebody changes is told by Redis's keyspace notifications, which SONiC itself needs and
  * switches on. FLUSHDB tells nothing; the reload after it does. */
@@ -30,7 +30,7 @@ struct switch_state {
     struct redis_watch *watch;
     struct sonic_counted *counted; /* by the last plan; owned */
     uint32_t counted_n;
-    struct switch_stats base; /* what was counted when that was first asked */
+    struct switch_stats base; /* the counters at the first call */
     bool has_base;
 };
 
@@ -116,7 +116,7 @@ static int sonic_fd(const struct switch_state *sw)
 static int sonic_notice(struct switch_state *sw, struct err *err)
 {
     int r = redis_watch_notice(sw->watch, err);
-    /* Nothing came for a while: what was unsettled is by itself. */
+    /* Nothing came for a while: unsettled rows are written in a batch of their own. */
     if (r > 0)
         sonic_link_settle(&sw->link, false, NULL);
     return r == 2 ? SWITCH_BACK : r == 1 ? SWITCH_CHANGED : r;
@@ -216,7 +216,7 @@ static void note_counted(struct sonic_counted *counted, const char *port, const 
         counted->traffic[sonic_number(&want->queues[i])] = (int8_t)want->queues[i].first;
 }
 
-/* What stats will look at. */
+/* Prepares what stats will read. */
 static int count_ports(struct switch_state *sw, const struct sonic_port *ports, uint32_t n,
                        struct err *err)
 {
@@ -231,7 +231,7 @@ static int count_ports(struct switch_state *sw, const struct sonic_port *ports, 
     return 0;
 }
 
-/* Who plans, for sonic_want_most. */
+/* The context of a plan, for sonic_want_most. */
 struct planning {
     const struct switch_config *config;
     struct switch_plan *plan;
@@ -342,8 +342,7 @@ static int say_step(struct switch_plan *plan, const struct sonic_step *step, str
     return switch_step_add(plan, verb, port, err, "%s|%.80s%s", step->table, step->key, text);
 }
 
-/* The rows of ports that are yielded stay as they are; what all ports use stays there for them,
- * too. */
+/* The rows of yielded ports stay as they are; so does what all ports share. */
 static int drop_yielded(struct switch_state *sw, struct sonic_plan *plan, struct err *err)
 {
     uint32_t n = plan->n;
@@ -390,7 +389,7 @@ static int sonic_plan(struct switch_state *sw, bool again, struct switch_plan **
     return 0;
 }
 
-/* What was kept before, when nothing was changed after all. */
+/* Restores the former record, since nothing was changed after all. */
 static void keep_as_before(struct switch_state *sw, const struct sonic_plan *plan)
 {
     if (plan->kept)
@@ -453,7 +452,7 @@ static int sonic_restore(struct switch_state *sw, struct err *err)
         sonic_link_begin(&sw->link);
         r = restore_once(sw, err);
     }
-    /* Who restores may leave at once. */
+    /* The agent may exit right after a restore. */
     if (r >= 0 && sw->link.unsettled) {
         poll(NULL, 0, SETTLE_MS);
         r = sonic_link_settle(&sw->link, true, err);
@@ -461,7 +460,7 @@ static int sonic_restore(struct switch_state *sw, struct err *err)
     return r;
 }
 
-/* Since the first time; a switch that began anew counts from there. */
+/* Since the first call; a restarted switch counts from its restart. */
 static uint64_t since(uint64_t now, uint64_t base)
 {
     return now >= base ? now - base : now;

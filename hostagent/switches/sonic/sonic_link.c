@@ -42,7 +42,7 @@ static int say_and_hear(struct sonic_link *link, const char *const *words, uint3
     return r < 0 ? r : redis_hear(link->redis, link->until_ns, ret_reply, err);
 }
 
-/* Without them nobody would tell what others change. */
+/* Without them changes by others are not reported. */
 static int check_notifications(struct sonic_link *link, struct err *err)
 {
     redisReply *reply = NULL;
@@ -95,7 +95,7 @@ int sonic_link_connect(struct sonic_link *link, struct err *err)
     return r;
 }
 
-/* A connection that was lost since the last call is sought again once. */
+/* A connection lost since the last call is made again once. */
 int sonic_link_read(struct sonic_link *link, json_t **ret_db, struct err *err)
 {
     bool fresh = !link->redis;
@@ -155,7 +155,7 @@ int sonic_link_commit(struct sonic_link *link, const struct sonic_step *steps, u
     return r;
 }
 
-/* A row is written again where it still is as it was written; the last argument is all of them. */
+/* Writes a row again if it is still as it was written; the last argument contains all of them. */
 static const char write_again[] = "for name, row in pairs(cjson.decode(ARGV[1])) do "
                                   "  local same = true "
                                   "  for field, value in pairs(row) do "

@@ -106,12 +106,12 @@ struct run_config {
      * faults or copies; NULL: they are not. */
     const struct manners *framework;
     double copy_after; /* ≥ 1; 0: no copies */
-    FILE *recording;   /* gets the run in the controller's format; NULL: nobody */
+    FILE *recording;   /* gets the run in the controller's format; NULL: none */
     void (*progress)(void *user, double part);
     void *user;
-    void (*watch)(void *watcher, const struct run_news *news); /* NULL: nobody */
+    void (*watch)(void *watcher, const struct run_news *news); /* NULL: none */
     void *watcher;
-    /* NULL: nobody; else each instant costs O(hosts). */
+    /* NULL: none; else each instant costs O(hosts). */
     void (*links)(void *listener, const struct run_links *links);
     void *links_listener;
 };

@@ -1,5 +1,5 @@
-/* The way to and from the engine: what it is told, after the delay of reports, and what it decides,
- * which reaches the hosts after the delay of decisions. */
+/* Passes facts to the engine after the delay of reports, and its decisions to the hosts after the
+ * delay of decisions. */
 #include "testbed/sim/cluster/run_state.h"
 
 #include <errno.h>

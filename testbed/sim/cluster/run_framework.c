@@ -1,4 +1,4 @@
-/* A framework in the simulation: it places its tasks by itself, and the engine is told by facts.
+/* A framework in the simulation: it places its own tasks and reports facts to the engine.
  *
  * The engine's allows are what it may do, and its manners (manners.h) say what it makes of that. A
  * prompt one starts what is allowed at the instant at which it is, where and what was allowed, and

@@ -15,12 +15,12 @@
  * exactly, by Newton's steps on a concave sum over its row. Tied shares may be held by either port
  * of a path; which one does is left as it is.
  *
- * About half of all neighbours are far from full and nobody asks for their load: no level below
+ * About half of all neighbours are far from full, and their load is not needed: no level below
  * needs what they leave, and no uplink turns hot or cool by it. These are *quiet*. They count with
  * a ceiling of each neighbour's share, which bounds their load from above and, times CEILING_LEAST,
  * from below, and are told when a ceiling moves. One whose bound does not fit any more is woken: it
- * adds up its load and is told everything, until it was told so often without coming to limit
- * anybody that resting pays. So no rate depends on who is quiet.
+ * adds up its load and is told everything, until it was told so often without limiting any flow
+ * that resting pays. So no rate depends on which ports are quiet.
  *
  * Cost: of the ports whose share changes, the bundles that they limit; they are seldom changed
  * twice. Whole rows are read only where a share passes a neighbour's, and once in a while to add up

@@ -147,14 +147,14 @@ uint32_t row_place(const struct bundle *b, const struct port *p);
 enum section row_open_section(const struct crossing *c);
 /* Adds up what is kept by additions, which round. O(row), as the next two. */
 void row_weigh(struct port *p);
-/* A port that limits nobody and whose load nobody needs to know becomes quiet if it fits even with
- * its neighbours' ceilings. */
+/* A port that limits no flow and whose load is not needed becomes quiet if it fits even with its
+ * neighbours' ceilings. */
 void port_rest(const struct sparse *net, struct port *p);
 /* It is told everything again. What it used when last solved is unknown. */
 void port_wake(struct port *p);
 /* What it may use when quiet: an uplink that is hot stays so, and one that is not. */
 void port_set_bounds(const struct sparse *net, struct port *p);
-/* It limits nobody, and neither do those below it. */
+/* It limits no flow, and neither do those below it. */
 bool port_may_rest(const struct sparse *net, const struct port *p);
 
 /* What the other ports of its path let bundle `at` of port p have. */
