@@ -1,9 +1,12 @@
-"""The plug-in for Spark: one jar from one source, compiled against every version of Spark that `jars` names.
+"""The plug-in for Spark: one jar from one source, compiled against every version of Spark that
+`jars` names.
 
-    python3 -m plugins.spark.build JAR       makes it; where Java, Maven or what they fetch is missing it says so, and makes none
+    python3 -m plugins.spark.build JAR       makes it; where Java, Maven or what they fetch is
+    missing it says so, and makes none
 
-Spark's jars are fetched once, by Maven, and kept outside the checkout: in $XDG_CACHE_HOME/duopoly/spark (~/.cache/duopoly/spark), some
-100 MB. A jar with another SHA-256 than `jars` says ends the build."""
+Spark's jars are fetched once, by Maven, and kept outside the checkout: in
+$XDG_CACHE_HOME/duopoly/spark (~/.cache/duopoly/spark), some 100 MB. A jar with another SHA-256 than
+`jars` says ends the build."""
 
 import hashlib
 import os

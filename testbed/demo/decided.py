@@ -1,9 +1,11 @@
 """What a live run's transfers would have taken on exact links, under that very run's decisions.
 
-A scheduler answers its network: one transfer that ends a moment later, and another task gets the slot. So two runs of one input
-drift apart though no link differs. Here only the network is another: starts, hosts, levels and modes are those of the run's log
-(schemas/recording.md), and in place of packets flow rates, by strict priority between levels and max-min fairness within, as the
-simulator's (testbed/sim/network/fluid.h). What then remains is TCP's: windows that have to grow, shares that are not even.
+A scheduler answers its network: one transfer that ends a moment later, and another task gets the
+slot. So two runs of one input drift apart though no link differs. Here only the network is another:
+starts, hosts, levels and modes are those of the run's log (schemas/recording.md), and in place of
+packets flow rates, by strict priority between levels and max-min fairness within, as the
+simulator's (testbed/sim/network/fluid.h). What then remains is TCP's: windows that have to grow,
+shares that are not even.
 
 For hosts on one switch, and jobs of barriers alone. O(events × flows)."""
 
@@ -14,7 +16,8 @@ from testbed.demo import reads, report
 
 
 class Transfer:
-    """One attempt's: `left` bytes from each other host, from start_ns on; live_ns, fluid_ns: when the last byte was there."""
+    """One attempt's: `left` bytes from each other host, from start_ns on; live_ns, fluid_ns: when
+    the last byte was there."""
 
     def __init__(self, stage, host, start_ns, levels, left):
         self.stage, self.host, self.start_ns, self.levels = stage, host, start_ns, levels
@@ -23,7 +26,8 @@ class Transfer:
 
 
 class Run:
-    """transfers: {attempt: Transfer}; changes: [(ns, function of the network)] in order; hosts: {name: number}."""
+    """transfers: {attempt: Transfer}; changes: [(ns, function of the network)] in order; hosts:
+    {name: number}."""
 
     def __init__(self, lines, sources):
         self.transfers, self.changes, self.hosts = {}, [], {}
@@ -90,7 +94,8 @@ class Network:
         self.mode = mode
 
     def rates(self):
-        """{(transfer, source): bytes a second}: the most urgent level first, in it the fullest link first."""
+        """{(transfer, source): bytes a second}: the most urgent level first, in it the fullest link
+        first."""
         rest, found = [self.bytes_s] * (2 * self.hosts), {}
         for level in sorted({moved.levels[self.mode] for moved in self.moving}):
             flows = [(moved, source) for moved in self.moving if moved.levels[self.mode] == level for source in moved.left]
@@ -139,7 +144,8 @@ def flow(run, bytes_s):
 
 
 def stages(run):
-    """[(live, fluid) seconds of each stage that received anything]: from its first start to its last byte."""
+    """[(live, fluid) seconds of each stage that received anything]: from its first start to its
+    last byte."""
     of_stage = collections.defaultdict(list)
     for moved in run.transfers.values():
         if moved.live_ns is not None:
@@ -149,7 +155,8 @@ def stages(run):
 
 
 def compare(logs, said, names, bytes_s):
-    """stages() of a run: its logs oldest first; ports.read()'s; names: {address: host's name}; bytes_s: of a link's payload."""
+    """stages() of a run: its logs oldest first; ports.read()'s; names: {address: host's name};
+    bytes_s: of a link's payload."""
     def source(attempt):
         """Of a map's block: whom its task asked last."""
         asked = [names.get(line.ends[2]) for line in said.get(attempt, ()) if line.what == "open"]

@@ -1,18 +1,20 @@
-"""How far a live run's job completion times (JCT) are from the simulator's on the same input, and where the difference lies.
+"""How far a live run's job completion times (JCT) are from the simulator's on the same input, and
+where the difference lies.
 
-Each finished job's JCT is walked from its end back to its planned arrival, in the live log and in the simulated one alike:
-the task whose acceptance ended the job; before it, where its stage had a barrier, the task of the parents that was accepted
-last; and so on. What lies on that chain is one of PARTS, so that a job's parts add up to its JCT exactly:
+Each finished job's JCT is walked from its end back to its planned arrival, in the live log and in
+the simulated one alike: the task whose acceptance ended the job; before it, where its stage had a
+barrier, the task of the parents that was accepted last; and so on. What lies on that chain is one
+of PARTS, so that a job's parts add up to its JCT exactly:
 
- - slot: from ready to start: no slot, or held, or later than planned to be submitted
- - start: from the controller's start to the first byte of content (without network input: to "received", which is all)
- - transfer: from the first byte to "received"
- - computing: as the input says
- - accepted: from the last byte to the controller's hearing of the end, without computing
- - again: attempts of the chain's tasks that failed or were lost, and outputs that were
+- slot: from ready to start: no slot, or held, or later than planned to be submitted - start: from
+the controller's start to the first byte of content (without network input: to "received", which is
+all) - transfer: from the first byte to "received" - computing: as the input says - accepted: from
+the last byte to the controller's hearing of the end, without computing - again: attempts of the
+chain's tasks that failed or were lost, and outputs that were
 
-Where a first byte is not known (the simulator's transfers have none: their flows exist from the start on) it is the start.
-Times are the controller's steps, CLOCK_BOOTTIME, which the tasks' port files (schemas/ports.md) speak too."""
+Where a first byte is not known (the simulator's transfers have none: their flows exist from the
+start on) it is the start. Times are the controller's steps, CLOCK_BOOTTIME, which the tasks' port
+files (schemas/ports.md) speak too."""
 
 import collections
 import json
@@ -49,7 +51,8 @@ class Attempt:
 
 
 class Log:
-    """jobs[name], attempts[number] of a controller's log (schemas/recording.md), live or simulated."""
+    """jobs[name], attempts[number] of a controller's log (schemas/recording.md), live or
+    simulated."""
 
     def __init__(self, lines):
         self.jobs, self.attempts, self.links = {}, {}, {}
@@ -117,7 +120,8 @@ class Log:
 # ---- one job's chain ----
 
 def last_done(log, stages, until_ns):
-    """The attempt of these stages that was accepted last, not after `until_ns`; None when there is none."""
+    """The attempt of these stages that was accepted last, not after `until_ns`; None when there is
+    none."""
     ended = [(log.attempts[number].done_ns, number) for stage in stages for number in stage.done
              if log.attempts[number].done_ns <= until_ns]
     return max(ended)[1] if ended else None
@@ -154,7 +158,8 @@ def walk(log, job, planned_ns, firsts):
 
 
 class Side:
-    """One run: parts[job name], and how long its chains' network bytes take alone at the links' rate."""
+    """One run: parts[job name], and how long its chains' network bytes take alone at the links'
+    rate."""
 
     def __init__(self, log, firsts=None, planned=None):
         self.parts, self.alone_ns = {}, {}
@@ -187,7 +192,8 @@ def means(live, simulated):
 
 
 def sentence(live, simulated):
-    """One line: the difference of the mean JCTs, over jobs that both finished, and its parts, which add up to it."""
+    """One line: the difference of the mean JCTs, over jobs that both finished, and its parts, which
+    add up to it."""
     names, parts = common(live, simulated), means(live, simulated)
     if not parts:
         return "the simulator and this run finished no job in common"
@@ -212,7 +218,8 @@ def read(paths):
 
 
 def sides(live_logs, said, results, simulated_log):
-    """(live, simulated), from files: the live logs oldest first, the driver's results; `said`: ports.read()'s."""
+    """(live, simulated), from files: the live logs oldest first, the driver's results; `said`:
+    ports.read()'s."""
     firsts = {attempt: ports.first_of(lines, "first") for attempt, lines in said.items()}
     planned = {}
     with open(results) as rows:
@@ -223,6 +230,7 @@ def sides(live_logs, said, results, simulated_log):
 
 
 def simulate(program, workload, policy, options, log):
-    """Runs the simulator under the policy of that name, its log to a file; `options` are duopoly-sim's, NAME: VALUE."""
+    """Runs the simulator under the policy of that name, its log to a file; `options` are
+    duopoly-sim's, NAME: VALUE."""
     words = ["--%s=%s" % pair for pair in options.items()]
     system.run(program, "run", "--workload=" + workload, "--policy=" + policy, "--log=" + log, *words)

@@ -1,14 +1,21 @@
-"""How quickly the machinery acts, from the agents' measurements and the controller's log of one run.
+"""How quickly the machinery acts, from the agents' measurements and the controller's log of one
+run.
 
- - slot: from an agent's seeing an attempt's end to the return of clone3 for the next on that host, where the controller
-   started the next in the very step in which it heard of the end (else the slot waited for work, not for us);
- - its floor: an empty round trip between that agent and the controller, the one nearest in time, and that very clone3:
+- slot: from an agent's seeing an attempt's end to the return of clone3 for the next on that host,
+where the controller
+   started the next in the very step in which it heard of the end (else the slot waited for work,
+   not for us);
+- its floor: an empty round trip between that agent and the controller, the one nearest in time, and
+that very clone3:
    what no scheduler can save;
- - connections, as the tasks wrote them down: from clone3 to an attempt's first connect (nothing but this machine's CPU), each
-   connection's handshake (its two packets in the links' queues), and from its first open to the first byte of content;
- - mode switch: from the controller's step to the map write, on each host and on the last one.
+- connections, as the tasks wrote them down: from clone3 to an attempt's first connect (nothing but
+this machine's CPU), each
+   connection's handshake (its two packets in the links' queues), and from its first open to the
+   first byte of content;
+- mode switch: from the controller's step to the map write, on each host and on the last one.
 
-The measurements speak CLOCK_MONOTONIC, the log CLOCK_BOOTTIME; their distance is the time the machine was suspended."""
+The measurements speak CLOCK_MONOTONIC, the log CLOCK_BOOTTIME; their distance is the time the
+machine was suspended."""
 
 import bisect
 import time
@@ -17,8 +24,8 @@ from testbed.demo import ports, report
 
 
 class Measurements:
-    """One host's: begins[attempt] = (asked, before, after), ends[attempt], modes[sequence], echoes = [(sent, back)…], in
-    ns of CLOCK_MONOTONIC."""
+    """One host's: begins[attempt] = (asked, before, after), ends[attempt], modes[sequence], echoes
+    = [(sent, back)…], in ns of CLOCK_MONOTONIC."""
 
     def __init__(self, lines):
         self.begins, self.ends, self.modes, self.echoes = {}, {}, {}, []
@@ -67,7 +74,8 @@ def read_log(lines):
 
 
 def slot_latencies(measured, refills):
-    """(latency, floor) of each refilled slot: the ends of a step on a host are matched with its starts there, in order."""
+    """(latency, floor) of each refilled slot: the ends of a step on a host are matched with its
+    starts there, in order."""
     found = []
     for ended, started in refills:
         for host in measured:
@@ -92,7 +100,8 @@ def mode_latencies(measured, modes, suspended_ns):
 
 
 def connection_latencies(measured, said, suspended):
-    """(clone3's return to the first connect of each attempt, handshakes, first open to first byte); `said`: ports.read()'s."""
+    """(clone3's return to the first connect of each attempt, handshakes, first open to first byte);
+    `said`: ports.read()'s."""
     begins = {attempt: begin[2] for host in measured for attempt, begin in host.begins.items()}
     connects, handshakes, firsts = [], [], []
     for attempt, lines in said.items():
@@ -119,7 +128,8 @@ def summary(what, values_ns):
 
 
 class CpuIdle:
-    """Shares of the machine's CPU time since it was made: idle, and stolen by the host of a virtual machine."""
+    """Shares of the machine's CPU time since it was made: idle, and stolen by the host of a virtual
+    machine."""
 
     def __init__(self):
         self.begin = self._read()

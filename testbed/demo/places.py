@@ -1,4 +1,5 @@
-"""Where else than here the demo runs, by names that NET takes: on another kernel, or under a framework of its own."""
+"""Where else than here the demo runs, by names that NET takes: on another kernel, or under a
+framework of its own."""
 
 import importlib
 

@@ -7,7 +7,8 @@ Line = collections.namedtuple("Line", "what ends time_ns")
 
 
 def read(folder):
-    """{attempt: its lines in order}; without the folder, or with unfinished lines, what there is."""
+    """{attempt: its lines in order}; without the folder, or with unfinished lines, what there
+    is."""
     found = {}
     for name in os.listdir(folder) if os.path.isdir(folder) else ():
         with open(os.path.join(folder, name)) as lines:

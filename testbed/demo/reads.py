@@ -1,5 +1,5 @@
-"""From which hosts each attempt of a run reads its shuffle, by its log (schemas/recording.md): sums of bytes, split evenly over the parents'
-tasks, from where these were started last."""
+"""From which hosts each attempt of a run reads its shuffle, by its log (schemas/recording.md): sums
+of bytes, split evenly over the parents' tasks, from where these were started last."""
 
 import collections
 import typing

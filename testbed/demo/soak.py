@@ -1,12 +1,14 @@
-"""make soak-live: a repeating load on a testbed where something is killed every few seconds, then whether all of it ended well.
+"""make soak-live: a repeating load on a testbed where something is killed every few seconds, then
+whether all of it ended well.
 
     python3 -m testbed.demo.soak
 
-MINUTES (60), KILL_EVERY (20 seconds) and SEED (drawn from the time) say how long, how often and which kills; the other
-variables are those of make up. Each kill is printed. At the end a whole host is killed for good and the load runs out; then
-every job must be done, or have failed with a reason, no attempt may run and no slot be taken, and, once that host has come
-back too, no process, cgroup or namespace may be left. Meanwhile no transfer may stand still for longer than all outages
-together can explain. The exit status says whether all held; logs stay in BUILD/soak."""
+MINUTES (60), KILL_EVERY (20 seconds) and SEED (drawn from the time) say how long, how often and
+which kills; the other variables are those of make up. Each kill is printed. At the end a whole host
+is killed for good and the load runs out; then every job must be done, or have failed with a reason,
+no attempt may run and no slot be taken, and, once that host has come back too, no process, cgroup
+or namespace may be left. Meanwhile no transfer may stand still for longer than all outages together
+can explain. The exit status says whether all held; logs stay in BUILD/soak."""
 
 import collections
 import contextlib
@@ -21,10 +23,12 @@ from testbed.demo import demo, inputs, victims
 from testbed.net import cluster, instance, network, system
 
 LOOK_SECONDS = 5
-# An outage lasts at most 90 s, TCP's next try comes as much later at most, and then the rest of the queue goes first.
+# An outage lasts at most 90 s, TCP's next try comes as much later at most, and then the rest of the
+# queue goes first.
 STILL_SECONDS = 200
 RUN_OUT_SECONDS = 300
-# So long the driver waits for a job to end: the last large one of a round begins again with every data server that is away.
+# So long the driver waits for a job to end: the last large one of a round begins again with every
+# data server that is away.
 PATIENCE_SECONDS = 600
 CALM_SECONDS = 30
 # Of each state folder, which a full disk fills.
@@ -56,7 +60,8 @@ class Report:
 
 
 class Driver:
-    """duopoly-replay, round after round. A name is a job, so each start gives its jobs names of its own."""
+    """duopoly-replay, round after round. A name is a job, so each start gives its jobs names of its
+    own."""
 
     def __init__(self, running, path, jobs, logs):
         self.running, self.path, self.jobs, self.logs = running, path, jobs, logs
@@ -267,7 +272,8 @@ def whole_number(environment, name, default, most):
 
 @contextlib.contextmanager
 def standing(asked, folder, quick):
-    """(cluster, workload) while it stands; afterwards nothing of it is left, or Failure says what."""
+    """(cluster, workload) while it stands; afterwards nothing of it is left, or Failure says
+    what."""
     instance.end_abandoned()
     own = instance.create(demo.TREE)
     try:

@@ -1,4 +1,5 @@
-"""What spoils a run, so that its times say something of the machine and nothing of the policy; and whether a comparison of runs counts."""
+"""What spoils a run, so that its times say something of the machine and nothing of the policy; and
+whether a comparison of runs counts."""
 
 import time
 
@@ -30,8 +31,8 @@ class Watch:
 
 
 def longest_silence(measured, begin_ns, end_ns):
-    """(host, seconds) between two answers to one agent, the longest of all, as far as it lies between two instants of CLOCK_MONOTONIC;
-    `measured`: {host: latency.Measurements}."""
+    """(host, seconds) between two answers to one agent, the longest of all, as far as it lies
+    between two instants of CLOCK_MONOTONIC; `measured`: {host: latency.Measurements}."""
     gaps = [(min(later[1], end_ns) - max(earlier[1], begin_ns), host)
             for host, of in measured.items() for earlier, later in zip(of.echoes, of.echoes[1:])]
     gap, host = max(gaps, default=(0, ""))

@@ -1,4 +1,5 @@
-"""What TCP of the network's workers did, by their kernels' counters (RFC 4022; Linux's /proc/net/netstat)."""
+"""What TCP of the network's workers did, by their kernels' counters (RFC 4022; Linux's
+/proc/net/netstat)."""
 
 from testbed.net import system
 

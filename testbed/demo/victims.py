@@ -1,8 +1,8 @@
-"""What breaks in a soak: one victim at a time, out of everything but the switch, each back after a while
-(in quick ones, where the daemons' timers are divided, after as much less).
+"""What breaks in a soak: one victim at a time, out of everything but the switch, each back after a
+while (in quick ones, where the daemons' timers are divided, after as much less).
 
-All that is random comes from one seed, in an order that does not depend on how the run goes: a kill draws what, where and
-for how long, also where it then uses only some of these."""
+All that is random comes from one seed, in an order that does not depend on how the run goes: a kill
+draws what, where and for how long, also where it then uses only some of these."""
 
 import collections
 import heapq
@@ -53,7 +53,8 @@ class Victims:
         self.killed = collections.Counter()
 
     def kill(self):
-        """One of KINDS, at random; where there is nothing of that kind, the next one that there is."""
+        """One of KINDS, at random; where there is nothing of that kind, the next one that there
+        is."""
         first = self.random.randrange(len(self.KINDS))
         where, seconds = self.random.random(), self.random.random()
         for kind in self.KINDS[first:] + self.KINDS[:first]:
@@ -85,7 +86,8 @@ class Victims:
     # ---- which ----
 
     def _host(self, draw, all_of_them=False):
-        """One that lacks nothing; None when half of them are hurt, which is as much as a cluster may have to bear."""
+        """One that lacks nothing; None when half of them are hurt, which is as much as a cluster
+        may have to bear."""
         whole = [host for host in self.running.net.hosts if host not in self.hurt]
         if not whole or (not all_of_them and 2 * len(whole) <= len(self.running.net.hosts)):
             return None
@@ -213,7 +215,8 @@ class Victims:
         return self.hurt.get(network.CONTROLLER) == "duopolyd"
 
     def _without_submissions(self, lacks):
-        """Whether the controller is whole now; then the driver, which would end without it, is killed."""
+        """Whether the controller is whole now; then the driver, which would end without it, is
+        killed."""
         if network.CONTROLLER in self.hurt:
             return False
         self.hurt[network.CONTROLLER] = lacks

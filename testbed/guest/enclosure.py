@@ -1,7 +1,8 @@
-"""Boots a guest where the machine's files are read-only and from which nothing escapes: testbed.guest.enclosure KERNEL HOME.
+"""Boots a guest where the machine's files are read-only and from which nothing escapes:
+testbed.guest.enclosure KERNEL HOME.
 
-Runs as the first process of a PID namespace of its own (`command`): whatever it started ends with it. Only the folder HOME
-can be written."""
+Runs as the first process of a PID namespace of its own (`command`): whatever it started ends with
+it. Only the folder HOME can be written."""
 
 import ctypes
 import json

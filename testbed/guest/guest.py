@@ -1,7 +1,8 @@
 """One boot of a guest: what it is asked to run, what it says meanwhile, how it ended.
 
-The folder `home` is all that the guest can write to, and how both sides talk: request.json goes in; output, status and whatever the
-commands leave come out; `console` is what its kernel says. Nothing of the guest outlives this process, also when that is killed."""
+The folder `home` is all that the guest can write to, and how both sides talk: request.json goes in;
+output, status and whatever the commands leave come out; `console` is what its kernel says. Nothing
+of the guest outlives this process, also when that is killed."""
 
 import json
 import os
@@ -21,8 +22,9 @@ class Dead(Exception):
 
 
 class Guest:
-    """commands: argument vectors that it runs one after the other, in the project's folder, as root; build: the folder of the
-    programs, relative to that; timeout_s, 0 for none: the whole life of the guest."""
+    """commands: argument vectors that it runs one after the other, in the project's folder, as
+    root; build: the folder of the programs, relative to that; timeout_s, 0 for none: the whole life
+    of the guest."""
 
     def __init__(self, kernel, build, commands, home, timeout_s=0):
         self.kernel, self.home, self.timeout_s, self.began = kernel, home, timeout_s, time.monotonic()

@@ -1,7 +1,9 @@
-"""The kernels that tests and testbeds can run on besides the machine's own, and how each is booted with the machine's files.
+"""The kernels that tests and testbeds can run on besides the machine's own, and how each is booted
+with the machine's files.
 
-All get the machine's / as theirs, which `enclosure` has made read-only, and start the program `init` of this folder with
-`settings` in its environment (the kernel hands on what it does not know)."""
+All get the machine's / as theirs, which `enclosure` has made read-only, and start the program
+`init` of this folder with `settings` in its environment (the kernel hands on what it does not
+know)."""
 
 import glob
 import os
@@ -48,8 +50,9 @@ class Uml:
 
 
 class Virtual(Uml):
-    """User-Mode Linux whose clock moves only when everybody waits, built with testbed/guest/virtual. One CPU, which takes no time; no BTF,
-    no modules. The file `progress` of its home says how far it is (testbed.guest.progress)."""
+    """User-Mode Linux whose clock moves only when everybody waits, built with
+    testbed/guest/virtual. One CPU, which takes no time; no BTF, no modules. The file `progress` of
+    its home says how far it is (testbed.guest.progress)."""
     memory = "4G"
 
     @classmethod
@@ -62,14 +65,16 @@ class Virtual(Uml):
 
     @classmethod
     def boot(cls, _build, home, settings):
-        # The kernel and who runs in it are processes that take turns: on one CPU that takes little more than half the time.
+        # The kernel and who runs in it are processes that take turns: on one CPU that takes little
+        # more than half the time.
         os.sched_setaffinity(0, {random.choice(sorted(os.sched_getaffinity(0)))})
         cls.start(virtual.path(), ["time-travel=inf-cpu", "time-travel-start=%d" % TIME_BEGINS, "norandmaps",
                                    "progress=" + os.path.join(home, "progress"), *words(settings)])
 
 
 class Qemu:
-    """QEMU without KVM and Debian's kernel for clouds, which has BTF, a BPF JIT and ets; two CPUs, each several times slower."""
+    """QEMU without KVM and Debian's kernel for clouds, which has BTF, a BPF JIT and ets; two CPUs,
+    each several times slower."""
     program, memory = "qemu-system-x86_64", "1G"
     files = "/usr/lib/qemu/virtiofsd"
 

@@ -1,7 +1,8 @@
-"""What a guest in virtual time shows of itself while it runs (testbed/guest/virtual/kernel.patch), and whether it still gets on.
+"""What a guest in virtual time shows of itself while it runs (testbed/guest/virtual/kernel.patch),
+and whether it still gets on.
 
-There the clock moves when everybody waits. A program that never does, whether it counts or asks for the time again and again, stops
-all others: nobody inside could end it."""
+There the clock moves when everybody waits. A program that never does, whether it counts or asks for
+the time again and again, stops all others: nobody inside could end it."""
 
 import struct
 import time

@@ -1,4 +1,5 @@
-"""duopoly on a Mininet that stands already: its daemons on every host and switch of it, and a replay.
+"""duopoly on a Mininet that stands already: its daemons on every host and switch of it, and a
+replay.
 
     from testbed.mininet import Duopoly
     net.start()
@@ -6,9 +7,10 @@
         d.replay("jobs.jsonl")
     net.stop()
 
-This tree must be in sys.path (PYTHONPATH), the programs be built (make), and the interpreter be /usr/bin/python3, which is the
-one that has Debian's mininet. What it finds in the network, and what it leaves alone, is printed (testbed/net/attached.py says
-how). At the end of the block all of duopoly is gone and the network is as it was; a network that is not stopped then ends with the
+This tree must be in sys.path (PYTHONPATH), the programs be built (make), and the interpreter be
+/usr/bin/python3, which is the one that has Debian's mininet. What it finds in the network, and what
+it leaves alone, is printed (testbed/net/attached.py says how). At the end of the block all of
+duopoly is gone and the network is as it was; a network that is not stopped then ends with the
 script (ending.py). What cannot be done ends the script with one sentence."""
 
 import os
@@ -24,9 +26,9 @@ def _bps(text):
 
 
 class Duopoly:
-    """net: a Mininet that was started; policy: a name that `duopolyd --presets` lists; slots: of each host; rate: of links
-    without bw=, such as "100M"; seed: of the policy's choices; logs: a folder that keeps the daemons' words and the results, which
-else are gone at the end."""
+    """net: a Mininet that was started; policy: a name that `duopolyd --presets` lists; slots: of
+    each host; rate: of links without bw=, such as "100M"; seed: of the policy's choices; logs: a
+    folder that keeps the daemons' words and the results, which else are gone at the end."""
 
     def __init__(self, net, policy="joint", slots=4, rate="100M", seed=1, logs=None):
         self.net, self.policy, self.slots, self.rate, self.seed = net, policy, slots, rate, seed
@@ -90,8 +92,9 @@ else are gone at the end."""
         return self.running.ask(*words)
 
     def replay(self, path, jobs=None):
-        """Replays a workload file (schemas/workload.md), at most `jobs` of it; prints its figures and whether all marks and
-        queues were right at every hop, and where the logs are if they are kept. Whether all was right and all jobs ended."""
+        """Replays a workload file (schemas/workload.md), at most `jobs` of it; prints its figures
+        and whether all marks and queues were right at every hop, and where the logs are if they are
+        kept. Whether all was right and all jobs ended."""
         try:
             figures, said, good = self._replay(os.path.abspath(path), jobs)
         except system.Failure as failure:

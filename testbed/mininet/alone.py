@@ -1,5 +1,6 @@
-"""Runs a script for Mininet in a network namespace of its own, with an Open vSwitch of its own where one is installed: its switches'
-names collide with nobody's, and what it leaves goes with the namespace, also after kill -9, so that `mn -c` is never needed.
+"""Runs a script for Mininet in a network namespace of its own, with an Open vSwitch of its own
+where one is installed: its switches' names collide with nobody's, and what it leaves goes with the
+namespace, also after kill -9, so that `mn -c` is never needed.
 
     /usr/bin/python3 -m testbed.mininet.alone SCRIPT [ARGUMENT…]"""
 
@@ -38,7 +39,8 @@ class Alone(network.Network):
 
 
 def wait(child):
-    """Its exit status as a shell tells it. Ctrl-C at a terminal is the script's too, which may put its own things away first."""
+    """Its exit status as a shell tells it. Ctrl-C at a terminal is the script's too, which may put
+    its own things away first."""
     try:
         status = child.wait()
     except KeyboardInterrupt as stopped:

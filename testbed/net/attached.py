@@ -1,13 +1,15 @@
-"""A network that stands already: somebody's Mininet object. What is in it is found, nothing of it is made or renamed.
+"""A network that stands already: somebody's Mininet object. What is in it is found, nothing of it
+is made or renamed.
 
-Workers are its hosts; switches are its switches of any kind, and its routers: hosts and nodes of several links that forward.
-A link's rate is its `bw=`; one without is shaped by our queues to the rate that the caller names. What is found and what is
-left alone stands in `words`, one line each.
+Workers are its hosts; switches are its switches of any kind, and its routers: hosts and nodes of
+several links that forward. A link's rate is its `bw=`; one without is shaped by our queues to the
+rate that the caller names. What is found and what is left alone stands in `words`, one line each.
 
-Daemons need a way to the controller that is not the network under test, whose switches have no addresses: a namespace of this
-instance with a bridge, joined to every namespace of the net's by one interface, DEVICE, of 198.18.0.0/15 (RFC 2544). It ends
-with that namespace. Besides it, and until `leave`, the interfaces' TSO, GSO, GRO and checksum offload are off (Open vSwitch
-outside the kernel passes on packets without a checksum, which TCP drops), and TCP is cubic with ECN."""
+Daemons need a way to the controller that is not the network under test, whose switches have no
+addresses: a namespace of this instance with a bridge, joined to every namespace of the net's by one
+interface, DEVICE, of 198.18.0.0/15 (RFC 2544). It ends with that namespace. Besides it, and until
+`leave`, the interfaces' TSO, GSO, GRO and checksum offload are off (Open vSwitch outside the kernel
+passes on packets without a checksum, which TCP drops), and TCP is cubic with ECN."""
 
 import contextlib
 import ipaddress
@@ -37,8 +39,9 @@ def interfaces(node):
 
 
 def exactly(names):
-    """Patterns that match these names and no other, though another switch here may be called alike: an agent takes so many, so names
-    that differ by their number alone, s1-eth1 and s1-eth2, are one."""
+    """Patterns that match these names and no other, though another switch here may be called alike:
+    an agent takes so many, so names that differ by their number alone, s1-eth1 and s1-eth2, are
+    one."""
     patterns, numbered = [], {}
     for name in names:
         stem, number = re.fullmatch(r"(.*?)(0|[1-9][0-9]{0,8}|)", name).groups()
@@ -64,7 +67,8 @@ def spanning(switch):
 
 
 def check_loops(switches):
-    """Failure where bridges without a spanning tree form a loop: its packets would circle for ever."""
+    """Failure where bridges without a spanning tree form a loop: its packets would circle for
+    ever."""
     group = {switch: switch for switch in switches if not spanning(switch)}
 
     def head(switch):

@@ -1,6 +1,7 @@
-"""duopoly's own programs on a testbed's network: one controller, an agent per worker and per switch, and beside each worker's
-agent the replay's server. A cluster is started for one policy and ended before the next, so that every policy
-begins with empty queues and an empty memory. All of them show keys, made anew each time."""
+"""duopoly's own programs on a testbed's network: one controller, an agent per worker and per
+switch, and beside each worker's agent the replay's server. A cluster is started for one policy and
+ended before the next, so that every policy begins with empty queues and an empty memory. All of
+them show keys, made anew each time."""
 
 import json
 import os
@@ -20,7 +21,8 @@ READY_SECONDS = 30
 
 # The defaults, in seconds: the controller's, and the agents' lease of marks.
 TIMERS = {"heartbeat": 1, "silent": 3, "host_lost": 30, "lease": 10, "resync_wait": 5, "start_timeout": 5, "fetch_stall": 10}
-# What is not divided: an agent tries a controller that is away again every second, whatever the timers are.
+# What is not divided: an agent tries a controller that is away again every second, whatever the
+# timers are.
 RESYNC_LEAST = 2.5
 MARKS_LEASE = 5
 # Resident memory of each at most, in kB; the sanitizers' own is several times a program's.
@@ -64,9 +66,10 @@ def remove_cgroup(top):
 
 
 class Cluster:
-    """policy: a name that `duopolyd --presets` lists; slots per worker; scale: what the workload's bytes were divided by; logs: a
-    directory for what the daemons write; quick: what the daemons' timers are divided by; ports: whether each task writes down its
-    connections, a file that stays (not for a load without end); queues: further lines of the agents' section `queues`."""
+    """policy: a name that `duopolyd --presets` lists; slots per worker; scale: what the workload's
+    bytes were divided by; logs: a directory for what the daemons write; quick: what the daemons'
+    timers are divided by; ports: whether each task writes down its connections, a file that stays
+    (not for a load without end); queues: further lines of the agents' section `queues`."""
 
     def __init__(self, net, build, policy, slots, scale, seed, logs, quick=1, ports=True,
                  queues=()):
@@ -102,7 +105,8 @@ class Cluster:
         system.wait_for(self._all_joined, READY_SECONDS, "all agents joining and putting their queues in place")
 
     def start(self, program, host):
-        """Starts the controller, an agent, or a worker's server: at first, and again after its kill."""
+        """Starts the controller, an agent, or a worker's server: at first, and again after its
+        kill."""
         if program == "duopolyd":
             self._start(host, program, "--config", self._write("duopolyd.yaml", self._controller_yaml()))
         elif program == "replay-serve":
@@ -140,8 +144,8 @@ class Cluster:
         self.start("duopoly-agent", host)
 
     def forget_boot(self, host, keep_state=False):
-        """Of a host that was ended: nothing of it is remembered, its kernel's queues and filters too, and its next agent finds another
-        boot id, in a mount namespace of its own."""
+        """Of a host that was ended: nothing of it is remembered, its kernel's queues and filters
+        too, and its next agent finds another boot id, in a mount namespace of its own."""
         state = self.state(host)
         cgroup = os.path.join(self.net.instance.state["cgroup"], host)
         system.wait_for(lambda: remove_cgroup(cgroup), 10, "the end of %s's cgroups" % host)
@@ -217,7 +221,8 @@ class Cluster:
         return os.path.join(self.logs, "measurements-%s" % host)
 
     def _install(self):
-        """Copies the programs to where an unprivileged task may run them, whatever the checkout's own folder allows."""
+        """Copies the programs to where an unprivileged task may run them, whatever the checkout's
+        own folder allows."""
         folder = self.net.instance.path("bin")
         os.makedirs(folder, exist_ok=True)
         os.chmod(self.net.instance.directory, 0o755)
@@ -261,11 +266,13 @@ class Cluster:
             return (said.read().strip().splitlines() or ["it said nothing"])[-1]
 
     def _start(self, name, program, *arguments):
-        # A dozen hosts share a few cores here: without this, what should take a host's controller and agent no time
-        # waits behind every other host's packets and tasks, several milliseconds at each of a round trip's eight wake-ups.
-        # (The lowest nice value is not enough: it buys a larger share, not the end of who runs.)
+        # A dozen hosts share a few cores here: without this, what should take a host's controller
+        # and agent no time waits behind every other host's packets and tasks, several milliseconds
+        # at each of a round trip's eight wake-ups. (The lowest nice value is not enough: it buys a
+        # larger share, not the end of who runs.)
         urgent = ["chrt", "--fifo", "10"] if program in ("duopolyd", "duopoly-agent") else []
-        # Only /proc is made private: the root may be no mount of its own (a chroot), and nothing else changes.
+        # Only /proc is made private: the root may be no mount of its own (a chroot), and nothing
+        # else changes.
         booted = ["unshare", "--mount", "--propagation", "unchanged", "sh", "-c",
                   'mount --make-private /proc && mount --bind "$0" /proc/sys/kernel/random/boot_id && exec "$@"',
                   self.boots[name]] if name in self.boots else []
@@ -283,8 +290,8 @@ class Cluster:
         return self.ask("status")["hosts_up"] >= len(self.net.hosts) and all(map(self._is_managed, self.net.switches))
 
     def _is_managed(self, switch):
-        """Whether every port of a switch has the agent's queues in the place of what the link had: known by their handle, or, of a data
-        plane in user space, as its agent tells."""
+        """Whether every port of a switch has the agent's queues in the place of what the link had:
+        known by their handle, or, of a data plane in user space, as its agent tells."""
         if self.net.switches[switch].plane:
             return any(row["name"] == switch and row["ports"] and row["steps"] == 0 for row in self.ask("switches")["switches"])
         said = system.run(*self.net.enter(switch, "tc", "qdisc", "show"))

@@ -1,7 +1,9 @@
-"""The star around a switch in user space: duopoly-fastpath, on DPDK's af_packet devices, in the place of the bridge.
+"""The star around a switch in user space: duopoly-fastpath, on DPDK's af_packet devices, in the
+place of the bridge.
 
-It paces every port to its link's rate itself. Checksums are made by those who send, since no kernel completes them on the way. The
-switch's agent has an interface of its own, STATION, on one more port of it. It ends with the instance."""
+It paces every port to its link's rate itself. Checksums are made by those who send, since no kernel
+completes them on the way. The switch's agent has an interface of its own, STATION, on one more port
+of it. It ends with the instance."""
 
 import os
 
@@ -45,7 +47,8 @@ class Star(star.Star):
             return said.read().strip().splitlines() or ["it said nothing"]
 
     def _join(self):
-        # What arrives at a port is the switch's, not this kernel's, whose only address is the station's.
+        # What arrives at a port is the switch's, not this kernel's, whose only address is the
+        # station's.
         self._set(star.SWITCH, {"net/ipv4/conf/all/arp_ignore": "1"})
         self.ip(star.SWITCH, "link add %s type veth peer name %s" % (STATION, STATION_PORT),
                 "address add %s/24 dev %s" % (self.addresses[star.SWITCH], STATION),

@@ -1,17 +1,20 @@
 """One testbed on this machine: its number, what it made, and how all of it goes away again.
 
-Several can stand beside each other (two checkouts, a test and a demo). Each has the lowest free number N; every name it
-uses outside its own namespaces follows from N and is written to its state file before it is made:
+Several can stand beside each other (two checkouts, a test and a demo). Each has the lowest free
+number N; every name it uses outside its own namespaces follows from N and is written to its state
+file before it is made:
 
     /var/lib/duopoly-testbed/N/state.json   owner, processes, namespaces, cgroups
     /var/lib/duopoly-testbed/N/…            programs and logs of this instance
-    /var/lib/duopoly-testbed/N/memory/…     configurations, sockets, state and outputs, on a tmpfs of its own
+    /var/lib/duopoly-testbed/N/memory/…     configurations, sockets, state and outputs, on a tmpfs
+    of its own
     dtbN-NAME                               network namespaces
     CGROUP2/duopoly-testbed-N               cgroups
 
-Teardown goes by the state file alone, so it also works from another process: after Ctrl-C, after an exception, and for
-an instance whose owner was killed (watcher.py ends it at once; the next start, where that was killed too). It ends processes
-by number and start time, what still lives in its namespaces and cgroups, and nothing else."""
+Teardown goes by the state file alone, so it also works from another process: after Ctrl-C, after an
+exception, and for an instance whose owner was killed (watcher.py ends it at once; the next start,
+where that was killed too). It ends processes by number and start time, what still lives in its
+namespaces and cgroups, and nothing else."""
 
 import contextlib
 import fcntl
@@ -32,7 +35,8 @@ INSTANCES_MAX = 100
 
 @contextlib.contextmanager
 def locked():
-    """One testbed at a time changes what all share. The lock is on a directory that is there anyway."""
+    """One testbed at a time changes what all share. The lock is on a directory that is there
+    anyway."""
     fd = os.open(os.path.dirname(HOME), os.O_RDONLY)
     try:
         fcntl.flock(fd, fcntl.LOCK_EX)
@@ -66,8 +70,9 @@ class Instance:
         return os.path.join(self.directory, *parts)
 
     def memory(self):
-        """A folder on a tmpfs of its own, for what belongs to the boot and is made and removed all the time: on a disk's
-        file system the inodes of short-lived files alone cost more than the tasks do."""
+        """A folder on a tmpfs of its own, for what belongs to the boot and is made and removed all
+        the time: on a disk's file system the inodes of short-lived files alone cost more than the
+        tasks do."""
         folder = self.path("memory")
         if not os.path.ismount(folder):
             os.makedirs(folder, exist_ok=True)
@@ -100,8 +105,8 @@ class Instance:
         self.save()
 
     def add_ends(self, commands):
-        """Command lines that take away what is beside the instance, in the network namespace that it was made in. Its watcher alone runs
-        them: later those names may be another's."""
+        """Command lines that take away what is beside the instance, in the network namespace that
+        it was made in. Its watcher alone runs them: later those names may be another's."""
         self.state["ends"] = commands
         self.save()
 
@@ -122,7 +127,8 @@ class Instance:
                 self._down()
 
     def _down(self):
-        # Newest first: drivers, then agents (they put their queues and marks away), then the controller.
+        # Newest first: drivers, then agents (they put their queues and marks away), then the
+        # controller.
         for process in reversed(self.state["processes"]):
             system.stop([process])
         self._end_namespaces()
@@ -217,14 +223,16 @@ def end_abandoned():
         if owner is not None and not system.is_alive(owner):
             instance.down()
     with locked():
-        # Made under the lock, together with its state file: without one its maker was killed in between.
+        # Made under the lock, together with its state file: without one its maker was killed in
+        # between.
         for name in os.listdir(HOME) if os.path.isdir(HOME) else []:
             if name.isdigit() and read(int(name)) is None:
                 shutil.rmtree(os.path.join(HOME, name), ignore_errors=True)
 
 
 def create(tree):
-    """A new instance of the checkout `tree`, owned by this process; nothing is made yet but its directory."""
+    """A new instance of the checkout `tree`, owned by this process; nothing is made yet but its
+    directory."""
     with locked():
         os.makedirs(HOME, exist_ok=True)
         number = next((n for n in range(INSTANCES_MAX) if is_free(n) and took_cgroup(n)), None)
@@ -253,7 +261,8 @@ def cgroup_of(number):
 
 
 def took_cgroup(number):
-    """Cgroups are the machine's, also where HOME is not (a chroot): whoever makes it has the number."""
+    """Cgroups are the machine's, also where HOME is not (a chroot): whoever makes it has the
+    number."""
     try:
         os.mkdir(cgroup_of(number))
     except FileExistsError:

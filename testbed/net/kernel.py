@@ -1,8 +1,11 @@
-"""What networks need of the whole machine's kernel: the first one takes it, the last one puts back what was there.
+"""What networks need of the whole machine's kernel: the first one takes it, the last one puts back
+what was there.
 
- - A namespace may only choose a congestion control that the root namespace lists: cubic.
- - HTB wakes up for every packet of a busy link. With hysteresis a class that may send goes on until it is one burst
-   (2 ms of its link) ahead, and pauses as long: one timer for a dozen packets. Nine busy links of 100 Mb/s leave half of
+- A namespace may only choose a congestion control that the root namespace lists: cubic. - HTB wakes
+up for every packet of a busy link. With hysteresis a class that may send goes on until it is one
+burst
+   (2 ms of its link) ahead, and pauses as long: one timer for a dozen packets. Nine busy links of
+   100 Mb/s leave half of
    two cores idle so; else a quarter, and all that the tasks do waits for a core."""
 
 import contextlib
@@ -28,8 +31,8 @@ def read(path):
 
 
 def write(path, text):
-    """Failure where that may not be, as in most containers. Settings of the whole network are read in each of its namespaces, and
-    written in the first one's, which is process 1's."""
+    """Failure where that may not be, as in most containers. Settings of the whole network are read
+    in each of its namespaces, and written in the first one's, which is process 1's."""
     try:
         with open(path, "w") as setting:
             setting.write(text)

@@ -1,7 +1,7 @@
-"""The testbed's own networks in Mininet: the same star and the same racks as elsewhere, made by Mininet in a network namespace of
-the instance's, then taken over as anybody's is (attached.py). So their names collide with nobody's, and the namespace's end is
-theirs; `mn -c` is never needed. The star's switch is a Linux bridge: Open vSwitch outside the kernel loses packets that no queue
-counts.
+"""The testbed's own networks in Mininet: the same star and the same racks as elsewhere, made by
+Mininet in a network namespace of the instance's, then taken over as anybody's is (attached.py). So
+their names collide with nobody's, and the namespace's end is theirs; `mn -c` is never needed. The
+star's switch is a Linux bridge: Open vSwitch outside the kernel loses packets that no queue counts.
 
 Debian's mininet is of /usr/bin/python3 alone."""
 
@@ -33,7 +33,8 @@ def check_installed():
 
 
 def check_root():
-    """Mininet's mnexec ends where it cannot make / private, and Mininet waits for its prompt forever."""
+    """Mininet's mnexec ends where it cannot make / private, and Mininet waits for its prompt
+    forever."""
     if not system.root_is_mount():
         raise system.Failure(NO_MOUNT)
 
@@ -53,7 +54,8 @@ def inside(path):
 
 
 class Own(attached.Attached):
-    """What derives from it sets hosts, link_bps, crossings and simulated at once, and makes a Topo in `_topo`."""
+    """What derives from it sets hosts, link_bps, crossings and simulated at once, and makes a Topo
+    in `_topo`."""
 
     def __init__(self, instance):
         network.Network.__init__(self, instance)

@@ -1,10 +1,13 @@
-"""What a testbed's network is to everybody else: members, how to start a program in one, where to capture, what links carried.
+"""What a testbed's network is to everybody else: members, how to start a program in one, where to
+capture, what links carried.
 
-A network is one file that derives from Network and one line in networks.py. Its members are workers, one controller and one or
-more switches, each a network namespace of its own; nobody else knows how they are joined. It makes its links by `_link`: a
-token bucket on both ends gives each its rate in both directions without any help of ours. TSO, GSO and GRO are off, so that
-queues and captures count packets of the wire. TCP is cubic with ECN in every namespace, where no other is asked for: BBR, which some machines have as their
-default, ignores priorities. What the whole machine lends is in kernel.py; how all goes away again is the instance's affair."""
+A network is one file that derives from Network and one line in networks.py. Its members are
+workers, one controller and one or more switches, each a network namespace of its own; nobody else
+knows how they are joined. It makes its links by `_link`: a token bucket on both ends gives each its
+rate in both directions without any help of ours. TSO, GSO and GRO are off, so that queues and
+captures count packets of the wire. TCP is cubic with ECN in every namespace, where no other is
+asked for: BBR, which some machines have as their default, ignores priorities. What the whole
+machine lends is in kernel.py; how all goes away again is the instance's affair."""
 
 import os
 import subprocess
@@ -26,7 +29,8 @@ SYSCTLS = {
 }
 
 
-# Of a link's rate, as its queues count it: in each full frame Ethernet, IPv4 and TCP with time stamps.
+# Of a link's rate, as its queues count it: in each full frame Ethernet, IPv4 and TCP with time
+# stamps.
 HEADERS = (14 + 20 + 20 + 12) / 1514
 
 
@@ -38,9 +42,9 @@ def host_names(count):
 
 
 class Switch:
-    """address: its agent's; agent_link: lines of its agent's section `link`; hosts: {port: the worker or controller behind it};
-    core: {port: bit/s} of its links to other switches; plane: the control socket of the duopoly-fastpath that it is, None where the
-    kernel is the switch."""
+    """address: its agent's; agent_link: lines of its agent's section `link`; hosts: {port: the
+    worker or controller behind it}; core: {port: bit/s} of its links to other switches; plane: the
+    control socket of the duopoly-fastpath that it is, None where the kernel is the switch."""
 
     def __init__(self, address, agent_link, hosts, core=None, plane=None):
         self.address, self.agent_link, self.hosts, self.core, self.plane = address, agent_link, hosts, core or {}, plane
@@ -52,19 +56,22 @@ class Switch:
 class Network:
     """What a network says of itself, set by its __init__, which makes nothing yet:
 
-     - hosts: the workers' names, in order; racks: {host: its rack's name}, empty where there are none
-     - addresses: {worker, CONTROLLER or switch: IPv4 address}; members: the prefix of all of them
-     - switches: {name: Switch}; link_bps: of a worker's link
-     - simulated: what duopoly-sim is told so that it plans for this network, {option: value}
-     - crossings: rates of the queues that a segment and then its acknowledgement's mark go through at worst, in bit/s
+    - hosts: the workers' names, in order; racks: {host: its rack's name}, empty where there are
+    none - addresses: {worker, CONTROLLER or switch: IPv4 address}; members: the prefix of all of
+    them - switches: {name: Switch}; link_bps: of a worker's link - simulated: what duopoly-sim is
+    told so that it plans for this network, {option: value} - crossings: rates of the queues that a
+    segment and then its acknowledgement's mark go through at worst, in bit/s
 
     congestion: TCP's congestion control in every namespace, which the machine must allow."""
 
-    # Variables of `make demo` that are its own, by name: default, smallest, largest; __init__ takes them in small letters.
+    # Variables of `make demo` that are its own, by name: default, smallest, largest; __init__ takes
+    # them in small letters.
     VARIABLES = {}
-    # Whether its members are namespaces of the instance, which outlive who made them and can each be ended and begun again.
+    # Whether its members are namespaces of the instance, which outlive who made them and can each
+    # be ended and begun again.
     lasting = True
-    # Whether switches share a namespace. Their agents then begin one after the other: each tries out its queues on an interface of one name.
+    # Whether switches share a namespace. Their agents then begin one after the other: each tries
+    # out its queues on an interface of one name.
     shared = False
     racks, simulated, congestion = {}, {}, "cubic"
 
@@ -95,11 +102,13 @@ class Network:
     def enter(self, name, *command):
         """The command line that runs in a member's network namespace.
 
-        Not `ip netns exec`, which hides the cgroups, nor `ip -n`, which fails where / is no mount point (a chroot)."""
+        Not `ip netns exec`, which hides the cgroups, nor `ip -n`, which fails where / is no mount
+        point (a chroot)."""
         return ["nsenter", "--net=" + self.namespace_file(name), *command]
 
     def start(self, name, command, log, **options):
-        """Starts a daemon in a member's namespace, in a session of its own; its output goes to the file `log`."""
+        """Starts a daemon in a member's namespace, in a session of its own; its output goes to the
+        file `log`."""
         with open(log, "ab") as out:
             child = subprocess.Popen(self.enter(name, *command), stdin=subprocess.DEVNULL, stdout=out,
                                      stderr=subprocess.STDOUT, start_new_session=True, **options)

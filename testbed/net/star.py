@@ -1,7 +1,7 @@
 """Hosts around one switch, a bridge with one port per host, named after it.
 
-Every host has eth0 (10.77.0.NUMBER/24). The bridge's packets do not pass the packet filter, which costs time and has no rules
-here."""
+Every host has eth0 (10.77.0.NUMBER/24). The bridge's packets do not pass the packet filter, which
+costs time and has no rules here."""
 
 from testbed.net import network, system
 

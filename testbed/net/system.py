@@ -1,7 +1,7 @@
 """Processes and small commands: what the testbed needs of the operating system.
 
-A process is known by its number and its start time together, so that a number that was used again is never mistaken for
-ours (and never killed)."""
+A process is known by its number and its start time together, so that a number that was used again
+is never mistaken for ours (and never killed)."""
 
 import contextlib
 import ctypes
@@ -27,7 +27,8 @@ def root_is_mount():
 
 
 def _die_with(parent):
-    """For a child between fork and exec; the parent may have been killed before we ask to go with it."""
+    """For a child between fork and exec; the parent may have been killed before we ask to go with
+    it."""
     LIBC.prctl(1, signal.SIGKILL, 0, 0, 0)
     if os.getppid() != parent:
         os._exit(1)
@@ -51,7 +52,8 @@ def printable(text):
 
 
 def start_time(pid):
-    """When the process was started, in clock ticks since boot; None when there is none (a zombie is none)."""
+    """When the process was started, in clock ticks since boot; None when there is none (a zombie is
+    none)."""
     try:
         with open("/proc/%d/stat" % pid) as stat:
             fields = stat.read().rpartition(")")[2].split()
@@ -100,7 +102,8 @@ def wait_for(condition, seconds, what):
 
 
 def stop(processes, seconds=5.0):
-    """SIGTERM, then SIGKILL to those of [pid, start time] that are still there; waits until all are gone."""
+    """SIGTERM, then SIGKILL to those of [pid, start time] that are still there; waits until all are
+    gone."""
     for number in (signal.SIGTERM, signal.SIGKILL):
         alive = [p for p in processes if is_alive(p)]
         for process in alive:
@@ -147,9 +150,11 @@ def end_with_parent():
 
 
 def stop_signals_raise():
-    """SIGINT, SIGTERM and SIGHUP all as Ctrl-C, so that `finally` runs; SIGHUP not where nohup has it ignored.
+    """SIGINT, SIGTERM and SIGHUP all as Ctrl-C, so that `finally` runs; SIGHUP not where nohup has
+    it ignored.
 
-    SIGINT also where the shell has it ignored, as it does in background jobs: who sends it then means us."""
+    SIGINT also where the shell has it ignored, as it does in background jobs: who sends it then
+    means us."""
     def handler(number, _frame):
         raise KeyboardInterrupt("signal %d" % number)
 

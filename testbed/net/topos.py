@@ -1,4 +1,5 @@
-"""Topologies for Mininet: what `make demo NET=mininet` and the examples run on. They know nothing of duopoly."""
+"""Topologies for Mininet: what `make demo NET=mininet` and the examples run on. They know nothing
+of duopoly."""
 
 from mininet.link import TCLink
 from mininet.node import Node
@@ -10,7 +11,8 @@ QUEUE_BYTES = 300000
 
 
 def rated(bps):
-    """A link of that rate by a token bucket, behind which QUEUE_BYTES may wait: Mininet's own default is ten packets."""
+    """A link of that rate by a token bucket, behind which QUEUE_BYTES may wait: Mininet's own
+    default is ten packets."""
     return {"cls": TCLink, "bw": bps / 1e6, "use_tbf": True, "latency_ms": QUEUE_BYTES * 8000 / bps}
 
 
@@ -39,10 +41,11 @@ class Star(Topo):
 
 
 class LeafSpine(Topo):
-    """Racks of hosts behind leaves l1, l2, …, joined by spines p1, p2, …: routers all of them. Host wN of rack R is 10.R.0.N of a
-    /16, its leaf 10.R.255.254, which answers ARP for the others of the rack; from leaf to leaf there is one way over each spine,
-    chosen by the hash of a flow's five fields. The link between leaf R and spine S has 10.200.R.2S at the leaf's end and the
-    next address at the spine's."""
+    """Racks of hosts behind leaves l1, l2, …, joined by spines p1, p2, …: routers all of them. Host
+    wN of rack R is 10.R.0.N of a /16, its leaf 10.R.255.254, which answers ARP for the others of
+    the rack; from leaf to leaf there is one way over each spine, chosen by the hash of a flow's
+    five fields. The link between leaf R and spine S has 10.200.R.2S at the leaf's end and the next
+    address at the spine's."""
 
     def build(self, racks, of_rack, spines, bps, core_bps):
         leaves = range(1, racks + 1)

@@ -1,5 +1,5 @@
-"""Ends an instance whose owner was killed before it could: SIGKILL leaves it no last word. One is begun beside each instance, in a
-session of its own, and ends with it.
+"""Ends an instance whose owner was killed before it could: SIGKILL leaves it no last word. One is
+begun beside each instance, in a session of its own, and ends with it.
 
     python3 -m testbed.net.watcher NUMBER TOKEN"""
 
@@ -30,7 +30,8 @@ def watch(number, token):
         return
     wait_for_end(state["owner"])
     commands = (instance.read(number) or {}).get("ends", [])
-    # What is abandoned now may be more than one: a script in a namespace of its own, with daemons of its own.
+    # What is abandoned now may be more than one: a script in a namespace of its own, with daemons
+    # of its own.
     instance.end_abandoned()
     for command in commands:
         with contextlib.suppress(system.Failure, OSError):

@@ -1,5 +1,5 @@
-"""What jobs' input is read from where it does not lie on the task's own host: on each connection comes a number of bytes, in eight of its own, and
-so many go back. Argument: the port."""
+"""What jobs' input is read from where it does not lie on the task's own host: on each connection
+comes a number of bytes, in eight of its own, and so many go back. Argument: the port."""
 
 import socketserver
 import struct

@@ -13,7 +13,8 @@ def lines(folder):
 
 
 def shuffled(folder):
-    """Seconds that tasks waited for fetches, bytes that came from other hosts, and bytes that were there."""
+    """Seconds that tasks waited for fetches, bytes that came from other hosts, and bytes that were
+    there."""
     wait_ms = remote = local = 0
     for event in lines(folder):
         if event["Event"] != "SparkListenerTaskEnd":

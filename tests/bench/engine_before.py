@@ -1,16 +1,17 @@
 #!/usr/bin/python3
 """The engine beside the commit before: `make bench-engine` runs it behind the rows of bench-engine.
 
-    engine_before.py BENCH COMMIT FOLDER     with today's bench-engine, a commit, and where to build that one's
+    engine_before.py BENCH COMMIT FOLDER     with today's bench-engine, a commit, and where to build
+    that one's
 
-WHY no figure is kept: on this machine alone, with others beside, decisions a second of one program differ by
-70 % from one minute to the next, and by 30 % when they are divided by what the memory gives at the same time
-(column "per read"); on another machine by more. Two programs that take turns have the same minute. So that
-commit is built with today's tests/bench/engine_main.c, both run ROUNDS times in turn, and a row is MISSED
-where the median of ratios of decisions a second is below LEAST. Rows with other starts than before are
-marked: such a commit changes decisions, and its rows are no comparison of the same work. Exit status 1 where
-a row is missed, 2 where the commit before cannot be measured like this.
-"""
+WHY no figure is kept: on this machine alone, with others beside, decisions a second of one program
+differ by 70 % from one minute to the next, and by 30 % when they are divided by what the memory
+gives at the same time (column "per read"); on another machine by more. Two programs that take turns
+have the same minute. So that commit is built with today's tests/bench/engine_main.c, both run
+ROUNDS times in turn, and a row is MISSED where the median of ratios of decisions a second is below
+LEAST. Rows with other starts than before are marked: such a commit changes decisions, and its rows
+are no comparison of the same work. Exit status 1 where a row is missed, 2 where the commit before
+cannot be measured like this."""
 import pathlib
 import shutil
 import statistics

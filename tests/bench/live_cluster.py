@@ -1,5 +1,6 @@
-"""How quickly slots are filled again and the mode reaches the wire, in a replay of the demo's default workload under the
-policy "duopoly": nine workers, one controller and a switch as on `make demo`."""
+"""How quickly slots are filled again and the mode reaches the wire, in a replay of the demo's
+default workload under the policy "duopoly": nine workers, one controller and a switch as on `make
+demo`."""
 
 import contextlib
 import json

@@ -1,10 +1,13 @@
-"""What peers that send too much, too large, never finish, or never read cost the others: the 99th percentile of an empty round trip.
+"""What peers that send too much, too large, never finish, or never read cost the others: the 99th
+percentile of an empty round trip.
 
-Two duopolyds on loopback, each with one that measures its round trips; one of them is attacked, each in turn. The bar holds what is
-measured there against what is measured beside it at the same time, so that whatever else happens on this machine falls on both. An
-attacker would have a machine of its own: here it is as nice as can be, and who is measured or measures is scheduled before all others
-(SCHED_RR). What it costs the one that is not attacked, which gets no such message, is shown beside quiet windows. What connections cost
-any program on libzmq is measured by turns with it, at a program of ten lines (bare_router.c): where that is above the bar, it is the bar."""
+Two duopolyds on loopback, each with one that measures its round trips; one of them is attacked,
+each in turn. The bar holds what is measured there against what is measured beside it at the same
+time, so that whatever else happens on this machine falls on both. An attacker would have a machine
+of its own: here it is as nice as can be, and who is measured or measures is scheduled before all
+others (SCHED_RR). What it costs the one that is not attacked, which gets no such message, is shown
+beside quiet windows. What connections cost any program on libzmq is measured by turns with it, at a
+program of ten lines (bare_router.c): where that is above the bar, it is the bar."""
 import os
 import resource
 import statistics
@@ -69,7 +72,8 @@ def window(sides, attacked, seconds, step=lambda: None):
 
 
 def take(here, beside):
-    """Round trips there while it was quiet; beside the one that was attacked; there while it was attacked."""
+    """Round trips there while it was quiet; beside the one that was attacked; there while it was
+    attacked."""
     quiet, under = here.probe.take()
     return {"quiet": quiet, "beside": beside.probe.take()[1], "under": under}
 
@@ -117,7 +121,8 @@ class Pair:
 
 
 def take_rounds(kind):
-    """Of duopolyd, and, where it is others' connections that cost something, of libzmq alone, by turns."""
+    """Of duopolyd, and, where it is others' connections that cost something, of libzmq alone, by
+    turns."""
     pairs = []
     try:
         for bare in [False, True][:1 + kind.FLOOR]:
@@ -154,7 +159,8 @@ def flood_rows(table, what, rounds, bare):
 
 
 def each_costs_us(rounds):
-    """Processor time for one that comes and goes, beyond what round trips take in that time, as while they stand."""
+    """Processor time for one that comes and goes, beyond what round trips take in that time, as
+    while they stand."""
     def beyond(one, part):
         return one[part]["ran_ns"] - one[part]["seconds"] * one[" that stand"]["ran_ns"] / one[" that stand"]["seconds"]
     return statistics.median(beyond(one, " that come") + beyond(one, " that go") for one in rounds) / floods.HALF_OPEN / 1e3

@@ -1,7 +1,9 @@
-"""What the controller's recording costs: CPU time with and without it, and round trips while a file with a large state begins.
+"""What the controller's recording costs: CPU time with and without it, and round trips while a file
+with a large state begins.
 
-One duopolyd on loopback, agents played here; no namespaces, no links. CPU time is the daemon's, its writer and the children that dump
-its state included; what other programs do meanwhile disturbs it little, the round trips more."""
+One duopolyd on loopback, agents played here; no namespaces, no links. CPU time is the daemon's, its
+writer and the children that dump its state included; what other programs do meanwhile disturbs it
+little, the round trips more."""
 import glob
 import os
 import statistics
@@ -59,7 +61,8 @@ class Running:
 # ---- what it takes ----
 
 def run_tasks(agents, tasks):
-    """Every started attempt goes through its phases, links are reported, and the agent waits for the acknowledgement."""
+    """Every started attempt goes through its phases, links are reported, and the agent waits for
+    the acknowledgement."""
     done = 0
     while done < tasks:
         for agent in agents:
@@ -75,7 +78,8 @@ def run_tasks(agents, tasks):
 
 
 def cpu_of_load(log):
-    """CPU seconds for the same tasks, after a warm-up; the daemon on a processor of its own, or its wake-ups differ from run to run."""
+    """CPU seconds for the same tasks, after a warm-up; the daemon on a processor of its own, or its
+    wake-ups differ from run to run."""
     processors = sorted(os.sched_getaffinity(0))
     with Running(log, AGENTS) as running:
         pid = running.daemon.process.pid
@@ -144,7 +148,8 @@ def bytes_of_million():
 
 
 def while_it_rotates(enough):
-    """Round trips before a file begins, and while its state is written. max_bytes is reached by reports of a second agent."""
+    """Round trips before a file begins, and while its state is written. max_bytes is reached by
+    reports of a second agent."""
     with Running("max_bytes: %d B" % enough, 2) as running:
         folder = running.daemon.folder / "log"
         million(running)

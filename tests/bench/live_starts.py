@@ -1,7 +1,8 @@
-"""What an attempt costs in CPU time, from START to its last acknowledgement: one agent under a scripted controller is given
-a burst of attempts without input, and the time of the agent, of what starts and watches its attempts, and of the commands
-themselves is divided by their number. Not counted: the controller, and what the kernel does for nobody in particular.
-The agent's state is on a tmpfs, as its manual asks for."""
+"""What an attempt costs in CPU time, from START to its last acknowledgement: one agent under a
+scripted controller is given a burst of attempts without input, and the time of the agent, of what
+starts and watches its attempts, and of the commands themselves is divided by their number. Not
+counted: the controller, and what the kernel does for nobody in particular. The agent's state is on
+a tmpfs, as its manual asks for."""
 
 import os
 
@@ -31,7 +32,8 @@ def children(pid):
 
 
 def spent_ns(agent):
-    """CPU time so far of the agent, of processes of its own, and of all attempts there ever were in its subtree."""
+    """CPU time so far of the agent, of processes of its own, and of all attempts there ever were in
+    its subtree."""
     with open(agent.cgroup + "/cpu.stat") as stat:
         attempts = next(int(line.split()[1]) for line in stat if line.startswith("usage_usec")) * 1000
     pid = agent.process.pid

@@ -1,5 +1,6 @@
-"""What the store adds to slot and mode latencies: the same replay under the controller and under one whose store is a disk that takes
-no time (tests/stand_ins/no_store.c), by turns on one network, so that what else the machine does meanwhile falls on both."""
+"""What the store adds to slot and mode latencies: the same replay under the controller and under
+one whose store is a disk that takes no time (tests/stand_ins/no_store.c), by turns on one network,
+so that what else the machine does meanwhile falls on both."""
 
 import os
 import shutil

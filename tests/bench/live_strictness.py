@@ -1,8 +1,10 @@
-"""Strictness over real TCP at a switch port, with the agents' queues and marks: three hosts and a switch of 100 Mb/s.
+"""Strictness over real TCP at a switch port, with the agents' queues and marks: three hosts and a
+switch of 100 Mb/s.
 
-Tasks on h3 fetch from h1 and h2, so that levels meet at the switch's port to h3. What the high level gets is payload as
-it arrives; what lower ones keep is what their classes on that port sent, as the kernel counts it (in 2 s a starved
-transfer receives in lumps: its round trip is longer than a second)."""
+Tasks on h3 fetch from h1 and h2, so that levels meet at the switch's port to h3. What the high
+level gets is payload as it arrives; what lower ones keep is what their classes on that port sent,
+as the kernel counts it (in 2 s a starved transfer receives in lumps: its round trip is longer than
+a second)."""
 
 import os
 import re
@@ -28,8 +30,9 @@ def percent(share):
 
 
 def shares(bottleneck, streams, high, lower):
-    """Worst over the repeats, each with the levels that `lower` names: share of what the high level gets alone just before,
-    and share of its floor that the worst lower level keeps; and what it got alone."""
+    """Worst over the repeats, each with the levels that `lower` names: share of what the high level
+    gets alone just before, and share of its floor that the worst lower level keeps; and what it got
+    alone."""
     share, floor, alone = 9.0, 9.0, []
     for levels in lower:
         only(bottleneck, streams, [])
@@ -165,8 +168,8 @@ def measure_strictness(table):
 
 
 def measure_promotion(table):
-    """Queues of the default length are too short for so many connections (schemas/duopoly-agent.yaml): shown, without a
-    bar."""
+    """Queues of the default length are too short for so many connections
+    (schemas/duopoly-agent.yaml): shown, without a bar."""
     table.head("from a mode switch until the starved transfer that it promotes has 80 % of a port")
     promotion_rows(table, 0, LEAF, PROMOTIONS, 0.3)
     promotion_rows(table, MANY, FIRST_WINDOW * (MANY + 1), REPEATS, 0.5)

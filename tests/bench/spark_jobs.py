@@ -1,5 +1,6 @@
-"""What the plug-in and the agents cost whole jobs, and how soon what is allowed starts: runs of the demo of a real Spark (testbed/spark), each on a
-network of its own, by turns, since the machine's own changes are larger than what is looked for."""
+"""What the plug-in and the agents cost whole jobs, and how soon what is allowed starts: runs of the
+demo of a real Spark (testbed/spark), each on a network of its own, by turns, since the machine's
+own changes are larger than what is looked for."""
 
 import collections
 import os
@@ -72,8 +73,8 @@ def allowed(log):
 
 
 def delays_ms(folder):
-    """From allow to launch, of tasks for which a slot of their host was free when they were allowed: not all were taken by what ran, or had been
-    allowed before and was to start."""
+    """From allow to launch, of tasks for which a slot of their host was free when they were
+    allowed: not all were taken by what ran, or had been allowed before and was to start."""
     boot_ns = time.clock_gettime_ns(time.CLOCK_BOOTTIME) - time.time_ns()
     slots, tasks = collections.Counter(), []
     for event in events.lines(os.path.join(folder, "events")):

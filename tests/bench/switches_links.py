@@ -1,5 +1,6 @@
 #!/usr/bin/python3 -B
-"""What sampling the links of a thousand ports ten times a second costs the agent, with a controller that is told (root; a minute)."""
+"""What sampling the links of a thousand ports ten times a second costs the agent, with a controller
+that is told (root; a minute)."""
 
 import resource
 import socket
@@ -31,7 +32,8 @@ def kinds(data):
 
 
 def kernels_part(ports):
-    """CPU of a second that the kernel takes for the samples alone: somebody who asks for them and throws them away."""
+    """CPU of a second that the kernel takes for the samples alone: somebody who asks for them and
+    throws them away."""
     switch = Switch(ports)
     try:
         with switch.ns.inside(), socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, socket.NETLINK_ROUTE) as sock:

@@ -1,8 +1,9 @@
 #!/usr/bin/python3 -B
-"""What each queue driver costs a packet, on this kernel and on those of guests (root; two minutes): frames of one level by a
-packet socket to a port that is never full, with its queues and after their root is gone (classification stays), in turn. The
-fastest rounds count, since whatever else runs only adds. Guests are slower machines: theirs are shown beside htb's there.
-KERNELS: which (host uml qemu)."""
+"""What each queue driver costs a packet, on this kernel and on those of guests (root; two minutes):
+frames of one level by a packet socket to a port that is never full, with its queues and after their
+root is gone (classification stays), in turn. The fastest rounds count, since whatever else runs
+only adds. Guests are slower machines: theirs are shown beside htb's there. KERNELS: which (host uml
+qemu)."""
 
 import os
 import socket

@@ -1,11 +1,11 @@
 #!/usr/bin/python3 -B
-"""Strictness and promotion of each queue driver over real TCP, on this kernel and on those of guests (root; ten minutes).
-Promotions have ten starved transfers beside them.
+"""Strictness and promotion of each queue driver over real TCP, on this kernel and on those of
+guests (root; ten minutes). Promotions have ten starved transfers beside them.
 
-Tasks on h3 fetch from h1 and h2 through the switch's port to h3. Round trips are a task's of the high level, byte for byte, while
-a lower one saturates the port: what is added there is what the port's queues add. A guest has the drivers that the machine's
-kernel has not got, at rates that it can fill.
-PROMOTIONS: how many (100); KERNELS: which (host uml qemu)."""
+Tasks on h3 fetch from h1 and h2 through the switch's port to h3. Round trips are a task's of the
+high level, byte for byte, while a lower one saturates the port: what is added there is what the
+port's queues add. A guest has the drivers that the machine's kernel has not got, at rates that it
+can fill. PROMOTIONS: how many (100); KERNELS: which (host uml qemu)."""
 
 import json
 import os
@@ -112,7 +112,8 @@ class Switched:
 
 
 def shared(b, high, low):
-    """(what the high level gets beside the low one, of what it got alone just before; what the low one gets, of its floor).
+    """(what the high level gets beside the low one, of what it got alone just before; what the low
+    one gets, of its floor).
 
     Medians of rounds: in a guest any window may hold a nap of the machine."""
     rounds = []
@@ -161,7 +162,8 @@ def backlog(net, level):
 
 
 def promote(path, first, star, starved_s):
-    """Seconds until a starved transfer has 80 % of the port over 50 ms (of a slow port: over twenty packets' time)."""
+    """Seconds until a starved transfer has 80 % of the port over 50 ms (of a slow port: over twenty
+    packets' time)."""
     b, window = path.b, max(0.05, 20 * PACKET_BITS / LINK)
     b.here.do("mode 0")
     wait_for("the first to have the port", lambda: b.pump.rate_bps(first, 0.3) > 0.85 * LINK, 60)
@@ -180,7 +182,8 @@ def promote(path, first, star, starved_s):
 
 
 def promotion(table, driver, floor_permille, median_bar_s, first_after):
-    """The first has level 0, and then another: above the promoted one's old level, 4, it holds back what still waits there."""
+    """The first has level 0, and then another: above the promoted one's old level, 4, it holds back
+    what still waits there."""
     path = Path(driver, FIRST_WINDOW * (STARVED + 1), floor_permille, nudge=True)
     try:
         b, (h1, h2, _) = path.b, path.net.hosts

@@ -1,11 +1,14 @@
 #!/usr/bin/python3 -B
-"""What many ports cost the agent of a Linux switch: CPU time of a fresh start, a second one, and a restore, by their number (root; a minute).
+"""What many ports cost the agent of a Linux switch: CPU time of a fresh start, a second one, and a
+restore, by their number (root; a minute).
 
-The kernel itself keeps a list of all filter blocks on interfaces without hardware (flow_indr_dev_setup_offload, Linux 5.8 and later) and walks it
-for each class of an HTB (tcf_block_get): with veth that is most of a fresh start (84.5 % of the agent's samples at 2 000 ports, Linux 6.18, by
-perf), and grows with the square of the ports. All else together, system calls and libnl in it, is .4 s for each 1 000 ports, so that several messages in
-one system call would not bring the whole near its bar. So what the same queues cost by `tc -batch` stands beside: nobody who makes them can have it for
-less."""
+The kernel itself keeps a list of all filter blocks on interfaces without hardware
+(flow_indr_dev_setup_offload, Linux 5.8 and later) and walks it for each class of an HTB
+(tcf_block_get): with veth that is most of a fresh start (84.5 % of the agent's samples at 2 000
+ports, Linux 6.18, by perf), and grows with the square of the ports. All else together, system calls
+and libnl in it, is .4 s for each 1 000 ports, so that several messages in one system call would not
+bring the whole near its bar. So what the same queues cost by `tc -batch` stands beside: nobody who
+makes them can have it for less."""
 
 import os
 import re
@@ -53,7 +56,8 @@ class Switch:
         self.add(1, ports)
 
     def add(self, first, last):
-        """Routed ones (a bridge has 1 024 at most), with nobody at their other ends, which are in the same namespace."""
+        """Routed ones (a bridge has 1 024 at most), with nobody at their other ends, which are in
+        the same namespace."""
         lines = [f"link add p{i} type veth peer name x{i}" for i in range(first, last + 1)]
         batch = self.dir + "/batch"
         with open(batch, "w") as f:
@@ -126,7 +130,8 @@ class Changes:
 
 
 def queues_by_tc(port):
-    """The qdiscs and classes that the agent gives a port of 100 Mb/s, and the clsact of its marks."""
+    """The qdiscs and classes that the agent gives a port of 100 Mb/s, and the clsact of its
+    marks."""
     yield f"qdisc add dev {port} root handle d00: htb default a"
     yield f"class add dev {port} parent d00: classid d00:ffff htb rate 100mbit"
     for minor in range(1, 11):
@@ -148,7 +153,8 @@ def measure_peer(ports):
 
 
 def come(switch, agent, ports):
-    """CPU of the agent, and seconds, until 100 more ports have their queues and nothing is left to do."""
+    """CPU of the agent, and seconds, until 100 more ports have their queues and nothing is left to
+    do."""
     def at_rest():
         before = switch.cpu(agent.pid)
         time.sleep(0.5)
@@ -163,7 +169,8 @@ def come(switch, agent, ports):
 
 
 def measure_one(ports):
-    """CPU of a fresh start, a second one, a restore; changes by the second; CPU and seconds for 100 more ports."""
+    """CPU of a fresh start, a second one, a restore; changes by the second; CPU and seconds for 100
+    more ports."""
     switch = Switch(ports)
     agent = None
     try:

@@ -1,4 +1,5 @@
-"""What policies gain on each network: JCTs of replays beside those of the first policy on the same input."""
+"""What policies gain on each network: JCTs of replays beside those of the first policy on the same
+input."""
 import math
 import os
 import statistics

@@ -1,4 +1,5 @@
-"""Replays on the testbed's networks by name, NET-TOPO: the same figures from all of them, in a guest or here."""
+"""Replays on the testbed's networks by name, NET-TOPO: the same figures from all of them, in a
+guest or here."""
 import contextlib
 import functools
 import json
@@ -35,7 +36,8 @@ def nothing(_run, _net):
 
 
 def replays(network, of_words, look=nothing):
-    """[replay()'s of each]; side by side where time is the guest's own. `look`: a function of a module."""
+    """[replay()'s of each]; side by side where time is the guest's own. `look`: a function of a
+    module."""
     one = functools.partial(replay, network, look=look)
     if network.partition("-")[0] != "virtual":
         return [one(words) for words in of_words]
@@ -50,7 +52,8 @@ def begin_beside():
 
 
 def replay(network, words, look=nothing):
-    """[demo.run_policy()'s figures of each policy, and what look(figures, network) makes of them while its files are there]"""
+    """[demo.run_policy()'s figures of each policy, and what look(figures, network) makes of them
+    while its files are there]"""
     environment = variables(network, words)
     runs = in_guest(environment, look) if environment["NET"] in guest_demo.PLACES else here(environment, look)
     for run in runs:

@@ -1,8 +1,11 @@
-"""How far replays in virtual time, whose links are exact, are from the simulator's of the same input and policy, and where.
+"""How far replays in virtual time, whose links are exact, are from the simulator's of the same
+input and policy, and where.
 
-A run is one of many that the same rules allow: which of two jobs goes first may hang on a microsecond, and all after it differs.
-How much the simulator's own answer moves when its links are up to SHAKE faster or slower stands below each deviation, and, for
-hosts on one switch, what the run's transfers would have taken on exact links under its own decisions: how far the network alone is."""
+A run is one of many that the same rules allow: which of two jobs goes first may hang on a
+microsecond, and all after it differs. How much the simulator's own answer moves when its links are
+up to SHAKE faster or slower stands below each deviation, and, for hosts on one switch, what the
+run's transfers would have taken on exact links under its own decisions: how far the network alone
+is."""
 import os
 import statistics
 

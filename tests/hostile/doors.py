@@ -1,6 +1,8 @@
-"""Ways to a controller or an agent for who means no good: nothing here waits for long, and what breaks is opened anew.
+"""Ways to a controller or an agent for who means no good: nothing here waits for long, and what
+breaks is opened anew.
 
-They are written from the schema alone, as tests/net/controller.py is, which they share the classes of messages with."""
+They are written from the schema alone, as tests/net/controller.py is, which they share the classes
+of messages with."""
 import socket
 import struct
 import time
@@ -18,7 +20,8 @@ class Broken(Exception):
 
 
 class Door:
-    """What a session counts: sequences each way. `version` and `epoch` are as the schema says, unless a move forges them."""
+    """What a session counts: sequences each way. `version` and `epoch` are as the schema says,
+    unless a move forges them."""
 
     def __init__(self):
         self.sent = self.effected = self.answered = self.epoch = 0
@@ -125,7 +128,8 @@ class Packets(Door):
         self.socket.send(raw or b"\0")
 
     def pass_descriptors(self, count):
-        """With a message come so many: who takes the message holds them, unless it throws them away."""
+        """With a message come so many: who takes the message holds them, unless it throws them
+        away."""
         with open("/dev/null", "rb") as one:
             socket.send_fds(self.socket, [b"\0"], [one.fileno()] * count)
 

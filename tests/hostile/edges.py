@@ -1,6 +1,8 @@
-"""Values at the edges of every field of schemas/duopoly.proto, messages filled with them, and bytes that nobody made.
+"""Values at the edges of every field of schemas/duopoly.proto, messages filled with them, and bytes
+that nobody made.
 
-`Known` is what a hostile program could have learned: names, numbers and addresses of others, drawn wherever a field is called so."""
+`Known` is what a hostile program could have learned: names, numbers and addresses of others, drawn
+wherever a field is called so."""
 import re
 
 from google.protobuf.descriptor import FieldDescriptor as Field
@@ -19,7 +21,8 @@ SMALLEST = {Field.CPPTYPE_INT32: (-2**31, 2**31 - 1), Field.CPPTYPE_INT64: (-2**
 
 
 class Known:
-    """What of others a program may name; `never` says that it must not name their jobs (who may cancel would end them by right)."""
+    """What of others a program may name; `never` says that it must not name their jobs (who may
+    cancel would end them by right)."""
 
     def __init__(self, **lists):
         self.jobs, self.attempts, self.hosts, self.addresses, self.names = [], [], [], [], []
@@ -83,7 +86,8 @@ def set_scalar(message, field, value):
 
 
 def body(rng, pb, kind, known):
-    """A message of this kind; where its lists came out longer than an envelope may be, it is cut by making it anew."""
+    """A message of this kind; where its lists came out longer than an envelope may be, it is cut by
+    making it anew."""
     for _ in range(20):
         made = getattr(pb, pb.Envelope.DESCRIPTOR.fields_by_name[kind].message_type.name)()
         fill(rng, made, known)
@@ -98,7 +102,8 @@ def written(envelope):
 
 
 def changed(seeds, rng):
-    """A message like one of the seeds with bytes changed, cut and repeated; every fourth is whole."""
+    """A message like one of the seeds with bytes changed, cut and repeated; every fourth is
+    whole."""
     message = bytearray(rng.choice(seeds))
     for _ in range(rng.choice((0, 1, 2, 8))):
         if not message:
@@ -117,7 +122,8 @@ def changed(seeds, rng):
 
 
 def kinds_by_role(agents, frameworks, clients):
-    """{"AGENT": [kinds], …} by the texts of the tables that say who may send what: agent_kinds.c, application_fact.c and requests.c."""
+    """{"AGENT": [kinds], …} by the texts of the tables that say who may send what: agent_kinds.c,
+    application_fact.c and requests.c."""
     groups = {"ADMIN": "ADMIN", "OPERATE": "OPERATOR ADMIN", "WORK": "SCHEDULER OPERATOR ADMIN", "READ": "READER SCHEDULER OPERATOR ADMIN"}
     row = r"\[WIRE_KIND\((\w+)\)\]\s*=\s*"
     kinds = {"AGENT": re.findall(row, agents), "FRAMEWORK": re.findall(row, frameworks)}

@@ -1,4 +1,5 @@
-"""Finds the modules of tests/net, which these programs share the messages, namespaces and agents with."""
+"""Finds the modules of tests/net, which these programs share the messages, namespaces and agents
+with."""
 import os
 import sys
 

@@ -2,8 +2,9 @@
 
     python3 -B -m tests.hostile.role ROLE       (nothing but tests/hostile/run.py starts it)
 
-A line of JSON on its standard input: first the place (addresses, keys, seeds), then {"on": true, …what it may know of others} or
-{"on": false}. Each is answered by one line: what it has done since the last. Its end is its input's."""
+A line of JSON on its standard input: first the place (addresses, keys, seeds), then {"on": true,
+…what it may know of others} or {"on": false}. Each is answered by one line: what it has done since
+the last. Its end is its input's."""
 import collections
 import importlib
 import json
@@ -74,7 +75,8 @@ class Role:
             time.sleep(min(0.02, max(0, until - time.monotonic())))
 
     def repeat(self, count, step, rate=4000):
-        """`step(i)` so often, no faster than so many a second (more would end a connection), until it is over; how often."""
+        """`step(i)` so often, no faster than so many a second (more would end a connection), until
+        it is over; how often."""
         began = time.monotonic()
         for i in range(count):
             if i % 50 == 0:
@@ -129,7 +131,8 @@ def kinds():
 
 
 def any_kind(role_in_table, say):
-    """Moves that every role has: each kind that it may send, with fields at their edges; those it may not; bytes that nobody made."""
+    """Moves that every role has: each kind that it may send, with fields at their edges; those it
+    may not; bytes that nobody made."""
     mine = kinds()[role_in_table]
     others = sorted({field.name for field in pb.Envelope.DESCRIPTOR.oneofs_by_name["body"].fields} - set(mine))
     seeds = [file.read_bytes() for file in sorted((TOP / "tests" / "fuzz" / "wire").iterdir())]
@@ -201,7 +204,8 @@ def listen(inbox):
 
 
 def drop_rights(place):
-    """Whose process it is from now on; with no more of the processor than nobody else wants: who attacks has a machine of its own."""
+    """Whose process it is from now on; with no more of the processor than nobody else wants: who
+    attacks has a machine of its own."""
     os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
     if place.get("user") is not None and os.geteuid() == 0:
         os.setgroups([])

@@ -1,4 +1,5 @@
-"""Tasks that mean harm, on the hosts where others' tasks run. This program only submits them, as anybody may; their moves are task_program.py's."""
+"""Tasks that mean harm, on the hosts where others' tasks run. This program only submits them, as
+anybody may; their moves are task_program.py's."""
 import collections
 import os
 

@@ -6,8 +6,8 @@ import subprocess
 
 import pytest
 
-# nohup, and a shell without job control for what it runs in the background, leave SIGINT ignored, which the programs under
-# test must obey. A child inherits "ignored", but no handler.
+# nohup, and a shell without job control for what it runs in the background, leave SIGINT ignored,
+# which the programs under test must obey. A child inherits "ignored", but no handler.
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
     signal.signal(signal.SIGINT, lambda _number, _frame: None)
 signal.pthread_sigmask(signal.SIG_SETMASK, [])
@@ -20,7 +20,8 @@ def pytest_configure(config):
 
 
 def pytest_collection_modifyitems(config, items):
-    """Leaves out what names other kernels than this one; of several marks (of a test, of its parameters) each must name it."""
+    """Leaves out what names other kernels than this one; of several marks (of a test, of its
+    parameters) each must name it."""
     kernel = os.environ.get("GUEST", "host")
     elsewhere = [item for item in items if any(kernel not in mark.args for mark in item.iter_markers("guest"))]
     if elsewhere:
@@ -75,7 +76,8 @@ def begin(tmp_path):
 
 @pytest.fixture
 def site():
-    """Two hosts and a switch, and what begins an agent on the switch, or on h1 in role host; what agents leave is taken back."""
+    """Two hosts and a switch, and what begins an agent on the switch, or on h1 in role host; what
+    agents leave is taken back."""
     from nets import BUILD, Net
     from scripted import Agent
     net = Net(2)

@@ -1,4 +1,5 @@
-"""A real duopolyd on loopback and what talks to it: agents over ZeroMQ with the official protobuf library, duopolyctl, a clock.
+"""A real duopolyd on loopback and what talks to it: agents over ZeroMQ with the official protobuf
+library, duopolyctl, a clock.
 
 Nothing here needs root. Waiting is on conditions with a deadline."""
 import json
@@ -103,8 +104,9 @@ def read_key(path):
 
 
 class Daemon:
-    """duopolyd with a folder of its own; `scripted` gives its time to the test. `log`: more of that section, None: nothing of it.
-    `keys`: it has a key of its own, so that whoever connects needs one."""
+    """duopolyd with a folder of its own; `scripted` gives its time to the test. `log`: more of that
+    section, None: nothing of it. `keys`: it has a key of its own, so that whoever connects needs
+    one."""
 
     def __init__(self, scripted=False, config="", log="", files=None, keys=False):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="duopoly-"))

@@ -1,7 +1,8 @@
-"""Peers that send too much, too large, never finish, or never read, beside one that measures its empty round trip.
+"""Peers that send too much, too large, never finish, or never read, beside one that measures its
+empty round trip.
 
-The tests hold what the controller does to them (test_floods.py), the benchmark what they cost the others (tests/bench/live_floods.py).
-Nothing needs root."""
+The tests hold what the controller does to them (test_floods.py), the benchmark what they cost the
+others (tests/bench/live_floods.py). Nothing needs root."""
 import errno
 import json
 import os
@@ -165,7 +166,8 @@ class Repeated:
 
 
 class Messages(Repeated):
-    """10⁵ messages a second, as long as the controller lets it; whenever it is cut off it comes back."""
+    """10⁵ messages a second, as long as the controller lets it; whenever it is cut off it comes
+    back."""
 
     WHAT = "10⁵ messages a second"
     CONFIG, LASTING, FLOOR = "", False, False
@@ -199,11 +201,13 @@ class Messages(Repeated):
 class Silent:
     """Connections that never say a word.
 
-    No more come at once than the listener's queue of them holds: past that Linux answers by SYN cookie, and who then finds the queue full
-    believes to be connected, is forgotten and, without a word to say, never notices."""
+    No more come at once than the listener's queue of them holds: past that Linux answers by SYN
+    cookie, and who then finds the queue full believes to be connected, is forgotten and, without a
+    word to say, never notices."""
 
     AT_ONCE = 512
-    # Nobody answers the end of a connection that was put off until it speaks: it would keep its port for minutes, and ports run out.
+    # Nobody answers the end of a connection that was put off until it speaks: it would keep its
+    # port for minutes, and ports run out.
     RESET = struct.pack("ii", 1, 0)
     PATIENCE = 3 * DEADLINE  # attackers are nice
 

@@ -1,4 +1,5 @@
-"""What somebody may have put on a port: random trees of qdiscs, classes and filters, of the kinds that this kernel has, and what tc says of them."""
+"""What somebody may have put on a port: random trees of qdiscs, classes and filters, of the kinds
+that this kernel has, and what tc says of them."""
 
 import random
 import re
@@ -183,7 +184,8 @@ class Tree:
 
 
 def snapshot(ns, dev):
-    """All that tc says, in an order that does not depend on the kernel's tables, without what only counts."""
+    """All that tc says, in an order that does not depend on the kernel's tables, without what only
+    counts."""
     qdiscs = re.sub(r" direct_packets_stat \d+", "", ns.tc("-d", "qdisc", "show", "dev", dev))
     classes = ns.tc("-d", "class", "show", "dev", dev)
     shown = {"qdiscs": sorted(qdiscs.splitlines()), "classes": sorted(classes.splitlines())}

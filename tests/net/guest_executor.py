@@ -1,5 +1,6 @@
-"""A stand-in for a framework's executor: its command line has an executor's words, and it fetches what it is told to on its standard
-input, over one connection for each peer that stays open. Every order is answered by one line."""
+"""A stand-in for a framework's executor: its command line has an executor's words, and it fetches
+what it is told to on its standard input, over one connection for each peer that stays open. Every
+order is answered by one line."""
 import contextlib
 import json
 import os
@@ -36,7 +37,8 @@ def start():
 
 
 def say(**body):
-    """A message to the agent, and its answer as a dictionary: the plug-in's part, by the schema alone."""
+    """A message to the agent, and its answer as a dictionary: the plug-in's part, by the schema
+    alone."""
     from controller import pb
     from google.protobuf.json_format import MessageToDict
     envelope = pb.Envelope(version=1, **body).SerializeToString()

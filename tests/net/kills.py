@@ -1,7 +1,9 @@
-"""A replay on real daemons in which something is killed: the testbed of the kill tests, and what they ask afterwards.
+"""A replay on real daemons in which something is killed: the testbed of the kill tests, and what
+they ask afterwards.
 
-Two scales of time. `REAL` has the timers' defaults; `SHORT` a quarter of each, so that what takes 40 s of them takes 10. A
-promise is stated in the defaults' seconds and held in both, save SLACK_SECONDS, which is the machine's and not a timer's."""
+Two scales of time. `REAL` has the timers' defaults; `SHORT` a quarter of each, so that what takes
+40 s of them takes 10. A promise is stated in the defaults' seconds and held in both, save
+SLACK_SECONDS, which is the machine's and not a timer's."""
 
 import json
 import os
@@ -34,8 +36,8 @@ class Scale:
 
 
 def judge(site, figures, again=()):
-    """The replay's end: every task accepted once, and run once but those in `again` (twice). All bytes were right: a task
-    that reads wrong ones fails, and is run again."""
+    """The replay's end: every task accepted once, and run once but those in `again` (twice). All
+    bytes were right: a task that reads wrong ones fails, and is run again."""
     tasks = site.finish()
     for task, attempts in tasks.items():
         states = [attempt["state"] for attempt in attempts]
@@ -124,7 +126,8 @@ class Site:
         return self.running.ask("tasks", *words)["tasks"]
 
     def finish(self, seconds=90):
-        """The replay's end; (all jobs' attempts by (job, stage, task), in order of their numbers)."""
+        """The replay's end; (all jobs' attempts by (job, stage, task), in order of their
+        numbers)."""
         if self.driver:
             said = self.driver.communicate(timeout=seconds)[1]
             assert self.driver.returncode == 0, said
@@ -176,7 +179,8 @@ RUNNING = ("sent", "queued", "started", "receiving", "computing")
 
 
 def job(name, compute_ms, reduce_bytes=0, arrival_ms=0, maps=HOSTS):
-    """A map on each of the first hosts, then, where bytes are given, as many reduces, which read from all of them."""
+    """A map on each of the first hosts, then, where bytes are given, as many reduces, which read
+    from all of them."""
     stages = [{"tasks": maps, "input_bytes": 1000, "replicas": [[i] for i in range(maps)], "compute_ms": compute_ms}]
     if reduce_bytes:
         stages.append({"tasks": maps, "compute_ms": 20, "parents": [{"stage": 0, "sums": [reduce_bytes] * maps}]})
@@ -184,8 +188,9 @@ def job(name, compute_ms, reduce_bytes=0, arrival_ms=0, maps=HOSTS):
 
 
 class Marks:
-    """The code points of what a host sends on the replay's connections, as the switch receives it: what it serves, and what
-    it acknowledges; not the packets of a connection's beginning and end, which may belong to no task's socket."""
+    """The code points of what a host sends on the replay's connections, as the switch receives it:
+    what it serves, and what it acknowledges; not the packets of a connection's beginning and end,
+    which may belong to no task's socket."""
 
     def __init__(self, net, host):
         self.seen = []  # (seconds as time.time() has them, code point)

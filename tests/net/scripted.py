@@ -1,4 +1,5 @@
-"""duopoly-agent under a scripted controller, with what makes and removes them: real sockets, sessions, cgroups and processes."""
+"""duopoly-agent under a scripted controller, with what makes and removes them: real sockets,
+sessions, cgroups and processes."""
 
 import json
 import os
@@ -64,7 +65,8 @@ class Controller:
 
 
 class AsRoot:
-    """Under which rights an agent runs, and what starts its attempts: here itself, as root (test_rights has another)."""
+    """Under which rights an agent runs, and what starts its attempts: here itself, as root
+    (test_rights has another)."""
 
     lines = []  # of the configuration's part "tasks"
     words = []  # before the agent's command
@@ -150,12 +152,14 @@ class Agent:
             return []
 
     def attempts_on_disk(self):
-        """Records, and the sockets of parents that have no agent; not what is left of those whose outputs are held."""
+        """Records, and the sockets of parents that have no agent; not what is left of those whose
+        outputs are held."""
         there = os.listdir(self.state + "/attempts") if os.path.isdir(self.state + "/attempts") else []
         return sorted(name for name in there if "-" not in name)
 
     def starter(self):
-        """duopoly-task, which the agent's first start brought up: the newest of those that serve it."""
+        """duopoly-task, which the agent's first start brought up: the newest of those that serve
+        it."""
         above = self.rights.starter()
         return wait_for("duopoly-task", lambda: [int(pid) for thread in os.listdir(f"/proc/{above}/task") for pid in
                                                  open(f"/proc/{above}/task/{thread}/children").read().split()])[-1]

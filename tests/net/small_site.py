@@ -41,7 +41,8 @@ class Site:
 
 @contextlib.contextmanager
 def site(folder, hosts, commands):
-    """`commands(name, seen)`: the shell's words of each command of the host `name`, by the command's name."""
+    """`commands(name, seen)`: the shell's words of each command of the host `name`, by the
+    command's name."""
     seen = tempfile.mkdtemp(prefix="duopoly-seen-")  # WHY: tasks have a user of their own, who must see what is in it
     os.chmod(seen, 0o755)
 

@@ -1,4 +1,5 @@
-"""Programs of somebody else on a port, by bpf(2) itself: what Debian 12's tools do not know yet (tcx, Linux 6.6)."""
+"""Programs of somebody else on a port, by bpf(2) itself: what Debian 12's tools do not know yet
+(tcx, Linux 6.6)."""
 
 import contextlib
 import ctypes
@@ -41,7 +42,8 @@ def works():
 
 
 def standing_here(dev, way):
-    """The numbers of the programs on a hook, first to last, in the network namespace of this thread."""
+    """The numbers of the programs on a hook, first to last, in the network namespace of this
+    thread."""
     ids = (ctypes.c_uint32 * 64)()
     attr = struct.pack("<IIIIQII", socket.if_nametoindex(dev), WAYS[way], 0, 0, ctypes.addressof(ids), 64, 0)
     _, after = bpf(PROG_QUERY, attr)

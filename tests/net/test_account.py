@@ -1,5 +1,5 @@
-"""What one submitter, host or application may make the controller hold and begin: bounds that count whatever the numbers say, over real
-connections to the real controller."""
+"""What one submitter, host or application may make the controller hold and begin: bounds that count
+whatever the numbers say, over real connections to the real controller."""
 import pytest
 from controller import pb, wait_until, workload
 from test_frameworks import Framework
@@ -69,7 +69,8 @@ def run_starts(agent, until):
 
 
 def test_a_burst_ends_no_session(site):
-    """A host that claims more slots than there are has them cut and said, and gets its tasks as it answers."""
+    """A host that claims more slots than there are has them cut and said, and gets its tasks as it
+    answers."""
     daemon = site.daemon(config="bounds: {tasks_per_host: 3000}\ntimers: {silent: 60 s, host_lost: 120 s}\n")
     agent = site.host(daemon, "a", slots=HUGE)
     row = daemon.ctl("hosts")["hosts"][0]
@@ -124,7 +125,8 @@ def tell_all(app, bodies):
     app.settle()
 
 
-# Each as small messages that name much: m jobs with a last stage; a stage as wide as may be with bytes of its last task from many parents.
+# Each as small messages that name much: m jobs with a last stage; a stage as wide as may be with
+# bytes of its last task from many parents.
 def sparse_stages():
     return [("stage", pb.FrameworkStage(job=job, stage=1023, tasks=1)) for job in range(3000)]
 
@@ -149,7 +151,8 @@ def many_attempts():
                                             (lambda: sparse_bytes(pb.FORM_CELLS), 60), (lambda: sparse_bytes(pb.FORM_HOSTS), 60),
                                             (many_tasks, 60), (many_attempts, 60)])
 def test_an_applications_memory_follows_what_it_tells_and_its_share(site, facts, most_mb):
-    """Its session lasts, nobody else's submit is refused, and what it held is given back when its jobs are over."""
+    """Its session lasts, nobody else's submit is refused, and what it held is given back when its
+    jobs are over."""
     daemon = site.daemon(config="bounds: {framework_memory: 64 MB, agent_messages: 1000000}\ntimers: {silent: 60 s, host_lost: 120 s, forget: 1 s}\n", log=None)
     site.host(daemon, "a")
     app = site.framework(daemon).begin()

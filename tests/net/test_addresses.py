@@ -1,4 +1,5 @@
-"""Agents and clients reach their controller over both families, by every address of its name; where they cannot, they say why."""
+"""Agents and clients reach their controller over both families, by every address of its name; where
+they cannot, they say why."""
 
 import json
 import os
@@ -18,7 +19,8 @@ CTL, CTL6 = "10.99.0.1", "fd99::1"
 
 
 class Site:
-    """A controller on h1 and agents that touch nothing on h2, with names that are this test's alone."""
+    """A controller on h1 and agents that touch nothing on h2, with names that are this test's
+    alone."""
 
     def __init__(self):
         self.net = Net(2)
@@ -62,7 +64,8 @@ class Site:
         return log
 
     def agent(self, controller, lines="", host=None, name=None, address="", uplink="lo"):
-        """A function that reads what it has said. `address`: a line of its configuration, "": one of its own."""
+        """A function that reads what it has said. `address`: a line of its configuration, "": one
+        of its own."""
         self.agents += 1
         name = name or f"w{self.agents}"
         address = address or f"address: 10.77.0.{self.agents}"
@@ -151,7 +154,8 @@ def test_a_star_works_where_ipv6_is_off(site):
 
 
 def test_why_none_is_reached_is_said_first_and_rarely(site):
-    """An unknown name, one that refuses, one that no route leads to: the address and errno, in one line while it stays so."""
+    """An unknown name, one that refuses, one that no route leads to: the address and errno, in one
+    line while it stays so."""
     site.names(ctrl=[CTL, CTL6], far=["192.0.2.1"])
     unknown, refused, far = (site.agent(f"tcp://{name}:{PORT}") for name in ("nobody", "ctrl", "far"))
     for said, words in ((unknown, ["nobody has no address that is known here"]), (far, ["tcp://192.0.2.1:7600: Network is unreachable (errno 101)"]),
@@ -204,7 +208,8 @@ def test_an_agent_without_a_key_says_that_one_is_asked_for(site):
 
 
 def test_a_client_says_why(site):
-    """duopolyctl from elsewhere, by a name that is unknown, one with two addresses that refuse, and then one of them does not."""
+    """duopolyctl from elsewhere, by a name that is unknown, one with two addresses that refuse, and
+    then one of them does not."""
     keys = os.path.join(site.dir, "keys")
     subprocess.run([f"{BUILD}/duopolyctl", "keys", "make", "controller", "--role", "controller", "--out", keys], check=True, capture_output=True)
     site.controller(f"tcp://{CTL}:{PORT}", f"keys: {keys}\n")

@@ -1,4 +1,5 @@
-"""A start before the machine is ready: the daemons wait for interfaces and addresses, say for what, and end when they are asked to."""
+"""A start before the machine is ready: the daemons wait for interfaces and addresses, say for what,
+and end when they are asked to."""
 
 import contextlib
 import os
@@ -51,7 +52,8 @@ def test_an_agent_waits_for_its_uplink(site):  # noqa: F811
 
 
 def test_an_agent_that_waits_ends_when_asked_and_lives_meanwhile(site, tmp_path, monkeypatch):  # noqa: F811
-    """It is ready for its service manager, whose time for a start is bounded, and feeds its watchdog."""
+    """It is ready for its service manager, whose time for a start is bounded, and feeds its
+    watchdog."""
     manager = Manager(str(tmp_path / "notify"))
     for name in ("NOTIFY_SOCKET", "WATCHDOG_USEC"):
         monkeypatch.setenv(name, manager.environment[name])
@@ -105,8 +107,8 @@ def test_who_checks_does_not_wait(tmp_path):
 
 @pytest.fixture
 def disk(site, tmp_path):  # noqa: F811
-    """Mounts a real file system of its own on the agent's folder; the agent ends before it does. What the agent noted there of its cgroup
-    is gone with it, so that nobody but us removes that."""
+    """Mounts a real file system of its own on the agent's folder; the agent ends before it does.
+    What the agent noted there of its cgroup is gone with it, so that nobody but us removes that."""
     image, folders = str(tmp_path / "disk"), []
 
     def make(folder, errors):
@@ -178,7 +180,8 @@ def test_an_agent_waits_for_a_state_folder_that_is_read_only(site, small_state):
 
 @pytest.mark.parametrize("errors", ["remount-ro", "continue"])
 def test_an_agent_whose_disk_fails_starts_nothing_and_says_so(site, disk, errors):  # noqa: F811
-    """What the kernel then refuses to write is no attempt's failure: that there is no room is said first."""
+    """What the kernel then refuses to write is no attempt's failure: that there is no room is said
+    first."""
     state = disk(os.path.join(site.net.dir, "h1"), errors)
     site.controller = Controller(site.net.hosts[1], site.address)
     site.agent = Agent(site.net, site.net.hosts[0], site.address)

@@ -1,4 +1,5 @@
-"""Queues by other drivers than htb with pfifo leaves, where the kernel has them: strict, and marking by ECN."""
+"""Queues by other drivers than htb with pfifo leaves, where the kernel has them: strict, and
+marking by ECN."""
 
 import json
 import os
@@ -11,16 +12,17 @@ from test_queues import Bottleneck
 pytestmark = needs_root
 PORT_TO_RECEIVER = "p3"
 LINK = 2_000_000 if os.environ.get("GUEST") == "qemu" else 20_000_000  # what slow guests can fill
-# A sender's window is two packets at least: these have more than a queue's threshold (15 packets at this rate) under way,
-# however slow they are, as long as they fill the link.
+# A sender's window is two packets at least: these have more than a queue's threshold (15 packets at
+# this rate) under way, however slow they are, as long as they fill the link.
 SENDERS = 12
-# What they all have under way at first fits, also once a standstill of the machine has let windows grow.
+# What they all have under way at first fits, also once a standstill of the machine has let windows
+# grow.
 QUEUE_PACKETS = 1000
 
 
 def at_switch(net, monkeypatch, **settings):
-    """Agents of role switch have these in their environment; hosts have queues that do not mark, and links that are faster
-    than the switch's: packets wait there, not at home."""
+    """Agents of role switch have these in their environment; hosts have queues that do not mark,
+    and links that are faster than the switch's: packets wait there, not at home."""
     plain = net.agent
 
     def agent(host, **kw):
@@ -53,7 +55,8 @@ def receiver_ce(net):
 
 
 def lost_ect(net, control):
-    """Packets that can carry ECN and were lost all the same: cubic repeats without, and such may be."""
+    """Packets that can carry ECN and were lost all the same: cubic repeats without, and such may
+    be."""
     plain = 0 if control == b"dctcp" else sum(counter(h, "snmp", "Tcp", "RetransSegs") for h in net.hosts[:2])
     return max(0, sum(q["early"] + q["pdrop"] for q in reds(net)) - plain)
 

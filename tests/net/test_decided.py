@@ -1,4 +1,5 @@
-"""A run's decisions on exact links: a log small enough to compute by hand. Two senders, one receiver; 1 000 bytes a second."""
+"""A run's decisions on exact links: a log small enough to compute by hand. Two senders, one
+receiver; 1 000 bytes a second."""
 
 import pytest
 

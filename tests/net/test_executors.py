@@ -1,4 +1,5 @@
-"""Room that moves: an application's executors come, change and go, also on hosts that have no agent, over real connections to the real controller.
+"""Room that moves: an application's executors come, change and go, also on hosts that have no
+agent, over real connections to the real controller.
 
 The peer is that of test_frameworks.py."""
 import time
@@ -38,7 +39,8 @@ class App(Framework):
 
 @pytest.fixture(params=[True, False], ids=["keys", "no-keys"])
 def site(request, cluster):
-    """A controller, agents of two hosts, and what makes applications and more agents; each has a key of its own, or none has."""
+    """A controller, agents of two hosts, and what makes applications and more agents; each has a
+    key of its own, or none has."""
     daemon = cluster.daemon(config=PATIENT, keys=request.param)
     made = []
 

@@ -1,4 +1,5 @@
-"""duopoly-fastpath from outside: its agent, its control socket and duopolyctl, captures, and DPDK's telemetry."""
+"""duopoly-fastpath from outside: its agent, its control socket and duopolyctl, captures, and DPDK's
+telemetry."""
 import json
 import os
 import re
@@ -170,7 +171,8 @@ def test_duopolyctl_shows_ports_queues_flows_and_cycles(site):
 
 
 def read_pcapng(path):
-    """[(interface's number, direction: 1 in, 2 out, frame)] of a file, whose blocks are as pcapng has them."""
+    """[(interface's number, direction: 1 in, 2 out, frame)] of a file, whose blocks are as pcapng
+    has them."""
     with open(path, "rb") as f:
         data = f.read()
     found, at = [], 0

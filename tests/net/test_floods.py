@@ -1,7 +1,9 @@
-"""duopolyd under peers that send too much, too large, never finish, or never read: it cuts them off, the others get through, memory.
+"""duopolyd under peers that send too much, too large, never finish, or never read: it cuts them
+off, the others get through, memory.
 
-Each test prints what it measured (pytest -s). How much longer the others' round trip may take is `make bench-live PARTS=floods`: nothing
-here depends on how busy the machine is, and nothing needs root."""
+Each test prints what it measured (pytest -s). How much longer the others' round trip may take is
+`make bench-live PARTS=floods`: nothing here depends on how busy the machine is, and nothing needs
+root."""
 import resource
 import struct
 import time
@@ -88,7 +90,8 @@ def test_half_open_connections_cost_little(under):
 
 
 def test_no_more_connect_than_memory_allows(cluster):
-    """Each may have five messages of 64 KiB here: so many connections as `incoming` has room for, and what these send stays within it."""
+    """Each may have five messages of 64 KiB here: so many connections as `incoming` has room for,
+    and what these send stays within it."""
     allowed = 64_000_000
     daemon = cluster.daemon(log=None, config="bounds: {incoming: 64 MB, hosts: 100}")
     most = allowed // (5 * 65536)

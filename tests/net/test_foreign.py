@@ -1,4 +1,5 @@
-"""What stood on a port comes back whatever it was, with classes and filters, also when the agent and its restore are killed."""
+"""What stood on a port comes back whatever it was, with classes and filters, also when the agent
+and its restore are killed."""
 
 import os
 import random

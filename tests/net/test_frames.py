@@ -1,7 +1,9 @@
-"""Frames with VLAN tags, and TCP behind IPv6 extension headers: marked, followed and classified as any other.
+"""Frames with VLAN tags, and TCP behind IPv6 extension headers: marked, followed and classified as
+any other.
 
-The frames are made here and sent by packet sockets, so no kernel needs to know 802.1Q. What arrives at an interface has its outermost
-tag beside the frame already; so two tags out are one in the frame on the way in."""
+The frames are made here and sent by packet sockets, so no kernel needs to know 802.1Q. What arrives
+at an interface has its outermost tag beside the frame already; so two tags out are one in the frame
+on the way in."""
 
 import contextlib
 import socket
@@ -29,7 +31,8 @@ def ipv4(source, target, payload):
 
 
 def ipv6(source, target, payload, extensions=()):
-    """`extensions`: pairs of a header's number and its bytes but for the first, which says what comes next."""
+    """`extensions`: pairs of a header's number and its bytes but for the first, which says what
+    comes next."""
     numbers = [number for number, _ in extensions] + [6]
     chain = b"".join(bytes([following]) + body for following, (_, body) in zip(numbers[1:], extensions))
     return 0x86dd, struct.pack("!IHBB16s16s", 6 << 28 | 0x10 << 16 | 0x54321, len(chain) + len(payload), numbers[0], 64,
@@ -59,7 +62,8 @@ FRAMES = {
 
 
 class Hosts:
-    """h1 with task a, h2 and a switch between them, an agent on each; frames leave by packet sockets of `a` and of nobody's."""
+    """h1 with task a, h2 and a switch between them, an agent on each; frames leave by packet
+    sockets of `a` and of nobody's."""
 
     def __init__(self, net):
         self.h1, self.h2 = net.hosts
@@ -131,7 +135,8 @@ def test_connections_in_such_frames_are_managed(hosts, name):
                                         [(DESTINATION, b"\0" + PADDING)] * 7, [(DESTINATION, b"\xff" + PADDING)]],
                          ids=["later fragment", "authenticated", "too many", "longer than the packet"])
 def test_what_hides_its_ports_has_no_connection(hosts, extensions):
-    """Marked as its task's, since the socket is known here; no connection of it is remembered on either end."""
+    """Marked as its task's, since the socket is known here; no connection of it is remembered on
+    either end."""
     frame = ethernet(ipv6("fd99::1", "fd99::2", tcp(4000, 5000, SYN), extensions), 1)
     assert passed(hosts.opener, hosts.there, frame).dscp == dscp(2)
     assert [agent.stats()["flows"] for agent in hosts.agents[:2]] == [0, 0]

@@ -19,7 +19,8 @@ e job_stage request=1 job=7 stage=1 tasks=1 parents=0 edges=0
 e job_tasks request=1 job=7 stage=1 first=0 compute_ns=500
 e job_end request=1 job=7
 """
-# The second map waits, fails and runs again; the reduce waits again, and its transfer has half of the link.
+# The second map waits, fails and runs again; the reduce waits again, and its transfer has half of
+# the link.
 LIVE = HEAD.format(begin=1000) + """d start attempt=1 job=7 stage=0 task=0 host=0 input_bytes=0
 step 1200
 e attempt_received attempt=1 received_bytes=0
@@ -66,7 +67,8 @@ MS = 10**6
 
 
 def log_lines(text):
-    """The logs above are in ms, as far as steps and computing go; a thousand bytes take a second."""
+    """The logs above are in ms, as far as steps and computing go; a thousand bytes take a
+    second."""
     text = re.sub(r"(step |_ns=)(\d+)", lambda match: match[1] + str(int(match[2]) * MS), text)
     return text.replace("{bytes}", "1000").replace("link_bps=800", "link_bps=8000").splitlines(keepends=True)
 

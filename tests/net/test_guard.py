@@ -1,4 +1,5 @@
-"""What somebody else does to a managed port is noticed by the kernel's own word within a second, put right or left, and told once."""
+"""What somebody else does to a managed port is noticed by the kernel's own word within a second,
+put right or left, and told once."""
 
 import contextlib
 import re
@@ -99,7 +100,8 @@ def test_a_program_that_somebody_takes_away_comes_back(site, way):
 @pytest.mark.parametrize("returns", [tcx.PASS, tcx.NEXT])
 @pytest.mark.parametrize("way", tcx.BOTH)
 def test_what_somebody_puts_in_front_of_ours_is_gone_in_front_of(site, way, returns):
-    """Whether it ends processing cannot be seen: what it may keep from ours is not left to it. It stays, behind."""
+    """Whether it ends processing cannot be seen: what it may keep from ours is not left to it. It
+    stays, behind."""
     site.begin()
     ours = tcx.standing(site.host, "up0", way)
     with tcx.in_front(site.host, "up0", way, returns) as theirs:
@@ -137,7 +139,8 @@ def test_who_goes_in_front_of_us_for_ever_is_left_there(site):
 
 
 def test_rules_that_somebody_flushes_come_back(site):
-    """As a distribution's firewall does when it is restarted; and the host says by what it marks."""
+    """As a distribution's firewall does when it is restarted; and the host says by what it
+    marks."""
     def rules():
         return re.sub(r"timeout \S+", "", site.host.enter("nft", "-s", "list", "ruleset"))
     site.agent = Agent(site.net, site.host, f"tcp://{site.net.hosts[1].address}:7000", marks=", driver: nftables")

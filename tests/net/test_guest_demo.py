@@ -1,4 +1,5 @@
-"""make demo NET=guest: the same table as without a guest, and nothing of the guest left however it ends."""
+"""make demo NET=guest: the same table as without a guest, and nothing of the guest left however it
+ends."""
 
 import glob
 import os

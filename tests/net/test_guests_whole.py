@@ -1,5 +1,6 @@
-"""A framework's tasks from its driver to the wire, with all real parts: duopolyd, an agent that relays the driver and serves executors,
-executors that announce their tasks, and a capture of what they fetch."""
+"""A framework's tasks from its driver to the wire, with all real parts: duopolyd, an agent that
+relays the driver and serves executors, executors that announce their tasks, and a capture of what
+they fetch."""
 import json
 import os
 import shutil
@@ -94,7 +95,8 @@ def test_a_task_bears_its_level_from_the_drivers_word_to_the_wire(whole):
     told = answer(one, "task", 200, allow.allow, 7, 1, allow.task)["guest_mark"]
     assert told["marked"]
     expected = [{4 * level + 3} for level in (allow.coflow_level, allow.macroflow_level)]  # by the mode
-    # The driver hears of an allow over another connection than the agent: here the task may be faster than its level.
+    # The driver hears of an allow over another connection than the agent: here the task may be
+    # faster than its level.
     wait_for("its level", lambda: dscps(out, server, lambda: one.do("fetch", *server.address, 10_000)) in expected)
     assert dscps(out, server, lambda: one.do("fetch", *server.address, 300_000)) in expected
     driver.start(allow, 200)

@@ -1,6 +1,8 @@
-"""duopolyd under messages that were made by nobody: the seeds of tests/fuzz/wire with bytes changed, cut and repeated, over both its doors.
+"""duopolyd under messages that were made by nobody: the seeds of tests/fuzz/wire with bytes
+changed, cut and repeated, over both its doors.
 
-It goes on serving, and holds no more memory. TEST_SEED= and MESSAGES= (10 000 a door) may be given; the seed is printed."""
+It goes on serving, and holds no more memory. TEST_SEED= and MESSAGES= (10 000 a door) may be given;
+the seed is printed."""
 import os
 import random
 import select

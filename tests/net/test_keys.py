@@ -1,6 +1,8 @@
-"""Who may enter, who may do what, and how keys change while everything runs: real sockets, real daemons.
+"""Who may enter, who may do what, and how keys change while everything runs: real sockets, real
+daemons.
 
-Prints its figures: how long a revoked key takes to be cut off, and how long hosts are away while keys change."""
+Prints its figures: how long a revoked key takes to be cut off, and how long hosts are away while
+keys change."""
 import grp
 import os
 import pathlib
@@ -42,7 +44,8 @@ def state_of(daemon):
 
 
 class Refused:
-    """Around what is to be refused: exactly one line of the log, with these words, and nothing changes."""
+    """Around what is to be refused: exactly one line of the log, with these words, and nothing
+    changes."""
 
     def __init__(self, daemon, words):
         self.daemon, self.words = daemon, words
@@ -431,7 +434,8 @@ def test_secrets_are_in_their_files_only(cluster, daemon):
 
 
 def ask_as(path, uid, gid, groups, **body):
-    """One request of another user on the Unix socket, or none; the kind of the answer and its words."""
+    """One request of another user on the Unix socket, or none; the kind of the answer and its
+    words."""
     read, write = os.pipe()
     child = os.fork()
     if not child:

@@ -1,4 +1,5 @@
-"""Each kind of message of the schema, at each door, from each role that may not send it: refused, and in which words.
+"""Each kind of message of the schema, at each door, from each role that may not send it: refused,
+and in which words.
 
 A new kind has to be written here, beside those who may send it."""
 import os

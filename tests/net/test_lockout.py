@@ -1,4 +1,5 @@
-"""duopolyd under connections that say nothing, with few descriptors: agents, clients and the daemon itself go on."""
+"""duopolyd under connections that say nothing, with few descriptors: agents, clients and the daemon
+itself go on."""
 import os
 import resource
 import socket
@@ -34,7 +35,8 @@ def cpu_seconds(pid):
 
 
 def flood(address, words, hosts=FLOOD):
-    """That many connections, which say so much, from so many addresses of this host. None says HELLO."""
+    """That many connections, which say so much, from so many addresses of this host. None says
+    HELLO."""
     host, _, port = address.partition("//")[2].rpartition(":")
     opened = []
     for i in range(FLOOD):
@@ -96,7 +98,8 @@ def test_silent_connections_lock_nobody_out(cluster, words):
 
 @pytest.mark.parametrize("hosts", [1, 2, 32])
 def test_few_hosts_make_nobody_wait(cluster, hosts):
-    """Their connections that have said nothing never take all places: the listener does not pause. Of few hosts most are begun too fast."""
+    """Their connections that have said nothing never take all places: the listener does not
+    pause. Few hosts begin most of theirs too fast."""
     daemon = cluster.daemon(files=FILES)
     cluster.agent(daemon, "early", host=1).join()
     opened = flood(daemon.address, GREETING, hosts)

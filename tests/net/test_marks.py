@@ -38,7 +38,8 @@ def net(request):
 
 
 class Pair:
-    """Two hosts with an agent each; h1 has tasks a and b, h2 serves; captures where packets leave the hosts."""
+    """Two hosts with an agent each; h1 has tasks a and b, h2 serves; captures where packets leave
+    the hosts."""
 
     def __init__(self, net, lease_ms=60000, **kw):
         self.net = net
@@ -104,7 +105,8 @@ def test_opener_marks_by_cgroup_and_accepter_follows(net, family, mapped):
 
 
 def changed(frame, level, older):
-    """The frame of an IPv4 segment with another mark (None: none), its timestamp (RFC 7323) `older` ms older."""
+    """The frame of an IPv4 segment with another mark (None: none), its timestamp (RFC 7323) `older`
+    ms older."""
     frame = bytearray(frame)
     frame[15] = 0 if level is None else dscp(level) << 2
     frame[24:26] = bytes(2)
@@ -120,7 +122,8 @@ def changed(frame, level, older):
 @pytest.mark.guest("host", "uml")
 @only_ebpf
 def test_what_a_promotion_overtook_is_dropped(net):
-    """Content that waited under the old mark would tell its sender that nothing was lost, and then be too old to be taken."""
+    """Content that waited under the old mark would tell its sender that nothing was lost, and then
+    be too old to be taken."""
     pair = Pair(net)
     pair.levels(pair.a, 4, 0)
     here, there, listener = connection(net, pair.h1, pair.h2, pair.a)
@@ -311,7 +314,8 @@ def test_lease_runs_out_by_itself_after_kill(net):
 
 @pytest.mark.guest("host", "uml")
 def test_restart_takes_over_without_a_gap(net):
-    """A new agent replaces programs and keeps levels, mode, lease, flows and counters: no packet goes unmarked."""
+    """A new agent replaces programs and keeps levels, mode, lease, flows and counters: no packet
+    goes unmarked."""
     pair = Pair(net)
     pair.levels(pair.a, 2, 6)
     pair.agent1.do("mode 1")
@@ -375,7 +379,8 @@ def test_half_closed_connections_keep_their_mark(net):
 
 @only_ebpf
 def test_the_flow_table_is_bounded_and_counts_evictions(net):
-    """More connections than entries: the oldest are forgotten, counted, and found again when they speak."""
+    """More connections than entries: the oldest are forgotten, counted, and found again when they
+    speak."""
     pair = Pair(net, flows=64)
     pair.levels(pair.a, 1, 1)
     first = connection(net, pair.h1, pair.h2, pair.a)
@@ -416,7 +421,8 @@ def test_levels_of_single_connections_last_mark_wins_and_is_counted(net):
 
 
 def test_received_bytes_per_task(net):
-    """Payload that arrives over the network, loopback not; nftables' rules count what is sent again."""
+    """Payload that arrives over the network, loopback not; nftables' rules count what is sent
+    again."""
     pair = Pair(net)
     pair.levels(pair.a, 1, 1)
     pair.levels(pair.b, 2, 2)
@@ -442,7 +448,8 @@ def test_received_bytes_per_task(net):
 
 @only_ebpf
 def test_segments_sent_again_are_counted_once(net):
-    """The acknowledgements are lost, so segments that have arrived travel again; the count stays the payload."""
+    """The acknowledgements are lost, so segments that have arrived travel again; the count stays
+    the payload."""
     pair = Pair(net)
     pair.levels(pair.a, 1, 1)
     here, there, listener = connection(net, pair.h1, pair.h2, pair.a)
@@ -482,7 +489,8 @@ def queue_packets(ns, dev, level):
 
 
 def test_a_switch_classifies_and_bleaches(net):
-    """Between members a mark selects the queue, but content alone; towards strangers it goes, and has no queue of its own."""
+    """Between members a mark selects the queue, but content alone; towards strangers it goes, and
+    has no queue of its own."""
     pair = Pair(net)
     switch = net.agent(net.sw, ports="p1,p2", role="switch", name="sw")
     assert switch.opened.startswith("ok"), switch.opened
@@ -515,7 +523,8 @@ def state_of(host):
 
 
 def test_restore_leaves_everything_as_it_was(net):
-    """Also of an agent that was killed; somebody else's table with a hook of its own stays byte for byte."""
+    """Also of an agent that was killed; somebody else's table with a hook of its own stays byte for
+    byte."""
     h1 = net.hosts[0]
     h1.enter("nft", "add table inet theirs; add chain inet theirs out { type filter hook output priority -150; }; "
              "add set inet theirs s { type ipv4_addr; flags timeout; }; add rule inet theirs out ip daddr @s counter drop")
@@ -549,7 +558,8 @@ def test_somebody_elses_clsact_stays(net):
 @pytest.mark.guest("host", "uml")
 @pytest.mark.parametrize("net", ["ebpf", "auto"], indirect=True)
 def test_an_ingress_qdisc_of_somebody_else_is_no_clsact(net):
-    """It has no hook for what is sent: its one hook would get both programs, one in the other's place. Links of tcx need none."""
+    """It has no hook for what is sent: its one hook would get both programs, one in the other's
+    place. Links of tcx need none."""
     h1 = net.hosts[0]
     h1.tc("qdisc", "add", "dev", "up0", "ingress")
     h1.tc("filter", "add", "dev", "up0", "ingress", "prio", "7", "protocol", "ip", "u32", "match", "u32", "0", "0", "flowid", "1:1")

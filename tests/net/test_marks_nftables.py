@@ -1,4 +1,5 @@
-"""What the nftables driver leaves in nftables, between namespaces: its table, what others do to it, and what `nft` lists of it."""
+"""What the nftables driver leaves in nftables, between namespaces: its table, what others do to it,
+and what `nft` lists of it."""
 
 import os
 import re
@@ -26,7 +27,8 @@ def test_a_table_of_the_same_name_is_refused(net):
 
 @only_nftables
 def test_what_somebody_deletes_is_noticed_and_put_right(net):
-    """`nft flush ruleset`, as a restart of a distribution's firewall does it; levels, mode and lease come back."""
+    """`nft flush ruleset`, as a restart of a distribution's firewall does it; levels, mode and
+    lease come back."""
     pair = Pair(net)
     pair.levels(pair.a, 2, 5)
     pair.agent1.do("mode 1")
@@ -45,7 +47,8 @@ def test_what_somebody_deletes_is_noticed_and_put_right(net):
 
 
 def listed(host):
-    """The rules as nft shows them, in a file, once nft has taken the file as right; without what passes with time."""
+    """The rules as nft shows them, in a file, once nft has taken the file as right; without what
+    passes with time."""
     text = host.enter("nft", "list", "ruleset")
     path = os.path.join("/tmp", host.name + ".nft")
     try:
@@ -64,7 +67,8 @@ def listed(host):
 @pytest.mark.parametrize("role", ["host", "switch"])
 @pytest.mark.parametrize("tunnels", [None, "tun0"])
 def test_what_nft_lists_of_ours_is_loaded_again_and_is_the_same(net, role, tunnels):
-    """As who saves a host's rules does it. With levels, both versions of IP, UDP, and connections with levels of their own."""
+    """As who saves a host's rules does it. With levels, both versions of IP, UDP, and connections
+    with levels of their own."""
     h1, h2 = net.hosts
     root, root2 = net.cgroup("agent1"), net.cgroup("agent2")
     a = net.cgroup("a", root)
@@ -98,7 +102,8 @@ def test_what_nft_lists_of_ours_is_loaded_again_and_is_the_same(net, role, tunne
 
 @only_nftables
 def test_a_cgroup_that_is_gone_is_listed_no_more(net):
-    """nft shows the number of a cgroup that it does not find, and takes it for a name. What the cgroup received stays known."""
+    """nft shows the number of a cgroup that it does not find, and takes it for a name. What the
+    cgroup received stays known."""
     pair = Pair(net)
     pair.levels(pair.a, 2, 5)
     pair.levels(pair.b, 3, 5)
@@ -126,7 +131,8 @@ def test_a_cgroup_that_is_gone_is_listed_no_more(net):
 
 @only_nftables
 def test_other_bits_of_a_connection_s_mark_are_not_ours(net):
-    """Accepted connections keep what arrived in four bits of their connection mark; the others stay somebody else's."""
+    """Accepted connections keep what arrived in four bits of their connection mark; the others stay
+    somebody else's."""
     pair = Pair(net)
     pair.levels(pair.a, 2, 5)
     pair.h2.enter("nft", "add table inet theirs; add chain inet theirs in { type filter hook input priority -300; }; "

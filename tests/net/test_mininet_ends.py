@@ -1,5 +1,6 @@
-"""README's lines for a Mininet leave nothing behind, whatever ends the script, nor does what keeps a script's switches apart; and what the
-latter demands. Each script runs in a network namespace that the test made."""
+"""README's lines for a Mininet leave nothing behind, whatever ends the script, nor does what keeps
+a script's switches apart; and what the latter demands. Each script runs in a network namespace that
+the test made."""
 
 import os
 import re
@@ -41,7 +42,8 @@ def readmes_lines():
 
 
 class Script:
-    """A script in a folder and a network namespace of its own; what it starts is known by a variable that all inherit."""
+    """A script in a folder and a network namespace of its own; what it starts is known by a
+    variable that all inherit."""
 
     def __init__(self, folder):
         self.folder, self.mark = folder, "DUOPOLY_TEST=" + uuid.uuid4().hex

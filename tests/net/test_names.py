@@ -1,4 +1,5 @@
-"""A name that is too long for where it goes is refused in words by who was told it: cut, it would be another's."""
+"""A name that is too long for where it goes is refused in words by who was told it: cut, it would
+be another's."""
 
 import subprocess
 

@@ -69,7 +69,8 @@ class Transfer:
         return self.source.enter("ss", "-tin", "dport", "=", f":{port}")
 
     def starve(self, until):
-        """The sender has something to send and its tries are lost, the last just now; then the path is whole again."""
+        """The sender has something to send and its tries are lost, the last just now; then the path
+        is whole again."""
         self.feed()
         wait_for("all data", lambda: self.take() + 1 and not tcp_queued(self.accepted))
         self.take()  # what came between the two looks
@@ -116,7 +117,8 @@ def test_a_promotion_wakes_a_sender_in_back_off(net, family, how):
 
 
 def stray(transfer):
-    """One packet of content from the sender's host under the old mark, as a starved one's floor lets through; of no use (its checksum is 0)."""
+    """One packet of content from the sender's host under the old mark, as a starved one's floor
+    lets through; of no use (its checksum is 0)."""
     (source, sport), (target, port) = transfer.accepted.getsockname()[:2], transfer.opened.getsockname()[:2]
     with transfer.source.inside():
         raw = socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_RAW)

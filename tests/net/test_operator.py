@@ -1,5 +1,5 @@
-"""What an operator reads in duopolyctl of jobs, on real namespaces: what is left of one, what its tasks waited for and took,
-which of them are shown first, and how many are not."""
+"""What an operator reads in duopolyctl of jobs, on real namespaces: what is left of one, what its
+tasks waited for and took, which of them are shown first, and how many are not."""
 
 import fcntl
 import os
@@ -34,7 +34,8 @@ def test_what_runs_is_shown_first(site):
         assert [row["stage"] for row in rows[:50]] == [1] * 50
         assert sorted(row["state"] for row in rows[:50]) == sorted(["ready"] * 46 + [row["state"] for row in rows[:4]])
         assert [row["stage"] for row in rows[50:65]] == [2] * 15 and {row["state"] for row in rows[65:]} == {"done"}
-        # What is left: 50 tasks of a second, 15 of a millisecond; their input, which these tasks do not say that they have.
+        # What is left: 50 tasks of a second, 15 of a millisecond; their input, which these tasks do
+        # not say that they have.
         assert job["left_ns"] == 50_015_000_000 and 0 < job["left_bytes"] <= 50 * 1000 + 15 * 100
         assert len(site.running.ask("tasks", number, "-a")["tasks"]) == 165
     job = site.wait(number, lambda job: job["state"] == "done")

@@ -1,4 +1,5 @@
-"""What tasks leave in the folder of outputs, and say on their sockets, against the host that runs them: links, depth, numbers, floods."""
+"""What tasks leave in the folder of outputs, and say on their sockets, against the host that runs
+them: links, depth, numbers, floods."""
 
 import ctypes
 import glob
@@ -19,7 +20,8 @@ NOBODY = 65534
 
 
 def swap(outputs, target, ready, stop):
-    """A process of tasks.user: a folder of its own there and a link to root's files take each other's place, again and again."""
+    """A process of tasks.user: a folder of its own there and a link to root's files take each
+    other's place, again and again."""
     os.setgroups([])
     os.setgid(NOBODY)
     os.setuid(NOBODY)

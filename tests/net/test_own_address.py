@@ -1,4 +1,5 @@
-"""The address at which others fetch from a host: found by the route to the controller, refused where others cannot use it, one host's alone."""
+"""The address at which others fetch from a host: found by the route to the controller, refused
+where others cannot use it, one host's alone."""
 
 import os
 import subprocess
@@ -55,7 +56,8 @@ def test_what_others_cannot_use_is_no_configuration(tmp_path, address):
 
 
 def test_two_hosts_with_one_address_are_named(site):  # noqa: F811
-    """The second is refused, rarely said on both sides, and has it when the first is gone (its machine was replaced)."""
+    """The second is refused, rarely said on both sides, and has it when the first is gone (its
+    machine was replaced)."""
     log = site.controller(f"tcp://*:{PORT}")
     first, second = (site.agent(f"tcp://{CTL}:{PORT}", name=name, address="address: 10.77.0.9") for name in ("old", "new"))
 

@@ -34,7 +34,8 @@ def test_jobs_stand_in_turn_with_their_places(cluster):
 
 @pytest.mark.parametrize("finished", [True, False])
 def test_pages_of_jobs_repeat_and_omit_none_while_jobs_move(cluster, finished):
-    """Between two pages turns change, and jobs of the next page, of this one and of one before end."""
+    """Between two pages turns change, and jobs of the next page, of this one and of one before
+    end."""
     daemon = cluster.daemon()
     submit(daemon, 120)
     client, listed, ended, cursor, version, round_ = Client(daemon), [], set(), 0, 0, 0
@@ -85,7 +86,8 @@ def test_pages_in_the_order_of_names_repeat_and_omit_none(cluster, of, rows, nam
 
 
 class Between:
-    """Passes messages on between one client and the controller; calls `before` with each request."""
+    """Passes messages on between one client and the controller; calls `before` with each
+    request."""
 
     def __init__(self, daemon, before):
         self.path = daemon.folder / "between"
@@ -110,7 +112,8 @@ class Between:
 
 
 def test_a_jobs_tasks_stand_there_once_while_they_move(cluster):
-    """Between those that run and those that wait, the one that ran is done, and the one that waited runs."""
+    """Between those that run and those that wait, the one that ran is done, and the one that waited
+    runs."""
     daemon = cluster.daemon()
     agent = cluster.agent(daemon, "a", slots=1)
     agent.join()

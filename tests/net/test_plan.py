@@ -1,4 +1,5 @@
-"""`duopoly-agent --plan` says what the agent would change on its host, all of it, and changes nothing."""
+"""`duopoly-agent --plan` says what the agent would change on its host, all of it, and changes
+nothing."""
 
 import json
 import os
@@ -34,7 +35,8 @@ class Site:
         return plan.returncode, said, wrong
 
     def plan(self, *flags, expect, before=()):
-        """The plan as JSON, after the host was found to be as before it, and the same plan as text."""
+        """The plan as JSON, after the host was found to be as before it, and the same plan as
+        text."""
         shown = snapshot(self.net, self.agent.state)
         status, said, wrong = self.run_plan("--json", *flags, before=before)
         assert not differences(shown, snapshot(self.net, self.agent.state))

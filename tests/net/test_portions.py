@@ -1,6 +1,8 @@
-"""Large jobs: while one comes, begins or goes the loop is not held, nobody sees half of it, and it takes little more memory than its bytes.
+"""Large jobs: while one comes, begins or goes the loop is not held, nobody sees half of it, and it
+takes little more memory than its bytes.
 
-Turns of the loop are judged by the processor's time that they take, so other programs of this machine make none slow."""
+Turns of the loop are judged by the processor's time that they take, so other programs of this
+machine make none slow."""
 import pytest
 from controller import Client, pb, wait_until
 from test_frameworks import Framework
@@ -88,7 +90,8 @@ def test_a_million_tasks_hold_nobody(cluster, submit):
 
 
 def test_a_matrix_takes_little_more_than_its_bytes(cluster, submit):
-    """4096 x 4096 cells are 16 MB on the wire. The first one makes the controller as large as whatever it does makes it; then each counts."""
+    """4096 x 4096 cells are 16 MB on the wire. The first one makes the controller as large as
+    whatever it does makes it; then each counts."""
     tasks, jobs = 4096, []
     daemon = cluster.daemon()
     for value in (1, 100):

@@ -1,4 +1,5 @@
-"""That our programs stand on a port is no proof that packets come by them: packets of our own are counted there, or it is said."""
+"""That our programs stand on a port is no proof that packets come by them: packets of our own are
+counted there, or it is said."""
 
 import contextlib
 import time

@@ -1,4 +1,5 @@
-"""Queues on real ports: hostagent/queues/queues.c and htb_nl.c, with the classes that the marks choose."""
+"""Queues on real ports: hostagent/queues/queues.c and htb_nl.c, with the classes that the marks
+choose."""
 
 import json
 import os
@@ -45,7 +46,8 @@ def packets(ns, dev):
 
 
 def rose(ns, dev, what, least=5):
-    """The classes that get `least` packets while what() runs (the kernel itself sends one now and then)."""
+    """The classes that get `least` packets while what() runs (the kernel itself sends one now and
+    then)."""
     before = packets(ns, dev)
     what()
     after = packets(ns, dev)
@@ -178,7 +180,8 @@ def test_every_kind_of_packet_finds_its_class_on_host_and_switch(net):
 
 
 def test_switch_port_maps_dscp_and_touches_nothing_inside_the_domain(net):
-    """A packet passes the switch with its DSCP and ECN bits as they came; one that leaves the domain is bleached."""
+    """A packet passes the switch with its DSCP and ECN bits as they came; one that leaves the
+    domain is bleached."""
     h1, h2, _ = net.hosts
     switch = net.agent(net.sw, ports="p1,p2,p3", role="switch", members="10.99.0.0/24")
     assert switch.opened.startswith("ok"), switch.opened
@@ -251,9 +254,10 @@ class Pump:
 
 
 class Bottleneck:
-    """Tasks on h3 fetch from h1 and h2 through the switch, so that the port to h3 is where levels meet. leaf_packets: of
-    the switch's queues; with `nudge` h3 wakes the senders of what it promotes; `control`: congestion control of all; without
-    `switch` its queues are somebody else's affair."""
+    """Tasks on h3 fetch from h1 and h2 through the switch, so that the port to h3 is where levels
+    meet. leaf_packets: of the switch's queues; with `nudge` h3 wakes the senders of what it
+    promotes; `control`: congestion control of all; without `switch` its queues are somebody else's
+    affair."""
 
     def __init__(self, net, leaf_packets=100, nudge=False, control=b"cubic", switch=True):
         self.net, self.control, self.listener = net, control, {}
@@ -309,7 +313,8 @@ def test_strictness_and_floors_at_a_switch_port(net, bottleneck):
 
 
 def test_a_mode_switch_promotes_one_of_many_starved(net, bottleneck):
-    """One write on the receiver's host: of 50 starved connections in one queue the promoted one has the link soon."""
+    """One write on the receiver's host: of 50 starved connections in one queue the promoted one has
+    the link soon."""
     b = bottleneck
     rest = b.task("rest", 4, 4)
     opened = [b.open(rest, net.hosts[1]) for _ in range(50)]
@@ -329,7 +334,8 @@ def test_a_mode_switch_promotes_one_of_many_starved(net, bottleneck):
     (1, 0, "htb"), pytest.param(7, 0, "htb", marks=pytest.mark.guest("host", "uml")), (7, 6, "htb"), (4, 2, "htb"),
     pytest.param(4, 2, "prio", marks=pytest.mark.guest("uml")), pytest.param(4, 2, "ets", marks=pytest.mark.guest("qemu"))])
 def test_waiting_packets_of_a_higher_level_go_first(net, low, high, driver):
-    """Both queues are filled at once; what arrives is in the order of levels, whatever else the machine does."""
+    """Both queues are filled at once; what arrives is in the order of levels, whatever else the
+    machine does."""
     h1, h2, _ = net.hosts
     group = net.cgroup("a")
     agent = net.agent(h1, cgroup=group, link_bps=2_000_000, queues=driver)
@@ -357,7 +363,8 @@ def test_waiting_packets_of_a_higher_level_go_first(net, low, high, driver):
 
 
 def test_a_connection_opens_past_what_waits(net):
-    """A task's SYN, and the answer to one, leave before the content that fills the queue of their level."""
+    """A task's SYN, and the answer to one, leave before the content that fills the queue of their
+    level."""
     h1, h2, _ = net.hosts
     group = net.cgroup("a")
     task = net.cgroup("t", group)

@@ -1,4 +1,5 @@
-"""Who may only look keeps nobody out who may change things, and pushes nothing that was changed out of log and audit."""
+"""Who may only look keeps nobody out who may change things, and pushes nothing that was changed out
+of log and audit."""
 import contextlib
 import multiprocessing
 import os
@@ -111,7 +112,8 @@ def test_refused_requests_push_out_no_change(cluster, keys):
 
 
 class Crowd:
-    """Many connections with one key, each of which asks for the status, and then says that it is there."""
+    """Many connections with one key, each of which asks for the status, and then says that it is
+    there."""
 
     def __init__(self, daemon, key, n):
         key = read_key(key)

@@ -1,5 +1,5 @@
-"""A command that fails and one that there is not, on real hosts: what an operator sees of them in duopolyctl, in the driver's
-results and words, and in the daemon's log."""
+"""A command that fails and one that there is not, on real hosts: what an operator sees of them in
+duopolyctl, in the driver's results and words, and in the daemon's log."""
 
 import json
 import os
@@ -17,7 +17,8 @@ pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="network namespaces ne
 
 
 class Cluster(cluster.Cluster):
-    """Its agents know a command that writes two lines and fails, and one whose program is not there."""
+    """Its agents know a command that writes two lines and fails, and one whose program is not
+    there."""
 
     def _agent_yaml(self, name):
         known = super()._agent_yaml(name)

@@ -1,4 +1,5 @@
-"""What a switch's agent cannot work with is refused: by one sentence, an exit status that is none of success, and nothing changed."""
+"""What a switch's agent cannot work with is refused: by one sentence, an exit status that is none
+of success, and nothing changed."""
 
 import socket
 import subprocess
@@ -27,7 +28,8 @@ def refused(command, *words):
     return time.monotonic() - begin
 
 
-# ---- SONiC -------------------------------------------------------------------------------------------------------------------------
+# ---- SONiC
+# -------------------------------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -72,7 +74,8 @@ def test_rows_of_another_cluster_stay(sonic):
     sonic.restore()
 
 
-# ---- Open vSwitch ------------------------------------------------------------------------------------------------------------------
+# ---- Open vSwitch
+# ------------------------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -118,7 +121,8 @@ def test_an_open_vswitch_that_cannot_be_had_stays(ovs, case):
     assert rows_and_flows(ovs) == before
 
 
-# ---- servers that are none ---------------------------------------------------------------------------------------------------------
+# ---- servers that are none
+# ---------------------------------------------------------------------------------------------------------
 
 
 class Fake:
@@ -179,7 +183,8 @@ def test_a_server_that_is_none_is_left(tmp_path, driver, how):
         fake.end()
 
 
-# ---- Linux -------------------------------------------------------------------------------------------------------------------------
+# ---- Linux
+# -------------------------------------------------------------------------------------------------------------------------
 
 
 LINUX_CASES = {

@@ -1,4 +1,5 @@
-"""After `duopoly-agent --restore` a host is as it was before the agent, byte for byte, at whatever moment the agent was killed, and its restore, too."""
+"""After `duopoly-agent --restore` a host is as it was before the agent, byte for byte, at whatever
+moment the agent was killed, and its restore, too."""
 
 import os
 import random
@@ -81,7 +82,8 @@ def test_killed_at_any_moment_it_is_as_before(site, kills, driver):
 
 
 def test_one_killed_while_it_tries_queues_out_leaves_nothing(site):
-    """Before it has noted anything of a port: the interface that it tried them on stands there alone."""
+    """Before it has noted anything of a port: the interface that it tried them on stands there
+    alone."""
     net, begin = site
     state = os.path.join(net.dir, "h1")
     agent = begin("host")

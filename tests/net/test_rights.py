@@ -1,5 +1,6 @@
-"""The daemons under exactly the rights that their units give them: users of their own, no new privileges, few capabilities or none.
-What they are for works, what they are not for fails. The tests of attempts and marks are those of a scripted controller, under these rights."""
+"""The daemons under exactly the rights that their units give them: users of their own, no new
+privileges, few capabilities or none. What they are for works, what they are not for fails. The
+tests of attempts and marks are those of a scripted controller, under these rights."""
 
 import os
 import re
@@ -51,7 +52,8 @@ def under(given, user=AGENT, groups=COMMANDS):
 
 
 class AsUnits:
-    """As packaging/ has it: the agent as its own user, its starter beside it with rights of its own, the maps' file system mounted."""
+    """As packaging/ has it: the agent as its own user, its starter beside it with rights of its
+    own, the maps' file system mounted."""
 
     def __init__(self, agent):
         self.agent = agent
@@ -199,7 +201,8 @@ def test_an_agent_that_comes_back_finds_its_attempts(site):
 
 
 def test_a_starter_that_hangs_keeps_no_later_start_waiting(site):
-    """Each connection has a process of its own; what the hanging one had not come to is refused, and never starts."""
+    """Each connection has a process of its own; what the hanging one had not come to is refused,
+    and never starts."""
     controller, agent = site.begin()
     controller.do(f"start {FIRST + 1} 1 0 0 true")
     controller.wait_phase(FIRST + 1, DONE)
@@ -256,7 +259,8 @@ def test_nobody_else_orders_attempts(site):
 
 
 def test_a_command_of_no_list_is_not_run(site):
-    """The agent's configuration may have changed since the starter read its own: it keeps to what it has read."""
+    """The agent's configuration may have changed since the starter read its own: it keeps to what
+    it has read."""
     controller, agent = site.begin()
     agent.terminate()
     with open(agent.config) as text:

@@ -1,5 +1,5 @@
-"""What an application of a framework holds, and gives back: slots that it is allowed and does not use, and all of it when its session ends.
-Over real connections to the real controller."""
+"""What an application of a framework holds, and gives back: slots that it is allowed and does not
+use, and all of it when its session ends. Over real connections to the real controller."""
 import json
 import time
 
@@ -52,7 +52,8 @@ def jobs(daemon):
 
 
 def test_who_uses_no_allow_leaves_the_slots_to_who_does(site):
-    """An offered stage takes all that is free once; then an honest driver has its tasks allowed as fast as it runs them."""
+    """An offered stage takes all that is free once; then an honest driver has its tasks allowed as
+    fast as it runs them."""
     daemon = site.daemon()
     idle, honest = site.framework("idle", 1), site.framework("honest", 2)
     idle.stage(1, 0, 1000, phase=pb.PHASE_OFFERED)

@@ -75,7 +75,8 @@ def test_a_short_soak_ends_well():
 @needs_root
 @pytest.mark.faults
 def test_random_kills_in_a_row(tmp_path):
-    """SCHEDULES (50) of them, or as many as begin within HOURS; each on a testbed of its own, whose timers are a quarter."""
+    """SCHEDULES (50) of them, or as many as begin within HOURS; each on a testbed of its own, whose
+    timers are a quarter."""
     asked = demo.prepare(dict(word.split("=") for word in [*SMALL, "POLICIES=duopoly"]))
     hours, first = float(os.environ.get("HOURS") or 0), int(os.environ.get("SEED") or time.time())
     count = None if hours else int(os.environ.get("SCHEDULES") or 50)

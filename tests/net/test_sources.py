@@ -1,5 +1,6 @@
-"""Hosts that serve nothing any more, on real namespaces: a host that dies while it serves a block, a data server that is
-killed, and names that nobody needs. Jobs end, the host is shown, and it comes back."""
+"""Hosts that serve nothing any more, on real namespaces: a host that dies while it serves a block,
+a data server that is killed, and names that nobody needs. Jobs end, the host is shown, and it comes
+back."""
 
 import json
 import os
@@ -50,7 +51,8 @@ class Site:
         return [link for link in self.running.ask("links")["links"] if link["host"] == name]
 
     def check_gone(self, name):
-        """Nothing that it said last stands there as if it were so now; since when it is lost does."""
+        """Nothing that it said last stands there as if it were so now; since when it is lost
+        does."""
         row = self.host(name)
         for key in ("stance", "slots_free", "receiving", "uplink_permille", "downlink_permille", "queues", "marks"):
             assert row[key] is None, row
@@ -86,7 +88,8 @@ SHUFFLE = ({"tasks": 4, "compute_ms": 1},
 
 
 def test_a_host_dies_while_it_serves_a_block(site):
-    """The map that reads there reads another replica, and its job ends long before its host would be missed."""
+    """The map that reads there reads another replica, and its job ends long before its host would
+    be missed."""
     for name in ("w3", "w4"):
         site.running.ask("drain", name)
     job = site.submit(4, {"tasks": 1, "input_bytes": 30_000_000, "replicas": [[2, 3]], "compute_ms": 1})
@@ -104,7 +107,8 @@ def test_a_host_dies_while_it_serves_a_block(site):
 
 
 def test_a_killed_data_server(site):
-    """Who cannot be read from is shown, gets no new work, its maps run again elsewhere, and it comes back."""
+    """Who cannot be read from is shown, gets no new work, its maps run again elsewhere, and it
+    comes back."""
     site.running.kill("replay-serve", "w2")
     job = site.submit(4, *SHUFFLE)
     system.wait_for(lambda: site.host("w2")["state"] == "suspect", 20, "the suspicion")

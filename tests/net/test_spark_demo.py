@@ -1,4 +1,5 @@
-"""make demo NET=spark: a real Spark on namespaces, with duopoly beside it. Its runs: make test-frameworks."""
+"""make demo NET=spark: a real Spark on namespaces, with duopoly beside it. Its runs: make
+test-frameworks."""
 import json
 import os
 import re
@@ -46,7 +47,8 @@ def test_what_tasks_fetch_bears_their_levels_also_from_the_external_shuffle_serv
         marks = row["marks"]
         right = marks["right_bytes"] + marks["late_bytes"] + marks["window_bytes"]
         judged = right + marks["wrong_bytes"]
-        # An executor's thread that waits for a processor, among all that runs here, announces its task late.
+        # An executor's thread that waits for a processor, among all that runs here, announces its
+        # task late.
         assert judged > 0.9 * row["remote_bytes"] > 0 and right >= (0.999 if row["cpu_idle"] >= IDLE_LEAST else 0.99) * judged, marks
         assert marks["unattributed"] == marks["lost"] == 0 and marks["begin_bytes"] < 0.001 * judged, marks
     assert [job for job, _, _ in rows[0]["jobs"]] == [job for job, _, _ in rows[1]["jobs"]] == list(range(6))

@@ -1,5 +1,6 @@
-"""Room that moves, in a real Spark: its standalone cluster on loopback, whose executors come when they are wanted and go when they die or their
-application ends; what a real duopolyd has of them on a host with an agent and on one without. Where it runs: test_spark.py."""
+"""Room that moves, in a real Spark: its standalone cluster on loopback, whose executors come when
+they are wanted and go when they die or their application ends; what a real duopolyd has of them on
+a host with an agent and on one without. Where it runs: test_spark.py."""
 import os
 import pathlib
 import re
@@ -38,7 +39,8 @@ class Cluster:
         return (self.folder / name).read_text(errors="replace")
 
     def executors(self, name):
-        """Processes of the executors of the application with this one of its numbers among the master's."""
+        """Processes of the executors of the application with this one of its numbers among the
+        master's."""
         found = []
         for line in pathlib.Path("/proc").glob("[0-9]*/cmdline"):
             try:
@@ -102,7 +104,8 @@ def name_of(site, others=()):
 
 
 def test_two_applications_have_what_their_executors_have(site, standalone, applications):  # noqa: F811
-    """One whose executors come when they are wanted, and one with two: its third reduce task waits, though the host has a slot."""
+    """One whose executors come when they are wanted, and one with two: its third reduce task waits,
+    though the host has a slot."""
     site.relay(name=HOST, units=f"{{slots: {CORES}}}")
     dynamic = applications(**DYNAMIC)
     first = patiently(lambda: name_of(site), "a job", dynamic)

@@ -1,5 +1,6 @@
-"""A real Spark whose tasks duopoly holds back, while programs of either side die or stand still: all its jobs are right, and nothing that is held
-waits for who does not answer. Takes minutes: make test-frameworks runs it, make test does not (marker faults); SCHEDULES= random faults (20)."""
+"""A real Spark whose tasks duopoly holds back, while programs of either side die or stand still:
+all its jobs are right, and nothing that is held waits for who does not answer. Takes minutes: make
+test-frameworks runs it, make test does not (marker faults); SCHEDULES= random faults (20)."""
 import os
 import pathlib
 import random
@@ -46,7 +47,8 @@ def sides(site, relay):
 
 @pytest.mark.parametrize("seed", range(1, SCHEDULES + 1))
 def test_what_is_held_runs_without_them(site, seed):  # noqa: F811
-    """No more is to start there: one starts since nothing else runs, and the second reduce task waits, until nobody says that it has to."""
+    """No more is to start there: one starts since nothing else runs, and the second reduce task
+    waits, until nobody says that it has to."""
     chance = random.Random(seed)
     who, how = chance.choice([["agent"], ["controller"], ["agent", "controller"]]), chance.choice([signal.SIGKILL, signal.SIGSTOP])
     print("seed %d: %s of %s" % (seed, how.name, " and ".join(who)))
@@ -106,7 +108,8 @@ def test_an_executor_dies(site, gated):  # noqa: F811
 
 
 def test_a_driver_dies(site, gated):  # noqa: F811
-    """Of what ran, nothing is left at either: the executors end with their driver, the jobs when the application is forgotten."""
+    """Of what ran, nothing is left at either: the executors end with their driver, the jobs when
+    the application is forgotten."""
     spark = gated()
     os.killpg(spark.process.pid, signal.SIGKILL)
     spark.process.wait()

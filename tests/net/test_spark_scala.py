@@ -1,4 +1,5 @@
-"""A Spark that was built for another Scala: the plug-in declines with one sentence. Needs the plug-in, and Maven for those jars."""
+"""A Spark that was built for another Scala: the plug-in declines with one sentence. Needs the
+plug-in, and Maven for those jars."""
 import pathlib
 import shutil
 import subprocess

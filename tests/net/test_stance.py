@@ -1,4 +1,5 @@
-"""Stances: how far agents reach into their hosts, changed while they run, by duopolyctl for all, a rack or one, and on a host itself."""
+"""Stances: how far agents reach into their hosts, changed while they run, by duopolyctl for all, a
+rack or one, and on a host itself."""
 
 import json
 import os
@@ -238,7 +239,8 @@ def fill(folder):
 @needs_root
 @pytest.mark.parametrize("site", [512], indirect=True, ids=["of 512 KiB"])
 def test_the_stop_works_on_a_full_disk(site):
-    """By the operator without a controller, by the controller, and with what a killed agent left."""
+    """By the operator without a controller, by the controller, and with what a killed agent
+    left."""
     fill(site.agent.state)
     site.controller.do("stance 1")
     wait_for("the controller's word", lambda: site.ports() == site.before)

@@ -1,4 +1,5 @@
-"""Attempts outlive the agent, and most of what starts them: kills and hangs of each, under a scripted controller."""
+"""Attempts outlive the agent, and most of what starts them: kills and hangs of each, under a
+scripted controller."""
 
 import os
 import signal
@@ -165,7 +166,8 @@ def test_a_stop_overtakes_a_start(site):
 
 
 def test_starts_that_an_agent_left_waiting_never_run(site):
-    """An agent dies with an order under way: the next one knows of the attempt, and says that it is none."""
+    """An agent dies with an order under way: the next one knows of the attempt, and says that it is
+    none."""
     controller, agent = site.begin()
     controller.do(f"start {FIRST + 1} 1 0 0 true")
     controller.wait_phase(FIRST + 1, DONE)

@@ -1,4 +1,5 @@
-"""What the controller keeps: killed at any time it begins where it ended; nothing is acknowledged that is not on its disk."""
+"""What the controller keeps: killed at any time it begins where it ended; nothing is acknowledged
+that is not on its disk."""
 import contextlib
 import os
 import resource
@@ -115,7 +116,8 @@ def test_half_a_submission_was_never_there(cluster):
 
 
 def test_a_full_disk_refuses_and_is_waited_out(cluster):
-    """New requests are refused, what runs goes on, and its ends are acknowledged when they are kept."""
+    """New requests are refused, what runs goes on, and its ends are acknowledged when they are
+    kept."""
     daemon = cluster.daemon(log=None, config="log: {folder: none}\n")
     h1 = cluster.agent(daemon, "h1")
     h1.join()
@@ -223,7 +225,8 @@ def test_a_start_on_a_disk_in_trouble_serves_what_runs(cluster, disk, trouble, e
 
 @pytest.fixture
 def failing_disk(tmp_path):
-    """A real file system at a folder, in a file; `fail` lets the kernel end it as after an error of its disk, `again` mounts it anew."""
+    """A real file system at a folder, in a file; `fail` lets the kernel end it as after an error of
+    its disk, `again` mounts it anew."""
     class Failing:
         image, folder = tmp_path / "disk", None
 
@@ -261,7 +264,8 @@ def failing_disk(tmp_path):
 @pytest.mark.skipif(os.getuid() != 0, reason="only root mounts")
 @pytest.mark.parametrize("errors", ["continue", "remount-ro"])
 def test_a_disk_that_fails_loses_nothing_that_was_acknowledged(cluster, failing_disk, errors):
-    """What runs goes on, what is new is refused; what was taken before is there when the disk is sound again."""
+    """What runs goes on, what is new is refused; what was taken before is there when the disk is
+    sound again."""
     daemon = cluster.daemon(log=None)
     daemon.kill()
     failing_disk.begin(daemon.folder / "state", errors)
@@ -273,7 +277,8 @@ def test_a_disk_that_fails_loses_nothing_that_was_acknowledged(cluster, failing_
     first = next_start(h1)[1]
     second = next_start(h1)[1]
     failing_disk.fail()
-    # Whether the failure shows when the job is prepared, when it begins or before: it has not begun, and one sentence says so.
+    # Whether the failure shows when the job is prepared, when it begins or before: it has not
+    # begun, and one sentence says so.
     said = daemon.ctl("submit", workload(daemon.folder, [one_job("new")]), expect=1)
     assert "store.db cannot be written" in said and "in force" not in said, said
     assert "new" not in {job["name"] for job in daemon.ctl("jobs")["jobs"]}
@@ -294,7 +299,8 @@ def test_a_disk_that_fails_loses_nothing_that_was_acknowledged(cluster, failing_
 
 @pytest.mark.skipif(os.getuid() != 0, reason="only root mounts")
 def test_an_epoch_that_nobody_can_know_is_not_guessed(cluster, disk):
-    """After a boot with a read-only file system an earlier epoch may have been given that no file tells of."""
+    """After a boot with a read-only file system an earlier epoch may have been given that no file
+    tells of."""
     daemon = cluster.daemon(log=None)
     daemon.kill()
     small = disk(daemon.folder / "state", "read-only")

@@ -1,4 +1,5 @@
-"""The installed units under a real systemd: they start, find each other, run attempts, and come back."""
+"""The installed units under a real systemd: they start, find each other, run attempts, and come
+back."""
 
 import os
 
@@ -46,7 +47,8 @@ def test_the_units_under_a_real_systemd(guest):
     users = guest.run("id", "-u", "duopoly-task")
     assert [str(uid) for uid in running.values()] == [users]
 
-    # An agent that hangs is ended by the watchdog; one whose starter is restarted is, too. Attempts live on.
+    # An agent that hangs is ended by the watchdog; one whose starter is restarted is, too. Attempts
+    # live on.
     before = guest.shows("duopoly-agent", "MainPID")
     guest.run("kill", "-STOP", before)
     wait_for("the watchdog", lambda: guest.shows("duopoly-agent", "MainPID") not in (before, "0", ""), 20)

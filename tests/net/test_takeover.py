@@ -1,5 +1,6 @@
-"""Marks outlive the agents: no packet is lost or bears a wrong mark while the agents of both ends are ended and begun, killed as
-they begin, with another bound of the flows and another layout of the map."""
+"""Marks outlive the agents: no packet is lost or bears a wrong mark while the agents of both ends
+are ended and begun, killed as they begin, with another bound of the flows and another layout of the
+map."""
 
 import json
 import os
@@ -22,8 +23,9 @@ LEVEL, PORT = 2, 4600
 PROGRAMS = ("duopoly-agent", "tests/other-agent")
 SYN, FIN = 2, 1
 
-# Connections that stay, an exchange on each every 10 ms; one that is opened for one exchange; and some on which the server alone speaks, every
-# ms: what it sends bears the mark that arrived last, however long ago.
+# Connections that stay, an exchange on each every 10 ms; one that is opened for one exchange; and
+# some on which the server alone speaks, every ms: what it sends bears the mark that arrived last,
+# however long ago.
 SERVER = f"""
 import selectors, socket
 sel = selectors.DefaultSelector()
@@ -166,7 +168,8 @@ class Ends:
         wait_for("traffic both ways", lambda: all(judge.packets > n + 100 for judge, n in zip(self.judges, before)))
 
     def restart(self, i, number, flows, program, interrupt_s):
-        """Ends and begins agent i; with interrupt_s once more, killed that long after its beginning."""
+        """Ends and begins agent i; with interrupt_s once more, killed that long after its
+        beginning."""
         agent = self.agents[i]
         sessions = len(self.controllers[i].of("inventory_end"))
         agent.process.send_signal(number)
@@ -184,7 +187,8 @@ class Ends:
         self.wait_traffic()
 
     def fill(self, n):
-        """So many more flows at h2, by SYNs to a port that nobody judges: a table takes its time to change hands."""
+        """So many more flows at h2, by SYNs to a port that nobody judges: a table takes its time to
+        change hands."""
         h1, h2 = self.net.hosts
         with h1.inside():
             out = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
@@ -253,7 +257,8 @@ def test_no_packet_is_lost_or_mismarked_by_restarts(ends, restarts):
 
 
 def test_what_cannot_be_taken_over_is_refused_and_goes_on(ends):
-    """A pinned map of another kind: one sentence, and the marks of the agent before stay as they are."""
+    """A pinned map of another kind: one sentence, and the marks of the agent before stay as they
+    are."""
     agent = ends.agents[1]
     agent.kill()
     pin = agent.state + "/bpf/received-1"

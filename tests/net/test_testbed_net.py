@@ -1,4 +1,5 @@
-"""The testbed's networks: made, used, and gone without a trace, also when their owner was killed."""
+"""The testbed's networks: made, used, and gone without a trace, also when their owner was
+killed."""
 
 import importlib.util
 import os
@@ -20,7 +21,8 @@ pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="network namespaces ne
 
 
 def traces(number):
-    """All that an instance may leave outside its namespaces. Another checkout's may have its number by now."""
+    """All that an instance may leave outside its namespaces. Another checkout's may have its number
+    by now."""
     with instances.locked():
         present = instances.read(number)
         return [] if present is not None and present["tree"] != TREE else _found(number)
@@ -84,7 +86,8 @@ def build(kind, one, hosts=6, bps=50_000_000):
 
 
 def reach(net, one, other):
-    """Sends 64 datagrams of 1000 bytes, each from another port; the hops that they took, by their time to live."""
+    """Sends 64 datagrams of 1000 bytes, each from another port; the hops that they took, by their
+    time to live."""
     sink = subprocess.Popen(net.enter(other, sys.executable, "-c", (
         "import socket, struct\n"
         "s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)\n"
@@ -178,7 +181,8 @@ def test_two_stand_beside_each_other(instance):
 
 
 def test_another_roots_testbed_is_left_alone(instance):
-    """In a chroot there is another HOME, but the same cgroups: a number whose cgroup stands is somebody's."""
+    """In a chroot there is another HOME, but the same cgroups: a number whose cgroup stands is
+    somebody's."""
     number = next(n for n in range(instances.INSTANCES_MAX) if instances.is_free(n) and instances.took_cgroup(n))
     theirs = instances.cgroup_of(number)
     try:
@@ -243,7 +247,8 @@ def test_a_watcher_ends_with_its_testbed():
 
 
 def test_what_it_borrows_is_written_again_after_others(tmp_path, monkeypatch):
-    """Also where what stood there was kept before: by a start that was cut short, or before somebody else wrote it."""
+    """Also where what stood there was kept before: by a start that was cut short, or before
+    somebody else wrote it."""
     setting = tmp_path / "controls"
     monkeypatch.setattr(kernel, "WANTED", {"controls": (str(setting), kernel.with_cubic)})
     for _ in range(2):

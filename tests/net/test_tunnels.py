@@ -1,4 +1,5 @@
-"""What goes through a tunnel between hosts: the packet inside is marked, and so is the one around it, which waits in the mark's queue.
+"""What goes through a tunnel between hosts: the packet inside is marked, and so is the one around
+it, which waits in the mark's queue.
 
 What the wire carries is captured on the switch between the hosts: outer packets."""
 
@@ -83,7 +84,8 @@ KINDS = {"vxlan": (vxlan, UDP), "vxlan that copies": (vxlan_that_copies, UDP), "
 
 
 class Overlay:
-    """h1 with task a and h2, joined by something that has the addresses 10.77.N.1 and .2, for each kind, over what joins them."""
+    """h1 with task a and h2, joined by something that has the addresses 10.77.N.1 and .2, for each
+    kind, over what joins them."""
 
     def __init__(self, net, kinds, marks="ebpf", tunnels=True, ports="up0"):
         self.net, (self.h1, self.h2) = net, net.hosts
@@ -105,7 +107,8 @@ class Overlay:
         self.there, self.back = Capture(net.sw, "p1", raw=True), Capture(net.sw, "p2", raw=True)
 
     def outer(self, capture, n):
-        """Those around packets between these addresses; where that cannot be seen, around data (WireGuard's type 4)."""
+        """Those around packets between these addresses; where that cannot be seen, around data
+        (WireGuard's type 4)."""
         ends = [socket.inet_aton(f"10.77.{n}.{i}") for i in (1, 2)]
 
         def is_one(frame):
@@ -125,7 +128,8 @@ class Overlay:
         return {p.dscp for p in request}, {p.dscp for p in data}
 
     def check(self, n):
-        """A request and its answer have level 3's mark on the wire, in its queue, and are counted once."""
+        """A request and its answer have level 3's mark on the wire, in its queue, and are counted
+        once."""
         before = self.agents[1].stats()["marked"][3], class_bytes(self.h2, 5), class_bytes(self.h1, 2)
         assert self.marks(n) == ({dscp(3)}, {dscp(3)}), self.kinds[n]
         after = self.agents[1].stats()["marked"][3], class_bytes(self.h2, 5), class_bytes(self.h1, 2)

@@ -1,5 +1,6 @@
-"""Every setting of the units in packaging/: each is one that is known here, and each fence is as tight as systemd has it, or it is said
-why not. What they do to the daemons test_packaged.py sees."""
+"""Every setting of the units in packaging/: each is one that is known here, and each fence is as
+tight as systemd has it, or it is said why not. What they do to the daemons test_packaged.py
+sees."""
 
 import os
 import re

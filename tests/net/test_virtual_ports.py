@@ -1,4 +1,5 @@
-"""Ports at 1 Gb/s in virtual time, where links are exact: what marks, DCTCP and strictness come to. Run in the guest `virtual`."""
+"""Ports at 1 Gb/s in virtual time, where links are exact: what marks, DCTCP and strictness come to.
+Run in the guest `virtual`."""
 
 import re
 import time

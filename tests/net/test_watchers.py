@@ -1,4 +1,5 @@
-"""Who watches jobs hears of each end, however many come at once and however late it reads; who cannot is told how many ends it missed."""
+"""Who watches jobs hears of each end, however many come at once and however late it reads; who
+cannot is told how many ends it missed."""
 import pytest
 import zmq
 from controller import Client, pb, read_key, wait_until
@@ -11,7 +12,8 @@ with_and_without_keys = pytest.mark.parametrize("keys", [True, False], ids=["tcp
 
 
 class Remote:
-    """A client over TCP by the schema alone. ZeroMQ connects anew by itself, without a word and without what was asked: `broke` counts that."""
+    """A client over TCP by the schema alone. ZeroMQ connects anew by itself, without a word and
+    without what was asked: `broke` counts that."""
 
     def __init__(self, daemon, key):
         key = read_key(key)

@@ -1,4 +1,5 @@
-"""Hosts that speak for others: each with a key of its own, or by its name alone. Nothing that they cannot know counts."""
+"""Hosts that speak for others: each with a key of its own, or by its name alone. Nothing that they
+cannot know counts."""
 import pytest
 
 from controller import pb, wait_until, workload

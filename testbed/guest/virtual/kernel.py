@@ -1,9 +1,11 @@
-"""The kernel for virtual time: Debian's linux-source-6.1 as User-Mode Linux, with kernel.config and kernel.patch of this folder.
+"""The kernel for virtual time: Debian's linux-source-6.1 as User-Mode Linux, with kernel.config and
+kernel.patch of this folder.
 
     python3 -m testbed.guest.virtual.kernel       builds it, unless that was done
 
-It is built once for each package version, configuration and patch, and kept outside the checkout: in
-$XDG_CACHE_HOME/duopoly (~/.cache/duopoly), some 10 MB. While it is built its folder there takes up to NEEDED_BYTES."""
+It is built once for each package version, configuration and patch, and kept outside the checkout:
+in $XDG_CACHE_HOME/duopoly (~/.cache/duopoly), some 10 MB. While it is built its folder there takes
+up to NEEDED_BYTES."""
 
 import fcntl
 import hashlib
@@ -55,7 +57,8 @@ def check_space(folder):
 
 
 def step(what, command, folder, log):
-    """Runs it with its words in the file `log`; Failure with the last of them that is not make's own."""
+    """Runs it with its words in the file `log`; Failure with the last of them that is not make's
+    own."""
     child = subprocess.Popen(command, cwd=folder, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT,
                              env={**os.environ, **BUILDER}, start_new_session=True, preexec_fn=system.end_with_parent)
     try:
