@@ -18,7 +18,7 @@
 static int take_back(struct agent_parts *agent, struct err *err)
 {
     int r = agent->marking ? marks_remove(&agent->resolved->marks, err) : 0;
-    int other = agent->queues ? switches_restore(agent->queues, r < 0 ? NULL : err) : 0;
+    int other = agent->switches ? switches_restore(agent->switches, r < 0 ? NULL : err) : 0;
     int routes = routes_restore(agent->settings->state, r < 0 || other < 0 ? NULL : err);
     r = r < 0 ? r : routes;
     int guests = guests_restore(agent->settings->state, r < 0 || other < 0 ? NULL : err);
@@ -37,8 +37,8 @@ static void say_begin(const struct agent_parts *agent)
     const struct agent_settings *settings = agent->settings;
     char ports[320];
     snprintf(ports, sizeof(ports), "%u ports", agent->resolved->ports.n);
-    if (agent->queues)
-        switches_names(agent->queues, ports, sizeof(ports));
+    if (agent->switches)
+        switches_names(agent->switches, ports, sizeof(ports));
     log_note("%s manages %s; controller %s", settings->name, ports, settings->controller);
 }
 
@@ -79,8 +79,8 @@ static int lower(struct agent_parts *agent, duopoly_Stance stance, struct err *e
         r = marks_open(&agent->marks_config, NULL, &agent->marks, err);
     if (r >= 0)
         r = agent_open_queues(agent, true, err);
-    if (r >= 0 && agent->queues)
-        r = switches_restore(agent->queues, err);
+    if (r >= 0 && agent->switches)
+        r = switches_restore(agent->switches, err);
     return r < 0 ? r : routes_restore(agent->settings->state, err);
 }
 

@@ -146,7 +146,7 @@ static int open_marks(struct agent_parts *agent, struct err *err)
     agent->marking = true;
     agent->marks_config = agent->resolved->marks;
     agent->marks_config.reach = stance_reach(stance_kept(settings->state));
-    if (!agent->queues)
+    if (!agent->switches)
         memset(agent->marks_config.class_of, 0, sizeof(agent->marks_config.class_of));
     return marks_open(&agent->marks_config,
                       settings->marks.nudge && agent_is_host(agent) ? &nudging : NULL,
@@ -229,7 +229,7 @@ static void on_trial(void *user, duopoly_Stance tried, uint32_t confirm_s)
 
 static int open_guard(struct agent_parts *agent, struct err *err)
 {
-    const struct guard_config config = {.queues = agent->queues,
+    const struct guard_config config = {.switches = agent->switches,
                                         .marks = agent->marks,
                                         .stance = agent->stance,
                                         .ports = &agent->resolved->ports,
@@ -262,7 +262,7 @@ static int open_probe(struct agent_parts *agent, struct err *err)
 static int open_stance(struct agent_parts *agent, struct err *err)
 {
     const struct stance_config config = {.state_dir = agent->settings->state,
-                                         .queues = agent->queues,
+                                         .switches = agent->switches,
                                          .marks = agent->marks,
                                          .on_change = on_stance,
                                          .user = agent};
@@ -437,7 +437,7 @@ static int open_queues(struct agent_parts *agent, struct err *err)
 
 static void close_queues(struct agent_parts *agent)
 {
-    switches_close(agent->queues);
+    switches_close(agent->switches);
 }
 
 static int open_routes(struct agent_parts *agent, struct err *err)
@@ -485,7 +485,7 @@ static int open_links(struct agent_parts *agent, struct err *err)
     if (r < 0)
         return r;
     agent_say_tunnels(agent);
-    return agent->queues ? switch_links_open(agent->queues, &agent->switch_links, err) : 0;
+    return agent->switches ? switch_links_open(agent->switches, &agent->switch_links, err) : 0;
 }
 
 static void close_links(struct agent_parts *agent)

@@ -21,7 +21,7 @@ struct agent_parts {
     sd_event *event;
     sd_event_source *sampler;
     struct measurements *measurements;
-    struct switches *queues; /* NULL: the queues are not ours */
+    struct switches *switches; /* NULL: the queues are not ours */
     struct marks *marks;
     struct mark_config marks_config;
     struct mark_plane *plane; /* NULL: there is none */

@@ -15,7 +15,7 @@ int agent_open_queues(struct agent_parts *agent, bool replace, struct err *err)
 {
     const struct switch_config config = settings_switch(agent->settings, agent->resolved, replace);
     return config.queues ? switches_open(switch_find(agent->settings->switch_settings.driver),
-                                         &config, &agent->queues, err)
+                                         &config, &agent->switches, err)
                          : 0;
 }
 
@@ -53,8 +53,8 @@ static void word_troubles(struct agent_parts *agent)
     char *words = agent->troubles_words;
     const size_t size = sizeof(agent->troubles_words);
     words[0] = 0;
-    if (agent->queues)
-        switches_troubles(agent->queues, words, size);
+    if (agent->switches)
+        switches_troubles(agent->switches, words, size);
     size_t used = strlen(words);
     if (agent->lacks[0])
         snprintf(words + used, size - used, "%sno interface %s yet", used ? "; " : "",
@@ -64,12 +64,12 @@ static void word_troubles(struct agent_parts *agent)
 void agent_say_ports(struct agent_parts *agent)
 {
     bool others = log_lacks(agent);
-    if (agent->queues && stance_now(agent->stance) == duopoly_Stance_STANCE_ENFORCE)
-        others |= switches_tell(agent->queues);
+    if (agent->switches && stance_now(agent->stance) == duopoly_Stance_STANCE_ENFORCE)
+        others |= switches_tell(agent->switches);
     if (!others)
         return;
-    if (agent->queues)
-        switches_say(agent->queues, agent->queues_words, sizeof(agent->queues_words));
+    if (agent->switches)
+        switches_say(agent->switches, agent->queues_words, sizeof(agent->queues_words));
     word_troubles(agent);
     agent_say_host(agent);
 }
@@ -82,8 +82,8 @@ static bool is_not_anothers(const void *user, const char *port)
 /* Neither marks nor anything else is ours there. */
 static void leave_anothers(struct agent_parts *agent, struct ports_found *ports)
 {
-    if (agent->queues)
-        ports_keep(ports, is_not_anothers, agent->queues);
+    if (agent->switches)
+        ports_keep(ports, is_not_anothers, agent->switches);
 }
 
 static void on_port_failure(void *user, const char *text)
@@ -180,8 +180,8 @@ int agent_on_links(void *user)
         return r;
     }
     bool enforce = stance_now(agent->stance) == duopoly_Stance_STANCE_ENFORCE;
-    if (agent->queues)
-        switches_follow(agent->queues, &now, enforce, on_port_failure, agent);
+    if (agent->switches)
+        switches_follow(agent->switches, &now, enforce, on_port_failure, agent);
     leave_anothers(agent, &now);
     before = resolved->ports;
     resolved->ports = now;
@@ -219,26 +219,26 @@ void agent_say_tunnels(struct agent_parts *agent)
 
 int agent_set_queues(struct agent_parts *agent, struct err *err)
 {
-    if (!agent->queues)
+    if (!agent->switches)
         return 0;
     int r = stance_kept(agent->settings->state) == duopoly_Stance_STANCE_ENFORCE
-                ? switches_apply(agent->queues, err)
-                : switches_restore(agent->queues, err);
+                ? switches_apply(agent->switches, err)
+                : switches_restore(agent->switches, err);
     if (r < 0 && r != -ENOSYS)
         return r;
-    switches_say(agent->queues, agent->queues_words, sizeof(agent->queues_words));
+    switches_say(agent->switches, agent->queues_words, sizeof(agent->queues_words));
     log_note("queues: %s", agent->queues_words);
-    switches_warn(agent->queues);
+    switches_warn(agent->switches);
     if (r >= 0) {
-        switches_tell(agent->queues);
+        switches_tell(agent->switches);
         log_lacks(agent);
         word_troubles(agent);
         leave_anothers(agent, &agent->resolved->ports);
         agent->resolved->marks.ports_n = agent->resolved->ports.n;
         return 0;
     }
-    switches_close(agent->queues); /* no queues suit these ports: marks work alone */
-    agent->queues = NULL;
+    switches_close(agent->switches); /* no queues suit these ports: marks work alone */
+    agent->switches = NULL;
     return 0;
 }
 
@@ -293,9 +293,9 @@ int agent_leave_former(struct agent_parts *agent, struct err *err)
     resolved->ports = former;
     resolved->marks.ports_n = former.n;
     int r = agent_open_queues(&other, false, err);
-    if (r >= 0 && other.queues)
-        r = switches_restore(other.queues, err);
-    switches_close(other.queues);
+    if (r >= 0 && other.switches)
+        r = switches_restore(other.switches, err);
+    switches_close(other.switches);
     for (uint32_t i = 0; i < former.n; i++) {
         int detached = hook_detach(&in, former.names[i], r < 0 ? NULL : err);
         r = r < 0 ? r : detached;

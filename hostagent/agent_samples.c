@@ -68,8 +68,8 @@ static void report_counters(struct agent_parts *agent)
     struct err err = {0};
     if (marks_stats(agent->marks, &agent->stats, &err) < 0)
         log_error(LOG_FAULT_US, "%s", err.text);
-    if (agent->queues)
-        switches_stats(agent->queues, &queues, NULL);
+    if (agent->switches)
+        switches_stats(agent->switches, &queues, NULL);
     uplink_count(agent->uplink, &wire);
     marks_count_nudges(agent->marks, &nudges);
     counters.marked_bytes_count = MARK_LEVELS;
@@ -120,8 +120,8 @@ void agent_tell_switch(void *user)
 {
     struct agent_parts *agent = user;
     agent->looked = false;
-    if (agent->uplink && agent->queues && !agent_is_host(agent))
-        report_tell(&agent->report, agent->queues, &agent->resolved->wish,
+    if (agent->uplink && agent->switches && !agent_is_host(agent))
+        report_tell(&agent->report, agent->switches, &agent->resolved->wish,
                     stance_trial_s(agent->stance), agent->uplink);
 }
 
@@ -139,7 +139,7 @@ static int on_sample(sd_event_source *source, uint64_t usec, void *arg)
         report_guests(agent);
     if (is_due(agent, COUNTERS_MS))
         report_counters(agent);
-    if (agent->queues && is_due(agent, TROUBLES_MS) && switches_have_troubles(agent->queues))
+    if (agent->switches && is_due(agent, TROUBLES_MS) && switches_have_troubles(agent->switches))
         guard_look(agent->guard);
     if (agent->looked && is_due(agent, SWITCH_MS))
         agent_tell_switch(agent);

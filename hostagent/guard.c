@@ -119,16 +119,16 @@ static void tell_repair(struct guard *guard, const char *what, uint32_t others, 
 /* Which of the ports that differ are put right. */
 static uint32_t choose_queues(struct guard *guard, const struct switch_trouble **ret_first)
 {
-    struct switches *queues = guard->config.queues;
+    struct switches *switches = guard->config.switches;
     const struct switch_trouble *deed;
     uint32_t n = 0;
-    for (uint32_t i = 0; (deed = switches_differing(queues, i)); i++) {
+    for (uint32_t i = 0; (deed = switches_differing(switches, i)); i++) {
         struct err err;
         if (may_repair(guard, deed->port)) {
             *ret_first = n++ ? *ret_first : deed;
             continue;
         }
-        if (deed->port[0] && switches_yield(queues, deed->port, &err) < 0)
+        if (deed->port[0] && switches_yield(switches, deed->port, &err) < 0)
             tell(guard, err.text);
         tell_left(guard, deed->text);
     }
@@ -144,7 +144,7 @@ static void repair_queues(struct guard *guard)
     if (!n)
         return;
     snprintf(what, sizeof(what), "%s", first->text);
-    int r = switches_repair(guard->config.queues, &err);
+    int r = switches_repair(guard->config.switches, &err);
     tell_repair(guard, what, n - 1, r, &err);
 }
 
@@ -153,7 +153,7 @@ static void follow_queues(struct guard *guard, const char *what)
     struct err err = {0};
     if (what[0])
         log_note("%s", what);
-    if (switches_repair(guard->config.queues, &err) < 0)
+    if (switches_repair(guard->config.switches, &err) < 0)
         tell(guard, err.text);
 }
 
@@ -163,10 +163,10 @@ static int look_at_queues(struct guard *guard, bool *ret_right, struct err *err)
 {
     const struct guard_config *config = &guard->config;
     char what[SWITCH_TROUBLE_TEXT] = "";
-    if (!config->queues || !(guard->all || guard->queues) ||
+    if (!config->switches || !(guard->all || guard->queues) ||
         stance_now(config->stance) != duopoly_Stance_STANCE_ENFORCE)
         return 0;
-    int r = switches_compare(config->queues, what, sizeof(what), err);
+    int r = switches_compare(config->switches, what, sizeof(what), err);
     if (r == SWITCHES_FOLLOW)
         follow_queues(guard, what);
     else if (r == SWITCHES_DIFFERS)
@@ -235,14 +235,14 @@ static void look_at_all(struct guard *guard)
 
 static void look(struct guard *guard)
 {
-    struct switches *queues = guard->config.queues;
+    struct switches *switches = guard->config.switches;
     if (!guard->all && !guard->touched_n)
         return;
-    if (queues)
-        switches_touch(queues, guard->all ? NULL : guard->touched, guard->touched_n);
+    if (switches)
+        switches_touch(switches, guard->all ? NULL : guard->touched, guard->touched_n);
     look_at_all(guard);
-    if (queues)
-        switches_touch(queues, NULL, 0);
+    if (switches)
+        switches_touch(switches, NULL, 0);
     guard->all = guard->queues = false;
     guard->touched_n = 0;
 }
@@ -329,8 +329,8 @@ static int on_change(struct nl_msg *msg, void *arg)
 {
     struct guard *guard = arg;
     const struct nlmsghdr *header = nlmsg_hdr(msg);
-    const struct switches *queues = guard->config.queues;
-    if (queues && switches_is_own(queues, header->nlmsg_pid))
+    const struct switches *switches = guard->config.switches;
+    if (switches && switches_is_own(switches, header->nlmsg_pid))
         return NL_OK;
     bool link = header->nlmsg_type == RTM_NEWLINK || header->nlmsg_type == RTM_DELLINK;
     int ifindex = link ? ((const struct ifinfomsg *)nlmsg_data(header))->ifi_index
@@ -403,7 +403,7 @@ static int on_switch(sd_event_source *source, int fd, uint32_t events, void *arg
     (void)source;
     (void)fd;
     (void)events;
-    int r = switches_notice(guard->config.queues, &err);
+    int r = switches_notice(guard->config.switches, &err);
     if (r < 0)
         tell(guard, err.text);
     guard->back |= r == SWITCH_BACK;
@@ -415,7 +415,7 @@ static int on_switch(sd_event_source *source, int fd, uint32_t events, void *arg
 
 static int listen_to_switch(struct guard *guard, sd_event *event, struct err *err)
 {
-    int fd = guard->config.queues ? switches_fd(guard->config.queues) : -1;
+    int fd = guard->config.switches ? switches_fd(guard->config.switches) : -1;
     if (fd < 0)
         return 0;
     int r = sd_event_add_io(event, &guard->switch_io, fd, EPOLLIN, on_switch, guard);
@@ -502,6 +502,6 @@ void guard_reset(struct guard *guard)
     guard->failing[0] = 0;
     guard->all = true;
     repairs_forget(&guard->repairs);
-    if (guard->config.queues)
-        switches_yield_none(guard->config.queues);
+    if (guard->config.switches)
+        switches_yield_none(guard->config.switches);
 }

@@ -28,7 +28,7 @@
 #define GUARD_TEXT 200
 
 struct guard_config {
-    struct switches *queues; /* NULL: not ours */
+    struct switches *switches; /* NULL: not ours */
     struct marks *marks;
     const struct stance *stance;       /* what it allows is what should be there */
     const struct ports_found *ports;   /* borrowed; may change in on_links */

@@ -118,12 +118,12 @@ int stance_plan(const char *state_dir, struct changes *changes, struct err *err)
 static int take(struct stance *stance, duopoly_Stance wanted, struct err *err)
 {
     const struct stance_config *config = &stance->config;
-    bool queues = config->queues && wanted == duopoly_Stance_STANCE_ENFORCE;
-    int r = queues ? switches_apply(config->queues, err) : 0;
+    bool queues = config->switches && wanted == duopoly_Stance_STANCE_ENFORCE;
+    int r = queues ? switches_apply(config->switches, err) : 0;
     if (r >= 0)
         r = marks_reach(config->marks, stance_reach(wanted), err);
-    if (!queues && config->queues) {
-        int other = switches_restore(config->queues, r < 0 ? NULL : err);
+    if (!queues && config->switches) {
+        int other = switches_restore(config->switches, r < 0 ? NULL : err);
         r = r < 0 ? r : other;
     }
     return r;

@@ -21,7 +21,7 @@
 
 struct stance_config {
     const char *state_dir;   /* exists; borrowed until close */
-    struct switches *queues; /* NULL: the queues are not ours */
+    struct switches *switches; /* NULL: the queues are not ours */
     struct marks *marks;
     void (*on_change)(void *user); /* called when the stance in force changes */
     void *user;
