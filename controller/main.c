@@ -7,7 +7,7 @@
 #include "controller/engine/policy/presets.h"
 #include "controller/epoch.h"
 #include "controller/epoch_claims.h"
-#include "controller/fence.h"
+#include "controller/confinement.h"
 #include "controller/parameters.h"
 #include "controller/settings.h"
 #include "controller/store/restore.h"
@@ -51,7 +51,7 @@ struct controller {
     struct descriptors descriptors;
     struct epoch_claims claims; /* once it is restored */
     bool restored;              /* agents may have seen later epochs than the state folder knows */
-    bool fenced;                /* for good, also when it begins again */
+    bool confined;                /* for good, also when it begins again */
     bool again;                 /* it ends to begin again above one of these */
     uint32_t connections;       /* of agents, at most */
 };
@@ -264,7 +264,7 @@ static int controller_open(struct controller *controller, const struct settings 
         (r = epoch_open_in(settings, &controller->epoch, err)) < 0 ||
         (backup && (r = backup_take(settings, backup, false, err)) < 0) ||
         (r = store_open_in(settings, controller->epoch, backup, &controller->store, err)) < 0 ||
-        (!controller->fenced && (r = fence_files(settings, err)) < 0) ||
+        (!controller->confined && (r = confinement_limit_files(settings, err)) < 0) ||
         (r = control_open(controller->loop, settings, &controller->control, err)) < 0 ||
         (r = agents_zmq_open(controller->loop, settings, &limits, &controller->door, err)) < 0)
         return r;
@@ -288,8 +288,8 @@ static int controller_open(struct controller *controller, const struct settings 
     if (control_attach(controller->control, controller->conductor, controller->door) < 0)
         return err_sys(err, ENOMEM, "clients");
     agents_zmq_attach(controller->door, controller->conductor, &clients);
-    r = controller->fenced ? 0 : fence_calls(err);
-    controller->fenced = r == 0;
+    r = controller->confined ? 0 : confinement_limit_calls(err);
+    controller->confined = r == 0;
     return r;
 }
 
@@ -305,7 +305,7 @@ static void controller_close(struct controller *controller)
     sd_event_unref(controller->loop);
     *controller = (struct controller){.claims = controller->claims,
                                       .restored = controller->restored,
-                                      .fenced = controller->fenced,
+                                      .confined = controller->confined,
                                       .again = controller->again};
 }
 

@@ -1,6 +1,6 @@
 #include "hostagent/agent_parts.h"
 
-#include "hostagent/fence.h"
+#include "hostagent/confinement.h"
 #include "hostagent/frameworks/frameworks_relay.h"
 #include "hostagent/guests/guest_socket.h"
 #include "hostagent/guests/guests.h"
@@ -459,9 +459,9 @@ static void close_marks(struct agent_parts *agent)
 }
 
 /* libbpf opens / for a map that it takes over: not before the marks. */
-static int fence_files(struct agent_parts *agent, struct err *err)
+static int limit_files(struct agent_parts *agent, struct err *err)
 {
-    return fence_agent_files(agent->settings, agent->resolved, err);
+    return confinement_limit_agent_files(agent->settings, agent->resolved, err);
 }
 
 static void close_stance(struct agent_parts *agent)
@@ -516,10 +516,10 @@ static void close_guests(struct agent_parts *agent)
     guests_close(agent->guests);
 }
 
-static int fence_calls(struct agent_parts *agent, struct err *err)
+static int limit_calls(struct agent_parts *agent, struct err *err)
 {
     (void)agent;
-    return fence_agent_calls(err);
+    return confinement_limit_agent_calls(err);
 }
 
 enum whose { OF_ALL, OF_HOSTS };
@@ -540,7 +540,7 @@ static const struct part {
     {OF_HOSTS, open_cgroup, NULL},
     {OF_ALL, open_marks, close_marks},
     {OF_ALL, open_plane, NULL},
-    {OF_ALL, fence_files, NULL},
+    {OF_ALL, limit_files, NULL},
     {OF_ALL, open_stance, close_stance},
     {OF_ALL, open_guard, close_guard},
     {OF_ALL, open_probe, close_probe},
@@ -549,7 +549,7 @@ static const struct part {
     {OF_ALL, open_uplink, close_uplink},
     {OF_ALL, open_frameworks, close_frameworks},
     {OF_HOSTS, open_guests, close_guests},
-    {OF_ALL, fence_calls, NULL},
+    {OF_ALL, limit_calls, NULL},
 };
 #define PARTS (sizeof(parts) / sizeof(parts[0]))
 

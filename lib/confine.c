@@ -203,6 +203,6 @@ int confine_or_say(int r, const struct err *err)
 {
     if (r != -EOPNOTSUPP)
         return r;
-    log_note("not all is fenced off: %s", err->text);
+    log_note("not fully confined: %s", err->text);
     return 0;
 }

@@ -159,7 +159,7 @@ def test_who_has_which_rights(site):
     command = status_of(pid)
     assert [command["Cap" + which] for which in ("Inh", "Prm", "Eff", "Amb")] == [ALL_ZERO] * 4
     assert command["NoNewPrivs"] == "1" and command["Uid"].split() == [str(COMMANDS)] * 4 and not command["Groups"].strip()
-    assert command["Seccomp"] == "0", "an agent's fences are not its attempts'"
+    assert command["Seccomp"] == "0", "an agent's confinement is not its attempts'"
     shown = site.net.hosts[0].tc("qdisc", "show", "dev", "up0")
     assert "htb" in shown and tcx.hooked(site.net.hosts[0], "up0") == tcx.BOTH
 
@@ -230,7 +230,7 @@ def test_an_agent_puts_back_what_it_changed_and_leaves_what_was_mounted_for_it(s
 
 
 def test_without_perfmon_no_program_loads_and_rules_mark(site):
-    """Behind the fence, too: what somebody flushes comes back."""
+    """Also when confined: what somebody flushes comes back."""
     site.rights = WithoutPerfmon
     controller, agent = site.begin()
     host = site.net.hosts[0]

@@ -37,7 +37,7 @@ def test_the_units_under_a_real_systemd(guest):
     def words():
         return [guest.said(name) for name in ("duopolyd", "duopoly-agent", "duopoly-starter")]
     wait_for("a session", lambda: "session with controller" in guest.said("duopoly-agent"))
-    assert "fenced off" not in "".join(words()), words()
+    assert "confined" not in "".join(words()), words()
 
     jobs = [{"id": 1, "name": "short", "arrival_ms": 0, "stages": [{"tasks": 3, "command": "true"}]},
             {"id": 2, "name": "long", "arrival_ms": 0, "stages": [{"tasks": 1, "command": "rest"}]}]

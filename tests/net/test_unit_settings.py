@@ -1,4 +1,4 @@
-"""Every setting of the units in packaging/: each is one that is known here, and each fence is as
+"""Every setting of the units in packaging/: each is one that is known here, and each limit is as
 tight as systemd has it, or it is said why not. What they do to the daemons test_packaged.py
 sees."""
 
@@ -11,7 +11,7 @@ from nets import TOP
 
 UNITS = ["duopolyd", "duopoly-agent", "duopoly-starter", "duopoly-fastpath"]
 
-# The tightest value of each fence.
+# The tightest value of each limit.
 TIGHTEST = {
     "LockPersonality": "yes", "MemoryDenyWriteExecute": "yes", "NoNewPrivileges": "yes", "PrivateDevices": "yes", "PrivateMounts": "yes",
     "PrivateTmp": "yes", "ProcSubset": "pid", "ProtectClock": "yes", "ProtectControlGroups": "yes", "ProtectHome": "yes",
@@ -31,7 +31,7 @@ LOOSER = {
     ("duopoly-fastpath", "ProcSubset"): (None, "DPDK reads the machine's memory and processors"),
     ("duopoly-fastpath", "PrivateDevices"): (None, "DeviceAllow= leaves it the one behind net_tap"),
 }
-# What is no fence that is on or off: who it is, what it starts, its bounds, what it may.
+# What is no limit that is on or off: who it is, what it starts, its bounds, what it may.
 OTHERS = {
     "Type", "NotifyAccess", "WatchdogSec", "Restart", "RestartSec", "ExecStartPre", "ExecStart", "ExecReload", "KillMode", "OOMPolicy",
     "User", "Group", "SupplementaryGroups", "Delegate", "UMask", "LimitNOFILE", "LimitMEMLOCK", "TasksMax",
@@ -53,7 +53,7 @@ def test_each_setting_is_known(unit):
 
 
 @pytest.mark.parametrize("unit", UNITS)
-def test_each_fence_is_as_tight_as_can_be(unit):
+def test_each_limit_is_as_tight_as_can_be(unit):
     has = {name: value for name, value, _ in settings(unit)}
     for name, tightest in TIGHTEST.items():
         wanted = LOOSER.get((unit, name), (tightest,))[0]
@@ -61,7 +61,7 @@ def test_each_fence_is_as_tight_as_can_be(unit):
 
 
 @pytest.mark.parametrize("unit", UNITS)
-def test_a_looser_fence_says_why_in_its_unit(unit):
+def test_a_looser_limit_says_why_in_its_unit(unit):
     for name, value, comment in settings(unit):
         if name in TIGHTEST and value != TIGHTEST[name]:
             assert comment, f"{unit}.service: {name}={value} without a comment above"

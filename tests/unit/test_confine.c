@@ -1,4 +1,4 @@
-/* Behind its fences a daemon reaches its own folders only, and what an intruder would call kills or
+/* A confined daemon reaches its own folders only, and what an intruder would call kills or
  * fails. Each case is a process of its own: there is no way back. */
 #include "tests/unit/removal.h"
 #include "tests/unit/test.h"
@@ -38,7 +38,7 @@ static int outcome(int (*act)(void))
 
 #define HAS_NONE 77
 
-static int fence_files(void)
+static int limit_files(void)
 {
     const struct confine_path paths[] = {{mine, true}, {"/no/such/folder", true}};
     int r = confine_files(paths, 2, NULL);
@@ -62,7 +62,7 @@ static int reaches_its_files_only(void)
 {
     char byte;
     int open_before = open(other, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (fence_files() < 0)
+    if (limit_files() < 0)
         return 1;
     if (make(mine, "a") != 0)
         return 2;
@@ -78,7 +78,7 @@ static int reaches_its_files_only(void)
 
 static int executes_nothing(void)
 {
-    if (fence_files() < 0)
+    if (limit_files() < 0)
         return 1;
     execl("/bin/true", "true", NULL);
     return errno == EACCES ? 0 : 2;
@@ -94,7 +94,7 @@ static void test_files(void **state)
     assert_int_equal(outcome(executes_nothing), 0);
 }
 
-static void fence_calls(unsigned more)
+static void limit_calls(unsigned more)
 {
     int r = confine_calls(more, NULL);
     if (r < 0)
@@ -109,7 +109,7 @@ static void *nothing(void *arg)
 static int works_on(void)
 {
     pthread_t thread;
-    fence_calls(0);
+    limit_calls(0);
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (fd < 0 || close(fd) < 0 || make(mine, "c") != 0)
         return 1;
@@ -122,7 +122,7 @@ static int works_on(void)
 /* 0 when each of these fails with EPERM. */
 static int is_refused(void)
 {
-    fence_calls(0);
+    limit_calls(0);
     if (fork() >= 0 || errno != EPERM)
         return 1;
     if (setuid(65534) == 0 || errno != EPERM)
@@ -138,14 +138,14 @@ static int is_refused(void)
 
 static int may_bpf(void)
 {
-    fence_calls(CONFINE_BPF);
+    limit_calls(CONFINE_BPF);
     return syscall(SYS_bpf, -1, NULL, 0) < 0 && errno != EPERM ? 0 : 1;
 }
 
 static int may_fork(void)
 {
     int status;
-    fence_calls(CONFINE_FORK);
+    limit_calls(CONFINE_FORK);
     pid_t pid = fork();
     if (pid == 0)
         pause();
@@ -158,19 +158,19 @@ static int may_fork(void)
 
 static int executes(void)
 {
-    fence_calls(CONFINE_FORK);
+    limit_calls(CONFINE_FORK);
     return execl("/bin/true", "true", NULL);
 }
 
 static int traces(void)
 {
-    fence_calls(CONFINE_BPF);
+    limit_calls(CONFINE_BPF);
     return (int)ptrace(PTRACE_ATTACH, getppid(), NULL, NULL);
 }
 
 static int mounts(void)
 {
-    fence_calls(CONFINE_BPF);
+    limit_calls(CONFINE_BPF);
     return mount("none", mine, "tmpfs", 0, NULL);
 }
 
@@ -178,7 +178,7 @@ static void *execute(void *arg)
 {
     (void)arg;
     while (prctl(PR_GET_SECCOMP, 0, 0, 0, 0) == 0)
-        sched_yield(); /* until the other thread has fenced us in */
+        sched_yield(); /* until the other thread has confined us */
     execl("/bin/true", "true", NULL);
     return NULL;
 }
@@ -188,7 +188,7 @@ static int executes_in_an_older_thread(void)
     pthread_t thread;
     if (pthread_create(&thread, NULL, execute, NULL) != 0)
         return 1;
-    fence_calls(0);
+    limit_calls(0);
     pthread_join(thread, NULL);
     return 2;
 }

@@ -1,4 +1,4 @@
-#include "hostagent/fence.h"
+#include "hostagent/confinement.h"
 
 #include "lib/confine.h"
 #include "lib/log.h"
@@ -6,13 +6,13 @@
 #include <libgen.h>
 #include <unistd.h>
 
-int fence_agent_files(const struct agent_settings *settings,
+int confinement_limit_agent_files(const struct agent_settings *settings,
                       const struct settings_resolved *resolved, struct err *err)
 {
     char measurements[FILES_PATH], key[FILES_PATH];
     char socket[FILES_PATH], framework_key[FILES_PATH], guests[FILES_PATH];
     if (geteuid() == 0) {
-        log_note("nothing is fenced off: this agent runs as root");
+        log_note("not confined: this agent runs as root");
         return 0;
     }
     files_path(measurements, "%s", settings->measurements);
@@ -32,7 +32,7 @@ int fence_agent_files(const struct agent_settings *settings,
     return confine_or_say(confine_files(paths, sizeof(paths) / sizeof(paths[0]), err), err);
 }
 
-int fence_agent_calls(struct err *err)
+int confinement_limit_agent_calls(struct err *err)
 {
     return geteuid() == 0 ? 0 : confine_or_say(confine_calls(CONFINE_BPF, err), err);
 }

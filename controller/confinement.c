@@ -1,4 +1,4 @@
-#include "controller/fence.h"
+#include "controller/confinement.h"
 
 #include "lib/confine.h"
 
@@ -13,7 +13,7 @@ static const char *there(char *path)
     return access(path, F_OK) == 0 ? path : dirname(path);
 }
 
-int fence_files(const struct settings *settings, struct err *err)
+int confinement_limit_files(const struct settings *settings, struct err *err)
 {
     char state[sizeof(settings->state)], log[sizeof(settings->recording.folder)];
     char socket[sizeof(settings->socket)], keys[sizeof(settings->keys)];
@@ -28,7 +28,7 @@ int fence_files(const struct settings *settings, struct err *err)
     return confine_or_say(confine_files(paths, sizeof(paths) / sizeof(paths[0]), err), err);
 }
 
-int fence_calls(struct err *err)
+int confinement_limit_calls(struct err *err)
 {
     return confine_or_say(confine_calls(CONFINE_FORK, err), err);
 }

@@ -8,8 +8,8 @@
 #include "lib/err.h"
 
 /* Call it when the state and the cgroup exist, and before there are other threads. */
-int fence_agent_files(const struct agent_settings *settings,
+int confinement_limit_agent_files(const struct agent_settings *settings,
                       const struct settings_resolved *resolved, struct err *err);
 
 /* Call it when everything is open. */
-int fence_agent_calls(struct err *err);
+int confinement_limit_agent_calls(struct err *err);

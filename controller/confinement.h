@@ -7,7 +7,7 @@
 #include "lib/err.h"
 
 /* Call it when these folders exist, and before there are other threads. */
-int fence_files(const struct settings *settings, struct err *err);
+int confinement_limit_files(const struct settings *settings, struct err *err);
 
 /* Call it when everything is open. */
-int fence_calls(struct err *err);
+int confinement_limit_calls(struct err *err);
