@@ -203,13 +203,13 @@ static int take(struct foreign *foreign, const struct foreign_part *part, struct
 {
     if (foreign->n == FOREIGN_PARTS)
         return err_set(err, E2BIG, "more than %d qdiscs, classes and filters", FOREIGN_PARTS);
-    if (foreign->n == foreign->room) {
-        uint32_t room = foreign->room ? 2 * foreign->room : 16;
-        struct foreign_part *parts = realloc(foreign->parts, room * sizeof(*parts));
+    if (foreign->n == foreign->allocated) {
+        uint32_t allocated = foreign->allocated ? 2 * foreign->allocated : 16;
+        struct foreign_part *parts = realloc(foreign->parts, allocated * sizeof(*parts));
         if (!parts)
             return err_sys(err, ENOMEM, "what stands on a port");
         foreign->parts = parts;
-        foreign->room = room;
+        foreign->allocated = allocated;
     }
     foreign->parts[foreign->n++] = *part;
     return 0;

@@ -39,7 +39,7 @@ struct foreign_part {
 
 struct foreign {
     struct foreign_part *parts; /* in the order in which they were read, or can be restored */
-    uint32_t n, room;
+    uint32_t n, allocated;
 };
 
 /* Zeros are an empty tree. Frees what foreign_look and foreign_read filled. */

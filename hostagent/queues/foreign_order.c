@@ -257,7 +257,7 @@ int foreign_order(struct foreign *foreign, struct err *err)
     if (r >= 0) {
         free(foreign->parts);
         foreign->parts = parts;
-        foreign->room = foreign->n;
+        foreign->allocated = foreign->n;
     } else {
         free(parts);
     }

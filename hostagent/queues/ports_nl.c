@@ -19,16 +19,16 @@
 
 static int make_room(struct links_told *told)
 {
-    uint32_t room = told->room ? 2 * told->room : 64;
-    if (told->n < told->room)
+    uint32_t allocated = told->allocated ? 2 * told->allocated : 64;
+    if (told->n < told->allocated)
         return 0;
     if (told->n == LINKS_MOST)
         return -E2BIG;
-    struct link *links = realloc(told->links, room * sizeof(*links));
+    struct link *links = realloc(told->links, allocated * sizeof(*links));
     if (!links)
         return -ENOMEM;
     told->links = links;
-    told->room = room;
+    told->allocated = allocated;
     return 0;
 }
 

@@ -16,7 +16,7 @@
 struct raw_table {
     struct raw_qdisc *items;
     uint8_t *options;
-    size_t n, room, bytes, bytes_room;
+    size_t n, allocated, bytes, bytes_allocated;
     int error; /* −errno */
 };
 
@@ -50,21 +50,21 @@ static int make_room(struct raw_table *table, size_t bytes)
 {
     if (table->n == RAW_QDISCS)
         return -E2BIG;
-    if (table->n == table->room) {
-        size_t room = table->room ? 2 * table->room : 64;
-        void *items = realloc(table->items, room * sizeof(*table->items));
+    if (table->n == table->allocated) {
+        size_t allocated = table->allocated ? 2 * table->allocated : 64;
+        void *items = realloc(table->items, allocated * sizeof(*table->items));
         if (!items)
             return -ENOMEM;
         table->items = items;
-        table->room = room;
+        table->allocated = allocated;
     }
-    if (table->bytes + bytes > table->bytes_room) {
-        size_t room = 2 * (table->bytes_room + bytes) + 4096;
-        void *options = realloc(table->options, room);
+    if (table->bytes + bytes > table->bytes_allocated) {
+        size_t allocated = 2 * (table->bytes_allocated + bytes) + 4096;
+        void *options = realloc(table->options, allocated);
         if (!options)
             return -ENOMEM;
         table->options = options;
-        table->bytes_room = room;
+        table->bytes_allocated = allocated;
     }
     return 0;
 }

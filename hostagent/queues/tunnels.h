@@ -17,7 +17,7 @@ struct link {
 
 struct links_told {
     struct link *links;
-    uint32_t n, room;
+    uint32_t n, allocated;
     int error;
 };
 

@@ -29,7 +29,7 @@ static bool is_of_node(const struct mincost_change *change)
 
 ALWAYS_INLINE void ask_node_tables(const struct mincost *m, uint32_t node)
 {
-    if (node >= m->nodes_room)
+    if (node >= m->nodes_allocated)
         return;
     graph_prefetch_node(m, node);
     __builtin_prefetch(&m->price[node]);
@@ -47,11 +47,11 @@ static void ask_records(const struct mincost *m, const struct chunk *chunk)
             ask_node_tables(m, change->id);
             continue;
         }
-        if (change->id < m->arcs_room) {
+        if (change->id < m->arcs_allocated) {
             graph_prefetch_arc(m, change->id);
             __builtin_prefetch(&m->arc_bits[change->id]);
         }
-        if (change->kind == MINCOST_ARC && change->head < m->nodes_room)
+        if (change->kind == MINCOST_ARC && change->head < m->nodes_allocated)
             graph_prefetch_node(m, change->head);
     }
 }

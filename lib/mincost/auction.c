@@ -269,25 +269,25 @@ static uint32_t before(const struct market *market, const struct place *place)
     return market->links[market->links[place->via].mate].place;
 }
 
-static int64_t path_room(const struct quest *quest, uint32_t start)
+static int64_t path_residual(const struct quest *quest, uint32_t start)
 {
     const struct market *market = quest->market;
-    int64_t room = -market->places[quest->target].excess;
-    if (market->places[start].excess < room)
-        room = market->places[start].excess;
+    int64_t residual = -market->places[quest->target].excess;
+    if (market->places[start].excess < residual)
+        residual = market->places[start].excess;
     for (uint32_t p = quest->target; p != start; p = before(market, &market->places[p])) {
         const struct place *place = &market->places[p];
         int64_t here = place->task == NOBODY ? market->links[place->via].residual : 1;
-        if (here < room)
-            room = here;
+        if (here < residual)
+            residual = here;
     }
-    return room;
+    return residual;
 }
 
 static void send_path(struct quest *quest, uint32_t start)
 {
     struct market *market = quest->market;
-    int64_t amount = path_room(quest, start);
+    int64_t amount = path_residual(quest, start);
     for (uint32_t p = quest->target, back; p != start; p = back) {
         const struct place *place = &market->places[p];
         back = before(market, place);

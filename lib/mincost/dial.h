@@ -22,7 +22,7 @@ struct dial {
     uint32_t word; /* no lower one is used */
     struct dial_entry *items;
     uint32_t spare; /* head of the list of entries that were taken, as in `first` */
-    uint32_t count, room;
+    uint32_t count, allocated;
 };
 
 /* `m` counts its memory. */
@@ -32,8 +32,8 @@ static inline void dial_put(struct mincost *m, struct dial *dial, uint32_t key, 
     if (i) {
         dial->spare = dial->items[i - 1].next;
     } else {
-        if (dial->count == dial->room &&
-            memory_grow(m, (void **)&dial->items, &dial->room, sizeof *dial->items))
+        if (dial->count == dial->allocated &&
+            memory_grow(m, (void **)&dial->items, &dial->allocated, sizeof *dial->items))
             return;
         i = ++dial->count;
     }

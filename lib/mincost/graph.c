@@ -76,18 +76,18 @@ static uint8_t grown_class(uint8_t size_class)
 static int grow_block(struct mincost *m, struct node *node)
 {
     uint32_t count = node_degree(node), start;
-    if (count && count < block_size(node->room))
+    if (count && count < block_size(node->size_class))
         return 0;
-    uint8_t room = count ? grown_class(node->room) : 9;
-    int error = block_take(m, room, &start); /* may move all blocks that hold halves */
+    uint8_t size_class = count ? grown_class(node->size_class) : 9;
+    int error = block_take(m, size_class, &start); /* may move all blocks that hold halves */
     if (error)
         return error;
     for (uint32_t i = 0; i < count; i++)
         place_half(m, start + i, m->halves[node->start + i]);
     if (count)
-        block_give(m, node->room, node->start);
+        block_give(m, node->size_class, node->start);
     node->start = start;
-    node->room = room;
+    node->size_class = size_class;
     return 0;
 }
 
@@ -113,7 +113,7 @@ static void take_half(struct mincost *m, uint32_t owner, uint32_t pos)
         pos = last;
     }
     if (node_degree(node) == 0)
-        block_give(m, node->room, node->start);
+        block_give(m, node->size_class, node->start);
 }
 
 void graph_set_cost(struct mincost *m, uint32_t arc, int64_t cost)
@@ -131,7 +131,7 @@ int graph_fit_cost(struct mincost *m, int64_t cost)
     if (m->wide || cost_bits(cost) <= COST_NEAR_BITS)
         return 0;
     if (!m->wide_cost &&
-        !(m->wide_cost = memory_resize(m, NULL, 0, m->arcs_room, sizeof *m->wide_cost)))
+        !(m->wide_cost = memory_resize(m, NULL, 0, m->arcs_allocated, sizeof *m->wide_cost)))
         return -ENOMEM;
     for (uint32_t a = 1; a <= m->max_arc; a++)
         if (m->arc_bits[a] & ARC_PRESENT)

@@ -74,7 +74,7 @@ struct node {
     uint32_t start;   /* of its block in the pool */
     uint32_t end[4];  /* group ends, from `start`; end[3] is the number of halves */
     uint32_t in_arcs; /* how many of them are at the arc's head */
-    uint8_t room;     /* size class of the block */
+    uint8_t size_class; /* of the block */
     uint8_t bits;
     uint16_t hub; /* index of its hub + 1, or 0 (hubs.h) */
 };
@@ -88,20 +88,20 @@ struct label {
 
 struct mincost {
     struct half *halves;
-    uint32_t halves_used, halves_room, halves_free;
+    uint32_t halves_used, halves_allocated, halves_free;
     uint32_t free_block[SIZE_CLASSES]; /* head of each list of free blocks, + 1 */
 
     struct arc *arcs;
     uint8_t *arc_bits;
     int64_t *wide_cost; /* by arc; NULL until it was needed */
     bool wide;          /* costs stand there, since one of them is too large for 32 bits */
-    uint32_t arcs_room, max_arc, arc_count;
+    uint32_t arcs_allocated, max_arc, arc_count;
 
     struct node *nodes;
     int64_t *price, *excess, *supply;
     int64_t *posted; /* the price that hubs know a task to be below (hubs.h) */
     struct label *labels;
-    uint32_t nodes_room, max_node, node_count;
+    uint32_t nodes_allocated, max_node, node_count;
 
     bool elect;         /* the sink must be chosen anew */
     uint32_t sink;      /* the node with the largest demand: a counterpart that is always at hand */
@@ -122,7 +122,7 @@ struct mincost {
 
     struct market *market; /* the copy that algorithms from nothing work on (market.h), or NULL */
     struct hub *hubs;
-    uint32_t hub_count, hub_room;
+    uint32_t hub_count, hub_allocated;
     uint32_t depot; /* a hub at which searches may leave what they carry, or NO_NODE (paths.c) */
     unsigned key_shift;
     int64_t post_ahead;

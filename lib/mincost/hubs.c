@@ -66,13 +66,13 @@ static void sift_up(struct hub_heap *heap, uint32_t i)
 
 static int reserve_entries(struct mincost *m, struct hub_heap *heap, uint32_t count)
 {
-    if (count <= heap->room)
+    if (count <= heap->allocated)
         return 0;
-    void *grown = memory_resize(m, heap->items, heap->room, count, sizeof *heap->items);
+    void *grown = memory_resize(m, heap->items, heap->allocated, count, sizeof *heap->items);
     if (!grown)
         return m->failed = -ENOMEM;
     heap->items = grown;
-    heap->room = count;
+    heap->allocated = count;
     return 0;
 }
 
@@ -89,10 +89,10 @@ static bool make_room(struct mincost *m, const struct hub *hub, struct hub_heap 
 {
     uint32_t degree = node_degree(&m->nodes[hub->node]);
     uint32_t most = degree + degree / 2 + SPARE_ENTRIES;
-    uint32_t room = heap->room + heap->room / 4 + SPARE_ENTRIES;
-    if (heap->count < heap->room)
+    uint32_t allocated = heap->allocated + heap->allocated / 4 + SPARE_ENTRIES;
+    if (heap->count < heap->allocated)
         return true;
-    return heap->room < most && reserve_entries(m, heap, room < most ? room : most) == 0;
+    return heap->allocated < most && reserve_entries(m, heap, allocated < most ? allocated : most) == 0;
 }
 
 static void insert(struct mincost *m, struct hub *hub, enum hub_side side, uint32_t arc)
@@ -182,13 +182,13 @@ static void leave_heaps(struct mincost *m, uint32_t node)
 
 static int add_link(struct mincost *m, struct hub *hub, const struct half *half)
 {
-    if (hub->link_count == hub->link_room) {
-        uint32_t room = hub->link_room * 2 + 64;
-        void *grown = memory_resize(m, hub->links, hub->link_room, room, sizeof *hub->links);
+    if (hub->link_count == hub->link_allocated) {
+        uint32_t allocated = hub->link_allocated * 2 + 64;
+        void *grown = memory_resize(m, hub->links, hub->link_allocated, allocated, sizeof *hub->links);
         if (!grown)
             return m->failed = -ENOMEM;
         hub->links = grown;
-        hub->link_room = room;
+        hub->link_allocated = allocated;
     }
     hub->links[hub->link_count++] = (struct hub_link){
         half_cost(m, half), half->head, half_arc(half) << 1 | (half->ref & HALF_AT_HEAD)};
@@ -288,19 +288,19 @@ void hub_drop(struct mincost *m, uint32_t node)
 static int make_hub(struct mincost *m, uint32_t node)
 {
     uint32_t i = 0;
-    while (i < m->hub_room && m->hubs[i].node != NO_NODE)
+    while (i < m->hub_allocated && m->hubs[i].node != NO_NODE)
         i++;
     if (i == UINT16_MAX)
         return 0;
-    if (i == m->hub_room) {
-        uint32_t room = m->hub_room * 2 + 16;
-        struct hub *grown = memory_resize(m, m->hubs, m->hub_room, room, sizeof *grown);
+    if (i == m->hub_allocated) {
+        uint32_t allocated = m->hub_allocated * 2 + 16;
+        struct hub *grown = memory_resize(m, m->hubs, m->hub_allocated, allocated, sizeof *grown);
         if (!grown)
             return m->failed = -ENOMEM;
-        for (uint32_t k = m->hub_room; k < room; k++)
+        for (uint32_t k = m->hub_allocated; k < allocated; k++)
             grown[k] = (struct hub){0};
         m->hubs = grown;
-        m->hub_room = room;
+        m->hub_allocated = allocated;
     }
     m->hubs[i].node = node;
     m->hubs_stale = m->hubs[i].stale = true;
@@ -408,7 +408,7 @@ int hubs_prepare(struct mincost *m)
     if (!m->hubs_stale)
         return 0;
     m->hubs_stale = false;
-    for (uint32_t i = 0; i < m->hub_room; i++) {
+    for (uint32_t i = 0; i < m->hub_allocated; i++) {
         struct hub *hub = &m->hubs[i];
         if (hub->node == NO_NODE || !hub->stale)
             continue;
@@ -423,7 +423,7 @@ int hubs_prepare(struct mincost *m)
 uint32_t hubs_busiest(const struct mincost *m)
 {
     uint32_t busiest = NO_NODE, most = 0;
-    for (uint32_t i = 0; i < m->hub_room; i++) {
+    for (uint32_t i = 0; i < m->hub_allocated; i++) {
         uint32_t node = m->hubs[i].node;
         if (node == NO_NODE || node_degree(&m->nodes[node]) <= most)
             continue;
@@ -436,13 +436,13 @@ uint32_t hubs_busiest(const struct mincost *m)
 void hubs_forget(struct mincost *m)
 {
     m->hubs_stale = true;
-    for (uint32_t i = 0; i < m->hub_room; i++)
+    for (uint32_t i = 0; i < m->hub_allocated; i++)
         m->hubs[i].stale = true;
 }
 
 void hubs_done(struct mincost *m)
 {
-    for (uint32_t i = 0; i < m->hub_room; i++) {
+    for (uint32_t i = 0; i < m->hub_allocated; i++) {
         free(m->hubs[i].heaps[0].items);
         free(m->hubs[i].heaps[1].items);
         free(m->hubs[i].links);

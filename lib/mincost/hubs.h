@@ -38,7 +38,7 @@ struct hub_entry {
 
 struct hub_heap {
     struct hub_entry *items;
-    uint32_t count, room;
+    uint32_t count, allocated;
     uint32_t ordered; /* so many are a heap; the others came since it was last read */
 };
 
@@ -54,7 +54,7 @@ struct hub {
     bool stale;    /* must be built anew before the next search */
     struct hub_heap heaps[2];
     struct hub_link *links;
-    uint32_t link_count, link_room;
+    uint32_t link_count, link_allocated;
     struct u32_list frontier; /* heap positions a search has still to look at, least key first */
 };
 

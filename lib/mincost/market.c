@@ -13,18 +13,18 @@
 enum { MOST_CHOICES = 64 }; /* of tasks that are worth attracting */
 
 /* Room for `count` items of a table, with a little more when it is not the first time. */
-static int reserve(struct mincost *m, void **table, uint32_t *room, uint64_t count, size_t size)
+static int reserve(struct mincost *m, void **table, uint32_t *allocated, uint64_t count, size_t size)
 {
-    if (count <= *room)
+    if (count <= *allocated)
         return 0;
-    uint64_t grown_room = *room ? count + count / 16 : count;
-    if (grown_room > UINT32_MAX)
+    uint64_t grown_allocated = *allocated ? count + count / 16 : count;
+    if (grown_allocated > UINT32_MAX)
         return m->failed = -ENOMEM;
-    void *grown = memory_resize(m, *table, *room, grown_room, size);
+    void *grown = memory_resize(m, *table, *allocated, grown_allocated, size);
     if (!grown)
         return m->failed = -ENOMEM;
     *table = grown;
-    *room = (uint32_t)grown_room;
+    *allocated = (uint32_t)grown_allocated;
     return 0;
 }
 
@@ -58,7 +58,7 @@ static uint32_t count_choices(const struct mincost *m, uint32_t v)
 static int count_all(struct market *market)
 {
     struct mincost *m = market->m;
-    if (reserve(m, (void **)&market->index, &market->index_room, m->nodes_room, sizeof(uint32_t)))
+    if (reserve(m, (void **)&market->index, &market->index_allocated, m->nodes_allocated, sizeof(uint32_t)))
         return m->failed;
     market->place_count = market->task_count = market->link_count = market->choice_count = 0;
     for (uint32_t v = 1; v <= m->max_node; v++) {
@@ -79,21 +79,21 @@ static int reserve_all(struct market *market)
 {
     struct mincost *m = market->m;
     uint64_t places = (uint64_t)market->place_count + 1;
-    if (places > market->places_room) {
-        uint32_t price_room = market->places_room, ring_room = market->places_room;
-        if (reserve(m, (void **)&market->price, &price_room, places, sizeof(int64_t)) ||
-            reserve(m, (void **)&market->ring, &ring_room, places, sizeof(uint32_t)))
+    if (places > market->places_allocated) {
+        uint32_t price_allocated = market->places_allocated, ring_allocated = market->places_allocated;
+        if (reserve(m, (void **)&market->price, &price_allocated, places, sizeof(int64_t)) ||
+            reserve(m, (void **)&market->ring, &ring_allocated, places, sizeof(uint32_t)))
             return m->failed;
     }
-    if (reserve(m, (void **)&market->places, &market->places_room, places, sizeof(struct place)) ||
-        reserve(m, (void **)&market->links, &market->links_room, market->link_count,
+    if (reserve(m, (void **)&market->places, &market->places_allocated, places, sizeof(struct place)) ||
+        reserve(m, (void **)&market->links, &market->links_allocated, market->link_count,
                 sizeof(struct link)) ||
-        reserve(m, (void **)&market->tasks, &market->tasks_room, (uint64_t)market->task_count + 1,
+        reserve(m, (void **)&market->tasks, &market->tasks_allocated, (uint64_t)market->task_count + 1,
                 sizeof(struct market_task)))
         return m->failed;
-    return market->wide ? reserve(m, (void **)&market->wide_choices, &market->wide_room,
+    return market->wide ? reserve(m, (void **)&market->wide_choices, &market->wide_allocated,
                                   market->choice_count, sizeof(struct wide_choice))
-                        : reserve(m, (void **)&market->choices, &market->choices_room,
+                        : reserve(m, (void **)&market->choices, &market->choices_allocated,
                                   market->choice_count, sizeof(struct choice));
 }
 
@@ -454,13 +454,13 @@ void market_done(struct mincost *m)
         return;
     m->market = NULL;
     m->bytes -= sizeof *market +
-                market->places_room *
+                market->places_allocated *
                     (sizeof *market->price + sizeof *market->ring + sizeof *market->places) +
-                market->links_room * sizeof *market->links +
-                market->tasks_room * sizeof *market->tasks +
-                market->choices_room * sizeof *market->choices +
-                market->wide_room * sizeof *market->wide_choices +
-                market->index_room * sizeof *market->index;
+                market->links_allocated * sizeof *market->links +
+                market->tasks_allocated * sizeof *market->tasks +
+                market->choices_allocated * sizeof *market->choices +
+                market->wide_allocated * sizeof *market->wide_choices +
+                market->index_allocated * sizeof *market->index;
     free(market->price);
     free(market->places);
     free(market->links);

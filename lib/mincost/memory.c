@@ -28,20 +28,20 @@ void *memory_resize(struct mincost *m, void *array, size_t old_count, size_t new
     return grown;
 }
 
-int memory_grow(struct mincost *m, void **items, uint32_t *room, size_t size)
+int memory_grow(struct mincost *m, void **items, uint32_t *allocated, size_t size)
 {
-    uint32_t wanted = *room + *room / 2 + 64;
-    void *grown = memory_resize(m, *items, *room, wanted, size);
+    uint32_t wanted = *allocated + *allocated / 2 + 64;
+    void *grown = memory_resize(m, *items, *allocated, wanted, size);
     if (!grown)
         return m->failed = -ENOMEM;
     *items = grown;
-    *room = wanted;
+    *allocated = wanted;
     return 0;
 }
 
 static void trim(struct mincost *m, struct u32_list *list)
 {
-    m->bytes -= list->room * sizeof *list->items;
+    m->bytes -= list->allocated * sizeof *list->items;
     free(list->items);
     *list = (struct u32_list){0};
 }
@@ -49,7 +49,7 @@ static void trim(struct mincost *m, struct u32_list *list)
 void memory_trim(struct mincost *m)
 {
     trim(m, &m->stack);
-    m->bytes -= m->queue.room * sizeof *m->queue.items;
+    m->bytes -= m->queue.allocated * sizeof *m->queue.items;
     free(m->queue.items);
     m->queue = (struct queue){0};
     market_done(m);
@@ -112,7 +112,7 @@ static int pool_compact(struct mincost *m)
     uint32_t used = 0;
     for (size_t i = 0; i < count; i++) {
         slide_block(m, spans[i].node, used);
-        used += block_size(m->nodes[spans[i].node].room);
+        used += block_size(m->nodes[spans[i].node].size_class);
     }
     free(spans);
     memset(m->free_block, 0, sizeof m->free_block);
@@ -125,16 +125,16 @@ static int pool_grow(struct mincost *m, uint32_t needed)
 {
     if (m->halves_free > m->halves_used / SPARE_SHARE + needed)
         return pool_compact(m);
-    uint64_t room = (uint64_t)m->halves_used + needed;
-    if (room < m->halves_room + m->halves_room / GROWTH_SHARE)
-        room = m->halves_room + m->halves_room / GROWTH_SHARE;
-    if (room > UINT32_MAX)
+    uint64_t allocated = (uint64_t)m->halves_used + needed;
+    if (allocated < m->halves_allocated + m->halves_allocated / GROWTH_SHARE)
+        allocated = m->halves_allocated + m->halves_allocated / GROWTH_SHARE;
+    if (allocated > UINT32_MAX)
         return -ERANGE;
-    void *grown = memory_resize(m, m->halves, m->halves_room, room, sizeof(struct half));
+    void *grown = memory_resize(m, m->halves, m->halves_allocated, allocated, sizeof(struct half));
     if (!grown)
         return -ENOMEM;
     m->halves = grown;
-    m->halves_room = (uint32_t)room;
+    m->halves_allocated = (uint32_t)allocated;
     return 0;
 }
 
@@ -159,7 +159,7 @@ int block_take(struct mincost *m, uint8_t size_class, uint32_t *ret_start)
         return 0;
     }
     uint32_t size = block_size(size_class);
-    if (size > m->halves_room - m->halves_used) {
+    if (size > m->halves_allocated - m->halves_used) {
         int error = pool_grow(m, size);
         if (error)
             return error;
@@ -176,50 +176,50 @@ void block_give(struct mincost *m, uint8_t size_class, uint32_t start)
     m->halves_free += block_size(size_class);
 }
 
-static int resize_all(struct mincost *m, uint32_t old_room, uint32_t new_room, size_t count,
+static int resize_all(struct mincost *m, uint32_t old_allocated, uint32_t new_allocated, size_t count,
                       void **const arrays[], const size_t sizes[])
 {
     for (size_t i = 0; i < count; i++) {
-        char *grown = memory_resize(m, *arrays[i], old_room, new_room, sizes[i]);
+        char *grown = memory_resize(m, *arrays[i], old_allocated, new_allocated, sizes[i]);
         if (!grown)
             return -ENOMEM;
-        memset(grown + old_room * sizes[i], 0, (size_t)(new_room - old_room) * sizes[i]);
+        memset(grown + old_allocated * sizes[i], 0, (size_t)(new_allocated - old_allocated) * sizes[i]);
         *arrays[i] = grown;
     }
     return 0;
 }
 
 /* Room for `highest`, and when that is a surprise a little more. */
-static uint32_t grown_room(uint32_t old_room, uint32_t highest)
+static uint32_t grown_allocated(uint32_t old_allocated, uint32_t highest)
 {
-    uint32_t step = old_room + old_room / GROWTH_SHARE + 16;
-    return highest + 1 > step || old_room == 0 ? highest + 1 : step;
+    uint32_t step = old_allocated + old_allocated / GROWTH_SHARE + 16;
+    return highest + 1 > step || old_allocated == 0 ? highest + 1 : step;
 }
 
 int graph_reserve_nodes(struct mincost *m, uint32_t highest)
 {
-    if (highest < m->nodes_room)
+    if (highest < m->nodes_allocated)
         return 0;
-    uint32_t room = grown_room(m->nodes_room, highest);
+    uint32_t allocated = grown_allocated(m->nodes_allocated, highest);
     void **const arrays[] = {(void **)&m->nodes,  (void **)&m->price,  (void **)&m->excess,
                              (void **)&m->supply, (void **)&m->labels, (void **)&m->posted};
     const size_t sizes[] = {sizeof(struct node), sizeof(int64_t),      sizeof(int64_t),
                             sizeof(int64_t),     sizeof(struct label), sizeof(int64_t)};
-    int error = resize_all(m, m->nodes_room, room, 6, arrays, sizes);
+    int error = resize_all(m, m->nodes_allocated, allocated, 6, arrays, sizes);
     if (!error)
-        m->nodes_room = room;
+        m->nodes_allocated = allocated;
     return error;
 }
 
 int graph_reserve_arcs(struct mincost *m, uint32_t highest)
 {
-    if (highest < m->arcs_room)
+    if (highest < m->arcs_allocated)
         return 0;
-    uint32_t room = grown_room(m->arcs_room, highest);
+    uint32_t allocated = grown_allocated(m->arcs_allocated, highest);
     void **const arrays[] = {(void **)&m->arcs, (void **)&m->arc_bits, (void **)&m->wide_cost};
     const size_t sizes[] = {sizeof(struct arc), 1, sizeof(int64_t)};
-    int error = resize_all(m, m->arcs_room, room, m->wide_cost ? 3 : 2, arrays, sizes);
+    int error = resize_all(m, m->arcs_allocated, allocated, m->wide_cost ? 3 : 2, arrays, sizes);
     if (!error)
-        m->arcs_room = room;
+        m->arcs_allocated = allocated;
     return error;
 }

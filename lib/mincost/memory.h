@@ -19,8 +19,8 @@ void *memory_resize(struct mincost *m, void *array, size_t old_count, size_t new
 void memory_trim(struct mincost *m);
 void memory_trim_touched(struct mincost *m);
 
-/* An array of *room items becomes half as long again. 0, or −ENOMEM, which m->failed keeps. */
-int memory_grow(struct mincost *m, void **items, uint32_t *room, size_t size);
+/* An array of *allocated items becomes half as long again. 0, or −ENOMEM, which m->failed keeps. */
+int memory_grow(struct mincost *m, void **items, uint32_t *allocated, size_t size);
 
 /* Blocks of the pool by size class. `ret_start` is set; 0 or −ENOMEM. */
 enum { SIZE_CLASSES = 128 };
@@ -30,13 +30,13 @@ uint32_t block_size(uint8_t size_class);
 
 struct u32_list {
     uint32_t *items;
-    uint32_t count, room;
+    uint32_t count, allocated;
 };
 
 static inline void list_add(struct mincost *m, struct u32_list *list, uint32_t item)
 {
-    if (list->count == list->room &&
-        memory_grow(m, (void **)&list->items, &list->room, sizeof *list->items))
+    if (list->count == list->allocated &&
+        memory_grow(m, (void **)&list->items, &list->allocated, sizeof *list->items))
         return;
     list->items[list->count++] = item;
 }

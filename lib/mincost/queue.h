@@ -12,14 +12,14 @@ struct queue_entry {
 
 struct queue {
     struct queue_entry *items;
-    uint32_t count, room;
+    uint32_t count, allocated;
 };
 
 /* `m` counts its memory. */
 static inline void queue_put(struct mincost *m, struct queue *queue, int64_t key, uint32_t node)
 {
-    if (queue->count == queue->room &&
-        memory_grow(m, (void **)&queue->items, &queue->room, sizeof *queue->items))
+    if (queue->count == queue->allocated &&
+        memory_grow(m, (void **)&queue->items, &queue->allocated, sizeof *queue->items))
         return;
     struct queue_entry *items = queue->items;
     uint32_t i = queue->count++;

@@ -287,7 +287,7 @@ static int64_t absolute(int64_t value)
 }
 
 /* How much the way to the counterpart takes; 0 when what was sent before closed it. */
-static int64_t path_room(const struct mincost *m, const struct quest *quest, uint32_t start)
+static int64_t path_residual(const struct mincost *m, const struct quest *quest, uint32_t start)
 {
     int64_t amount = absolute(m->excess[start]);
     bool takes_all = quest->target == m->sink || quest->target == m->depot;
@@ -316,16 +316,16 @@ static void send(struct mincost *m, const struct quest *quest, uint32_t start, i
  * sent only closed ways. Returns the room of the way to one more, or 0. */
 INLINE int64_t run_on(struct mincost *m, struct quest *quest, uint32_t start)
 {
-    int64_t room = 0;
-    while (room == 0 && quest->distance == quest->bound) {
+    int64_t residual = 0;
+    while (residual == 0 && quest->distance == quest->bound) {
         m->labels[quest->target].stamp = 0;
         quest->target = NO_NODE;
         quest->bound++;
         visit_from(m, quest, next_node(m, quest));
         if (quest->target != NO_NODE)
-            room = path_room(m, quest, start);
+            residual = path_residual(m, quest, start);
     }
-    return room;
+    return residual;
 }
 
 INLINE int balance(struct mincost *m, enum direction direction, uint32_t start)
@@ -342,10 +342,10 @@ INLINE int balance(struct mincost *m, enum direction direction, uint32_t start)
         if (quest.target == NO_NODE)
             return -EDOM;
         move_prices(m, &quest);
-        int64_t room = path_room(m, &quest, start);
-        while (room > 0) {
-            send(m, &quest, start, room);
-            room = m->excess[start] ? run_on(m, &quest, start) : 0;
+        int64_t residual = path_residual(m, &quest, start);
+        while (residual > 0) {
+            send(m, &quest, start, residual);
+            residual = m->excess[start] ? run_on(m, &quest, start) : 0;
         }
     }
     return 0;

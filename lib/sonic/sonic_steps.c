@@ -5,18 +5,18 @@
 
 struct steps {
     struct sonic_step *step;
-    uint32_t n, room;
+    uint32_t n, allocated;
 };
 
 static int add(struct steps *steps, struct sonic_step step)
 {
-    if (steps->n == steps->room) {
-        uint32_t room = steps->room ? 2 * steps->room : 64;
-        struct sonic_step *more = reallocarray(steps->step, room, sizeof(*more));
+    if (steps->n == steps->allocated) {
+        uint32_t allocated = steps->allocated ? 2 * steps->allocated : 64;
+        struct sonic_step *more = reallocarray(steps->step, allocated, sizeof(*more));
         if (!more)
             return -ENOMEM;
         steps->step = more;
-        steps->room = room;
+        steps->allocated = allocated;
     }
     steps->step[steps->n++] = step;
     return 0;

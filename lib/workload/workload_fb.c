@@ -15,7 +15,7 @@ struct building {
     struct workload_fb_coflow *coflows;
     uint32_t *mappers;
     struct workload_fb_reducer *reducers;
-    size_t mappers_room, reducers_room;
+    size_t mappers_allocated, reducers_allocated;
 };
 
 struct reader {
@@ -84,16 +84,16 @@ static int reader_end_line(struct reader *reader)
     return 0;
 }
 
-static int room_for(void **table, size_t *room, size_t need, size_t size)
+static int room_for(void **table, size_t *allocated, size_t need, size_t size)
 {
-    if (need <= *room)
+    if (need <= *allocated)
         return 0;
-    size_t wanted = *room * 2 > need ? *room * 2 : need;
+    size_t wanted = *allocated * 2 > need ? *allocated * 2 : need;
     void *grown = realloc(*table, wanted * size);
     if (!grown)
         return -ENOMEM;
     *table = grown;
-    *room = wanted;
+    *allocated = wanted;
     return 0;
 }
 
@@ -124,7 +124,7 @@ static int read_mappers(struct reader *reader, struct building *b, struct worklo
         r = reader_number(reader, "a mapper's location", b->view.n_ports - 1, 0, &port);
         if (r)
             return r;
-        if (room_for((void **)&b->mappers, &b->mappers_room, b->view.n_mappers + 1,
+        if (room_for((void **)&b->mappers, &b->mappers_allocated, b->view.n_mappers + 1,
                      sizeof(*b->mappers)))
             return out_of_memory(reader);
         b->mappers[b->view.n_mappers++] = (uint32_t)port;
@@ -144,7 +144,7 @@ static int read_reducers(struct reader *reader, struct building *b, struct workl
         if (r)
             return r;
         reducer.port = (uint32_t)port;
-        if (room_for((void **)&b->reducers, &b->reducers_room, b->view.n_reducers + 1,
+        if (room_for((void **)&b->reducers, &b->reducers_allocated, b->view.n_reducers + 1,
                      sizeof(*b->reducers)))
             return out_of_memory(reader);
         b->reducers[b->view.n_reducers++] = reducer;
@@ -199,13 +199,13 @@ static int read_header(struct reader *reader, struct building *b)
 
 static int read_coflows(struct reader *reader, struct building *b)
 {
-    size_t room = 0;
+    size_t allocated = 0;
     for (size_t i = 0; i < b->view.n_coflows; i++) {
         reader_skip_blanks(reader);
         if (!*reader->at)
             return err_set(reader->err, EINVAL, "%s:%zu: the trace ends after %zu of %zu coflows",
                            reader->name, reader->line, i, b->view.n_coflows);
-        if (room_for((void **)&b->coflows, &room, i + 1, sizeof(*b->coflows)))
+        if (room_for((void **)&b->coflows, &allocated, i + 1, sizeof(*b->coflows)))
             return out_of_memory(reader);
         int r = read_coflow(reader, b, &b->coflows[i]);
         if (r)
@@ -295,14 +295,14 @@ int workload_fb_parse(const char *text, size_t size, const char *name,
 
 static int read_all(FILE *file, char **ret_text, size_t *ret_size)
 {
-    size_t size = 0, room = 0;
+    size_t size = 0, allocated = 0;
     char *text = NULL;
     do {
-        if (room_for((void **)&text, &room, size + 65536 + 1, 1)) {
+        if (room_for((void **)&text, &allocated, size + 65536 + 1, 1)) {
             free(text);
             return -ENOMEM;
         }
-        size += fread(text + size, 1, room - size - 1, file);
+        size += fread(text + size, 1, allocated - size - 1, file);
     } while (!feof(file) && !ferror(file));
     text[size] = 0;
     *ret_text = text;

@@ -20,16 +20,16 @@ int hops_add_port(struct hops *hops, const char *name, unsigned *ret_port, struc
 void hops_add(struct hops *hops, unsigned port, bool out, int64_t time_ns, uint32_t flow,
               const struct packet_frame *frame)
 {
-    if (hops->n == hops->room) {
-        size_t room = hops->room ? hops->room * 2 : 4096;
+    if (hops->n == hops->allocated) {
+        size_t allocated = hops->allocated ? hops->allocated * 2 : 4096;
         struct hops_sighting *grown =
-            room > HOPS_MAX ? NULL : reallocarray(hops->at, room, sizeof(*grown));
+            allocated > HOPS_MAX ? NULL : reallocarray(hops->at, allocated, sizeof(*grown));
         if (!grown) {
             hops->lost++;
             return;
         }
         hops->at = grown;
-        hops->room = room;
+        hops->allocated = allocated;
     }
     hops->at[hops->n++] = (struct hops_sighting){
         time_ns, flow, frame->sequence, frame->id, (uint16_t)port, frame->dscp, frame->ecn, out};

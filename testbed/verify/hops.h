@@ -48,7 +48,7 @@ struct hops_port {
 };
 struct hops {
     struct hops_sighting *at;
-    size_t n, room;
+    size_t n, allocated;
     uint64_t lost;
     struct hops_port ports[HOPS_PORTS];
     unsigned n_ports;

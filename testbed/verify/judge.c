@@ -163,13 +163,13 @@ static void judge_packet(const struct truth *truth, const struct packets *packet
 
 int judge_add_delay(struct judge_delays *delays, int64_t delay_ns)
 {
-    if (delays->n == delays->room) {
-        size_t room = delays->room ? delays->room * 2 : 256;
-        int64_t *grown = reallocarray(delays->at_ns, room, sizeof(*grown));
+    if (delays->n == delays->allocated) {
+        size_t allocated = delays->allocated ? delays->allocated * 2 : 256;
+        int64_t *grown = reallocarray(delays->at_ns, allocated, sizeof(*grown));
         if (!grown)
             return -ENOMEM;
         delays->at_ns = grown;
-        delays->room = room;
+        delays->allocated = allocated;
     }
     delays->at_ns[delays->n++] = delay_ns;
     return 0;
@@ -177,13 +177,13 @@ int judge_add_delay(struct judge_delays *delays, int64_t delay_ns)
 
 static int add_seen(struct verdict *verdict, const struct packet *packet, int64_t change_ns)
 {
-    if (verdict->n_seen == verdict->seen_room) {
-        size_t room = verdict->seen_room ? verdict->seen_room * 2 : 256;
-        struct judge_seen *grown = reallocarray(verdict->seen, room, sizeof(*grown));
+    if (verdict->n_seen == verdict->seen_allocated) {
+        size_t allocated = verdict->seen_allocated ? verdict->seen_allocated * 2 : 256;
+        struct judge_seen *grown = reallocarray(verdict->seen, allocated, sizeof(*grown));
         if (!grown)
             return -ENOMEM;
         verdict->seen = grown;
-        verdict->seen_room = room;
+        verdict->seen_allocated = allocated;
     }
     verdict->seen[verdict->n_seen++] =
         (struct judge_seen){packet->flow, change_ns, packet->time_ns};

@@ -66,7 +66,7 @@ struct judge_stray {
 };
 struct judge_delays {
     int64_t *at_ns; /* sorted once judged */
-    size_t n, room;
+    size_t n, allocated;
 };
 /* The first packet of a flowing connection under a new mark. */
 struct judge_seen {
@@ -89,7 +89,7 @@ struct verdict {
     struct judge_delays promoted, demoted; /* the flowing ones again, by direction of the change */
     uint64_t unseen;
     struct judge_seen *seen;
-    size_t n_seen, seen_room;
+    size_t n_seen, seen_allocated;
 };
 
 int judge_add_delay(struct judge_delays *delays, int64_t delay_ns); /* 0 or −ENOMEM */

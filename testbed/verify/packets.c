@@ -136,18 +136,18 @@ void packets_init(struct packets *packets)
 }
 
 /* Room for one more entry of `size` bytes in a table that doubles up to `max` entries. */
-static int make_room(void **table, size_t n, size_t *room, size_t max, size_t size)
+static int make_room(void **table, size_t n, size_t *allocated, size_t max, size_t size)
 {
-    if (n < *room)
+    if (n < *allocated)
         return 0;
     if (n >= max)
         return -ENOSPC;
-    size_t more = *room ? *room * 2 : 4096;
+    size_t more = *allocated ? *allocated * 2 : 4096;
     void *grown = reallocarray(*table, more, size);
     if (!grown)
         return -ENOMEM;
     *table = grown;
-    *room = more;
+    *allocated = more;
     return 0;
 }
 
@@ -156,13 +156,13 @@ static struct packet_flow *find_flow(struct packets *packets, const struct packe
     struct packet_flow wanted;
     memcpy(&wanted.key, key, sizeof(*key));
     struct packet_flow *flow = RB_FIND(packet_flows, &packets->by_key, &wanted);
-    size_t room = packets->flows_room;
+    size_t allocated = packets->flows_allocated;
     if (flow)
         return flow;
-    if (make_room((void **)&packets->flows, packets->n_flows, &room, PACKETS_FLOWS_MAX,
+    if (make_room((void **)&packets->flows, packets->n_flows, &allocated, PACKETS_FLOWS_MAX,
                   sizeof(*packets->flows)) < 0)
         return NULL;
-    packets->flows_room = (uint32_t)room;
+    packets->flows_allocated = (uint32_t)allocated;
     flow = calloc(1, sizeof(*flow));
     if (!flow)
         return NULL;
@@ -212,7 +212,7 @@ void packets_add(struct packets *packets, int64_t time_ns, const struct packet_f
     struct packet_flow *flow = frame->payload_bytes ? find_flow(packets, &frame->key) : NULL;
     if (frame->payload_bytes == 0)
         return;
-    if (!flow || make_room((void **)&packets->at, packets->n, &packets->room, PACKETS_MAX,
+    if (!flow || make_room((void **)&packets->at, packets->n, &packets->allocated, PACKETS_MAX,
                            sizeof(*packets->at)) < 0) {
         packets->lost++;
         return;

@@ -59,10 +59,10 @@ RB_HEAD(packet_flows, packet_flow);
 
 struct packets {
     struct packet *at;
-    size_t n, room;
+    size_t n, allocated;
     struct packet_flows by_key;
     struct packet_flow **flows; /* by index */
-    uint32_t n_flows, flows_room;
+    uint32_t n_flows, flows_allocated;
     uint64_t lost; /* no room or no memory */
 };
 

@@ -263,13 +263,13 @@ int truth_recording_line(struct truth *truth, const char *line, struct err *err)
 
 static int add_connection(struct truth *truth, const struct truth_connection *connection)
 {
-    if (truth->n_connections == truth->connections_room) {
-        size_t room = truth->connections_room ? truth->connections_room * 2 : 1024;
-        struct truth_connection *grown = reallocarray(truth->connections, room, sizeof(*grown));
+    if (truth->n_connections == truth->connections_allocated) {
+        size_t allocated = truth->connections_allocated ? truth->connections_allocated * 2 : 1024;
+        struct truth_connection *grown = reallocarray(truth->connections, allocated, sizeof(*grown));
         if (!grown)
             return -ENOMEM;
         truth->connections = grown;
-        truth->connections_room = room;
+        truth->connections_allocated = allocated;
     }
     truth->connections[truth->n_connections++] = *connection;
     return 0;

@@ -62,7 +62,7 @@ struct truth {
     struct truth_mode *modes; /* in order of time; empty: mode 0 */
     size_t n_modes;
     struct truth_connection *connections; /* by ends and time, once truth_finish was called */
-    size_t n_connections, connections_room;
+    size_t n_connections, connections_allocated;
     int64_t now_ns; /* of the recording's step that is being read */
 };
 

@@ -15,7 +15,7 @@
 struct ovsdb {
     struct stream *stream;
     char *buffer;
-    size_t used, room;
+    size_t used, allocated;
     struct ovsdb_frame frame;
     json_int_t id;
     json_t *answer; /* of the request of this id; NULL: it has not come */
@@ -215,17 +215,17 @@ static int take_text(struct ovsdb *db, size_t n, struct err *err)
 
 static int make_room(struct ovsdb *db, struct err *err)
 {
-    if (db->room - db->used >= READ_BYTES)
+    if (db->allocated - db->used >= READ_BYTES)
         return 0;
     if (db->used >= OVSDB_BYTES)
         return err_set(err, EMSGSIZE, "%s: OVSDB says more than %u MiB at once",
                        stream_where(db->stream), OVSDB_BYTES >> 20);
-    size_t room = 2 * (db->room + READ_BYTES);
-    char *buffer = realloc(db->buffer, room);
+    size_t allocated = 2 * (db->allocated + READ_BYTES);
+    char *buffer = realloc(db->buffer, allocated);
     if (!buffer)
         return err_sys(err, ENOMEM, "%s", stream_where(db->stream));
     db->buffer = buffer;
-    db->room = room;
+    db->allocated = allocated;
     return 0;
 }
 

@@ -10,18 +10,18 @@
 /* The words of commands; they borrow until the commands are sent. */
 struct words {
     const char **word;
-    uint32_t n, room;
+    uint32_t n, allocated;
 };
 
 static int add_word(struct words *words, const char *word)
 {
-    if (words->n == words->room) {
-        uint32_t room = words->room ? 2 * words->room : 64;
-        const char **more = reallocarray(words->word, room, sizeof(*more));
+    if (words->n == words->allocated) {
+        uint32_t allocated = words->allocated ? 2 * words->allocated : 64;
+        const char **more = reallocarray(words->word, allocated, sizeof(*more));
         if (!more)
             return -ENOMEM;
         words->word = more;
-        words->room = room;
+        words->allocated = allocated;
     }
     words->word[words->n++] = word;
     return 0;

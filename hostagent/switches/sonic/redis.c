@@ -18,7 +18,7 @@ struct redis {
     redisContext *context; /* connects */
     redisReader *reader;
     char *out; /* commands that are not written yet */
-    size_t out_n, out_room;
+    size_t out_n, out_allocated;
     size_t unanswered; /* bytes that are not part of a whole reply yet */
 };
 
@@ -168,14 +168,14 @@ bool redis_writing(const struct redis *redis)
 
 static int reserve(struct redis *redis, size_t more)
 {
-    size_t room = redis->out_room ? redis->out_room : 4096;
-    while (room < redis->out_n + more)
-        room *= 2;
-    char *out = room > redis->out_room ? realloc(redis->out, room) : redis->out;
+    size_t allocated = redis->out_allocated ? redis->out_allocated : 4096;
+    while (allocated < redis->out_n + more)
+        allocated *= 2;
+    char *out = allocated > redis->out_allocated ? realloc(redis->out, allocated) : redis->out;
     if (!out)
         return -ENOMEM;
     redis->out = out;
-    redis->out_room = room;
+    redis->out_allocated = allocated;
     return 0;
 }
 

@@ -237,7 +237,7 @@ static struct row *row_make(struct dense *net)
 static int row_enter(struct dense *net, struct row *row, uint32_t level)
 {
     struct sheet *sheet = sheet_get(net, level);
-    if (!sheet || fluid_grow((void **)&sheet->rows, &sheet->rows_room, sheet->n_rows + 1,
+    if (!sheet || fluid_grow((void **)&sheet->rows, &sheet->rows_allocated, sheet->n_rows + 1,
                              sizeof(*sheet->rows)))
         return -ENOMEM;
     sheet_advance(net, sheet);

@@ -71,7 +71,7 @@ struct sheet {
     struct side side[2];
     struct row_list *of_target;
     struct row **rows;
-    size_t n_rows, rows_room;
+    size_t n_rows, rows_allocated;
     bool changed, fresh;             /* fresh: flows came that nothing limits yet */
     int64_t at_ns, end_ns;           /* end_ns: of the next flow; FLUID_NEVER */
     uint32_t n_checkpoints;          /* the first one is the beginning */

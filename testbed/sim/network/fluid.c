@@ -11,22 +11,22 @@
  * hosts, as much at 500, more than twice as much at 1000. */
 enum { DENSE_HOSTS_MAX = 256, DENSE_FEW_LEVELS = 16, DENSE_HOSTS_MAX_FEW_LEVELS = 384 };
 
-int fluid_grow(void **table, size_t *room, size_t need, size_t size)
+int fluid_grow(void **table, size_t *allocated, size_t need, size_t size)
 {
-    if (need <= *room)
+    if (need <= *allocated)
         return 0;
-    size_t wanted = *room * 2 > need ? *room * 2 : need + 7;
+    size_t wanted = *allocated * 2 > need ? *allocated * 2 : need + 7;
     void *grown = realloc(*table, wanted * size);
     if (!grown)
         return -ENOMEM;
     *table = grown;
-    *room = wanted;
+    *allocated = wanted;
     return 0;
 }
 
 int fluid_list_add(struct list *l, void *item)
 {
-    if (fluid_grow((void **)&l->items, &l->room, l->n + 1, sizeof(void *)))
+    if (fluid_grow((void **)&l->items, &l->allocated, l->n + 1, sizeof(void *)))
         return -ENOMEM;
     l->items[l->n++] = item;
     return 0;
@@ -40,10 +40,10 @@ uint32_t fluid_ids_take(struct ids *ids)
 /* Without memory the id is lost, not handed out twice. */
 void fluid_ids_give_back(struct ids *ids, uint32_t id)
 {
-    size_t room = ids->room_spare;
-    if (fluid_grow((void **)&ids->spare, &room, ids->n_spare + 1, sizeof(uint32_t)) == 0)
+    size_t allocated = ids->room_spare;
+    if (fluid_grow((void **)&ids->spare, &allocated, ids->n_spare + 1, sizeof(uint32_t)) == 0)
         ids->spare[ids->n_spare++] = id;
-    ids->room_spare = (uint32_t)room;
+    ids->room_spare = (uint32_t)allocated;
 }
 
 static int event_add(struct fluid *f, enum fluid_event_kind kind, uint64_t subject,
@@ -51,7 +51,7 @@ static int event_add(struct fluid *f, enum fluid_event_kind kind, uint64_t subje
 {
     if (f->next_event == f->n_events)
         f->next_event = f->n_events = 0;
-    if (fluid_grow((void **)&f->events, &f->events_room, f->n_events + 1, sizeof(*f->events)))
+    if (fluid_grow((void **)&f->events, &f->events_allocated, f->n_events + 1, sizeof(*f->events)))
         return -ENOMEM;
     f->events[f->n_events++] = (struct fluid_event){kind, subject, per_mille};
     return 0;
@@ -92,7 +92,7 @@ int fluid_uplink_used(struct fluid *f, uint32_t host, double used_bytes_s)
 static int macroflow_make(struct fluid *f, uint32_t *ret_id)
 {
     uint32_t id = fluid_ids_take(&f->macroflow_ids);
-    if (fluid_grow((void **)&f->macroflows, &f->macroflows_room, id + 1u, sizeof(*f->macroflows)))
+    if (fluid_grow((void **)&f->macroflows, &f->macroflows_allocated, id + 1u, sizeof(*f->macroflows)))
         return -ENOMEM;
     *ret_id = id;
     return 0;
@@ -155,7 +155,7 @@ int fluid_set_level(struct fluid *f, uint32_t id, uint32_t level)
     m->wanted_level = level;
     if (m->moving || level == m->level || !m->n_left)
         return 0;
-    if (fluid_grow((void **)&f->moving, &f->moving_room, f->n_moving + 1, sizeof(*f->moving)))
+    if (fluid_grow((void **)&f->moving, &f->moving_allocated, f->n_moving + 1, sizeof(*f->moving)))
         return -ENOMEM;
     f->moving[f->n_moving++] = id;
     m->moving = true;

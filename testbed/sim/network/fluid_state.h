@@ -64,7 +64,7 @@ struct ids {
 
 struct list {
     void **items;
-    size_t n, room;
+    size_t n, allocated;
 };
 
 struct fluid {
@@ -74,11 +74,11 @@ struct fluid {
     int64_t now_ns;
     struct macroflow *macroflows;
     struct ids macroflow_ids;
-    size_t macroflows_room;
+    size_t macroflows_allocated;
     uint32_t *moving; /* Macroflows whose wanted level is another */
-    size_t n_moving, moving_room;
+    size_t n_moving, moving_allocated;
     struct fluid_event *events;
-    size_t n_events, events_room, next_event;
+    size_t n_events, events_allocated, next_event;
     bool *hot;        /* by host */
     uint64_t visited; /* ports */
 };
@@ -86,7 +86,7 @@ struct fluid {
 int fluid_solve(struct fluid *f); /* rates and hot links up to date */
 
 /* For methods. */
-int fluid_grow(void **table, size_t *room, size_t need, size_t size);
+int fluid_grow(void **table, size_t *allocated, size_t need, size_t size);
 int fluid_list_add(struct list *l, void *item);
 uint32_t fluid_ids_take(struct ids *ids);
 void fluid_ids_give_back(struct ids *ids, uint32_t id);

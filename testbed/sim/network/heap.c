@@ -49,13 +49,13 @@ static void settle(struct heap *h, uint32_t *where, uint32_t at, struct heap_ite
 
 int heap_push(struct heap *h, uint32_t *where, double key, uint32_t id)
 {
-    if (h->n == h->room) {
-        uint32_t room = h->room ? h->room * 2 : 4;
-        struct heap_item *grown = realloc(h->items, room * sizeof(*grown));
+    if (h->n == h->allocated) {
+        uint32_t allocated = h->allocated ? h->allocated * 2 : 4;
+        struct heap_item *grown = realloc(h->items, allocated * sizeof(*grown));
         if (!grown)
             return -ENOMEM;
         h->items = grown;
-        h->room = room;
+        h->allocated = allocated;
     }
     h->n++;
     sift_up(h, where, h->n - 1, (struct heap_item){key, id});

@@ -17,7 +17,7 @@ struct heap_item {
 
 struct heap {
     struct heap_item *items; /* owned; items[0] is the least while n > 0 */
-    uint32_t n, room;
+    uint32_t n, allocated;
 };
 
 enum { HEAP_NOWHERE = UINT32_MAX }; /* in the caller's table: this id is in no heap */

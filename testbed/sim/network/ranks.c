@@ -29,11 +29,11 @@ static void add_stage(struct ranks *ranks, const struct workload_job *job, uint3
 
 static size_t room_for(const struct workload_job *jobs, size_t n_jobs)
 {
-    size_t room = 1;
+    size_t allocated = 1;
     for (size_t i = 0; i < n_jobs; i++)
         for (uint32_t s = 0; s < jobs[i].n_stages; s++)
-            room += 3 * (size_t)jobs[i].stages[s].tasks + 1;
-    return room;
+            allocated += 3 * (size_t)jobs[i].stages[s].tasks + 1;
+    return allocated;
 }
 
 int ranks_make(struct ranks *ret_ranks, const struct workload_job *jobs, size_t n_jobs,

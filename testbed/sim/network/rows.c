@@ -64,11 +64,11 @@ enum section row_open_section(const struct crossing *c)
 int row_join(struct bundle *b, uint32_t i)
 {
     struct port *p = b->ports[i];
-    size_t room = p->room, as_much = p->room;
-    if (fluid_grow((void **)&p->row, &room, p->n_bundles + 1, sizeof(*p->row)) ||
+    size_t allocated = p->allocated, as_much = p->allocated;
+    if (fluid_grow((void **)&p->row, &allocated, p->n_bundles + 1, sizeof(*p->row)) ||
         fluid_grow((void **)&p->bundles, &as_much, p->n_bundles + 1, sizeof(*p->bundles)))
         return -ENOMEM;
-    p->room = (uint32_t)room;
+    p->allocated = (uint32_t)allocated;
     struct crossing c = {.peer = b->n_ports == 2 ? b->ports[!i] : NULL};
     put(p, p->n_bundles++, c, b);
     double others = bundle_least(b, p, NULL);

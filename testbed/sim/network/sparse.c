@@ -59,9 +59,9 @@ static struct port *port_make(struct sparse *net, uint32_t link, uint32_t level)
                        .share = INFINITY,
                        .rate = INFINITY};
     p->at_ns = net->fluid->now_ns;
-    if (fluid_grow((void **)&net->ends_where, &net->ends_room, net->ports.n + 1,
+    if (fluid_grow((void **)&net->ends_where, &net->ends_allocated, net->ports.n + 1,
                    sizeof(uint32_t)) ||
-        fluid_grow((void **)&net->unfit_where, &net->unfit_room, net->ports.n + 1,
+        fluid_grow((void **)&net->unfit_where, &net->unfit_allocated, net->ports.n + 1,
                    sizeof(uint32_t)) ||
         fluid_list_add(&net->ports, p)) {
         free(p);
@@ -146,7 +146,7 @@ static struct bundle *bundle_blank(struct sparse *net)
         return NULL;
     memset(b, 0, size);
     b->id = (uint32_t)net->bundles_by_id.n;
-    if (fluid_grow((void **)&net->limited_where, &net->limited_room, b->id + 1u,
+    if (fluid_grow((void **)&net->limited_where, &net->limited_allocated, b->id + 1u,
                    sizeof(uint32_t)) ||
         fluid_list_add(&net->bundles_by_id, b)) {
         free(b);
@@ -213,11 +213,11 @@ static int bundle_count(struct sparse *net, struct bundle *b, int more)
     return 0;
 }
 
-static int flow_room(struct sparse *net, uint32_t id)
+static int flow_allocated(struct sparse *net, uint32_t id)
 {
-    size_t room = net->flows_room;
-    if (fluid_grow((void **)&net->flows_where, &room, id + 1u, sizeof(uint32_t)) ||
-        fluid_grow((void **)&net->flows, &net->flows_room, id + 1u, sizeof(*net->flows)))
+    size_t allocated = net->flows_allocated;
+    if (fluid_grow((void **)&net->flows_where, &allocated, id + 1u, sizeof(uint32_t)) ||
+        fluid_grow((void **)&net->flows, &net->flows_allocated, id + 1u, sizeof(*net->flows)))
         return -ENOMEM;
     net->flows_where[id] = HEAP_NOWHERE;
     return 0;
@@ -296,7 +296,7 @@ static int start(struct fluid *f, uint32_t id, const struct fluid_source *source
     m->flows = flows;
     for (flows->n = 0; flows->n < n; flows->n++) {
         uint32_t flow = fluid_ids_take(&net->flow_ids);
-        if (flow_room(net, flow))
+        if (flow_allocated(net, flow))
             return -ENOMEM;
         flows->ids[flows->n] = flow;
         net->flows[flow] = (struct flow){.macroflow = id};
@@ -498,7 +498,7 @@ static void destroy(struct fluid *f)
     struct sparse *net = f->net;
     if (!net)
         return;
-    for (uint32_t i = 0; i < f->macroflow_ids.next && i < f->macroflows_room; i++)
+    for (uint32_t i = 0; i < f->macroflow_ids.next && i < f->macroflows_allocated; i++)
         free(f->macroflows[i].flows);
     free_ports(net);
     free_bundles(net);

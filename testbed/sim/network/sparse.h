@@ -43,7 +43,7 @@ struct port {
     float unused; /* and at most so much, so that it gets neither hot nor cool */
     struct crossing *row;
     struct bundle **bundles;                  /* row[i] is bundles[i]'s */
-    uint32_t n_told, n_open, n_bundles, room; /* ends of the sections */
+    uint32_t n_told, n_open, n_bundles, allocated; /* ends of the sections */
     double ceiling; /* not less than a finite share: what quiet ports count with */
     uint32_t sets;  /* since the load was last added up */
     uint32_t link, level;
@@ -103,11 +103,11 @@ struct sparse {
     struct bundle *bundles;
     struct list spare_bundles, bundles_by_id;
     uint32_t *limited_where; /* by bundle id */
-    size_t limited_room, ends_room;
+    size_t limited_allocated, ends_allocated;
     struct flow *flows;
     uint32_t *flows_where; /* place in its bundle's heap */
     struct ids flow_ids;
-    size_t flows_room;
+    size_t flows_allocated;
     struct list *dirty;            /* per level */
     uint32_t dirty_from, dirty_to; /* levels that may have dirty ports: from ≤ level < to */
     /* The solver's own. */
@@ -117,7 +117,7 @@ struct sparse {
     struct list fresh;     /* bundles that never had a rate */
     struct heap unfit;     /* ports that are to get another share, by the lesser of both */
     uint32_t *unfit_where; /* by port id */
-    size_t unfit_room;
+    size_t unfit_allocated;
     struct list uplinks; /* struct link: their use changed */
 };
 
