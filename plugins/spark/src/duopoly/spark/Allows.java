@@ -9,8 +9,9 @@ import java.util.Set;
 import java.util.function.Predicate;
 
 /**
- * What duopoly lets an application start, by the newest snapshot of its session (schemas/duopoly.proto, Snapshot). It counts for as long as
- * that says; after that nothing is held. No input and no output: Spark's scheduler asks it under its own lock.
+ * What duopoly allows an application to start, by the newest snapshot of its session
+ * (schemas/duopoly.proto, Snapshot). A snapshot is valid for the time that it gives; after that
+ * nothing is held. No input and no output: Spark's scheduler calls this under its own lock.
  */
 final class Allows {
     private static final long NS_PER_MS = 1_000_000;
@@ -18,7 +19,7 @@ final class Allows {
     /* Fields of Snapshot and of Allow. */
     private static final int NUMBER = 1, WHOLE = 2, LAST = 3, VALID_MS = 4, ALLOWS = 5, ENDED = 6, OPENED = 7, ORDERED = 9, ORDER = 10;
 
-    /** Leave to start one task of a stage on a host, once. */
+    /** Permission to start one task of a stage on a host, once. */
     static final class Allow {
         long number;
         int job;
@@ -64,14 +65,14 @@ final class Allows {
     private final Set<Long> opened = new HashSet<>();
     private List<Integer> order = List.of();
     private long validUntilNs;
-    private boolean said;    /* there has been a whole one: validUntilNs counts */
-    private boolean partial; /* more of a whole one is to come */
+    private boolean said;    /* there was a whole snapshot: validUntilNs counts */
+    private boolean partial; /* more of a whole snapshot is to come */
 
     static long key(int job, int stage) {
         return (long) job << 32 | stage;
     }
 
-    /** Returns whether the order of jobs is another one now. */
+    /** Returns whether the order of jobs has changed. */
     synchronized boolean take(Fields snapshot, long nowNs) {
         List<Integer> before = order;
         boolean whole = false;
@@ -174,12 +175,12 @@ final class Allows {
         return isValid(nowNs) && !opened.contains(key(job, stage));
     }
 
-    /** Whether what was said last still counts. */
+    /** Whether the last snapshot is still valid. */
     synchronized boolean isValid(long nowNs) {
         return said && nowNs < validUntilNs;
     }
 
-    /** One of the stage's for that host, which stays until it is used; null: there is none. */
+    /** An allow of the stage for that host, which stays until it is used; null: there is none. */
     synchronized Allow find(int job, int stage, String offered, long nowNs) {
         String host = Message.named(offered, NAME_MOST);
         for (Allow allow : ofStage.getOrDefault(key(job, stage), List.of()))
@@ -188,7 +189,10 @@ final class Allows {
         return null;
     }
 
-    /** Whether one of those that count, and came `agoNs` ago at most, waits for a slot of that host; not where its stage starts what it likes. */
+    /**
+     * Whether an accepted allow that came at most `agoNs` ago waits for a slot of that host; not if
+     * its stage is open.
+     */
     synchronized boolean waits(String host, Predicate<Allow> counts, long agoNs, long nowNs) {
         for (Allow allow : ofHost.getOrDefault(Message.named(host, NAME_MOST), List.of()))
             if (nowNs < allow.untilNs && nowNs - allow.sinceNs < agoNs && !opened.contains(key(allow.job, allow.stage)) && counts.test(allow))
@@ -200,7 +204,7 @@ final class Allows {
         remove(all.get(allow.number));
     }
 
-    /** The job's place among those that duopoly put in order; after all of them where it has none. */
+    /** The job's place in duopoly's order; behind all of them if it has none. */
     synchronized int place(int job) {
         int at = order.indexOf(job);
         return at < 0 ? order.size() : at;

@@ -4,7 +4,7 @@ import org.apache.spark.MapOutputTrackerMaster;
 import org.apache.spark.SparkContext;
 import org.apache.spark.SparkEnv;
 
-/** An application's facts and their session: from here on they run by themselves. */
+/** An application's facts and their session, which run by themselves from here on. */
 public final class Application implements AutoCloseable {
     private static final String SOCKET = "spark.duopoly.socket";
     private static final String TASK_CORES = "spark.task.cpus";

@@ -11,7 +11,10 @@ import scala.Tuple2;
 import scala.collection.immutable.Seq;
 import scala.jdk.javaapi.CollectionConverters;
 
-/** On which hosts the input of a stage's tasks lies, as Spark places them: by task. How much it is Spark does not say. */
+/**
+ * The hosts with the input of a stage's tasks, by task, as Spark places them. Spark does not say
+ * how much it is.
+ */
 final class Blocks {
     private static final int HOSTS_MOST = 128, TASKS_MOST = 128, REPLICAS_MOST = 8, NAME_MOST = 63;
 
@@ -33,7 +36,7 @@ final class Blocks {
         return new Blocks(hosts);
     }
 
-    /* Of what Spark tells: it has them in a map by partition, whose values it takes in that map's order. */
+    /* Spark has them in a map by partition, and takes its values in that map's order. */
     private static List<Integer> order(int tasks) {
         List<Tuple2<Integer, Integer>> all = new ArrayList<>();
         for (int task = 0; task < tasks; task++)

@@ -9,8 +9,9 @@ import java.util.Map;
 import java.util.function.Consumer;
 
 /**
- * Where the application may run tasks: its executors, each with the host as Spark calls it and so many tasks at once. No locks: its owner
- * has one; what a fact looks up when it is told is the session's thread's own.
+ * The application's executors, each with its host's name in Spark and the number of tasks that it
+ * runs at once. No locks: its owner has one; look-ups of a fact that is being sent belong to the
+ * session's thread.
  */
 final class Executors {
     private static final int NAME_MOST = 63;
@@ -31,7 +32,7 @@ final class Executors {
     private final int taskCores;
     private final Map<String, Executor> executors = new LinkedHashMap<>();
     private boolean over;
-    private final Map<String, byte[]> addresses = new HashMap<>(); /* by host; empty: nobody knows it */
+    private final Map<String, byte[]> addresses = new HashMap<>(); /* by host; empty: unknown */
 
     Executors(int taskCores) {
         this.taskCores = Math.max(taskCores, 1);
@@ -66,7 +67,7 @@ final class Executors {
                                                                  .part(4, new Message().number(1, executor.slots)));
     }
 
-    /* As duopoly has addresses, IPv4 in IPv6. One of this machine alone says nothing to others. */
+    /* An address in duopoly's form, IPv4 in IPv6. A local address means nothing to others. */
     private static byte[] address(String host) {
         try {
             InetAddress address = InetAddress.getByName(host);

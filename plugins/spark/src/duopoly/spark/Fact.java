@@ -2,7 +2,7 @@ package duopoly.spark;
 
 import java.io.IOException;
 
-/** Something to be told: made on Spark's threads, told on the session's, where it may take its time. */
+/** A fact: made on Spark's threads, sent on the session's, where it may take its time. */
 interface Fact {
     /* Fields of Envelope in schemas/duopoly.proto. */
     int HELLO = 90, JOB = 91, STAGE = 92, TASKS = 93, BYTES = 94, TASK = 95, END = 96, REPLAYED = 97, EXECUTOR = 98;
@@ -10,7 +10,7 @@ interface Fact {
     interface Teller {
         void tell(int kind, Message body) throws IOException;
 
-        /** The number of the last message that was told. */
+        /** The number of the last message that was sent. */
         long told();
     }
 

@@ -33,15 +33,17 @@ import scala.Option;
 import scala.jdk.javaapi.CollectionConverters;
 
 /**
- * What Spark's events say of the jobs that are not over yet: kept, so that a new session can be told all of it, and said as it comes.
- * Spark's threads only change what is kept and queue a fact: no input or output, no exception. Of an ended job nothing is kept.
+ * The state of the jobs that are not over, from Spark's events: kept, so that a new session can
+ * report all of it, and reported as it changes. Spark's threads only change the state and queue a
+ * fact: no input or output, no exception. Nothing is kept of an ended job.
  */
 final class Facts extends SparkListener implements Session.Source {
     private static final Logger LOG = LoggerFactory.getLogger(Facts.class);
     private static final String EXECUTION = "spark.sql.execution.id";
     private static final String DESCRIPTION = "spark.job.description";
     private static final String STREAM = "sql.streaming.queryId";
-    private static final String EXECUTION_END = "org.apache.spark.sql.execution.ui.SparkListenerSQLExecutionEnd"; /* not of Spark's core */
+    /* not in Spark's core */
+    private static final String EXECUTION_END = "org.apache.spark.sql.execution.ui.SparkListenerSQLExecutionEnd";
     private static final int HEARD_SECONDS = 10; /* its end may be dropped like any event */
 
     private final String application;
@@ -51,17 +53,21 @@ final class Facts extends SparkListener implements Session.Source {
     private final Executors executors;
     private final CountDownLatch heard = new CountDownLatch(1); /* all events */
     private Session session;
-    private boolean failed; /* which the log has said */
+    private boolean failed; /* and the log says so */
 
-    private final Map<Integer, Job.Stage> stages = new ConcurrentHashMap<>(); /* by Spark's: whose job runs each; its scheduler reads it */
-    private final Map<Long, Job.Stage> numbered = new ConcurrentHashMap<>(); /* by duopoly's (Allows.key), too */
+    /* by Spark's ids: whose job runs each; Spark's scheduler reads it */
+    private final Map<Integer, Job.Stage> stages = new ConcurrentHashMap<>();
+    /* by duopoly's (Allows.key), too */
+    private final Map<Long, Job.Stage> numbered = new ConcurrentHashMap<>();
 
     /* All below: under the monitor. */
-    private final Map<Integer, Job> jobs = new LinkedHashMap<>();         /* by Spark's jobs: several may be one */
+    /* by Spark's jobs: several may be one */
+    private final Map<Integer, Job> jobs = new LinkedHashMap<>();
     private final Map<Long, Job> executions = new HashMap<>();
-    private final Map<Long, Job.Attempt> attempts = new LinkedHashMap<>(); /* that run, by Spark's task ids */
+    /* that run, by Spark's task ids */
+    private final Map<Long, Job.Attempt> attempts = new LinkedHashMap<>();
 
-    /** `gated`: what duopoly allows is followed. */
+    /** `gated`: allows are obeyed. */
     Facts(String application, boolean gated, Shuffles shuffles, Slots slots, Executors executors) {
         this.application = application;
         this.gated = gated;
@@ -86,7 +92,7 @@ final class Facts extends SparkListener implements Session.Source {
         session.say(fact);
     }
 
-    /* Spark's listener bus would log the trace of each, and go on. */
+    /* Spark's listener bus would log each one's trace, and continue. */
     private synchronized void quietly(Runnable change) {
         try {
             change.run();
@@ -148,7 +154,10 @@ final class Facts extends SparkListener implements Session.Source {
         heard.countDown();
     }
 
-    /** The application ends, and gives its executors back: after all that was before, for which Spark's own end waits as well. */
+    /**
+     * The application ends and gives its executors back, after all earlier events, for which
+     * Spark's own end waits too.
+     */
     void over() throws InterruptedException {
         if (!heard.await(HEARD_SECONDS, TimeUnit.SECONDS))
             LOG.warn("duopoly has not heard all of Spark's events: it takes some jobs for unfinished ones");
@@ -175,8 +184,8 @@ final class Facts extends SparkListener implements Session.Source {
                 stageAdd(job, info, properties.getProperty(STREAM) != null, history(job, info, places.get(info)));
     }
 
-    /* By the order in which the program made their data. WHY not by their ids: parents of one stage have these in the order of a hash set,
-     * which is another one in another run. */
+    /* In the order in which the program made their data. WHY not by id: parents of one stage have
+     * ids in the order of a hash set, which differs from run to run. */
     private static Map<StageInfo, Integer> places(List<StageInfo> infos, int first) {
         List<StageInfo> made = new ArrayList<>(infos);
         made.sort(Comparator.comparingInt(info -> CollectionConverters.asJava(info.rddInfos()).stream().mapToInt(rdd -> rdd.id()).max().orElse(0)));
@@ -199,7 +208,7 @@ final class Facts extends SparkListener implements Session.Source {
         return job;
     }
 
-    /* What duopoly takes as a name, never twice the same. */
+    /* A valid name for duopoly, never the same twice. */
     private static String printable(String text, int number) {
         String clean = text.trim().replaceAll("[^!-~]+|[/\"'`\\\\]+", "-");
         return number + "-" + clean.substring(0, Math.min(clean.length(), 24));
@@ -290,7 +299,7 @@ final class Facts extends SparkListener implements Session.Source {
         });
     }
 
-    /* A stage runs again for what is missing of it. */
+    /* A stage runs again for its missing outputs. */
     private void outputsLost(Job.Stage stage) {
         MapStatus[] there = stage.shuffle < 0 ? new MapStatus[0] : shuffles.outputs(stage.shuffle);
         for (int task = 0; task < there.length && task < stage.tasks; task++)
@@ -344,7 +353,7 @@ final class Facts extends SparkListener implements Session.Source {
         attempt.stage.ended(freed(info.executorId(), info.taskId()), this::say);
     }
 
-    /* Nothing is told by it: what was told before has all to do with that slot. */
+    /* Sends nothing; everything sent before concerns that slot. */
     private Fact freed(String executor, long task) {
         return teller -> slots.told(executor, task, teller.told());
     }

@@ -3,7 +3,10 @@ package duopoly.spark;
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 
-/** A protobuf message being read, field by field: `while (fields.next()) switch (fields.field()) …`. Malformed: IllegalArgumentException. */
+/**
+ * Reads a protobuf message field by field: `while (fields.next()) switch (fields.field()) …`.
+ * Malformed: IllegalArgumentException.
+ */
 final class Fields {
     private final byte[] bytes;
     private final int end;
@@ -58,7 +61,7 @@ final class Fields {
         return new String(bytes, begin, length, StandardCharsets.UTF_8);
     }
 
-    /** Packed ones, or a single one. */
+    /** Packed numbers, or a single one. */
     long[] numbers() {
         if (!packed)
             return new long[] {number};

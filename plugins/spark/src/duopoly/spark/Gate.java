@@ -26,20 +26,24 @@ import scala.Option;
 import scala.collection.mutable.HashMap;
 
 /**
- * Holds tasks that would receive a shuffle until duopoly allows them, and has Spark take jobs in duopoly's order (under FIFO; pools keep
- * theirs). It stands where Spark puts a stage's tasks into its pools, whatever the cluster manager: each stage gets
- * tasks that ask first (GatedTasks). Barrier stages, copies of running tasks, streams and stages without a shuffle to read never wait,
- * but for a slot that has just fallen free (Slots) and for one that duopoly has allowed another task.
+ * Holds tasks that would receive a shuffle until duopoly allows them, and makes Spark take jobs in
+ * duopoly's order (under FIFO; pools keep theirs). It is installed where Spark puts a stage's tasks
+ * into its pools, whatever the cluster manager: each stage gets tasks that ask first (GatedTasks).
+ * Barrier stages, copies of running tasks, streams and stages without a shuffle to read never wait,
+ * except for a slot that has just become free (Slots) and for one that duopoly has allowed to
+ * another task.
  *
- * Whatever fails lets Spark go on as without it: no snapshot that counts, a stage that duopoly opened or does not know, an exception.
- * Nothing waits while no task of the application runs for ONLY_NS. Spark's threads wait for no input or output here.
+ * After any failure Spark continues as without the gate: no valid snapshot, a stage that duopoly
+ * opened or does not know, an exception. Nothing waits if no task of the application has run for
+ * ONLY_NS. Spark's threads wait for no input or output here.
  */
 final class Gate implements SchedulableBuilder, Session.Follower {
     private static final Logger LOG = LoggerFactory.getLogger(Gate.class);
     private static final String WANTED = "spark.duopoly.gate"; /* false, order, hold, true: both */
     private static final long ONLY_NS = 500_000_000L;
-    private static final long USE_NS = 500_000_000L;     /* an allowed task's slot is left to it */
-    private static final long UNKNOWN_NS = 500_000_000L; /* events come behind what they tell of */
+    private static final long USE_NS = 500_000_000L;     /* how long an allowed task's slot is
+                                                          * reserved for it */
+    private static final long UNKNOWN_NS = 500_000_000L; /* events come after what they report */
 
     private final Allows allows = new Allows();
     private final Slots slots;
@@ -53,17 +57,20 @@ final class Gate implements SchedulableBuilder, Session.Follower {
     });
     private TaskSchedulerImpl scheduler;
     private SchedulableBuilder spark;
-    private HashMap<Object, HashMap<Object, TaskSetManager>> managers; /* the scheduler's own, by stage and attempt */
+    /* the scheduler's own, by stage and attempt */
+    private HashMap<Object, HashMap<Object, TaskSetManager>> managers;
     private volatile Map<Integer, Job.Stage> stages = Map.of();
     private volatile Map<Long, Job.Stage> numbered = Map.of();
     private volatile boolean broken; /* nothing is held from here on */
-    private final AtomicBoolean left = new AtomicBoolean(); /* a slot was, or may be taken now: Spark is to offer it again */
+    private final AtomicBoolean left = new AtomicBoolean(); /* a slot was left unused, or may be
+                                                             * used now: Spark should offer it again
+                                                             */
     /* All below: under the scheduler's lock. */
     private long idleSinceNs; /* 0: something runs */
     private long idleBefore;  /* no task from this one on has begun since then */
     private boolean ordered;  /* jobs are, by duopoly */
 
-    /** Where it is wanted and fits this Spark, the scheduler asks from here on. */
+    /** If it is wanted and fits this Spark, the scheduler asks from here on. */
     Gate(SparkContext context, Slots slots) {
         this.slots = slots;
         String wanted = context.conf().get(WANTED, "false").trim().toLowerCase(Locale.ROOT);
@@ -96,7 +103,7 @@ final class Gate implements SchedulableBuilder, Session.Follower {
         this.numbered = numbered;
     }
 
-    /* Throws where Spark is not as this was written for; then nothing is changed. */
+    /* Throws if this Spark differs from those that it was written for; then nothing is changed. */
     @SuppressWarnings("unchecked")
     private void install(SparkContext context) throws ReflectiveOperationException {
         scheduler = (TaskSchedulerImpl) context.taskScheduler();
@@ -119,7 +126,7 @@ final class Gate implements SchedulableBuilder, Session.Follower {
         return new SystemClock();
     }
 
-    /** One of Spark's threads met what nobody expected: from here on nothing is held. */
+    /** An unexpected exception in one of Spark's threads: from here on nothing is held. */
     void failed(Throwable e) {
         if (!broken)
             LOG.warn("duopoly's gate is out of order, Spark schedules as without it: {}", e.toString());
@@ -181,7 +188,7 @@ final class Gate implements SchedulableBuilder, Session.Follower {
         return allows.hold(stage.job.number, stage.number, now);
     }
 
-    /** Whether a free slot is left to a task that waits for an allow, now. */
+    /** Whether a free slot is reserved for a task that waits for an allow, now. */
     boolean keeps(String executor, String host) {
         long now = System.nanoTime();
         if (broken || !allows.isValid(now) || isOnlyWork(now))
@@ -193,7 +200,7 @@ final class Gate implements SchedulableBuilder, Session.Follower {
         return true;
     }
 
-    /* Others start where Spark has them start. */
+    /* Other tasks start where Spark wants. */
     private boolean isForHeld(Allows.Allow allow) {
         Job.Stage stage = numbered.get(Allows.key(allow.job, allow.stage));
         return stage != null && stage.parents.length > 0 && !stage.ungated;
@@ -246,7 +253,7 @@ final class Gate implements SchedulableBuilder, Session.Follower {
         offerLeft();
     }
 
-    /* What was said last counts for a while. */
+    /* The last snapshot stays valid for a while. */
     @Override
     public void alone() {
         slots.forget();
@@ -254,7 +261,7 @@ final class Gate implements SchedulableBuilder, Session.Follower {
             order(false);
     }
 
-    /* Another one of this application may stand before or behind this one. */
+    /* Another job of this application may come before or after this one. */
     @Override
     public void over() {
         broken = true;

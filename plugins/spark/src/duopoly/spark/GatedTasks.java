@@ -11,9 +11,10 @@ import scala.Option;
 import scala.Tuple3;
 
 /**
- * Spark's tasks of one stage. Where they are to receive a shuffle, each waits for an allow of duopoly's for the host that is offered; where
- * not, they leave slots that duopoly may want, or wants, for another. Spark's own answer counts wherever nothing is to be held (Gate.holds),
- * and for copies of what runs already. Called under the scheduler's lock.
+ * Spark's tasks of one stage. Those that will receive a shuffle wait for an allow for the offered
+ * host; others leave slots that duopoly may want, or wants, for another task. Spark's own answer
+ * counts if nothing is held (Gate.holds), and for copies of running tasks. Called under the
+ * scheduler's lock.
  */
 final class GatedTasks extends TaskSetManager {
     private final Gate gate;
@@ -63,7 +64,7 @@ final class GatedTasks extends TaskSetManager {
         return chosen;
     }
 
-    /* Spark's first word of its end: the slot is offered next. */
+    /* Spark's first call about its end: the slot is offered next. */
     @Override
     public void removeRunningTask(long task) {
         try {
@@ -75,7 +76,7 @@ final class GatedTasks extends TaskSetManager {
         super.removeRunningTask(task);
     }
 
-    /* Where some hosts are excluded for some tasks, Spark chooses. */
+    /* If some hosts are excluded for some tasks, Spark chooses. */
     private boolean waits(int index) {
         return taskSetExcludelistHelperOpt().isEmpty() && copiesRunning()[index] == 0 && !successful()[index];
     }

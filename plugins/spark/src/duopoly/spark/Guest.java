@@ -21,13 +21,14 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * An executor that tells the agent of its host which tasks it runs, so that what they fetch bears their levels (schemas/duopoly.proto,
- * GuestHello and GuestTask). A thread of its own does all of the input and output. A task that begins waits for the answer, for WAIT_MS at
- * most and only while there is a connection: from then on its level is in force. Where the queue is full the task is not announced; where
- * the connection ends it is tried again every AGAIN_MS, and what runs then is told anew.
+ * An executor that tells its host's agent which tasks it runs, so that their fetches carry their
+ * levels (schemas/duopoly.proto, GuestHello and GuestTask). A thread of its own does all input and
+ * output. A task that begins waits for the answer, for at most WAIT_MS and only while there is a
+ * connection: its level is in force from then on. If the queue is full, the task is not announced;
+ * if the connection ends, it is tried again every AGAIN_MS, and running tasks are announced again.
  */
 public final class Guest implements AutoCloseable {
-    /** The local property of a job that says what duopoly calls this stage of Spark's: "JOB STAGE". */
+    /** A job's local property with duopoly's numbers of one of Spark's stages: "JOB STAGE". */
     static final String STAGE = "duopoly.stage.";
 
     private static final Logger LOG = LoggerFactory.getLogger(Guest.class);
@@ -37,11 +38,11 @@ public final class Guest implements AutoCloseable {
     private static final int AGAIN_MS = 1000;
     private static final int QUEUE_MOST = 1024;
     private static final int MESSAGE_MOST = 65536;
-    private static final long NOWHERE = 0xffffffffL; /* no job's number */
+    private static final long NOWHERE = 0xffffffffL; /* not a job's number */
     /* Fields of Envelope. */
     private static final int HELLO = 157, TASK = 158, REFUSED = 31;
 
-    /** A task that begins or has ended, until it was told. */
+    /** A task that begins or has ended, until it is sent. */
     private static final class Word {
         final int kind;
         final Message body;
@@ -56,7 +57,7 @@ public final class Guest implements AutoCloseable {
     private final String path;
     private final Message hello;
     private final BlockingQueue<Word> queue = new ArrayBlockingQueue<>(QUEUE_MOST);
-    private final Map<Long, Message> running = new ConcurrentHashMap<>(); /* by attempt: as it was told */
+    private final Map<Long, Message> running = new ConcurrentHashMap<>(); /* by attempt: as sent */
     private final Thread thread = new Thread(this::run, "duopoly-guest");
     private volatile Selector selector; /* null: there is no connection */
     private volatile boolean over;
@@ -72,7 +73,7 @@ public final class Guest implements AutoCloseable {
         thread.start();
     }
 
-    /** Null where the configuration names no socket. */
+    /** Null if the configuration names no socket. */
     public static Guest of(SparkConf conf, String executor) {
         String path = conf.get(SOCKET, "");
         if (path.isEmpty())
@@ -104,7 +105,7 @@ public final class Guest implements AutoCloseable {
         try {
             word.told.await(WAIT_MS, TimeUnit.MILLISECONDS);
         } catch (InterruptedException e) {
-            Thread.currentThread().interrupt(); /* somebody kills the task */
+            Thread.currentThread().interrupt(); /* the task is being killed */
         }
     }
 
@@ -172,7 +173,7 @@ public final class Guest implements AutoCloseable {
         }
     }
 
-    /* So little is under way that the socket always has room for it, unless the agent stands still. */
+    /* So few are under way that the socket always has space, unless the agent hangs. */
     private void ask(SocketChannel to, Word word) throws IOException {
         Message envelope = new Message().number(1, VERSION).part(word.kind, word.body);
         ByteBuffer frame = ByteBuffer.allocate(4 + envelope.length()).putInt(envelope.length()).put(envelope.bytes()).flip();

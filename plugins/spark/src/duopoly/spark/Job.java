@@ -12,8 +12,9 @@ import java.util.function.Consumer;
 import org.apache.spark.scheduler.MapStatus;
 
 /**
- * A job as duopoly sees it: one of Spark's, or all those of one SQL execution. Its number is that of its first one in Spark. Stages are
- * numbered in the order in which they were announced, parents first; tasks by their partitions. No locks: its owner has one.
+ * A job as duopoly sees it: one of Spark's, or all those of one SQL execution. Its number is that
+ * of its first one in Spark. Stages are numbered in the order in which they were announced, parents
+ * first; tasks by their partitions. No locks: its owner has one.
  */
 final class Job {
     static final int DONE = 0, FAILED = 1;
@@ -49,18 +50,21 @@ final class Job {
         final int tasks;
         final Stage[] parents;
         private final List<Stage> children = new ArrayList<>();
-        private final List<Integer> untold = new ArrayList<>(); /* tasks that ended: the session's thread's */
+        /* tasks that ended: the session's thread's */
+        private final List<Integer> untold = new ArrayList<>();
         final int shuffle; /* that it writes; −1: none */
         final boolean ungated;
         final long history;
         final int id; /* Spark's number of it */
         final String name;
         int attempt; /* Spark's, of the stage */
-        /* Of a stage that computes some partitions of its data only: task numbers in the order of their starts. */
+        /* For a stage that computes only some partitions: task numbers in the order of their
+         * starts. */
         private final Map<Integer, Integer> partial;
         final Attempt[] done;
-        final Map<Integer, Long> allowed = new ConcurrentHashMap<>(); /* allows of partitions that are about to start */
-        private Blocks blocks; /* null: nobody says where its tasks' input lies */
+        /* allows of partitions that are about to start */
+        final Map<Integer, Long> allowed = new ConcurrentHashMap<>();
+        private Blocks blocks; /* null: the place of its tasks' input is unknown */
         private int phase = KNOWN;
         private int ended; /* tasks that are done */
         private Fact last; /* that its last task's slot is free */
@@ -81,12 +85,12 @@ final class Job {
                 parent.children.add(this);
         }
 
-        /** Whether its tasks are not its partitions one by one. */
+        /** Whether its tasks are not one for each partition. */
         boolean isPartial() {
             return partial != null;
         }
 
-        /** Where the input of its tasks lies. */
+        /** Sets where the input of its tasks is. */
         void located(Blocks where, Consumer<Fact> say) {
             blocks = where;
             blocks(say);
@@ -101,7 +105,7 @@ final class Job {
             return phase == OFFERED;
         }
 
-        /** It begins; those that it needs and that never did are there from an earlier job. */
+        /** It begins; needed stages that never began have their outputs from an earlier job. */
         void offer(Consumer<Fact> say) {
             for (Stage parent : parents)
                 parent.skip(say);
@@ -118,7 +122,10 @@ final class Job {
             say.accept(fact());
         }
 
-        /** One of its tasks has ended, of whose slot `freed` tells. The last one's is for the stages that begin then, if for any. */
+        /**
+         * One of its tasks has ended; `freed` reports its slot. The last one's is sent after the
+         * stages that begin then, if any do.
+         */
         void ended(Fact freed, Consumer<Fact> say) {
             if (shuffle >= 0 && isDone())
                 last = freed;
@@ -132,7 +139,7 @@ final class Job {
             return ended == tasks;
         }
 
-        /** It begins, and has been told. */
+        /** It begins, and was reported. */
         void parentsEnded(Consumer<Fact> say) {
             for (Stage parent : parents) {
                 if (parent.last != null)
@@ -155,14 +162,17 @@ final class Job {
                                            .number(9, id).number(10, attempt).text(11, name, NAME_MOST));
         }
 
-        /** One of its tasks has ended: what it has for stages that have not begun is more than was known of these. */
+        /**
+         * One of its tasks has ended: its output adds to what is known of stages that have not
+         * begun.
+         */
         void output(int task, Shuffles shuffles, Consumer<Fact> say) {
             Stage[] waiting = children.stream().filter(child -> child.phase == KNOWN && child.partial == null).toArray(Stage[]::new);
             if (shuffle >= 0 && partial == null && waiting.length > 0)
                 say.accept(teller -> outputs(teller, task, shuffles, waiting));
         }
 
-        /* Of Spark's tasks the end is told before their outputs are there to be asked for. */
+        /* Spark reports a task's end before its outputs can be looked up. */
         private void outputs(Fact.Teller teller, int task, Shuffles shuffles, Stage[] waiting) throws IOException {
             MapStatus[] maps = shuffles.outputs(shuffle);
             untold.add(task);
@@ -176,7 +186,7 @@ final class Job {
             }
         }
 
-        /** What its tasks receive, where that can be said of each. */
+        /** What its tasks receive, if known for each. */
         void sizes(Shuffles shuffles, Consumer<Fact> say) {
             for (Stage parent : parents)
                 if (partial == null && parent.shuffle >= 0)
@@ -184,7 +194,7 @@ final class Job {
         }
     }
 
-    /** One try of a task, which is where it is. */
+    /** One attempt of a task, which keeps its place. */
     static final class Attempt {
         final Stage stage;
         final int task;
@@ -202,7 +212,7 @@ final class Job {
             return fact(state, received, 0);
         }
 
-        /** `allow`: that it used; 0: none. */
+        /** `allow`: the one that it used; 0: none. */
         Fact fact(int state, long received, long allow) {
             return Fact.of(Fact.TASK, new Message().number(1, number & 0xffffffffL).number(2, allow).number(3, stage.job.number).number(4, stage.number)
                                           .number(5, task).name(6, host, NAME_MOST).number(7, state).number(8, received));

@@ -4,8 +4,8 @@ import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 
 /**
- * A protobuf message (proto3) being written: as much of the format as schemas/duopoly.proto needs, so that the plug-in brings no library
- * into a driver that has another version of it. Not for several threads.
+ * Writes a protobuf message (proto3): as much of the format as schemas/duopoly.proto needs, so that
+ * the plug-in brings no library into a driver that may have another version of it. Not thread-safe.
  */
 final class Message {
     private byte[] bytes = new byte[64];
@@ -23,7 +23,7 @@ final class Message {
         return new Message().raw(bytes, length);
     }
 
-    /** Zero is what a field has that is not there. */
+    /** A missing field means zero. */
     Message number(int field, long value) {
         return value == 0 ? this : tag(field, 0).varint(value);
     }
@@ -32,14 +32,14 @@ final class Message {
         return number(field, value ? 1 : 0);
     }
 
-    /** Of a host, an executor, an application: what `named` makes of it. */
+    /** The name of a host, an executor or an application, as `named` shortens it. */
     Message name(int field, String value, int most) {
         return text(field, named(value, most), most);
     }
 
     /**
-     * A name of at most `most` bytes of UTF-8. A longer one ends in a digest (FNV-1a) of the whole: cut, it would be another's. What
-     * duopoly says of it is compared with the same.
+     * A name of at most `most` bytes of UTF-8. A longer one ends in a digest (FNV-1a) of the whole:
+     * a cut name could be another's. Names from duopoly are compared with the same.
      */
     static String named(String value, int most) {
         if (value == null || value.length() <= most / 3)
@@ -53,7 +53,7 @@ final class Message {
         return new String(utf8, 0, whole(utf8, most - 17), StandardCharsets.UTF_8) + String.format("~%016x", hash);
     }
 
-    /* So many bytes at most, never the first ones of a character. */
+    /* At most so many bytes, without splitting a character. */
     private static int whole(byte[] utf8, int most) {
         int n = Math.min(utf8.length, most);
         while (n > 0 && n < utf8.length && (utf8[n] & 0xc0) == 0x80)

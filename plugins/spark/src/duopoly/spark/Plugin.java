@@ -13,8 +13,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * What spark.plugins names. Spark ends a driver whose plug-in throws while it starts, so this class is bytecode of Java 8, needs nothing
- * but Spark, and loads the rest by name under a catch: where that does not run Spark goes on as without it, and its log has one sentence.
+ * The class for spark.plugins. Spark ends a driver whose plug-in throws at the start, so this class
+ * is bytecode of Java 8, needs nothing but Spark, and loads the rest by name under a catch: if that
+ * fails, Spark runs as without it, and its log has one sentence.
  */
 public final class Plugin implements SparkPlugin {
     private static final Logger LOG = LoggerFactory.getLogger(Plugin.class);
@@ -31,7 +32,8 @@ public final class Plugin implements SparkPlugin {
 
     private static final String SCALA = "2.13.";
 
-    /* Others have no such classes of Scala as the rest was compiled against, some of which it meets when Spark runs already. */
+    /* Another Scala lacks classes that the rest was compiled against, some of which are needed only
+     * when Spark already runs. */
     private static boolean fits() {
         return scala.util.Properties.versionNumberString().startsWith(SCALA);
     }
@@ -90,7 +92,7 @@ public final class Plugin implements SparkPlugin {
             return Collections.emptyMap();
         }
 
-        /* The application has no name before. */
+        /* The application has no name before this call. */
         @Override
         public void registerMetrics(String name, PluginContext plugin) {
             try {

@@ -13,30 +13,37 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The application's session with the controller, through the agent's Unix socket (schemas/duopoly.proto, "frameworks"): facts go up in
- * the order in which they were said. Two threads of its own do all of the input and output. say() never waits: it puts a fact into a
- * queue of QUEUE_MOST, and does nothing while there is no session. Where the queue is full or the connection ends, all is told anew by a
- * new session, tried every AGAIN_MS; Spark notices none of it. A newer session of the same application ends this one for good.
+ * The application's session with the controller, through the agent's Unix socket
+ * (schemas/duopoly.proto, "frameworks"): facts are sent in the order in which they came. Two
+ * threads of its own do all input and output. say() never waits: it puts a fact into a queue of
+ * QUEUE_MOST, and does nothing without a session. If the queue is full or the connection ends,
+ * everything is reported again by a new session, tried every AGAIN_MS; Spark notices none of it. A
+ * newer session of the same application ends this one for good.
  */
 final class Session implements Fact.Teller, AutoCloseable {
-    /** What is told when a session begins. */
+    /** The state to report when a session begins. */
     interface Source {
-        /** All that is, and from then on each fact is said. Called on the session's thread. */
+        /** Everything; from then on each fact is said. Called on the session's thread. */
         List<Fact> whole(Runnable begin);
     }
 
-    /** What is told meanwhile, on threads of the session's. */
+    /** Receives messages, on the session's threads. */
     interface Follower {
         /** What the application may start (Snapshot). */
         void take(Fields snapshot);
 
-        /** What was told up to this message has had its effect, which snapshots that were taken before tell of. */
+        /**
+         * All messages up to this one have taken effect; snapshots that came before reflect them.
+         */
         void answered(long number);
 
-        /** There is no session, as there was none a moment ago. */
+        /** There is no session, although there was one a moment ago. */
         void alone();
 
-        /** There will be none any more: the application is over, or another plug-in of its own has taken its place. */
+        /**
+         * There will be no more sessions: the application is over, or another plug-in of it has
+         * taken its place.
+         */
         void over();
     }
 
@@ -74,7 +81,10 @@ final class Session implements Fact.Teller, AutoCloseable {
     private long heartbeatMs;
     private long sent, answered, received, acknowledged;
 
-    /** `holds`: tasks wait until they are allowed. `text`: why they do not, and which transfers nobody can mark. */
+    /**
+     * `holds`: tasks wait until they are allowed. `text`: why they do not, and which transfers
+     * cannot be marked.
+     */
     Session(String path, String name, long boot, boolean holds, String text, Source source, Follower follower) {
         this.path = path;
         this.name = name;
@@ -109,7 +119,7 @@ final class Session implements Fact.Teller, AutoCloseable {
             notifyAll();
         }
         try {
-            thread.join(LAST_MS); /* what was said last is still taken in */
+            thread.join(LAST_MS); /* the last words are still received */
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
         }
@@ -153,7 +163,7 @@ final class Session implements Fact.Teller, AutoCloseable {
         silent = true;
     }
 
-    /* The connection is no more, and nothing is kept for it. */
+    /* The connection has ended, and nothing is kept for it. */
     private void end() {
         live = false;
         queue.clear();
@@ -217,7 +227,10 @@ final class Session implements Fact.Teller, AutoCloseable {
             throw new IOException("facts came faster than they were taken in");
     }
 
-    /** The next fact, with acknowledgements and signs of life meanwhile; null: the application is over. */
+    /**
+     * The next fact; sends acknowledgements and signs of life meanwhile; null: the application is
+     * over.
+     */
     private Fact next() throws IOException, InterruptedException {
         while (true) {
             synchronized (this) {
@@ -233,7 +246,7 @@ final class Session implements Fact.Teller, AutoCloseable {
         }
     }
 
-    /* WHY not when all was sent: what is under way to the controller goes with the connection. */
+    /* WHY not when all is sent: what is under way to the controller is lost with the connection. */
     private boolean isTold() {
         return over && answered == sent;
     }
@@ -254,7 +267,8 @@ final class Session implements Fact.Teller, AutoCloseable {
         return sent;
     }
 
-    /* Waits until the controller has taken in what it was told; true: something is to be acknowledged meanwhile. */
+    /* Waits until the controller has acknowledged enough; true: something must be acknowledged
+     * meanwhile. */
     private synchronized boolean full() throws IOException, InterruptedException {
         if (sent - answered < WINDOW)
             return false;
@@ -336,7 +350,7 @@ final class Session implements Fact.Teller, AutoCloseable {
         welcomed = true;
     }
 
-    /* Of a fact: that one is left out, and the others count. */
+    /* A fact was refused: it is left out, and the others count. */
     private void refused(Fields refused) {
         long reason = 0;
         long sequence = 0;

@@ -11,8 +11,8 @@ import org.apache.spark.scheduler.ShuffleMapStage;
 import scala.Option;
 
 /**
- * Sizes of shuffles as Spark's master of map outputs knows them (compressed, some 5 % high). Whole matrices up to CELLS_MOST, of larger
- * ones the sums. Told on the session's thread.
+ * Sizes of shuffles as Spark's map output tracker knows them (compressed, some 5 % high). Whole
+ * matrices up to CELLS_MOST cells, sums of larger ones. Sent on the session's thread.
  */
 final class Shuffles {
     private static final long CELLS_MOST = 1_000_000;
@@ -28,16 +28,19 @@ final class Shuffles {
         this.scheduler = scheduler;
     }
 
-    /** What there is of a shuffle's outputs, by map: null where one is missing; none of an unknown shuffle. */
+    /**
+     * The known outputs of a shuffle, by map: null if one is missing; none of an unknown shuffle.
+     */
     MapStatus[] outputs(int shuffle) {
         Option<ShuffleStatus> status = tracker.shuffleStatuses().get(shuffle);
         return status.isEmpty() ? new MapStatus[0] : status.get().mapStatuses().clone();
     }
 
     /**
-     * What `stage` receives from `parent`. `placed`: its maps ran in the same job, so the engine knows where their outputs are. A stage
-     * of another number of tasks than the shuffle has parts (coalesced, split or several shuffles at once) says nothing: which task reads
-     * which part is not to be had here.
+     * What `stage` receives from `parent`. `placed`: its maps ran in the same job, so the engine
+     * knows where their outputs are. Nothing is known if the stage has another number of tasks than
+     * the shuffle has parts (coalesced, split or several shuffles at once): it is unknown which
+     * task reads which part.
      */
     Fact received(int job, int stage, int tasks, int parent, int shuffle, boolean placed) {
         return teller -> {
@@ -54,7 +57,7 @@ final class Shuffles {
         };
     }
 
-    /** The same of one map, of all those outputs, where a message has room for it. */
+    /** The same for one map, if a message has space for it. */
     void output(Fact.Teller teller, int job, int stage, int tasks, int parent, int shuffle, MapStatus[] maps, int map) throws IOException {
         if (tasks <= NUMBERS_MOST && (long) maps.length * tasks <= CELLS_MOST && parts(shuffle) == tasks)
             row(teller, new Message().number(1, job).number(2, stage).number(3, parent), maps[map], map, tasks);

@@ -4,9 +4,10 @@ import java.util.HashMap;
 import java.util.Map;
 
 /**
- * Slots that have just fallen free, of which duopoly may still want one for a task that waits for it: Spark offers them at once, before
- * duopoly has heard of it. Until it has answered what it was told of the end, and for ANSWER_NS at most, no task takes one that needs no
- * allow. Numbers are those of messages in one session. O(1) each; at most one place an executor.
+ * Slots that have just become free, of which duopoly may still want one for a task that waits for
+ * it: Spark offers them at once, before duopoly knows. Until it has acknowledged the end, and for
+ * at most ANSWER_NS, no task takes one that needs no allow. Numbers are those of messages in one
+ * session. O(1) each; at most one place for each executor.
  */
 final class Slots {
     static final long ANSWER_NS = 30_000_000L;
@@ -14,7 +15,7 @@ final class Slots {
     private static final class Freed {
         final long task;
         final long untilNs;
-        long number = Long.MAX_VALUE; /* of the message that told it */
+        long number = Long.MAX_VALUE; /* of the message that reported it */
 
         Freed(long task, long untilNs) {
             this.task = task;
@@ -30,19 +31,19 @@ final class Slots {
         newest.put(executor, new Freed(task, nowNs + ANSWER_NS));
     }
 
-    /** The message of this number was the last that has to do with it. */
+    /** The message with this number was the last that concerns it. */
     synchronized void told(String executor, long task, long number) {
         Freed freed = newest.get(executor);
         if (freed != null && freed.task == task)
             freed.number = number;
     }
 
-    /** Up to this number all that was told has had its effect. */
+    /** All messages up to this number have taken effect. */
     synchronized void answered(long number) {
         answered = number;
     }
 
-    /** A session has ended: nobody answers. */
+    /** A session has ended: no answers will come. */
     synchronized void forget() {
         newest.clear();
         answered = 0;

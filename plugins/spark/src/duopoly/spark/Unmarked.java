@@ -5,7 +5,10 @@ import java.util.Set;
 import org.apache.spark.SparkConf;
 import org.apache.spark.util.Utils;
 
-/** Shuffles that Spark itself does not move from executor to executor: their packets are not those of tasks, and bear no level. */
+/**
+ * Shuffles that Spark does not move from executor to executor itself: their packets are not those
+ * of tasks, and carry no level.
+ */
 final class Unmarked {
     private static final String MANAGER = "spark.shuffle.manager";
     private static final String STORE = "spark.shuffle.sort.io.plugin.class";
@@ -14,7 +17,7 @@ final class Unmarked {
 
     private Unmarked() {}
 
-    /** In words for people; empty: there are none. */
+    /** A sentence for people; empty: there are none. */
     static String why(SparkConf conf) {
         String manager = conf.get(MANAGER, "sort");
         String store = conf.get(STORE, OWN_STORE);
@@ -25,7 +28,7 @@ final class Unmarked {
         return isPushed(conf) ? "unmarked: what spark.shuffle.push.enabled merges" : "";
     }
 
-    /* Of YARN only: elsewhere the setting has no effect. */
+    /* On YARN only: elsewhere the setting has no effect. */
     private static boolean isPushed(SparkConf conf) {
         return conf.getBoolean("spark.shuffle.push.enabled", false) && Utils.isPushBasedShuffleEnabled(conf, true, true);
     }
