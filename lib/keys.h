@@ -10,7 +10,7 @@
  *     role agent
  *     public PUBLIC         40 characters of Z85 (RFC 32 of the ZeroMQ project)
  *     secret SECRET
- *     controller PUBLIC     whom to believe; a second one while the controller changes its key
+ *     controller PUBLIC     the controller's key; a second one while it changes
  *     from SECONDS          a controller's next key: since 1970, when it comes into force
  *
  * The file is read only if nobody but its owner may read it (0600) and the owner is root or this

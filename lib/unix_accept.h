@@ -11,9 +11,9 @@ struct unix_accept;
 /* The callee owns `fd`, which does not block. */
 typedef void unix_accept_fn(void *user, int fd);
 
-/* Listens at `path` (unix_listen, a stream; `group` may write to it) and gives `take` each one that
- * connects. While the process or the system has no descriptors left it asks again once a second.
- * The caller owns *ret_listener, and keeps `path` as long. */
+/* Listens at `path` (unix_listen, a stream; `group` may write to it) and passes each connection to
+ * `take`. Without free descriptors in the process or the system it tries again once a second. The
+ * caller owns *ret_listener, and keeps `path` as long. */
 int unix_accept_open(sd_event *event, const char *path, gid_t group, unix_accept_fn *take,
                      void *user, struct unix_accept **ret_listener, struct err *err);
 /* Removes the file. NULL: nothing. */

@@ -24,7 +24,7 @@
 struct submission {
     bool open;
     bool known;         /* the job exists already: `job` is its number */
-    uint64_t submitter; /* who pays for what it begins, as a number; its owner sets it */
+    uint64_t submitter; /* the account of what it begins, as a number; its owner sets it */
     uint64_t job;
     char name[64];
     uint32_t last;       /* jobs that began, as of the last answer */

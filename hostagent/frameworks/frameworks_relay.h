@@ -1,19 +1,18 @@
-/* Frameworks' drivers on this host whose language has no SEQPACKET and no ZeroMQ: a Unix stream
- * socket (lib/wire_stream.h) whose connections are relayed to the controller.
+/* Relays frameworks' drivers on this host to the controller, for languages without SEQPACKET and
+ * ZeroMQ: a Unix stream socket (lib/wire_stream.h).
  *
- * Each driver has a connection to the controller of its own, so a session too: envelopes go both
- * ways as they are, and the end of either side ends the other. Nothing of them is understood or
- * kept here, but for one field: FrameworkHello.user becomes who the kernel says is connected
+ * Each driver has its own connection to the controller, and so its own session: envelopes pass both
+ * ways unchanged, and the end of either side ends the other. The relay interprets and keeps
+ * nothing, except for one field: it sets FrameworkHello.user to the user that the kernel reports
  * (SO_PEERCRED). A driver may connect while there is no controller: it is read once there is one.
  *
- * Who may: root, and members of the socket's group, by its mode (0660). With a key it is that of a
- * framework, read anew for each driver: another file in its place serves the next one.
+ * Access: root, and members of the socket's group, by its mode (0660). The key, if any, is a
+ * framework's, and is read again for each driver: a replaced file serves the next one.
  *
- * Bounds: RELAYS_MAX drivers, RELAYS_OF_USER of one user; further ones are closed. Of a driver
- * whose messages the controller does not take no more than RELAY_WAITING are read, and of any no
- * more than RELAY_PER_SECOND: its others wait in its socket, since the controller would shut out
- * the whole host for who sends too much. One that does not take the controller's is cut
- * (WIRE_STREAM_QUEUE).
+ * Bounds: RELAYS_MAX drivers, RELAYS_OF_USER of one user; further ones are closed. While the
+ * controller does not take a driver's messages, at most RELAY_WAITING of them are read, and always
+ * at most RELAY_PER_SECOND: the rest waits in its socket, since for one flood the controller would
+ * shut out the whole host. A driver that does not read is disconnected (WIRE_STREAM_QUEUE).
  *
  * One thread, in the sd-event loop; nothing blocks. */
 #pragma once
@@ -31,7 +30,7 @@
 
 struct frameworks_relay_config {
     const char *socket;     /* its path */
-    gid_t group;            /* whose members may connect */
+    gid_t group;            /* its members may connect */
     const char *controller; /* tcp://ADDRESS:PORT */
     const char *key_path;   /* "": in plain text */
 };

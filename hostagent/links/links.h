@@ -1,10 +1,10 @@
 /* How full a link is: per mille of its rate over the last 100 ms, and when that crosses a threshold
  * (pure).
  *
- * Samples come every LINKS_SAMPLE_MS, so that a crossing is told within one sample and not at the
- * next report. What a hot link is stands in the controller's configuration (policy.congested and
- * cleared) and comes with WELCOME; before that nothing crosses. Thresholds have a gap, so that use
- * around one of them is not told again and again. O(1). */
+ * Samples come every LINKS_SAMPLE_MS, so that a crossing is reported within one sample and not with
+ * the next report. The controller's configuration defines a hot link (policy.congested and
+ * cleared), and WELCOME brings it; before that nothing crosses. The thresholds have a gap, so that
+ * use around one of them is not reported again and again. O(1). */
 #pragma once
 
 #include <stdbool.h>
@@ -21,7 +21,7 @@ struct links_sample {
 struct links {
     uint64_t rate_bps;
     uint32_t hot_permille,
-        cool_permille; /* over the first: hot; under the second: not hot any more; 0, 0: unknown */
+        cool_permille; /* above the first: hot; below the second: not any more; 0, 0: unknown */
     struct links_sample samples[LINKS_SAMPLES];
     uint32_t n, next;
     bool up_hot, down_hot;
@@ -35,9 +35,9 @@ struct links_use {
 /* rate_bps > 0. */
 void links_init(struct links *links, uint64_t rate_bps);
 
-/* From now on; cool_permille ≤ hot_permille ≤ 1000. */
+/* Sets them from now on; cool_permille ≤ hot_permille ≤ 1000. */
 void links_set_thresholds(struct links *links, uint32_t hot_permille, uint32_t cool_permille);
 
-/* A counter that fell (an interface made anew) counts as nothing; a sample not later than the last
- * is ignored. */
+/* A counter that fell (the interface was made again) counts as 0; a sample that is not later than
+ * the last one is ignored. */
 struct links_use links_add(struct links *links, const struct links_sample *sample);

@@ -50,5 +50,5 @@ struct fetch_listener {
 int fetch_create(sd_event *event, const struct input *input, uint16_t port,
                  const struct fetch_listener *listener, struct fetch **ret_fetch, struct err *err);
 
-/* Closes everything, tells nobody. NULL is fine. */
+/* Closes everything and reports nothing. NULL is fine. */
 void fetch_destroy(struct fetch *fetch);

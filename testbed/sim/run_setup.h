@@ -100,7 +100,7 @@ void run_inputs_done(struct run_inputs *in);
 void run_setup_configure(const struct run_setup *setup, const struct run_inputs *in,
                          struct run_config *ret_config);
 
-/* Who hears of a simulation: as the members of run_config; all may be NULL. */
+/* The listeners of a simulation: as the members of run_config; all may be NULL. */
 struct run_listeners {
     FILE *recording;
     void (*progress)(void *user, double part);

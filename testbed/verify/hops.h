@@ -4,7 +4,7 @@
  * A packet comes in at a port behind which a host is (its entry), then goes out of a port of each
  * switch on its way (a hop: after that port's queue), the last of them a host's again. Sightings
  * belong to one packet when flow, TCP sequence number and IP identification are the same (IPv4: a
- * sender numbers what it sends again anew). Unexplained is
+ * sender gives what it sends again a new number). Unexplained is
  *   strange    a packet that went out of a port and came in nowhere;
  *   changed    one whose mark is not that of its entry;
  *   vanished   one that never left towards a host, beyond what the queues dropped and hold;

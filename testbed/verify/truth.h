@@ -72,18 +72,18 @@ void truth_init(struct truth *truth);
 int truth_recording_line(struct truth *truth, const char *line, struct err *err);
 /* One line of the file of `attempt`. −EINVAL, −ENOMEM. */
 int truth_ports_line(struct truth *truth, uint64_t attempt, const char *line, struct err *err);
-/* Sorts what was read; before any question. */
+/* Sorts what was read; call it before any query. */
 void truth_finish(struct truth *truth);
 void truth_done(struct truth *truth);
 
-/* A file of a recording, or all that are kept in its folder, oldest first (its controller is quiet
+/* Reads a file of a recording, or all files in its folder, oldest first (its controller is quiet
  * meanwhile); and every file of a directory of ports. −errno with FILE:LINE. */
 int truth_load_recording(struct truth *truth, const char *path, struct err *err);
 int truth_load_ports(struct truth *truth, const char *directory, struct err *err);
 
 /* The connection that a packet of this flow at this time belonged to, from its opening (a second of
- * grace, for the handshake and what goes out before the task's line is written) to `grace_ns` after
- * its close; NULL: nobody wrote it down. O(log connections). */
+ * grace, for the handshake and packets before the task's line was written) to `grace_ns` after its
+ * close; NULL: no task recorded it. O(log connections). */
 const struct truth_connection *truth_connection(const struct truth *truth,
                                                 const struct packet_key *key, int64_t time_ns,
                                                 int64_t grace_ns);
@@ -97,8 +97,8 @@ const struct truth_connection *truth_before(const struct truth *truth,
 uint64_t truth_level(const struct truth *truth, const struct truth_attempt *attempt,
                      int64_t time_ns, int64_t *ret_since_ns);
 
-/* Until when, at most `time_ns`, a mark of this attempt's was last in force; INT64_MIN: never. Also
- * one that the same step replaced: hosts obey both decisions, one after the other.
+/* Until when, at most `time_ns`, a mark of this attempt's was last in force; INT64_MIN: never. This
+ * includes a mark that the same step replaced: hosts carry out both decisions, one after the other.
  * O(levels × modes). */
 int64_t truth_last_in_force(const struct truth *truth, const struct truth_attempt *attempt,
                             uint8_t dscp, int64_t time_ns);

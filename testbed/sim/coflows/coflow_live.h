@@ -69,7 +69,7 @@ struct coflow_sim {
 #define COFLOW_ZERO 1e-3
 
 /* Decides all plans for the present instant; returns after how many seconds they must be decided
- * again if nobody arrives: the first end or demotion (INFINITY: never). A negative number means
+ * again if no Coflow arrives: the first end or demotion (INFINITY: never). A negative number means
  * −ENOMEM. */
 typedef double coflow_planner(struct coflow_sim *sim);
 
