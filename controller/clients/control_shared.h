@@ -1,8 +1,8 @@
 /* Clients of both listeners, as the files behind control.h share them. For these files only.
  *
  *   control.c      messages, and the answers that wait
- *   requests.c     which kinds of messages clients may send, who may, and what answers each
- *   control_who.c  who a client is, and what he is told and written down with */
+ *   requests.c     which messages clients may send, by role, and what answers each
+ *   control_who.c  a client's role and name, answers to it, its rows of the audit */
 #pragma once
 
 #include "controller/clients/control.h"

@@ -98,7 +98,7 @@ void application_guests_allow(const struct application *application, int64_t now
                               const struct attempt_view *allow);
 void application_guests_level(const struct application *application, uint64_t attempt);
 
-/* Its name for this host; "": it has none. */
+/* application_snapshot.c: its name for this host; "": it has none. */
 const char *application_host_name(const struct application *application, uint32_t host);
 
 /* frameworks.c: it reported more than its share; logged once in a session. */

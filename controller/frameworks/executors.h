@@ -65,7 +65,7 @@ struct executor_room {
 bool executors_have_place(const struct application *application);
 bool executors_cut_slots(const struct application *application, uint64_t has, int64_t *slots);
 
-/* A session begins; `tells`: it will report executors. And: it has reported all. */
+/* executors.c: a session begins; `tells`: it will report executors. And: it has reported all. */
 void executors_begin(struct application *application, bool tells);
 void executors_replayed(struct application *application, int64_t now_ns);
 /* Handles a framework_executor. −EINVAL with a sentence: it is ignored. */

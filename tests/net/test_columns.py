@@ -1,4 +1,5 @@
-"""tests/lint/columns: comments, Python and text have a width, and a comment can be wrapped to it."""
+"""tests/lint/columns: comments, Python and text have a width, and a comment can be wrapped to it.
+tests/lint/named: a file that a comment names is there."""
 
 import os
 import subprocess
@@ -62,3 +63,14 @@ def test_a_comment_is_wrapped_but_what_is_laid_out(tmp_path):
 
 def test_this_tree_is_held():
     assert lint() == (0, "")
+
+
+def test_a_file_that_a_comment_names_is_there(tmp_path):
+    path = tmp_path / "a.c"
+    path.write_text("/* conf.h says what; lib/gone.h says why. */\nint a; // gone_too.c\n"
+                    "const char *b = \"/* nowhere.h */\";\n")
+    done = subprocess.run([os.path.abspath("tests/lint/named"), path], capture_output=True, text=True,
+                          check=False)
+    assert done.returncode == 1
+    assert done.stdout == "%s:1: there is no lib/gone.h\n%s:2: there is no gone_too.c\n" % (path, path)
+    assert subprocess.run([os.path.abspath("tests/lint/named")], check=False).returncode == 0
