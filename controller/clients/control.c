@@ -14,18 +14,18 @@ struct leaving {
     struct submission submission;
 };
 
-static struct guest *place_of(struct control *control, uint64_t client)
+static struct requester *place_of(struct control *control, uint64_t client)
 {
-    return &control->guests[client & REMOTE_BIT ? UNIX_CLIENTS + client % REMOTE_CLIENTS
-                                                : client % UNIX_CLIENTS];
+    return &control->requesters[client & REMOTE_BIT ? UNIX_CLIENTS + client % REMOTE_CLIENTS
+                                                    : client % UNIX_CLIENTS];
 }
 
-static struct guest *guest_of(struct control *control, uint64_t client)
+static struct requester *requester_of(struct control *control, uint64_t client)
 {
-    struct guest *guest = place_of(control, client);
-    if (guest->client != client)
-        *guest = (struct guest){.client = client};
-    return guest;
+    struct requester *requester = place_of(control, client);
+    if (requester->client != client)
+        *requester = (struct requester){.client = client};
+    return requester;
 }
 
 /* While the store cannot be written nothing new is taken; who asked is kept when it can. Stances
@@ -52,7 +52,7 @@ static void answer_send(struct control *control, uint64_t client, uint64_t seque
 }
 
 /* Hands over what the request put; whether its answer has to wait for the disk. */
-static bool answer_hold(struct control *control, struct guest *guest,
+static bool answer_hold(struct control *control, struct requester *requester,
                         const duopoly_Envelope *request)
 {
     uint64_t ticket = conductor_commit(control->conductor);
@@ -69,54 +69,55 @@ static bool answer_hold(struct control *control, struct guest *guest,
     accepted->durable = true;
     if (store_settled(control->parts->store, ticket))
         return false;
-    guest->answer = (struct held_answer){.held = true,
-                                         .ticket = ticket,
-                                         .sequence = request->sequence,
-                                         .request = request->which_body,
-                                         .accepted = *accepted};
-    control_hold(control, guest->client, true);
+    requester->answer = (struct held_answer){.held = true,
+                                             .ticket = ticket,
+                                             .sequence = request->sequence,
+                                             .request = request->which_body,
+                                             .accepted = *accepted};
+    control_hold(control, requester->client, true);
     return true;
 }
 
 /* The disk does not take it. */
-static void held_refuse(struct control *control, struct guest *guest, const struct err *why)
+static void held_refuse(struct control *control, struct requester *requester, const struct err *why)
 {
-    bool begins = guest->answer.request == duopoly_Envelope_submit_end_tag ||
-                  guest->answer.request == duopoly_Envelope_submit_commit_tag;
+    bool begins = requester->answer.request == duopoly_Envelope_submit_end_tag ||
+                  requester->answer.request == duopoly_Envelope_submit_commit_tag;
     /* WHY not of what is only prepared: its client goes on to commit it, or goes. */
     if (begins)
-        submission_undo(&guest->submission, control->conductor);
+        submission_undo(&requester->submission, control->conductor);
     refused_answer(&control->answer, duopoly_Reason_REASON_LIMIT,
-                   begins || guest->answer.request == duopoly_Envelope_submit_prepare_tag
+                   begins || requester->answer.request == duopoly_Envelope_submit_prepare_tag
                        ? "%.150s: nothing was begun"
                        : "%.150s: it is in force, but a restart may undo it",
                    why->text);
     conductor_commit(control->conductor);
 }
 
-static void held_look(struct control *control, struct guest *guest, const struct err *failure)
+static void held_look(struct control *control, struct requester *requester,
+                      const struct err *failure)
 {
-    struct held_answer *answer = &guest->answer;
+    struct held_answer *answer = &requester->answer;
     if (store_settled(control->parts->store, answer->ticket))
         wire_begin(&control->answer, duopoly_Envelope_accepted_tag)->body.accepted =
             answer->accepted;
     else if (failure)
-        held_refuse(control, guest, failure);
+        held_refuse(control, requester, failure);
     else
         return;
     answer->held = false;
-    answer_send(control, guest->client, answer->sequence, answer->request);
-    control_hold(control, guest->client, false);
+    answer_send(control, requester->client, answer->sequence, answer->request);
+    control_hold(control, requester->client, false);
 }
 
 /* Who submits faster than the disk takes it waits, and is not refused. */
-static void behind_look(struct control *control, struct guest *guest, bool failed)
+static void behind_look(struct control *control, struct requester *requester, bool failed)
 {
     bool behind = !failed && store_is_behind(control->parts->store);
-    if (behind == guest->behind)
+    if (behind == requester->behind)
         return;
-    guest->behind = behind;
-    control_hold(control, guest->client, behind);
+    requester->behind = behind;
+    control_hold(control, requester->client, behind);
 }
 
 void control_stored(void *user)
@@ -124,19 +125,20 @@ void control_stored(void *user)
     struct control *control = user;
     struct err err;
     bool failed = store_failure(control->parts->store, &err) < 0;
-    for (struct guest *guest = control->guests; guest < control->guests + GUESTS; guest++)
-        if (guest->client && guest->answer.held && !guest->answer.cared)
-            held_look(control, guest, failed ? &err : NULL);
-        else if (guest->behind)
-            behind_look(control, guest, failed);
+    for (struct requester *requester = control->requesters;
+         requester < control->requesters + REQUESTERS; requester++)
+        if (requester->client && requester->answer.held && !requester->answer.cared)
+            held_look(control, requester, failed ? &err : NULL);
+        else if (requester->behind)
+            behind_look(control, requester, failed);
 }
 
 static void on_cared(void *user, const struct err *err, uint64_t rows)
 {
     struct control *control = user;
-    struct guest *guest = place_of(control, control->carer);
-    struct held_answer *answer = &guest->answer;
-    if (guest->client != control->carer || !answer->cared)
+    struct requester *requester = place_of(control, control->carer);
+    struct held_answer *answer = &requester->answer;
+    if (requester->client != control->carer || !answer->cared)
         return;
     if (err->code)
         refused_answer(&control->answer, duopoly_Reason_REASON_STATE, "%s", err->text);
@@ -145,18 +147,18 @@ static void on_cared(void *user, const struct err *err, uint64_t rows)
                         answer->accepted.text, rows);
     else
         accepted_answer(&control->answer, "all %" PRIu64 " rows of the store are sound", rows);
-    control_log(control, guest->client, "store %s %s", *answer->accepted.text ? "backup" : "check",
-                answer->accepted.text);
+    control_log(control, requester->client, "store %s %s",
+                *answer->accepted.text ? "backup" : "check", answer->accepted.text);
     conductor_commit(control->conductor);
-    answer_send(control, guest->client, 0, answer->request);
+    answer_send(control, requester->client, 0, answer->request);
     *answer = (struct held_answer){.held = false};
-    control_hold(control, guest->client, false);
+    control_hold(control, requester->client, false);
 }
 
-static void message_take(struct control *control, struct guest *guest,
+static void message_take(struct control *control, struct requester *requester,
                          const duopoly_Envelope *request)
 {
-    const uint64_t client = guest->client;
+    const uint64_t client = requester->client;
     struct err err;
     if (request->version < WIRE_VERSION_MIN || request->version > WIRE_VERSION_MAX)
         refused_answer(&control->answer, duopoly_Reason_REASON_VERSION,
@@ -164,46 +166,46 @@ static void message_take(struct control *control, struct guest *guest,
                        request->version);
     else if (!request_is_forbidden(control, client, request->which_body) &&
              !store_refuses(control, client, request->which_body))
-        request_answer(control, guest, request);
-    if (!guest->answer.held && !answer_hold(control, guest, request))
+        request_answer(control, requester, request);
+    if (!requester->answer.held && !answer_hold(control, requester, request))
         answer_send(control, client, request->sequence, request->which_body);
-    if (guest->client == client && guest->submission.open)
-        behind_look(control, guest, store_failure(control->parts->store, &err) < 0);
+    if (requester->client == client && requester->submission.open)
+        behind_look(control, requester, store_failure(control->parts->store, &err) < 0);
 }
 
 /* The end of a large job: what it would have to do at once is done in portions, while nothing more
  * is read of its client. */
-static bool late_begin(struct control *control, struct guest *guest,
+static bool late_begin(struct control *control, struct requester *requester,
                        const duopoly_Envelope *request)
 {
     bool ends = request->which_body == duopoly_Envelope_submit_end_tag ||
                 request->which_body == duopoly_Envelope_submit_prepare_tag;
-    if (!ends || !submission_prepare(&guest->submission, control->conductor) ||
-        !(guest->late = malloc(sizeof(*request))))
+    if (!ends || !submission_prepare(&requester->submission, control->conductor) ||
+        !(requester->late = malloc(sizeof(*request))))
         return false;
-    *guest->late = *request;
-    control_hold(control, guest->client, true);
+    *requester->late = *request;
+    control_hold(control, requester->client, true);
     portions_begin(control->portions);
     return true;
 }
 
-static void late_end(struct control *control, struct guest *guest)
+static void late_end(struct control *control, struct requester *requester)
 {
-    const uint64_t client = guest->client;
-    duopoly_Envelope *request = guest->late;
-    guest->late = NULL;
-    message_take(control, guest, request);
+    const uint64_t client = requester->client;
+    duopoly_Envelope *request = requester->late;
+    requester->late = NULL;
+    message_take(control, requester, request);
     free(request);
-    if (guest->client == client && !guest->answer.held && !guest->behind)
+    if (requester->client == client && !requester->answer.held && !requester->behind)
         control_hold(control, client, false);
 }
 
 static void on_message(void *user, uint64_t client, const duopoly_Envelope *request)
 {
     struct control *control = user;
-    struct guest *guest = guest_of(control, client);
-    if (!late_begin(control, guest, request))
-        message_take(control, guest, request);
+    struct requester *requester = requester_of(control, client);
+    if (!late_begin(control, requester, request))
+        message_take(control, requester, request);
 }
 
 /* One portion for everybody who waits for one. */
@@ -212,12 +214,13 @@ static bool on_portion(void *user)
     struct control *control = user;
     struct leaving *leaving = STAILQ_FIRST(&control->leaving);
     bool more = false;
-    for (struct guest *guest = control->guests; guest < control->guests + GUESTS; guest++) {
-        if (!guest->late)
+    for (struct requester *requester = control->requesters;
+         requester < control->requesters + REQUESTERS; requester++) {
+        if (!requester->late)
             continue;
         more = true;
-        if (!submission_prepare(&guest->submission, control->conductor))
-            late_end(control, guest);
+        if (!submission_prepare(&requester->submission, control->conductor))
+            late_end(control, requester);
     }
     if (leaving && !submission_close(&leaving->submission, control->conductor)) {
         STAILQ_REMOVE_HEAD(&control->leaving, link);
@@ -229,20 +232,20 @@ static bool on_portion(void *user)
 static void on_close(void *user, uint64_t client)
 {
     struct control *control = user;
-    struct guest *guest = guest_of(control, client);
-    bool more = submission_close(&guest->submission, control->conductor);
+    struct requester *requester = requester_of(control, client);
+    bool more = submission_close(&requester->submission, control->conductor);
     struct leaving *leaving = more ? malloc(sizeof(*leaving)) : NULL;
     if (leaving) {
-        leaving->submission = guest->submission;
+        leaving->submission = requester->submission;
         STAILQ_INSERT_TAIL(&control->leaving, leaving, link);
         portions_begin(control->portions);
     } else if (more) {
-        while (submission_close(&guest->submission, control->conductor))
+        while (submission_close(&requester->submission, control->conductor))
             ;
     }
-    free(guest->late);
-    watchers_remove(control->watchers, (uint32_t)(guest - control->guests));
-    *guest = (struct guest){.client = 0};
+    free(requester->late);
+    watchers_remove(control->watchers, (uint32_t)(requester - control->requesters));
+    *requester = (struct requester){.client = 0};
 }
 
 static void job_event_fill(const struct job_fact *fact, duopoly_JobEvent *ret)
@@ -316,7 +319,7 @@ int control_open(sd_event *loop, const struct settings *settings, struct control
     control->on_cared = on_cared;
     int r = portions_open(loop, on_portion, control, &control->portions, err);
     if (r == 0)
-        r = watchers_open(loop, GUESTS, &watching, &control->watchers, err);
+        r = watchers_open(loop, REQUESTERS, &watching, &control->watchers, err);
     if (r == 0)
         r = wire_unix_listen(loop, settings->socket, &groups,
                              (uint64_t)settings->timers.client_idle_ns, &handler, &control->server,
@@ -368,9 +371,10 @@ void control_close(struct control *control)
     remote_destroy(control->remote);
     watchers_close(control->watchers);
     portions_close(control->portions);
-    for (struct guest *guest = control->guests; guest < control->guests + GUESTS; guest++) {
-        submission_free(&guest->submission);
-        free(guest->late);
+    for (struct requester *requester = control->requesters;
+         requester < control->requesters + REQUESTERS; requester++) {
+        submission_free(&requester->submission);
+        free(requester->late);
     }
     while ((leaving = STAILQ_FIRST(&control->leaving))) {
         STAILQ_REMOVE_HEAD(&control->leaving, link);

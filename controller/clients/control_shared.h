@@ -24,7 +24,8 @@ struct held_answer {
     duopoly_Accepted accepted;
 };
 
-struct guest {
+/* What is kept of a connected client. */
+struct requester {
     uint64_t client; /* 0: free */
     struct submission submission;
     struct held_answer answer;
@@ -33,7 +34,7 @@ struct guest {
     bool behind; /* it is not read until the store has caught up */
 };
 
-#define GUESTS (UNIX_CLIENTS + REMOTE_CLIENTS)
+#define REQUESTERS (UNIX_CLIENTS + REMOTE_CLIENTS)
 
 struct control {
     sd_event *loop; /* borrowed */
@@ -42,7 +43,8 @@ struct control {
     struct conductor *conductor;
     const struct conductor_parts *parts; /* owned by the conductor */
     struct agents_zmq *door;
-    struct guest guests[GUESTS]; /* by the client's place, as in wire_unix.h, then in remote.h */
+    struct requester
+        requesters[REQUESTERS]; /* by the client's place, as in wire_unix.h, then in remote.h */
     uint64_t refused[WIRE_KINDS];
     struct watchers *watchers;
     struct portions *portions;
@@ -66,7 +68,8 @@ __attribute__((format(printf, 3, 4))) void control_log(const struct control *con
                                                        uint64_t client, const char *format, ...);
 
 /* requests.c: answers a request, or holds its answer. */
-void request_answer(struct control *control, struct guest *guest, const duopoly_Envelope *request);
+void request_answer(struct control *control, struct requester *requester,
+                    const duopoly_Envelope *request);
 /* Refuses a request that its role does not allow, before it is handled. */
 bool request_is_forbidden(struct control *control, uint64_t client, pb_size_t kind);
 /* Whether the request changes something that must last; whether the change survives a restart. */

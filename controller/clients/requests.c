@@ -14,10 +14,10 @@
 #include <string.h>
 
 /* Only what ends a submission, well or not: parts that were taken change nothing yet. */
-static void submission_audit(const struct control *control, const struct guest *guest,
+static void submission_audit(const struct control *control, const struct requester *requester,
                              pb_size_t request)
 {
-    const struct submission *submission = &guest->submission;
+    const struct submission *submission = &requester->submission;
     char asker[128], what[192];
     struct job_view job;
     bool ends = control->answer.which_body != duopoly_Envelope_submit_credit_tag &&
@@ -25,7 +25,7 @@ static void submission_audit(const struct control *control, const struct guest *
                  control->answer.which_body == duopoly_Envelope_refused_tag);
     if (!ends)
         return;
-    control_who(control, guest->client, asker, sizeof(asker));
+    control_who(control, requester->client, asker, sizeof(asker));
     bool begun = request == duopoly_Envelope_submit_commit_tag &&
                  engine_job(control->parts->engine, submission->job, &job) == 0;
     int n = snprintf(what, sizeof(what), "submit %s as job %" PRIu64,
@@ -36,25 +36,26 @@ static void submission_audit(const struct control *control, const struct guest *
     control_audit(control, asker, what);
 }
 
-static void part_take(struct control *control, struct guest *guest, const duopoly_Envelope *request)
+static void part_take(struct control *control, struct requester *requester,
+                      const duopoly_Envelope *request)
 {
-    guest->submission.submitter = control_who_number(control, guest->client);
-    submission_part(&guest->submission, control->conductor, request, &control->answer);
-    submission_audit(control, guest, request->which_body);
+    requester->submission.submitter = control_who_number(control, requester->client);
+    submission_part(&requester->submission, control->conductor, request, &control->answer);
+    submission_audit(control, requester, request->which_body);
 }
 
-static void commit_answer(struct control *control, struct guest *guest,
+static void commit_answer(struct control *control, struct requester *requester,
                           const duopoly_Envelope *request)
 {
-    submission_commit(&guest->submission, control->conductor, request->body.submit_commit.most,
+    submission_commit(&requester->submission, control->conductor, request->body.submit_commit.most,
                       &control->answer);
-    submission_audit(control, guest, request->which_body);
+    submission_audit(control, requester, request->which_body);
 }
 
-static void cancel_answer(struct control *control, struct guest *guest,
+static void cancel_answer(struct control *control, struct requester *requester,
                           const duopoly_Envelope *request)
 {
-    const uint64_t client = guest->client, job = request->body.cancel_job.job;
+    const uint64_t client = requester->client, job = request->body.cancel_job.job;
     struct decision rejection;
     char asker[128];
     control_who(control, client, asker, sizeof(asker));
@@ -98,24 +99,25 @@ static void drain_try(struct control *control, const duopoly_DrainHost *drain)
                     drain->name);
 }
 
-static void drain_answer(struct control *control, struct guest *guest,
+static void drain_answer(struct control *control, struct requester *requester,
                          const duopoly_Envelope *request)
 {
     const duopoly_DrainHost *drain = &request->body.drain_host;
     drain_try(control, drain);
-    control_log(control, guest->client, "drain %s%s", drain->name, drain->undo ? " --undo" : "");
+    control_log(control, requester->client, "drain %s%s", drain->name,
+                drain->undo ? " --undo" : "");
 }
 
-static void stance_answer(struct control *control, struct guest *guest,
+static void stance_answer(struct control *control, struct requester *requester,
                           const duopoly_Envelope *request)
 {
     char what[192];
     stance_set_answer(control->parts, &request->body.set_stance, what, sizeof(what),
                       &control->answer);
-    control_log(control, guest->client, "%s", what);
+    control_log(control, requester->client, "%s", what);
 }
 
-static void forget_answer(struct control *control, struct guest *guest,
+static void forget_answer(struct control *control, struct requester *requester,
                           const duopoly_Envelope *request)
 {
     const char *name = request->body.forget_host.name;
@@ -129,10 +131,10 @@ static void forget_answer(struct control *control, struct guest *guest,
     else
         accepted_answer(&control->answer,
                         "%s is forgotten; if its agent comes back it is a new host", name);
-    control_log(control, guest->client, "host forget %s", name);
+    control_log(control, requester->client, "host forget %s", name);
 }
 
-static void policy_answer(struct control *control, struct guest *guest,
+static void policy_answer(struct control *control, struct requester *requester,
                           const duopoly_Envelope *request)
 {
     const duopoly_SetPolicy *set = &request->body.set_policy;
@@ -143,10 +145,10 @@ static void policy_answer(struct control *control, struct guest *guest,
                  set->parameters[i].value);
     }
     policy_set_answer(control->conductor, set, &control->answer);
-    control_log(control, guest->client, "policy %s %s%s", set->question, set->name, values);
+    control_log(control, requester->client, "policy %s %s%s", set->question, set->name, values);
 }
 
-static void watch_answer(struct control *control, struct guest *guest,
+static void watch_answer(struct control *control, struct requester *requester,
                          const duopoly_Envelope *request)
 {
     const uint64_t job = request->body.watch.job;
@@ -157,8 +159,9 @@ static void watch_answer(struct control *control, struct guest *guest,
         absent_job_answer(control->parts, job, &control->answer);
         return;
     }
-    watchers_add(control->watchers, (uint32_t)(guest - control->guests), guest->client, job);
-    wire_unix_watch(control->server, guest->client); /* others say that they are there */
+    watchers_add(control->watchers, (uint32_t)(requester - control->requesters), requester->client,
+                 job);
+    wire_unix_watch(control->server, requester->client); /* others say that they are there */
     if (job)
         accepted_answer(&control->answer, "the end of job %" PRIu64 " will be told", job);
     else
@@ -166,7 +169,7 @@ static void watch_answer(struct control *control, struct guest *guest,
 }
 
 /* It is answered when it is done: `held` until then. */
-static void care_answer(struct control *control, struct guest *guest,
+static void care_answer(struct control *control, struct requester *requester,
                         const duopoly_Envelope *request)
 {
     const duopoly_StoreCare *care = &request->body.store_care;
@@ -185,11 +188,12 @@ static void care_answer(struct control *control, struct guest *guest,
         refused_answer(&control->answer, duopoly_Reason_REASON_STATE, "%s", err.text);
         return;
     }
-    control->carer = guest->client;
-    guest->answer = (struct held_answer){
+    control->carer = requester->client;
+    requester->answer = (struct held_answer){
         .held = true, .cared = true, .request = duopoly_Envelope_store_care_tag};
-    wire_copy(guest->answer.accepted.text, sizeof(guest->answer.accepted.text), to ? to : "");
-    control_hold(control, guest->client, true);
+    wire_copy(requester->answer.accepted.text, sizeof(requester->answer.accepted.text),
+              to ? to : "");
+    control_hold(control, requester->client, true);
 }
 
 /* The first and how many, as names that are made together have a name in common. */
@@ -202,64 +206,66 @@ static void keys_log(const struct control *control, uint64_t client, const char 
         control_log(control, client, "%s %s", what, n ? keys[0].name : "nobody");
 }
 
-static void keys_set(struct control *control, struct guest *guest, const duopoly_Envelope *request)
+static void keys_set(struct control *control, struct requester *requester,
+                     const duopoly_Envelope *request)
 {
     const duopoly_KeySet *set = &request->body.key_set;
     key_set_answer(control->door, set, &control->answer);
-    keys_log(control, guest->client, set->rotate ? "keys rotate" : "keys make", set->keys,
+    keys_log(control, requester->client, set->rotate ? "keys rotate" : "keys make", set->keys,
              set->keys_count);
 }
 
-static void keys_revoke(struct control *control, struct guest *guest,
+static void keys_revoke(struct control *control, struct requester *requester,
                         const duopoly_Envelope *request)
 {
     const duopoly_KeyRevoke *revoke = &request->body.key_revoke;
     key_revoke_answer(control->door, revoke, &control->answer);
-    keys_log(control, guest->client, "keys revoke", revoke->keys, revoke->keys_count);
+    keys_log(control, requester->client, "keys revoke", revoke->keys, revoke->keys_count);
 }
 
-static void keys_rotate(struct control *control, struct guest *guest,
+static void keys_rotate(struct control *control, struct requester *requester,
                         const duopoly_Envelope *request)
 {
     rotate_controller_answer(control->door, &request->body.rotate_controller, &control->answer);
-    control_log(control, guest->client, "keys rotate controller");
+    control_log(control, requester->client, "keys rotate controller");
 }
 
 /* ---- what looks only: control->answer is all that they fill ---- */
 
-static void list_fill(struct control *control, struct guest *guest, const duopoly_Envelope *request)
+static void list_fill(struct control *control, struct requester *requester,
+                      const duopoly_Envelope *request)
 {
     const struct listing_sources sources = {control->parts, control->door,
                                             wire_unix_counters(control->server), control->refused};
-    (void)guest;
+    (void)requester;
     listing_page(&sources, &request->body.list, &control->answer);
 }
 
-static void explanation_fill(struct control *control, struct guest *guest,
+static void explanation_fill(struct control *control, struct requester *requester,
                              const duopoly_Envelope *request)
 {
-    (void)guest;
+    (void)requester;
     explanation_answer(control->parts, &request->body.explain, &control->answer);
 }
 
-static void status_fill(struct control *control, struct guest *guest,
+static void status_fill(struct control *control, struct requester *requester,
                         const duopoly_Envelope *request)
 {
-    (void)guest, (void)request;
+    (void)requester, (void)request;
     status_answer(control->parts, &control->answer);
 }
 
-static void audit_fill(struct control *control, struct guest *guest,
+static void audit_fill(struct control *control, struct requester *requester,
                        const duopoly_Envelope *request)
 {
-    (void)guest;
+    (void)requester;
     audit_answer(control->parts->store, request->body.get_audit.after, &control->answer);
 }
 
-static void controller_keys_fill(struct control *control, struct guest *guest,
+static void controller_keys_fill(struct control *control, struct requester *requester,
                                  const duopoly_Envelope *request)
 {
-    (void)guest, (void)request;
+    (void)requester, (void)request;
     controller_keys_answer(control->door, &control->answer);
 }
 
@@ -270,7 +276,8 @@ static void controller_keys_fill(struct control *control, struct guest *guest,
 
 /* What clients may ask, and who. */
 static const struct {
-    void (*answer)(struct control *control, struct guest *guest, const duopoly_Envelope *request);
+    void (*answer)(struct control *control, struct requester *requester,
+                   const duopoly_Envelope *request);
     uint8_t roles;
     bool lasts; /* is to change something that is to last */
     bool part;  /* of a stream that began with another request, which was judged like this one */
@@ -323,11 +330,12 @@ bool request_is_forbidden(struct control *control, uint64_t client, pb_size_t ki
     return true;
 }
 
-void request_answer(struct control *control, struct guest *guest, const duopoly_Envelope *request)
+void request_answer(struct control *control, struct requester *requester,
+                    const duopoly_Envelope *request)
 {
     const pb_size_t kind = request->which_body;
     if (requests[kind].answer)
-        requests[kind].answer(control, guest, request);
+        requests[kind].answer(control, requester, request);
     else
         refused_answer(&control->answer, duopoly_Reason_REASON_UNSUPPORTED,
                        "clients cannot ask with a message of kind '%s'", wire_kind_name(kind));
