@@ -1,10 +1,10 @@
 /* Arrays of numbers that come in order and are kept packed: bytes between tasks. Private to
  * controller/engine.
  *
- * Numbers stand in blocks of PACKED_BLOCK, each as many bits wide as the largest of its block needs. So a
- * matrix of small or of few numbers takes less memory than it took on the wire, and none takes more than
- * 8.2 bytes a number. WHY blocks, and no lengths of single numbers: any number is found in O(1), since a
- * task's start reads a column.
+ * Numbers stand in blocks of PACKED_BLOCK, each as many bits wide as the largest of its block
+ * needs. So a matrix of small or of few numbers takes less memory than it took on the wire, and
+ * none takes more than 8.2 bytes a number. WHY blocks, and no lengths of single numbers: any number
+ * is found in O(1), since a task's start reads a column.
  *
  * An array is made with its length and filled once, from its beginning; what has not come is 0. */
 #pragma once
@@ -38,8 +38,8 @@ struct packed *packed_make(struct engine *engine, uint64_t n);
 /* The next numbers; there is room for them. O(n). */
 void packed_append(struct engine *engine, struct packed *packed, const uint64_t *numbers,
                    uint32_t n);
-/* Gives back up to *left pieces from the end, and takes their number from *left. True: all of it is gone;
- * NULL is, too. */
+/* Gives back up to *left pieces from the end, and takes their number from *left. True: all of it is
+ * gone; NULL is, too. */
 bool packed_shrink(struct packed **packed, uint32_t *left);
 
 /* at < length. O(1). */

@@ -45,7 +45,8 @@ void sorted_insert(struct sorted *set, struct sorted_node *node, struct sorted_k
                    uint64_t value);
 /* Nothing happens to a node that stands in no set; it must not stand in another one. */
 void sorted_remove(struct sorted *set, struct sorted_node *node);
-/* Inserts, or moves and revalues a node that is already there; cheap when it passes no neighbour. */
+/* Inserts, or moves and revalues a node that is already there; cheap when it passes no
+ * neighbour. */
 void sorted_place(struct sorted *set, struct sorted_node *node, struct sorted_key key,
                   uint64_t value);
 

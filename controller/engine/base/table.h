@@ -4,8 +4,8 @@
  * WHY beside sorted.h: a cold tree of n nodes costs a cache miss per level, a look here one in all.
  * Nothing that is decided may depend on the order of table_next, which follows the table's history.
  *
- * A zeroed table is valid and empty. Numbers in one table differ. Open addressing, linear probing, at
- * most three quarters full. All operations O(1) but table_put where the table grows, and
+ * A zeroed table is valid and empty. Numbers in one table differ. Open addressing, linear probing,
+ * at most three quarters full. All operations O(1) but table_put where the table grows, and
  * table_next, O(slots) for all of them together. */
 #pragma once
 

@@ -1,23 +1,25 @@
 /* What each owner makes the engine hold, and how much of it each may. Private to controller/engine.
  *
- * Owners: an application of a framework, the user whose driver it is, and the key that it came with (told
- * by EVENT_FRAMEWORK_OWNER); the submitter of a job. Everything that a fact or request makes is counted
- * before it is made, against all owners that it has, and given back when its job is gone. Counted are bytes,
- * by a table of what a thing takes at most, jobs, and shapes. There are two pools, so that neither can fill
- * the other: what is submitted (memory_max, jobs_max, tasks_max) and what frameworks tell
- * (framework_memory_max, framework_jobs_max, half of tasks_max and of shapes_max).
+ * Owners: an application of a framework, the user whose driver it is, and the key that it came with
+ * (told by EVENT_FRAMEWORK_OWNER); the submitter of a job. Everything that a fact or request makes
+ * is counted before it is made, against all owners that it has, and given back when its job is
+ * gone. Counted are bytes, by a table of what a thing takes at most, jobs, and shapes. There are
+ * two pools, so that neither can fill the other: what is submitted (memory_max, jobs_max,
+ * tasks_max) and what frameworks tell (framework_memory_max, framework_jobs_max, half of tasks_max
+ * and of shapes_max).
  *
- * Share: an owner may hold as many times what its pool has left as its kind says: an application once, a
- * user twice, a key four times, a submitter eight times. So one application alone gets half of the pool, one
- * submitter alone eight ninths, and something is always left for who has nothing yet, without a bound per
- * owner that would have to be guessed. (Choudhury, Hahne: Dynamic queue length thresholds for shared-memory
- * packet switches, IEEE/ACM ToN 6(2), 1998.)
+ * Share: an owner may hold as many times what its pool has left as its kind says: an application
+ * once, a user twice, a key four times, a submitter eight times. So one application alone gets half
+ * of the pool, one submitter alone eight ninths, and something is always left for who has nothing
+ * yet, without a bound per owner that would have to be guessed. (Choudhury, Hahne: Dynamic queue
+ * length thresholds for shared-memory packet switches, IEEE/ACM ToN 6(2), 1998.)
  *
- * What is over its share: a request is rejected (REASON_TABLE_FULL); a fact is counted and not kept, and its
- * stage is opened (gate.h), so that its framework places it as it would without us.
+ * What is over its share: a request is rejected (REASON_TABLE_FULL); a fact is counted and not
+ * kept, and its stage is opened (gate.h), so that its framework places it as it would without us.
  *
- * With memory_max = 0 nothing is counted, as in logs of before. WHY amounts of a table and not sizeof: a log
- * is to be decided alike by programs whose structures have grown. O(owners of one thing).
+ * With memory_max = 0 nothing is counted, as in logs of before. WHY amounts of a table and not
+ * sizeof: a log is to be decided alike by programs whose structures have grown. O(owners of one
+ * thing).
  *
  * One object in several files: job.h. */
 #pragma once
@@ -26,8 +28,8 @@
 
 enum account_level { ACCOUNT_APPLICATION, ACCOUNT_USER, ACCOUNT_KEY, ACCOUNT_SUBMITTER };
 
-/* Bytes that it takes, with its part of indexes and of what policies keep. A cell: of a matrix, or the sum
- * of a reduce task. */
+/* Bytes that it takes, with its part of indexes and of what policies keep. A cell: of a matrix, or
+ * the sum of a reduce task. */
 enum account_bytes {
     ACCOUNT_JOB = 2048,
     ACCOUNT_STAGE = 2048,
@@ -57,8 +59,8 @@ struct account {
 void account_owner(struct engine *engine, const struct event *event);
 void account_submitter(struct engine *engine, const struct event *event);
 
-/* The account of a job that is about to be made; NULL: accounts are not kept. False: the job is over its
- * share. account_join counts it, account_leave gives back all that was counted for it. */
+/* The account of a job that is about to be made; NULL: accounts are not kept. False: the job is
+ * over its share. account_join counts it, account_leave gives back all that was counted for it. */
 struct account *account_of_submitter(struct engine *engine, uint64_t submitter);
 struct account *account_of_application(struct engine *engine, uint64_t application);
 /* NULL: none is kept of it. O(log n). */

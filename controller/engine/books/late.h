@@ -1,11 +1,11 @@
-/* What a framework has told of one edge, in as much memory as was told: rows of cells per map, sums per
- * reduce task, sums per reduce task and source host. What it means is framework_sizes.h's. Private to
- * controller/engine.
+/* What a framework has told of one edge, in as much memory as was told: rows of cells per map, sums
+ * per reduce task, sums per reduce task and source host. What it means is framework_sizes.h's.
+ * Private to controller/engine.
  *
- * A row has the cells of reduce tasks 0 to n − 1 in an array, as a whole row is told, and others one by one:
- * a cell of the millionth reduce task needs no place for those before it. What stands per reduce task
- * stands in blocks of LATE_BLOCK, made when something is told of one of them. Cells that were told stay,
- * whatever is told later. */
+ * A row has the cells of reduce tasks 0 to n − 1 in an array, as a whole row is told, and others
+ * one by one: a cell of the millionth reduce task needs no place for those before it. What stands
+ * per reduce task stands in blocks of LATE_BLOCK, made when something is told of one of them. Cells
+ * that were told stay, whatever is told later. */
 #pragma once
 
 #include "controller/engine/base/state.h"
@@ -52,12 +52,12 @@ struct late_edge {
 };
 
 struct late_edge *late_make(struct engine *engine);
-/* Gives back up to *left blocks of it, and takes their number from *left. True: all of it is gone; NULL is,
- * too. */
+/* Gives back up to *left blocks of it, and takes their number from *left. True: all of it is gone;
+ * NULL is, too. */
 bool late_shrink(struct late_edge **late, uint32_t *left);
 
-/* The block that a reduce task stands in, at index % LATE_BLOCK. NULL: nothing was told of it. O(1). The other
- * makes it. */
+/* The block that a reduce task stands in, at index % LATE_BLOCK. NULL: nothing was told of it.
+ * O(1). The other makes it. */
 static inline const struct late_block *late_block_find(const struct late_edge *late,
                                                        uint32_t reduce)
 {
@@ -92,9 +92,9 @@ static inline uint64_t *late_row_cell(const struct late_row *row, uint32_t reduc
     return reduce < row->n ? &row->told->bytes[reduce] : late_row_cell_beyond(row, reduce);
 }
 
-/* The cells of a piece: of reduce tasks 0, 1, … (at NULL) or of these, in any order, of which those below
- * `most` count. How many of them the row (NULL: none) has no place for; makes place for them. O(n log n)
- * and, where some come between others, its cells. */
+/* The cells of a piece: of reduce tasks 0, 1, … (at NULL) or of these, in any order, of which those
+ * below `most` count. How many of them the row (NULL: none) has no place for; makes place for them.
+ * O(n log n) and, where some come between others, its cells. */
 struct late_places {
     const uint32_t *at;
     uint32_t n, most;

@@ -1,4 +1,5 @@
-/* How many allows an account may have in force: lapse.h says by what rule. Private to controller/engine.
+/* How many allows an account may have in force: lapse.h says by what rule. Private to
+ * controller/engine.
  *
  * One object in several files: job.h. */
 #pragma once

@@ -1,5 +1,5 @@
-/* What others may make the engine hold and begin, in a dump. WHY a record of its own: logs of before have
- * none, and are without these bounds. */
+/* What others may make the engine hold and begin, in a dump. WHY a record of its own: logs of
+ * before have none, and are without these bounds. */
 #include "controller/engine/books/account.h"
 #include "controller/engine/books/job.h"
 #include "controller/engine/books/limit.h"

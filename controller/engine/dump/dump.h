@@ -2,9 +2,9 @@
  *
  * dump.c decides the order of records and reads them back; what is written of a thing, and how it
  * is made of its record again, stands in a file beside that thing (cluster_dump.c, job_dump.c,
- * attempt_dump.c, source_dump.c, failing_dump.c, framework_dump.c, account_dump.c, policy_dump.c). Jobs and hosts are written as the events that made
- * them, then as records of what happened to them since. Forms may only grow (field.h): dumps of
- * before are read.
+ * attempt_dump.c, source_dump.c, failing_dump.c, framework_dump.c, account_dump.c, policy_dump.c).
+ * Jobs and hosts are written as the events that made them, then as records of what happened to them
+ * since. Forms may only grow (field.h): dumps of before are read.
  *
  * WHY records beside the views (view.c), which name many of the same members: a view is what people
  * and programs may know of the present, in terms that stay when the engine changes, and what can be

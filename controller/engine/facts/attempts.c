@@ -19,8 +19,9 @@ enum attempt_state attempt_seen_phase(uint32_t phase)
                                                                  : ATTEMPT_STARTED;
 }
 
-/* Of several of ours the newest counts: we begin another one when we take the one before for lost. A
- * result that comes all the same is one. Copies that a framework makes are meant to run beside. */
+/* Of several of ours the newest counts: we begin another one when we take the one before for
+ * lost. A result that comes all the same is one. Copies that a framework makes are meant to run
+ * beside. */
 static void stop_older(struct engine *engine, const struct task *task)
 {
     struct attempt *newest = task->attempts, *other;

@@ -3,7 +3,8 @@
 
 #include "controller/engine/base/state.h"
 
-/* Events. Facts: an unknown attempt is counted and ignored, but one that was seen, which is adopted. */
+/* Events. Facts: an unknown attempt is counted and ignored, but one that was seen, which is
+ * adopted. */
 void attempt_seen(struct engine *engine, const struct event *event);
 void attempt_queued(struct engine *engine, const struct event *event);
 void attempt_started(struct engine *engine, const struct event *event);

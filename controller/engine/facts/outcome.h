@@ -16,8 +16,8 @@ void attempt_failed(struct engine *engine, const struct event *event);
 void attempt_refused(struct engine *engine, const struct event *event);
 void attempt_killed(struct engine *engine, const struct event *event);
 void attempt_lost(struct engine *engine, const struct event *event);
-/* The attempt has a result; the task has one, wherever it came from (host NULL: unknown): others are
- * stopped. */
+/* The attempt has a result; the task has one, wherever it came from (host NULL: unknown): others
+ * are stopped. */
 void outcome_done(struct engine *engine, struct attempt *attempt, uint64_t received_bytes);
 void outcome_accept(struct engine *engine, struct task *task, uint64_t number, struct host *host);
 /* Every attempt of the host is over and its outputs are gone. */

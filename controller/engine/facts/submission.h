@@ -1,4 +1,5 @@
-/* Jobs that are submitted: how they arrive in parts, change and are cancelled. Private to controller/engine. */
+/* Jobs that are submitted: how they arrive in parts, change and are cancelled. Private to
+ * controller/engine. */
 #pragma once
 
 #include "controller/engine/base/state.h"

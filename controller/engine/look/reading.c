@@ -25,7 +25,8 @@ static bool has_replica(const struct task *task, uint32_t host)
     return false;
 }
 
-/* WHY a stopped one, too: it misses many outputs at once, and is stopped at the first that it names. */
+/* WHY a stopped one, too: it misses many outputs at once, and is stopped at the first that it
+ * names. */
 static const struct task *reader_of(const struct engine *engine, const struct attempt *attempt)
 {
     if (attempt->state == ATTEMPT_COMPUTING || attempt->foreign)

@@ -1,4 +1,5 @@
-/* Rules by which the mode is chosen; watch/mode.h says what follows from it. Private to controller/engine. */
+/* Rules by which the mode is chosen; watch/mode.h says what follows from it. Private to
+ * controller/engine. */
 #pragma once
 
 #include "controller/engine/policy/questions.h"
@@ -9,16 +10,16 @@ extern const struct engine_parameter parameter_ignore_held;
 extern const struct engine_parameter *const mode_parameters[];
 unsigned mode_orders(const struct engine *engine);
 
-/* Slot-starved when ready tasks of the first job outnumber the free slots that they may use: Duopoly, Tian et
- * al., section 4. */
+/* Slot-starved when ready tasks of the first job outnumber the free slots that they may use:
+ * Duopoly, Tian et al., section 4. */
 extern const struct mode_policy mode_first;
 /* Ablation (A): when those of all jobs do. */
 extern const struct mode_policy mode_all;
 /* Always the one, always the other. */
 extern const struct mode_policy mode_rich, mode_starved;
 
-/* The two numbers that are compared for the first job, those of its most blocked shape; rules that fix a mode
- * say them, too. O(shapes of the first job); with ignore_held its ready reduce tasks. */
+/* The two numbers that are compared for the first job, those of its most blocked shape; rules that
+ * fix a mode say them, too. O(shapes of the first job); with ignore_held its ready reduce tasks. */
 void mode_numbers(const struct engine *engine, uint64_t *ret_ready, int64_t *ret_free);
 
 /* Reasons of the first job's numbers, and their entries for tables. */

@@ -1,5 +1,5 @@
-/* nats, the network-aware task scheduler: Tian et al., section 5, algorithms 1–4, with the choices of
- * the specification.
+/* nats, the network-aware task scheduler: Tian et al., section 5, algorithms 1–4, with the choices
+ * of the specification.
  *
  * "One call returns one (task, server) pair or nothing." The literal loops walk over jobs and
  * servers; here each question is one look into an index whose least value says whether anybody
@@ -7,12 +7,12 @@
  *  - maps of other jobs follow reduce tasks in the uncongested slot-rich mode ("reduce first", not
  *    "reduce only");
  *  - even_wait: maps go next to their blocks, where the job has the fewest, and wait for a slot on
- *    hosts that have not had their even part (locality.h), the first job's too. The source says that
- *    placing maps next to their blocks "balances the servers as far as possible and so relieves
- *    congestion" (5.2) and that delay scheduling makes over 99 % of them local; algorithm 2 alone
- *    does neither: maps of a waiting job gather wherever slots happen to be free, and the fullest
- *    uplink then paces the whole shuffle, for hundreds of seconds where a map takes one. Off is the
- *    source's text;
+ *    hosts that have not had their even part (locality.h), the first job's too. The source says
+ *    that placing maps next to their blocks "balances the servers as far as possible and so
+ *    relieves congestion" (5.2) and that delay scheduling makes over 99 % of them local; algorithm
+ *    2 alone does neither: maps of a waiting job gather wherever slots happen to be free, and the
+ *    fullest uplink then paces the whole shuffle, for hundreds of seconds where a map takes one.
+ *    Off is the source's text;
  *  - a stage whose hold ends goes first, anywhere (hold.h); the only runnable work of an idle
  *    cluster is never held. */
 #include "controller/engine/base/ground.h"
@@ -41,8 +41,8 @@ static uint64_t own_bytes(const struct task *task, enum transfer_order order)
 }
 
 /* Algorithm 2, SelectServerForTask: a server with a free slot where nobody receives; else, of those
- * on which every transfer that is received is longer than the task's own, one with the fewest receiving tasks.
- * False: hold. */
+ * on which every transfer that is received is longer than the task's own, one with the fewest
+ * receiving tasks. False: hold. */
 static bool select_server(struct engine *engine, struct task *task, struct claim *ret_claim)
 {
     enum transfer_order order = engine->network->order(engine->mode);

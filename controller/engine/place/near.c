@@ -119,8 +119,8 @@ static void list_fresh(struct engine *engine, const struct stage *stage, struct 
     free(tally.bytes);
 }
 
-/* Who became ready since was heard of, and nothing else has changed. WHY a task's home stays while its stage is
- * open: no output moves, for that would close it. */
+/* Who became ready since was heard of, and nothing else has changed. WHY a task's home stays while
+ * its stage is open: no output moves, for that would close it. */
 static bool only_fresh(const struct stage *stage, const struct near *near)
 {
     return !stage->framework && near->homes && near->closed == stage->closed &&

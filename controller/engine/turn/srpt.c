@@ -13,8 +13,8 @@
 
 __extension__ typedef unsigned __int128 wide;
 
-/* WHY so many: on the Facebook trace 10 cost 14 % of the mean, 30 nothing, 100 and 300 gain a little.
- */
+/* WHY so many: on the Facebook trace 10 cost 14 % of the mean, 30 nothing, 100 and 300 gain a
+ * little. */
 enum { AGEING = 100 };
 
 struct srpt_job {

@@ -1,17 +1,18 @@
 /* Allows: what a framework may start, and what became of it. Private to controller/engine.
  *
  * An allow is a claim that became no start, since its task is a framework's: stage, task and host,
- * both levels, until when. It is an attempt with a number of ours that is in state `sent`, holds its
- * room and stands in all indexes; so policies plan on as if the task ran. It is used once:
- *  - a start that is seen settles one allow at most: the one that it names; else its task's own; else,
- *    where its task has none and did not run before, the oldest of its stage on that host. The attempt
- *    gets the framework's number, and the allow's room is free again in the same step;
+ * both levels, until when. It is an attempt with a number of ours that is in state `sent`, holds
+ * its room and stands in all indexes; so policies plan on as if the task ran. It is used once:
+ *  - a start that is seen settles one allow at most: the one that it names; else its task's own;
+ *    else, where its task has none and did not run before, the oldest of its stage on that host.
+ *    The attempt gets the framework's number, and the allow's room is free again in the same step;
  *  - the task of a settled allow that is not the one that started is ready again. An allow that the
  *    started task had elsewhere is withdrawn;
  *  - after allow_ns without a start it is no more, and its task is ready again;
  *  - it is withdrawn when its task's input is lost, its task is done, or its job or host goes.
  * Each end is a DECISION_ALLOW_END. A start that settles none is adopted all the same: it was
- * unasked, a copy, or came too late. Whoever gets decisions in order knows which allows are in force.
+ * unasked, a copy, or came too late. Whoever gets decisions in order knows which allows are in
+ * force.
  *
  * O(log n), and the allows of the stage where none was named. */
 #pragma once

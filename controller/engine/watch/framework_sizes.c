@@ -79,8 +79,8 @@ static void set_bytes(struct task *task, uint64_t bytes)
     task->bytes = bytes;
 }
 
-/* A task of a framework's job has another size, which may make it a map or a reduce task. The caller
- * updates the bucket and the job's turn. */
+/* A task of a framework's job has another size, which may make it a map or a reduce task. The
+ * caller updates the bucket and the job's turn. */
 static void task_resize(struct engine *engine, struct task *task, uint64_t bytes)
 {
     bool ready = task->state == TASK_READY, same_queue = !task->bytes == !bytes;
@@ -175,7 +175,8 @@ void sizes_settle(struct engine *engine, struct stage *stage)
     estimate_follow_job(engine, stage->job);
 }
 
-/* As far as this step may. WHY its tasks then count as told otherwise: policies look at them between. */
+/* As far as this step may. WHY its tasks then count as told otherwise: policies look at them
+ * between. */
 static void size_some(struct engine *engine, struct stage *stage)
 {
     struct framework_stage *own = stage->framework;
@@ -190,8 +191,8 @@ static void size_some(struct engine *engine, struct stage *stage)
     sizes_settle(engine, stage);
 }
 
-/* These and all behind it. WHY no new beginning where some wait already: who tells again and again would keep
- * the last from ever being sized. */
+/* These and all behind it. WHY no new beginning where some wait already: who tells again and again
+ * would keep the last from ever being sized. */
 static void size_from(struct engine *engine, struct stage *stage, uint32_t first)
 {
     struct framework_stage *own = stage->framework;

@@ -2,27 +2,28 @@
  * controller/engine.
  *
  * Per edge is kept what was told: rows of cells per map, sums per reduce task, sums per reduce task
- * and source host. A reduce task's bytes on an edge are *known* from the cells when every map of the
- * announced parent has its row, else from its sum (which BYTES_HOSTS tells too); each piece told
- * replaces what it was told before. A task is known when all its edges are; its bytes are then their
- * sum.
+ * and source host. A reduce task's bytes on an edge are *known* from the cells when every map of
+ * the announced parent has its row, else from its sum (which BYTES_HOSTS tells too); each piece
+ * told replaces what it was told before. A task is known when all its edges are; its bytes are then
+ * their sum.
  *
  * A task with edges that is not known is a reduce task all the same: its bytes are a *guess*, the
- * same for all such tasks of a stage, at least 1 and at least what is known of it. It comes from the
- * rows of maps that have ended, as if the others had the same, made anew where these are twice as
- * many; else from the mean of a task of the stage with this history number when it ran last; else
- * from its parents' input by the ratio seen so far of shuffle to input; else from the median of the
- * means of the last SIZES_MEANS stages; else it is the first threshold of the Macroflow levels. It
- * is made when the stage or a parent is announced and before its tasks are ready. A guess counts for
- * turn, place and sums; on the wire such a task has the levels that the bytes received so far would
- * have, until it is known: then its level follows, and so it does when what is known is corrected.
+ * same for all such tasks of a stage, at least 1 and at least what is known of it. It comes from
+ * the rows of maps that have ended, as if the others had the same, made anew where these are twice
+ * as many; else from the mean of a task of the stage with this history number when it ran last;
+ * else from its parents' input by the ratio seen so far of shuffle to input; else from the median
+ * of the means of the last SIZES_MEANS stages; else it is the first threshold of the Macroflow
+ * levels. It is made when the stage or a parent is announced and before its tasks are ready. A
+ * guess counts for turn, place and sums; on the wire such a task has the levels that the bytes
+ * received so far would have, until it is known: then its level follows, and so it does when what
+ * is known is corrected.
  *
  * Cost: a piece costs what it tells. The piece that completes the cells, and a row with which rows
  * are twice as many, cost all reduce tasks of the stage, a guess or a correction those that it
- * changes; both the stage's live attempts. Sizes of more tasks than one step may change (step_tasks_max)
- * follow in the next ones; until then a task has the size that it had, a new one the guess.
- * Rows and sums count as cells of the job (cells_per_job_max); beyond, a piece is ignored and
- * counted. Histories: SIZES_HISTORY_MAX, the one not learnt for longest leaves. */
+ * changes; both the stage's live attempts. Sizes of more tasks than one step may change
+ * (step_tasks_max) follow in the next ones; until then a task has the size that it had, a new one
+ * the guess. Rows and sums count as cells of the job (cells_per_job_max); beyond, a piece is
+ * ignored and counted. Histories: SIZES_HISTORY_MAX, the one not learnt for longest leaves. */
 #pragma once
 
 #include "controller/engine/books/late.h"
@@ -55,8 +56,8 @@ struct sizes {
 };
 struct sizes *sizes_of(struct engine *engine);
 void sizes_remember(struct engine *engine, uint64_t history, uint64_t mean);
-/* For the dump: the task's size is not by all that was told, for it does not follow each row, and not at once;
- * `otherwise`: so is whether it is known. For load: this is what it was. */
+/* For the dump: the task's size is not by all that was told, for it does not follow each row, and
+ * not at once; `otherwise`: so is whether it is known. For load: this is what it was. */
 bool sizes_is_behind(const struct task *task, bool *ret_otherwise);
 void sizes_restore_task(struct engine *engine, struct task *task, uint64_t bytes, bool otherwise);
 /* For load: so many are to be sized yet, from that one on, the first behind the last. */

@@ -36,7 +36,7 @@ void hold_restore(struct engine *engine, struct stage *stage);
 /* The job's turn changed. O(its stages that wait). */
 void hold_reorder_job(struct engine *engine, struct job *job);
 
-/* Delay scheduling's wait: a hold also ends so long after the last start of its stage. A parameter of each
- * placement that holds. */
+/* Delay scheduling's wait: a hold also ends so long after the last start of its stage. A parameter
+ * of each placement that holds. */
 extern const struct engine_parameter parameter_start_wait;
 extern const struct listener hold_hears;

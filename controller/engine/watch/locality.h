@@ -49,17 +49,18 @@ int locality_best_pair(struct engine *engine, struct bucket *bucket, bool even,
  * next question. O(1) once that is so, else its hosts. */
 void locality_begin(struct engine *engine, struct bucket *bucket);
 /* The first bucket by turn of those that have begun, of this shape and for which `counts`, with a
- * ready map next to whose block there is room, on a host that has had its part or not; NULL: none. O(hosts
- * with room, and begun buckets with ready maps there). */
+ * ready map next to whose block there is room, on a host that has had its part or not; NULL: none.
+ * O(hosts with room, and begun buckets with ready maps there). */
 struct bucket *locality_first_begun(struct engine *engine, const struct shape *shape,
                                     bool (*counts)(const struct bucket *bucket));
-/* Is there room next to the block of a ready map, on a host that has had its part or not? The fewer of
- * hosts with room and of the bucket's hosts. */
+/* Is there room next to the block of a ready map, on a host that has had its part or not? The fewer
+ * of hosts with room and of the bucket's hosts. */
 bool locality_has_room(struct engine *engine, const struct bucket *bucket);
-/* The job's turn changed. O(its buckets): its places in the hosts' waiting lists follow when they are asked for. */
+/* The job's turn changed. O(its buckets): its places in the hosts' waiting lists follow when they
+ * are asked for. */
 void locality_reorder(struct engine *engine, struct job *job);
 
-/* So long a map waits at most for a slot where its job is kept even, counted from the last start in its
- * stage; 0: maps are not kept even. A parameter of each placement with place_policy.even. */
+/* So long a map waits at most for a slot where its job is kept even, counted from the last start in
+ * its stage; 0: maps are not kept even. A parameter of each placement with place_policy.even. */
 extern const struct engine_parameter parameter_even_wait;
 extern const struct listener locality_hears;

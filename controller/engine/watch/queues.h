@@ -1,11 +1,13 @@
-/* Ready tasks by their jobs' turns: sets per shape that policies choose from. Private to controller/engine. */
+/* Ready tasks by their jobs' turns: sets per shape that policies choose from. Private to
+ * controller/engine. */
 #pragma once
 
 #include "controller/engine/base/state.h"
 
 /* Largest ready reduce task of the bucket; NULL: none. */
 struct task *bucket_largest(struct engine *engine, const struct bucket *bucket);
-/* Something of the bucket changed that these sets go by, but for its ready tasks; all of the job's did. */
+/* Something of the bucket changed that these sets go by, but for its ready tasks; all of the job's
+ * did. */
 void bucket_update(struct engine *engine, struct bucket *bucket);
 void queues_reorder(struct engine *engine, struct job *job);
 

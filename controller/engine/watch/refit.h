@@ -3,7 +3,8 @@
 
 #include "controller/engine/base/state.h"
 
-/* Its tasks take other room than before (room_owner, limit_of_shape): O(its stages and ready tasks). */
+/* Its tasks take other room than before (room_owner, limit_of_shape): O(its stages and ready
+ * tasks). */
 void refit_stage(struct engine *engine, struct stage *stage);
 void refit_job(struct engine *engine, struct job *job);
 /* The shape of a stage of the job's; NULL: there is no place for it. */

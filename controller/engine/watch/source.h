@@ -10,9 +10,9 @@
  * Whose fault it is:
  *  - a reader that cannot read from two sources or more which all others read from, and has read
  *    from nobody since, is itself *suspect*; its pairs speak against no source;
- *  - so is a reader that could not read for source_lost_ns from more than lone_sources_max sources which
- *    all others read from, whatever else it says that it reads: one host's word alone puts no more
- *    of the others out of use;
+ *  - so is a reader that could not read for source_lost_ns from more than lone_sources_max sources
+ *    which all others read from, whatever else it says that it reads: one host's word alone puts no
+ *    more of the others out of use;
  *  - a source that SOURCE_READERS other hosts cannot read from, or that cannot read from itself, is
  *    *suspect*. So is one that a single host cannot read from for source_lost_ns: with two hosts,
  * or with all readers on one, there is nobody else to ask, and running again elsewhere is safe;

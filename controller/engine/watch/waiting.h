@@ -1,11 +1,11 @@
 /* Jobs by turn on each host where maps of theirs wait next to their blocks: the order that answers
  * which job is first with one for which there is room. Private to controller/engine.
  *
- * It is kept where the placement asks (place_policy.first_local), and for what it asks. The bucket of
- * a job that moved in turn stands in shape->moved, and so does one that comes while others stand
- * there: its locals stand nowhere, or where they stood before, and what happens to them costs nothing.
- * A question asks such buckets by itself, and lets them follow as soon as it has spent so many looks
- * as that costs. */
+ * It is kept where the placement asks (place_policy.first_local), and for what it asks. The bucket
+ * of a job that moved in turn stands in shape->moved, and so does one that comes while others stand
+ * there: its locals stand nowhere, or where they stood before, and what happens to them costs
+ * nothing. A question asks such buckets by itself, and lets them follow as soon as it has spent so
+ * many looks as that costs. */
 #pragma once
 
 #include "controller/engine/base/state.h"
@@ -18,7 +18,8 @@
  * all its hosts, and each slot that is freed concerns all jobs that wait there. */
 struct bucket *waiting_first(struct engine *engine, struct shape *shape);
 
-/* A local of the bucket comes, is about to go, has its first ready map or is refused otherwise. O(log n). */
+/* A local of the bucket comes, is about to go, has its first ready map or is refused otherwise.
+ * O(log n). */
 void waiting_come(const struct engine *engine, struct local_maps *local);
 void waiting_leave(struct local_maps *local);
 void waiting_place(struct local_maps *local);
@@ -28,7 +29,8 @@ void waiting_place_all(struct engine *engine, struct bucket *bucket);
 void waiting_move(struct bucket *bucket);
 void waiting_forget(struct bucket *bucket);
 
-/* Where maps are kept even: while others have not had their part no map of the bucket goes there. */
+/* Where maps are kept even: while others have not had their part no map of the bucket goes
+ * there. */
 static inline bool local_refused(const struct local_maps *local)
 {
     return local->bucket->n_under && !local->under;
