@@ -234,8 +234,8 @@ static void failed_say(const struct history *history, const struct engine *engin
         break;
     case REASON_TOO_MANY_RERUNS:
         snprintf(text, size,
-                 "the output of %s was lost, or no host could fetch it, %" PRId64 " times%s%s", task,
-                 times, last ? ", last on " : "", ending->host);
+                 "the output of %s was lost, or no host could fetch it, %" PRId64 " times%s%s",
+                 task, times, last ? ", last on " : "", ending->host);
         break;
     case REASON_TOO_MANY_LOSSES:
         snprintf(text, size,

@@ -14,10 +14,9 @@
 
 /* An attempt is over. */
 struct fact {
-    const struct event *event; /* its event; for a lost host HOST_LOST or HOST_JOIN */
-    struct attempt_view
-        attempt;           /* as the engine knows it, or else as it was reported */
-    struct task_view task; /* if task_known */
+    const struct event *event;   /* its event; for a lost host HOST_LOST or HOST_JOIN */
+    struct attempt_view attempt; /* as the engine knows it, or else as it was reported */
+    struct task_view task;       /* if task_known */
     bool task_known, job_known, job_lives;
     bool suspect; /* it was lost with its host, as an earlier attempt of its task was: this counts
                    * as a failure */

@@ -3,11 +3,11 @@
 #include "controller/agents_zmq.h"
 #include "controller/clients/control.h"
 #include "controller/conductor.h"
+#include "controller/confinement.h"
 #include "controller/descriptors.h"
 #include "controller/engine/policy/presets.h"
 #include "controller/epoch.h"
 #include "controller/epoch_claims.h"
-#include "controller/confinement.h"
 #include "controller/parameters.h"
 #include "controller/settings.h"
 #include "controller/store/restore.h"
@@ -51,7 +51,7 @@ struct controller {
     struct descriptors descriptors;
     struct epoch_claims claims; /* once it is restored */
     bool restored;              /* agents may have seen later epochs than the state folder knows */
-    bool confined;                /* for good, also when it begins again */
+    bool confined;              /* for good, also when it begins again */
     bool again;                 /* it ends to begin again above one of these */
     uint32_t connections;       /* of agents, at most */
 };
@@ -68,8 +68,8 @@ static const struct argp_option options[] = {
      "start from this backup of the store, or, without one, with '" RESTORE_NOTHING
      "' but the rest of the state folder; in an epoch above all that agents have seen",
      0},
-    {"clock", KEY_CLOCK, "SOCKET", 0,
-     "for tests: this socket sets the time (controller/clock.h)", 0},
+    {"clock", KEY_CLOCK, "SOCKET", 0, "for tests: this socket sets the time (controller/clock.h)",
+     0},
     {"debug", KEY_DEBUG, NULL, 0, "say more on standard error", 0},
     {0},
 };

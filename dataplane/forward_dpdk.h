@@ -27,11 +27,7 @@
 #define FORWARD_BURST  32
 #define FORWARD_BURSTS 4 /* of one worker's frames, or of one port's, in a turn */
 
-enum forward_stage {
-    FORWARD_MARK,
-    FORWARD_SEND,
-    FORWARD_STAGES
-}; /* work for another worker */
+enum forward_stage { FORWARD_MARK, FORWARD_SEND, FORWARD_STAGES }; /* work for another worker */
 
 struct forward_port {
     uint16_t device;

@@ -205,7 +205,8 @@ void agent_say_tunnels(struct agent_parts *agent)
     char words[sizeof(agent->tunnels_words)] = "";
     if (tunnels->hides && !marks_know_connections(agent->marks))
         snprintf(words, sizeof(words),
-                 "WireGuard hides from nftables which connection it carries: its packets leave unmarked");
+                 "WireGuard hides from nftables which connection it carries: its packets leave "
+                 "unmarked");
     else if (tunnels->notes_n)
         snprintf(words, sizeof(words), "%s%s", tunnels->notes[0],
                  tunnels->notes_n > 1 ? "; others: see --plan" : "");

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 int confinement_limit_agent_files(const struct agent_settings *settings,
-                      const struct settings_resolved *resolved, struct err *err)
+                                  const struct settings_resolved *resolved, struct err *err)
 {
     char measurements[FILES_PATH], key[FILES_PATH];
     char socket[FILES_PATH], framework_key[FILES_PATH], guests[FILES_PATH];

@@ -9,7 +9,7 @@
 
 /* Call it when the state and the cgroup exist, and before there are other threads. */
 int confinement_limit_agent_files(const struct agent_settings *settings,
-                      const struct settings_resolved *resolved, struct err *err);
+                                  const struct settings_resolved *resolved, struct err *err);
 
 /* Call it when everything is open. */
 int confinement_limit_agent_calls(struct err *err);

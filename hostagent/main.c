@@ -29,14 +29,14 @@ static const char doc[] =
 static const struct argp_option options[] = {
     {"config", 'c', "FILE", 0, "configuration (default /etc/duopoly/duopoly-agent.yaml)", 0},
     {"check", 'k', NULL, 0,
-     "check the configuration, its keys, interfaces and commands, and change nothing",
-     0},
+     "check the configuration, its keys, interfaces and commands, and change nothing", 0},
     {"replace", 'r', NULL, 0,
      "replace other root qdiscs on the ports by our queues, until the agent ends", 0},
-    {"restore", 'R', NULL, 0,
-     "undo what a former run left: attempts, marks and queues; then exit", 0},
+    {"restore", 'R', NULL, 0, "undo what a former run left: attempts, marks and queues; then exit",
+     0},
     {"stance", 's', "STANCE", 0,
-     "observe, mark or enforce: limit what the agent changes on this host from now on, whatever the "
+     "observe, mark or enforce: limit what the agent changes on this host from now on, whatever "
+     "the "
      "controller says; also while the agent does not run",
      0},
     {"plan", 'p', NULL, 0,

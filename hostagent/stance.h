@@ -20,7 +20,7 @@
 #include <systemd/sd-event.h>
 
 struct stance_config {
-    const char *state_dir;   /* exists; borrowed until close */
+    const char *state_dir;     /* exists; borrowed until close */
     struct switches *switches; /* NULL: the queues are not ours */
     struct marks *marks;
     void (*on_change)(void *user); /* called when the stance in force changes */

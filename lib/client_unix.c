@@ -49,7 +49,8 @@ static int connect_fail(int code, const char *path, struct err *err)
         return err_set(err, code, "%s may be used by root and the members of its groups only",
                        path);
     if (code == EAGAIN)
-        return err_set(err, ETIMEDOUT, "too many clients wait for the listener on %s: does it hang?", path);
+        return err_set(err, ETIMEDOUT,
+                       "too many clients wait for the listener on %s: does it hang?", path);
     return err_sys(err, code, "cannot connect to %s", path);
 }
 

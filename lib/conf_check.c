@@ -138,7 +138,8 @@ static int check_address(const char *text, bool listen, struct err *err)
         return r;
     if (!listen)
         return r && is_nowhere(&at)
-                   ? err_set(err, EINVAL, "no host can be reached at %s: it is not a host's address",
+                   ? err_set(err, EINVAL,
+                             "no host can be reached at %s: it is not a host's address",
                              address.host)
                    : 0;
     if (r ? !address_is_ours(&at) : !if_nametoindex(address.host))

@@ -108,7 +108,8 @@ static int secrecy_check(int fd, const char *path, struct err *err)
     if (!S_ISREG(status.st_mode))
         return err_set(err, EINVAL, "%s is no file", path);
     if (status.st_uid != 0 && status.st_uid != geteuid())
-        return err_set(err, EPERM, "%s is another user's: a secret key must belong to the user of this program",
+        return err_set(err, EPERM,
+                       "%s is another user's: a secret key must belong to the user of this program",
                        path);
     if (status.st_mode & 077)
         return err_set(
@@ -145,8 +146,7 @@ static int holder_check(const struct key_file *file, const char *path, enum role
         return err_set(err, EINVAL, "%s is the key of %s (%s), not of %s (%s)", path, file->name,
                        role_name(file->role), name ? name : "anybody", role_name(role));
     if (role != ROLE_CONTROLLER && !*file->controllers[0])
-        return err_set(err, EINVAL,
-                       "%s names no controller to trust: `controller`", path);
+        return err_set(err, EINVAL, "%s names no controller to trust: `controller`", path);
     return 0;
 }
 
@@ -236,7 +236,8 @@ int key_file_learn(const char *path, struct key_file *file, const duopoly_Contro
     char controllers[KEY_CONTROLLERS][KEY_TEXT] = {0};
     for (pb_size_t i = 0; i < keys->keys_count; i++) {
         if (!key_text_valid(keys->keys[i].public_key))
-            return err_set(err, EINVAL, "the controller announced a key of its own that is invalid");
+            return err_set(err, EINVAL,
+                           "the controller announced a key of its own that is invalid");
         strcpy(controllers[i], keys->keys[i].public_key);
     }
     if (!*controllers[0] || memcmp(file->controllers, controllers, sizeof(controllers)) == 0)

@@ -89,14 +89,13 @@ bool wire_hello_newer(uint64_t have_boot, uint64_t have_sequence, uint64_t boot,
 
 struct wire_session {
     uint32_t version;
-    uint32_t epoch;        /* of the controller that the session is with */
-    uint64_t sent;         /* the last number given to an outgoing message */
-    uint64_t answered;     /* the peer said that ours up to here took effect */
-    uint64_t received;     /* the last number received */
-    uint64_t effected;     /* theirs up to here took effect: what we acknowledge */
-    uint64_t acknowledged; /* the last `effected` that a stamped message carried */
-    uint64_t
-        late[WIRE_WINDOW / 64]; /* bit n mod WIRE_WINDOW: number n > effected has taken effect
+    uint32_t epoch;                  /* of the controller that the session is with */
+    uint64_t sent;                   /* the last number given to an outgoing message */
+    uint64_t answered;               /* the peer said that ours up to here took effect */
+    uint64_t received;               /* the last number received */
+    uint64_t effected;               /* theirs up to here took effect: what we acknowledge */
+    uint64_t acknowledged;           /* the last `effected` that a stamped message carried */
+    uint64_t late[WIRE_WINDOW / 64]; /* bit n mod WIRE_WINDOW: number n > effected has taken effect
                                  * already */
 };
 

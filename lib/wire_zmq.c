@@ -331,7 +331,8 @@ static bool handshake_is_tried_again(struct wire_zmq *endpoint)
 static const char *stranger_words(const struct wire_zmq *endpoint)
 {
     return *endpoint->keys.name
-               ? "the listener there ends the handshake: it does not hold the controller's key that "
+               ? "the listener there ends the handshake: it does not hold the controller's key "
+                 "that "
                  "is believed here, takes no more connections from here now, or is no duopolyd"
                : "the listener there ends the handshake: it asks for a key and none is configured, "
                  "or is no duopolyd";

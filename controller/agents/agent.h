@@ -48,9 +48,8 @@
 
 /* An agent's credibility about other hosts: agent_words.c. */
 struct agent_words {
-    bool proves; /* it has shown an attempt's proof in this controller's epoch */
-    bool
-        admitted; /* one of its inventories was accepted: it has reported everything of older
+    bool proves;   /* it has shown an attempt's proof in this controller's epoch */
+    bool admitted; /* one of its inventories was accepted: it has reported everything of older
                    * epochs */
     uint64_t *had; /* attempts that were lost while it had them, a ring, the newest AGENT_HAD_MAX */
     uint32_t n_had, had_size, next_had;

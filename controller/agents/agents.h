@@ -87,7 +87,7 @@ struct agents_config {
                               most; 0: no bound */
     uint64_t unanswered_bytes; /* of all agents; beyond it, the session with the most ends */
     uint32_t congested_permille, cleared_permille; /* what agents report at once (engine.h) */
-    struct level_table guests; /* levels of guests' applications */
+    struct level_table guests;                     /* levels of guests' applications */
     struct agents_where where;
 };
 

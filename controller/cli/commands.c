@@ -409,8 +409,7 @@ static int run_explain(struct client *client, const struct request *request, str
 
 const struct command cli_commands[] = {
     {"status", "", "the controller's state as a whole", 0, 0, "", NULL, run_status},
-    {"jobs", "[-a]", "jobs that are not done (-a: also finished ones)", 0, 0, "a", NULL,
-     run_jobs},
+    {"jobs", "[-a]", "jobs that are not done (-a: also finished ones)", 0, 0, "a", NULL, run_jobs},
     {"job", "JOB", "one job and its tasks", 1, 1, "", job_check, run_job},
     {"tasks", "[JOB] [-a]", "running tasks; with JOB and -a all of its tasks", 0, 1, "a", job_check,
      run_tasks},
@@ -422,23 +421,25 @@ const struct command cli_commands[] = {
      "lacks",
      0, 0, "", NULL, run_queues},
     {"links", "[HOST]",
-     "the load of the links of hosts' and switches' ports: over the last second, and in its busiest "
+     "the load of the links of hosts' and switches' ports: over the last second, and in its "
+     "busiest "
      "tenth",
      0, 1, "", links_check, run_links},
     {"counters", "", "all counters", 0, 0, "", NULL, run_counters},
     {"fastpath", "[capture PORT|all FRAMES | capture end]",
-     "ports, queues, flows, drops and cycles of this machine's duopoly-fastpath; or captures FRAMES "
+     "ports, queues, flows, drops and cycles of this machine's duopoly-fastpath; or captures "
+     "FRAMES "
      "frames of a port, as they come and as they leave its queues, to a file (pcapng) beside its "
      "socket",
      0, 3, "", fastpath_check, run_fastpath},
     {"mode", "", "slot-rich or slot-starved, and the numbers that decided", 0, 0, "", NULL,
      run_mode},
-    {"submit", "FILE [--id N]", "all jobs of a workload file, or the one with that id; all or none", 1,
-     1, "i", NULL, run_submit},
+    {"submit", "FILE [--id N]", "all jobs of a workload file, or the one with that id; all or none",
+     1, 1, "i", NULL, run_submit},
     {"cancel", "JOB", "end a job", 1, 1, "", job_check, run_cancel},
-    {"drain", "HOST [--undo]", "start nothing on that host any more", 1, 1, "u", host_check, run_drain},
-    {"host", "forget HOST", "forget a host that is gone", 2, 2, "", forget_check,
-     run_host},
+    {"drain", "HOST [--undo]", "start nothing on that host any more", 1, 1, "u", host_check,
+     run_drain},
+    {"host", "forget HOST", "forget a host that is gone", 2, 2, "", forget_check, run_host},
     {"stance", "STANCE --all", "observe, mark or enforce; or with --host NAME, --rack NAME", 1, 1,
      "ah", stance_check, run_stance},
     {"switches", "", "the switches, and what differs from the wanted state", 0, 0, "", NULL,

@@ -13,15 +13,14 @@
 struct request {
     const char *words[10]; /* the command's arguments */
     int n_words;
-    bool all;                            /* -a: finished ones too */
-    bool undo;                           /* --undo */
-    const char *role, *folder, *lasting; /* --role, --out, --for; NULL: not given */
-    uint64_t id;                         /* --id, 0: not given */
-    const char *host, *rack;             /* --host, --rack; NULL: not given */
-    const char *confirm;                 /* --confirm; NULL: not given */
-    const char *as, *from;               /* --as, --from; NULL: not given */
-    const char *who, *what, *since, *result,
-        *limit; /* of audit, by their names; NULL: not given */
+    bool all;                                        /* -a: finished ones too */
+    bool undo;                                       /* --undo */
+    const char *role, *folder, *lasting;             /* --role, --out, --for; NULL: not given */
+    uint64_t id;                                     /* --id, 0: not given */
+    const char *host, *rack;                         /* --host, --rack; NULL: not given */
+    const char *confirm;                             /* --confirm; NULL: not given */
+    const char *as, *from;                           /* --as, --from; NULL: not given */
+    const char *who, *what, *since, *result, *limit; /* of audit, by their names; NULL: not given */
 };
 
 /* A task as a person writes it: JOB/STAGE/TASK, or the number of an attempt. */

@@ -116,7 +116,8 @@ static int owner_follow(const char *path, struct err *err)
     close(above);
     if (fd >= 0)
         close(fd);
-    return r < 0 ? err_sys(err, -r, "%s cannot be given to the owner of the folder above it", path) : 0;
+    return r < 0 ? err_sys(err, -r, "%s cannot be given to the owner of the folder above it", path)
+                 : 0;
 }
 
 static int folder_make(const char *folder, bool controllers, struct err *err)

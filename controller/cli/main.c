@@ -25,8 +25,8 @@ const char *argp_program_version = "duopolyctl " DUOPOLY_VERSION;
 
 static const struct argp_option options[] = {
     {"socket", 's', "PATH", 0,
-     "the controller's socket (" CLIENT_SOCKET
-     "); for fastpath the data plane's (" FASTPATH_SOCKET ")",
+     "the controller's socket (" CLIENT_SOCKET "); for fastpath the data plane's (" FASTPATH_SOCKET
+     ")",
      0},
     {"controller", TEXT_AT(controller), "ADDRESS", 0, "a controller elsewhere, tcp://HOST:PORT", 0},
     {"key", TEXT_AT(key), "FILE", 0, "the key for that controller (lib/keys.h)", 0},
@@ -37,8 +37,7 @@ static const struct argp_option options[] = {
     {"host", TEXT_AT(request.host), "NAME", 0, "this host (stance)", 0},
     {"rack", TEXT_AT(request.rack), "NAME", 0, "the hosts of this rack (stance)", 0},
     {"confirm", TEXT_AT(request.confirm), "TIME", 0,
-     "undo the change after this time, such as 60s, unless it is confirmed (switch)",
-     0},
+     "undo the change after this time, such as 60s, unless it is confirmed (switch)", 0},
     {"as", TEXT_AT(request.as), "FORMAT", 0,
      "eos, nvue, openconfig or sonic-patch (switch NAME render)", 0},
     {"from", TEXT_AT(request.from), "FILE", 0,
@@ -46,7 +45,8 @@ static const struct argp_option options[] = {
     {"undo", KEY_UNDO, NULL, 0, "undo it (drain, switch NAME render)", 0},
     {"role", TEXT_AT(request.role), "ROLE", 0,
      "agent, scheduler, framework, read-only, operator, admin (keys make)", 0},
-    {"out", TEXT_AT(request.folder), "FOLDER", 0, "the folder for key files (keys make, rotate)", 0},
+    {"out", TEXT_AT(request.folder), "FOLDER", 0, "the folder for key files (keys make, rotate)",
+     0},
     {"for", TEXT_AT(request.lasting), "TIME", 0,
      "how long the old key stays valid, such as 90s; default 1 h (keys rotate)", 0},
     {"who", TEXT_AT(request.who), "WORD", 0, "only of names that contain this (audit)", 0},

@@ -11,9 +11,10 @@
 #include "lib/err.h"
 
 #define LINK_TABLE_TENTHS 10
-#define LINK_TABLE_STEP   32 /* a smaller change than 1/LINK_TABLE_STEP, or than a kbit/s, is
+#define LINK_TABLE_STEP                                                                            \
+    32 /* a smaller change than 1/LINK_TABLE_STEP, or than a kbit/s, is
                               * ignored */
-#define LINK_TABLE_AGAIN  30
+#define LINK_TABLE_AGAIN 30
 
 struct link_counters {
     uint64_t sent_bytes, received_bytes; /* counters that only grow; 64 bits */

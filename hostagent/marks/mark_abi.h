@@ -14,7 +14,8 @@
 #define MARK_UNMARKED  0xff /* as a level: leave the packet unmarked */
 #define MARK_DSCPS     64
 #define MARK_SILENT_NS 60000000000ull /* an entry of a flow expires after so much silence */
-#define MARK_NUDGE     0x0d00ff00u    /* skb->priority of nudges (nudge.h): not one of our
+#define MARK_NUDGE                                                                                 \
+    0x0d00ff00u /* skb->priority of nudges (nudge.h): not one of our
                                        * classes */
 
 /* skb->priority of probes (probe.h). The programs count them where they leave, and count whatever

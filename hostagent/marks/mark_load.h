@@ -42,8 +42,7 @@ int mark_load_move(const struct mark_config *config, struct mark_load *load, str
 /* Call it when the final programs are on every hook. */
 void mark_load_forget(const struct mark_config *config, struct mark_load *load);
 
-void mark_load_close(
-    struct mark_load *load); /* attached programs and their maps stay; takes {0} */
+void mark_load_close(struct mark_load *load); /* attached programs and their maps stay; takes {0} */
 
 /* Unpins the maps: they end with the last program. */
 void mark_load_unpin(const struct mark_config *config);

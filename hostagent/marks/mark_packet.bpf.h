@@ -48,11 +48,12 @@ struct mark_packet {
     __u8 flags;
     bool has_ports; /* TCP, first or only fragment */
     bool neighbour; /* ARP or ND */
-    bool bare_ip; /* the interface's packets have no link header: offsets count from IP */
+    bool bare_ip;   /* the interface's packets have no link header: offsets count from IP */
 };
 
 #define NO_HEADER 0xffffffffu /* instead of a length: see bare_ip */
-#define HEADERS   256         /* bytes of a packet's headers; a decapsulated packet may have them in
+#define HEADERS                                                                                    \
+    256 /* bytes of a packet's headers; a decapsulated packet may have them in
                                * fragments */
 
 /* On an interface without link headers the kernel may leave other headers before IP (GRE's). */

@@ -34,8 +34,7 @@ struct mark_plane_config {
 /* The data plane need not be there yet. */
 int mark_plane_open(const struct mark_plane_config *config, sd_event *event,
                     struct mark_plane **ret_plane, struct err *err);
-void mark_plane_close(
-    struct mark_plane *plane); /* its marks stay; all functions take NULL */
+void mark_plane_close(struct mark_plane *plane); /* its marks stay; all functions take NULL */
 
 /* Levels of a task's connections, known or reported later. */
 void mark_plane_levels(struct mark_plane *plane, const struct mark_task_levels *levels);

@@ -20,7 +20,11 @@ struct nft_table {
     char name[NFT_NAME];
 };
 
-enum nft_values { NFT_PLAIN, NFT_NUMBERS, NFT_VERDICTS }; /* of 4 bytes; the next chain of a
+enum nft_values {
+    NFT_PLAIN,
+    NFT_NUMBERS,
+    NFT_VERDICTS
+}; /* of 4 bytes; the next chain of a
                                                            * packet */
 
 /* A part of a key without a type of nft's own: its source is declared to nft ("typeof"). Offsets

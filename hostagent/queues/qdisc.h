@@ -32,12 +32,12 @@ struct qdisc_stats { /* of one port since its queues were made */
 /* The change from what is there to what is wanted. A driver's own plan begins with this. */
 struct qdisc_plan {
     enum qdisc_root {
-        QDISC_EMPTY,  /* the default, which returns by itself */
-        QDISC_OURS,   /* made by this driver */
-        QDISC_FOREIGN /* somebody's: replaced only if the configuration allows it */
-    } root;           /* what is there now */
-    char kind[16];    /* its name in the data path's words; "" when empty */
-    uint32_t steps;   /* 0: nothing to do */
+        QDISC_EMPTY,               /* the default, which returns by itself */
+        QDISC_OURS,                /* made by this driver */
+        QDISC_FOREIGN              /* somebody's: replaced only if the configuration allows it */
+    } root;                        /* what is there now */
+    char kind[16];                 /* its name in the data path's words; "" when empty */
+    uint32_t steps;                /* 0: nothing to do */
     const struct qdisc_driver *by; /* what `auto` chose */
 };
 

@@ -31,7 +31,7 @@ int switches_restore(struct switches *switches, struct err *err);
 enum switches_verdict {
     SWITCHES_RIGHT,   /* it is as switches_apply left it */
     SWITCHES_DIFFERS, /* somebody changed it */
-    SWITCHES_FOLLOW /* ports came, went, changed their MTU, speed or lossless queues, or left
+    SWITCHES_FOLLOW   /* ports came, went, changed their MTU, speed or lossless queues, or left
                      * trouble: nobody changed what is ours, and switches_repair updates it */
 };
 

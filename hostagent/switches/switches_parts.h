@@ -11,8 +11,8 @@ struct switches {
     struct port_wish wish;
     struct switch_ports *known;     /* the ports when our settings were made; NULL: they were not */
     struct troubles troubles, told; /* as last found; as last logged */
-    struct troubles failed; /* ports whose change failed: a plan would change them again */
-    struct troubles differing; /* changed by somebody, as the last comparison found */
+    struct troubles failed;         /* ports whose change failed: a plan would change them again */
+    struct troubles differing;      /* changed by somebody, as the last comparison found */
     char (*yielded)[SWITCH_PORT_NAME];
     uint32_t yielded_n;
 };

@@ -28,9 +28,10 @@
 
 #include <systemd/sd-event.h>
 
-#define TASKS_MAX            4096
-#define TASKS_INPUTS         65536
-#define TASKS_TELL           128 /* messages of commands that are passed on in a tick, of all
+#define TASKS_MAX    4096
+#define TASKS_INPUTS 65536
+#define TASKS_TELL                                                                                 \
+    128                           /* messages of commands that are passed on in a tick, of all
                                   * attempts */
 #define TASKS_INPUTS_WAIT_MS 5000 /* for all StartInputs, then the start is refused */
 #define TASKS_START_WAIT_MS                                                                        \

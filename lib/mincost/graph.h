@@ -71,9 +71,9 @@ enum node_bits {
 };
 
 struct node {
-    uint32_t start;   /* of its block in the pool */
-    uint32_t end[4];  /* group ends, from `start`; end[3] is the number of halves */
-    uint32_t in_arcs; /* how many of them are at the arc's head */
+    uint32_t start;     /* of its block in the pool */
+    uint32_t end[4];    /* group ends, from `start`; end[3] is the number of halves */
+    uint32_t in_arcs;   /* how many of them are at the arc's head */
     uint8_t size_class; /* of the block */
     uint8_t bits;
     uint16_t hub; /* index of its hub + 1, or 0 (hubs.h) */

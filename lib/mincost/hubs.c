@@ -92,7 +92,8 @@ static bool make_room(struct mincost *m, const struct hub *hub, struct hub_heap 
     uint32_t allocated = heap->allocated + heap->allocated / 4 + SPARE_ENTRIES;
     if (heap->count < heap->allocated)
         return true;
-    return heap->allocated < most && reserve_entries(m, heap, allocated < most ? allocated : most) == 0;
+    return heap->allocated < most &&
+           reserve_entries(m, heap, allocated < most ? allocated : most) == 0;
 }
 
 static void insert(struct mincost *m, struct hub *hub, enum hub_side side, uint32_t arc)
@@ -184,7 +185,8 @@ static int add_link(struct mincost *m, struct hub *hub, const struct half *half)
 {
     if (hub->link_count == hub->link_allocated) {
         uint32_t allocated = hub->link_allocated * 2 + 64;
-        void *grown = memory_resize(m, hub->links, hub->link_allocated, allocated, sizeof *hub->links);
+        void *grown =
+            memory_resize(m, hub->links, hub->link_allocated, allocated, sizeof *hub->links);
         if (!grown)
             return m->failed = -ENOMEM;
         hub->links = grown;

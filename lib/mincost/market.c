@@ -13,7 +13,8 @@
 enum { MOST_CHOICES = 64 }; /* of tasks that are worth attracting */
 
 /* Room for `count` items of a table, with a little more when it is not the first time. */
-static int reserve(struct mincost *m, void **table, uint32_t *allocated, uint64_t count, size_t size)
+static int reserve(struct mincost *m, void **table, uint32_t *allocated, uint64_t count,
+                   size_t size)
 {
     if (count <= *allocated)
         return 0;
@@ -58,7 +59,8 @@ static uint32_t count_choices(const struct mincost *m, uint32_t v)
 static int count_all(struct market *market)
 {
     struct mincost *m = market->m;
-    if (reserve(m, (void **)&market->index, &market->index_allocated, m->nodes_allocated, sizeof(uint32_t)))
+    if (reserve(m, (void **)&market->index, &market->index_allocated, m->nodes_allocated,
+                sizeof(uint32_t)))
         return m->failed;
     market->place_count = market->task_count = market->link_count = market->choice_count = 0;
     for (uint32_t v = 1; v <= m->max_node; v++) {
@@ -80,16 +82,18 @@ static int reserve_all(struct market *market)
     struct mincost *m = market->m;
     uint64_t places = (uint64_t)market->place_count + 1;
     if (places > market->places_allocated) {
-        uint32_t price_allocated = market->places_allocated, ring_allocated = market->places_allocated;
+        uint32_t price_allocated = market->places_allocated,
+                 ring_allocated = market->places_allocated;
         if (reserve(m, (void **)&market->price, &price_allocated, places, sizeof(int64_t)) ||
             reserve(m, (void **)&market->ring, &ring_allocated, places, sizeof(uint32_t)))
             return m->failed;
     }
-    if (reserve(m, (void **)&market->places, &market->places_allocated, places, sizeof(struct place)) ||
+    if (reserve(m, (void **)&market->places, &market->places_allocated, places,
+                sizeof(struct place)) ||
         reserve(m, (void **)&market->links, &market->links_allocated, market->link_count,
                 sizeof(struct link)) ||
-        reserve(m, (void **)&market->tasks, &market->tasks_allocated, (uint64_t)market->task_count + 1,
-                sizeof(struct market_task)))
+        reserve(m, (void **)&market->tasks, &market->tasks_allocated,
+                (uint64_t)market->task_count + 1, sizeof(struct market_task)))
         return m->failed;
     return market->wide ? reserve(m, (void **)&market->wide_choices, &market->wide_allocated,
                                   market->choice_count, sizeof(struct wide_choice))

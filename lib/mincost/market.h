@@ -82,7 +82,8 @@ struct market {
     struct wide_choice *wide_choices;
     uint32_t *index; /* of a node: its place or task */
     uint32_t *ring, ring_first, ring_count;
-    uint32_t places_allocated, links_allocated, tasks_allocated, choices_allocated, wide_allocated, index_allocated;
+    uint32_t places_allocated, links_allocated, tasks_allocated, choices_allocated, wide_allocated,
+        index_allocated;
     uint32_t stuck_task;  /* has no choice at all, or NOBODY */
     uint32_t stuck_place; /* where an excess has no way to a deficit, when infeasible */
     bool infeasible;      /* the last search says so */

@@ -176,14 +176,15 @@ void block_give(struct mincost *m, uint8_t size_class, uint32_t start)
     m->halves_free += block_size(size_class);
 }
 
-static int resize_all(struct mincost *m, uint32_t old_allocated, uint32_t new_allocated, size_t count,
-                      void **const arrays[], const size_t sizes[])
+static int resize_all(struct mincost *m, uint32_t old_allocated, uint32_t new_allocated,
+                      size_t count, void **const arrays[], const size_t sizes[])
 {
     for (size_t i = 0; i < count; i++) {
         char *grown = memory_resize(m, *arrays[i], old_allocated, new_allocated, sizes[i]);
         if (!grown)
             return -ENOMEM;
-        memset(grown + old_allocated * sizes[i], 0, (size_t)(new_allocated - old_allocated) * sizes[i]);
+        memset(grown + old_allocated * sizes[i], 0,
+               (size_t)(new_allocated - old_allocated) * sizes[i]);
         *arrays[i] = grown;
     }
     return 0;

@@ -88,8 +88,8 @@ struct port_abilities {
 struct port_facts {
     char name[PORT_LONG_NAME]; /* "": no name that the site could know */
     uint64_t link_bps;         /* its speed; 0: unknown */
-    bool down;          /* link is down: an unknown speed may become known when it is up */
-    uint32_t mtu_bytes; /* ≥ 1, without the link layer's header */
+    bool down;                 /* link is down: an unknown speed may become known when it is up */
+    uint32_t mtu_bytes;        /* ≥ 1, without the link layer's header */
     uint32_t queues_n; /* how many it has, ≤ PORT_QUEUES; PORT_TRAFFIC if any number can be made */
     uint32_t lossless; /* bit p: the queue of priority p is lossless */
     struct port_abilities abilities;

@@ -42,8 +42,7 @@ static int read_here(const char *port, void *context, struct err *err)
         for (struct nl_object *o = nl_cache_get_first(cache); o; o = nl_cache_get_next(o))
             take_class((struct rtnl_class *)o, counters);
     if (r >= 0 && !counters->served[0])
-        r = err_set(err, ENODATA, "%s has no HTB of duopoly's with queues to count",
-                    port);
+        r = err_set(err, ENODATA, "%s has no HTB of duopoly's with queues to count", port);
     nl_cache_free(cache);
     nl_socket_free(sock);
     return r < 0 ? r : 0;

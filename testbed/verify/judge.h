@@ -78,8 +78,7 @@ struct verdict {
     uint64_t right_bytes, late_bytes, window_bytes, begin_bytes, wrong_bytes; /* payload */
     uint64_t ages[JUDGE_AGES]; /* of those in a window: the change was less than 20, 100, 500 ms,
                                 * change_ns ago */
-    struct judge_example
-        examples[JUDGE_EXAMPLES]; /* wrong ones: the first attempts and marks */
+    struct judge_example examples[JUDGE_EXAMPLES]; /* wrong ones: the first attempts and marks */
     unsigned n_examples;
     uint64_t wrong_others;                   /* packets of further ones */
     struct judge_stray strays[JUDGE_STRAYS]; /* the first unattributed ones */

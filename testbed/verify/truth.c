@@ -265,7 +265,8 @@ static int add_connection(struct truth *truth, const struct truth_connection *co
 {
     if (truth->n_connections == truth->connections_allocated) {
         size_t allocated = truth->connections_allocated ? truth->connections_allocated * 2 : 1024;
-        struct truth_connection *grown = reallocarray(truth->connections, allocated, sizeof(*grown));
+        struct truth_connection *grown =
+            reallocarray(truth->connections, allocated, sizeof(*grown));
         if (!grown)
             return -ENOMEM;
         truth->connections = grown;

@@ -59,7 +59,9 @@ static void print_example(const struct judge_example *e, FILE *out)
     if (c->closed_ns != INT64_MAX)
         fprintf(out, ", which closed after %.1f ms", (double)(c->closed_ns - c->opened_ns) / 1e6);
     if (e->whose == JUDGE_NOBODYS)
-        fprintf(out, "; a mark that was never its own, nor of the task that had the connection before\n");
+        fprintf(
+            out,
+            "; a mark that was never its own, nor of the task that had the connection before\n");
     else
         fprintf(out, "; up to %.1f ms after %s\n", (double)e->longest_ns / 1e6,
                 e->whose == JUDGE_ITS_OWN ? "it was its own" : "that of before");

@@ -27,10 +27,10 @@ struct render_port {
 };
 
 struct render_switch {
-    const char *name;   /* ours are named after it if something needs an owner */
-    uint32_t queues_n;  /* of each port */
-    uint32_t lossless;  /* bit q: queue q of each port is */
-    uint64_t kept_dscp; /* bit d: code point d is not ours and keeps the site's queue */
+    const char *name;             /* ours are named after it if something needs an owner */
+    uint32_t queues_n;            /* of each port */
+    uint32_t lossless;            /* bit q: queue q of each port is */
+    uint64_t kept_dscp;           /* bit d: code point d is not ours and keeps the site's queue */
     const uint8_t *dscp_of_level; /* PORT_LEVELS of them */
     const struct render_port *ports;
     uint32_t ports_n;

@@ -92,7 +92,8 @@ int fluid_uplink_used(struct fluid *f, uint32_t host, double used_bytes_s)
 static int macroflow_make(struct fluid *f, uint32_t *ret_id)
 {
     uint32_t id = fluid_ids_take(&f->macroflow_ids);
-    if (fluid_grow((void **)&f->macroflows, &f->macroflows_allocated, id + 1u, sizeof(*f->macroflows)))
+    if (fluid_grow((void **)&f->macroflows, &f->macroflows_allocated, id + 1u,
+                   sizeof(*f->macroflows)))
         return -ENOMEM;
     *ret_id = id;
     return 0;

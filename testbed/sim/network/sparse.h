@@ -42,7 +42,7 @@ struct port {
     float spared; /* at least so much of its link has to be left unused while it is quiet, */
     float unused; /* and at most so much, so that it gets neither hot nor cool */
     struct crossing *row;
-    struct bundle **bundles;                  /* row[i] is bundles[i]'s */
+    struct bundle **bundles;                       /* row[i] is bundles[i]'s */
     uint32_t n_told, n_open, n_bundles, allocated; /* ends of the sections */
     double ceiling; /* not less than a finite share: what quiet ports count with */
     uint32_t sets;  /* since the load was last added up */
