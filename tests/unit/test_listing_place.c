@@ -28,7 +28,8 @@ static uint32_t resumed(struct list before, struct list after, uint32_t *ret_row
 static void test_who_stood_there_is_found_again(void **state)
 {
     (void)state;
-    uint64_t before[] = {1, 2, 3, 4}, more[] = {9, 8, 1, 2, 3, 4}, fewer[] = {3, 4}, without[] = {1, 2, 4}, last[] = {1};
+    uint64_t before[] = {1, 2, 3, 4}, more[] = {9, 8, 1, 2, 3, 4}, fewer[] = {3, 4},
+             without[] = {1, 2, 4}, last[] = {1};
     uint32_t looks = 0, row = 0;
 #define LIST(array) ((struct list){array, sizeof(array) / sizeof(array[0]), &looks})
     assert_int_equal(resumed(LIST(before), LIST(before), &row), 2);
@@ -57,7 +58,8 @@ static void test_the_first_page_has_no_cursor(void **state)
 static void test_any_cursor_costs_little(void **state)
 {
     (void)state;
-    const uint64_t cursors[] = {1, UINT32_MAX, UINT64_C(1) << 32, UINT64_MAX, UINT64_MAX - 1, UINT64_MAX >> 1};
+    const uint64_t cursors[] = {1,          UINT32_MAX,     UINT64_C(1) << 32,
+                                UINT64_MAX, UINT64_MAX - 1, UINT64_MAX >> 1};
     const uint32_t sizes[] = {0, 1, 5, 100000, 1 << 20};
     for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
         for (size_t k = 0; k < sizeof(cursors) / sizeof(cursors[0]); k++) {
