@@ -16,7 +16,7 @@
 
 #define WIRE_LEVELS     8
 #define READY_AT_ONCE   256 /* tasks, by one step of the engine: 0.2 to 0.8 ms */
-#define CHANGED_AT_ONCE 512 /* tasks, by one step of the engine: sizes, lost outputs; 0.2 to 0.5 ms */
+#define CHANGED_AT_ONCE 512 /* tasks, by one engine step: sizes, lost outputs; 0.2 to 0.5 ms */
 
 #define OF_PRESET "preset" /* as a value: what policy.preset says */
 

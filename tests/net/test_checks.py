@@ -61,7 +61,7 @@ def test_keys_of_an_agent(folder):
         refuses(check("duopoly-agent", agent(folder, f"frameworks: {{key: {path}}}")), *words)
     text = own.read_text()
     own.write_text(text.replace("controller ", "# controller "))
-    refuses(check("duopoly-agent", agent(folder, f"key: {own}")), "whose controller")
+    refuses(check("duopoly-agent", agent(folder, f"key: {own}")), "names no controller to trust")
     own.write_text(text)
     own.chmod(0o640)
     refuses(check("duopoly-agent", agent(folder, f"key: {own}")), "can be read by others")
