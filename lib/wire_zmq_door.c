@@ -101,8 +101,8 @@ static bool room_make(struct wire_zmq_door *door, int fd)
 static bool listener_set(struct wire_zmq_door *door, bool pause)
 {
     return door->listener >= 0 &&
-           (pause ? filter_nobody(door->listener)
-                  : filter_those_who_speak(door->listener, door->hasty, door->hasty_n)) == 0;
+           (pause ? filter_drop_all(door->listener)
+                  : filter_drop_silent(door->listener, door->hasty, door->hasty_n)) == 0;
 }
 
 static void pause_set(struct wire_zmq_door *door, bool pause)
@@ -235,7 +235,7 @@ static void connection_begin(struct wire_zmq_door *door, int fd, uint64_t now_us
 {
     if (fd < 0)
         return;
-    filter_drop(fd);
+    filter_detach(fd);
     if (!room_make(door, fd))
         return;
     connection_end(door, fd); /* one whose end was not told */

@@ -25,7 +25,7 @@ static const struct sock_filter head[] = {
 
 enum {
     HEAD = sizeof(head) / sizeof(head[0]),
-    WORDS = 4,             /* of an address, at most */
+    WORDS = 4,                 /* of an address, at most */
     BLOCK = 3 + 2 * WORDS + 1, /* of an address: IP's version, its words, the end */
 };
 
@@ -39,13 +39,12 @@ static void add(struct program *program, uint16_t code, uint8_t jt, uint8_t jf, 
     program->code[program->n++] = (struct sock_filter)BPF_JUMP(code, k, jt, jf);
 }
 
-/* Drops what comes from there; what does not goes on behind it. */
+/* Adds: drop packets from this address; other packets continue behind these instructions. */
 static void address_add(struct program *program, const struct in6_addr *address)
 {
     const bool is_4 = IN6_IS_ADDR_V4MAPPED(address);
     const int words = is_4 ? 1 : WORDS;
-    const uint32_t at =
-        is_4 ? offsetof(struct iphdr, saddr) : offsetof(struct ip6_hdr, ip6_src);
+    const uint32_t at = is_4 ? offsetof(struct iphdr, saddr) : offsetof(struct ip6_hdr, ip6_src);
     add(program, BPF_LD | BPF_B | BPF_ABS, 0, 0, (uint32_t)SKF_NET_OFF);
     add(program, BPF_ALU | BPF_RSH | BPF_K, 0, 0, 4);
     add(program, BPF_JMP | BPF_JEQ | BPF_K, 0, (uint8_t)(2 * words + 1), is_4 ? 4 : 6);
@@ -64,7 +63,7 @@ static int attach(int listener, struct program *program)
     return setsockopt(listener, SOL_SOCKET, SO_ATTACH_FILTER, &said, sizeof(said));
 }
 
-int filter_those_who_speak(int listener, const struct in6_addr *addresses, size_t n)
+int filter_drop_silent(int listener, const struct in6_addr *addresses, size_t n)
 {
     struct program program = {.n = HEAD};
     memcpy(program.code, head, sizeof(head));
@@ -74,14 +73,14 @@ int filter_those_who_speak(int listener, const struct in6_addr *addresses, size_
     return attach(listener, &program);
 }
 
-int filter_nobody(int listener)
+int filter_drop_all(int listener)
 {
     struct program program = {.n = 0};
     add(&program, BPF_RET | BPF_K, 0, 0, 0);
     return attach(listener, &program);
 }
 
-void filter_drop(int connection)
+void filter_detach(int connection)
 {
     const int none = 0;
     setsockopt(connection, SOL_SOCKET, SO_DETACH_FILTER, &none, sizeof(none));

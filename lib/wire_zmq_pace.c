@@ -30,7 +30,7 @@ bool pace_take(struct pace *pace, const struct in6_addr *address, uint64_t now_u
 {
     if (!pace_has_room(pace, address, now_usec))
         return false;
-    pace->places[place_of(address)] = (struct pace_place){
-        .address = *address, .full_usec = full_after(pace, address, now_usec)};
+    pace->places[place_of(address)] =
+        (struct pace_place){.address = *address, .full_usec = full_after(pace, address, now_usec)};
     return true;
 }

@@ -1,11 +1,11 @@
-/* How fast connections may begin from one address. WHY: a handshake takes the one thread that
- * serves all connections 0.5 ms, and those that are under way at once are served in turn, so each
- * of a crowd's steps delays everybody's messages.
+/* Bounds how fast connections may begin from one address. WHY: a handshake takes 0.5 ms of the one
+ * thread that serves all connections, and handshakes under way are served in turn, so with many of
+ * them each step delays all messages.
  *
- * A bucket (RFC 2697's, of connections) for each address: PACE_BURST at once, PACE_PER_SECOND from
- * then on. PACE_PLACES addresses are remembered, each at the place that its bits say; one that
- * takes another's place begins with a full bucket, and so does the other when it comes back.
- * Addresses stand for hosts, as in wire_zmq_flood.h. Pure, O(1). */
+ * Each address has a token bucket (as in RFC 2697, of connections): PACE_BURST at once, then
+ * PACE_PER_SECOND. PACE_PLACES addresses are kept, each at the place of its hash; an address that
+ * evicts another begins with a full bucket, and so does the other when it comes back. Addresses
+ * stand for hosts, as in wire_zmq_flood.h. Pure, O(1). */
 #pragma once
 
 #include <netinet/in.h>
@@ -25,8 +25,8 @@ struct pace {
     struct pace_place places[PACE_PLACES];
 };
 
-/* One more connection from `address` (flood_place_of); false: that is too fast, and it does not
- * count. */
+/* Counts one more connection from `address` (flood_place_of). False: it is too fast, and not
+ * counted. */
 bool pace_take(struct pace *pace, const struct in6_addr *address, uint64_t now_usec);
-/* Whether pace_take would say true. */
+/* Whether pace_take would return true. */
 bool pace_has_room(const struct pace *pace, const struct in6_addr *address, uint64_t now_usec);

@@ -115,7 +115,7 @@ static void family_holds_back(int family, const char *any, const char *local, co
     struct sockaddr_in6 peer;
     int listener = bound(family, any);
     assert_int_equal(listen(listener, 16), 0);
-    assert_int_equal(filter_those_who_speak(listener, hasty, 3), 0);
+    assert_int_equal(filter_drop_silent(listener, hasty, 3), 0);
     int first = speaker(family, held, local, listener),
         second = speaker(family, free_one, local, listener);
     assert_true(let_in(listener, &peer));
@@ -124,7 +124,7 @@ static void family_holds_back(int family, const char *any, const char *local, co
     char text[INET6_ADDRSTRLEN];
     assert_string_equal(inet_ntop(family, from, text, sizeof(text)), free_one);
     assert_false(let_in(listener, &peer));
-    assert_int_equal(filter_those_who_speak(listener, hasty, 2), 0);
+    assert_int_equal(filter_drop_silent(listener, hasty, 2), 0);
     for (int tries = 0; !let_in(listener, &peer); tries++)
         assert_true(tries < 40);
     close(first);
@@ -152,8 +152,8 @@ static void the_longest_filter_is_taken(void **state)
     }
     int listener = bound(AF_INET6, "::1");
     assert_int_equal(listen(listener, 1), 0);
-    assert_int_equal(filter_those_who_speak(listener, hasty, FILTER_ADDRESSES), 0);
-    assert_int_equal(filter_nobody(listener), 0);
+    assert_int_equal(filter_drop_silent(listener, hasty, FILTER_ADDRESSES), 0);
+    assert_int_equal(filter_drop_all(listener), 0);
     close(listener);
 }
 
