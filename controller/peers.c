@@ -322,14 +322,14 @@ void peers_close(struct peers *peers)
     frameworks_destroy(peers->parts->frameworks);
     agents_destroy(peers->parts->agents);
     inventory_done(&peers->switches);
-    dispatch_room_done(&peers->room);
+    dispatch_scratch_done(&peers->scratch);
 }
 
 void peers_decision(struct peers *peers, int64_t now_ns, const struct decision *decision)
 {
     if (!frameworks_decision(peers->parts->frameworks, now_ns, decision))
         dispatch_decision(peers->parts->engine, peers->parts->agents, now_ns, decision,
-                          &peers->room);
+                          &peers->scratch);
 }
 
 int peers_forget(struct peers *peers, const char *name)

@@ -26,7 +26,7 @@ struct conductor_parts;
 struct peers {
     struct inventory switches; /* owned, as what follows */
     struct attempt_proof proof;
-    struct dispatch_room room;
+    struct dispatch_scratch scratch;
     /* The last words of the attempt of the next fact. */
     uint64_t spoken;
     char words[256];

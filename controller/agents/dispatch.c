@@ -7,7 +7,7 @@
 
 struct gathering {
     const struct agents *agents;
-    struct dispatch_room *room;
+    struct dispatch_scratch *scratch;
     uint32_t host; /* where the task runs */
 };
 
@@ -16,25 +16,25 @@ uint32_t level_on_wire(uint64_t level)
     return level > 7 ? 7 : (uint32_t)level;
 }
 
-void dispatch_room_done(struct dispatch_room *room)
+void dispatch_scratch_done(struct dispatch_scratch *scratch)
 {
-    free(room->inputs);
-    *room = (struct dispatch_room){0};
+    free(scratch->inputs);
+    *scratch = (struct dispatch_scratch){0};
 }
 
-static duopoly_Input *input_add(struct dispatch_room *room)
+static duopoly_Input *input_add(struct dispatch_scratch *scratch)
 {
-    if (room->n == room->size) {
-        uint32_t size = room->size ? 2 * room->size : 64;
-        duopoly_Input *inputs = reallocarray(room->inputs, size, sizeof(*inputs));
+    if (scratch->n == scratch->size) {
+        uint32_t size = scratch->size ? 2 * scratch->size : 64;
+        duopoly_Input *inputs = reallocarray(scratch->inputs, size, sizeof(*inputs));
         if (!inputs) {
-            room->failed = true;
+            scratch->failed = true;
             return NULL;
         }
-        room->inputs = inputs;
-        room->size = size;
+        scratch->inputs = inputs;
+        scratch->size = size;
     }
-    return memset(&room->inputs[room->n++], 0, sizeof(room->inputs[0]));
+    return memset(&scratch->inputs[scratch->n++], 0, sizeof(scratch->inputs[0]));
 }
 
 /* A block on the task's own host is read there; map outputs are listed from every host, since the
@@ -47,7 +47,7 @@ static void input_gather(void *context, const struct engine_input *input)
     if (input->block && input->host == gathering->host)
         return;
     if (agents_of_host(gathering->agents, input->host, &source) < 0 ||
-        !(out = input_add(gathering->room)))
+        !(out = input_add(gathering->scratch)))
         return;
     memcpy(out->address, source.address, sizeof(out->address));
     out->bytes = input->bytes;
@@ -58,9 +58,9 @@ static void input_gather(void *context, const struct engine_input *input)
 }
 
 static void start_send(const struct engine *engine, struct agents *agents, int64_t now_ns,
-                       const struct decision *decision, struct dispatch_room *room)
+                       const struct decision *decision, struct dispatch_scratch *scratch)
 {
-    struct gathering gathering = {agents, room, decision->start.host};
+    struct gathering gathering = {agents, scratch, decision->start.host};
     struct stage_view stage;
     struct task_view task;
     duopoly_Start start = {
@@ -81,18 +81,18 @@ static void start_send(const struct engine *engine, struct agents *agents, int64
         start.compute_ns = task.compute_ns;
         start.output_bytes = task.output_bytes;
     }
-    room->n = 0;
-    room->failed = false;
+    scratch->n = 0;
+    scratch->failed = false;
     engine_inputs(engine, start.attempt, input_gather, &gathering);
-    agents_start(agents, now_ns, decision->start.host, &start, room->inputs, room->n);
+    agents_start(agents, now_ns, decision->start.host, &start, scratch->inputs, scratch->n);
 }
 
 void dispatch_decision(const struct engine *engine, struct agents *agents, int64_t now_ns,
-                       const struct decision *decision, struct dispatch_room *room)
+                       const struct decision *decision, struct dispatch_scratch *scratch)
 {
     switch (decision->kind) {
     case DECISION_START:
-        start_send(engine, agents, now_ns, decision, room);
+        start_send(engine, agents, now_ns, decision, scratch);
         break;
     case DECISION_STOP:
         agents_stop(agents, decision->stop.host, decision->stop.attempt,

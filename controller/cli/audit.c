@@ -20,7 +20,7 @@ struct filter {
 
 struct rows {
     duopoly_AuditRow *at;
-    size_t n, room;
+    size_t n, allocated;
     uint64_t oldest; /* number of the first that the controller lists; 0: none */
 };
 
@@ -100,13 +100,13 @@ static bool is_wanted(const struct filter *filter, const duopoly_AuditRow *row)
 
 static int row_keep(struct rows *rows, const duopoly_AuditRow *row, struct err *err)
 {
-    if (rows->n == rows->room) {
-        size_t room = rows->room ? 2 * rows->room : 64;
-        duopoly_AuditRow *at = reallocarray(rows->at, room, sizeof(*at));
+    if (rows->n == rows->allocated) {
+        size_t allocated = rows->allocated ? 2 * rows->allocated : 64;
+        duopoly_AuditRow *at = reallocarray(rows->at, allocated, sizeof(*at));
         if (!at)
             return err_sys(err, ENOMEM, "the audit");
         rows->at = at;
-        rows->room = room;
+        rows->allocated = allocated;
     }
     rows->at[rows->n++] = *row;
     return 0;

@@ -18,7 +18,7 @@ struct kept {
 
 struct job_list {
     struct kept *jobs;
-    size_t n, room;
+    size_t n, allocated;
     uint8_t *bytes;
     size_t used, size;
     bool changed;
@@ -33,9 +33,9 @@ static enum group group_of(const duopoly_JobRow *row)
 
 static bool room_make(struct job_list *list, size_t length)
 {
-    if (list->n == list->room) {
-        list->room = list->room ? 2 * list->room : 256;
-        struct kept *jobs = reallocarray(list->jobs, list->room, sizeof(*jobs));
+    if (list->n == list->allocated) {
+        list->allocated = list->allocated ? 2 * list->allocated : 256;
+        struct kept *jobs = reallocarray(list->jobs, list->allocated, sizeof(*jobs));
         if (!jobs)
             return false;
         list->jobs = jobs;

@@ -24,19 +24,19 @@ struct named {
 
 struct submissions {
     struct submitted *at;
-    size_t n, room;
+    size_t n, allocated;
     struct named *names;
 };
 
 static struct submitted *submitted_add(struct submissions *submissions)
 {
-    if (submissions->n == submissions->room) {
-        size_t room = submissions->room ? 2 * submissions->room : 16;
-        struct submitted *at = reallocarray(submissions->at, room, sizeof(*at));
+    if (submissions->n == submissions->allocated) {
+        size_t allocated = submissions->allocated ? 2 * submissions->allocated : 16;
+        struct submitted *at = reallocarray(submissions->at, allocated, sizeof(*at));
         if (!at)
             return NULL;
         submissions->at = at;
-        submissions->room = room;
+        submissions->allocated = allocated;
     }
     return memset(&submissions->at[submissions->n++], 0, sizeof(submissions->at[0]));
 }

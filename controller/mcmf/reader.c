@@ -167,16 +167,16 @@ static int parse_change(const struct reader *reader, const struct reader_line *l
 
 static int keep_change(struct reader *reader, const struct mincost_change *change, struct err *err)
 {
-    if (reader->round_count == reader->round_room) {
-        size_t room = reader->round_room * 2 + 256;
-        void *grown = realloc(reader->round, room * sizeof *reader->round);
+    if (reader->round_count == reader->round_allocated) {
+        size_t allocated = reader->round_allocated * 2 + 256;
+        void *grown = realloc(reader->round, allocated * sizeof *reader->round);
         if (grown)
             reader->round = grown;
-        void *lines = grown ? realloc(reader->lines, room * sizeof *reader->lines) : NULL;
+        void *lines = grown ? realloc(reader->lines, allocated * sizeof *reader->lines) : NULL;
         if (!lines)
             return err_sys(err, ENOMEM, "%s:%lu", reader->name, reader->line);
         reader->lines = lines;
-        reader->round_room = room;
+        reader->round_allocated = allocated;
     }
     reader->lines[reader->round_count] = reader->line;
     reader->round[reader->round_count++] = *change;

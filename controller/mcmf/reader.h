@@ -35,7 +35,7 @@ struct reader {
     char text[READER_LINE_MAX + 1];
     struct mincost_change *round; /* of the last reader_read_round; owned, freed by reader_done */
     unsigned long *lines;         /* the line of each; as `round` */
-    size_t round_count, round_room;
+    size_t round_count, round_allocated;
 };
 
 /* Adds the whole problem of a DIMACS file. 0 or −errno with the sentence. */

@@ -22,12 +22,12 @@ struct file {
 int recording_dump_init(struct recording_dump *dump, const struct engine *engine)
 {
     *dump = (struct recording_dump){engine, malloc(engine_dump_room(engine)), malloc(BUFFER)};
-    return dump->room && dump->buffer ? 0 : -ENOMEM;
+    return dump->scratch && dump->buffer ? 0 : -ENOMEM;
 }
 
 void recording_dump_done(struct recording_dump *dump)
 {
-    free(dump->room);
+    free(dump->scratch);
     free(dump->buffer);
     *dump = (struct recording_dump){0};
 }
@@ -87,7 +87,7 @@ static int write_head(const struct recording_dump *dump, struct file *file, uint
 {
     int r = put_line(file, "duopoly-log 1", "", 0);
     if (r == 0)
-        r = engine_dump_in(dump->engine, dump->room, on_record, file);
+        r = engine_dump_in(dump->engine, dump->scratch, on_record, file);
     if (r == 0)
         r = put_number(file, "begin ", wall_ns);
     if (r == 0 && dropped)

@@ -18,7 +18,7 @@
 /* Memory for the child; allocated beforehand, since it may not allocate. */
 struct recording_dump {
     const struct engine *engine;
-    void *room;
+    void *scratch;
     char *buffer;
 };
 /* The engine is borrowed until done. 0 or −ENOMEM. */

@@ -52,7 +52,7 @@ struct ledger {
     uint32_t *moved; /* hosts whose rows are to be put */
     size_t n_moved, moved_size;
     bool failed;   /* memory was short */
-    void *room;    /* of engine_dump_job */
+    void *scratch; /* of engine_dump_job */
     char *record;  /* with wall-clock times */
     size_t length; /* of `record` */
     struct arriving *arriving;
@@ -70,9 +70,9 @@ int ledger_create(struct store *store, const struct engine *engine, int64_t offs
     struct sizes_view sizes;
     while (engine_sizes_after(engine, ledger->sizes, &sizes) == 0)
         ledger->sizes = sizes.place;
-    ledger->room = malloc(engine_dump_room(engine));
+    ledger->scratch = malloc(engine_dump_room(engine));
     ledger->record = malloc(RECORD_TIMES_MAX);
-    if (!ledger->room || !ledger->record) {
+    if (!ledger->scratch || !ledger->record) {
         ledger_destroy(ledger);
         return -ENOMEM;
     }
@@ -94,7 +94,7 @@ void ledger_destroy(struct ledger *ledger)
     free(ledger->notes);
     free(ledger->pending.record);
     free(ledger->moved);
-    free(ledger->room);
+    free(ledger->scratch);
     free(ledger->record);
     free(ledger);
 }
@@ -150,11 +150,11 @@ static void part_note(struct ledger *ledger, const struct event *event)
 {
     struct event bare = *event;
     bare.request = 0;
-    int n = record_encode_event(&bare, ledger->room, RECORD_MAX);
+    int n = record_encode_event(&bare, ledger->scratch, RECORD_MAX);
     struct note note = {.kind = event->kind,
                         .request = event->request,
                         .job = event->job_begin.job, /* the first field of each part */
-                        .record = n < 0 ? NULL : strndup(ledger->room, (size_t)n),
+                        .record = n < 0 ? NULL : strndup(ledger->scratch, (size_t)n),
                         .length = n};
     if (event->kind == EVENT_JOB_BYTES)
         note.piece =
@@ -334,7 +334,7 @@ static int job_put(struct ledger *ledger, uint64_t number)
         return 0;
     const struct row_value row[JOBS_COLUMNS] = {ROW_NUMBER(number), row_text(job.name),
                                                 ROW_NUMBER(job.submitted_ns + ledger->offset_ns)};
-    int r = engine_dump_job(ledger->engine, number, ledger->room, state_read, ledger);
+    int r = engine_dump_job(ledger->engine, number, ledger->scratch, state_read, ledger);
     if (r < 0)
         return r;
     pending_put(ledger);
@@ -425,7 +425,7 @@ static void ledger_job_over(void *user, const struct job_fact *fact)
     struct ledger *ledger = user;
     const struct job_ending *ending = &fact->ending;
     const struct row_value number = ROW_NUMBER(ending->job);
-    int r = engine_dump_job(ledger->engine, ending->job, ledger->room, state_read, ledger);
+    int r = engine_dump_job(ledger->engine, ending->job, ledger->scratch, state_read, ledger);
     ledger->failed |= r < 0;
     if (r < 0 || !fact->job.job)
         return;

@@ -30,7 +30,7 @@ struct words {
     uint64_t spent_until_ns; /* its allowance: at this time it is full again */
     bool flood;              /* it is being ended because it sent too much */
     struct words_entry *entries;
-    uint32_t n, room, untold;
+    uint32_t n, allocated, untold;
     uint32_t told_now; /* in this tick */
 };
 

@@ -96,14 +96,15 @@ static struct words_entry *find(struct words *words, const struct words_entry *w
 /* NULL: no memory, or there are WORDS_ENTRIES. */
 static struct words_entry *add(struct words *words)
 {
-    if (words->n == words->room) {
-        uint32_t room = words->room ? 2 * words->room : 8;
-        struct words_entry *more =
-            room <= WORDS_ENTRIES ? reallocarray(words->entries, room, sizeof(*more)) : NULL;
+    if (words->n == words->allocated) {
+        uint32_t allocated = words->allocated ? 2 * words->allocated : 8;
+        struct words_entry *more = allocated <= WORDS_ENTRIES
+                                       ? reallocarray(words->entries, allocated, sizeof(*more))
+                                       : NULL;
         if (!more)
             return NULL;
         words->entries = more;
-        words->room = room;
+        words->allocated = allocated;
     }
     return &words->entries[words->n++];
 }

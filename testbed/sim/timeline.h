@@ -13,7 +13,7 @@ struct timeline {
     struct time_bins bins;      /* parts: receiving, computing */
     struct timeline_life *live; /* owned: attempts that run */
     struct figure_band *bands;  /* owned: when it was starved, s */
-    size_t n_bands, bands_room;
+    size_t n_bands, bands_allocated;
     int64_t now_ns, starved_ns; /* starved_ns: since when it is starved */
     int64_t receiving, computing;
     bool starved, failed;

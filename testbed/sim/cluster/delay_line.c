@@ -6,16 +6,16 @@
 
 static int grow(struct delay_line *l)
 {
-    size_t room = l->room ? 2 * l->room : 64;
-    int64_t *due_ns = calloc(room, sizeof(*due_ns));
-    char *items = malloc(room * l->item_bytes);
+    size_t allocated = l->allocated ? 2 * l->allocated : 64;
+    int64_t *due_ns = calloc(allocated, sizeof(*due_ns));
+    char *items = malloc(allocated * l->item_bytes);
     if (!due_ns || !items) {
         free(due_ns);
         free(items);
         return -ENOMEM;
     }
     for (size_t i = 0; i < l->n; i++) {
-        size_t at = (l->first + i) % l->room;
+        size_t at = (l->first + i) % l->allocated;
         due_ns[i] = l->due_ns[at];
         memcpy(items + i * l->item_bytes, l->items + at * l->item_bytes, l->item_bytes);
     }
@@ -24,15 +24,15 @@ static int grow(struct delay_line *l)
     l->due_ns = due_ns;
     l->items = items;
     l->first = 0;
-    l->room = room;
+    l->allocated = allocated;
     return 0;
 }
 
 int delay_line_push(struct delay_line *l, int64_t due_ns, const void *item)
 {
-    if (l->n == l->room && grow(l))
+    if (l->n == l->allocated && grow(l))
         return -ENOMEM;
-    size_t at = (l->first + l->n++) % l->room;
+    size_t at = (l->first + l->n++) % l->allocated;
     l->due_ns[at] = due_ns;
     memcpy(l->items + at * l->item_bytes, item, l->item_bytes);
     return 0;
@@ -53,7 +53,7 @@ bool delay_line_take(struct delay_line *l, int64_t now_ns, void *ret_item)
     if (!l->n || l->due_ns[l->first] > now_ns)
         return false;
     memcpy(ret_item, l->items + l->first * l->item_bytes, l->item_bytes);
-    l->first = (l->first + 1) % l->room;
+    l->first = (l->first + 1) % l->allocated;
     l->n--;
     return true;
 }

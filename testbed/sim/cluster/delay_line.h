@@ -14,9 +14,9 @@
 
 struct delay_line {
     size_t item_bytes;
-    int64_t *due_ns; /* owned, as is items: rings of `room` places */
+    int64_t *due_ns; /* owned, as is items: rings of `allocated` places */
     char *items;
-    size_t first, n, room;
+    size_t first, n, allocated;
 };
 
 /* Copies item_bytes from `item`. 0 or −ENOMEM, which changes nothing. */

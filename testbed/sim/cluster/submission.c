@@ -7,13 +7,13 @@
 
 static void *array(struct submission *s, size_t n, size_t size)
 {
-    if (s->n_arrays == s->arrays_room) {
-        size_t room = s->arrays_room ? 2 * s->arrays_room : 16;
-        void **grown = realloc(s->arrays, room * sizeof(*grown));
+    if (s->n_arrays == s->arrays_allocated) {
+        size_t allocated = s->arrays_allocated ? 2 * s->arrays_allocated : 16;
+        void **grown = realloc(s->arrays, allocated * sizeof(*grown));
         if (!grown)
             return NULL;
         s->arrays = grown;
-        s->arrays_room = room;
+        s->arrays_allocated = allocated;
     }
     void *made = calloc(n ? n : 1, size);
     if (made)
@@ -23,13 +23,13 @@ static void *array(struct submission *s, size_t n, size_t size)
 
 static struct event *event(struct submission *s, enum event_kind kind, uint64_t request)
 {
-    if (s->n == s->room) {
-        size_t room = s->room ? 2 * s->room : 8;
-        struct event *grown = realloc(s->events, room * sizeof(*grown));
+    if (s->n == s->allocated) {
+        size_t allocated = s->allocated ? 2 * s->allocated : 8;
+        struct event *grown = realloc(s->events, allocated * sizeof(*grown));
         if (!grown)
             return NULL;
         s->events = grown;
-        s->room = room;
+        s->allocated = allocated;
     }
     struct event *e = &s->events[s->n++];
     *e = (struct event){.kind = kind, .request = request};
@@ -234,7 +234,7 @@ int submission_as_facts(struct submission *s)
     uint32_t reduces = 0;
     int r = 0;
     s->events = NULL;
-    s->n = s->room = 0;
+    s->n = s->allocated = 0;
     for (size_t i = 0; !r && i < told.n; i++)
         r = as_fact(s, &told.events[i], &reduces);
     free(told.events);

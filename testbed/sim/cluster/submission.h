@@ -11,9 +11,9 @@
 
 struct submission {
     struct event *events;
-    size_t n, room;
+    size_t n, allocated;
     void **arrays; /* what events point to and the job does not own */
-    size_t n_arrays, arrays_room;
+    size_t n_arrays, arrays_allocated;
 };
 
 /* Fills an empty (or reused) submission. Returns 0 or −ENOMEM; call submission_done in any case. */
