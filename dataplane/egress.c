@@ -9,9 +9,9 @@
 bool egress_differs(const struct egress *egress, const struct egress *others, uint32_t i)
 {
     duopoly_PlanePort is = duopoly_PlanePort_init_zero, other = duopoly_PlanePort_init_zero;
-    plane_port_write(&egress->ports[i].now, &is);
-    plane_port_write(&others->ports[i].now, &other);
-    return !plane_port_equal(&is, &other);
+    port_message_write(&egress->ports[i].now, &is);
+    port_message_write(&others->ports[i].now, &other);
+    return !port_message_equal(&is, &other);
 }
 
 void egress_write(const struct egress *egress, duopoly_PlanePorts *message)
@@ -25,7 +25,7 @@ void egress_write(const struct egress *egress, duopoly_PlanePorts *message)
         wire_copy(port->owner, sizeof(port->owner), entry->owner);
         port->device_bps = entry->facts.link_bps;
         port->mtu_bytes = entry->facts.mtu_bytes;
-        plane_port_write(&entry->now, port);
+        port_message_write(&entry->now, port);
     }
 }
 
@@ -63,7 +63,7 @@ static int read_port(struct egress *egress, const duopoly_SetPlanePorts *message
         entry->owner[0] = '\0';
         return 0;
     }
-    int r = plane_port_read(port, &entry->facts, &entry->now, err);
+    int r = port_message_read(port, &entry->facts, &entry->now, err);
     if (r < 0)
         return r;
     wire_copy(entry->owner, sizeof(entry->owner), message->owner);

@@ -4,7 +4,7 @@
 
 #include "dataplane/settings.h"
 #include "lib/err.h"
-#include "lib/port/plane_port.h"
+#include "lib/port/port_message.h"
 
 struct egress_port {
     struct port_facts facts;

@@ -184,7 +184,7 @@ void fastpath_facts(const struct fastpath_settings *settings, uint32_t place, ui
     *ret_facts = (struct port_facts){.link_bps = device_bps,
                                      .mtu_bytes = (uint32_t)settings->mtu_bytes,
                                      .queues_n = PORT_TRAFFIC,
-                                     .abilities = plane_port_abilities};
+                                     .abilities = port_message_abilities};
     snprintf(ret_facts->name, sizeof(ret_facts->name), "%s", fastpath_side(settings, place)->name);
 }
 

@@ -5,12 +5,12 @@
 #include "dataplane/marking.h"
 #include "dataplane/switching.h"
 #include "lib/err.h"
-#include "lib/port/plane_port.h"
+#include "lib/port/port_message.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#define FASTPATH_PORTS   PLANE_PORTS
+#define FASTPATH_PORTS   PORT_MESSAGES
 #define FASTPATH_WORKERS 8
 #define FASTPATH_GROUP   "duopoly"
 #define FASTPATH_READERS "duopoly-readers"

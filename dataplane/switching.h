@@ -10,7 +10,7 @@
 
 #include "dataplane/macs.h"
 #include "lib/err.h"
-#include "lib/port/plane_port.h"
+#include "lib/port/port_message.h"
 
 #include <stdint.h>
 
@@ -18,7 +18,7 @@
 #define SWITCHING_FLOOD (-2)
 
 struct switching_settings {
-    uint32_t ports; /* 2 to PLANE_PORTS */
+    uint32_t ports; /* 2 to PORT_MESSAGES */
     uint32_t macs;
     uint64_t age_ns;
     uint32_t moves;     /* of a station within a second, before its port is shut */
@@ -49,7 +49,7 @@ struct switching {
     struct macs *macs;
     uint64_t moved, full; /* stations, times */
     uint64_t shuts;       /* of all ports */
-    struct switching_port ports[PLANE_PORTS];
+    struct switching_port ports[PORT_MESSAGES];
 };
 
 int switching_open(struct switching *switching, const struct switching_settings *settings,

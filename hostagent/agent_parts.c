@@ -197,15 +197,15 @@ void agent_on_notice(void *user, const char *text)
 }
 
 /* For connections beyond the kernel. */
-static int open_plane(struct agent_parts *agent, struct err *err)
+static int open_fastpath(struct agent_parts *agent, struct err *err)
 {
-    struct mark_plane_config config = {
+    struct mark_fastpath_config config = {
         .path = agent->settings->marks.plane, .on_notice = agent_on_notice, .user = agent};
     int r = config.path[0] ? marks_get_mode(agent->marks, &config.mode, err) : 0;
     if (r == 0 && config.path[0])
-        r = mark_plane_open(&config, agent->event, &agent->plane, err);
+        r = mark_fastpath_open(&config, agent->event, &agent->fastpath, err);
     if (r == 0)
-        marks_join(agent->marks, agent->plane);
+        marks_join(agent->marks, agent->fastpath);
     return r;
 }
 
@@ -455,7 +455,7 @@ static int open_cgroup(struct agent_parts *agent, struct err *err)
 static void close_marks(struct agent_parts *agent)
 {
     marks_close(agent->marks);
-    mark_plane_close(agent->plane); /* WHY after them: they borrow it */
+    mark_fastpath_close(agent->fastpath); /* WHY after them: they borrow it */
 }
 
 /* libbpf opens / for a map that it takes over: not before the marks. */
@@ -539,7 +539,7 @@ static const struct part {
     {OF_ALL, open_routes, NULL},
     {OF_HOSTS, open_cgroup, NULL},
     {OF_ALL, open_marks, close_marks},
-    {OF_ALL, open_plane, NULL},
+    {OF_ALL, open_fastpath, NULL},
     {OF_ALL, limit_files, NULL},
     {OF_ALL, open_stance, close_stance},
     {OF_ALL, open_guard, close_guard},

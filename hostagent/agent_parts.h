@@ -24,7 +24,7 @@ struct agent_parts {
     struct switches *switches; /* NULL: the queues are not ours */
     struct marks *marks;
     struct mark_config marks_config;
-    struct mark_plane *plane; /* NULL: there is none */
+    struct mark_fastpath *fastpath; /* NULL: there is none */
     struct stance *stance;
     struct guard *guard;
     struct report report;    /* of a switch */

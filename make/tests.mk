@@ -92,7 +92,7 @@ $(patsubst %.c,$(BUILD)/obj/%.o,$(wildcard tests/unit/test_*_dpdk.c)): CFLAGS +=
 $(BUILD)/tests/test_queues_red_dpdk: EXTRA = $(call archive,fastpath) $(DPDK_LIBS)
 $(BUILD)/tests/test_queues_red_dpdk: $(call archive,fastpath)
 
-TEST_DPDK := test_conformance test_marking test_flows test_kept test_queues test_queues_red_dpdk test_plane_ports test_switching test_fuzz_frame test_fuzz_fastpath
+TEST_DPDK := test_conformance test_marking test_flows test_kept test_queues test_queues_red_dpdk test_port_message test_switching test_fuzz_frame test_fuzz_fastpath
 
 # What tests/net runs.
 .PHONY: test-programs

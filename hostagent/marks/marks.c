@@ -13,8 +13,8 @@
 struct marks {
     const struct mark_driver *driver;
     struct mark *mark;
-    struct nudge *nudge;      /* NULL: nobody is nudged */
-    struct mark_plane *plane; /* NULL: there is none */
+    struct nudge *nudge;            /* NULL: nobody is nudged */
+    struct mark_fastpath *fastpath; /* NULL: there is none */
     enum mark_reach reach;
     char says[MARKS_SAYS];
 };
@@ -117,7 +117,7 @@ static void open_nudging(struct marks *marks, const struct mark_config *config,
                  marks->driver->name);
     nudge_pause(marks->nudge, marks->reach == MARK_REACH_NOTHING);
     if (marks->reach == MARK_REACH_NOTHING)
-        mark_plane_renew(marks->plane, 0);
+        mark_fastpath_renew(marks->fastpath, 0);
 }
 
 int marks_open(const struct mark_config *config, const struct marks_nudging *nudging,
@@ -235,9 +235,9 @@ int marks_plan(const struct mark_config *config, struct changes *changes, struct
     return r < 0 || !driver->automatic ? r : plan_others(config, driver, changes, err);
 }
 
-void marks_join(struct marks *marks, struct mark_plane *plane)
+void marks_join(struct marks *marks, struct mark_fastpath *fastpath)
 {
-    marks->plane = plane;
+    marks->fastpath = fastpath;
 }
 
 int marks_reach(struct marks *marks, enum mark_reach reach, struct err *err)
@@ -247,7 +247,7 @@ int marks_reach(struct marks *marks, enum mark_reach reach, struct err *err)
         marks->reach = reach;
     nudge_pause(marks->nudge, marks->reach == MARK_REACH_NOTHING);
     if (marks->reach == MARK_REACH_NOTHING)
-        mark_plane_renew(marks->plane, 0);
+        mark_fastpath_renew(marks->fastpath, 0);
     return r;
 }
 
@@ -277,7 +277,7 @@ int marks_set_levels(struct marks *marks, const struct mark_task_levels *levels,
         if (r < 0)
             return r;
         nudge_levels(marks->nudge, &levels[i]);
-        mark_plane_levels(marks->plane, &levels[i]);
+        mark_fastpath_levels(marks->fastpath, &levels[i]);
     }
     return r;
 }
@@ -290,19 +290,19 @@ int marks_set_flows(struct marks *marks, const struct mark_flow_levels *levels, 
 
 void marks_connection(struct marks *marks, uint64_t cgroup, const struct mark_flow_key *key)
 {
-    mark_plane_connection(marks->plane, cgroup, key);
+    mark_fastpath_connection(marks->fastpath, cgroup, key);
 }
 
 int marks_end_task(struct marks *marks, uint64_t cgroup, struct err *err)
 {
-    mark_plane_end(marks->plane, cgroup);
+    mark_fastpath_end(marks->fastpath, cgroup);
     nudge_forget(marks->nudge, cgroup);
     return marks->driver->task_end(marks->mark, cgroup, err);
 }
 
 int marks_forget_task(struct marks *marks, uint64_t cgroup, struct err *err)
 {
-    mark_plane_end(marks->plane, cgroup);
+    mark_fastpath_end(marks->fastpath, cgroup);
     nudge_forget(marks->nudge, cgroup);
     return marks->driver->task_forget(marks->mark, cgroup, err);
 }
@@ -318,7 +318,7 @@ int marks_set_mode(struct marks *marks, uint32_t mode, struct err *err)
     if (r < 0)
         return r;
     nudge_mode(marks->nudge, mode);
-    mark_plane_mode(marks->plane, mode);
+    mark_fastpath_mode(marks->fastpath, mode);
     return r;
 }
 
@@ -331,7 +331,7 @@ int marks_renew(struct marks *marks, uint64_t lease_ns, struct err *err)
 {
     if (marks->reach == MARK_REACH_NOTHING)
         return 0;
-    mark_plane_renew(marks->plane, lease_ns);
+    mark_fastpath_renew(marks->fastpath, lease_ns);
     return marks->driver->lease_renew(marks->mark, lease_ns, err);
 }
 

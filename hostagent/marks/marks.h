@@ -12,7 +12,7 @@
 
 #include "hostagent/changes.h"
 #include "hostagent/marks/mark.h"
-#include "hostagent/marks/mark_plane.h"
+#include "hostagent/marks/mark_fastpath.h"
 #include "hostagent/marks/nudge.h"
 #include "lib/err.h"
 
@@ -42,7 +42,7 @@ int marks_open(const struct mark_config *config, const struct marks_nudging *nud
 void marks_close(struct marks *marks); /* the marks go on; takes NULL */
 
 /* From now on everything is also sent to this data plane, which is borrowed until close. */
-void marks_join(struct marks *marks, struct mark_plane *plane);
+void marks_join(struct marks *marks, struct mark_fastpath *fastpath);
 
 /* Which driver it is and, after "auto", why no better one; borrowed until close. */
 const char *marks_says(const struct marks *marks);

@@ -3,10 +3,10 @@
  * It knows the agents that set ports by name only, and forgets them all when it ends. It reports no
  * changes by others: a change of our ports by another agent with --replace is seen at the next
  * check. */
-#include "hostagent/plane_link.h"
+#include "hostagent/fastpath_link.h"
 #include "hostagent/switches/switch.h"
 #include "lib/bit_rate.h"
-#include "lib/port/plane_port.h"
+#include "lib/port/port_message.h"
 
 #include <errno.h>
 #include <jansson.h>
@@ -18,7 +18,7 @@
 
 struct switch_state {
     struct switch_config config;
-    struct plane_link *link;
+    struct fastpath_link *link;
 };
 
 struct fastpath_plan {
@@ -44,7 +44,7 @@ static void fastpath_close(struct switch_state *sw)
 {
     if (!sw)
         return;
-    plane_link_close(sw->link);
+    fastpath_link_close(sw->link);
     free(sw);
 }
 
@@ -56,8 +56,8 @@ static int fastpath_open(const struct switch_config *config, struct switch_state
     if (!sw)
         return err_sys(err, ENOMEM, "the switch");
     sw->config = *config;
-    int r =
-        plane_link_open(at[0] ? at + strlen(UNIX) : PLANE_SOCKET, SWITCH_WAIT_MS, &sw->link, err);
+    int r = fastpath_link_open(at[0] ? at + strlen(UNIX) : FASTPATH_LINK_SOCKET, SWITCH_WAIT_MS,
+                               &sw->link, err);
     if (r < 0)
         fastpath_close(sw);
     else
@@ -74,8 +74,8 @@ static int compare_ports(const void *a, const void *b)
 static int read_ports(struct switch_state *sw, duopoly_PlanePorts *ret_ports, struct err *err)
 {
     const duopoly_Envelope *answer;
-    plane_link_request(sw->link, duopoly_Envelope_get_plane_ports_tag);
-    int r = plane_link_call(sw->link, duopoly_Envelope_plane_ports_tag, &answer, err);
+    fastpath_link_request(sw->link, duopoly_Envelope_get_plane_ports_tag);
+    int r = fastpath_link_call(sw->link, duopoly_Envelope_plane_ports_tag, &answer, err);
     if (r < 0)
         return r;
     *ret_ports = answer->body.plane_ports;
@@ -93,7 +93,7 @@ static void facts_of(const duopoly_PlanePort *port, struct port_facts *ret_facts
     *ret_facts = (struct port_facts){.link_bps = port->device_bps,
                                      .mtu_bytes = port->mtu_bytes,
                                      .queues_n = PORT_TRAFFIC,
-                                     .abilities = plane_port_abilities};
+                                     .abilities = port_message_abilities};
     snprintf(ret_facts->name, sizeof(ret_facts->name), "%s", port->port);
 }
 
@@ -282,8 +282,8 @@ static int plan_port(const struct switch_state *sw, struct fastpath_plan *plan,
         return r;
     *want = (duopoly_PlanePort){0};
     wire_copy(want->port, sizeof(want->port), there->port);
-    plane_port_write(&port, want);
-    if (is_ours(sw, there) && plane_port_equal(want, there))
+    port_message_write(&port, want);
+    if (is_ours(sw, there) && port_message_equal(want, there))
         return 0;
     if (is_others(sw, there) && !may_replace(sw, there->port, again)) {
         err_set(&why, EBUSY, "%s has set its queues; --replace lets them make room until we leave",
@@ -322,9 +322,10 @@ static int fastpath_plan(struct switch_state *sw, bool again, struct switch_plan
 static int set_ports(struct switch_state *sw, const duopoly_SetPlanePorts *set, struct err *err)
 {
     const duopoly_Envelope *answer;
-    plane_link_request(sw->link, duopoly_Envelope_set_plane_ports_tag)->body.set_plane_ports = *set;
-    int r = plane_link_call(sw->link, duopoly_Envelope_accepted_tag, &answer, err);
-    if (r == -EREMOTEIO && plane_link_refusal(sw->link) == duopoly_Reason_REASON_STATE)
+    fastpath_link_request(sw->link, duopoly_Envelope_set_plane_ports_tag)->body.set_plane_ports =
+        *set;
+    int r = fastpath_link_call(sw->link, duopoly_Envelope_accepted_tag, &answer, err);
+    if (r == -EREMOTEIO && fastpath_link_refusal(sw->link) == duopoly_Reason_REASON_STATE)
         return -EAGAIN;
     return r;
 }
@@ -440,12 +441,12 @@ static int fastpath_counters(struct switch_state *sw, struct switch_counters **r
 
 static int fastpath_fd(const struct switch_state *sw)
 {
-    return plane_link_fd(sw->link);
+    return fastpath_link_fd(sw->link);
 }
 
 static int fastpath_notice(struct switch_state *sw, struct err *err)
 {
-    int r = plane_link_notice(sw->link, err);
+    int r = fastpath_link_notice(sw->link, err);
     return r > 0 ? SWITCH_BACK : r < 0 ? r : SWITCH_QUIET;
 }
 

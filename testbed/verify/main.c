@@ -14,16 +14,16 @@
 #include "lib/port/port.h"
 #include "lib/program.h"
 #include "testbed/verify/capture_pcap.h"
+#include "testbed/verify/counters_fastpath.h"
 #include "testbed/verify/counters_nl.h"
-#include "testbed/verify/counters_plane.h"
 #include "testbed/verify/hops.h"
 #include "testbed/verify/judge.h"
 
-enum { LOGS_MAX = 64, INTERFACES_MAX = 1024, SETTLE_TRIES = 50, PLANES_MAX = 64 };
+enum { LOGS_MAX = 64, INTERFACES_MAX = 1024, SETTLE_TRIES = 50, FASTPATHS_MAX = 64 };
 
 struct arguments {
-    char *interfaces[INTERFACES_MAX], *hops[HOPS_PORTS], *logs[LOGS_MAX], *planes[PLANES_MAX];
-    unsigned n_interfaces, n_hops, n_logs, n_planes;
+    char *interfaces[INTERFACES_MAX], *hops[HOPS_PORTS], *logs[LOGS_MAX], *fastpaths[FASTPATHS_MAX];
+    unsigned n_interfaces, n_hops, n_logs, n_fastpaths;
     const char *ports, *json;
     struct capture_range range;
     struct judge_windows windows; /* begin_ns −1: as after a change */
@@ -90,7 +90,7 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
         add_word(state, arguments->hops, &arguments->n_hops, HOPS_PORTS, value);
         return 0;
     case 'L':
-        add_word(state, arguments->planes, &arguments->n_planes, PLANES_MAX, value);
+        add_word(state, arguments->fastpaths, &arguments->n_fastpaths, FASTPATHS_MAX, value);
         return 0;
     case 'P':
         arguments->ports = value;
@@ -166,13 +166,13 @@ static int read_counters(const struct arguments *arguments, const char *where,
                          struct hops_counters *ret_counters, struct err *err)
 {
     char socket[108], port[PORT_LONG_NAME];
-    for (unsigned i = 0; i < arguments->n_planes; i++) {
-        const char *plane = arguments->planes[i];
-        if (strcmp(space_of(plane), space_of(where)) != 0)
+    for (unsigned i = 0; i < arguments->n_fastpaths; i++) {
+        const char *fastpath = arguments->fastpaths[i];
+        if (strcmp(space_of(fastpath), space_of(where)) != 0)
             continue;
-        snprintf(socket, sizeof(socket), "%.*s", (int)strcspn(plane, "@"), plane);
+        snprintf(socket, sizeof(socket), "%.*s", (int)strcspn(fastpath, "@"), fastpath);
         snprintf(port, sizeof(port), "%.*s", (int)strcspn(where, "@"), where);
-        return counters_plane_read(socket, port, ret_counters, err);
+        return counters_fastpath_read(socket, port, ret_counters, err);
     }
     return counters_read(where, ret_counters, err);
 }

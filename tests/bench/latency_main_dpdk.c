@@ -45,13 +45,13 @@ struct probe {
     uint32_t number;
 } __attribute__((packed, aligned(2)));
 
-static pid_t plane;
+static pid_t fastpath;
 
 static void fail(const char *what)
 {
     fprintf(stderr, "bench-latency: %s\n", what);
-    if (plane > 0)
-        kill(plane, SIGKILL);
+    if (fastpath > 0)
+        kill(fastpath, SIGKILL);
     exit(EXIT_FAILURE);
 }
 
@@ -71,11 +71,11 @@ static void write_config(const char *path, const char *folder)
         fail("no configuration can be written");
 }
 
-static void start_plane(const char *program, const char *config, const char *folder)
+static void start_fastpath(const char *program, const char *config, const char *folder)
 {
     const pid_t parent = getpid();
-    plane = fork();
-    if (plane != 0)
+    fastpath = fork();
+    if (fastpath != 0)
         return;
     prctl(PR_SET_PDEATHSIG, SIGTERM);
     if (getppid() != parent)
@@ -88,7 +88,7 @@ static void start_plane(const char *program, const char *config, const char *fol
 static void wait_for_file(const char *path)
 {
     for (int i = 0; access(path, F_OK) < 0; i++) {
-        if (i == READY_S * 100 || waitpid(plane, NULL, WNOHANG) != 0)
+        if (i == READY_S * 100 || waitpid(fastpath, NULL, WNOHANG) != 0)
             fail("duopoly-fastpath does not begin");
         usleep(10000);
     }
@@ -247,7 +247,7 @@ int main(int argc, char **argv)
     snprintf(config, sizeof(config), "%s/latency.yaml", argv[2]);
     snprintf(socket, sizeof(socket), "%s/m%d", argv[2], PORTS - 1);
     write_config(config, argv[2]);
-    start_plane(argv[1], config, argv[2]);
+    start_fastpath(argv[1], config, argv[2]);
     wait_for_file(socket);
     start_dpdk(argv[2]);
     struct rte_mempool *pool = rte_pktmbuf_pool_create("packets", 8191, 0, 0, 2048, SOCKET_ID_ANY);
@@ -265,7 +265,7 @@ int main(int argc, char **argv)
            busy <= P99_BAR_US ? "" : "  missed");
     printf("%-44s %9s %9.2f   bar %.0f%s\n", "to that of the idle switch", "", busy / idle,
            RATIO_BAR, busy <= RATIO_BAR * idle ? "" : "  missed");
-    kill(plane, SIGTERM);
-    waitpid(plane, NULL, 0);
+    kill(fastpath, SIGTERM);
+    waitpid(fastpath, NULL, 0);
     return EXIT_SUCCESS;
 }

@@ -477,19 +477,19 @@ def test_red_drops_what_cannot_be_marked(site):
         return fastpath.counters()["network queue 8", name]
     wait_for("drops", lambda: of_queue("dropped_packets") > 500)
     wait_for("a queue that is not full", lambda: 0 < of_queue("waiting") < 70)  # without RED it is, to the burst that left last
-    assert plane_port(fastpath, "network").queues[8].red_packets == 40
+    assert port_message(fastpath, "network").queues[8].red_packets == 40
     assert of_queue("marked_packets") == 0
     sums_hold(fastpath.counters(), still=False, workers=2)
     assert fastpath.end() == 0, fastpath.read_log()
 
 
-def plane_port(fastpath, name):
+def port_message(fastpath, name):
     return next(port for port in fastpath.ask(get_plane_ports=pb.GetPlanePorts()).plane_ports.ports if port.port == name)
 
 
 def test_queues_are_exchanged_while_traffic_passes_and_nothing_is_lost(site):
     fastpath = Fastpath(site, marks="{by: kernel}", network='{device: "net_af_packet1,iface=out0", rate: %d Mbps}' % (BPS // 1000000))
-    configured = plane_port(fastpath, "network")
+    configured = port_message(fastpath, "network")
     assert (configured.owner, configured.rate_bps, len(configured.queues), configured.queues[9].serves) == ("", BPS, 10, 1 << 9)
     blast = Blast(site, 3)
     blast.wait_until_it_comes()
@@ -498,7 +498,7 @@ def test_queues_are_exchanged_while_traffic_passes_and_nothing_is_lost(site):
         fastpath.do(set_plane_ports=pb.SetPlanePorts(owner="sw1", ports=[few]))
         fastpath.do(set_plane_ports=pb.SetPlanePorts(owner="sw1", ports=[pb.PlanePort(port="network")]))
     fastpath.do(set_plane_ports=pb.SetPlanePorts(owner="sw1", ports=[few]))
-    now = plane_port(fastpath, "network")
+    now = port_message(fastpath, "network")
     assert (now.owner, now.rate_bps, [(q.serves, q.packets) for q in now.queues]) == ("sw1", 2 * BPS, [(3, 20), (0x3fc, 30)])
     blast.stop()
     counters, sums = all_accounted_for(fastpath)
@@ -545,7 +545,7 @@ def test_a_reload_loses_nothing_and_a_wrong_one_changes_nothing(site):
         reload(("20 Mbps", "40 Mbps"), fewer)
         reload()
     reload(("20 Mbps", "40 Mbps"), fewer)
-    port = plane_port(fastpath, "network")
+    port = port_message(fastpath, "network")
     assert (port.rate_bps, len(port.queues)) == (40_000_000, 4)
     for wrong, sentence in (
             (("20 Mbps", "fast"), "fastpath.yaml:"),
@@ -554,7 +554,7 @@ def test_a_reload_loses_nothing_and_a_wrong_one_changes_nothing(site):
             (("leaf_packets: 100", "leaf_packets: 101"), "there is memory for 100"),
             (("leaf_packets: 100", "floor: 10 %, unmanaged: 50 %"), "nothing is left to level 0")):
         assert sentence in reload(wrong, answer="not reloaded")
-        assert (plane_port(fastpath, "network").rate_bps, plane_port(fastpath, "network").queues[0].packets) == (40_000_000, 20)
+        assert (port_message(fastpath, "network").rate_bps, port_message(fastpath, "network").queues[0].packets) == (40_000_000, 20)
     blast.stop()
     all_accounted_for(fastpath)
     assert fastpath.end() == 0, fastpath.read_log()
@@ -574,7 +574,7 @@ def test_what_a_reload_says_of_members_counts(site):
     fastpath.do(set_plane_ports=pb.SetPlanePorts(owner="sw1", ports=[pb.PlanePort(
         port="network", rate_bps=BPS, queues=[pb.PlaneQueue(serves=0x3ff, packets=20)])]))
     reload()
-    assert plane_port(fastpath, "network").owner == "sw1", "what an agent has set stays"
+    assert port_message(fastpath, "network").owner == "sw1", "what an agent has set stays"
     wait_for("marks again", lambda: [p for p in seen.read() if p.protocol == 17 and p.dscp == dscp(3)])
     blast.stop()
     seen.close()

@@ -13,7 +13,7 @@ import nets
 import test_fastpath
 from controller import Daemon, pb
 from nets import wait_for
-from test_fastpath import BPS, CTL, RED, Blast, Fastpath, dscp, echo, plane_port, site  # noqa: F401: site is a fixture
+from test_fastpath import BPS, CTL, RED, Blast, Fastpath, dscp, echo, port_message, site  # noqa: F401: site is a fixture
 
 pytestmark = test_fastpath.pytestmark
 
@@ -47,11 +47,11 @@ def test_a_switchs_agent_sets_the_ports_and_sets_them_again(site):
     daemon = Daemon()
     try:
         fastpath = Fastpath(site, marks="{by: kernel}")
-        before = [(q.serves, q.packets, q.floor_bps, q.red_packets) for q in plane_port(fastpath, "network").queues]
+        before = [(q.serves, q.packets, q.floor_bps, q.red_packets) for q in port_message(fastpath, "network").queues]
         agent = Agent(site, daemon.address, f"queues: {RED}\n")
 
         def owned():
-            port = plane_port(fastpath, "network")
+            port = port_message(fastpath, "network")
             return (port.owner, port.rate_bps, {q.red_packets for q in port.queues}) == ("sw1", 20_000_000, {40})
         wait_for("the agent's queues", owned)
         wait_for("the switch", lambda: [(row["driver"], row["ports"], row["steps"]) for row in daemon.ctl("switches")["switches"]]
@@ -68,13 +68,13 @@ def test_a_switchs_agent_sets_the_ports_and_sets_them_again(site):
         fastpath = Fastpath(site, marks="{by: kernel}")
         wait_for("the agent's queues again", owned, 20)
         daemon.ctl("switch", "sw1", "restore")
-        wait_for("what was there", lambda: not plane_port(fastpath, "network").owner)
-        assert [(q.serves, q.packets, q.floor_bps, q.red_packets) for q in plane_port(fastpath, "network").queues] == before
+        wait_for("what was there", lambda: not port_message(fastpath, "network").owner)
+        assert [(q.serves, q.packets, q.floor_bps, q.red_packets) for q in port_message(fastpath, "network").queues] == before
         daemon.ctl("switch", "sw1", "apply", "--confirm", "60 s")
         wait_for("the agent's queues", owned)
         agent.process.send_signal(signal.SIGTERM)
         assert agent.process.wait(20) == 0
-        assert plane_port(fastpath, "network").owner == ""
+        assert port_message(fastpath, "network").owner == ""
     finally:
         daemon.remove()
 
@@ -91,7 +91,7 @@ def test_what_an_agent_cannot_drive_is_one_sentence(site):
     try:
         wait_for("the agent", lambda: "manages 2 ports (host and network), 2 of them without queues of ours" in agent.read_log())
         assert all(re.search(port + ": .*has memory for 1000.*nothing is done on this port", agent.read_log()) for port in ("host", "network"))
-        assert agent.process.poll() is None and plane_port(fastpath, "network").owner == ""
+        assert agent.process.poll() is None and port_message(fastpath, "network").owner == ""
     finally:
         agent.stop()
 
@@ -103,20 +103,20 @@ def test_a_port_that_another_has_set_is_named_and_all_others_are_served(site):
     for _ in range(2):
         agent = Agent(site, "tcp://127.0.0.1:7")
         try:
-            wait_for("the other port's queues", lambda: plane_port(fastpath, "network").owner == "sw1" and "manages" in agent.read_log())
+            wait_for("the other port's queues", lambda: port_message(fastpath, "network").owner == "sw1" and "manages" in agent.read_log())
             said = [line for line in agent.read_log().splitlines() if "host: sw9 has set its queues" in line and "nothing is done on this port" in line]
             assert len(said) == 1 and "1 of them without queues of ours" in agent.read_log()
-            assert plane_port(fastpath, "host").owner == "sw9"
+            assert port_message(fastpath, "host").owner == "sw9"
         finally:
             agent.stop()
     agent = Agent(site, "tcp://127.0.0.1:7")
     try:
         wait_for("the agent", lambda: "manages" in agent.read_log())
         fastpath.do(set_plane_ports=pb.SetPlanePorts(owner="sw9", ports=[pb.PlanePort(port="host")]))
-        wait_for("the queues of the port that is nobody's any more", lambda: plane_port(fastpath, "host").owner == "sw1", 20)
+        wait_for("the queues of the port that is nobody's any more", lambda: port_message(fastpath, "host").owner == "sw1", 20)
         wait_for("the word", lambda: "host is in no trouble any more" in agent.read_log())
         agent.process.send_signal(signal.SIGTERM)
-        assert agent.process.wait(20) == 0 and not plane_port(fastpath, "network").owner
+        assert agent.process.wait(20) == 0 and not port_message(fastpath, "network").owner
     finally:
         agent.stop()
 

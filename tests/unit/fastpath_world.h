@@ -2,7 +2,7 @@
  * control socket in a folder of its own. It ends with the process that began it. */
 #pragma once
 
-#include "hostagent/plane_link.h"
+#include "hostagent/fastpath_link.h"
 #include "tests/unit/test.h"
 
 #include <fcntl.h>
@@ -52,14 +52,14 @@ static inline bool fastpath_world_answers(const struct fastpath_world *world)
 {
     const struct timespec moment = {.tv_nsec = 5000000};
     const duopoly_Envelope *answer;
-    struct plane_link *link = NULL;
-    for (int i = 0; i < 12000 && plane_link_open(world->socket, 60000, &link, NULL) < 0; i++)
+    struct fastpath_link *link = NULL;
+    for (int i = 0; i < 12000 && fastpath_link_open(world->socket, 60000, &link, NULL) < 0; i++)
         nanosleep(&moment, NULL);
     if (!link)
         return false;
-    plane_link_request(link, duopoly_Envelope_get_plane_ports_tag);
-    const int r = plane_link_call(link, duopoly_Envelope_plane_ports_tag, &answer, NULL);
-    plane_link_close(link);
+    fastpath_link_request(link, duopoly_Envelope_get_plane_ports_tag);
+    const int r = fastpath_link_call(link, duopoly_Envelope_plane_ports_tag, &answer, NULL);
+    fastpath_link_close(link);
     return r == 0;
 }
 

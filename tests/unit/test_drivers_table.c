@@ -4,7 +4,7 @@
 #include "hostagent/queues/qdisc.h"
 #include "hostagent/switches/ovs/ovs_rows.h"
 #include "hostagent/switches/sonic/sonic_ports.h"
-#include "lib/port/plane_port.h"
+#include "lib/port/port_message.h"
 #include "tests/unit/test.h"
 
 #include <string.h>
@@ -86,7 +86,7 @@ static void test_switch_drivers(void **state)
     assert_int_equal(sonic_ports_list(&settings, "redis", db, NULL, &ports, &err), 0);
     say("sonic", &ports->ports[0].facts.abilities, row);
     find(row);
-    say("fastpath", &plane_port_abilities, row);
+    say("fastpath", &port_message_abilities, row);
     find(row);
     free(ports);
     json_decref(db);

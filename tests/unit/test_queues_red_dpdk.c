@@ -3,7 +3,7 @@
 #include "tests/unit/test.h"
 
 #include "dataplane/queues_red_dpdk.h"
-#include "lib/port/plane_port.h"
+#include "lib/port/port_message.h"
 
 #include <errno.h>
 #include <rte_red.h>
@@ -23,7 +23,7 @@ static struct port want(uint64_t rate_bps)
 {
     struct port_wish wish = port_wish_preset;
     const struct port_facts facts = {
-        .mtu_bytes = 1500, .queues_n = PORT_TRAFFIC, .abilities = plane_port_abilities};
+        .mtu_bytes = 1500, .queues_n = PORT_TRAFFIC, .abilities = port_message_abilities};
     struct port port;
     struct err err = {0};
     wish.link_bps = rate_bps;

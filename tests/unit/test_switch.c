@@ -8,9 +8,9 @@
 #include "tests/unit/sonic_site.h"
 #include "tests/unit/test.h"
 
-#include "hostagent/plane_link.h"
+#include "hostagent/fastpath_link.h"
 #include "hostagent/switches/switches.h"
-#include "lib/port/plane_port.h"
+#include "lib/port/port_message.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -185,12 +185,12 @@ static const char *fastpath_begin(struct bench *bench)
 
 static void set_network(bool replace, pb_size_t queues_n)
 {
-    struct plane_link *link;
+    struct fastpath_link *link;
     const duopoly_Envelope *answer;
     struct err err = {0};
-    if (plane_link_open(plane.socket, 5000, &link, &err) < 0)
+    if (fastpath_link_open(plane.socket, 5000, &link, &err) < 0)
         fail_msg("%s", err.text);
-    plane_link_request(link, duopoly_Envelope_set_plane_ports_tag)->body.set_plane_ports =
+    fastpath_link_request(link, duopoly_Envelope_set_plane_ports_tag)->body.set_plane_ports =
         (duopoly_SetPlanePorts){.owner = "somebody",
                                 .replace = replace,
                                 .ports_count = 1,
@@ -199,9 +199,9 @@ static void set_network(bool replace, pb_size_t queues_n)
                                            .queues_count = queues_n,
                                            .queues = {{.serves = 3, .packets = 20},
                                                       {.serves = 0x3fc, .packets = 30}}}}};
-    if (plane_link_call(link, duopoly_Envelope_accepted_tag, &answer, &err) < 0)
+    if (fastpath_link_call(link, duopoly_Envelope_accepted_tag, &answer, &err) < 0)
         fail_msg("%s", err.text);
-    plane_link_close(link);
+    fastpath_link_close(link);
 }
 
 static void fastpath_plant(void)

@@ -1,5 +1,5 @@
 /* Ports of a data plane on the wire: what is written is read again, what is no port is refused, and
- * a message changes all of its ports or none (lib/port/plane_port.h, dataplane/ports.h). */
+ * a message changes all of its ports or none (lib/port/port_message.h, dataplane/ports.h). */
 #include "tests/unit/test.h"
 
 #include "dataplane/egress.h"
@@ -38,7 +38,7 @@ static struct port random_port(uint64_t *stream)
     struct port_facts facts = {.link_bps = GBPS,
                                .mtu_bytes = 1500,
                                .queues_n = 2 + (uint32_t)(test_random(stream) % 9),
-                               .abilities = plane_port_abilities};
+                               .abilities = port_message_abilities};
     struct port port;
     wish.link_bps = test_random(stream) % 2 ? 0 : 1000000 + test_random(stream) % (GBPS - 1000000);
     wish.levels = 1 + (uint32_t)(test_random(stream) % PORT_LEVELS);
@@ -64,19 +64,19 @@ static void test_what_is_written_is_read(void **state)
         duopoly_PlanePort message = {.port = "p"}, again = {.port = "p"};
         struct port read;
         struct err err = {0};
-        plane_port_write(&port, &message);
-        if (plane_port_read(&message, &facts, &read, &err) < 0)
+        port_message_write(&port, &message);
+        if (port_message_read(&message, &facts, &read, &err) < 0)
             fail_msg("%s", err.text);
-        plane_port_write(&read, &again);
-        assert_true(plane_port_equal(&message, &again));
+        port_message_write(&read, &again);
+        assert_true(port_message_equal(&message, &again));
         assert_memory_equal(read.queue_of, port.queue_of, sizeof(port.queue_of));
         assert_int_equal(read.link_bps, port.link_bps);
         assert_int_equal(read.queues[0].red_packets, port.queues[0].red_packets);
         again.queues[0].packets++;
-        assert_false(plane_port_equal(&message, &again));
+        assert_false(port_message_equal(&message, &again));
         again.queues[0].packets--;
         again.queues[0].red_packets++;
-        assert_false(plane_port_equal(&message, &again));
+        assert_false(port_message_equal(&message, &again));
     }
 }
 
@@ -87,7 +87,7 @@ static duopoly_SetPlanePorts set_one(const char *owner, const char *name)
     duopoly_SetPlanePorts message = {.ports_count = 1};
     strcpy(message.owner, owner);
     strcpy(message.ports[0].port, name);
-    plane_port_write(&port, &message.ports[0]);
+    port_message_write(&port, &message.ports[0]);
     return message;
 }
 

@@ -3,7 +3,7 @@
 #include "tests/unit/folder.h"
 #include "tests/unit/test.h"
 
-#include "hostagent/plane_link.h"
+#include "hostagent/fastpath_link.h"
 #include "lib/now.h"
 
 #include <errno.h>
@@ -31,23 +31,23 @@ static int listen_silently(void)
     return fd;
 }
 
-static uint64_t asked_for_ms(struct plane_link *link, int *ret_r, struct err *err)
+static uint64_t asked_for_ms(struct fastpath_link *link, int *ret_r, struct err *err)
 {
     const duopoly_Envelope *answer;
     const uint64_t begin = now_ns(CLOCK_MONOTONIC);
-    plane_link_request(link, duopoly_Envelope_get_plane_ports_tag);
-    *ret_r = plane_link_call(link, duopoly_Envelope_plane_ports_tag, &answer, err);
+    fastpath_link_request(link, duopoly_Envelope_get_plane_ports_tag);
+    *ret_r = fastpath_link_call(link, duopoly_Envelope_plane_ports_tag, &answer, err);
     return (now_ns(CLOCK_MONOTONIC) - begin) / 1000000;
 }
 
 static void test_who_hangs_is_asked_once(void **state)
 {
-    struct plane_link *link;
+    struct fastpath_link *link;
     struct err err = {0};
     int r;
     (void)state;
     const int fd = listen_silently();
-    assert_int_equal(plane_link_open(path, WAIT_MS, &link, &err), 0);
+    assert_int_equal(fastpath_link_open(path, WAIT_MS, &link, &err), 0);
     assert_in_range(asked_for_ms(link, &r, &err), WAIT_MS - 1, 60 * WAIT_MS);
     assert_int_equal(r, -ETIMEDOUT);
     assert_non_null(strstr(err.text, "did not answer within 300 ms"));
@@ -57,8 +57,8 @@ static void test_who_hangs_is_asked_once(void **state)
         assert_int_equal(r, -ETIMEDOUT);
     }
     assert_true(all_ms < 20 * WAIT_MS / 2);
-    assert_int_equal(plane_link_notice(link, &err), 0);
-    plane_link_close(link);
+    assert_int_equal(fastpath_link_notice(link, &err), 0);
+    fastpath_link_close(link);
     close(fd);
     unlink(path);
 }
@@ -66,27 +66,27 @@ static void test_who_hangs_is_asked_once(void **state)
 /* Its backlog is full of those whom it does not take. */
 static void test_a_full_backlog_is_not_waited_for(void **state)
 {
-    struct plane_link *links[16] = {NULL};
+    struct fastpath_link *links[16] = {NULL};
     struct err err = {0};
     int r = 0, n = 0;
     (void)state;
     const int fd = listen_silently();
-    while (n < 16 && (r = plane_link_open(path, WAIT_MS, &links[n], &err)) == 0)
+    while (n < 16 && (r = fastpath_link_open(path, WAIT_MS, &links[n], &err)) == 0)
         n++;
     assert_int_equal(r, -ETIMEDOUT);
     assert_non_null(strstr(err.text, "does it hang?"));
     while (n > 0)
-        plane_link_close(links[--n]);
+        fastpath_link_close(links[--n]);
     close(fd);
     unlink(path);
 }
 
 static void test_nobody_there_is_one_sentence(void **state)
 {
-    struct plane_link *link;
+    struct fastpath_link *link;
     struct err err = {0};
     (void)state;
-    assert_int_equal(plane_link_open("/nonexistent/plane.sock", WAIT_MS, &link, &err), -ENOENT);
+    assert_int_equal(fastpath_link_open("/nonexistent/plane.sock", WAIT_MS, &link, &err), -ENOENT);
     assert_string_equal(err.text, "no data plane listens on /nonexistent/plane.sock; is "
                                   "duopoly-fastpath running?");
 }

@@ -1,4 +1,4 @@
-#include "hostagent/plane_link.h"
+#include "hostagent/fastpath_link.h"
 
 #include "lib/client.h"
 #include "lib/now.h"
@@ -14,7 +14,7 @@
 
 #define NS_PER_MS UINT64_C(1000000)
 
-struct plane_link {
+struct fastpath_link {
     char path[108];
     int wait_ms;
     struct client *client; /* NULL: it is lost */
@@ -25,19 +25,19 @@ struct plane_link {
     duopoly_Envelope request;
 };
 
-static void set_timer(struct plane_link *link, long ms)
+static void set_timer(struct fastpath_link *link, long ms)
 {
     const struct itimerspec time = {.it_value = {ms / 1000, ms % 1000 * 1000000}};
     timerfd_settime(link->timer, 0, &time, NULL);
 }
 
 /* Its descriptor leaves the epoll set by being closed. */
-static void lose(struct plane_link *link)
+static void lose(struct fastpath_link *link)
 {
     client_close(link->client);
     link->client = NULL;
     link->back = false;
-    set_timer(link, PLANE_RETRY_MS);
+    set_timer(link, FASTPATH_LINK_RETRY_MS);
 }
 
 static int fail_connect(int r, const char *path, struct err *err)
@@ -47,7 +47,7 @@ static int fail_connect(int r, const char *path, struct err *err)
                : r;
 }
 
-static int seek(struct plane_link *link, struct err *err)
+static int seek(struct fastpath_link *link, struct err *err)
 {
     struct epoll_event event = {.events = EPOLLIN | EPOLLRDHUP};
     int r = client_open(link->path, &link->client, err);
@@ -61,10 +61,11 @@ static int seek(struct plane_link *link, struct err *err)
     return 0;
 }
 
-int plane_link_create(const char *path, int wait_ms, struct plane_link **ret_link, struct err *err)
+int fastpath_link_create(const char *path, int wait_ms, struct fastpath_link **ret_link,
+                         struct err *err)
 {
     struct epoll_event event = {.events = EPOLLIN};
-    struct plane_link *link = calloc(1, sizeof(*link));
+    struct fastpath_link *link = calloc(1, sizeof(*link));
     if (!link)
         return err_sys(err, ENOMEM, "%s", path);
     link->wait_ms = wait_ms;
@@ -74,7 +75,7 @@ int plane_link_create(const char *path, int wait_ms, struct plane_link **ret_lin
     if (link->epoll < 0 || link->timer < 0 ||
         epoll_ctl(link->epoll, EPOLL_CTL_ADD, link->timer, &event) < 0) {
         int r = err_sys(err, errno, "watching %s", path);
-        plane_link_close(link);
+        fastpath_link_close(link);
         return r;
     }
     set_timer(link, 1);
@@ -82,22 +83,23 @@ int plane_link_create(const char *path, int wait_ms, struct plane_link **ret_lin
     return 0;
 }
 
-int plane_link_open(const char *path, int wait_ms, struct plane_link **ret_link, struct err *err)
+int fastpath_link_open(const char *path, int wait_ms, struct fastpath_link **ret_link,
+                       struct err *err)
 {
-    struct plane_link *link;
-    int r = plane_link_create(path, wait_ms, &link, err);
+    struct fastpath_link *link;
+    int r = fastpath_link_create(path, wait_ms, &link, err);
     if (r < 0)
         return r;
     set_timer(link, 0);
     r = seek(link, err);
     if (r < 0)
-        plane_link_close(link);
+        fastpath_link_close(link);
     else
         *ret_link = link;
     return r;
 }
 
-void plane_link_close(struct plane_link *link)
+void fastpath_link_close(struct fastpath_link *link)
 {
     if (!link)
         return;
@@ -109,24 +111,24 @@ void plane_link_close(struct plane_link *link)
     free(link);
 }
 
-duopoly_Envelope *plane_link_request(struct plane_link *link, pb_size_t kind)
+duopoly_Envelope *fastpath_link_request(struct fastpath_link *link, pb_size_t kind)
 {
     return wire_begin(&link->request, kind);
 }
 
-static int fail_ended(const struct plane_link *link, struct err *err)
+static int fail_ended(const struct fastpath_link *link, struct err *err)
 {
     return err_set(err, ECONNRESET, "the data plane at %s has ended", link->path);
 }
 
-static int fail_hung(const struct plane_link *link, struct err *err)
+static int fail_hung(const struct fastpath_link *link, struct err *err)
 {
     return err_set(err, ETIMEDOUT, "the data plane at %s did not answer within %d ms", link->path,
                    link->wait_ms);
 }
 
-static int call(struct plane_link *link, pb_size_t answer_kind, const duopoly_Envelope **ret_answer,
-                struct err *err)
+static int call(struct fastpath_link *link, pb_size_t answer_kind,
+                const duopoly_Envelope **ret_answer, struct err *err)
 {
     *client_request(link->client, link->request.which_body) = link->request;
     int r = client_call(link->client, answer_kind, ret_answer, err);
@@ -135,15 +137,15 @@ static int call(struct plane_link *link, pb_size_t answer_kind, const duopoly_En
     else if (r < 0)
         lose(link);
     if (r == -ETIMEDOUT) {
-        link->paused_until_ns = now_ns(CLOCK_MONOTONIC) + PLANE_PAUSE_MS * NS_PER_MS;
+        link->paused_until_ns = now_ns(CLOCK_MONOTONIC) + FASTPATH_LINK_PAUSE_MS * NS_PER_MS;
         return fail_hung(link, err);
     }
     return r == -ECONNRESET ? fail_ended(link, err) : r;
 }
 
 /* A data plane that ended the connection since may be back. */
-int plane_link_call(struct plane_link *link, pb_size_t answer_kind,
-                    const duopoly_Envelope **ret_answer, struct err *err)
+int fastpath_link_call(struct fastpath_link *link, pb_size_t answer_kind,
+                       const duopoly_Envelope **ret_answer, struct err *err)
 {
     if (now_ns(CLOCK_MONOTONIC) < link->paused_until_ns)
         return fail_hung(link, err);
@@ -160,24 +162,24 @@ int plane_link_call(struct plane_link *link, pb_size_t answer_kind,
     return call(link, answer_kind, ret_answer, err);
 }
 
-duopoly_Reason plane_link_refusal(const struct plane_link *link)
+duopoly_Reason fastpath_link_refusal(const struct fastpath_link *link)
 {
     return link->refusal;
 }
 
-int plane_link_fd(const struct plane_link *link)
+int fastpath_link_fd(const struct fastpath_link *link)
 {
     return link->epoll;
 }
 
 /* Nothing comes unrequested: anything readable is the end. */
-static bool has_ended(const struct plane_link *link)
+static bool has_ended(const struct fastpath_link *link)
 {
     struct pollfd look = {client_fd(link->client), POLLIN | POLLRDHUP, 0};
     return poll(&look, 1, 0) > 0;
 }
 
-int plane_link_notice(struct plane_link *link, struct err *err)
+int fastpath_link_notice(struct fastpath_link *link, struct err *err)
 {
     uint64_t times;
     bool is_time = read(link->timer, &times, sizeof(times)) > 0;
@@ -186,7 +188,7 @@ int plane_link_notice(struct plane_link *link, struct err *err)
         return fail_ended(link, err);
     }
     if (!link->client && is_time && now_ns(CLOCK_MONOTONIC) < link->paused_until_ns)
-        set_timer(link, PLANE_RETRY_MS);
+        set_timer(link, FASTPATH_LINK_RETRY_MS);
     else if (!link->client && is_time) {
         link->back = seek(link, NULL) == 0;
         if (!link->back)

@@ -1,4 +1,4 @@
-#include "lib/port/plane_port.h"
+#include "lib/port/port_message.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -8,10 +8,10 @@
 #define PACKETS_MAX 65536u
 #define RATE_MAX    1000000000000u
 
-const struct port_abilities plane_port_abilities = {
+const struct port_abilities port_message_abilities = {
     .strict = true, .floors = true, .ecn = true, .red = true};
 
-void plane_port_write(const struct port *port, duopoly_PlanePort *message)
+void port_message_write(const struct port *port, duopoly_PlanePort *message)
 {
     message->rate_bps = port->held ? port->link_bps : 0;
     message->queues_count = (pb_size_t)port->queues_n;
@@ -84,8 +84,8 @@ static int check_rate(const duopoly_PlanePort *message, const struct port *port,
     return floors_bps < port->link_bps ? 0 : fail(message, err, "its floors are all of its rate");
 }
 
-int plane_port_read(const duopoly_PlanePort *message, const struct port_facts *facts,
-                    struct port *ret_port, struct err *err)
+int port_message_read(const duopoly_PlanePort *message, const struct port_facts *facts,
+                      struct port *ret_port, struct err *err)
 {
     *ret_port = (struct port){.link_bps = message->rate_bps ? message->rate_bps : facts->link_bps,
                               .held = message->rate_bps != 0,
@@ -110,7 +110,7 @@ static bool queue_equal(const duopoly_PlaneQueue *a, const duopoly_PlaneQueue *b
            a->ecn_packets == b->ecn_packets && a->red_packets == b->red_packets;
 }
 
-bool plane_port_equal(const duopoly_PlanePort *a, const duopoly_PlanePort *b)
+bool port_message_equal(const duopoly_PlanePort *a, const duopoly_PlanePort *b)
 {
     if (a->rate_bps != b->rate_bps || a->queues_count != b->queues_count)
         return false;

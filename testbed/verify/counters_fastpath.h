@@ -5,5 +5,5 @@
 #include "testbed/verify/hops.h"
 
 /* −ENODATA: it has no port of that name; else as client.h. */
-int counters_plane_read(const char *socket, const char *port, struct hops_counters *ret_counters,
-                        struct err *err);
+int counters_fastpath_read(const char *socket, const char *port, struct hops_counters *ret_counters,
+                           struct err *err);

@@ -1,4 +1,4 @@
-#include "testbed/verify/counters_plane.h"
+#include "testbed/verify/counters_fastpath.h"
 
 #include <errno.h>
 #include <string.h>
@@ -22,8 +22,8 @@ static void take_port(const duopoly_PlanePort *port, struct hops_counters *count
     }
 }
 
-int counters_plane_read(const char *socket, const char *port, struct hops_counters *ret_counters,
-                        struct err *err)
+int counters_fastpath_read(const char *socket, const char *port, struct hops_counters *ret_counters,
+                           struct err *err)
 {
     struct client *client;
     const duopoly_Envelope *answer;
