@@ -43,7 +43,7 @@ struct conductor {
     bool woken;         /* by the engine's deadline: it is stepped, also without a fact */
     bool asking;        /* a client's request may put more rows: they are committed together */
     bool stuck;         /* the log says that the store is not written */
-    uint64_t handed;    /* the store's ticket, as was logged last */
+    uint64_t handed;    /* the store's ticket, as last logged */
     uint64_t most_held; /* counted bytes, since memory was given back */
     struct portions *tidying;
     const char *asker; /* who asks for what is being stepped */

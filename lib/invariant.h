@@ -1,10 +1,10 @@
-/* What a header promises, held where it is given.
+/* Checks at run time what headers promise.
  *
- * assert() is for what costs nothing to be measured: it stays in every build, and a process that breaks a
- * promise ends there, with file and line, instead of going on with wrong books (the service manager starts
- * it again, and what was acknowledged is on the disk). checked() is for what is on a way that is passed
- * often, or is not O(1): builds with sanitizers and those without an optimizer look at it. Neither is for
- * input: what a peer, a file or an operator can say is refused with a sentence. */
+ * assert() is for what costs nearly nothing: it stays in every build. A process that breaks a
+ * promise aborts with file and line instead of continuing with wrong state; the service manager
+ * restarts it, and what was acknowledged is on the disk. checked() is for hot paths and for checks
+ * that are not O(1): it works in builds with sanitizers and in builds without optimization. Neither
+ * is for input: what a peer, a file or an operator says wrongly is refused with a sentence. */
 #pragma once
 
 #include <assert.h>

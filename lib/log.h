@@ -27,8 +27,8 @@ enum log_fault { LOG_FAULT_NONE, LOG_FAULT_PEER, LOG_FAULT_CONFIGURATION, LOG_FA
 /* Names of levels in configurations, in the order of the enum; ends with NULL. */
 extern const char *const log_levels[];
 
-/* Prints everything, debug lines too (true), or again what log_open said (false): a daemon's loop does
- * so on SIGUSR1 and SIGUSR2 (loop.h). */
+/* True: prints everything, also debug lines. False: goes back to the level of log_open. A daemon's
+ * loop calls it on SIGUSR1 and SIGUSR2 (loop.h). */
 void log_everything(bool everything);
 
 /* Names the program and the least urgent level that is printed. `program` is borrowed for ever.
@@ -55,7 +55,7 @@ __attribute__((format(printf, 1, 2))) void log_change(const char *format, ...);
 #define log_note(...)           log_line(LOG_LEVEL_NOTE, LOG_FAULT_NONE, __VA_ARGS__)
 #define log_debug(...)          log_line(LOG_LEVEL_DEBUG, LOG_FAULT_NONE, __VA_ARGS__)
 
-/* In the place of LOG_BURST for debug lines, which somebody has asked for. */
+/* Instead of LOG_BURST, for debug lines: somebody has asked for them. */
 #define LOG_DEBUG_BURST 1000
 
 #define LOG_BURST     10
@@ -81,6 +81,6 @@ bool log_limit_admit(struct log_limit *limit, const void *place, uint64_t now_ms
 /* The same for a line about that peer; *ret_left_out then counts that peer's lines. */
 bool log_limit_admit_of(struct log_limit *limit, const void *place, const char *peer,
                         uint64_t now_ms, uint32_t *ret_left_out);
-/* As log_limit_admit for a debug line. */
+/* As log_limit_admit, for a debug line. */
 bool log_limit_admit_debug(struct log_limit *limit, const void *place, uint64_t now_ms,
                            uint32_t *ret_left_out);

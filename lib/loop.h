@@ -1,5 +1,6 @@
-/* The event loop of every daemon: sd-event, ended by SIGTERM and SIGINT. SIGUSR1 has it log
- * everything, SIGUSR2 what it logged at first (log_everything); a line says each. Both are blocked. */
+/* The event loop of every daemon: sd-event, ended by SIGTERM and SIGINT. On SIGUSR1 it logs
+ * everything, on SIGUSR2 what it logged at first (log_everything); a line reports each change. Both
+ * are blocked. */
 #pragma once
 
 #include "lib/err.h"

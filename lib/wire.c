@@ -112,7 +112,7 @@ bool wire_hello_newer(uint64_t have_boot, uint64_t have_sequence, uint64_t boot,
     return boot != have_boot || sequence > have_sequence;
 }
 
-/* Nobody acknowledges what was not received, nor takes an answer to what was not sent. */
+/* Only received messages are acknowledged, and only sent ones answered. */
 static bool in_order(const struct wire_session *session)
 {
     return session->acknowledged <= session->effected && session->effected <= session->received &&

@@ -39,7 +39,7 @@ struct wire_zmq_door {
     struct wire_zmq_door_counters counters;
     struct flood_places floods;
     struct pace pace;
-    struct in6_addr hasty[FILTER_ADDRESSES]; /* the kernel holds back what these say */
+    struct in6_addr hasty[FILTER_ADDRESSES]; /* the kernel drops what these send */
     size_t hasty_n;
     struct holder *holders;
     struct unheard *unheard;
@@ -145,7 +145,7 @@ static void holder_leave(struct wire_zmq_door *door, uint64_t identity)
     free(holder);
 }
 
-/* Who begins too fast waits in the kernel until the next tick at least. */
+/* An address that begins connections too fast waits until the next tick at least. */
 static void hasty_add(struct wire_zmq_door *door, const struct in6_addr *address)
 {
     for (size_t i = 0; i < door->hasty_n; i++)

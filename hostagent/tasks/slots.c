@@ -61,7 +61,7 @@ void slots_take(struct slots *slots, uint32_t unit, const duopoly_Resources *dem
         add(&slots->used[unit], demand, 1);
 }
 
-/* Nothing is given back that was not taken. */
+/* Only what was taken can be given back. */
 static bool slots_hold(const duopoly_Resources *used, const duopoly_Resources *demand)
 {
     struct amounts have = amounts_of(used), back = amounts_of(demand);

@@ -46,7 +46,7 @@ struct uplink {
     struct uplink_notes starts;  /* the controller's: not in effect */
     uint32_t progress_n;
     duopoly_AttemptBytes progress[256];
-    bool leased; /* as was logged last */
+    bool leased; /* as last logged */
     duopoly_HostState host;
     duopoly_Envelope out;
 };
