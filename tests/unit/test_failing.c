@@ -322,7 +322,8 @@ static void test_another_generation_is_trusted_without_the_rule(void **state)
     script_end(&s);
 }
 
-/* It says another boot each second, and so has what it was given lost: first tries are not for it. */
+/* It says another boot each second, and so has what it was given lost: first tries are not for
+ * it. */
 static void test_who_boots_again_and_again_gets_probes(void **state)
 {
     (void)state;

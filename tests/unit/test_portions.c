@@ -393,7 +393,8 @@ static uint32_t made(const struct script *s)
     return n;
 }
 
-/* They are counted at once; none is offered before all are there, also where they are told again and again. */
+/* They are counted at once; none is offered before all are there, also where they are told again
+ * and again. */
 static void tasks_are_made_in_portions(void **state)
 {
     struct script s;
@@ -495,7 +496,8 @@ static void a_fact_makes_all_up_to_its_task(void **state)
     script_end(&s);
 }
 
-/* Also where it was offered before, and where it is said again and again; what reads from it waits for the last. */
+/* Also where it was offered before, and where it is said again and again; what reads from it waits
+ * for the last. */
 static void a_stage_is_skipped_in_portions(void **state)
 {
     (void)state;
@@ -589,7 +591,8 @@ static void outputs_are_lost_in_portions(void **state)
     script_end(&s);
 }
 
-/* While outputs of host 0 are being lost another host has its number, and does what had not run before. */
+/* While outputs of host 0 are being lost another host has its number, and does what had not run
+ * before. */
 static void what_is_done_there_later_stays(void **state)
 {
     enum { MAPS = 2000, PORTION = 300 };

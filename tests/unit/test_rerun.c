@@ -42,8 +42,8 @@ static uint32_t host_of(const struct script *s, uint32_t map)
     return task.host;
 }
 
-/* Each map may lose it three times where one host only could hold it; the fourth time ends the job, and says of
- * which. */
+/* Each map may lose it three times where one host only could hold it; the fourth time ends the job,
+ * and says of which. */
 static void outputs_lost_too_often_fail_the_job(void **state)
 {
     struct script s;

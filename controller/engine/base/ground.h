@@ -15,8 +15,8 @@ struct decision *engine_decide(struct engine *engine, enum decision_kind kind, e
                                int64_t left, int64_t right);
 /* What a task costs that is changed, in looks at one. */
 enum { LOOKS_OF_CHANGE = 16 };
-/* This step may look at more tasks: what is left of them waits for the next, which is due at once. Whoever asks
- * counts engine->step_looks. */
+/* This step may look at more tasks: what is left of them waits for the next, which is due at once.
+ * Whoever asks counts engine->step_looks. */
 static inline uint64_t engine_looks_left(const struct engine *engine)
 {
     uint64_t most = (uint64_t)engine->config.step_tasks_max * LOOKS_OF_CHANGE;

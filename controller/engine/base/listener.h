@@ -1,12 +1,14 @@
-/* What happens, told to whoever keeps something by it: announcements go up where calls go down. Private to
- * controller/engine.
+/* What happens, told to whoever keeps something by it: announcements go up where calls go down.
+ * Private to controller/engine.
  *
  * A listener is a table of the announcements that it wants. Those that are always there stand in
- * engine_listeners, policies have one each (policy.h); each hears what happens in the order of that list,
- * when the books are right and before anything is decided. A listener may take decisions (engine_decide) and
- * must not start, stop or place anything. All are O(log n), if not said otherwise.
+ * engine_listeners, policies have one each (policy.h); each hears what happens in the order of that
+ * list, when the books are right and before anything is decided. A listener may take decisions
+ * (engine_decide) and must not start, stop or place anything. All are O(log n), if not said
+ * otherwise.
  *
- * One more announcement is one line of ANNOUNCEMENTS, and a call of tell_NAME (tell.h) where it happens. */
+ * One more announcement is one line of ANNOUNCEMENTS, and a call of tell_NAME (tell.h) where it
+ * happens. */
 #pragma once
 
 #include "controller/engine/engine.h"
@@ -37,8 +39,8 @@ struct task;
     /* A task stands in the ready queues; does so no more. */                                   \
     X(task_ready, (struct engine *engine, struct task *task), (engine, task))                   \
     X(task_unready, (struct engine *engine, struct task *task), (engine, task))                 \
-    /* All that are ready of the stage's bucket, which are maps of this stage, are about to be so no more: \
-     * together. O(them). */                                                                    \
+    /* All that are ready of the stage's bucket, which are maps of this stage, are about to be  \
+     * so no more: together. O(them). */                                                        \
     X(maps_leave, (struct engine *engine, struct stage *stage), (engine, stage))                \
     /* The last task of the stage that was ready is so no more. */                              \
     X(stage_empty, (struct engine *engine, struct stage *stage), (engine, stage))               \
@@ -84,8 +86,8 @@ struct listener {
 };
 
 enum { LISTENERS_MAX = 16 };
-/* Whose turn it is to hear, ends with NULL. In the place of listener_policies all policies in force hear, in
- * order of questions. */
+/* Whose turn it is to hear, ends with NULL. In the place of listener_policies all policies in force
+ * hear, in order of questions. */
 extern const struct listener *const engine_listeners[];
 extern const struct listener listener_policies;
 

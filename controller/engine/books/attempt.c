@@ -310,8 +310,8 @@ static void fetch(const void *from, size_t size)
         __builtin_prefetch((const char *)from + at);
 }
 
-/* What an event of the attempt is about to read. WHY: nobody has touched these for long, and each is
- * found by way of the one before; asked for at once, they come at once. */
+/* What an event of the attempt is about to read. WHY: nobody has touched these for long, and each
+ * is found by way of the one before; asked for at once, they come at once. */
 static void fetch_all(const struct attempt *attempt)
 {
     fetch(attempt, sizeof(*attempt));

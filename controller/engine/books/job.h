@@ -4,8 +4,8 @@
  * A job is active from job_end until its last task is accepted, or until it fails or is cancelled.
  * What its stages and tasks do meanwhile: stage.h.
  *
- * One object in several files, which call each other: job, stage, attempt, cluster, room, limit, account,
- * retry, rerun, losing, outputs, assembly, removal. */
+ * One object in several files, which call each other: job, stage, attempt, cluster, room, limit,
+ * account, retry, rerun, losing, outputs, assembly, removal. */
 #pragma once
 
 #include "controller/engine/base/state.h"

@@ -38,8 +38,8 @@ static bool stage_loses(struct engine *engine, struct losing *losing, struct job
     return true;
 }
 
-/* True: it has lost all. WHY by number, and found anew: a job that fails of it goes with all its outputs.
- * WHY last stage first: one that has to run again needs the outputs of those before it. */
+/* True: it has lost all. WHY by number, and found anew: a job that fails of it goes with all its
+ * outputs. WHY last stage first: one that has to run again needs the outputs of those before it. */
 static bool job_loses(struct engine *engine, struct losing *losing)
 {
     struct job *job;
@@ -105,7 +105,8 @@ static uint64_t last_begun(const struct engine *engine)
     return engine_follows(engine, RULE_LATER_STAYS) ? last : 0;
 }
 
-/* WHY the last attempt only for what is lost in later steps: an inventory may hold numbers that were never given. */
+/* WHY the last attempt only for what is lost in later steps: an inventory may hold numbers that
+ * were never given. */
 static void outputs_of_host_lose(struct engine *engine, struct host *host, bool is_there)
 {
     uint32_t n;

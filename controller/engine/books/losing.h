@@ -1,12 +1,13 @@
 /* Outputs that are lost with their host. Private to controller/engine.
  *
- * Maps whose output is still needed run again. One event looks at all tasks of all jobs with outputs there;
- * what it may not do in its step (step_tasks_max) is done in the next ones, the oldest job's first. Until then
- * such an output counts as there: who begins to read from it is stopped when its turn comes. What began to run
- * there later (the host is back, or another one has its number) leaves outputs that stay (RULE_LATER_STAYS).
+ * Maps whose output is still needed run again. One event looks at all tasks of all jobs with
+ * outputs there; what it may not do in its step (step_tasks_max) is done in the next ones, the
+ * oldest job's first. Until then such an output counts as there: who begins to read from it is
+ * stopped when its turn comes. What began to run there later (the host is back, or another one has
+ * its number) leaves outputs that stay (RULE_LATER_STAYS).
  *
- * A job has no more to lose when it is over, or none of its outputs is there. One object in several files:
- * job.h. */
+ * A job has no more to lose when it is over, or none of its outputs is there. One object in several
+ * files: job.h. */
 #pragma once
 
 #include "controller/engine/base/state.h"

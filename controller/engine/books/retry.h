@@ -4,16 +4,18 @@
  * policies but here, for room on a host on which it has not failed; the least loaded one gets it,
  * before anything else is placed. As long as a host is up that could hold it, on which it has not
  * failed and nothing else has since something was done there, it waits for such a host: a burst of
- * failures is not passed from one failing host to the next. It waits for hold_max at most; then, and
- * where it has failed on every host that could hold it, the policies place it as any other task.
+ * failures is not passed from one failing host to the next. It waits for hold_max at most; then,
+ * and where it has failed on every host that could hold it, the policies place it as any other
+ * task.
  *
- * WHY outside the policies: which hosts are not for a task is a fact of that task, and their indexes
- * know hosts and shapes only. The tries are few, so the cost of leaving their order is small.
+ * WHY outside the policies: which hosts are not for a task is a fact of that task, and their
+ * indexes know hosts and shapes only. The tries are few, so the cost of leaving their order is
+ * small.
  *
- * A host has one voice about a task (hosts_count_once): its second failure there, or the second loss with
- * that host, counts for nothing while another host could hold the task, and its next try goes there. So no
- * host alone, which may refuse whatever it is given or come and go, fails a job that others could do; the
- * only one that could hold it fails it as ever.
+ * A host has one voice about a task (hosts_count_once): its second failure there, or the second
+ * loss with that host, counts for nothing while another host could hold the task, and its next try
+ * goes there. So no host alone, which may refuse whatever it is given or come and go, fails a job
+ * that others could do; the only one that could hold it fails it as ever.
  *
  * A try looks at RETRY_LOOKS tasks and hosts at most; what stands behind them waits for hold_max at
  * most, too. What a task remembers is bounded by failures_max, losses_max and
@@ -46,10 +48,11 @@ void retry_failed(struct engine *engine, struct task *task, struct host *host);
 void retry_lost(struct engine *engine, struct task *task, struct host *host);
 /* It ended there, and nobody asked for that; as retry_failed. */
 void retry_ended(struct engine *engine, struct task *task, struct host *host);
-/* Its outputs on that host cannot be read (rerun.h): the next try goes elsewhere; before it is queued. */
+/* Its outputs on that host cannot be read (rerun.h): the next try goes elsewhere; before it is
+ * queued. */
 void retry_unread(struct engine *engine, struct task *task, struct host *host);
-/* A failure or a loss there, before it is told to the above, says nothing that was not said: it counts for
- * nothing. O(failures_max). */
+/* A failure or a loss there, before it is told to the above, says nothing that was not said: it
+ * counts for nothing. O(failures_max). */
 bool retry_repeats(const struct engine *engine, const struct task *task, const struct host *host);
 /* It failed there, or was lost, before. O(failures_max). */
 bool retry_failed_on(const struct task *task, const struct host *host);

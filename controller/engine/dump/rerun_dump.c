@@ -1,5 +1,5 @@
-/* Whose output was lost how often, in a dump. WHY records of their own: those of before keep their form,
- * so that dumps of before are read. */
+/* Whose output was lost how often, in a dump. WHY records of their own: those of before keep their
+ * form, so that dumps of before are read. */
 #include "controller/engine/books/cluster.h"
 #include "controller/engine/books/job.h"
 #include "controller/engine/books/losing.h"

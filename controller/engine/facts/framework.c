@@ -36,8 +36,8 @@ static void *ignored(struct engine *engine)
     return NULL;
 }
 
-/* What is not known of it is not ours to place: it goes on as it would without us. WHY each time: nothing
- * is kept of a stage that is not kept. */
+/* What is not known of it is not ours to place: it goes on as it would without us. WHY each time:
+ * nothing is kept of a stage that is not kept. */
 static void leave_stage(struct engine *engine, uint64_t number, uint32_t index)
 {
     struct job *job = job_find(engine, number);
@@ -361,8 +361,9 @@ static void join(struct engine *engine, struct attempt *attempt, struct attempt 
     gate_seen(engine, stage);
 }
 
-/* What it takes of the host. WHY half of what is free, of what nobody allowed it and no executor of its own
- * gives it: that it runs there is its framework's word alone, and others must be left something. */
+/* What it takes of the host. WHY half of what is free, of what nobody allowed it and no executor of
+ * its own gives it: that it runs there is its framework's word alone, and others must be left
+ * something. */
 static struct resources taken(const struct engine *engine, const struct event *event,
                               const struct host *host, bool allowed)
 {
@@ -405,8 +406,8 @@ static void adopt(struct engine *engine, const struct event *event, struct host 
     host_touch(engine, host);
 }
 
-/* A task has a few attempts at a time, a host half of those that it may run: more is no fact to go by, and the
- * other half is for what is allowed or started. */
+/* A task has a few attempts at a time, a host half of those that it may run: more is no fact to go
+ * by, and the other half is for what is allowed or started. */
 static bool is_crowded(struct engine *engine, const struct event *event)
 {
     const struct host *host = cluster_host(engine, event->framework_task.host);

@@ -38,7 +38,8 @@ static uint32_t tasks_max(const struct engine *engine)
     return most && most < FRAMEWORK_TASKS_MAX ? most : FRAMEWORK_TASKS_MAX;
 }
 
-/* Memory for more tasks. Those that are there are moved; ready ones leave their queues meanwhile. */
+/* Memory for more tasks. Those that are there are moved; ready ones leave their queues
+ * meanwhile. */
 static void move_tasks(struct engine *engine, struct stage *stage, uint32_t room)
 {
     struct framework_stage *own = stage->framework;
@@ -79,7 +80,8 @@ static bool make_charged_room(struct engine *engine, struct stage *stage, uint32
     return true;
 }
 
-/* WHY so much where they are many: memory that nobody touches costs nothing, and moving many holds everybody. */
+/* WHY so much where they are many: memory that nobody touches costs nothing, and moving many holds
+ * everybody. */
 static void make_room(struct engine *engine, struct stage *stage, uint32_t n)
 {
     uint32_t before = stage->framework->room, most = tasks_max(engine);
