@@ -406,6 +406,7 @@ static void tasks_are_made_in_portions(void **state)
     script_event(&s, told_stage(0, MANY));
     assert_int_equal(engine_job(s.engine, FOREIGN_JOB, &view), 0);
     assert_int_equal(view.tasks, MANY);
+    assert_in_range(made(&s), 1, 4 * AT_ONCE);
     for (uint32_t before = made(&s); before < MANY; before = made(&s)) {
         assert_in_range(before, 1, MANY - 1);
         assert_int_equal(ready(&s), 0);

@@ -1,6 +1,8 @@
 /* Tasks whose outputs are lost again and again; each step also from a dump. */
 #include "tests/model/script_dump.h"
 
+#include <errno.h>
+
 enum { SLOTS = 64 };
 
 static void begin_hosts(struct script *s, const struct engine_config *config, uint32_t hosts)
@@ -126,6 +128,18 @@ static void a_host_that_serves_nothing_fails_no_job_alone(void **state)
     script_end(&s);
 }
 
+/* A dump of a later program may follow rules that this one does not know. */
+static void rules_that_nobody_knows_are_refused(void **state)
+{
+    struct engine_config config = script_config();
+    struct engine *engine;
+    struct err err = {0};
+    (void)state;
+    config.rules = ENGINE_RULES + 1;
+    assert_int_equal(engine_create(&config, &engine, &err), -EINVAL);
+    assert_non_null(strstr(err.text, "rules"));
+}
+
 /* As in logs of before. */
 static void each_loss_counts_without_the_rule(void **state)
 {
@@ -204,6 +218,7 @@ int main(void)
         cmocka_unit_test(outputs_lost_too_often_fail_the_job),
         cmocka_unit_test(each_host_counts_once),
         cmocka_unit_test(a_host_that_serves_nothing_fails_no_job_alone),
+        cmocka_unit_test(rules_that_nobody_knows_are_refused),
         cmocka_unit_test(each_loss_counts_without_the_rule),
         cmocka_unit_test(without_a_bound_they_run_again_for_ever),
         cmocka_unit_test(what_a_lost_host_takes_does_not_count),

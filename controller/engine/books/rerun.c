@@ -71,7 +71,7 @@ void rerun_restore(struct engine *engine, struct task *task, uint32_t counted)
 bool rerun_restore_host(const struct engine *engine, const struct task *task, struct host *host)
 {
     struct reruns *reruns = task->reruns;
-    if (!reruns || reruns->n == most_hosts(engine))
+    if (!reruns || reruns->n == most_hosts(engine) || has(reruns, host))
         return false;
     reruns->hosts[reruns->n++] = host;
     return true;

@@ -31,6 +31,6 @@ struct reruns {
  * has failed and is gone, so the task is, too. O(reruns_max). */
 bool rerun_is_one_too_many(struct engine *engine, struct task *task);
 
-/* For load: so many counted; on such a host. False: it remembers none, or no more. */
+/* For load: so many counted; on such a host. False: it remembers none, no more, or that one already. */
 void rerun_restore(struct engine *engine, struct task *task, uint32_t counted);
 bool rerun_restore_host(const struct engine *engine, const struct task *task, struct host *host);
