@@ -129,3 +129,37 @@ def test_one_test_is_run_by_its_name(tree):
     for wrong in ("", "test_nothing", "tests/net/test_nothing.py", "test_program tests/net/test_nothing.py::test_one"):
         refused = run(tree, "one", T=wrong)
         assert refused.returncode == 1 and refused.stdout == "" and "there is no test" in refused.stderr
+
+
+# In the place of what tests/run calls: each says that it was called, and counts one test.
+STAND_IN = """#!/bin/sh
+echo "$0 $*" >>called
+case $* in *lints) echo tests/lint/one tests/lint/other; exit ;; esac
+echo "1 0 0" >>"$COUNTS"
+"""
+
+
+def test_all_parts_of_make_test_run_beside_each_other_and_end_with_one_line(tmp_path):
+    for folder in ("tests/lint", "tests/epochs", "bin"):
+        (tmp_path / folder).mkdir(parents=True)
+    for name in ("run", "parts.sh"):
+        shutil.copy(os.path.join(TREE, "tests", name), tmp_path / "tests")
+    lints = ("one", "other", "symbols", "hardening")
+    for name in ("run-net", "run-unit", "run-guest", "recheck", "epochs/run", *("lint/" + lint for lint in lints)):
+        (tmp_path / "tests" / name).write_text(STAND_IN)
+        (tmp_path / "tests" / name).chmod(0o755)
+    (tmp_path / "bin/make").write_text(STAND_IN)
+    (tmp_path / "bin/make").chmod(0o755)
+    done = subprocess.run(["tests/run"], cwd=tmp_path, capture_output=True, text=True, timeout=60,
+                          env=dict(os.environ, BUILD="build", PATH="%s/bin:%s" % (tmp_path, os.environ["PATH"])))
+    lines = done.stdout.splitlines()
+    assert done.returncode == 0 and re.fullmatch(r"[0-9]+ passed, 0 failed, 0 skipped", lines[-1]), done.stdout + done.stderr
+    begun = re.findall(r"^== [0-9:]+ (.*): part ([0-9]+) of ([0-9]+); ", done.stdout, re.M)
+    assert len(begun) == len({name for name, _, _ in begun}) == int(begun[0][2])
+    assert [name for name, _, _ in begun[:2]] == ["checks", "build"] and "; nothing to come" in done.stdout
+    called = (tmp_path / "called").read_text()
+    for words in ("run-guest uml", "run-guest qemu", "BUILD=build/clang", "SAN=address,undefined", "SAN=thread", "run-net together",
+                  "run-net alone", "recheck", "lint/one", "lint/other", "lint/hardening build"):
+        assert words in called, called
+    assert lines.index(next(line for line in lines if "network alone: part" in line)) > max(
+        i for i, line in enumerate(lines) if "done, guest qemu" in line or "done, threads" in line)
