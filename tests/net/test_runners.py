@@ -161,5 +161,6 @@ def test_all_parts_of_make_test_run_beside_each_other_and_end_with_one_line(tmp_
     for words in ("run-guest uml", "run-guest qemu", "BUILD=build/clang", "SAN=address,undefined", "SAN=thread", "run-net together",
                   "run-net alone", "recheck", "lint/one", "lint/other", "lint/hardening build"):
         assert words in called, called
-    assert lines.index(next(line for line in lines if "network alone: part" in line)) > max(
-        i for i, line in enumerate(lines) if "done, guest qemu" in line or "done, threads" in line)
+    assert called.index("run-net together") < called.index("run-net alone")
+    assert lines.index(next(line for line in lines if "data plane under sanitizers: part" in line)) > max(
+        i for i, line in enumerate(lines) if re.search("done, (guest qemu|threads|network alone)", line))
