@@ -264,6 +264,51 @@ static void test_fair(void **state)
     check(&delay, "hosts beyond jobs", (struct size){40, 10, 60}, (struct size){400, 10, 600});
 }
 
+/* What it costs that tasks of eight demands end, and others start, on a host whose slots are in so many units. */
+static uint64_t cost_of_units(uint32_t units)
+{
+    enum { JOBS = 8, TASKS = 40, HOST_SLOTS = 64, ENDS = 30 };
+    static uint64_t vectors[16 * ENGINE_RESOURCES];
+    struct script s;
+    struct engine_config config = script_config();
+    struct engine_counters before, after;
+    struct attempt_view attempt;
+    strcpy(config.place, "greedy");
+    script_begin(&s, &config);
+    for (uint32_t u = 0; u < units; u++) {
+        vectors[u * ENGINE_RESOURCES + RES_SLOTS] = HOST_SLOTS / units;
+        vectors[u * ENGINE_RESOURCES + RES_MEM_BYTES] = HOST_SLOTS * JOBS;
+    }
+    struct event join = script_join(0, HOST_SLOTS, vectors);
+    join.host_join.units = (struct u64s){vectors, units * ENGINE_RESOURCES};
+    script_event(&s, join);
+    for (uint64_t j = 1; j <= JOBS; j++) {
+        struct event stage = script_stage_event(j, 0, TASKS, NULL, NULL);
+        stage.job_stage.demand.amount[RES_MEM_BYTES] = (int64_t)j;
+        script_job_begin(&s, j);
+        script_event(&s, stage);
+        script_job_end(&s, j);
+    }
+    engine_counters(s.engine, &before);
+    for (int i = 0; i < ENDS; i++) {
+        assert_int_equal(engine_attempt_after(s.engine, 0, &attempt), 0);
+        script_attempt(&s, EVENT_ATTEMPT_DONE, attempt.attempt, 0);
+        assert_int_equal(script_count(&s, DECISION_START), 1);
+    }
+    engine_counters(s.engine, &after);
+    script_end(&s);
+    return after.visits - before.visits;
+}
+
+static void test_only_the_unit_that_changed_is_fitted(void **state)
+{
+    (void)state;
+    uint64_t one = cost_of_units(1), many = cost_of_units(16);
+    if (2 * many > 3 * one)
+        fail_msg("16 units cost %llu looks, one %llu", (unsigned long long)many,
+                 (unsigned long long)one);
+}
+
 /* Reduce tasks that are held back: many jobs wait, each event looks at none but those that it
  * concerns. */
 static uint64_t cost_of_held(const char *place, uint64_t bytes, uint32_t jobs, uint32_t hosts)
@@ -406,6 +451,7 @@ int main(void)
         cmocka_unit_test(test_maps_without_blocks),
         cmocka_unit_test(test_maps_next_to_blocks),
         cmocka_unit_test(test_joint),
+        cmocka_unit_test(test_only_the_unit_that_changed_is_fitted),
         cmocka_unit_test(test_maps_that_wait_for_own_slots),
         cmocka_unit_test(test_stalls),
         cmocka_unit_test(test_baselines),
