@@ -4,9 +4,9 @@
  *     all        = one { "&" one }       each of them is needed
  *     one        = "!" one | "(" constraint ")" | WORD
  *
- * WORD is a label; `rack=NAME` is a rack, `host=NAME` a host. Blanks between them mean nothing. The empty
- * constraint is met everywhere. Whatever it is, a host with a label of these very characters meets it, as it did
- * when a constraint was one label.
+ * WORD is a label; `rack=NAME` is a rack, `host=NAME` a host. Blanks between them mean nothing. The
+ * empty constraint is met everywhere. Whatever it is, a host with a label of these very characters
+ * meets it, as it did when a constraint was one label.
  *
  * Pure; O(length), with at most CONSTRAINT_MAX frames on the stack. */
 #pragma once
@@ -31,8 +31,8 @@ bool constraint_is_met(const char *text, const struct constraint_host *host);
 /* The same of its first `length` bytes, which end where constraint_part says. */
 bool constraint_part_is_met(const char *text, size_t length, const struct constraint_host *host);
 
-/* Part number `index`, from 0, of those that are each needed: false, when there are no more. "a & (b | c)" has two,
- * "a | b" is one. What is no constraint is one. */
+/* Part number `index`, from 0, of those that are each needed: false, when there are no more. "a &
+ * (b | c)" has two, "a | b" is one. What is no constraint is one. */
 struct constraint_span {
     size_t begin, end; /* bytes of the text */
 };

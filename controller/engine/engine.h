@@ -83,61 +83,63 @@ struct engine_config {
     int64_t hold_max_ns; /* no slot is kept from a task for longer, counted from the first, 30 s */
     int64_t stop_grace_ns; /* in stop decisions, 1 s */
     uint32_t failures_max; /* failed or refused attempts of one task, then its job fails; 4 */
-    /* Outputs of one task that nobody could fetch, then its job fails (rerun.h); 4. 0: no bound, as in logs
-     * of before. */
+    /* Outputs of one task that nobody could fetch, then its job fails (rerun.h); 4. 0: no bound, as
+     * in logs of before. */
     uint32_t reruns_max;
-    /* Hosts that are lost while an attempt of one task is there: from so many on, each counts as a failure
-     * of the task (loss.h); 2. 0: none does, as in logs of before. */
+    /* Hosts that are lost while an attempt of one task is there: from so many on, each counts as a
+     * failure of the task (loss.h); 2. 0: none does, as in logs of before. */
     uint32_t losses_max;
-    /* What one host says of a task counts once: another failure, or loss, of it there is none while another
-     * host could hold it (retry.h). false: each counts, as in logs of before, and with probe_ns = 0. */
+    /* What one host says of a task counts once: another failure, or loss, of it there is none while
+     * another host could hold it (retry.h). false: each counts, as in logs of before, and with
+     * probe_ns = 0. */
     bool hosts_count_once;
     /* A host that could not be read from for so long: what waits for it runs again, and its outputs
      * count as lost (source.h); 30 s. 0: nobody looks, as in logs of before there was this. */
     int64_t source_lost_ns;
-    /* So many sources a host may have put out of use by its word alone: one more, and it is the suspect
-     * (source.h); 1. 0: any number, as in logs of before. */
+    /* So many sources a host may have put out of use by its word alone: one more, and it is the
+     * suspect (source.h); 1. 0: any number, as in logs of before. */
     uint32_t lone_sources_max;
-    /* A host that failed what was done elsewhere is suspect, and gets a probe after so long (failing.h);
-     * another try of a task goes elsewhere (retry.h); 5 s. 0: neither, as in logs of before. */
+    /* A host that failed what was done elsewhere is suspect, and gets a probe after so long
+     * (failing.h); another try of a task goes elsewhere (retry.h); 5 s. 0: neither, as in logs of
+     * before. */
     int64_t probe_ns;
     struct level_table coflow, macroflow, dclas;
     /* Jobs of frameworks that it knows at once. 0: none, their facts are ignored and counted. */
     uint32_t framework_jobs_max;
     int64_t allow_ns; /* an allow whose start was not seen for so long is no more; 5 s */
-    /* Counted bytes of what is submitted, and of what frameworks tell; see account.h. 0 (the first): nothing
-     * is counted, as in logs of before. */
+    /* Counted bytes of what is submitted, and of what frameworks tell; see account.h. 0 (the
+     * first): nothing is counted, as in logs of before. */
     uint64_t memory_max, framework_memory_max;
     /* Tasks of a framework's stage, also times the edges into it; 0: FRAMEWORK_TASKS_MAX. */
     uint32_t stage_tasks_max;
-    /* What is begun at once, whatever the numbers say: attempts of a host, messages with starts that it
-     * has not answered (one start may need more), and starts in one step; the next step follows at once.
-     * 0: no bound, as in logs of before. */
+    /* What is begun at once, whatever the numbers say: attempts of a host, messages with starts
+     * that it has not answered (one start may need more), and starts in one step; the next step
+     * follows at once. 0: no bound, as in logs of before. */
     uint32_t host_attempts_max, host_starts_max, step_starts_max;
-    /* Allows that an application used make up for so many that lapse (lapse.h). 0: those that lapse are not
-     * counted, as in logs of before. */
+    /* Allows that an application used make up for so many that lapse (lapse.h). 0: those that lapse
+     * are not counted, as in logs of before. */
     uint32_t lapses_spared;
-    /* A user that is new begins with what the key that names it may have (lapse.h). False: unbounded, as in logs
-     * of before. */
+    /* A user that is new begins with what the key that names it may have (lapse.h). False:
+     * unbounded, as in logs of before. */
     bool lapses_of_keys;
-    /* Tasks that are made ready in one step, a task with blocks counting for one more with each, and one that
-     * reads a matrix for one more with each 32 maps; and starts end a step when they have four times as many
-     * inputs. The next step follows at once. WHY counted: a stage of 10⁶ tasks would hold everybody for a
-     * second. 0: no bound, as in logs of before. */
+    /* Tasks that are made ready in one step, a task with blocks counting for one more with each,
+     * and one that reads a matrix for one more with each 32 maps; and starts end a step when they
+     * have four times as many inputs. The next step follows at once. WHY counted: a stage of 10⁶
+     * tasks would hold everybody for a second. 0: no bound, as in logs of before. */
     uint32_t step_ready_max;
-    /* Tasks of a framework's stage that get another size in one step or are skipped, or whose output is lost;
-     * one that is only looked at for that, or is made, is a part of it. The next step follows at once. 0: no
-     * bound, as in logs of before. */
+    /* Tasks of a framework's stage that get another size in one step or are skipped, or whose
+     * output is lost; one that is only looked at for that, or is made, is a part of it. The next
+     * step follows at once. 0: no bound, as in logs of before. */
     uint32_t step_tasks_max;
     /* Bounds; a request beyond one is rejected with REASON_TABLE_FULL, a fact beyond one is ignored
      * and counted. */
     uint32_t hosts_max, units_per_host_max, jobs_max, stages_per_job_max, finished_max, shapes_max;
     uint64_t tasks_max, cells_per_job_max;
-    /* The last rule that decisions follow; ENGINE_RULES. Fewer: those that came later are not followed, as in
-     * logs of before. */
+    /* The last rule that decisions follow; ENGINE_RULES. Fewer: those that came later are not
+     * followed, as in logs of before. */
     uint32_t rules;
-    /* Parameters of policies that are said (engine_config_say), each word once; all others have their
-     * default. Those that no policy in force has wait for one. */
+    /* Parameters of policies that are said (engine_config_say), each word once; all others have
+     * their default. Those that no policy in force has wait for one. */
     struct engine_value values[ENGINE_VALUES_MAX];
     uint32_t n_values;
 };
@@ -180,13 +182,13 @@ struct engine_input {
 int engine_inputs(const struct engine *engine, uint64_t attempt,
                   void (*each)(void *context, const struct engine_input *input), void *context);
 
-/* Whether somebody reads something now: what he says of it is what he can know. OVER: he did, or was to;
- * such words may come late, and mean nothing. */
+/* Whether somebody reads something now: what he says of it is what he can know. OVER: he did, or
+ * was to; such words may come late, and mean nothing. */
 enum engine_reading { READING_NOT, READING_OVER, READING_NOW };
 /* A live attempt from that host. O(its inputs); OVER for one that is not known. */
 enum engine_reading engine_reads_from(const struct engine *engine, uint64_t attempt, uint32_t host);
-/* Attempts on that host this task's output; OVER too where that is lost already. Not for frameworks' jobs,
- * which say so themselves. O(attempts there). */
+/* Attempts on that host this task's output; OVER too where that is lost already. Not for
+ * frameworks' jobs, which say so themselves. O(attempts there). */
 enum engine_reading engine_reads_output(const struct engine *engine, uint32_t host, uint64_t job,
                                         uint32_t stage, uint32_t task, uint64_t attempt);
 
@@ -293,8 +295,9 @@ int engine_job_after(const struct engine *engine, uint64_t after, struct job_vie
 /* The active job whose turn comes after that of `after` (0: the first). −ENOENT at the end, −ESRCH
  * when `after` is not active any more. O(log n). */
 int engine_job_in_turn(const struct engine *engine, uint64_t after, struct job_view *ret_view);
-/* What the tasks of an active job that are not done compute, and their network input less what those
- * that run have received. −ENOENT: it is not active, or a framework's. O(stages + its attempts). */
+/* What the tasks of an active job that are not done compute, and their network input less what
+ * those that run have received. −ENOENT: it is not active, or a framework's. O(stages + its
+ * attempts). */
 int engine_job_left(const struct engine *engine, uint64_t job, uint64_t *ret_ns,
                     uint64_t *ret_bytes);
 /* From 1; 0: not active. O(place). */
@@ -352,8 +355,8 @@ struct engine_counters {
 };
 void engine_counters(const struct engine *engine, struct engine_counters *ret_counters);
 
-/* What a stage of a framework with this history number had, a task, when it ran last. Of so many is it
- * kept, the one that was not learnt for longest leaves. */
+/* What a stage of a framework with this history number had, a task, when it ran last. Of so many is
+ * it kept, the one that was not learnt for longest leaves. */
 enum { ENGINE_SIZES_MAX = 4096 };
 struct sizes_view {
     uint64_t place; /* in the order of learning, from 1; what is learnt anew moves to the end */
@@ -389,12 +392,12 @@ void engine_say_mode_why(const struct engine *engine, const struct decision *mod
 int engine_explain(const struct engine *engine, uint64_t job, uint32_t stage, uint32_t task,
                    struct engine_explanation *ret_explanation);
 
-/* Does some of what the end of a job that has come whole would have to do at once: so many looks at its tasks
- * at most. Nothing else changes, but that the job takes no more parts. 1: there is more; 0: nothing is left,
- * or it is no such job; −ENOMEM leaves the engine unusable. */
+/* Does some of what the end of a job that has come whole would have to do at once: so many looks at
+ * its tasks at most. Nothing else changes, but that the job takes no more parts. 1: there is more;
+ * 0: nothing is left, or it is no such job; −ENOMEM leaves the engine unusable. */
 int engine_prepare(struct engine *engine, uint64_t job, uint64_t most);
-/* Gives back some of the memory of jobs that are over, about 0.1 ms' work; each step does, too. True: there is
- * more. Nothing else changes. */
+/* Gives back some of the memory of jobs that are over, about 0.1 ms' work; each step does, too.
+ * True: there is more. Nothing else changes. */
 bool engine_tidy(struct engine *engine);
 /* What these were counted with, as far as it is not given back. O(1). */
 uint64_t engine_removed_bytes(const struct engine *engine);
@@ -408,13 +411,14 @@ int engine_dump(const struct engine *engine,
 size_t engine_dump_room(const struct engine *engine);
 int engine_dump_in(const struct engine *engine, void *room,
                    int (*sink)(void *context, const char *line, size_t length), void *context);
-/* What a dump has of one job beside how it was submitted: of a live one its `job` record, of one that is
- * over its `finished` record. `room` as above. −ENOENT. O(log n).
+/* What a dump has of one job beside how it was submitted: of a live one its `job` record, of one
+ * that is over its `finished` record. `room` as above. −ENOENT. O(log n).
  *
- * Between the host records and the end of an empty engine's dump the events that submitted a live job and
- * its `job` record make an engine with these jobs again, if they are followed by a `task` record for each task that is done
- * (or has failed), then by "resume job=N slot_wait_ns=NS", which opens the stages that are due. What
- * engine_sizes_after had is "sizes input=0 shuffle=0 n_means=0 history=H mean=BYTES". */
+ * Between the host records and the end of an empty engine's dump the events that submitted a live
+ * job and its `job` record make an engine with these jobs again, if they are followed by a `task`
+ * record for each task that is done (or has failed), then by "resume job=N slot_wait_ns=NS", which
+ * opens the stages that are due. What engine_sizes_after had is "sizes input=0 shuffle=0 n_means=0
+ * history=H mean=BYTES". */
 int engine_dump_job(const struct engine *engine, uint64_t job, void *room,
                     int (*sink)(void *context, const char *line, size_t length), void *context);
 /* Makes an engine from such lines. `next` returns the length of the next line (which it owns until
@@ -425,8 +429,8 @@ int engine_load(int (*next)(void *context, const char **ret_line), void *context
 /* FNV-1a over the dump's bytes: what tests and replicas compare. */
 uint64_t engine_digest(const struct engine *engine);
 
-/* The field's word for a value, as in records, CLI and logs; "?" when out of range. Reasons are looked
- * for in the tables of all policies. */
+/* The field's word for a value, as in records, CLI and logs; "?" when out of range. Reasons are
+ * looked for in the tables of all policies. */
 const char *reason_name(enum reason reason);
 /* The reason behind a word of so many bytes; −EINVAL. */
 int reason_find(const char *word, size_t length, enum reason *ret_reason);
@@ -440,8 +444,9 @@ const char *engine_policy_name(const char *question, unsigned index);
 /* The one that answers a question now; NULL for an unknown question. */
 const char *engine_policy(const struct engine *engine, const char *question);
 
-/* Whether it could answer this question beside those that are in force: 0; −EINVAL with a sentence, and then
- * EVENT_POLICY_SET is rejected; −ENOENT: there is no such question or policy. O(policies). */
+/* Whether it could answer this question beside those that are in force: 0; −EINVAL with a
+ * sentence, and then EVENT_POLICY_SET is rejected; −ENOENT: there is no such question or policy.
+ * O(policies). */
 int engine_policy_fits(const struct engine *engine, const char *question, const char *name,
                        struct err *err);
 /* A policy for each question. */
@@ -449,8 +454,8 @@ struct engine_combination {
     const char *turn, *place, *commit, *network, *mode;
     char refused[256]; /* why they do not work together, a sentence without its dot; "": they do */
 };
-/* Number `index` of all combinations, from 0, in the order of the tables: the mode's rule changes soonest.
- * −ENOENT: there are no more. O(policies). */
+/* Number `index` of all combinations, from 0, in the order of the tables: the mode's rule changes
+ * soonest. −ENOENT: there are no more. O(policies). */
 int engine_combination(uint64_t index, struct engine_combination *ret_combination);
 
 /* A policy's parameters, index from 0; NULL at the end, or when there is no such policy. */
@@ -460,8 +465,8 @@ const struct engine_parameter *engine_policy_parameter(const char *question, con
 const struct engine_parameter *engine_question_parameter(const char *question, unsigned index);
 /* What the word means; NULL: no policy of any question has it. */
 const struct engine_parameter *engine_parameter(const char *word);
-/* Says a parameter's value. −ENOENT: there is none of this word; −ERANGE: the value is beyond its range; each
- * with a sentence. */
+/* Says a parameter's value. −ENOENT: there is none of this word; −ERANGE: the value is beyond its
+ * range; each with a sentence. */
 int engine_config_say(struct engine_config *config, const char *word, int64_t value,
                       struct err *err);
 /* What is said, else the default; 0 when there is no such parameter. */

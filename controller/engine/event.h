@@ -1,10 +1,9 @@
 /* The engine's vocabulary: what happens (events) and what is decided (decisions).
  *
  * Both are tagged values. Events may point to arrays and strings that the caller owns and keeps
- * valid during the step
- * (*borrows until* engine_step returns); decisions hold no pointers and compare equal when their
- * encoded forms do (record.h). Facts are adopted, requests may be rejected with a reason. A word comes
- * with its first user.
+ * valid during the step (*borrows until* engine_step returns); decisions hold no pointers and
+ * compare equal when their encoded forms do (record.h). Facts are adopted, requests may be rejected
+ * with a reason. A word comes with its first user.
  *
  * Units are in the names: _ns nanoseconds on the clock of engine_step, _bytes bytes, _bps bit per
  * second, permille 0…1000. Identities: host index (dense, given by the caller) with a generation;
@@ -27,8 +26,8 @@ enum {
 };
 #define ENGINE_NONE UINT32_MAX /* no host, no unit, no stage, no task */
 
-/* Jobs of one application of a framework have numbers that are equal above their lowest 30 bits: that
- * is the application. 0: none. What is everybody's belongs to ENGINE_EVERYBODY. */
+/* Jobs of one application of a framework have numbers that are equal above their lowest 30 bits:
+ * that is the application. 0: none. What is everybody's belongs to ENGINE_EVERYBODY. */
 #define ENGINE_APPLICATION_SHIFT 30
 #define ENGINE_EVERYBODY         UINT64_MAX
 
@@ -54,8 +53,8 @@ struct u64s {
     uint32_t n;
 };
 
-/* WHY numbers are left out (7, 9, 10): recordings hold them in rejections (reject.event), and words that
- * no program ever said had these. */
+/* WHY numbers are left out (7, 9, 10): recordings hold them in rejections (reject.event), and words
+ * that no program ever said had these. */
 enum event_kind {
     /* Requests: carry a request number, may be answered by DECISION_REJECT. */
     EVENT_JOB_BEGIN,
@@ -193,9 +192,9 @@ struct event {
             const char *labels; /* separated by commas */
             uint64_t uplink_bps, downlink_bps;
             struct u64s units; /* ENGINE_RESOURCES values per unit */
-            const char *
-                unit_names; /* for people and tasks: one per unit, separated by commas; NULL or "": none */
-        } host_join;        /* EVENT_HOST_JOIN, EVENT_HOST_CHANGE */
+            /* For people and tasks: one per unit, separated by commas; NULL or "": none */
+            const char *unit_names;
+        } host_join; /* EVENT_HOST_JOIN, EVENT_HOST_CHANGE */
         struct {
             uint32_t host;
         } host; /* SILENT, LOST, BACK, FORGET */
@@ -369,8 +368,8 @@ enum reason {
     REASON_NO_BLOCK_THERE, /* where its task's block lies was told since: not there */
     /* failures */
     REASON_RETRY, /* start: not where it failed; left = hosts where it did, right = tasks there */
-    REASON_PROBE, /* start: to see whether a suspect host works; left = probes that failed there, right =
-                     attempts that did */
+    REASON_PROBE, /* start: to see whether a suspect host works; left = probes that failed there,
+                     right = attempts that did */
     REASON_TOO_MANY_RERUNS, /* its output was lost again and again; left = so often */
     REASON_TOO_MANY_LOSSES, /* it was lost with host after host; left = so many */
 };

@@ -575,7 +575,8 @@ static void policy_resume(void *context, const char *question, const char *name)
     snprintf(resumption->unknown, sizeof(resumption->unknown), "policy %s %s", question, name);
 }
 
-/* WHY again and again: one may need another that stands behind it. What was set is set once more for nothing. */
+/* WHY again and again: one may need another that stands behind it. What was set is set once more
+ * for nothing. */
 static void policies_resume(struct resumption *resumption)
 {
     unsigned before;

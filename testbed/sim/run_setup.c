@@ -601,7 +601,8 @@ static bool is_delayed(const char *place)
     return strncmp(place, "neat", 4) == 0 || strcmp(place, "delay") == 0;
 }
 
-/* The daemon's, if nothing else is said. Maps of a baseline that knows nothing but to wait do so for less. */
+/* The daemon's, if nothing else is said. Maps of a baseline that knows nothing but to wait do so
+ * for less. */
 static void choose_holds(const struct run_setup *s, struct engine_config *engine)
 {
     /* WHY not INT64_MAX: instants are now + this. A century and a half is as good. */

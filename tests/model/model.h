@@ -84,7 +84,8 @@ struct model;
 struct m_judge {
     void (*start)(struct model *model, const struct decision *start); /* before it is applied */
     void (*end)(struct model *model); /* after the last start of a step */
-    /* The job's tasks start on one host only, and wait for that as long as hold_max lets them. NULL: no job's do. */
+    /* The job's tasks start on one host only, and wait for that as long as hold_max lets them.
+     * NULL: no job's do. */
     bool (*is_homed)(const struct model *model, const struct m_job *job);
 };
 

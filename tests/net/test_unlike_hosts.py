@@ -1,4 +1,5 @@
-"""The commands of the page on unlike hosts, as they stand there, and what bad cluster files are told."""
+"""The commands of the page on unlike hosts, as they stand there, and what bad cluster files are
+told."""
 
 import os
 import re

@@ -79,8 +79,9 @@ static void test_neat_goes_where_the_bytes_are(void **state)
     workload_job_done(&job);
 }
 
-/* Two hosts and 1 MB for each: over one link of 1 MB/s from outside they share it, then compute for 1 s; over
- * a faster one their own links are what is short. Whose block is on its host reads nothing. */
+/* Two hosts and 1 MB for each: over one link of 1 MB/s from outside they share it, then compute for
+ * 1 s; over a faster one their own links are what is short. Whose block is on its host reads
+ * nothing. */
 static void test_blocks_on_no_host_come_from_outside(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
-/* Cluster files: what they say of each host, what is refused, and that hosts that are all alike run as the short
- * form has them. */
+/* Cluster files: what they say of each host, what is refused, and that hosts that are all alike run
+ * as the short form has them. */
 #include "tests/unit/test.h"
 
 #include "testbed/sim/run_setup.h"
@@ -172,7 +172,8 @@ static void test_equal_hosts_run_as_the_short_form(void **state)
     unlink(path);
 }
 
-/* Tasks that want a GPU run in units that have one; what no host of the file meets is refused with its term. */
+/* Tasks that want a GPU run in units that have one; what no host of the file meets is refused with
+ * its term. */
 static void test_unlike_hosts(void **state)
 {
     (void)state;

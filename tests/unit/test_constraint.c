@@ -114,7 +114,8 @@ static void test_parts(void **state)
     }
 }
 
-/* Random characters: read without a fault, and what is right is what is one part after the other. */
+/* Random characters: read without a fault, and what is right is what is one part after the
+ * other. */
 static void test_random_text(void **state)
 {
     (void)state;

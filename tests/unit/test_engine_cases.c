@@ -292,8 +292,8 @@ static void test_stage_values_out_of_range(void **state)
     script_end(&s);
 }
 
-/* What no known host meets is refused with the term that fails; a host that comes, or gets another label, meets
- * it. */
+/* What no known host meets is refused with the term that fails; a host that comes, or gets another
+ * label, meets it. */
 static void test_constraints(void **state)
 {
     (void)state;

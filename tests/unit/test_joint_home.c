@@ -1,5 +1,5 @@
-/* Homes of jobs (place/pack.h), over random workloads: nothing waits for one for longer than is promised, however
- * wrong what is told of it, whoever comes, goes or wants the same one. */
+/* Homes of jobs (place/pack.h), over random workloads: nothing waits for one for longer than is
+ * promised, however wrong what is told of it, whoever comes, goes or wants the same one. */
 #include "tests/model/script.h"
 
 #include "controller/engine/place/joint.h"
@@ -115,7 +115,8 @@ static void any_host(struct script *s, uint64_t *stream)
         script_host_event(s, kinds[test_random(stream) % 4], host);
 }
 
-/* Its computing is told up to ten times too long or too short: what is reported when follows nothing. */
+/* Its computing is told up to ten times too long or too short: what is reported when follows
+ * nothing. */
 static void submit(struct script *s, uint64_t number, uint64_t *stream)
 {
     uint64_t size = UINT64_C(1) << test_random(stream) % 13, sums[3];

@@ -282,7 +282,8 @@ static uint32_t jobs_behind(struct model *m, const struct m_job *j)
     return n;
 }
 
-/* Bytes of all its transfers on the link that has most of them, when it is spread over so many hosts. */
+/* Bytes of all its transfers on the link that has most of them, when it is spread over so many
+ * hosts. */
 static wide spread_bytes(const struct m_job *j, uint64_t hosts)
 {
     uint64_t inputs = 0, largest_input = 0, sum = 0;
@@ -385,7 +386,8 @@ static bool reads_only_barriers(const struct m_stage *s)
     return only;
 }
 
-/* The one host with all outputs, which its next task, a reduce task, reads; ENGINE_NONE: there is none. */
+/* The one host with all outputs, which its next task, a reduce task, reads; ENGINE_NONE: there is
+ * none. */
 static uint32_t only_source(const struct model *m, const struct m_job *j)
 {
     uint32_t s, t;
@@ -499,8 +501,8 @@ static bool runs_already(const struct m_job *j, struct m_demand d)
     return false;
 }
 
-/* On the last slots: more than small, some of it runs, and all slots next to its blocks are taken.
- */
+/* On the last slots: more than small, some of it runs, and all slots next to its blocks are
+ * taken. */
 static bool waits_for_own_slots(const struct model *m, const struct m_job *j, struct m_demand d)
 {
     bool waits = !is_small(m, j, 1000) && runs_already(j, d) && !any_unlocated(j, d) &&
@@ -583,7 +585,8 @@ static bool any_room(const struct model *m, const struct m_job *j)
     return m_times(m, j->stage[0].demand) > 0;
 }
 
-/* Whether its next task goes where its job is at home, or has all outputs; *ret_else: it may go elsewhere. */
+/* Whether its next task goes where its job is at home, or has all outputs; *ret_else: it may go
+ * elsewhere. */
 static uint32_t home_with_room(const struct model *m, const struct m_job *j, bool *ret_else)
 {
     bool homed = is_homed(m, j);

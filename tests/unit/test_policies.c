@@ -117,8 +117,8 @@ static void take_names(struct engine_config *config, const struct engine_combina
     strcpy(config->mode, all->mode);
 }
 
-/* Each combination of the table is there once, can be made if it says so, and is refused with its words
- * if not. */
+/* Each combination of the table is there once, can be made if it says so, and is refused with its
+ * words if not. */
 static void test_the_table_of_combinations(void **state)
 {
     (void)state;
@@ -307,8 +307,9 @@ static void check_running(const struct script *s, uint64_t a, uint64_t b)
     assert_int_equal(view.running, b);
 }
 
-/* The example of its source (Ghodsi and others, section 4.1): 9 processors and 18 GB, tasks of 1 and 4 beside
- * tasks of 3 and 1: three of the first and two of the others, two thirds of what each wants most. */
+/* The example of its source (Ghodsi and others, section 4.1): 9 processors and 18 GB, tasks of 1
+ * and 4 beside tasks of 3 and 1: three of the first and two of the others, two thirds of what each
+ * wants most. */
 static void test_drf_is_its_sources_example(void **state)
 {
     (void)state;
@@ -329,7 +330,8 @@ static void test_drf_is_its_sources_example(void **state)
         script_attempt(&s, EVENT_ATTEMPT_DONE, script_attempt_of(&s, 1, 0, (uint32_t)i), 0);
         check_running(&s, 3, 2);
     }
-    /* With as many processors once more, memory is what is short: the first hold all of it that is left. */
+    /* With as many processors once more, memory is what is short: the first hold all of it that is
+     * left. */
     script_event(&s, join_of(1, 9000, 2 * gb));
     check_running(&s, 3, 4);
     script_host_event(&s, EVENT_HOST_LOST, 1);
@@ -358,8 +360,7 @@ static void test_random_spreads(void **state)
     script_end(&s);
 }
 
-/* ---- levels -------------------------------------------------------------------------------------
- */
+/* ---- levels ---------------------------------------------------------------------------------- */
 
 static void test_level_tables(void **state)
 {

@@ -69,7 +69,8 @@ static void check_kept(const struct engine *engine, enum policy_thing thing, voi
         assert_int_equal(kept[q] != NULL, engine->policies[q]->state[thing].size > 0);
 }
 
-/* Each unit of the host is fitted as if it were looked at anew, and the first with room stands for the host. */
+/* Each unit of the host is fitted as if it were looked at anew, and the first with room stands for
+ * the host. */
 static void check_fits(const struct engine *engine, const struct shape *shape,
                        const struct host *host, uint32_t *hosts, uint32_t *units)
 {
@@ -182,8 +183,8 @@ static void check_there_and_back(const struct engine_config *config, uint64_t st
             continue;
         assert_int_equal(engine_step(twin, m.script.now_ns, m.events, m.n_events, &decisions), 0);
         same_decisions(&m.script.decisions, &decisions);
-        /* WHY not where stages have fields: they say until when one waits that was asked, and after a switch
-         * it may be asked later. */
+        /* WHY not where stages have fields: they say until when one waits that was asked, and after
+         * a switch it may be asked later. */
         assert_true(m.script.engine->place->policy.state[POLICY_STAGE].fields ||
                     engine_digest(twin) == engine_digest(m.script.engine));
     }

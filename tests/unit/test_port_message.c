@@ -110,7 +110,7 @@ static void test_what_is_no_port_is_refused_and_changes_nothing(void **state)
     (void)state;
     const duopoly_SetPlanePorts right = set_one("agent", "host");
     duopoly_SetPlanePorts wrong = set_one("", "host");
-    expect(&wrong, -EINVAL, "says its name");
+    expect(&wrong, -EINVAL, "needs a name");
     wrong = set_one("agent", "uplink");
     expect(&wrong, -ENODEV, "no such port");
     wrong = right;

@@ -1,5 +1,6 @@
-/* Claims that may not commit: under every placement the next one is asked, none is proposed twice in a step, and
- * the stage is held for the reason that the commit policy gave. The policy here is made of two parameters. */
+/* Claims that may not commit: under every placement the next one is asked, none is proposed twice
+ * in a step, and the stage is held for the reason that the commit policy gave. The policy here is
+ * made of two parameters. */
 #include "tests/model/script.h"
 
 #include "controller/engine/books/job.h"
@@ -128,8 +129,8 @@ static void end_job(struct script *s, uint64_t job, uint32_t maps)
     }
 }
 
-/* Job 2 starts in the step in which job 1 is refused, and in each later one; job 1 is held, with the reason, and
- * told once; it starts as soon as the policy says. */
+/* Job 2 starts in the step in which job 1 is refused, and in each later one; job 1 is held, with
+ * the reason, and told once; it starts as soon as the policy says. */
 static void check_place(const char *place)
 {
     struct script s;
@@ -189,7 +190,8 @@ static void test_in_one_step(void **state)
     }
 }
 
-/* It is asked again when hold_max is over, and refused again; what ends meanwhile leaves nothing. */
+/* It is asked again when hold_max is over, and refused again; what ends meanwhile leaves
+ * nothing. */
 static void test_it_is_asked_again(void **state)
 {
     (void)state;

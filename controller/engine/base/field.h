@@ -30,9 +30,9 @@ struct field {
     size_t offset, size;
     bool added;  /* records of before do not have it; it is then left as it was */
     bool former; /* only records of before have it: read if it is there, never written */
-    bool
-        lean; /* it is written unless it is zero or empty; where it is missing it is left so. What uses
-                    nothing of it writes what was written before there was such a field */
+    /* It is written unless it is zero or empty; where it is missing it is left so. What does not
+     * use it writes what was written before there was such a field. */
+    bool lean;
 };
 
 /* A field that is named like the member of the struct. */
@@ -71,9 +71,9 @@ int field_kind(const struct record_kind *kinds, int n, const char *line, struct 
  * negative length is handed through. */
 int field_encode_more(const struct field *fields, const void *object, char *buffer, size_t size,
                       int length);
-/* Fills the described fields of the object; those that were added, and lean ones, may be missing: they are
- * left as they were (the caller zeroes the object). `room` may be NULL when the kind has no strings and
- * lists. */
+/* Fills the described fields of the object; those that were added, and lean ones, may be missing:
+ * they are left as they were (the caller zeroes the object). `room` may be NULL when the kind has
+ * no strings and lists. */
 int field_decode(const struct record_kind *kind, const char *line, struct record_room *room,
                  void *object, struct err *err);
 /* The same for fields in the middle of a record, from *at, which then stands behind them. `kind` is

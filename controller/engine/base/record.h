@@ -5,8 +5,8 @@
  * encoder and decoder. Numbers are decimal, lists are comma-separated, strings are percent-escaped
  * (space, %, comma, =, control bytes and ≥ 0x7f), so a record has no newline and words are
  * separated by single spaces. Decoding is strict: every field, in order, in range; what was encoded
- * decodes to equal values. Records grow by lean fields (field.h), which are written where they say something
- * only: a run that uses nothing new writes what it wrote before there were such.
+ * decodes to equal values. Records grow by lean fields (field.h), which are written where they say
+ * something only: a run that uses nothing new writes what it wrote before there were such.
  *
  * Pure and re-entrant. Bounds: a record is at most RECORD_MAX bytes; lists at most what fits.
  *
@@ -38,6 +38,6 @@ int record_decode_event(const char *line, struct record_room *room, struct event
                         struct err *err);
 int record_decode_decision(const char *line, struct decision *ret_decision, struct err *err);
 
-/* Reads one number of a record's field by name, for tools that need no more: 0, −ENOENT, −ERANGE.
- */
+/* Reads one number of a record's field by name, for tools that need no more: 0, −ENOENT,
+ * −ERANGE. */
 int record_field_u64(const char *line, const char *name, uint64_t *ret_value);

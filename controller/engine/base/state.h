@@ -117,8 +117,8 @@ struct task {
         *reruns; /* outputs that were lost, though their hosts were not (rerun.h); NULL: none */
 };
 
-/* Ready maps of one bucket whose block is on one host. WHY this order: what the start of a map reads lies
- * together. */
+/* Ready maps of one bucket whose block is on one host. WHY this order: what the start of a map
+ * reads lies together. */
 struct local_maps {
     struct sorted_node waiting; /* host_shape->waiting */
     struct bucket *bucket;
@@ -161,8 +161,8 @@ struct framework_stage {
     uint64_t guess;           /* bytes of each of these, at least */
     uint32_t sizing, unsized; /* in engine->sizing: the next task to be sized, and how many are */
     struct sorted_node of_sizing;
-    uint32_t
-        told; /* tasks that it is to have: framework_grow.h. More than it has: in engine->growing, */
+    /* Tasks that it is to have (framework_grow.h). More than it has: in engine->growing, */
+    uint32_t told;
     bool announces; /* and then it is announced */
     struct sorted_node of_growing;
     uint32_t skipping,
@@ -294,8 +294,8 @@ struct job {
     uint64_t n_outputs;          /* on all hosts */
     struct sorted_node by_number, by_turn, by_name;
     struct assembly *assembly; /* NULL: not begun, or over */
-    /* Of one that was submitted, all its tasks: those without network input, what these compute, and the
-     * largest block. */
+    /* Of one that was submitted, all its tasks: those without network input, what these compute,
+     * and the largest block. */
     uint64_t maps;
     engine_wide maps_ns;
     uint64_t largest_input;
@@ -470,7 +470,8 @@ struct claim {
     int64_t left, right;
 };
 
-/* Orders of a shape's hosts with room that are kept where somebody wants them: place_policy.orders. */
+/* Orders of a shape's hosts with room that are kept where somebody wants them:
+ * place_policy.orders. */
 enum host_order { HOSTS_BY_TIE = 1, HOSTS_BY_RECEIVERS = 2 };
 
 enum { CHANGES = 4096, PARAMETERS_MAX = 8 /* of one policy */ };
@@ -496,14 +497,14 @@ struct engine {
     uint64_t step_inputs; /* of these */
     uint64_t step_ready;  /* looks at tasks of stages that open, in this step (stage.c) */
     uint64_t step_looks;  /* at tasks, in this step: engine_may_look */
-    struct sorted
-        sizing; /* framework's stages with tasks to be sized (framework_sizes.h); by job and index */
+    /* Framework's stages with tasks to be sized (framework_sizes.h); by job and index */
+    struct sorted sizing;
     struct sorted growing; /* those with tasks to be made (framework_grow.h); by job and index */
-    struct sorted
-        skipping;          /* those with tasks to be skipped (framework_skip.h); by job and index */
-    struct sorted keeping; /* those with outputs to be counted (outputs.h); by job and index */
-    struct sorted losing;  /* jobs with outputs to be lost (losing.h); by job and host */
-    struct sorted opening; /* stages that have tasks to be made ready; by job and index */
+    /* Those with tasks to be skipped (framework_skip.h); by job and index. */
+    struct sorted skipping;
+    struct sorted keeping;     /* those with outputs to be counted (outputs.h); by job and index */
+    struct sorted losing;      /* jobs with outputs to be lost (losing.h); by job and host */
+    struct sorted opening;     /* stages that have tasks to be made ready; by job and index */
     uint64_t removed_bytes;    /* of jobs that are over: what is not back yet */
     TAILQ_HEAD(, job) removed; /* over, and their memory is not given back (removal.h) */
     bool cut_short;            /* the last step ended at step_starts_max: the next is due */

@@ -200,7 +200,8 @@ static void make_dirty(struct host *host, uint32_t from, uint32_t to)
     host->dirty_to = clean || to > host->dirty_to ? to : host->dirty_to;
 }
 
-/* What an attempt took or gave back is its unit's; what the host is, and whether it takes more, is that of all. */
+/* What an attempt took or gave back is its unit's; what the host is, and whether it takes more, is
+ * that of all. */
 void host_touch(struct engine *engine, struct host *host)
 {
     bool up = host_up(host), takes = host_takes(engine, host);

@@ -123,7 +123,8 @@ void stage_open_if_due(struct engine *engine, struct stage *stage)
 /* What it costs to make a task ready, in looks at one that is not blocked. */
 enum { READYING = 16 };
 
-/* What a task of the stage costs: policies look where its block, and where each map's bytes for it are. */
+/* What a task of the stage costs: policies look where its block, and where each map's bytes for it
+ * are. */
 static uint64_t cost_of_task(const struct stage *stage)
 {
     uint64_t cost = READYING * (1 + (uint64_t)stage->replicas_per_task);
@@ -206,8 +207,9 @@ void stage_withdraw(struct engine *engine, struct stage *stage)
     tell_stage_closed(engine, stage);
 }
 
-/* The ready tasks with network input are so no more, all at once. WHY: one by one each would be taken out of
- * the order of the others, and whoever hears of it would look at the stage as often. */
+/* The ready tasks with network input are so no more, all at once. WHY: one by one each would be
+ * taken out of the order of the others, and whoever hears of it would look at the stage as
+ * often. */
 static void reduces_leave(struct engine *engine, struct stage *stage)
 {
     uint32_t n = (uint32_t)stage->ready_reduces.n;

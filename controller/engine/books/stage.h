@@ -2,10 +2,11 @@
  * output. Private to controller/engine.
  *
  * A stage is open when every barrier parent has ended and every task of every pipelined parent runs
- * or has ended, unless a claim of it was refused (refusal.h); tasks of an open stage that neither run nor are done are ready. Ready tasks stand
- * in the queues of their bucket (those of a large stage come to it in portions, step by step): reduce tasks by bytes, maps by locality.h. What a transition
- * changes in them, in the counts of stage, job and engine and in the job's turn is done here. O(log
- * n), plus the tasks and attempts whose state changes with it.
+ * or has ended, unless a claim of it was refused (refusal.h); tasks of an open stage that neither
+ * run nor are done are ready. Ready tasks stand in the queues of their bucket (those of a large
+ * stage come to it in portions, step by step): reduce tasks by bytes, maps by locality.h. What a
+ * transition changes in them, in the counts of stage, job and engine and in the job's turn is done
+ * here. O(log n), plus the tasks and attempts whose state changes with it.
  *
  * One object in several files: job.h. */
 #pragma once
@@ -17,13 +18,13 @@ uint64_t stage_coflow_bytes(const struct stage *stage);
 /* Its tasks are ready from now on, if its parents let it; they are blocked again. */
 void stage_open_if_due(struct engine *engine, struct stage *stage);
 void stage_close(struct engine *engine, struct stage *stage);
-/* Goes on with the stages whose tasks could not all be ready at once (step_ready_max), those of the oldest
- * job first, as far as this step may. */
+/* Goes on with the stages whose tasks could not all be ready at once (step_ready_max), those of the
+ * oldest job first, as far as this step may. */
 void stage_go_on(struct engine *engine);
 /* For load: it had come so far. */
 void stage_restore_opening(struct engine *engine, struct stage *stage, uint32_t task);
-/* Its job ends: it leaves the sets and counts that others look at; its tasks are not looked at, however many
- * they are. O(log n). */
+/* Its job ends: it leaves the sets and counts that others look at; its tasks are not looked at,
+ * however many they are. O(log n). */
 void stage_withdraw(struct engine *engine, struct stage *stage);
 /* It has more tasks: those of an open stage are ready, as many at once as may be. */
 void stage_reopen(struct engine *engine, struct stage *stage);
@@ -50,9 +51,11 @@ void task_restore(struct engine *engine, struct task *task, enum task_state stat
 void task_count_sums(struct task *task, int by);
 /* Somebody reads its outputs still. */
 bool stage_is_needed(const struct stage *stage);
-/* Its output is gone: it runs again. `readers`: who still reads from its stage is stopped; false: they are. */
+/* Its output is gone: it runs again. `readers`: who still reads from its stage is stopped; false:
+ * they are. */
 void task_lose_output(struct engine *engine, struct task *task, bool readers);
-/* A task whose stage is open is ready, from now on or since then; is not any more, and is in that state. */
+/* A task whose stage is open is ready, from now on or since then; is not any more, and is in that
+ * state. */
 void task_queue(struct engine *engine, struct task *task);
 void task_queue_since(struct engine *engine, struct task *task, int64_t ready_ns);
 void task_unqueue(struct engine *engine, struct task *task, enum task_state state);

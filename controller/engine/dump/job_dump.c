@@ -30,8 +30,8 @@ struct stage_record {
     enum reason hold_reason;
     int64_t hold_left, hold_right, held_since_ns, held_until_ns, hold_due_ns;
     uint32_t opening; /* how many of its tasks were looked at, and one; 0: it does not open */
-    enum reason
-        refusal_reason; /* of a claim that may not commit, and all of these: 0 where there is none */
+    /* Of a claim that may not commit, and all of these: 0 where there is none */
+    enum reason refusal_reason;
     int64_t refusal_left, refusal_right, refusal_since_ns, refusal_due_ns;
 };
 struct task_record {

@@ -44,8 +44,8 @@ static void forget_generation(struct engine *engine, struct host *host)
     source_host_lost(engine, host);
 }
 
-/* WHY: one without is there by its rooms only (no agent has told anything of it). When an agent comes
- * what runs there runs on. */
+/* WHY: one without is there by its rooms only (no agent has told anything of it). When an agent
+ * comes what runs there runs on. */
 static bool has_units(const struct host *host)
 {
     static const struct resources nothing;

@@ -92,7 +92,8 @@ static bool is_label(const char *constraint)
     return !strpbrk(constraint, " &|!()=");
 }
 
-/* No known host meets the constraint: of its parts the first that none of those meets which meet all before. */
+/* No known host meets the constraint: of its parts the first that none of those meets which meet
+ * all before. */
 static void say_unmet(const struct engine *engine, uint32_t stage, const char *constraint,
                       char *text, size_t size)
 {

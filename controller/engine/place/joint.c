@@ -6,45 +6,47 @@
  * - Maps run next to their blocks, where the job has the fewest, and wait for a slot there. After
  * even_wait the evenness is dropped, never the locality, until hold_max or until no replica's host
  * is up: a map that reads its block over a full network holds a slot for minutes. A job whose whole
- * shuffle one link moves in JOINT_SMALL_MS, and each of whose blocks in a tenth of that, does not wait.
- * - Reduces: a stage's largest ready one, on a host with a free slot where
- *   own: no task of its job receives;
- *   earlier: no task of an earlier job receives; one may where more than r + 1 slots are free and
- *   fewer than FEW taken;
- *   kept: if it receives for over LONG_MS, fewer than slots − r such tasks run;
- *   far: it is at home there (near.h), or has waited for that. Where it has not, the stage's largest
- *   that is at home there goes instead.
- *   Of those hosts: fewest receivers of earlier jobs, least traffic of others on the downlink (in
- *   quarters of its rate), most outputs of its own job, fewest receivers, fewest tasks, lowest
- *   index. (To close hosts with traffic of others to later jobs, or to long transfers, costs more
- *   than it brings: what such a link still carries is wanted.)
+ * shuffle one link moves in JOINT_SMALL_MS, and each of whose blocks in a tenth of that, does not
+ * wait.
+ * - Reduces: a stage's largest ready one, on a host with a free slot where own: no task of its job
+ *   receives; earlier: no task of an earlier job receives; one may where more than r + 1 slots are
+ *   free and fewer than FEW taken; kept: if it receives for over LONG_MS, fewer than slots − r such
+ *   tasks run; far: it is at home there (near.h), or has waited for that. Where it has not, the
+ *   stage's largest that is at home there goes instead. Of those hosts: fewest receivers of earlier
+ *   jobs, least traffic of others on the downlink (in quarters of its rate), most outputs of its
+ *   own job, fewest receivers, fewest tasks, lowest index. (To close hosts with traffic of others
+ *   to later jobs, or to long transfers, costs more than it brings: what such a link still carries
+ *   is wanted.)
  * r is a quarter of the host's slots of that shape, at least 1 and at most all but one. Times of
  * bytes are bytes by the mean rate of the links of hosts that are up.
- * - The last free slots of the cluster, one of JOINT_LAST_SHARE, are for reduces that receive for at most
+ * - The last free slots of the cluster, one of JOINT_LAST_SHARE, are for reduces that receive for
+ *   at most
  * SHORT_MS and for maps of jobs with a shuffle and blocks of ten times what is small, which then go
- * anywhere; those that are more than small only when nothing of their stage runs, else next to their
- * blocks. For all others the cluster is full. WHY: where slots are short, because computing is slow
- * or hosts have few, each is taken as it falls free by the first job in turn, and the next that comes
- * finds none although it would need it for a moment. So few cost the others nothing to be measured.
+ * anywhere; those that are more than small only when nothing of their stage runs, else next to
+ * their blocks. For all others the cluster is full. WHY: where slots are short, because computing
+ * is slow or hosts have few, each is taken as it falls free by the first job in turn, and the next
+ * that comes finds none although it would need it for a moment. So few cost the others nothing to
+ * be measured.
  *
- * - A job whose maps have no place may have a home (pack.h): its tasks start there and nowhere else, whatever the
+ * - A job whose maps have no place may have a home (pack.h): its tasks start there and nowhere
+ *   else, whatever the
  * rules above say of receivers and of the last slots.
  *
  * hold_max ends what maps wait for. A reduce task waits for links that its own or earlier jobs use,
  * where it could not receive yet and would hold its slot for as long, and for a slot of those that
- * there are for transfers of its length; neither is kept from it for something better of its own. For
- * a slot at home it waits at most for twice what that saves it.
+ * there are for transfers of its length; neither is kept from it for something better of its own.
+ * For a slot at home it waits at most for twice what that saves it.
  *
  * Which jobs are asked. All rules but "own" only close more hosts to a later job. So after a job
- * whose task was refused without that rule nobody behind it that is under the same rules or more
- * is asked (sorted_next_below), and each host excludes by "own" at most as many
- * jobs as it has slots. Which hosts are looked at: a stage that was refused looks only at hosts
- * that changed since. Another looks at those with outputs of its job, then at the rest in the order
- * of by_load, where of n idle ones, which lie at random, log n are better than all before them. It
- * looks at each host with room where none takes it, or where outputs are on as many; a start looks at
- * all its inputs. Of stages that wait for slots at home, HOMELESS_MAX at most, only the homes are
- * looked at. Of the last slots the first job whose maps go anywhere is found by its value; of the many
- * before it that wait for slots of their own, those that have maps on the few hosts with room. */
+ * whose task was refused without that rule nobody behind it that is under the same rules or more is
+ * asked (sorted_next_below), and each host excludes by "own" at most as many jobs as it has slots.
+ * Which hosts are looked at: a stage that was refused looks only at hosts that changed since.
+ * Another looks at those with outputs of its job, then at the rest in the order of by_load, where
+ * of n idle ones, which lie at random, log n are better than all before them. It looks at each host
+ * with room where none takes it, or where outputs are on as many; a start looks at all its inputs.
+ * Of stages that wait for slots at home, HOMELESS_MAX at most, only the homes are looked at. Of the
+ * last slots the first job whose maps go anywhere is found by its value; of the many before it that
+ * wait for slots of their own, those that have maps on the few hosts with room. */
 #include "controller/engine/place/joint.h"
 #include "controller/engine/base/ground.h"
 #include "controller/engine/books/cluster.h"

@@ -1,4 +1,5 @@
-/* What joint keeps, and its half about maps; the rules stand in joint.c. Private to controller/engine/place.
+/* What joint keeps, and its half about maps; the rules stand in joint.c. Private to
+ * controller/engine/place.
  *
  * One object in several files: joint, joint_maps, pack. */
 #pragma once

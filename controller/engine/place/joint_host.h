@@ -1,5 +1,5 @@
-/* One host for a reduce task under joint: which rule closes it, and which of two is better (joint.c,
- * "Reduces"). Pure questions. */
+/* One host for a reduce task under joint: which rule closes it, and which of two is better
+ * (joint.c, "Reduces"). Pure questions. */
 #pragma once
 
 #include "controller/engine/base/state.h"

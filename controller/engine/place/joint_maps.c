@@ -25,7 +25,8 @@ static bool has_ready_on(const struct bucket *bucket, const struct host *host)
            table_find(&bucket->locals, host->index);
 }
 
-/* There was none, and only hosts that changed since can have it; they are fewer than those with room. */
+/* There was none, and only hosts that changed since can have it; they are fewer than those with
+ * room. */
 static bool may_remember_maps(const struct engine *engine, const struct stage *stage)
 {
     const struct joint_job *job = stage->job->kept[QUESTION_PLACE];
@@ -131,8 +132,8 @@ static struct bucket *first_with_own_slot(struct engine *engine, const struct sh
     return NULL;
 }
 
-/* Of the last slots. WHY two ways: where few hosts have room few maps wait there; where many have, one
- * of the first jobs has a map there. */
+/* Of the last slots. WHY two ways: where few hosts have room few maps wait there; where many have,
+ * one of the first jobs has a map there. */
 static struct joint_map choose_last(struct engine *engine, const struct shape *shape)
 {
     struct sorted_node *node = sorted_first_below(&shape->maps, MAPS_MEDIUM + 1);

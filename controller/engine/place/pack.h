@@ -1,35 +1,42 @@
-/* Which jobs run on one host, their home, and which reduce tasks have all their input on one. Private to
- * controller/engine/place; part of joint.
+/* Which jobs run on one host, their home, and which reduce tasks have all their input on one.
+ * Private to controller/engine/place; part of joint.
  *
- * A job whose maps have no place (their input is made, or lies in a store that is on no host) may run anywhere. Where
- * it is spread, its shuffle goes over the network; on one host it reads nothing, and computes for longer.
+ * A job whose maps have no place (their input is made, or lies in a store that is on no host) may
+ * run anywhere. Where it is spread, its shuffle goes over the network; on one host it reads
+ * nothing, and computes for longer.
  *
- * 1. When the first map of a job is placed, and no task of the job has a block, no edge is pipelined and all tasks have
- *    one demand, the job is *packed*, and the host of that map its *home*, where
+ * 1. When the first map of a job is placed, and no task of the job has a block, no edge is
+ *    pipelined and all tasks have one demand, the job is *packed*, and the host of that map its
+ *    *home*, where
  *
  *        C + I/B  <  C/H + (max(I/H, i) + sum over stages of max(S_i/H, m_i))/B + n·S/(H·B)
  *
- *    C: computing of all tasks ÷ slots of that host; H: hosts that can run them; S_i: bytes into stage i; m_i: of its
- *    largest task; S: all of these; I: bytes that tasks read from a place that is no host, i: the most that one does; B:
- *    the mean rate of the links; n: active jobs behind it in turn, at most PACK_BEHIND of them. On the left is its time
- *    on one host, on the right its time when spread, and what its transfers cost those behind it. WHY one host or all:
- *    on k hosts computing takes C/k, shuffles (k − 1)/k² of their time on one link, and those behind it wait for 1 − 1/k
- *    of it. In 1/k the first and last are linear and the second is concave, so the least is at k = 1 or k = H.
- * 2. It is not where C is more than a third of hold_max. A framework's is not, either, where C or S/B is more than
- *    PACK_GUESSED_NS: both are guesses (its tasks compute for as long as such maps took lately).
- * 3. While all outputs of a packed job are at home its tasks start only there, maps first, then the largest reduce task:
- *    until 4·S/B after the next of them was ready. hold_max ends it for maps as it ends all that they wait for. It does
- *    not wait while its home cannot run it. What such a task reads does not come over the network, so no rule about
- *    receivers concerns it. WHY the job's bytes and not the task's: by the task's siblings leave together and share the
- *    one uplink of their home.
+ *    C: computing of all tasks ÷ slots of that host; H: hosts that can run them; S_i: bytes into
+ *    stage i; m_i: of its largest task; S: all of these; I: bytes that tasks read from a place that
+ *    is no host, i: the most that one does; B: the mean rate of the links; n: active jobs behind it
+ *    in turn, at most PACK_BEHIND of them. On the left is its time on one host, on the right its
+ *    time when spread, and what its transfers cost those behind it. WHY one host or all: on k hosts
+ *    computing takes C/k, shuffles (k − 1)/k² of their time on one link, and those behind it wait
+ *    for 1 − 1/k of it. In 1/k the first and last are linear and the second is concave, so the
+ *    least is at k = 1 or k = H.
+ * 2. It is not where C is more than a third of hold_max. A framework's is not, either, where C or
+ *    S/B is more than PACK_GUESSED_NS: both are guesses (its tasks compute for as long as such maps
+ *    took lately).
+ * 3. While all outputs of a packed job are at home its tasks start only there, maps first, then the
+ *    largest reduce task: until 4·S/B after the next of them was ready. hold_max ends it for maps
+ *    as it ends all that they wait for. It does not wait while its home cannot run it. What such a
+ *    task reads does not come over the network, so no rule about receivers concerns it. WHY the
+ *    job's bytes and not the task's: by the task's siblings leave together and share the one uplink
+ *    of their home.
  * 4. A job that has outputs elsewhere follows the ordinary rules.
  *
- * Beside that, where `lies_there` says so: all outputs of a job are on one host, and its largest ready reduce task reads
- * them alone. It may start there as well, since nothing of it comes over the network.
+ * Beside that, where `lies_there` says so: all outputs of a job are on one host, and its largest
+ * ready reduce task reads them alone. It may start there as well, since nothing of it comes over
+ * the network.
  *
- * Whether a job is packed, where and for how long its tasks wait at most is decided once, as long as something of the job
- * runs or is done; a dump keeps it. All else follows from facts. O(tasks) once a job, O(log n) and the job's stages an
- * event.
+ * Whether a job is packed, where and for how long its tasks wait at most is decided once, as long
+ * as something of the job runs or is done; a dump keeps it. All else follows from facts. O(tasks)
+ * once a job, O(log n) and the job's stages an event.
  *
  * One object in several files: joint.h. */
 #pragma once
@@ -54,7 +61,8 @@ struct pack_job {
 
 extern const struct engine_parameter parameter_pack, parameter_lies_there;
 
-/* This claim is about to be admitted: where it is for the first task of its job, the job is packed or is not. */
+/* This claim is about to be admitted: where it is for the first task of its job, the job is packed
+ * or is not. */
 void pack_consider(struct engine *engine, struct claim *claim);
 /* The first by turn that has a home with room, for its next task; NULL: none. O(shapes · log n). */
 struct bucket *pack_first(struct engine *engine);
@@ -65,7 +73,8 @@ struct policy_why pack_held(const struct engine *engine, const struct stage *sta
 /* Whatever a job's home depends on may have changed; the job is about to go. */
 void pack_follow(struct engine *engine, struct job *job);
 void pack_forget(struct engine *engine, struct job *job);
-/* The host can run what it could not, or the other way round. O(jobs that are packed there or have outputs there). */
+/* The host can run what it could not, or the other way round. O(jobs that are packed there or have
+ * outputs there). */
 void pack_follow_host(struct engine *engine, struct host *host);
 /* A task is done. */
 void pack_learn(struct engine *engine, const struct task *task);

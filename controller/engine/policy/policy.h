@@ -43,8 +43,9 @@ typedef void policy_state_hook(struct engine *engine, union policy_of of, void *
 
 struct policy_state {
     size_t size; /* 0: it keeps nothing there, and nothing below counts */
-    /* From facts; zeroed before. NULL: zeros are right, as they must be of tasks of a submitted stage of
-     * which nothing has begun. An attempt has only its task, host and resources when it is made. */
+    /* From facts; zeroed before. NULL: zeros are right, as they must be of tasks of a submitted
+     * stage of which nothing has begun. An attempt has only its task, host and resources when it is
+     * made. */
     policy_state_hook *init;
     policy_state_hook *done;    /* gives back what the state holds besides itself; NULL: nothing */
     const struct field *fields; /* what facts do not tell; NULL: nothing. Ends with FIELD_END */
@@ -53,17 +54,19 @@ struct policy_state {
 };
 
 /* One reason of one kind of decision, as this policy gives it. In all tables that have it with the
- * same kind its two numbers are the same. Its own number and its word are no other reason's, and stay
- * what they are, since records have them; test_reasons says which number is free. */
+ * same kind its two numbers are the same. Its own number and its word are no other reason's, and
+ * stay what they are, since records have them; test_reasons says which number is free. */
 struct policy_reason {
     enum decision_kind kind; /* START, HOLD, LEVEL or MODE */
     enum reason reason;
     const char
         *word; /* of records and for people; NULL: the engine's reason, or in another entry */
     const char *left, *right; /* what the decision's two numbers are; NULL: always 0 */
-    /* For people; of MODE a clause; NULL: LEVEL, of which explain says more. Words in braces are replaced: {host}, {left}, {right},
-     * {left.1s}, {left.3s} and {right.1s} (ns as seconds), {right.host} (a host's number), {transfer} (Coflow or Macroflow, by which the network serves now),
-     * {first_job} (the first job's number), {uplinks} (which of them are busy: a sentence without its dot). */
+    /* For people; of MODE a clause; NULL: LEVEL, of which explain says more. Words in braces are
+     * replaced: {host}, {left}, {right}, {left.1s}, {left.3s} and {right.1s} (ns as seconds),
+     * {right.host} (a host's number), {transfer} (Coflow or Macroflow, by which the network serves
+     * now), {first_job} (the first job's number), {uplinks} (which of them are busy: a sentence
+     * without its dot). */
     const char *sentence;
 };
 
@@ -71,9 +74,9 @@ struct policy_reason {
 struct policy_need {
     enum question question;    /* not its own */
     const char *const *one_of; /* names, at least one; ends with NULL */
-    const char *
-        why; /* for people: a clause without its dot, behind "place NAME needs network OTHER, and network
-                        is ANOTHER: " */
+    /* For people: a clause without its dot, behind "place NAME needs network OTHER, and network is
+     * ANOTHER: " */
+    const char *why;
 };
 
 /* Why, as a decision has it. */
@@ -97,11 +100,12 @@ const char *policy_question_name(enum question question);
 enum question policy_question(const char *word);
 /* Names the policies of a default configuration. */
 void policy_config_default(struct engine_config *config);
-/* Puts those that the configuration names in force; −EINVAL with a sentence that names the choices, or says
- * which two do not work together. */
+/* Puts those that the configuration names in force; −EINVAL with a sentence that names the choices,
+ * or says which two do not work together. */
 int policy_choose(struct engine *engine, struct err *err);
 
-/* Whether they work together, one for each question: −EINVAL with a sentence that says who needs what. */
+/* Whether they work together, one for each question: −EINVAL with a sentence that says who needs
+ * what. */
 int policy_check_needs(const struct policy *const policies[QUESTIONS], struct err *err);
 /* The same of those in force with this one in the place of its question's. */
 int policy_fits(const struct engine *engine, enum question q, const struct policy *policy,
@@ -165,5 +169,6 @@ struct policy_reason_at {
 bool policy_next_reason(struct policy_reason_at *at);
 /* NULL: there is none of this name; the sentence names the choices. */
 const struct policy *policy_find(enum question q, const char *name, struct err *err);
-/* It is in force from now on, with its state made from facts. The caller brings the order of turns up to date. */
+/* It is in force from now on, with its state made from facts. The caller brings the order of turns
+ * up to date. */
 void policy_put(struct engine *engine, enum question q, const struct policy *policy);

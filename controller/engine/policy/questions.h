@@ -1,4 +1,5 @@
-/* What a policy of each question answers, and which policies there are. Private to controller/engine.
+/* What a policy of each question answers, and which policies there are. Private to
+ * controller/engine.
  *
  * One object in several files: policy.h. */
 #pragma once
@@ -8,9 +9,9 @@
 /* Whose turn: the order of jobs, as a number per job. */
 struct turn_policy {
     struct policy policy;
-    /* Smaller is sooner; ties go to the smaller job number. Pure, O(1): looks at the job and at what
-     * the policy keeps with it. It is asked again whenever a task of the job runs, is done or waits
-     * anew, its estimate or priority changes, and (where the policy hears of them) bytes are
+    /* Smaller is sooner; ties go to the smaller job number. Pure, O(1): looks at the job and at
+     * what the policy keeps with it. It is asked again whenever a task of the job runs, is done or
+     * waits anew, its estimate or priority changes, and (where the policy hears of them) bytes are
      * received or its attempts move; the job moves when the number did. */
     uint64_t (*number)(const struct engine *engine, const struct job *job);
     /* Why the job has the turn that it has: a clause without its dot. NULL: nothing is said. */
@@ -49,10 +50,11 @@ struct place_policy {
 /* May a claim commit? */
 struct commit_policy {
     struct policy policy;
-    /* May the claim, whose task is ready or waits for another host and whose unit has room, be turned into a
-     * start now? False with why (a reason of DECISION_HOLD): its stage is held for that (refusal.h) until the
-     * policy says that the answer may be another (refusal_ask_again), or until hold_max is over. Pure, O(log n);
-     * as long as nothing was said, it would refuse again. A claim of another scheduler's is refused alone. */
+    /* May the claim, whose task is ready or waits for another host and whose unit has room, be
+     * turned into a start now? False with why (a reason of DECISION_HOLD): its stage is held for
+     * that (refusal.h) until the policy says that the answer may be another (refusal_ask_again), or
+     * until hold_max is over. Pure, O(log n); as long as nothing was said, it would refuse again. A
+     * claim of another scheduler's is refused alone. */
     bool (*admits)(const struct engine *engine, const struct claim *claim,
                    struct policy_why *ret_why);
 };

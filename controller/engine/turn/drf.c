@@ -1,12 +1,13 @@
-/* Dominant resource fairness over jobs (Ghodsi, Zaharia, Hindman, Konwinski, Shenker, Stoica: Dominant Resource
- * Fairness, NSDI 2011, algorithm 1). A job's share of a resource is what its attempts hold of it, by what all
- * hosts that are up have; the largest of its shares is its dominant share. Whose dominant share is smallest has
- * the next turn, so jobs that want different resources get equal parts of what each wants most.
+/* Dominant resource fairness over jobs (Ghodsi, Zaharia, Hindman, Konwinski, Shenker, Stoica:
+ * Dominant Resource Fairness, NSDI 2011, algorithm 1). A job's share of a resource is what its
+ * attempts hold of it, by what all hosts that are up have; the largest of its shares is its
+ * dominant share. Whose dominant share is smallest has the next turn, so jobs that want different
+ * resources get equal parts of what each wants most.
  *
- * The shares are in units of 2^-32 of the whole, in integers. WHY the whole is rounded down to its 6 leading bits:
- * when it changes every job's share does, O(jobs · log n), and hosts come and go; so a cluster that grows to
- * twice its size costs that 32 times at most, and shares of two resources are compared within 3 %. It stays a
- * function of facts. */
+ * The shares are in units of 2^-32 of the whole, in integers. WHY the whole is rounded down to its
+ * 6 leading bits: when it changes every job's share does, O(jobs · log n), and hosts come and go;
+ * so a cluster that grows to twice its size costs that 32 times at most, and shares of two
+ * resources are compared within 3 %. It stays a function of facts. */
 #include "controller/engine/base/say.h"
 #include "controller/engine/turn/turn.h"
 #include "controller/engine/watch/order.h"

@@ -18,7 +18,8 @@ void estimate_submitted(struct engine *engine, struct job *job);
 /* Its sums changed: so does its turn. */
 void estimate_follow_job(struct engine *engine, struct job *job);
 
-/* Follows hosts that come and go. Jobs that are submitted while no host is up, as after a restart of the
- * controller, or while few are, would else stand behind all later ones for ever. O(1) when nothing is due; else
- * O(tasks of active jobs), for as many hosts that came or went as there were. */
+/* Follows hosts that come and go. Jobs that are submitted while no host is up, as after a restart
+ * of the controller, or while few are, would else stand behind all later ones for ever. O(1) when
+ * nothing is due; else O(tasks of active jobs), for as many hosts that came or went as there
+ * were. */
 extern const struct listener estimate_hears;

@@ -151,7 +151,8 @@ static struct fit *room_on(const struct engine *engine, const struct host *host,
     return best;
 }
 
-/* WHY not one that failed there before, where other hosts are up: probes alone would fail its job. */
+/* WHY not one that failed there before, where other hosts are up: probes alone would fail its
+ * job. */
 static bool may_probe(const struct task *task, const struct host *host)
 {
     return !task->stage->bucket->shape->capable || !retry_failed_on(task, host);

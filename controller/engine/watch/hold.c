@@ -46,8 +46,8 @@ const struct engine_parameter parameter_start_wait = {
     0,
     "A hold also ends so long after the last start of its stage; 0 s: only by the other bounds."};
 
-/* From one start to the next. Maps that are kept even wait no longer than that is worth, but for those that wait for
- * one host. */
+/* From one start to the next. Maps that are kept even wait no longer than that is worth, but for
+ * those that wait for one host. */
 static int64_t longest_ns(const struct engine *engine, const struct stage *stage)
 {
     int64_t longest = engine->config.hold_max_ns,

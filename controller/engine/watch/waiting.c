@@ -62,7 +62,8 @@ void waiting_forget(struct bucket *bucket)
     TAILQ_REMOVE(&bucket->shape->moved, bucket, of_moved);
 }
 
-/* WHY not at once where others stand in `moved`: nobody asks, or asks those by themselves as well. */
+/* WHY not at once where others stand in `moved`: nobody asks, or asks those by themselves as
+ * well. */
 void waiting_come(const struct engine *engine, struct local_maps *local)
 {
     struct bucket *bucket = local->bucket;

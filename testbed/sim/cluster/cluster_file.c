@@ -14,7 +14,8 @@ struct file {
     uint32_t n;
 };
 
-/* As agents' names and labels are: printable, and nothing that a list or a constraint is made of. */
+/* As agents' names and labels are: printable, and nothing that a list or a constraint is made
+ * of. */
 static int word_check(const char *text, struct err *err)
 {
     for (const char *c = text; *c; c++)

@@ -1,8 +1,8 @@
 /* Cluster files (schemas/cluster.md): which hosts there are, where they differ.
  *
- * A file lists classes of equal hosts; read, it is one line of hosts, those of the first class first. Whatever is
- * wrong is told with file, line and column, or with the two classes that clash, and nothing is returned.
- * Once read it only is looked at, so it may be shared between threads. */
+ * A file lists classes of equal hosts; read, it is one line of hosts, those of the first class
+ * first. Whatever is wrong is told with file, line and column, or with the two classes that clash,
+ * and nothing is returned. Once read it only is looked at, so it may be shared between threads. */
 #pragma once
 
 #include "lib/err.h"
@@ -52,7 +52,8 @@ struct cluster {
     uint32_t n_classes, n_hosts;
 };
 
-/* 0; −EINVAL or −ENOMEM with a sentence, or what reading the file returned. End it with cluster_file_done. */
+/* 0; −EINVAL or −ENOMEM with a sentence, or what reading the file returned. End it with
+ * cluster_file_done. */
 int cluster_file_read(const char *path, struct cluster *ret_cluster, struct err *err);
 /* Also of zeros. */
 void cluster_file_done(struct cluster *cluster);

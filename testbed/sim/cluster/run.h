@@ -82,24 +82,24 @@ struct run_config {
     struct engine_config engine;
     uint32_t hosts, slots; /* of each host; ≥ 1 */
     uint64_t link_bps;     /* of each uplink and downlink */
-    /* Its hosts (borrowed), `hosts` of them; slots and link_bps are those of hosts that say none; without racks
-     * and framework. NULL: all are alike. */
+    /* Its hosts (borrowed), `hosts` of them; slots and link_bps are those of hosts that say none;
+     * without racks and framework. NULL: all are alike. */
     const struct cluster *cluster;
     const char *own_links; /* those that differ (own_links.h; borrowed); NULL: none */
     /* Part of every link's rate that is not payload: 0…1, less than 1. The engine is told the full
      * rates, as hosts count whole packets. */
     double headers;
     struct run_foreign foreign;
-    /* Blocks that lie on no host are read from outside: over one link of this rate that all share, and the
-     * reader's downlink. Without racks and faults. 0: nothing is read. */
+    /* Blocks that lie on no host are read from outside: over one link of this rate that all share,
+     * and the reader's downlink. Without racks and faults. 0: nothing is read. */
     uint64_t outside_bps;
     uint32_t racks;          /* 0: a big switch; else leaf-spine, hosts ÷ racks a rack */
     uint32_t spines;         /* leaf-spine: 0: spread over all ideally, else ECMP over so many */
     double oversubscription; /* leaf-spine: ≥ 1 */
     const double *told; /* per job (borrowed): the engine is told its transfers' bytes × this; NULL:
                            the truth */
-    bool local_free; /* bytes that are on the task's own host cost nothing (else they use its links)
-                      */
+    /* Bytes that are on the task's own host cost nothing (else they use its links). */
+    bool local_free;
     int64_t report_delay_ns, decision_delay_ns; /* ≥ 0 */
     struct faults_config faults;
     /* Its jobs are a framework's with these manners, which places them by itself: without delays,
@@ -132,7 +132,8 @@ struct run_result {
     double framework_wait_s;
 };
 
-/* Hosts, and what is outside as one more. A host's uplink has its number, its downlink this more. */
+/* Hosts, and what is outside as one more. A host's uplink has its number, its downlink this
+ * more. */
 static inline uint32_t run_ports(const struct run_config *config)
 {
     return config->hosts + (config->outside_bps > 0);
