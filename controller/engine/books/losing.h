@@ -6,8 +6,9 @@
  * stopped when its turn comes. What began to run there later (the host is back, or another one has
  * its number) leaves outputs that stay (RULE_LATER_STAYS).
  *
- * A job has no more to lose when it is over, or none of its outputs is there. One object in several
- * files: job.h. */
+ * A job has no more to lose when it is over, or none of its outputs is there.
+ *
+ * One object in several files: job.h. */
 #pragma once
 
 #include "controller/engine/base/state.h"
