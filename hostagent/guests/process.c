@@ -105,9 +105,10 @@ int process_others_seen(struct err *err)
 {
     int fd = open("/proc/1/stat", O_RDONLY | O_CLOEXEC);
     if (fd < 0)
-        return err_sys(err, errno,
-                       "executors of other users are not found: /proc hides them from this agent "
-                       "(hidepid= of its mount, or ProtectProc= in the unit: docs/rights.md)");
+        return err_sys(
+            err, errno,
+            "executors of other users are not found: /proc hides them from this agent "
+            "(hidepid= of its mount, or ProtectProc= in the unit: docs/operate/rights.md)");
     close(fd);
     return 0;
 }

@@ -2,7 +2,7 @@
 
     python3 -m testbed.demo.demo
 
-Everything is given by variables (make demo TRACE=… JOBS=… …, see README). On the terminal are the table, a line of proof for each policy, and
+Everything is given by variables (make demo TRACE=… JOBS=… …, docs/tutorial/demo.md). On the terminal are the table, a line of proof for each policy, and
 the verdict; with V=1 everything that is known. Logs, results, the pages with all of it (page.py) and the figures stay in
 BUILD/demo (BUILD/demo-2, … while another demo of this checkout writes there); everything else is gone at the end, also after Ctrl-C, and after
 kill -9 at the next start."""

@@ -1,6 +1,6 @@
 """A host that was taken over: it has its own agent's key, takes part in the work where that serves it, and speaks for others.
 
-What it may do by right is left out: ends of tasks that it was itself given are its own word (docs/threats.md)."""
+What it may do by right is left out: ends of tasks that it was itself given are its own word (docs/operate/threats.md)."""
 import time
 
 from .doors import Broken

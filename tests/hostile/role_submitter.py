@@ -1,4 +1,4 @@
-"""A scheduler's key that means harm. What it may do by right is left out: it may cancel anybody's job, so it cancels only its own (docs/threats.md)."""
+"""A scheduler's key that means harm. What it may do by right is left out: it may cancel anybody's job, so it cancels only its own (docs/operate/threats.md)."""
 from .doors import Packets, Tcp
 from .role import Move, any_kind, of_the_transport
 from controller import pb

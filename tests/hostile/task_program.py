@@ -2,7 +2,7 @@
 
     task_program.py SEED FOLDER FRAMEWORKS CONTROLLER SECONDS      FOLDER: where its moves are written; CONTROLLER: an address and a port
 
-Left out is what its user may do by right: end processes of its own user, and remove what these wrote (docs/threats.md)."""
+Left out is what its user may do by right: end processes of its own user, and remove what these wrote (docs/operate/threats.md)."""
 import ctypes
 import os
 import random

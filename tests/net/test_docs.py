@@ -1,4 +1,4 @@
-"""What README and docs/ name is there: files, make targets, programs, their commands and options."""
+"""What pages name is there: files, headings, make targets, programs, their commands and options. Their lines are short."""
 
 import glob
 import os
@@ -8,7 +8,11 @@ import subprocess
 import pytest
 
 BUILD = os.environ.get("BUILD", "build")
-PAGES = ["README.md"] + sorted(glob.glob("docs/*.md"))
+PAGES = sorted(glob.glob("*.md") + glob.glob("docs/*/*.md")) + ["plugins/spark/README.md", "tests/guest/README.md"] + sorted(glob.glob("schemas/*.md"))
+COLUMNS = 120
+# What headers call by words that this project made up, or took for something of its own.
+COINED = """account adopt allow bleach bucket cans claim confinement epoch fact floor gate hold home inventory lapse ledger lease level mark
+member mode nats nudge orphan portion preset probe promotion rank recording room rung shape slot stance suspect turn unit unmarked""".split()
 TOP = ("controller/", "hostagent/", "lib/", "schemas/", "testbed/", "tests/", "docs/")
 
 
@@ -24,11 +28,37 @@ def words_in_code(text):
     return re.findall(r"`([^`\n]+)`", rest) + [line for block in fenced for line in block.splitlines()]
 
 
+def headings(page):
+    """What links to places in a page may name, as GitHub makes it."""
+    return {re.sub(r"[^\w -]", "", line.lstrip("# ").lower()).replace(" ", "-") for line in text_of(page).splitlines() if line.startswith("#")}
+
+
 @pytest.mark.parametrize("page", PAGES)
 def test_links_lead_somewhere(page):
-    for target in re.findall(r"\]\(([^)#\s]+)[^)]*\)", text_of(page)):
-        if not re.match(r"[a-z]+://", target):
-            assert os.path.exists(os.path.join(os.path.dirname(page), target)), "%s: %s" % (page, target)
+    for target, place in re.findall(r"\]\(([^)#\s]*)(?:#([^)\s]*))?[^)]*\)", text_of(page)):
+        if re.match(r"[a-z]+://", target):
+            continue
+        path = os.path.join(os.path.dirname(page), target) if target else page
+        assert os.path.exists(path), "%s: %s" % (page, target)
+        assert not place or place in headings(path), "%s: %s has no #%s" % (page, target, place)
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_lines_are_short(page):
+    """But what programs print stands as they print it."""
+    text = re.sub(r"^```(\w*)\n(.*?)^```$", lambda block: block[2] if block[1] else "", text_of(page), flags=re.S | re.M)
+    assert [line for line in text.splitlines() if len(line) > COLUMNS] == []
+
+
+def test_the_glossary_has_each_coined_word():
+    has = set(re.findall(r"[a-z]+", " ".join(re.findall(r"\*\*([^*]+)\*\*", text_of("docs/explain/glossary.md").lower()))))
+    assert [word for word in COINED if not {word, word + "s"} & has] == []
+
+
+def test_each_symptom_begins_with_a_command_and_what_it_says():
+    sections = re.split(r"^## .*\n", text_of("docs/operate/troubleshooting.md"), flags=re.M)[1:]
+    assert len(sections) > 10
+    assert [section for section in sections if not re.match(r"\n```\n\$ .*\n(.+\n)+```\n", section)] == []
 
 
 @pytest.mark.parametrize("page", PAGES)

@@ -1,4 +1,4 @@
-"""The kill matrix (docs/truth.md): what becomes of a replay when a part of it dies, with the figures of each promise.
+"""The kill matrix (docs/operate/restart.md): what becomes of a replay when a part of it dies, with the figures of each promise.
 
 Those that wait for long do so in a quarter of the time, and once in full behind the marker `faults` (make test-faults)."""
 

@@ -1,4 +1,4 @@
-"""The kill matrix (docs/truth.md): the controller killed and started again mid-replay, and its disk full."""
+"""The kill matrix (docs/operate/restart.md): the controller killed and started again mid-replay, and its disk full."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""The kill matrix (docs/truth.md), what befalls a whole machine: a reboot, a full disk."""
+"""The kill matrix (docs/operate/restart.md), what befalls a whole machine: a reboot, a full disk."""
 
 import os
 import time

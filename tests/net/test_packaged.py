@@ -1,4 +1,4 @@
-"""What docs/rights.md promises of each daemon, under its real unit (units.py): who it is, what it may, and that what it is for works."""
+"""What docs/operate/rights.md promises of each daemon, under its real unit (units.py): who it is, what it may, and that what it is for works."""
 
 import contextlib
 import json
@@ -169,9 +169,9 @@ def machine(tmp_path_factory):
 
 
 def promised():
-    """{unit: (user, group, capabilities)} as docs/rights.md has it."""
+    """{unit: (user, group, capabilities)} as docs/operate/rights.md has it."""
     rows = {}
-    with open(os.path.join(TOP, "docs/rights.md")) as page:
+    with open(os.path.join(TOP, "docs/operate/rights.md")) as page:
         for row in re.findall(r"^\| (`duopoly.*) \|$", page.read(), re.M):
             unit, user, capabilities = (re.findall(r"`([\w-]+)`", cell) for cell in row.split(" | ")[:3])
             rows[unit[0]] = (user[0], user[-1], capabilities)

@@ -1,4 +1,4 @@
-"""The README's table of policies is the daemon's."""
+"""The README is one screen, and what it says of make and of policies is so."""
 
 import os
 import re
@@ -7,6 +7,32 @@ import subprocess
 from testbed.net import cluster
 
 BUILD = os.environ.get("BUILD", "build")
+BYTES_MOST = 7 * 1024
+
+
+def text_of(page):
+    with open(page, encoding="utf-8") as file:
+        return file.read()
+
+
+def test_it_is_one_screen():
+    assert len(text_of("README.md").encode()) <= BYTES_MOST
+
+
+def test_each_page_is_on_its_map():
+    """What docs/ holds can be found from the README; figures by their folder's own page."""
+    said = text_of("README.md")
+    for folder, _, names in os.walk("docs"):
+        for name in names if folder != "docs/results" else ["README.md"]:
+            if name.endswith(".md"):
+                assert "(%s)" % os.path.join(folder, name) in said, name
+    results = text_of("docs/results/README.md")
+    assert all("(%s)" % name in results for name in os.listdir("docs/results") if name != "README.md")
+
+
+def test_its_lines_for_a_mininet_are_the_tutorials():
+    lines = re.compile(r"^```python\n.*?^```$", re.M | re.S)
+    assert lines.search(text_of("README.md"))[0] == lines.search(text_of("docs/tutorial/mininet.md"))[0]
 
 
 def test_a_build_without_its_packages_says_what_to_do(tmp_path):
@@ -40,8 +66,7 @@ def test_what_mininet_needs_is_one_target(tmp_path):
     nothing = tmp_path / "dpkg-query"
     nothing.write_text("#!/bin/sh\nfor last; do :; done\ncase $last in mininet|bridge-utils) exit 1;; esac; echo installed\n")
     nothing.chmod(0o755)
-    with open("README.md", encoding="utf-8") as readme:
-        assert "(`make deps-mininet` installs it)" in readme.read()
+    assert "make deps-mininet" in text_of("README.md") and "make deps-mininet" in text_of("docs/tutorial/mininet.md")
     for words in (["deps-mininet"], ["demo", "NET=mininet"]):
         made = subprocess.run(["make", *words, "NO_INSTALL=1"], capture_output=True, text=True, check=False,
                               env=dict(os.environ, PATH="%s:%s" % (tmp_path, os.environ["PATH"])))
@@ -49,8 +74,7 @@ def test_what_mininet_needs_is_one_target(tmp_path):
 
 
 def test_the_table_of_policies_is_the_daemons():
-    with open("README.md", encoding="utf-8") as readme:
-        table = readme.read().split("| policy | jobs | tasks | wire |\n", 1)[1].split("\n\n", 1)[0]
+    table = text_of("docs/explain/policies.md").split("| policy | jobs | tasks | wire |\n", 1)[1].split("\n\n", 1)[0]
     named = re.findall(r"`([a-z-]+)`", " ".join(row.split("|")[1] for row in table.splitlines()))
     assert sorted(named) == sorted(cluster.policies(BUILD))
 

@@ -200,7 +200,7 @@ def headings(text):
 def test_what_installed_pages_link_to_is_installed(installed):
     top = os.path.join(installed, "usr/share/doc/duopoly")
     pages = [os.path.join(folder, name) for folder, _, names in os.walk(top) for name in names if name.endswith(".md")]
-    assert {os.path.relpath(page, top) for page in pages} >= {"README.md", "docs/rights.md", "schemas/task.md", "plugins/spark/README.md"}
+    assert {os.path.relpath(page, top) for page in pages} >= {"README.md", "docs/operate/rights.md", "schemas/task.md", "plugins/spark/README.md"}
     for page in pages:
         with open(page) as text:
             said = text.read()

@@ -1,4 +1,5 @@
-/* README's table of data paths: prints what each says of itself, and finds it there. */
+/* The table of drivers in docs/operate/queues.md: prints what each driver says of itself, and finds
+ * it there. */
 #include "controller/switch/render/render.h"
 #include "hostagent/files.h"
 #include "hostagent/queues/qdisc.h"
@@ -9,22 +10,23 @@
 
 #include <string.h>
 
-#define README_MOST (1 << 20)
-#define ROW         160
+#define PAGE      "docs/operate/queues.md"
+#define PAGE_MOST (1 << 20)
+#define ROW       160
 
-static char *readme;
+static char *page;
 
-static int read_readme(void **state)
+static int read_page(void **state)
 {
     struct err err = {0};
     (void)state;
-    return files_read_whole("README.md", README_MOST, &readme, &err);
+    return files_read_whole(PAGE, PAGE_MOST, &page, &err);
 }
 
-static int free_readme(void **state)
+static int free_page(void **state)
 {
     (void)state;
-    free(readme);
+    free(page);
     return 0;
 }
 
@@ -56,8 +58,8 @@ static void find(const char *row)
     char line[ROW + 1];
     snprintf(line, sizeof(line), "\n%s", row);
     print_message("%s\n", row);
-    if (!strstr(readme, line))
-        fail_msg("README.md has no row that begins with %s", row);
+    if (!strstr(page, line))
+        fail_msg(PAGE " has no row that begins with %s", row);
 }
 
 static void test_queue_drivers(void **state)
@@ -110,5 +112,5 @@ int main(void)
         cmocka_unit_test(test_switch_drivers),
         cmocka_unit_test(test_renderers),
     };
-    return cmocka_run_group_tests(tests, read_readme, free_readme);
+    return cmocka_run_group_tests(tests, read_page, free_page);
 }

@@ -1,4 +1,4 @@
-/* The examples of docs/adding-a-policy.md, which are compiled from that page: one file and one line
+/* The examples of docs/develop/adding-a-policy.md, which are compiled from that page: one file and one line
  * make a policy. The turn of one moves with what is done and received; the other gives reasons of
  * its own. */
 #include "tests/model/script.h"
@@ -11,7 +11,7 @@
 #include "controller/engine/place/place.h"
 #include "controller/engine/turn/turn.h"
 
-#include "docs/adding-a-policy.h"
+#include "docs/develop/adding-a-policy.h"
 
 #include <errno.h>
 

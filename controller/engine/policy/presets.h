@@ -1,6 +1,7 @@
 /* What the names that people compare mean: a choice for each of the engine's questions. The daemon
  * (policy.preset), the simulator (--policy), the demo (POLICIES=, which asks duopolyd --presets)
- * and the README's table have them from here, so that one name means one thing everywhere.
+ * and the table of docs/explain/policies.md have them from here, so that one name means one thing
+ * everywhere.
  *
  * All keep SJF job order and the same slots unless their name says otherwise, so that a difference
  * comes from what differs. */
