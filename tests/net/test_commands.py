@@ -1,9 +1,9 @@
-"""Commands on pages run as they stand: duopolyctl's on a small cluster, the simulator's on the tree's
-own files.
+"""Commands on pages run as they stand: duopolyctl's on a small cluster, the simulator's on the
+tree's own files.
 
 Left out, since tests of their own run them: keys (test_keys.py), switches (test_switches.py,
-test_render.c), the data plane (test_fastpath.py), --check and --plan (test_checks.py, test_plan.py),
-make demo and make up (test_demo.py, test_soak.py)."""
+test_render.c), the data plane (test_fastpath.py), --check and --plan (test_checks.py,
+test_plan.py), make demo and make up (test_demo.py, test_soak.py)."""
 
 import functools
 import glob
@@ -94,7 +94,7 @@ def shows(site, words, headings):
 
 
 def samples():
-    """(command, headings) of tables that the page on symptoms shows, but Spark's, which takes a Spark."""
+    """(command, headings) of tables that the page on symptoms shows, but Spark's."""
     with open("docs/operate/troubleshooting.md", encoding="utf-8") as page:
         text = page.read()
     shown = re.compile(r"^\$ duopolyctl (.+)\n((?:[A-Z]+ +)+.*)$", re.M)

@@ -1,5 +1,5 @@
-"""tests/lint/results: figures name where they come from, and say so when they are older than the code
-that made them."""
+"""tests/lint/results: figures name where they come from, and say so when they are older than the
+code that made them."""
 
 import os
 import subprocess
