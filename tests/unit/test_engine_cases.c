@@ -238,8 +238,7 @@ static void test_engine_ends_with_waiting_maps(void **state)
     script_end(&s);
 }
 
-/* ---- requests that are out of bounds
- * ------------------------------------------------------------------------------------------- */
+/* ---- requests that are out of bounds --------------------------------------------------------- */
 
 static void test_replicas_must_stay_as_many(void **state)
 {

@@ -330,8 +330,7 @@ static void test_chaos(void **state)
     assert_true(starts > 100 && jobs_done > 5 && rejects > 100 && ignored > 10);
 }
 
-/* ---- bounds
- * --------------------------------------------------------------------------------------- */
+/* ---- bounds ---------------------------------------------------------------------------------- */
 
 static void small(struct script *s)
 {
@@ -480,8 +479,7 @@ static void test_demands_leave(void **state)
     script_end(&s);
 }
 
-/* ---- one accepted attempt
- * --------------------------------------------------------------------------- */
+/* ---- one accepted attempt -------------------------------------------------------------------- */
 
 static void test_copies_and_late_news(void **state)
 {

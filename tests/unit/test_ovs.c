@@ -120,8 +120,7 @@ static void await(struct switch_state *sw, int wanted)
     assert_int_equal(r, wanted);
 }
 
-/* ---- on a real one
- * ----------------------------------------------------------------------------- */
+/* ---- on a real one --------------------------------------------------------------------------- */
 
 static void test_rows_and_flows_are_what_they_should_be(void **state)
 {
@@ -348,8 +347,7 @@ static void test_a_bridge_that_changes_its_versions_is_said_once(void **state)
     switch_ovs.close(sw);
 }
 
-/* ---- what is none
- * ------------------------------------------------------------------------------ */
+/* ---- what is none ---------------------------------------------------------------------------- */
 
 struct words {
     const void *bytes;
@@ -462,8 +460,7 @@ static void test_a_database_without_queues_is_said(void **state)
     ovs_world_kill(&server);
 }
 
-/* ---- TLS
- * --------------------------------------------------------------------------------------- */
+/* ---- TLS ------------------------------------------------------------------------------------- */
 
 static void make_certificate(const char *name)
 {

@@ -58,8 +58,7 @@ static json_t *want(const json_t *site, const struct wanted *wanted)
     return db;
 }
 
-/* ---- what it becomes
- * -------------------------------------------------------------------------- */
+/* ---- what it becomes ------------------------------------------------------------------------- */
 
 static bool is_code_point(uint32_t dscp)
 {
@@ -175,8 +174,7 @@ static void check_want(const json_t *site, const json_t *db, const struct wanted
     }
 }
 
-/* ---- steps
- * ------------------------------------------------------------------------------------ */
+/* ---- steps ----------------------------------------------------------------------------------- */
 
 static int table_of(const char *name)
 {
@@ -212,8 +210,7 @@ static uint32_t check_steps(const json_t *from, const json_t *to)
     return n;
 }
 
-/* ---- tests
- * ------------------------------------------------------------------------------------ */
+/* ---- tests ----------------------------------------------------------------------------------- */
 
 static void want_some(const json_t *site, uint64_t *stream, uint32_t ports, bool ecn,
                       struct wanted *wanted)

@@ -171,8 +171,7 @@ static int wait_for_notice(struct err *err)
     return r;
 }
 
-/* ---- a real Redis
- * ----------------------------------------------------------------------------- */
+/* ---- a real Redis ---------------------------------------------------------------------------- */
 
 static void test_one_transaction_is_right_key_by_key(void **state)
 {
@@ -501,8 +500,7 @@ static void test_what_a_batch_undoes_is_written_again(void **state)
     json_decref(orch.had);
 }
 
-/* ---- bad ones
- * --------------------------------------------------------------------------------- */
+/* ---- bad ones -------------------------------------------------------------------------------- */
 
 static void check_refused(int code, bool when_opened)
 {

@@ -44,8 +44,7 @@ static struct port_wish wish_of(uint64_t link_bps, uint32_t levels)
     return wish;
 }
 
-/* ---- linux: three interfaces of a network namespace of our own
- * --------------------------------- */
+/* ---- linux: three interfaces of a network namespace of our own ------------------------------- */
 
 static const char linux_ports[PORTS][PORT_NAME] = {"p0", "p1", "p2"};
 
@@ -124,8 +123,7 @@ static void ovs_end(void)
     ovs_world_end(&world);
 }
 
-/* ---- sonic: a Redis with the CONFIG_DB of three ports, two of which have PFC
- * ------------------- */
+/* ---- sonic: a Redis with the CONFIG_DB of three ports, two of which have PFC ----------------- */
 
 static struct redis_server redis;
 
@@ -294,8 +292,7 @@ static struct bench benches[] = {
      .end = fastpath_end},
 };
 
-/* ---- the contract
- * ----------------------------------------------------------------------------- */
+/* ---- the contract ---------------------------------------------------------------------------- */
 
 static struct switch_state *open_switch(const struct bench *bench)
 {
