@@ -459,12 +459,11 @@ const struct command cli_commands[] = {
      "TIME (10min, 2026-01-31, 2026-01-31T12:00:00Z), with this result; the newest N of them",
      0, 0, "f", audit_check, run_audit},
     {"policy", "[QUESTION NAME [WORD=VALUE...]] | --all",
-     "the policies in force and their parameters; or sets that of turn, place, network or mode, "
-     "and "
-     "its parameters, until told otherwise; configured: back to the configuration; --all: every "
-     "combination of policies, and which do not work together",
+     "the policies in force and their parameters; or sets the policy of turn, place, network or "
+     "mode, and its parameters, until the next change; configured: back to the configuration; "
+     "--all: every combination of policies, and which do not work together",
      0, 10, "a", policy_check, run_policy},
-    {"explain", "TASK", "why it runs there with that level, or why it waits", 1, 1, "",
+    {"explain", "TASK", "why a task runs there with that level, or why it waits", 1, 1, "",
      subject_check, run_explain},
     {"keys", "make NAMES --role ROLE",
      "also: keys list, revoke NAMES, rotate NAMES; w[1-9] means nine names", 1, 2, "k", keys_check,

@@ -32,7 +32,7 @@ static const struct argp_option options[] = {
     {"key", TEXT_AT(key), "FILE", 0, "the key for that controller (lib/keys.h)", 0},
     {"json", 'j', NULL, 0, "write JSON, with raw units", 0},
     {"all", 'a', NULL, 0,
-     "finished ones too (jobs, tasks); all hosts (stance); every combination (policy)", 0},
+     "also finished ones (jobs, tasks); all hosts (stance); every combination (policy)", 0},
     {"id", KEY_ID, "N", 0, "only the job with this id in the file (submit)", 0},
     {"host", TEXT_AT(request.host), "NAME", 0, "this host (stance)", 0},
     {"rack", TEXT_AT(request.rack), "NAME", 0, "the hosts of this rack (stance)", 0},

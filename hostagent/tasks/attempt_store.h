@@ -63,7 +63,7 @@ int attempt_store_plan(const char *directory, struct changes *changes, struct er
 int attempt_store_room(const struct attempt_store *store, struct err *err);
 int attempt_store_try(const struct attempt_store *store, struct err *err);
 
-/* An attempt's record, with its unit's name ("": none). −EEXIST if it has one. O(inputs). */
+/* Makes an attempt's record, with its unit's name ("": none). −EEXIST if it has one. O(inputs). */
 int attempt_store_make(const struct attempt_store *store, const duopoly_Start *start,
                        const char *unit_name, const duopoly_Input *inputs, uint32_t n,
                        struct err *err);

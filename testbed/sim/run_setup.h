@@ -2,11 +2,11 @@
  * line say it. The commands run, compare, sweep and figures share this reading, so that an option
  * means the same everywhere.
  *
- * Defaults are the source's simulations (Tian et al., section 6): one big switch, 50 hosts of 4 slots,
- * links of 10⁹ bit/s, 10⁹ bytes/s computed per slot, 3 replicas, MB of the trace = 2²⁰ bytes; on a
- * trace uplinks congest at and clear below 90 %, with a workload file at the daemon's 90 % and 80 %.
- * A hold ends after hold_max, the daemon's 30 s, of which the source knows nothing: its figures
- * (`figures`) are without. */
+ * Defaults are the source's simulations (Tian et al., section 6): one big switch, 50 hosts of 4
+ * slots, links of 10⁹ bit/s, 10⁹ bytes/s computed per slot, 3 replicas, MB of the trace = 2²⁰
+ * bytes; on a trace uplinks congest at and clear below 90 %, with a workload file at the daemon's
+ * 90 % and 80 %. A hold ends after hold_max, the daemon's 30 s, of which the source knows nothing:
+ * its figures (`figures`) are without. */
 #pragma once
 
 #include "controller/engine/policy/presets.h"

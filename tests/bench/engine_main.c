@@ -1,25 +1,29 @@
-/* `make bench-engine`: what the engine costs at 1 000 hosts of 32 slots with 100 000 ready tasks, and
- * how that grows from a tenth of it and to ten times as much, under duopoly and joint beside each other.
+/* `make bench-engine`: what the engine costs at 1 000 hosts of 32 slots with 100 000 ready tasks,
+ * and how that grows from a tenth of it and to ten times as much, under duopoly and joint beside
+ * each other.
  *
  * Jobs of 100 maps on three replicas and 32 reduce tasks of random sizes keep as many tasks ready
- * as are to be: where one ends the next is submitted. Slots are first filled, host by host; then, and
- * only then is measured, one event a step: a running attempt, drawn at random, has received or is
- * done. Times are CPU times of this thread around engine_step, without submissions and without what
- * reading the clock twice takes at least (a system call: half a microsecond, as long as half a
+ * as are to be: where one ends the next is submitted. Slots are first filled, host by host; then,
+ * and only then is measured, one event a step: a running attempt, drawn at random, has received or
+ * is done. Times are CPU times of this thread around engine_step, without submissions and without
+ * what reading the clock twice takes at least (a system call: half a microsecond, as long as half a
  * decision may take). Decisions per second are all decisions by all this time, of steps without any
- * too. Every bar is printed with what was measured, and MISS where it is missed; exit status 1 then.
+ * too. Every bar is printed with what was measured, and MISS where it is missed; exit status 1
+ * then.
  *
- * Behind the rows of each policy stand those of unlike hosts: the same slots in UNITS units, and jobs of SHAPES
- * demands. Their median step is printed beside that of the plain row of 1 000 hosts, and their growth.
+ * Behind the rows of each policy stand those of unlike hosts: the same slots in UNITS units, and
+ * jobs of SHAPES demands. Their median step is printed beside that of the plain row of 1 000 hosts,
+ * and their growth.
  *
- * Three columns are for comparisons. "reads" is how many reads of one 64-byte line after the other the
- * machine makes in a second, each found by the one before, all over as much memory as the row's
+ * Three columns are for comparisons. "reads" is how many reads of one 64-byte line after the other
+ * the machine makes in a second, each found by the one before, all over as much memory as the row's
  * engine uses, between slices of the row's steps: decisions a second by it ("per read") say more of
- * the engine and less of the machine. "looks" are objects looked at a step (engine_counters().visits) and
- * "starts" is a digest of all starts: both are the same on each machine.
+ * the engine and less of the machine. "looks" are objects looked at a step
+ * (engine_counters().visits) and "starts" is a digest of all starts: both are the same on each
+ * machine.
  *
- *   bench-engine [STEPS [POLICY [HOSTS]]]    measured steps a row (default 100000); one policy only, all:
- *                                            each; no row of more hosts */
+ *   bench-engine [STEPS [POLICY [HOSTS]]]    measured steps a row (default 100000); one policy
+ *                                            only, all: each; no row of more hosts */
 #include "controller/engine/policy/presets.h"
 #include "lib/fnv1a.h"
 #include "tests/model/script.h"

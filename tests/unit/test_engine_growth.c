@@ -192,8 +192,8 @@ static void test_joint(void **state)
 }
 
 /* Blocks that are worth a wait, in a cluster without a free slot: as many jobs as it has room for
- * have begun, and their last maps wait for slots of their own. With MEGABYTE, above, none waits: the
- * first job in turn goes anywhere, and nobody is asked but that. */
+ * have begun, and their last maps wait for slots of their own. With MEGABYTE, above, none waits:
+ * the first job in turn goes anywhere, and nobody is asked but that. */
 static void test_maps_that_wait_for_own_slots(void **state)
 {
     (void)state;
@@ -253,8 +253,8 @@ static void test_fair(void **state)
     all_sizes(&(struct scene){
         .name = "greedy, drf", .turn = "drf", .place = "greedy", .network = "none"});
     /* Each start and end moves a fair job on the hosts of its maps, which delay scheduling asks
-     * each time: the fewer of those hosts and of the jobs that wait where there is room (locality.h).
-     */
+     * each time: the fewer of those hosts and of the jobs that wait where there is room
+     * (locality.h). */
     struct scene delay = {.name = "delay, fair, blocks",
                           .turn = "fair",
                           .place = "delay",
@@ -264,7 +264,8 @@ static void test_fair(void **state)
     check(&delay, "hosts beyond jobs", (struct size){40, 10, 60}, (struct size){400, 10, 600});
 }
 
-/* What it costs that tasks of eight demands end, and others start, on a host whose slots are in so many units. */
+/* What it costs that tasks of eight demands end, and others start, on a host whose slots are in so
+ * many units. */
 static uint64_t cost_of_units(uint32_t units)
 {
     enum { JOBS = 8, TASKS = 40, HOST_SLOTS = 64, ENDS = 30 };
@@ -370,7 +371,8 @@ static void others_use_downlink(struct script *s, uint32_t host)
     script_event(s, event);
 }
 
-/* One of its reduce tasks goes to the host of its map's output, the others elsewhere a while later. */
+/* One of its reduce tasks goes to the host of its map's output, the others elsewhere a while later.
+ */
 static void come(struct script *s, uint32_t job)
 {
     uint64_t sums[4] = {MEGABYTE, MEGABYTE, MEGABYTE, MEGABYTE};
