@@ -208,11 +208,42 @@ static void test_all_want_one_home(void **state)
     script_end(&s);
 }
 
+/* Who looks at 10⁶ tasks in one step holds everybody: a job of so many stays spread. */
+static bool is_packed(uint32_t maps)
+{
+    static const uint64_t sums[] = {1000 * (uint64_t)MEGABYTE};
+    struct script s;
+    uint64_t stream = 1;
+    struct engine_config config = config_of(&stream);
+    script_begin(&s, &config);
+    script_host(&s, 0, 2);
+    script_host(&s, 1, 2);
+    script_submit(&s, &(struct script_job){.number = 1,
+                                           .maps = maps,
+                                           .reduces = 1,
+                                           .map_ns = 1000,
+                                           .sums = sums,
+                                           .estimate_bytes = -1});
+    const struct job *job = container_of(sorted_first(&s.engine->active), struct job, by_turn);
+    bool is = ((struct joint_job *)job->kept[QUESTION_PLACE])->pack.packed;
+    assert_true(job->n_running > 0);
+    script_end(&s);
+    return is;
+}
+
+static void test_a_job_of_many_tasks_stays_spread(void **state)
+{
+    (void)state;
+    assert_true(is_packed(PACK_TASKS - 1));
+    assert_false(is_packed(PACK_TASKS));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_nothing_waits_for_longer_than_is_promised),
         cmocka_unit_test(test_all_want_one_home),
+        cmocka_unit_test(test_a_job_of_many_tasks_stays_spread),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

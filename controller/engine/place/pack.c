@@ -76,7 +76,7 @@ static bool is_pipelined(const struct stage *stage)
 
 static bool may_be_packed(const struct job *job)
 {
-    bool may = job->n_buckets == 1;
+    bool may = job->n_buckets == 1 && job->n_tasks <= PACK_TASKS;
     for (uint32_t s = 0; may && s < job->n_stages; s++)
         may = !is_pipelined(job->stages[s]) && !has_place(job->stages[s]);
     return may;

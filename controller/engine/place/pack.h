@@ -19,9 +19,10 @@
  *    computing takes C/k, shuffles (k − 1)/k² of their time on one link, and those behind it wait
  *    for 1 − 1/k of it. In 1/k the first and last are linear and the second is concave, so the
  *    least is at k = 1 or k = H.
- * 2. It is not where C is more than a third of hold_max. A framework's is not, either, where C or
- *    S/B is more than PACK_GUESSED_NS: both are guesses (its tasks compute for as long as such maps
- *    took lately).
+ * 2. It is not where C is more than a third of hold_max, nor where it has more than PACK_TASKS
+ *    tasks: all of them are looked at in one step, which holds everybody (10⁶: 10 ms). A
+ *    framework's is not, either, where C or S/B is more than PACK_GUESSED_NS: both are guesses (its
+ *    tasks compute for as long as such maps took lately).
  * 3. While all outputs of a packed job are at home its tasks start only there, maps first, then the
  *    largest reduce task: until 4·S/B after the next of them was ready. hold_max ends it for maps
  *    as it ends all that they wait for. It does not wait while its home cannot run it. What such a
@@ -43,7 +44,7 @@
 
 #include "controller/engine/policy/policy.h"
 
-enum { PACK_BEHIND = 64, PACK_PATIENCE = 4, PACK_MEAN = 16 };
+enum { PACK_BEHIND = 64, PACK_PATIENCE = 4, PACK_MEAN = 16, PACK_TASKS = 16384 };
 #define PACK_GUESSED_NS INT64_C(10000000000)
 
 struct pack_engine {
