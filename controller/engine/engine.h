@@ -63,7 +63,8 @@ enum engine_rule {
     RULE_SKIPS_WAIT,  /* stages are skipped in portions (framework_skip.h) */
     RULE_GROWS,       /* stages get their tasks in portions (framework_grow.h) */
     RULE_KEEPS_WAIT,  /* outputs that get their first reader are counted in portions (outputs.h) */
-    ENGINE_RULES = RULE_KEEPS_WAIT
+    RULE_HOMES_ANEW,  /* who waits for a slot at home is said at each pick (joint.c) */
+    ENGINE_RULES = RULE_HOMES_ANEW
 };
 
 struct engine_config {

@@ -104,7 +104,8 @@ struct model {
     bool congested, mode_pending;
     enum mode mode;
     int64_t mode_since;
-    enum flow_kind order[2]; /* by mode: what the network serves by */
+    enum flow_kind order[2];    /* by mode: what the network serves by */
+    const struct policy *place; /* the one in force */
     bool mode_events, holds, patient;
 
     struct event events[M_EVENTS];

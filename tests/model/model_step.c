@@ -127,11 +127,17 @@ static bool m_is_homed(const struct model *m, const struct m_job *j)
     return m->judge && m->judge->is_homed && m->judge->is_homed(m, j);
 }
 
+/* A parameter of the placement in force; 0 where it has no such. */
+static int64_t m_place_value(const struct model *m, const char *word)
+{
+    return policy_has(m->place, word) ? engine_config_value(&m->config, word) : 0;
+}
+
 static int64_t m_longest_hold(const struct model *m, const struct m_job *j, const struct m_stage *s)
 {
     int64_t longest = m->config.hold_max_ns;
-    int64_t start = engine_config_value(&m->config, "start_wait");
-    int64_t even = engine_config_value(&m->config, "even_wait");
+    int64_t start = m_place_value(m, "start_wait");
+    int64_t even = m_place_value(m, "even_wait");
     if (start && start < longest)
         longest = start;
     if (even && even < longest && !s->n_parents && !m_is_homed(m, j))
@@ -355,9 +361,14 @@ void m_compare(struct model *m)
 
 void m_take_policies(struct model *m)
 {
-    for (int i = 0; place_policies[i]; i++)
-        if (strcmp(m->config.place, place_policies[i]->policy.name) == 0)
-            m->holds = place_policies[i]->held != NULL, m->patient = place_policies[i]->patient;
+    for (int i = 0; place_policies[i]; i++) {
+        const struct place_policy *place = place_policies[i];
+        if (strcmp(m->config.place, place->policy.name) != 0)
+            continue;
+        m->place = &place->policy;
+        m->holds = place->held != NULL;
+        m->patient = place->patient;
+    }
     m->order[MODE_SLOT_RICH] =
         strcmp(m->config.network, "cans-macroflow") == 0 ? M_MACROFLOW : M_COFLOW;
     m->order[MODE_SLOT_STARVED] =

@@ -128,6 +128,23 @@ static void wait_for_home(const struct asking *a)
                  (struct sorted_key){kept->far_until_ns, stage->job->number, stage->index}, 0);
 }
 
+static void home_no_more(struct engine *engine, struct joint_stage *kept)
+{
+    struct joint_engine *all = engine->kept[QUESTION_PLACE];
+    sorted_remove(&all->homeless, &kept->of_homeless);
+    kept->far_until_ns = 0;
+}
+
+/* Who waits is said by the last pick, which asks all that may have a slot. WHY not by those before
+ * it: that would be another set after a switch to another policy and back. */
+static void ask_anew(struct engine *engine)
+{
+    const struct joint_engine *all = engine->kept[QUESTION_PLACE];
+    struct sorted_node *node;
+    while (engine_follows(engine, RULE_HOMES_ANEW) && (node = sorted_first(&all->homeless)))
+        home_no_more(engine, container_of(node, struct joint_stage, of_homeless));
+}
+
 /* Of hosts without outputs those that can be better than the best so far have less host_crowd(). */
 static uint64_t crowd_below(const struct offer *best)
 {
@@ -326,6 +343,7 @@ static bool pick_in_turn(struct engine *engine, struct claim *ret_claim)
 
 static bool joint_pick(struct engine *engine, struct claim *ret_claim)
 {
+    ask_anew(engine);
     follow_rate(engine);
     bool found = (!joint_only_short(engine) && pick_late(engine, ret_claim)) ||
                  pick_in_turn(engine, ret_claim) || pick_for_idle_cluster(engine, ret_claim);
@@ -417,13 +435,6 @@ static uint64_t reduce_value(struct engine *engine, const struct bucket *bucket)
     return least;
 }
 
-static void home_no_more(struct engine *engine, struct joint_stage *kept)
-{
-    struct joint_engine *all = engine->kept[QUESTION_PLACE];
-    sorted_remove(&all->homeless, &kept->of_homeless);
-    kept->far_until_ns = 0;
-}
-
 static void task_moved(struct engine *engine, struct task *task, enum task_state before)
 {
     struct joint_job *kept = task->stage->job->kept[QUESTION_PLACE];
@@ -493,6 +504,12 @@ static int64_t deadline_ns(const struct engine *engine)
     const struct sorted_node *node = sorted_first(&all->homeless);
     int64_t first = node ? (int64_t)node->key.a : INT64_MAX, pack = pack_deadline_ns(engine);
     return pack < first ? pack : first;
+}
+
+static void expire(struct engine *engine)
+{
+    ask_anew(engine);
+    pack_expire(engine);
 }
 
 static void settle(struct engine *engine)
@@ -588,7 +605,7 @@ const struct place_policy place_joint = {
                .hears.task_unready = task_unready,
                .hears.outputs_moved = pack_follow,
                .hears.job_withdrawn = pack_forget,
-               .hears.expire = pack_expire,
+               .hears.expire = expire,
                .hears.task_moved = task_moved,
                .hears.task_counts = task_counts,
                .hears.job_grew = job_grew,

@@ -8,7 +8,8 @@
  * policy would leave free goes to it at once, task by task in order of turn. So no task waits
  * longer than hold_max while a slot that it could use is kept free: liveness that the source leaves
  * open. WHY only what is left: most stages that queue for long were held once, and if their tasks
- * all went first, the order of turns would be that of arrival.
+ * all went first, the order of turns would be that of arrival. Both waits are those of the
+ * placement in force: after a switch to one without them, the next start leaves only hold_max.
  *
  * Under a patient policy (place.h) a late stage's reduce tasks are forced on no host: they go when
  * and where it lets them, and it says what they wait for; the stage stays overdue while they alone
