@@ -8,7 +8,7 @@ import subprocess
 import pytest
 
 BUILD = os.path.abspath(os.environ.get("BUILD", "build"))
-PAGE, EXAMPLE = "docs/unlike-hosts.md", "testbed/clusters/mixed.yaml"
+PAGE, EXAMPLE = "docs/operate/unlike-hosts.md", "testbed/clusters/mixed.yaml"
 
 
 def run(*words, cwd=None):
