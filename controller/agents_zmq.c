@@ -4,6 +4,7 @@
 #include "lib/conf_check.h"
 #include "lib/log.h"
 #include "lib/places.h"
+#include "lib/wire_zmq_pace.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -125,13 +126,19 @@ static void on_flood(void *user, uint64_t peer)
     conductor_commit(door->conductor);
 }
 
-static void on_endless(void *user, const char *address)
+static void on_address_cut(void *user, enum wire_zmq_fault why, const char *address)
 {
     (void)user;
-    log_of(address, LOG_LEVEL_WARNING, LOG_FAULT_PEER,
-           "a connection from %s sends a message that does not end: it is cut off, and its address "
-           "for a while",
-           address);
+    if (why == WIRE_ZMQ_ENDLESS)
+        log_of(address, LOG_LEVEL_WARNING, LOG_FAULT_PEER,
+               "a connection from %s sends a message that does not end: it is cut off, and its "
+               "address for a while",
+               address);
+    else
+        log_of(address, LOG_LEVEL_WARNING, LOG_FAULT_PEER,
+               "%s begins more than %d connections at once, or %d a second: the rest is ended or "
+               "waits, and so may others of that address",
+               address, PACE_BURST, PACE_PER_SECOND);
 }
 
 static void on_gone(void *user, uint64_t peer, bool cut)
@@ -297,7 +304,7 @@ int agents_zmq_open(sd_event *loop, const struct settings *settings,
                                              .on_malformed = on_malformed,
                                              .on_gone = on_gone,
                                              .on_flood = on_flood,
-                                             .on_endless = on_endless,
+                                             .on_cut = on_address_cut,
                                              .user = door};
     door->loop = sd_event_ref(loop);
     door->most = limits->most;

@@ -487,7 +487,7 @@ static int endpoint_create(sd_event *loop, int type, const char *address,
     return 0;
 }
 
-static void on_endless(void *user, const struct sockaddr_in6 *address)
+static void on_cut(void *user, enum wire_zmq_fault why, const struct sockaddr_in6 *address)
 {
     const struct wire_zmq *endpoint = user;
     char text[INET6_ADDRSTRLEN] = "";
@@ -495,15 +495,15 @@ static void on_endless(void *user, const struct sockaddr_in6 *address)
                             ? (const void *)&((const struct sockaddr_in *)address)->sin_addr
                             : (const void *)&address->sin6_addr;
     inet_ntop(address->sin6_family, bytes, text, sizeof(text));
-    if (endpoint->handler.on_endless)
-        endpoint->handler.on_endless(endpoint->handler.user, text);
+    if (endpoint->handler.on_cut)
+        endpoint->handler.on_cut(endpoint->handler.user, why, text);
 }
 
 static int on_tick(sd_event_source *source, uint64_t usec, void *user)
 {
     struct wire_zmq *endpoint = user;
     (void)usec;
-    wire_zmq_door_tick(endpoint->door, now_usec(endpoint), on_endless, endpoint);
+    wire_zmq_door_tick(endpoint->door, now_usec(endpoint), on_cut, endpoint);
     return sd_event_source_set_time_relative(source, DOOR_TICK_USEC);
 }
 

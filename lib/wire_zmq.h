@@ -73,9 +73,8 @@ struct wire_zmq_handler {
     void *user;
     /* ROUTER with limits; may be NULL. The peer sent more than it may: it is being disconnected. */
     void (*on_flood)(void *user, uint64_t peer);
-    /* ROUTER with limits; may be NULL. A connection from there was ended because its message did
-     * not end. */
-    void (*on_endless)(void *user, const char *address);
+    /* ROUTER with limits; may be NULL. Connections from this address were ended. */
+    void (*on_cut)(void *user, enum wire_zmq_fault why, const char *address);
     /* ROUTER with limits; may be NULL if nothing is cut. A peer that had sent a message is gone, or
      * its identity was cut. */
     void (*on_gone)(void *user, uint64_t peer, bool cut);

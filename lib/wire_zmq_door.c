@@ -41,6 +41,7 @@ struct wire_zmq_door {
     struct pace pace;
     struct in6_addr hasty[FILTER_ADDRESSES]; /* the kernel drops what these send */
     size_t hasty_n;
+    struct sockaddr_in6 hasty_ended; /* the last one of which a connection was; all zero: told */
     struct holder *holders;
     struct unheard *unheard;
     struct connection *connections; /* by descriptor */
@@ -231,6 +232,14 @@ static bool connection_break(const struct wire_zmq_door *door, int fd)
            shutdown(fd, SHUT_RDWR) == 0;
 }
 
+static void hasty_break(struct wire_zmq_door *door, int fd)
+{
+    if (!connection_break(door, fd))
+        return;
+    door->counters.hasty++;
+    door->hasty_ended = door->connections[fd].peer;
+}
+
 static void connection_begin(struct wire_zmq_door *door, int fd, uint64_t now_usec)
 {
     if (fd < 0)
@@ -245,7 +254,7 @@ static void connection_begin(struct wire_zmq_door *door, int fd, uint64_t now_us
     if (flood_places_is_shut(&door->floods, &door->connections[fd].peer, now_usec))
         door->counters.shut_out += connection_break(door, fd);
     else if (!pace_keep(door, &door->connections[fd], now_usec))
-        door->counters.hasty += connection_break(door, fd);
+        hasty_break(door, fd);
     if (!unheard_begin(door, &door->connections[fd])) {
         door->counters.refused += connection_break(door, fd);
         connection_end(door, fd); /* it takes no place of others' until ZeroMQ tells its end */
@@ -374,7 +383,8 @@ bool wire_zmq_door_comes_from(const struct wire_zmq_door *door, uint64_t peer,
 
 /* Checks some of them, in turn: 10 000 at once would delay the loop. */
 static void endless_break(struct wire_zmq_door *door, uint64_t now_usec,
-                          void (*endless)(void *user, const struct sockaddr_in6 *address),
+                          void (*cut)(void *user, enum wire_zmq_fault why,
+                                      const struct sockaddr_in6 *address),
                           void *user)
 {
     for (int i = 0; i < DOOR_LOOKS && i < door->n; i++) {
@@ -386,14 +396,19 @@ static void endless_break(struct wire_zmq_door *door, uint64_t now_usec,
         connection->flooded = true;
         flood_places_shut(&door->floods, &connection->peer, now_usec);
         door->counters.endless++;
-        endless(user, &connection->peer);
+        cut(user, WIRE_ZMQ_ENDLESS, &connection->peer);
     }
 }
 
 void wire_zmq_door_tick(struct wire_zmq_door *door, uint64_t now_usec,
-                        void (*endless)(void *user, const struct sockaddr_in6 *address), void *user)
+                        void (*cut)(void *user, enum wire_zmq_fault why,
+                                    const struct sockaddr_in6 *address),
+                        void *user)
 {
-    endless_break(door, now_usec, endless, user);
+    endless_break(door, now_usec, cut, user);
+    if (peer_is_known(&door->hasty_ended))
+        cut(user, WIRE_ZMQ_HASTY, &door->hasty_ended);
+    memset(&door->hasty_ended, 0, sizeof(door->hasty_ended));
     hasty_forget(door, now_usec);
     for (int fd = 0; fd < door->n; fd++) {
         struct connection *connection = &door->connections[fd];

@@ -33,8 +33,8 @@
  *  - A connection of an identity is ended when that identity is cut, and when the identity has as
  *    many already as its guard allows: no key can take all connections.
  *
- * Memory: 104 bytes for each descriptor number up to the highest seen. ZeroMQ reports no addresses
- * other than TCP's: such connections are counted and never ended. One thread. */
+ * Memory: 25 kB, and 104 bytes for each descriptor number up to the highest seen. ZeroMQ reports no
+ * addresses other than TCP's: such connections are counted and never ended. One thread. */
 #pragma once
 
 #include <netinet/in.h>
@@ -115,10 +115,18 @@ void wire_zmq_door_break(struct wire_zmq_door *door, struct wire_zmq_origin orig
 bool wire_zmq_door_comes_from(const struct wire_zmq_door *door, uint64_t peer,
                               const uint8_t address[16]);
 
-/* Call it every DOOR_TICK_USEC. It calls `endless` for each connection whose message does not end;
- * the address is borrowed, and may be AF_INET. */
+/* Why connections from an address were ended. */
+enum wire_zmq_fault {
+    WIRE_ZMQ_ENDLESS, /* its message did not end */
+    WIRE_ZMQ_HASTY    /* the address begins connections too fast */
+};
+
+/* Call it every DOOR_TICK_USEC. It calls `cut` for each connection whose message does not end, and
+ * for the last address of which one was ended as hasty since the last tick; the address is
+ * borrowed, and may be AF_INET. */
 void wire_zmq_door_tick(struct wire_zmq_door *door, uint64_t now_usec,
-                        void (*endless)(void *user, const struct sockaddr_in6 *address),
+                        void (*cut)(void *user, enum wire_zmq_fault why,
+                                    const struct sockaddr_in6 *address),
                         void *user);
 
 const struct wire_zmq_door_counters *wire_zmq_door_counters(const struct wire_zmq_door *door);

@@ -10,7 +10,7 @@
 
 /* Passes packets that begin a connection (SYN, RST) and packets with data. From the `n` ≤
  * FILTER_ADDRESSES addresses (of IPv4 the mapped ones) it drops data, too: they send it again, less
- * and less often, and the kernel keeps no state for them meanwhile. */
+ * and less often, and the kernel keeps only their SYN meanwhile. */
 int filter_drop_silent(int listener, const struct in6_addr *addresses, size_t n);
 int filter_drop_all(int listener);
 /* An accepted connection inherits its listener's filter, which would drop pure acknowledgements and

@@ -1,7 +1,6 @@
 #include "controller/clients/listing_guests.h"
 
-#include "controller/clients/listing_place.h"
-#include "controller/clients/refusal.h"
+#include "controller/clients/listing_rows.h"
 #include "lib/wire.h"
 
 #include <string.h>
@@ -25,8 +24,9 @@ static void gate_tell(const struct conductor_parts *parts, duopoly_GuestApplicat
 
 /* False: the page is full; *row says where. */
 static bool fill(const struct conductor_parts *parts, const struct agent_view *agent, uint32_t *row,
-                 duopoly_GuestPage *page)
+                 void *to)
 {
+    duopoly_GuestPage *page = to;
     for (uint32_t i = *row; agent->state != AGENT_LOST && i < agent->guests->n; i++) {
         if (page->rows_count == MOST) {
             *row = i;
@@ -43,20 +43,8 @@ static bool fill(const struct conductor_parts *parts, const struct agent_view *a
 void listing_guests(const struct conductor_parts *parts, const duopoly_List *list,
                     duopoly_Envelope *answer)
 {
-    const struct agents *agents = parts->agents;
-    const struct listing_order order = listing_agents(agents);
-    uint32_t row, place = listing_resume(&order, list->cursor, &row);
-    struct agent_view agent;
-    if (*list->name && agents_named(agents, list->name, &agent) < 0) {
-        refused_answer(answer, duopoly_Reason_REASON_UNKNOWN, "there is no host or switch %s",
-                       list->name);
+    if (!listing_rows_known(parts, list, answer))
         return;
-    }
     duopoly_GuestPage *page = &wire_begin(answer, duopoly_Envelope_guest_page_tag)->body.guest_page;
-    for (; agents_at(agents, place, &agent) == 0; place++, row = 0)
-        if ((!*list->name || strcmp(list->name, agent.name) == 0) &&
-            !fill(parts, &agent, &row, page)) {
-            page->cursor = listing_cursor(&order, place, row);
-            return;
-        }
+    page->cursor = listing_rows(parts, list, fill, page);
 }

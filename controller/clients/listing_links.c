@@ -1,17 +1,18 @@
 #include "controller/clients/listing_links.h"
 
 #include "controller/clients/listing.h"
-#include "controller/clients/listing_place.h"
-#include "controller/clients/refusal.h"
+#include "controller/clients/listing_rows.h"
 
 #include <string.h>
 
 #define MOST (sizeof(((duopoly_LinkPage *)0)->rows) / sizeof(duopoly_LinkRow))
 
 /* False: the page is full; *row says where. */
-static bool fill(const struct agent_view *agent, uint32_t *row, int64_t now_ns,
-                 duopoly_LinkPage *page)
+static bool fill(const struct conductor_parts *parts, const struct agent_view *agent, uint32_t *row,
+                 void *to)
 {
+    duopoly_LinkPage *page = to;
+    const int64_t now_ns = clock_now_ns(parts->clock);
     for (uint32_t i = *row; i < agent->links->n; i++) {
         const struct agent_link *link = &agent->links->rows[i];
         if (!link->told_ns)
@@ -32,20 +33,8 @@ static bool fill(const struct agent_view *agent, uint32_t *row, int64_t now_ns,
 void listing_links(const struct conductor_parts *parts, const duopoly_List *list,
                    duopoly_Envelope *answer)
 {
-    const struct agents *agents = parts->agents;
-    const struct listing_order order = listing_agents(agents);
-    uint32_t row, place = listing_resume(&order, list->cursor, &row);
-    struct agent_view agent;
-    if (*list->name && agents_named(agents, list->name, &agent) < 0) {
-        refused_answer(answer, duopoly_Reason_REASON_UNKNOWN, "there is no host or switch %s",
-                       list->name);
+    if (!listing_rows_known(parts, list, answer))
         return;
-    }
     duopoly_LinkPage *page = &wire_begin(answer, duopoly_Envelope_link_page_tag)->body.link_page;
-    for (; agents_at(agents, place, &agent) == 0; place++, row = 0)
-        if ((!*list->name || strcmp(list->name, agent.name) == 0) &&
-            !fill(&agent, &row, clock_now_ns(parts->clock), page)) {
-            page->cursor = listing_cursor(&order, place, row);
-            return;
-        }
+    page->cursor = listing_rows(parts, list, fill, page);
 }

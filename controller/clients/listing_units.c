@@ -1,8 +1,7 @@
 #include "controller/clients/listing_units.h"
 
 #include "controller/clients/listing.h"
-#include "controller/clients/listing_place.h"
-#include "controller/clients/refusal.h"
+#include "controller/clients/listing_rows.h"
 #include "controller/resources_wire.h"
 #include "lib/wire.h"
 
@@ -60,8 +59,9 @@ static void row_fill(const struct conductor_parts *parts, const struct agent_vie
 
 /* False: the page is full; *row says where. */
 static bool fill(const struct conductor_parts *parts, const struct agent_view *agent, uint32_t *row,
-                 duopoly_UnitPage *page)
+                 void *to)
 {
+    duopoly_UnitPage *page = to;
     struct unit_view unit;
     for (uint32_t i = *row; !agent->is_switch && agent->state != AGENT_UNMARKED &&
                             engine_unit(parts->engine, agent->host, i, &unit) == 0;
@@ -78,20 +78,8 @@ static bool fill(const struct conductor_parts *parts, const struct agent_view *a
 void listing_units(const struct conductor_parts *parts, const duopoly_List *list,
                    duopoly_Envelope *answer)
 {
-    const struct agents *agents = parts->agents;
-    const struct listing_order order = listing_agents(agents);
-    uint32_t row, place = listing_resume(&order, list->cursor, &row);
-    struct agent_view agent;
-    if (*list->name && agents_named(agents, list->name, &agent) < 0) {
-        refused_answer(answer, duopoly_Reason_REASON_UNKNOWN, "there is no host or switch %s",
-                       list->name);
+    if (!listing_rows_known(parts, list, answer))
         return;
-    }
     duopoly_UnitPage *page = &wire_begin(answer, duopoly_Envelope_unit_page_tag)->body.unit_page;
-    for (; agents_at(agents, place, &agent) == 0; place++, row = 0)
-        if ((!*list->name || strcmp(list->name, agent.name) == 0) &&
-            !fill(parts, &agent, &row, page)) {
-            page->cursor = listing_cursor(&order, place, row);
-            return;
-        }
+    page->cursor = listing_rows(parts, list, fill, page);
 }

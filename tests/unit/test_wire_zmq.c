@@ -2,6 +2,7 @@
 #include "tests/unit/test.h"
 
 #include "lib/wire_zmq.h"
+#include "lib/wire_zmq_pace.h"
 
 #include <errno.h>
 #include <netinet/in.h>
@@ -19,7 +20,7 @@ struct end {
     int messages, malformed, ups, downs;
     uint64_t last;
     bool in_order;
-    char endless[64]; /* the address of who was ended for it */
+    char cut[2][64]; /* the address that was ended last, by why */
 };
 
 static sd_event *loop;
@@ -53,10 +54,10 @@ static void on_down(void *user)
     ((struct end *)user)->downs++;
 }
 
-static void on_endless(void *user, const char *address)
+static void on_cut(void *user, enum wire_zmq_fault why, const char *address)
 {
     struct end *end = user;
-    snprintf(end->endless, sizeof(end->endless), "%s", address);
+    snprintf(end->cut[why], sizeof(end->cut[why]), "%s", address);
 }
 
 /* Runs the loop until *count reaches `wanted`; fails after ten seconds. */
@@ -80,10 +81,8 @@ static void end_init(struct end *end)
 
 static int router_open(const char *address, const struct wire_zmq_limits *limits)
 {
-    struct wire_zmq_handler handler = {.on_message = on_message,
-                                       .on_malformed = on_malformed,
-                                       .on_endless = on_endless,
-                                       .user = &router};
+    struct wire_zmq_handler handler = {
+        .on_message = on_message, .on_malformed = on_malformed, .on_cut = on_cut, .user = &router};
     end_init(&router);
     return wire_zmq_listen(loop, address, limits, NULL, &handler, &router.endpoint, NULL);
 }
@@ -456,6 +455,23 @@ static void a_crowd_at_the_door_keeps_no_message_waiting(void **state)
         close(crowd[i]);
 }
 
+/* Who begins more connections than an address may is ended, and named. */
+static void an_address_that_is_hasty_is_named(void **state)
+{
+    (void)state;
+    enum { CROWD = PACE_BURST + 8 };
+    int crowd[CROWD];
+    for (int i = 0; i < CROWD; i++)
+        crowd[i] = begun_open_from(7);
+    wait_for_count(&connections()->hasty, 1);
+    while (!*router.cut[WIRE_ZMQ_HASTY])
+        assert_true(sd_event_run(loop, 100000) >= 0);
+    assert_string_equal(router.cut[WIRE_ZMQ_HASTY], "127.0.0.7");
+    assert_string_equal(router.cut[WIRE_ZMQ_ENDLESS], "");
+    for (int i = 0; i < CROWD; i++)
+        close(crowd[i]);
+}
+
 static void peers_that_fell_silent_are_ended(void **state)
 {
     (void)state;
@@ -508,7 +524,7 @@ static void a_message_without_end_is_cut_off(void **state)
         assert_true(sd_event_run(loop, 0) >= 0);
     }
     assert_int_equal(connections()->endless, 1);
-    assert_string_equal(router.endless, "127.0.0.1");
+    assert_string_equal(router.cut[WIRE_ZMQ_ENDLESS], "127.0.0.1");
     wait_until_ready(fd, POLLRDHUP);
     close(fd);
 }
@@ -580,6 +596,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(one_address_alone_keeps_nobody_out, wider_open, both_close),
         cmocka_unit_test_setup_teardown(a_crowd_at_the_door_keeps_no_message_waiting, roomy_open,
                                         both_close),
+        cmocka_unit_test_setup_teardown(an_address_that_is_hasty_is_named, roomy_open, both_close),
         cmocka_unit_test_setup_teardown(who_says_nothing_is_not_even_let_in, patient_open,
                                         both_close),
         cmocka_unit_test_setup_teardown(who_says_nothing_is_not_even_let_in, both_families_open,
