@@ -207,20 +207,15 @@ void stage_withdraw(struct engine *engine, struct stage *stage)
     tell_stage_closed(engine, stage);
 }
 
-/* The ready tasks with network input are so no more, all at once. WHY: one by one each would be
- * taken out of the order of the others, and whoever hears of it would look at the stage as
+/* Ready tasks of one kind, `n` of them, have left their queue, all at once. WHY: one by one each
+ * would be taken out of the order of the others, and each listener would look at the stage as
  * often. */
-static void reduces_leave(struct engine *engine, struct stage *stage)
+static void have_left(struct engine *engine, struct stage *stage, bool maps, uint32_t n)
 {
-    uint32_t n = (uint32_t)stage->ready_reduces.n;
     struct task *last = NULL;
-    if (!n)
-        return;
-    stage->ready_reduces = (struct sorted){0};
-    TAILQ_REMOVE(&stage->bucket->reduce_stages, stage, of_bucket);
     for (uint32_t t = 0; t < stage->n_tasks; t++) {
         struct task *task = &stage->tasks[t];
-        if (task->state != TASK_READY || !task->bytes)
+        if (task->state != TASK_READY || !task->bytes != maps)
             continue;
         task->ready = (struct sorted_node){0};
         task->state = TASK_BLOCKED;
@@ -232,27 +227,25 @@ static void reduces_leave(struct engine *engine, struct stage *stage)
         tell_stage_empty(engine, stage);
 }
 
-/* The same of those without, where no other stage's stand in their queue: there, one by one. */
+static void reduces_leave(struct engine *engine, struct stage *stage)
+{
+    uint32_t n = (uint32_t)stage->ready_reduces.n;
+    if (!n)
+        return;
+    stage->ready_reduces = (struct sorted){0};
+    TAILQ_REMOVE(&stage->bucket->reduce_stages, stage, of_bucket);
+    have_left(engine, stage, false, n);
+}
+
+/* Not where other stages' maps are in the same queue: there maps leave one by one. */
 static void maps_leave(struct engine *engine, struct stage *stage)
 {
-    struct bucket *bucket = stage->bucket;
     uint32_t n = stage->n_ready;
-    struct task *last = NULL;
-    if (!n || bucket->ready_maps.n != n)
+    if (!n || stage->bucket->ready_maps.n != n)
         return;
     tell_maps_leave(engine, stage);
-    bucket->ready_maps = (struct sorted){0};
-    for (uint32_t t = 0; t < stage->n_tasks; t++) {
-        struct task *task = &stage->tasks[t];
-        if (task->state != TASK_READY)
-            continue;
-        task->ready = (struct sorted_node){0};
-        task->state = TASK_BLOCKED;
-        last = task;
-    }
-    count_ready(engine, stage, -(int)n);
-    tell_task_unready(engine, last);
-    tell_stage_empty(engine, stage);
+    stage->bucket->ready_maps = (struct sorted){0};
+    have_left(engine, stage, true, n);
 }
 
 void stage_close(struct engine *engine, struct stage *stage)
