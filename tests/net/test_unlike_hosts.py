@@ -1,11 +1,13 @@
-"""The commands of the page on unlike hosts, as they stand there, and what bad cluster files are
-told."""
+"""Hosts that differ: the commands of their page as they stand there, what bad cluster files are told, and
+units and constraints on a real daemon, whose agents are played by the test."""
 
 import os
 import re
 import subprocess
 
 import pytest
+from controller import pb, workload
+from test_controller import one_job
 
 BUILD = os.path.abspath(os.environ.get("BUILD", "build"))
 PAGE, EXAMPLE = "docs/operate/unlike-hosts.md", "testbed/clusters/mixed.yaml"
@@ -51,3 +53,46 @@ def test_what_no_host_of_the_file_meets_is_refused(tmp_path):
         jobs.write_text('{"duopoly_workload": 1, "hosts": 2}\n{"id": 1, "stages": [{"tasks": 1, "constraint": "%s"}]}\n' % constraint)
         done = run(BUILD + "/duopoly-sim", "run", "--workload", jobs, "--cluster", EXAMPLE)
         assert done.returncode == 1 and words in done.stderr, done.stderr
+
+
+def test_units_are_listed_by_their_names(cluster):
+    """What each unit has, what is free and what runs there; a host that names none is listed too."""
+    daemon = cluster.daemon()
+    h1, h2 = cluster.agent(daemon, "h1"), cluster.agent(daemon, "h2")
+    h1.units, h1.unit_names = [pb.Resources(slots=3), pb.Resources(slots=1, gpu_milli=1000)], ["cpu", "gpu0"]
+    h1.join()
+    h2.join()
+
+    def rows(*words):
+        return [(r["host"], r["unit"], r["name"], r["has"], r["free"], r["running"], r["tasks"]) for r in daemon.ctl("units", *words)["units"]]
+
+    assert rows()[:2] == [("h1", 0, "cpu", "slots 3", "slots 3", 0, None), ("h1", 1, "gpu0", "slots 1, gpu_milli 1000", "slots 1, gpu_milli 1000", 0, None)]
+    assert rows()[2][:3] == ("h2", 0, None) and len(rows()) == 3
+    job = one_job()
+    job["stages"][0]["demand"] = {"slots": 1, "gpu_milli": 600}
+    daemon.ctl("submit", workload(daemon.folder, [job]))
+    assert h1.expect("start").start.unit == 1
+    assert rows("h1")[1] == ("h1", 1, "gpu0", "slots 1, gpu_milli 1000", "slots 0, gpu_milli 400", 1, "1/0/0")
+    assert len(rows("h2")) == 1 and "there is no host or switch h9" in daemon.ctl("units", "h9", expect=1)
+    assert daemon.stop() == 0
+    replay = [BUILD + "/duopoly-sim", "replay", "--quiet", daemon.folder / "log" / "duopoly.log"]
+    assert subprocess.run(replay, timeout=20, check=False).returncode == 0, "the log decides the same again"
+
+
+def test_constraints_are_expressions(cluster):
+    """What no host meets is refused with the term that fails, what is no constraint with its column; a host's rack and name are met."""
+    daemon = cluster.daemon()
+    hosts = [cluster.agent(daemon, name) for name in ("h1", "h2")]
+    for host in hosts:
+        host.join()
+
+    def asked(constraint, expect=1):
+        job = one_job()
+        job["stages"][0]["constraint"] = constraint
+        return daemon.ctl("submit", workload(daemon.folder, [job]), expect=expect)
+
+    assert "none that meets 'host=h2' meets 'gpu'" in asked("host=h2 & gpu")
+    assert "none has label 'gpu'" in asked("gpu")
+    assert "column 10: this bracket is not closed" in asked("host=h2 |(gpu")
+    asked("host=h2 & !gpu", expect=0)
+    assert hosts[1].expect("start").start.attempt and not hosts[0].running

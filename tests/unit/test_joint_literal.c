@@ -3,6 +3,7 @@
  * (for maps: of that job, on a host that they allow), when the engine stops they must give none,
  * and after each step the levels on the wire must be the ranks of the jobs that receive. */
 #include "tests/model/model_effects.h"
+#include "tests/model/model_homes.h"
 #include "tests/model/model_step.h"
 
 __extension__ typedef unsigned __int128 wide;
@@ -10,12 +11,6 @@ __extension__ typedef unsigned __int128 wide;
 enum rule { OWN, EARLIER, KEPT, FAR, OPEN, RULES };
 static uint64_t closed[RULES], places[8], levels_shared, relabelled, unchanged, long_starts,
     last_left, last_taken, own_waits, home_instead, packed, home_starts, home_waits, there_starts;
-
-static bool is_sooner(const struct model *m, const struct m_job *a, const struct m_job *b)
-{
-    uint64_t x = m_turn(m, a), y = m_turn(m, b);
-    return x < y || (x == y && a->number < b->number);
-}
 
 /* ---- reduces ---- */
 
@@ -33,35 +28,9 @@ static uint64_t link_bytes(const struct model *m, uint64_t ms)
     return up ? m_bps_up(m) * ms / (8000 * up) : UINT64_MAX - 1;
 }
 
-static bool is_parent(const struct m_job *j, uint32_t stage)
-{
-    for (uint32_t c = stage + 1; c < j->n_stages; c++)
-        for (uint32_t i = 0; i < j->stage[c].n_parents; i++)
-            if (j->stage[c].parents[i] == stage)
-                return true;
-    return false;
-}
-
-static uint64_t outputs_on(const struct m_job *j, uint32_t host)
-{
-    uint64_t n = 0;
-    for (uint32_t s = 0; s < j->n_stages; s++)
-        for (uint32_t t = 0; is_parent(j, s) && t < j->stage[s].n_tasks; t++)
-            n += j->stage[s].task[t].state == M_DONE && j->stage[s].task[t].done_host == host;
-    return n;
-}
-
-static int64_t slots_of(const struct model *m, uint32_t host, struct m_demand d)
-{
-    int64_t slots = 0;
-    for (uint32_t u = 0; u < m->host[host].n_units; u++)
-        slots += m_times_in(m->host[host].slots[u], m->host[host].mem[u], d);
-    return slots;
-}
-
 static enum rule rule_of(struct model *m, const struct m_job *j, struct found *f)
 {
-    int64_t slots = slots_of(m, f->host, j->stage[f->stage].demand),
+    int64_t slots = m_slots(m, f->host, j->stage[f->stage].demand),
             free = m_times_host(m, f->host, j->stage[f->stage].demand), longs = 0;
     int64_t r = slots / 4 > 1 ? slots / 4 : 1;
     r = r < slots ? r : slots - 1;
@@ -74,10 +43,10 @@ static enum rule rule_of(struct model *m, const struct m_job *j, struct found *f
             continue;
         f->receivers += a->receiving;
         own |= other == j && a->receiving;
-        f->earlier += other && a->receiving && is_sooner(m, other, j);
+        f->earlier += other && a->receiving && m_sooner(m, other, j);
         longs += other && other->stage[a->stage].task[a->task].bytes > link_bytes(m, 15000);
     }
-    f->outputs = outputs_on(j, f->host);
+    f->outputs = m_outputs_on(j, f->host);
     f->foreign = m->host[f->host].foreign;
     if (own)
         return OWN;
@@ -116,8 +85,8 @@ static uint64_t home_bytes(const struct model *m, const struct m_job *j, uint32_
     if (is_told_apart(&j->stage[s]))
         return bytes_on(m, j, s, t, host);
     for (uint32_t h = 0; h < M_HOSTS; h++)
-        all += outputs_on(j, h);
-    return all ? (uint64_t)((wide)j->stage[s].task[t].bytes * outputs_on(j, host) / all) : 0;
+        all += m_outputs_on(j, h);
+    return all ? (uint64_t)((wide)j->stage[s].task[t].bytes * m_outputs_on(j, host) / all) : 0;
 }
 
 /* ENGINE_NONE: it has none. */
@@ -139,7 +108,7 @@ static bool is_home(const struct model *m, const struct m_job *j, uint32_t s, ui
 {
     uint32_t home = home_of(m, j, s, t);
     return home == host || (home != ENGINE_NONE && !is_told_apart(&j->stage[s]) &&
-                            outputs_on(j, host) == outputs_on(j, home));
+                            m_outputs_on(j, host) == m_outputs_on(j, home));
 }
 
 static bool waits_for_home(const struct model *m, const struct m_job *j, uint32_t s, uint32_t t)
@@ -225,195 +194,16 @@ static struct found of_stage(struct model *m, const struct m_job *j, uint32_t s)
     return best;
 }
 
-/* ---- homes ---- */
-
-static bool has_block(const struct m_stage *s, const struct m_task *t)
-{
-    for (uint32_t i = 0; t->input && i < s->n_replicas; i++)
-        if (t->replicas[i] < M_HOSTS)
-            return true;
-    return false;
-}
-
-/* What was decided of a job when its first map was placed. */
-static struct home {
-    uint64_t job;
-    bool packed;
-    uint32_t host;
-    int64_t wait_ns;
-} homes[1024];
-
-static struct home *home_of_job(const struct m_job *j)
-{
-    struct home *home = &homes[j->number % (sizeof(homes) / sizeof(*homes))];
-    if (home->job != j->number)
-        *home = (struct home){.job = j->number};
-    return home;
-}
-
-static bool may_be_packed(const struct m_job *j)
-{
-    bool may = true;
-    for (uint32_t s = 0; s < j->n_stages; s++) {
-        may &= m_same_demand(j->stage[s].demand, j->stage[0].demand);
-        for (uint32_t i = 0; i < j->stage[s].n_parents; i++)
-            may &= j->stage[s].kinds[i] == EDGE_BARRIER;
-        for (uint32_t t = 0; t < j->stage[s].n_tasks; t++)
-            may &= !has_block(&j->stage[s], &j->stage[s].task[t]);
-    }
-    return may;
-}
-
-static wide link_ns(const struct model *m, wide bytes)
-{
-    wide up = 0;
-    for (uint32_t h = 0; h < M_HOSTS; h++)
-        up += m_up(&m->host[h]);
-    return up ? bytes * 8 * up * 1000000000 / m_bps_up(m) : 0;
-}
-
-static uint32_t jobs_behind(struct model *m, const struct m_job *j)
-{
-    struct m_job *jobs[M_JOBS + 1];
-    uint32_t n = 0;
-    m_in_turn(m, jobs);
-    for (int i = 0; jobs[i]; i++)
-        n += is_sooner(m, j, jobs[i]);
-    return n;
-}
-
-/* Bytes of all its transfers on the link that has most of them, when it is spread over so many
- * hosts. */
-static wide spread_bytes(const struct m_job *j, uint64_t hosts)
-{
-    uint64_t inputs = 0, largest_input = 0, sum = 0;
-    for (uint32_t s = 0; s < j->n_stages; s++) {
-        uint64_t bytes = 0, largest = 0;
-        for (uint32_t t = 0; t < j->stage[s].n_tasks; t++) {
-            const struct m_task *task = &j->stage[s].task[t];
-            bytes += task->bytes;
-            inputs += task->input;
-            largest = task->bytes > largest ? task->bytes : largest;
-            largest_input = task->input > largest_input ? task->input : largest_input;
-        }
-        sum += bytes / hosts > largest ? bytes / hosts : largest;
-    }
-    return (wide)sum + (inputs / hosts > largest_input ? inputs / hosts : largest_input);
-}
-
-static bool is_worth_it(struct model *m, const struct m_job *j, uint32_t host, int64_t *ret_wait_ns)
-{
-    struct m_demand d = j->stage[0].demand;
-    uint64_t hosts = 0, bytes = 0, inputs = 0, work = 0, slots = (uint64_t)slots_of(m, host, d);
-    for (uint32_t h = 0; h < M_HOSTS; h++)
-        hosts += m_capable_host(m, h, d);
-    for (uint32_t s = 0; s < j->n_stages; s++)
-        for (uint32_t t = 0; t < j->stage[s].n_tasks; t++) {
-            bytes += j->stage[s].task[t].bytes;
-            inputs += j->stage[s].task[t].input;
-            work += j->stage[s].task[t].compute;
-        }
-    if (hosts < 2)
-        return false;
-    wide one = work / slots + link_ns(m, inputs);
-    wide spread = work / slots / hosts + link_ns(m, spread_bytes(j, hosts)) +
-                  jobs_behind(m, j) * link_ns(m, bytes) / hosts;
-    *ret_wait_ns = (int64_t)(4 * link_ns(m, bytes));
-    return one < spread && work / slots <= (uint64_t)m->config.hold_max_ns / 3;
-}
-
-/* The first of its maps goes there: nothing of it runs or is done. */
-static void note_home(struct model *m, const struct m_job *j, const struct decision *d)
-{
-    struct home *home = home_of_job(j);
-    bool first = !j->stage[d->start.stage].task[d->start.task].bytes &&
-                 engine_config_value(&m->config, "pack");
-    for (uint32_t s = 0; s < j->n_stages; s++)
-        first &= m_stage_count(&j->stage[s], false) == 0;
-    if (!first)
-        return;
-    home->host = d->start.host;
-    home->packed = may_be_packed(j) && is_worth_it(m, j, home->host, &home->wait_ns);
-    packed += home->packed;
-    if (home->packed)
-        assert_string_equal(reason_name(d->reason), "home");
-}
-
-/* Maps in order, then the largest reduce task. */
-static bool next_task(const struct m_job *j, uint32_t *ret_stage, uint32_t *ret_task)
-{
-    const struct m_task *next = NULL;
-    for (uint32_t s = 0; s < j->n_stages; s++)
-        for (uint32_t t = 0; t < j->stage[s].n_tasks; t++) {
-            const struct m_task *task = &j->stage[s].task[t];
-            bool sooner = !next || (next->bytes && (!task->bytes || task->bytes > next->bytes));
-            if (!m_ready(j, s, t) || !sooner)
-                continue;
-            next = task;
-            *ret_stage = s;
-            *ret_task = t;
-        }
-    return next;
-}
-
-static uint64_t all_outputs(const struct m_job *j)
-{
-    uint64_t n = 0;
-    for (uint32_t h = 0; h < M_HOSTS; h++)
-        n += outputs_on(j, h);
-    return n;
-}
-
-/* It starts at home or nowhere. */
-static bool is_homed(const struct model *m, const struct m_job *j)
-{
-    const struct home *home = home_of_job(j);
-    struct task_view view;
-    uint32_t s, t;
-    if (!home->packed || !next_task(j, &s, &t))
-        return false;
-    assert_int_equal(engine_task(m->script.engine, j->number, s, t, &view), 0);
-    return m_capable_host(m, home->host, j->stage[s].demand) &&
-           outputs_on(j, home->host) == all_outputs(j) &&
-           m->script.now_ns < view.ready_ns + home->wait_ns;
-}
-
-static bool reads_only_barriers(const struct m_stage *s)
-{
-    bool only = s->n_parents > 0;
-    for (uint32_t i = 0; i < s->n_parents; i++)
-        only &= s->kinds[i] == EDGE_BARRIER;
-    return only;
-}
-
-/* The one host with all outputs, which its next task, a reduce task, reads; ENGINE_NONE: there is
- * none. */
-static uint32_t only_source(const struct model *m, const struct m_job *j)
-{
-    uint32_t s, t;
-    bool one_demand = true;
-    for (uint32_t k = 0; k < j->n_stages; k++)
-        one_demand &= m_same_demand(j->stage[k].demand, j->stage[0].demand);
-    if (!engine_config_value(&m->config, "lies_there") || !one_demand || !next_task(j, &s, &t) ||
-        !j->stage[s].task[t].bytes || !reads_only_barriers(&j->stage[s]))
-        return ENGINE_NONE;
-    for (uint32_t h = 0; h < M_HOSTS; h++)
-        if (outputs_on(j, h) && outputs_on(j, h) == all_outputs(j) &&
-            m_capable_host(m, h, j->stage[s].demand))
-            return h;
-    return ENGINE_NONE;
-}
-
 /* ---- maps ---- */
 
 static bool has_it_here(const struct m_stage *s, const struct m_task *t, uint32_t host)
 {
-    return has_block(s, t) && m_replica_here(s, t, host);
+    return m_has_block(s, t) && m_replica_here(s, t, host);
 }
 
 static uint64_t placed_on(const struct model *m, const struct m_job *j, uint32_t host)
 {
-    uint64_t n = outputs_on(j, host);
+    uint64_t n = m_outputs_on(j, host);
     for (int i = 0; i < M_ATTEMPTS; i++) {
         const struct m_attempt *a = &m->attempt[i];
         n += a->number && a->job == j->number && !a->orphan && a->host == host;
@@ -480,7 +270,7 @@ static bool any_unlocated(const struct m_job *j, struct m_demand d)
         for (uint32_t t = 0; t < j->stage[s].n_tasks; t++)
             if (m_ready(j, s, t) && !j->stage[s].task[t].bytes &&
                 m_same_demand(j->stage[s].demand, d) &&
-                !has_block(&j->stage[s], &j->stage[s].task[t]))
+                !m_has_block(&j->stage[s], &j->stage[s].task[t]))
                 return true;
     return false;
 }
@@ -531,7 +321,7 @@ static enum place place_of(const struct model *m, const struct m_job *j, uint32_
                    : NOWHERE;
     if (is_even_place(m, j, s, t, host))
         return EVENLY;
-    if (!has_block(stage, task) ||
+    if (!m_has_block(stage, task) ||
         (is_kept_even(j) && !any_local(m, j, stage->demand, false, false)))
         return FREELY;
     if (has_it_here(stage, task, host) && is_uneven(j, stage->demand))
@@ -589,8 +379,8 @@ static bool any_room(const struct model *m, const struct m_job *j)
  * elsewhere. */
 static uint32_t home_with_room(const struct model *m, const struct m_job *j, bool *ret_else)
 {
-    bool homed = is_homed(m, j);
-    uint32_t host = homed ? home_of_job(j)->host : only_source(m, j);
+    bool homed = m_homed(m, j);
+    uint32_t host = homed ? m_home_host(j) : m_only_source(m, j);
     *ret_else = !homed;
     if (host == ENGINE_NONE || m_times_host(m, host, j->stage[0].demand) > 0)
         return host;
@@ -636,8 +426,8 @@ static void check_reduce(const struct pick *p, const struct decision *d)
 static void check_home(struct model *m, const struct pick *p, const struct decision *d)
 {
     uint32_t s, t;
-    bool homed = is_homed(m, p->job);
-    assert_true(next_task(p->job, &s, &t));
+    bool homed = m_homed(m, p->job);
+    assert_true(m_home_next(p->job, &s, &t));
     assert_int_equal(d->start.stage, s);
     assert_int_equal(d->start.task, t);
     assert_int_equal(d->start.host, p->host);
@@ -691,7 +481,7 @@ static void check_start(struct model *m, const struct decision *d)
 static void judge_start(struct model *m, const struct decision *d)
 {
     check_start(m, d);
-    note_home(m, m_find_job(m, d->start.job), d);
+    packed += m_home_note(m, m_find_job(m, d->start.job), d);
 }
 
 /* ---- levels ---- */
@@ -796,7 +586,7 @@ static void judge_end(struct model *m)
     check_lazy(m, jobs);
 }
 
-static const struct m_judge judge = {judge_start, judge_end, is_homed};
+static const struct m_judge judge = {judge_start, judge_end, m_homed};
 
 #if defined(__SANITIZE_ADDRESS__) || !defined(__OPTIMIZE__)
 enum { RUNS = 8, STEPS = 400 };
@@ -821,7 +611,7 @@ static uint64_t run(int i, uint64_t *stream)
     strcpy(config.place, "joint");
     strcpy(config.network, "rank");
     memset(labels, 0, sizeof(labels));
-    memset(homes, 0, sizeof(homes));
+    m_homes_forget();
     model_begin(&m, &config, test_random(stream));
     m.judge = &judge;
     m.bps = rates[i % 3];

@@ -1,0 +1,222 @@
+#include "tests/model/model_homes.h"
+
+__extension__ typedef unsigned __int128 wide;
+
+static bool is_parent(const struct m_job *j, uint32_t stage)
+{
+    for (uint32_t c = stage + 1; c < j->n_stages; c++)
+        for (uint32_t i = 0; i < j->stage[c].n_parents; i++)
+            if (j->stage[c].parents[i] == stage)
+                return true;
+    return false;
+}
+
+bool m_sooner(const struct model *m, const struct m_job *a, const struct m_job *b)
+{
+    uint64_t x = m_turn(m, a), y = m_turn(m, b);
+    return x < y || (x == y && a->number < b->number);
+}
+
+uint64_t m_outputs_on(const struct m_job *j, uint32_t host)
+{
+    uint64_t n = 0;
+    for (uint32_t s = 0; s < j->n_stages; s++)
+        for (uint32_t t = 0; is_parent(j, s) && t < j->stage[s].n_tasks; t++)
+            n += j->stage[s].task[t].state == M_DONE && j->stage[s].task[t].done_host == host;
+    return n;
+}
+
+int64_t m_slots(const struct model *m, uint32_t host, struct m_demand d)
+{
+    int64_t slots = 0;
+    for (uint32_t u = 0; u < m->host[host].n_units; u++)
+        slots += m_times_in(m->host[host].slots[u], m->host[host].mem[u], d);
+    return slots;
+}
+
+bool m_has_block(const struct m_stage *s, const struct m_task *t)
+{
+    for (uint32_t i = 0; t->input && i < s->n_replicas; i++)
+        if (t->replicas[i] < M_HOSTS)
+            return true;
+    return false;
+}
+
+/* What was decided of a job when its first map was placed. */
+static struct home {
+    uint64_t job;
+    bool packed;
+    uint32_t host;
+    int64_t wait_ns;
+} homes[1024];
+
+static struct home *home_of_job(const struct m_job *j)
+{
+    struct home *home = &homes[j->number % (sizeof(homes) / sizeof(*homes))];
+    if (home->job != j->number)
+        *home = (struct home){.job = j->number};
+    return home;
+}
+
+static bool may_be_packed(const struct m_job *j)
+{
+    bool may = true;
+    for (uint32_t s = 0; s < j->n_stages; s++) {
+        may &= m_same_demand(j->stage[s].demand, j->stage[0].demand);
+        for (uint32_t i = 0; i < j->stage[s].n_parents; i++)
+            may &= j->stage[s].kinds[i] == EDGE_BARRIER;
+        for (uint32_t t = 0; t < j->stage[s].n_tasks; t++)
+            may &= !m_has_block(&j->stage[s], &j->stage[s].task[t]);
+    }
+    return may;
+}
+
+static wide link_ns(const struct model *m, wide bytes)
+{
+    wide up = 0;
+    for (uint32_t h = 0; h < M_HOSTS; h++)
+        up += m_up(&m->host[h]);
+    return up ? bytes * 8 * up * 1000000000 / m_bps_up(m) : 0;
+}
+
+static uint32_t jobs_behind(struct model *m, const struct m_job *j)
+{
+    struct m_job *jobs[M_JOBS + 1];
+    uint32_t n = 0;
+    m_in_turn(m, jobs);
+    for (int i = 0; jobs[i]; i++)
+        n += m_sooner(m, j, jobs[i]);
+    return n;
+}
+
+/* Bytes of all its transfers on the link that has most of them, when it is spread over so many
+ * hosts. */
+static wide spread_bytes(const struct m_job *j, uint64_t hosts)
+{
+    uint64_t inputs = 0, largest_input = 0, sum = 0;
+    for (uint32_t s = 0; s < j->n_stages; s++) {
+        uint64_t bytes = 0, largest = 0;
+        for (uint32_t t = 0; t < j->stage[s].n_tasks; t++) {
+            const struct m_task *task = &j->stage[s].task[t];
+            bytes += task->bytes;
+            inputs += task->input;
+            largest = task->bytes > largest ? task->bytes : largest;
+            largest_input = task->input > largest_input ? task->input : largest_input;
+        }
+        sum += bytes / hosts > largest ? bytes / hosts : largest;
+    }
+    return (wide)sum + (inputs / hosts > largest_input ? inputs / hosts : largest_input);
+}
+
+static bool is_worth_it(struct model *m, const struct m_job *j, uint32_t host, int64_t *ret_wait_ns)
+{
+    struct m_demand d = j->stage[0].demand;
+    uint64_t hosts = 0, bytes = 0, inputs = 0, work = 0, slots = (uint64_t)m_slots(m, host, d);
+    for (uint32_t h = 0; h < M_HOSTS; h++)
+        hosts += m_capable_host(m, h, d);
+    for (uint32_t s = 0; s < j->n_stages; s++)
+        for (uint32_t t = 0; t < j->stage[s].n_tasks; t++) {
+            bytes += j->stage[s].task[t].bytes;
+            inputs += j->stage[s].task[t].input;
+            work += j->stage[s].task[t].compute;
+        }
+    if (hosts < 2)
+        return false;
+    wide one = work / slots + link_ns(m, inputs);
+    wide spread = work / slots / hosts + link_ns(m, spread_bytes(j, hosts)) +
+                  jobs_behind(m, j) * link_ns(m, bytes) / hosts;
+    *ret_wait_ns = (int64_t)(4 * link_ns(m, bytes));
+    return one < spread && work / slots <= (uint64_t)m->config.hold_max_ns / 3;
+}
+
+/* The first of its maps goes there: nothing of it runs or is done. */
+bool m_home_note(struct model *m, const struct m_job *j, const struct decision *d)
+{
+    struct home *home = home_of_job(j);
+    bool first = !j->stage[d->start.stage].task[d->start.task].bytes &&
+                 engine_config_value(&m->config, "pack");
+    for (uint32_t s = 0; s < j->n_stages; s++)
+        first &= m_stage_count(&j->stage[s], false) == 0;
+    if (!first)
+        return false;
+    home->host = d->start.host;
+    home->packed = may_be_packed(j) && is_worth_it(m, j, home->host, &home->wait_ns);
+    if (home->packed)
+        assert_string_equal(reason_name(d->reason), "home");
+    return home->packed;
+}
+
+/* Maps in order, then the largest reduce task. */
+bool m_home_next(const struct m_job *j, uint32_t *ret_stage, uint32_t *ret_task)
+{
+    const struct m_task *next = NULL;
+    for (uint32_t s = 0; s < j->n_stages; s++)
+        for (uint32_t t = 0; t < j->stage[s].n_tasks; t++) {
+            const struct m_task *task = &j->stage[s].task[t];
+            bool sooner = !next || (next->bytes && (!task->bytes || task->bytes > next->bytes));
+            if (!m_ready(j, s, t) || !sooner)
+                continue;
+            next = task;
+            *ret_stage = s;
+            *ret_task = t;
+        }
+    return next;
+}
+
+static uint64_t all_outputs(const struct m_job *j)
+{
+    uint64_t n = 0;
+    for (uint32_t h = 0; h < M_HOSTS; h++)
+        n += m_outputs_on(j, h);
+    return n;
+}
+
+/* It starts at home or nowhere. */
+bool m_homed(const struct model *m, const struct m_job *j)
+{
+    const struct home *home = home_of_job(j);
+    struct task_view view;
+    uint32_t s, t;
+    if (!home->packed || !m_home_next(j, &s, &t))
+        return false;
+    assert_int_equal(engine_task(m->script.engine, j->number, s, t, &view), 0);
+    return m_capable_host(m, home->host, j->stage[s].demand) &&
+           m_outputs_on(j, home->host) == all_outputs(j) &&
+           m->script.now_ns < view.ready_ns + home->wait_ns;
+}
+
+static bool reads_only_barriers(const struct m_stage *s)
+{
+    bool only = s->n_parents > 0;
+    for (uint32_t i = 0; i < s->n_parents; i++)
+        only &= s->kinds[i] == EDGE_BARRIER;
+    return only;
+}
+
+/* The one host with all outputs, which its next task, a reduce task, reads; ENGINE_NONE: there is
+ * none. */
+uint32_t m_only_source(const struct model *m, const struct m_job *j)
+{
+    uint32_t s, t;
+    bool one_demand = true;
+    for (uint32_t k = 0; k < j->n_stages; k++)
+        one_demand &= m_same_demand(j->stage[k].demand, j->stage[0].demand);
+    if (!engine_config_value(&m->config, "lies_there") || !one_demand || !m_home_next(j, &s, &t) ||
+        !j->stage[s].task[t].bytes || !reads_only_barriers(&j->stage[s]))
+        return ENGINE_NONE;
+    for (uint32_t h = 0; h < M_HOSTS; h++)
+        if (m_outputs_on(j, h) && m_outputs_on(j, h) == all_outputs(j) &&
+            m_capable_host(m, h, j->stage[s].demand))
+            return h;
+    return ENGINE_NONE;
+}
+
+uint32_t m_home_host(const struct m_job *j)
+{
+    return home_of_job(j)->host;
+}
+
+void m_homes_forget(void)
+{
+    memset(homes, 0, sizeof(homes));
+}

@@ -1,0 +1,26 @@
+/* Which jobs joint runs on one host, by loops over all jobs, tasks and hosts: the rules of
+ * controller/engine/place/pack.h, stated literally. */
+#pragma once
+
+#include "tests/model/model.h"
+
+bool m_sooner(const struct model *m, const struct m_job *a, const struct m_job *b);
+uint64_t m_outputs_on(const struct m_job *j, uint32_t host);
+/* Tasks of this demand that the host holds when it is empty. */
+int64_t m_slots(const struct model *m, uint32_t host, struct m_demand d);
+bool m_has_block(const struct m_stage *s, const struct m_task *t);
+
+/* A start that was decided. Notes whether its job is packed, if nothing of the job ran before, and
+ * returns that; false for every other start. */
+bool m_home_note(struct model *m, const struct m_job *j, const struct decision *d);
+/* Of all jobs: another run begins. */
+void m_homes_forget(void);
+/* Its home, if it is packed. */
+uint32_t m_home_host(const struct m_job *j);
+/* The job starts at home or nowhere. */
+bool m_homed(const struct model *m, const struct m_job *j);
+/* What starts there next: maps in order, then the largest reduce task. False: nothing is ready. */
+bool m_home_next(const struct m_job *j, uint32_t *ret_stage, uint32_t *ret_task);
+/* The one host with all outputs, which its next task, a reduce task, reads; ENGINE_NONE: there is
+ * none. */
+uint32_t m_only_source(const struct model *m, const struct m_job *j);
