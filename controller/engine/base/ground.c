@@ -1,7 +1,14 @@
 #include "controller/engine/base/ground.h"
 
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+
+enum {
+    PAGE = 4096,
+    FEW_PAGES = 4 /* fewer cost less than the call */
+};
 
 void *engine_allocate(struct engine *engine, size_t n, size_t size)
 {
@@ -9,6 +16,15 @@ void *engine_allocate(struct engine *engine, size_t n, size_t size)
     if (!memory)
         longjmp(engine->no_memory, 1);
     return memory;
+}
+
+void engine_fault_in(void *from, size_t bytes)
+{
+    if (bytes < (size_t)FEW_PAGES * PAGE)
+        return;
+    char *first = (char *)from - (uintptr_t)from % PAGE;
+    /* Linux before 5.14 knows no such advice: the pages are made one by one then. */
+    (void)madvise(first, (size_t)((char *)from + bytes - first), MADV_POPULATE_WRITE);
 }
 
 void *engine_grow(struct engine *engine, void *array, uint32_t n)

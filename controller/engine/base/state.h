@@ -560,11 +560,19 @@ struct engine {
 /* One event, without deciding anything that follows from it. */
 void engine_apply(struct engine *engine, const struct event *event);
 
+/* NULL: nobody told of any. WHY by tasks_given: what is beyond it was never written, since a stage
+ * may have 10⁶ tasks when its first block is told. */
 static inline const uint32_t *task_replicas(const struct task *task)
 {
     const struct stage *stage = task->stage;
-    return stage->replicas ? stage->replicas + (size_t)task->index * stage->replicas_per_task
-                           : NULL;
+    return stage->replicas && task->index < stage->tasks_given
+               ? stage->replicas + (size_t)task->index * stage->replicas_per_task
+               : NULL;
+}
+
+static inline uint32_t task_n_replicas(const struct task *task)
+{
+    return task_replicas(task) ? task->stage->replicas_per_task : 0;
 }
 
 /* The first stage with a number ≥ index: its place. O(log n), O(1) where all stages are there. */

@@ -27,12 +27,19 @@ static void count(struct job *job, struct stage *stage, const struct task *task)
         job->largest_input = task->input_bytes;
 }
 
+static void fault_in(struct stage *stage, uint32_t first, uint64_t most)
+{
+    uint64_t rest = stage->n_tasks - first;
+    engine_fault_in(stage->tasks + first, (rest < most ? rest : most) * sizeof(*stage->tasks));
+}
+
 /* The first pass: each task, which is made if nobody asked for it before. */
 static bool make_tasks(struct job *job, uint64_t *left)
 {
     struct assembly *a = job->assembly;
     for (; a->stage < job->n_stages; a->stage++, a->task = 0) {
         struct stage *stage = job->stages[a->stage];
+        fault_in(stage, a->task, *left);
         for (; a->task < stage->n_tasks && *left; a->task++, --*left) {
             struct task *task = &stage->tasks[a->task];
             if (!task->stage)

@@ -14,7 +14,9 @@ enum { PORTION = 1024 };
 static void tasks_shrink(struct stage *stage, uint32_t *left)
 {
     uint32_t n = stage->n_tasks, until = n > *left ? n - *left : 0;
-    for (uint32_t t = until; t < n; t++) {
+    /* WHY not of a stage none of which was ever ready: to look at a task that nobody made would
+     * make its page. */
+    for (uint32_t t = until; stage->readied && t < n; t++) {
         free(stage->tasks[t].refs);
         free(stage->tasks[t].retry);
         free(stage->tasks[t].reruns);

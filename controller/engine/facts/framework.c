@@ -235,7 +235,7 @@ static void withdraw_off_block(struct engine *engine, const struct task *task)
     const uint32_t *replicas = task_replicas(task);
     for (struct attempt *allow = task->attempts; allow; allow = allow->next_of_task) {
         bool known = false, there = false;
-        for (uint32_t i = 0; i < task->stage->replicas_per_task; i++) {
+        for (uint32_t i = 0; i < task_n_replicas(task); i++) {
             known |= replicas[i] != ENGINE_NONE;
             there |= replicas[i] == allow->host->index;
         }
@@ -273,6 +273,14 @@ static void set_task(struct engine *engine, struct task *task, const struct even
         withdraw_off_block(engine, task);
 }
 
+/* Nobody told where the blocks of these tasks are. */
+static void no_replicas(struct stage *stage, uint32_t from, uint32_t to)
+{
+    const size_t per = stage->replicas_per_task;
+    if (stage->replicas)
+        memset(stage->replicas + from * per, 0xff, (to - from) * per * sizeof(*stage->replicas));
+}
+
 void framework_tasks(struct engine *engine, const struct event *event)
 {
     uint32_t n = event->job_tasks.compute_ns.n, per = event->job_tasks.replicas_per_task,
@@ -295,15 +303,17 @@ void framework_tasks(struct engine *engine, const struct event *event)
     if (!engine_follows(engine, RULE_PIECES))
         stage_close(engine, stage);
     if (per && !stage->replicas) {
-        size_t bytes = (size_t)stage->framework->room * per * sizeof(uint32_t);
-        stage->replicas = engine_allocate(engine, 1, bytes);
-        memset(stage->replicas, 0xff, bytes);
+        stage->replicas =
+            engine_allocate(engine, (size_t)stage->framework->room * per, sizeof(uint32_t));
         stage->replicas_per_task = per;
+        no_replicas(stage, 0, stage->tasks_given);
+    }
+    if (stage->tasks_given < first + n) {
+        no_replicas(stage, stage->tasks_given, first + n);
+        stage->tasks_given = first + n;
     }
     for (uint32_t i = 0; i < n; i++)
         set_task(engine, &stage->tasks[first + i], event, i);
-    if (stage->tasks_given < first + n)
-        stage->tasks_given = first + n;
     if (open)
         stage_open_if_due(engine, stage);
     gate_go_on(engine, stage, clock);

@@ -56,8 +56,7 @@ static void move_tasks(struct engine *engine, struct stage *stage, uint32_t room
     uint32_t per = stage->replicas_per_task;
     if (per) {
         uint32_t *replicas = engine_allocate(engine, (size_t)room * per, sizeof(*replicas));
-        memset(replicas, 0xff, (size_t)room * per * sizeof(*replicas));
-        memcpy(replicas, stage->replicas, (size_t)own->room * per * sizeof(*replicas));
+        memcpy(replicas, stage->replicas, (size_t)stage->tasks_given * per * sizeof(*replicas));
         free(stage->replicas);
         stage->replicas = replicas;
     }
@@ -138,6 +137,7 @@ static void grow(struct engine *engine, struct stage *stage, uint32_t n)
     if (before && stage->n_done == before)
         stage->job->stages_done--;
     stage->n_tasks = n;
+    engine_fault_in(stage->tasks + before, (n - before) * sizeof(*stage->tasks));
     for (uint32_t i = before; i < n; i++)
         begin_task(engine, stage, i);
     if (engine_follows(engine, RULE_GROWS))

@@ -190,10 +190,8 @@ void job_tasks(struct engine *engine, const struct event *event)
                       stage ? stage->tasks_given : 0);
         return;
     }
-    if (per && !stage->replicas) {
+    if (per && !stage->replicas)
         stage->replicas = engine_allocate(engine, (size_t)stage->n_tasks * per, sizeof(uint32_t));
-        memset(stage->replicas, 0xff, (size_t)stage->n_tasks * per * sizeof(uint32_t));
-    }
     stage->replicas_per_task = per;
     for (uint32_t i = 0; i < n; i++) {
         stage->tasks[first + i].input_bytes = event->job_tasks.input_bytes.at[i];

@@ -19,7 +19,7 @@ static void compare_host(void *context, const struct engine_input *input)
 static bool has_replica(const struct task *task, uint32_t host)
 {
     const uint32_t *replicas = task_replicas(task);
-    for (uint32_t i = 0; replicas && i < task->stage->replicas_per_task; i++)
+    for (uint32_t i = 0; i < task_n_replicas(task); i++)
         if (replicas[i] == host)
             return true;
     return false;

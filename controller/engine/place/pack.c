@@ -52,7 +52,7 @@ static bool has_block(const struct task *task)
 {
     const uint32_t *replicas = task_replicas(task);
     bool read = task->input_bytes || task->stage->job->framework;
-    for (uint32_t i = 0; replicas && read && i < task->stage->replicas_per_task; i++)
+    for (uint32_t i = 0; read && i < task_n_replicas(task); i++)
         if (replicas[i] != ENGINE_NONE)
             return true;
     return false;

@@ -271,7 +271,7 @@ static void add(struct engine *engine, struct task *task)
     const uint32_t *replicas = task_replicas(task);
     task->refs = engine_allocate(engine, task->stage->replicas_per_task, sizeof(*task->refs));
     task->n_refs = task->candidates = 0;
-    for (uint32_t i = 0; i < task->stage->replicas_per_task; i++) {
+    for (uint32_t i = 0; i < task_n_replicas(task); i++) {
         bool skip = replicas[i] >= engine->config.hosts_max;
         for (uint32_t j = 0; j < i; j++)
             skip |= replicas[j] == replicas[i];

@@ -280,7 +280,7 @@ static bool is_there(const struct engine *engine, uint32_t index)
 static bool other_replica(const struct engine *engine, const struct attempt *attempt)
 {
     const uint32_t *replicas = task_replicas(attempt->task);
-    uint32_t n = replicas ? attempt->task->stage->replicas_per_task : 0;
+    uint32_t n = task_n_replicas(attempt->task);
     for (uint32_t i = 0; i < n; i++)
         if (replicas[i] != attempt->block_host && is_good(engine, replicas[i]))
             return true;
