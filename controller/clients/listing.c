@@ -280,9 +280,9 @@ static void job_tasks_page(const struct conductor_parts *parts, const duopoly_Li
     struct stage_view view;
     struct task_view task;
     index -= index > 0;
-    for (int looks = 0; engine_stage(engine, list->job, stage, &view) == 0; looks++) {
-        if (index >= view.tasks) {
-            stage++;
+    for (int looks = 0; engine_stage_from(engine, list->job, stage, &view) == 0; looks++) {
+        if (view.stage > stage || index >= view.tasks) {
+            stage = view.stage > stage ? view.stage : stage + 1;
             index = 0;
             continue;
         }

@@ -287,6 +287,10 @@ int engine_job(const struct engine *engine, uint64_t job,
                struct job_view *ret_view); /* finished ones too, while they are kept */
 int engine_stage(const struct engine *engine, uint64_t job, uint32_t stage,
                  struct stage_view *ret_view);
+/* The stage with tasks that has the smallest number ≥ from. −ENOENT: there is none. O(log n) and
+ * the stages without tasks before it. */
+int engine_stage_from(const struct engine *engine, uint64_t job, uint32_t from,
+                      struct stage_view *ret_view);
 int engine_task(const struct engine *engine, uint64_t job, uint32_t stage, uint32_t task,
                 struct task_view *ret_view);
 int engine_attempt(const struct engine *engine, uint64_t attempt, struct attempt_view *ret_view);
@@ -311,6 +315,11 @@ int engine_attempt_after(const struct engine *engine, uint64_t after,
 void engine_host_attempts(const struct engine *engine, uint32_t host,
                           void (*each)(void *context, const struct attempt_view *attempt),
                           void *context);
+
+/* Each attempt of a stage that runs, was sent to a host or is allowed. O(those). */
+void engine_stage_attempts(const struct engine *engine, uint64_t job, uint32_t stage,
+                           void (*each)(void *context, const struct attempt_view *attempt),
+                           void *context);
 
 struct engine_status {
     int64_t now_ns;

@@ -122,31 +122,44 @@ void application_order(struct application *application)
     application->stale = false;
 }
 
-static void opened_tell(struct application *application)
+static void allow_tell(void *user, const struct attempt_view *attempt)
 {
-    const struct engine *engine = application->frameworks->engine;
-    struct job_view job = {.job = framework_job_number(application->bits, 0) - 1};
-    struct stage_view stage;
-    while (engine_job_after(engine, job.job, &job) == 0 &&
-           framework_owns_job(application->bits, job.job))
-        for (uint32_t s = 0; s < job.stages; s++)
-            if (engine_stage(engine, job.job, s, &stage) == 0 && stage.left)
-                application_open(application, job.job, s);
+    struct application *application = user;
+    if (attempt->allow)
+        allow_add(application, application->heard_ns, attempt);
 }
 
-void application_tell_whole(struct application *application, int64_t now_ns)
+static void job_tell_whole(struct application *application, uint64_t job)
 {
     const struct engine *engine = application->frameworks->engine;
-    struct attempt_view attempt = {0};
+    struct stage_view stage;
+    for (uint32_t s = 0; engine_stage_from(engine, job, s, &stage) == 0; s = stage.stage + 1) {
+        if (stage.left)
+            application_open(application, job, stage.stage);
+        engine_stage_attempts(engine, job, stage.stage, allow_tell, application);
+    }
+}
+
+static void levels_tell(struct application *application)
+{
+    struct attempt_view attempt = {.attempt = framework_attempt_number(application->bits, 0) - 1};
+    while (engine_attempt_after(application->frameworks->engine, attempt.attempt, &attempt) == 0 &&
+           framework_owns_attempt(application->bits, attempt.attempt))
+        application_level(application, attempt.attempt, attempt.coflow_level,
+                          attempt.macroflow_level);
+}
+
+/* WHY by the application's own jobs and numbers: a session may begin at any time, and what others
+ * have is to hold nobody. */
+void application_tell_whole(struct application *application, int64_t now_ns)
+{
+    struct job_view job = {.job = framework_job_number(application->bits, 0) - 1};
     memset(&application->next, 0, sizeof(application->next));
     application->next.whole = true;
-    opened_tell(application);
-    while (engine_attempt_after(engine, attempt.attempt, &attempt) == 0)
-        if (attempt.allow && framework_owns_job(application->bits, attempt.job))
-            allow_add(application, now_ns, &attempt);
-        else if (framework_owns_attempt(application->bits, attempt.attempt))
-            application_level(application, attempt.attempt, attempt.coflow_level,
-                              attempt.macroflow_level);
+    while (engine_job_after(application->frameworks->engine, job.job, &job) == 0 &&
+           framework_owns_job(application->bits, job.job))
+        job_tell_whole(application, job.job);
+    levels_tell(application);
     application_order(application);
     snapshot_send(application, now_ns, true);
 }

@@ -219,16 +219,11 @@ int engine_finished_after(const struct engine *engine, uint64_t after, struct jo
     return 0;
 }
 
-int engine_stage(const struct engine *engine, uint64_t job, uint32_t index,
-                 struct stage_view *ret_view)
+static void view_stage(const struct stage *stage, struct stage_view *ret_view)
 {
-    const struct task *first = job_find_task(engine, job, index, 0);
-    if (!first)
-        return -ENOENT;
-    const struct stage *stage = first->stage;
     *ret_view = (struct stage_view){
-        .job = job,
-        .stage = index,
+        .job = stage->job->number,
+        .stage = stage->index,
         .tasks = stage->n_tasks,
         .ready = stage->n_ready,
         .running = stage->n_running,
@@ -242,7 +237,28 @@ int engine_stage(const struct engine *engine, uint64_t job, uint32_t index,
         .left = stage->framework && stage->framework->left,
         .allowed = stage->framework ? stage->framework->allowed : 0,
     };
+}
+
+int engine_stage(const struct engine *engine, uint64_t job, uint32_t index,
+                 struct stage_view *ret_view)
+{
+    const struct stage *stage = job_find_stage(engine, job, index);
+    if (!stage || !stage->n_tasks)
+        return -ENOENT;
+    view_stage(stage, ret_view);
     return 0;
+}
+
+int engine_stage_from(const struct engine *engine, uint64_t number, uint32_t from,
+                      struct stage_view *ret_view)
+{
+    const struct job *job = job_find(engine, number);
+    for (uint32_t i = job ? job_stage_place(job, from) : 0; job && i < job->n_stages; i++)
+        if (job->stages[i]->n_tasks) {
+            view_stage(job->stages[i], ret_view);
+            return 0;
+        }
+    return -ENOENT;
 }
 
 static bool loss_fails(const struct engine *engine, const struct task *task)
@@ -354,6 +370,21 @@ void engine_host_attempts(const struct engine *engine, uint32_t index,
     if (!host)
         return;
     TAILQ_FOREACH (attempt, &host->attempts, on_host) {
+        view_attempt(attempt, &view);
+        each(context, &view);
+    }
+}
+
+void engine_stage_attempts(const struct engine *engine, uint64_t job, uint32_t index,
+                           void (*each)(void *context, const struct attempt_view *attempt),
+                           void *context)
+{
+    const struct stage *stage = job_find_stage(engine, job, index);
+    const struct attempt *attempt;
+    struct attempt_view view;
+    if (!stage)
+        return;
+    TAILQ_FOREACH (attempt, &stage->attempts, of_stage) {
         view_attempt(attempt, &view);
         each(context, &view);
     }
