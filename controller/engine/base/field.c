@@ -215,7 +215,7 @@ int field_kind(const struct record_kind *kinds, int n, const char *line, struct 
                    line);
 }
 
-/* A decimal number that ends at a space, comma or the end. */
+/* Takes a decimal number that ends at a space, a comma or the end of the record. */
 static int take_u64(const char **at, uint64_t max, uint64_t *ret_value)
 {
     uint64_t value = 0;
@@ -398,7 +398,7 @@ static int take_value(const char **at, const struct field *field, struct record_
 
 static int prepare_room(struct record_room *room, size_t length)
 {
-    /* A list's shortest entry is two characters and at most eight bytes decoded; strings only
+    /* The shortest entry of a list is two characters and becomes at most eight bytes; strings only
      * shrink; every value is aligned to 8. */
     size_t need = 8 * length + 16 * FIELDS_MAX;
     room->used = 0;

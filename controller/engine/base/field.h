@@ -1,10 +1,10 @@
-/* Table-driven text records: what record.h promises, for any struct whose fields are described.
+/* Table-driven text records: the format of record.h, for any struct whose fields a table describes.
  * Private to controller/engine.
  *
  * A field's name in the record is the part after the last dot of the member's name. Pure;
  * O(length).
  *
- * One object in several files: record.h. */
+ * Together with record.h one object in several files. */
 #pragma once
 
 #include "controller/engine/base/record.h"
@@ -28,14 +28,14 @@ struct field {
     const char *member;
     enum field_type type;
     size_t offset, size;
-    bool added;  /* records of before do not have it; it is then left as it was */
-    bool former; /* only records of before have it: read if it is there, never written */
-    /* It is written unless it is zero or empty; where it is missing it is left so. What does not
-     * use it writes what was written before there was such a field. */
+    bool added;  /* older records lack it; the member then keeps its value */
+    bool former; /* only older records have it: read if present, never written */
+    /* Written only when not zero and not empty; a missing one leaves the member as it is. So a run
+     * that does not use the field writes the same records as before the field existed. */
     bool lean;
 };
 
-/* A field that is named like the member of the struct. */
+/* A field that has the name of its member. */
 #define FIELD_OF(record, name, kind)                                                               \
     {                                                                                              \
         .member = #name, .type = FIELD_##kind, .offset = offsetof(struct record, name),            \
@@ -65,20 +65,20 @@ struct record_kind {
 
 /* As record_encode_event. */
 int field_encode(const struct record_kind *kind, const void *object, char *buffer, size_t size);
-/* Which of `n` kinds the line is, −EINVAL. Kinds without a name are none. */
+/* The index of the line's kind among `n` kinds, or −EINVAL. Kinds without a name match no line. */
 int field_kind(const struct record_kind *kinds, int n, const char *line, struct err *err);
-/* Appends fields to the `length` bytes that the buffer holds: the new length, or −ENOSPC. A
- * negative length is handed through. */
+/* Appends fields to the `length` bytes in the buffer. Returns the new length or −ENOSPC; returns a
+ * negative length unchanged. */
 int field_encode_more(const struct field *fields, const void *object, char *buffer, size_t size,
                       int length);
-/* Fills the described fields of the object; those that were added, and lean ones, may be missing:
- * they are left as they were (the caller zeroes the object). `room` may be NULL when the kind has
- * no strings and lists. */
+/* Sets the described fields of the object. Added and lean fields may be missing: they keep their
+ * values, so the caller zeroes the object first. `room` may be NULL when the kind has neither
+ * strings nor lists. */
 int field_decode(const struct record_kind *kind, const char *line, struct record_room *room,
                  void *object, struct err *err);
-/* The same for fields in the middle of a record, from *at, which then stands behind them. `kind` is
- * for sentences. */
+/* The same for fields in the middle of a record, from *at, which is moved behind them. `kind` is
+ * used in error sentences. */
 int field_decode_some(const char *kind, const struct field *fields, const char **at,
                       struct record_room *room, void *object, struct err *err);
-/* 0 when nothing is left of the record, else −EINVAL. */
+/* 0 at the end of the record, else −EINVAL. */
 int field_decode_end(const char *kind, const char *at, struct err *err);

@@ -1,26 +1,25 @@
-/* What all modules of the engine stand on: memory of the step, decisions, random numbers. It
- * decides nothing. Private to controller/engine. */
+/* Base of all modules of the engine: the step's memory, decisions, random numbers. It decides
+ * nothing. Private to controller/engine. */
 #pragma once
 
 #include "controller/engine/base/state.h"
 
-/* Memory for the step; does not return when there is none (engine_step then returns −ENOMEM).
- * Zeroed. */
+/* Zeroed memory. Without memory it does not return, and engine_step returns −ENOMEM. */
 void *engine_allocate(struct engine *engine, size_t n, size_t size);
 /* The caller writes all these bytes now: their pages are made at once. A hint: nothing is promised.
  * WHY: zeroed memory that is read before it is written costs two page faults a page, the second
  * with an interrupt of every other thread's processor; one call for many pages costs a fifth. */
 void engine_fault_in(void *from, size_t bytes);
-/* An array of pointers with room for entry number n; it grows by doubling. Takes and returns the
- * array. */
+/* Makes an array of pointers large enough for entry `n`, by doubling. Takes the array, returns the
+ * new one. */
 void *engine_grow(struct engine *engine, void *array, uint32_t n);
-/* A zeroed decision at the end of this step's list. */
+/* Appends a zeroed decision to the step's list. */
 struct decision *engine_decide(struct engine *engine, enum decision_kind kind, enum reason reason,
                                int64_t left, int64_t right);
-/* What a task costs that is changed, in looks at one. */
+/* The cost of changing a task, in looks at one. */
 enum { LOOKS_OF_CHANGE = 16 };
-/* This step may look at more tasks: what is left of them waits for the next, which is due at once.
- * Whoever asks counts engine->step_looks. */
+/* How many more tasks this step may look at. What remains waits for the next step, which is due at
+ * once. The caller adds to engine->step_looks. */
 static inline uint64_t engine_looks_left(const struct engine *engine)
 {
     uint64_t most = (uint64_t)engine->config.step_tasks_max * LOOKS_OF_CHANGE;
@@ -33,17 +32,17 @@ static inline bool engine_may_look(const struct engine *engine)
     return engine_looks_left(engine);
 }
 
-/* Whether decisions follow it. */
+/* Whether the engine's configuration includes the rule. */
 static inline bool engine_follows(const struct engine *engine, enum engine_rule rule)
 {
     return engine->config.rules >= (uint32_t)rule;
 }
 
-/* Answers a request with no. */
+/* Rejects a request. */
 void engine_reject(struct engine *engine, const struct event *event, enum reason reason,
                    int64_t left, int64_t right);
 
-/* As much of the word (NULL: none) as fits. */
+/* Copies the word (NULL: none), cut to fit. */
 void engine_copy_word(char *to, size_t size, const char *from);
 
 /* The engine's named random source, a counter-based generator: splitmix64's finalizer (Steele, Lea,

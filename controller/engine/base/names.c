@@ -1,4 +1,4 @@
-/* The field's words for enumerations. */
+/* Names of enumeration values. */
 #include "controller/engine/engine.h"
 
 static const char *const modes[] = {"slot-rich", "slot-starved"};

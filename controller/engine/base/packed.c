@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-/* Bits; a number of more begins at a byte, so that 8 bytes always hold all of it. */
+/* Bits. A wider number begins at a byte, so that 8 bytes always hold all of it. */
 enum { WIDEST = 57 };
 
 static uint64_t pieces_of(uint64_t n)
@@ -50,7 +50,7 @@ static struct packed_piece *pack(struct engine *engine, const uint64_t *numbers,
         blocks[first / PACKED_BLOCK] = used << 8 | width;
         used += (of * width + 7) / 8;
     }
-    /* WHY 8 more: who reads the last number reads that far. */
+    /* WHY 8 more: reading the last number reads that far. */
     struct packed_piece *piece = engine_allocate(engine, 1, sizeof(*piece) + used + 8);
     memcpy(piece->blocks, blocks, sizeof(blocks));
     for (uint32_t first = 0; first < n; first += PACKED_BLOCK)

@@ -1,12 +1,11 @@
-/* Arrays of numbers that come in order and are kept packed: bytes between tasks. Private to
- * controller/engine.
+/* Packed arrays of numbers that arrive in order: bytes between tasks. Private to controller/engine.
  *
- * Numbers stand in blocks of PACKED_BLOCK, each as many bits wide as the largest of its block
- * needs. So a matrix of small or of few numbers takes less memory than it took on the wire, and
- * none takes more than 8.2 bytes a number. WHY blocks, and no lengths of single numbers: any number
- * is found in O(1), since a task's start reads a column.
+ * Numbers are in blocks of PACKED_BLOCK; the largest number of a block determines the width of all
+ * of them. So a matrix of few or small numbers takes less memory than on the wire, and no array
+ * takes more than 8.2 bytes a number. WHY blocks and not a length for each number: any number is
+ * found in O(1), since a task's start reads a column.
  *
- * An array is made with its length and filled once, from its beginning; what has not come is 0. */
+ * An array is made with its length and filled once, from its beginning; the rest reads as 0. */
 #pragma once
 
 #include "controller/engine/base/state.h"
@@ -23,7 +22,7 @@ enum {
 };
 
 struct packed_piece {
-    uint32_t blocks[PACKED_BLOCKS]; /* where it begins in `bits`, in bytes << 8 | width in bits */
+    uint32_t blocks[PACKED_BLOCKS]; /* offset in `bits`, in bytes << 8 | width in bits */
     uint8_t bits[];
 };
 
@@ -35,11 +34,11 @@ struct packed {
 
 /* n ≥ 1. */
 struct packed *packed_make(struct engine *engine, uint64_t n);
-/* The next numbers; there is room for them. O(n). */
+/* Appends the next numbers, which must fit. O(n). */
 void packed_append(struct engine *engine, struct packed *packed, const uint64_t *numbers,
                    uint32_t n);
-/* Gives back up to *left pieces from the end, and takes their number from *left. True: all of it is
- * gone; NULL is, too. */
+/* Frees up to *left pieces from the end and subtracts their number from *left. True: all of it is
+ * freed, or it was NULL. */
 bool packed_shrink(struct packed **packed, uint32_t *left);
 
 /* at < length. O(1). */

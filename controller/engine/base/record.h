@@ -3,10 +3,10 @@
  *
  * A record is "KIND NAME=VALUE NAME=VALUE…": names and order are fixed per kind by one table for
  * encoder and decoder. Numbers are decimal, lists are comma-separated, strings are percent-escaped
- * (space, %, comma, =, control bytes and ≥ 0x7f), so a record has no newline and words are
- * separated by single spaces. Decoding is strict: every field, in order, in range; what was encoded
- * decodes to equal values. Records grow by lean fields (field.h), which are written where they say
- * something only: a run that uses nothing new writes what it wrote before there were such.
+ * (space, %, comma, =, control bytes and ≥ 0x7f), so a record has no newline and single spaces
+ * separate its words. Decoding is strict: every field, in order, in range; what was encoded decodes
+ * to equal values. New fields are lean (field.h), so a run that does not use them writes the same
+ * records as before.
  *
  * Pure and re-entrant. Bounds: a record is at most RECORD_MAX bytes; lists at most what fits.
  *
@@ -24,8 +24,8 @@ enum { RECORD_MAX = 1 << 20 };
 int record_encode_event(const struct event *event, char *buffer, size_t size);
 int record_encode_decision(const struct decision *decision, char *buffer, size_t size);
 
-/* Room for what a decoded event points to; owned by the caller, zeroed at first, reused by the next
- * decode, ended by record_room_done. */
+/* Memory for what a decoded event points to. The caller owns and zeroes it; each decode reuses it;
+ * record_room_done frees it. */
 struct record_room {
     void *at;
     size_t used, size;
@@ -33,11 +33,10 @@ struct record_room {
 void record_room_done(struct record_room *room);
 
 /* `line` ends with zero or newline. The event borrows `room` until the next decode into it. −EINVAL
- * with what is wrong at which field; −ENOMEM. */
+ * with the field and what is wrong with it; −ENOMEM. */
 int record_decode_event(const char *line, struct record_room *room, struct event *ret_event,
                         struct err *err);
 int record_decode_decision(const char *line, struct decision *ret_decision, struct err *err);
 
-/* Reads one number of a record's field by name, for tools that need no more: 0, −ENOENT,
- * −ERANGE. */
+/* Reads one number of a record by its field's name: 0, −ENOENT, −ERANGE. */
 int record_field_u64(const char *line, const char *name, uint64_t *ret_value);

@@ -1,5 +1,5 @@
 /* Arithmetic on resource vectors (event.h). Pure, O(1). Sums wrap around: reported amounts may be
- * absurd, and what was added can always be taken off again. */
+ * absurd, and subtracting what was added must restore the former sum. */
 #pragma once
 
 #include "controller/engine/event.h"
@@ -32,8 +32,8 @@ static inline bool resources_are_nothing(const struct resources *resources)
     return true;
 }
 
-/* How many times `demand` fits into what is free, 0 when something is short; a demand of nothing
- * fits INT32_MAX times. */
+/* How many times `demand` fits into `free`: 0 when a resource is short, INT32_MAX for an empty
+ * demand. */
 static inline int64_t resources_times(const struct resources *free, const struct resources *demand)
 {
     int64_t times = INT32_MAX;

@@ -7,8 +7,8 @@ static uint64_t least_of(const struct sorted_node *node)
     return node ? node->least : UINT64_MAX;
 }
 
-/* True when the subtree's least value changed. WHY 0 apart: nothing is less, and most sets have no
- * other value. Then no child has to be read, which nobody has touched for long. */
+/* True when the subtree's least value changed. WHY a case for 0: nothing is less, and most sets
+ * have no other value, so no child has to be read, which would be a cache miss. */
 static bool refresh(struct sorted_node *node)
 {
     uint64_t least = node->value, before = node->least;
@@ -38,8 +38,8 @@ static void refresh_upwards(struct sorted_node *node)
         node = RB_PARENT(node, entry);
 }
 
-/* WHY not RB_INSERT: it refreshes the parent and what it rotates, not the whole path to the root;
- * on the way down that costs nothing. */
+/* WHY not RB_INSERT: it refreshes only the parent and the rotated nodes, not the whole path to the
+ * root; on the way down that costs nothing. */
 void sorted_insert(struct sorted *set, struct sorted_node *node, struct sorted_key key,
                    uint64_t value)
 {
@@ -67,7 +67,7 @@ void sorted_insert(struct sorted *set, struct sorted_node *node, struct sorted_k
     checked(!sorted_next(node) || sorted_compare(key, sorted_next(node)->key) <= 0);
 }
 
-/* Its parent, or the root, has the other (NULL: nothing) in its place. */
+/* Puts `other` (NULL: nothing) in the node's place, below its parent or as the root. */
 static void replace(struct sorted *set, const struct sorted_node *node, struct sorted_node *other)
 {
     struct sorted_node *parent = RB_PARENT(node, entry);
@@ -81,8 +81,8 @@ static void replace(struct sorted *set, const struct sorted_node *node, struct s
         RB_PARENT(other, entry) = parent;
 }
 
-/* The next after a node with two children takes its place; ret_parent, ret_child: where the next
- * was. Returns what colour went there. */
+/* Puts the next node in the place of a node with two children. ret_parent and ret_child: where the
+ * next node was. Returns the colour that was there. */
 static int replace_by_next(struct sorted *set, struct sorted_node *node,
                            struct sorted_node **ret_parent, struct sorted_node **ret_child)
 {
@@ -102,8 +102,8 @@ static int replace_by_next(struct sorted *set, struct sorted_node *node,
     return color;
 }
 
-/* WHY not RB_REMOVE: it refreshes the whole path to the root. With a neutral value a node's removal
- * changes no ancestor's least value, but of those between it and the next. */
+/* WHY not RB_REMOVE: it refreshes the whole path to the root. Removing a node with a neutral value
+ * changes the least value only of ancestors between it and the next node. */
 void sorted_remove(struct sorted *set, struct sorted_node *node)
 {
     if (!node->in)
@@ -126,7 +126,7 @@ void sorted_remove(struct sorted *set, struct sorted_node *node)
     set->n--;
 }
 
-/* Its key may become this one where it stands: it passes no neighbour. */
+/* Whether its key may change without passing a neighbour. */
 static bool stays(const struct sorted_node *node, struct sorted_key key)
 {
     int moves = sorted_compare(node->key, key);

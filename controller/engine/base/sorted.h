@@ -1,14 +1,14 @@
 /* Ordered sets with intrusive nodes: a key of three numbers, a value, and per subtree the least
  * value in it.
  *
- * For what is kept in an order; table.h is for what is only found. The order is total and stated by
- * the keys alone, so that equal states iterate equally whatever their history; keys in one set must
- * differ. The least value answers "the first in order whose value is below x" without a scan, which
- * is how the engine finds the first job that fits without looking at those that do not.
+ * For things that are walked in order; table.h is for those that are only found. The keys alone
+ * give the order, so that equal states iterate equally whatever their history; keys in one set must
+ * differ. The least value answers "the first in order whose value is below x" without a scan, so
+ * the engine finds the first job that fits without looking at the jobs that do not.
  *
- * A node stands in at most one set; its owner embeds it and gets itself back with container_of().
- * The set never allocates. A zeroed set and a zeroed node are valid and empty. All operations O(log
- * n) except where said. Balanced by libbsd's red-black tree (tree(3bsd)). */
+ * A node is in at most one set; its owner embeds it and finds itself with container_of(). The set
+ * never allocates. A zeroed set and a zeroed node are valid and empty. All operations O(log n)
+ * except where said. Balanced by libbsd's red-black tree (tree(3bsd)). */
 #pragma once
 
 #include "lib/container_of.h"
@@ -23,14 +23,13 @@ struct sorted_key {
     uint64_t a, b, c; /* compared in this order */
 };
 
-/* WHY this order: a search reads the key, the least value and the ways down of each node that it
- * passes. */
+/* WHY this order: a search reads key, least value and children of each node that it passes. */
 struct sorted_node {
     struct sorted_key key;
     uint64_t least; /* of the values in this node's subtree */
     RB_ENTRY(sorted_node) entry;
     uint64_t value;
-    bool in; /* it stands in a set */
+    bool in; /* it is in a set */
 };
 
 RB_HEAD(sorted_tree, sorted_node);
@@ -40,12 +39,12 @@ struct sorted {
     size_t n;
 };
 
-/* The node must not stand in a set. */
+/* The node must not be in a set. */
 void sorted_insert(struct sorted *set, struct sorted_node *node, struct sorted_key key,
                    uint64_t value);
-/* Nothing happens to a node that stands in no set; it must not stand in another one. */
+/* The node may be in no set (then nothing happens), but not in another one. */
 void sorted_remove(struct sorted *set, struct sorted_node *node);
-/* Inserts, or moves and revalues a node that is already there; cheap when it passes no
+/* Inserts the node, or changes key and value of one in the set; O(1) when it passes no
  * neighbour. */
 void sorted_place(struct sorted *set, struct sorted_node *node, struct sorted_key key,
                   uint64_t value);

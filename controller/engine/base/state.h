@@ -1,9 +1,9 @@
-/* What the engine knows: the structures that its modules share. Private to controller/engine.
+/* The engine's state: the structures that its modules share. Private to controller/engine.
  *
  * Ownership: the engine owns everything; a job owns its stages, buckets and tasks; a host owns its
- * units. Attempts belong to the engine and point to their task until the task's job ends (then they
- * are orphans until their host says that they ended). Everything marked "index" can be rebuilt from
- * the rest and is not dumped. */
+ * units. The engine owns attempts; they point to their task until its job ends (then they are
+ * orphans until their host reports their end). Everything marked "index" can be rebuilt from the
+ * rest and is not dumped. */
 #pragma once
 
 #include "controller/engine/base/listener.h"
@@ -14,7 +14,7 @@
 #include <bsd/sys/queue.h>
 #include <setjmp.h>
 
-/* What a policy answers: policy.h. */
+/* The questions that policies answer: policy.h. */
 enum question {
     QUESTION_TURN,
     QUESTION_PLACE,
@@ -26,52 +26,53 @@ enum question {
 
 __extension__ typedef unsigned __int128 engine_wide;
 
-/* From numbers to things: table.h. */
+/* A map from numbers to things: table.h. */
 struct table {
     struct table_slot *slots; /* NULL: none yet */
     uint32_t bits;            /* 2^bits slots */
     uint32_t n;
 };
 
-/* From numbers to things, in their order: numbered.h. */
+/* The same, also walked in order: numbered.h. */
 struct numbered {
     struct table groups;
     struct sorted order;
     uint64_t n;
 };
 
-/* By which size a transfer is ordered: as part of its Coflow or of its Macroflow. */
+/* The size that orders a transfer: its Coflow's or its Macroflow's. */
 enum transfer_order { ORDER_COFLOW, ORDER_MACROFLOW, ORDERS };
 
-/* Whose shares are of one whole: account.h. */
+/* The shares that sum up to one whole: account.h. */
 enum account_pool_of { POOL_SUBMITTED, POOL_FRAMEWORKS, POOLS };
 struct account_pool {
     uint64_t amount[3]; /* bytes, jobs, shapes */
 };
 
-/* WHY this order: its start and its end, which come far apart, read what stands first. */
+/* WHY this order: an attempt's start and its end, which are far apart in time, read the first
+ * members. */
 struct attempt {
     uint64_t number;
     struct task *task; /* NULL: orphan */
     struct host *host;
-    struct job_host *spread;       /* index: with a task */
-    TAILQ_ENTRY(attempt) on_host;  /* beside what is looked for there */
+    struct job_host *spread;       /* index: while it has a task */
+    TAILQ_ENTRY(attempt) on_host;  /* near the members that a search there reads */
     TAILQ_ENTRY(attempt) of_stage; /* only with a task */
     struct attempt *next_of_task;
-    struct room *room; /* index: whose slot it has; NULL: one of the host's units */
+    struct room *room; /* index: the room whose slot it takes; NULL: one of the host's units */
     uint32_t unit;
     enum attempt_state state;
-    uint32_t messages;   /* index: that bring its start to its host */
+    uint32_t messages;   /* index: messages that bring its start to its host */
     uint32_t block_host; /* the replica that it reads from; ENGINE_NONE */
     bool receiving, stopping;
-    bool foreign; /* a framework's: never started or stopped from here */
+    bool foreign; /* a framework's: the engine neither starts nor stops it */
     uint32_t n_stalls;
-    struct host *block_of;    /* whose block_readers it stands in; NULL: none */
-    int64_t allowed_until_ns; /* it is an allow (allow.h); 0: it is not */
-    struct account *account;  /* index: of a framework's that was told of; else NULL */
+    struct host *block_of;    /* the host whose block_readers has it; NULL: none */
+    int64_t allowed_until_ns; /* until when it is an allow (allow.h); 0: it is none */
+    struct account *account;  /* index: the framework's account that it counts for; NULL: none */
     void *kept[QUESTIONS];    /* by policies: policy.h */
     struct resources resources;
-    uint64_t bytes[ORDERS];             /* sizes that the levels come from */
+    uint64_t bytes[ORDERS];             /* the sizes that its levels come from */
     struct sorted_node by_size[ORDERS]; /* host->receiving, while it receives */
     uint64_t received_bytes, remote_bytes;
     uint64_t level[ORDERS];
@@ -83,7 +84,7 @@ struct attempt {
     enum reason reason; /* of its start, for explain */
     int64_t left, right;
     TAILQ_ENTRY(attempt) of_block;
-    TAILQ_HEAD(, stall) stalls;     /* sources that give it nothing (source.h) */
+    TAILQ_HEAD(, stall) stalls;     /* sources that send it nothing (source.h) */
     struct sorted_node allow_timer; /* engine->allow_timers */
 };
 TAILQ_HEAD(attempts, attempt);
@@ -91,7 +92,7 @@ TAILQ_HEAD(attempts, attempt);
 struct local_ref {
     struct task *task;
     struct local_maps *local;
-    uint32_t index, of; /* its place among the task's */
+    uint32_t index, of; /* `of`: its place in task->refs */
     TAILQ_ENTRY(local_ref) link;
 };
 
@@ -102,11 +103,11 @@ struct task {
     uint64_t bytes;              /* network input by the edges: the Macroflow; 0: a map */
     struct attempt *attempts;    /* live ones */
     struct local_ref *refs;      /* index: while it is a ready map with replicas */
-    uint32_t n_refs, candidates; /* index: locals, and how many of them fit */
-    struct retry *retry;         /* where it failed (retry.h); NULL: nowhere yet */
+    uint32_t n_refs, candidates; /* index: refs, and how many of their hosts fit */
+    struct retry *retry;         /* where it failed (retry.h); NULL: nowhere */
     uint64_t done_attempt;
     uint32_t done_host;
-    bool guessed; /* a framework's: nobody has told its bytes (framework_sizes.h) */
+    bool guessed; /* a framework's: its bytes were not reported (framework_sizes.h) */
     uint64_t input_bytes, compute_ns, output_bytes;
     int64_t ready_ns, started_ns;
     struct sorted_node ready;           /* stage->ready_reduces or bucket->ready_maps */
@@ -117,8 +118,8 @@ struct task {
         *reruns; /* outputs that were lost, though their hosts were not (rerun.h); NULL: none */
 };
 
-/* Ready maps of one bucket whose block is on one host. WHY this order: what the start of a map
- * reads lies together. */
+/* Ready maps of one bucket whose block is on one host. WHY this order: the start of a map reads
+ * adjacent members. */
 struct local_maps {
     struct sorted_node waiting; /* host_shape->waiting */
     struct bucket *bucket;
@@ -126,13 +127,13 @@ struct local_maps {
     TAILQ_HEAD(local_refs, local_ref) refs; /* by stage and index of their tasks */
     uint32_t n;
     uint32_t fewest; /* candidates, of `pair`; more than ENGINE_REPLICAS_MAX: no task has any */
-    bool fit;        /* as of the bucket's last look */
-    bool up, under;  /* where maps are kept even: its host could run such a task when empty, and has
-                       not had its part of the job's maps */
+    bool fit;        /* at the bucket's last look */
+    bool up, under;  /* where maps are spread evenly: its host could run such a task when empty, and
+                        has fewer than its part of the job's maps */
     TAILQ_ENTRY(local_maps) on_host; /* host->locals */
     uint32_t with_candidates[ENGINE_REPLICAS_MAX + 1];
-    uint64_t placed;         /* of the job's maps on the host; 0 where they are not kept even */
-    struct sorted_node pair; /* bucket->pairs: nats' order of (task, server) pairs */
+    uint64_t placed;         /* of the job's maps on the host; 0 where maps are not spread evenly */
+    struct sorted_node pair; /* in bucket->pairs: nats' order of (task, server) pairs */
 };
 
 /* Numbers: packed.h. */
@@ -144,36 +145,36 @@ struct edge {
     bool matrix, given;
     struct packed *bytes; /* matrix: maps × reduces; else one sum a reduce; NULL: all are 0 */
     uint64_t filled;
-    struct late_edge *late; /* a framework's: what was told so far, in its place; else NULL */
+    struct late_edge *late; /* a framework's: bytes reported so far, in place of `bytes`; or NULL */
 };
 
-/* What a framework's stage has beside others: framework.h, gate.h. */
+/* What only a framework's stage has: framework.h, gate.h. */
 struct framework_stage {
     struct stage *stage;
     uint64_t history;
-    bool announced; /* else it was made by a task that was seen, or by a child, or by sizes */
+    bool announced; /* else a seen task, a child or reported sizes made it */
     bool offered, ungated, left;
     bool apart;               /* its shape is its application's alone: lapse.h */
-    uint32_t room;            /* tasks that there is memory for */
-    uint32_t allowed;         /* tasks that are allowed and have not been seen */
-    uint32_t unused;          /* allows without a start, one after the other */
+    uint32_t room;            /* tasks that memory was allocated for */
+    uint32_t allowed;         /* allowed tasks that were not seen yet */
+    uint32_t unused;          /* successive allows without a start */
     uint32_t guessed;         /* tasks */
-    uint64_t guess;           /* bytes of each of these, at least */
-    uint32_t sizing, unsized; /* in engine->sizing: the next task to be sized, and how many are */
+    uint64_t guess;           /* bytes of each guessed task, at least */
+    uint32_t sizing, unsized; /* in engine->sizing: the next task to size, and how many remain */
     struct sorted_node of_sizing;
-    /* Tasks that it is to have (framework_grow.h). More than it has: in engine->growing, */
+    /* Tasks that it is to have (framework_grow.h). While it has fewer, it is in engine->growing, */
     uint32_t told;
-    bool announces; /* and then it is announced */
+    bool announces; /* and then becomes announced */
     struct sorted_node of_growing;
     uint32_t skipping,
         unskipped; /* in engine->skipping: the next task to be skipped, and how many are */
     struct sorted_node of_skipping;
-    uint32_t kept; /* in engine->keeping: outputs of so many tasks are counted (outputs.h) */
+    uint32_t kept; /* in engine->keeping: outputs of this many tasks are counted (outputs.h) */
     struct sorted_node of_keeping;
     engine_wide input;             /* index: blocks of all its tasks */
-    int64_t ready_ns;              /* since when something of it waits; of_waiting */
-    bool waits;                    /* it stands in shape->waits: nothing counts its time yet */
-    int64_t due_ns;                /* when it is opened; 0: nothing counts its time */
+    int64_t ready_ns;              /* since when a task of it waits; of_waiting */
+    bool waits;                    /* it is in shape->waits: its time does not count yet */
+    int64_t due_ns;                /* when it is opened; 0: its time does not count */
     struct sorted_node gate_timer; /* engine->gate_timers */
     TAILQ_ENTRY(framework_stage) of_waits;
 };
@@ -196,21 +197,21 @@ struct stage {
     uint64_t total_bytes; /* into the stage */
     bool coflow_fixed;    /* at the first dispatch */
     uint64_t coflow_bytes;
-    uint64_t received_bytes; /* by all its attempts that there were */
+    uint64_t received_bytes; /* by all its attempts, past ones too */
     uint64_t readied; /* how often a task became ready, or was told otherwise what it reads */
     void *kept[QUESTIONS], *kept_tasks[QUESTIONS]; /* by policies: policy.h */
     struct attempts attempts;
-    struct framework_stage *framework; /* NULL: it runs in slots of ours */
+    struct framework_stage *framework; /* NULL: it runs in our slots */
     struct sorted ready_reduces;       /* (bytes, index) */
-    TAILQ_ENTRY(stage) of_bucket;      /* bucket->reduce_stages while ready_reduces.n */
+    TAILQ_ENTRY(stage) of_bucket;      /* bucket->reduce_stages while ready_reduces has tasks */
     bool held, overdue;
     enum reason hold_reason;
     int64_t hold_left, hold_right, held_since_ns; /* overdue: since it could have run */
     int64_t held_until_ns;         /* by the wait since its last start (hold_end_ns) */
-    int64_t hold_due_ns;           /* when it is late; 0: no slot was kept from it yet */
+    int64_t hold_due_ns;           /* when it becomes overdue; 0: no slot was kept from it yet */
     struct sorted_node hold_timer; /* engine->hold_timers */
     struct sorted_node waiting;    /* shape->unheld or shape->overdue */
-    TAILQ_ENTRY(stage) of_job;     /* job->waiting while it stands in one of these */
+    TAILQ_ENTRY(stage) of_job;     /* job->waiting while it is in one of these */
     uint32_t opening; /* in engine->opening: the first task that may still be blocked */
     struct sorted_node of_opening;
     uint64_t closed;         /* how often it was closed */
@@ -224,11 +225,11 @@ struct bucket {
     struct job *job;
     uint32_t n_ready;
     uint32_t n_up, n_under;                    /* index: locals */
-    bool begun;                                /* index: locality_begin */
+    bool begun;                                /* index: locality_begin was called */
     bool synced;                               /* index: pairs were right at change number `seen` */
-    bool moved;                                /* index: it stands in shape->moved (waiting.h) */
+    bool moved;                                /* index: it is in shape->moved (waiting.h) */
     struct sorted ready_maps;                  /* (stage, index) */
-    struct sorted unlocated;                   /* those without a block */
+    struct sorted unlocated;                   /* ready maps without a block */
     struct table locals;                       /* index: by host */
     TAILQ_HEAD(, stage) reduce_stages;         /* with ready tasks that have network input */
     struct sorted_node by_turn_unlocated;      /* shape->unlocated */
@@ -236,11 +237,11 @@ struct bucket {
     struct sorted pairs;                       /* index */
     struct host *home;                         /* homes.h; NULL: none */
     bool homed;                                /* it starts there and nowhere else */
-    struct sorted_node at_home, first_at_home; /* the shape's */
+    struct sorted_node at_home, first_at_home; /* in the shape's sets of these names */
     TAILQ_ENTRY(bucket) of_moved;
     uint64_t seen;
-    uint64_t seen_flips; /* the shape's, then */
-    uint64_t looked;     /* at tasks and hosts since, without the index */
+    uint64_t seen_flips; /* shape->flips at that time */
+    uint64_t looked;     /* looks at tasks and hosts since then, without the index */
 };
 
 /* What a job has on a host: spread.h. */
@@ -249,14 +250,14 @@ struct job_host {
     struct host *host;
     uint32_t outputs;
     uint32_t attempts;             /* index */
-    struct sorted_node by_host;    /* job->outputs while it has outputs there, */
-    TAILQ_ENTRY(job_host) of_host; /* host->outputs too */
+    struct sorted_node by_host;    /* job->outputs while the job has outputs there, */
+    TAILQ_ENTRY(job_host) of_host; /* and host->outputs */
 };
 
-/* How far it has come, of a job that was submitted: assembly.h. */
+/* Progress of activating a submitted job: assembly.h. */
 struct assembly {
     uint32_t stage, task, child, edge, map;
-    uint32_t *remainders; /* of the edge that is looked at */
+    uint32_t *remainders; /* of the edge in work */
     uint64_t part, reached;
 };
 
@@ -266,48 +267,48 @@ struct job {
     uint32_t user, kind;
     int64_t priority, deadline_ns, estimate_bytes, estimate_ns;
     enum job_state state;
-    struct stage **stages; /* in order of their numbers; of a framework's job only those told of */
+    struct stage **stages; /* in order of their numbers; a framework's: only the reported ones */
     uint32_t n_stages, stages_done;
     uint64_t cells;
-    struct account *account; /* index: who pays; NULL: nobody counts */
-    uint64_t counted;        /* index: bytes, by account.h */
+    struct account *account; /* index: the account that it counts for; NULL: none */
+    uint64_t counted;        /* index: its bytes, by account.h */
     struct bucket **buckets;
     uint32_t n_buckets;
     uint64_t n_tasks, n_ready, n_running, n_done;
-    uint64_t n_retries; /* tasks that wait for another host (retry.h); not among n_ready */
-    uint64_t n_allowed; /* of a framework's: may start, have not been seen to; running, too */
+    uint64_t n_retries; /* tasks that wait for another host (retry.h); not in n_ready */
+    uint64_t n_allowed; /* a framework's: may start, not seen yet; also in n_running */
     uint32_t held_stages;
     uint64_t shuffle_bytes;
     uint64_t left_ns,
         left_bytes; /* index: computing and network input of tasks that are not done */
     int64_t submitted_ns, finished_ns, slot_wait_ns;
-    uint64_t estimate_key; /* SJF: changed only by a new estimate or another cluster (estimate.h) */
-    uint32_t hosts;        /* that were joined when it was submitted, at least 1 */
+    uint64_t estimate_key; /* SJF: changed only by a new estimate or cluster size (estimate.h) */
+    uint32_t hosts;        /* joined hosts when it was submitted, at least 1 */
     void *kept[QUESTIONS]; /* by policies: policy.h */
-    struct framework_job *framework; /* NULL: its slots are ours */
+    struct framework_job *framework; /* NULL: it runs in our slots */
     struct sorted_key turn;
-    TAILQ_HEAD(, stage) waiting; /* index: stages that stand in a set by turn */
+    TAILQ_HEAD(, stage) waiting; /* index: stages that are in a set by turn */
     struct table spread;         /* job_host by host */
     uint32_t output_hosts;       /* those with outputs */
-    bool outputs_ordered;        /* index: they stand in */
-    struct sorted outputs;       /* by host; value: the fewer, the more of them */
+    bool outputs_ordered;        /* index: `outputs` is filled */
+    struct sorted outputs;       /* by host; value: the smaller, the more outputs */
     uint64_t n_outputs;          /* on all hosts */
     struct sorted_node by_number, by_turn, by_name;
     struct assembly *assembly; /* NULL: not begun, or over */
-    /* Of one that was submitted, all its tasks: those without network input, what these compute,
-     * and the largest block. */
+    /* Over all tasks of a submitted job: those without network input, their computing, and the
+     * largest block. */
     uint64_t maps;
     engine_wide maps_ns;
     uint64_t largest_input;
     TAILQ_ENTRY(job) of_removed; /* engine->removed */
-    uint64_t removed_bytes;      /* of those that it was counted with, what is not back yet */
+    uint64_t removed_bytes;      /* of the bytes that it counted with, not freed yet */
 };
 
-/* What a framework's job has beside others. */
+/* What only a framework's job has. */
 struct framework_job {
     uint64_t maps;    /* tasks without network input */
     uint64_t work_ns; /* of these; saturates */
-    bool last;        /* behind all others: lapse.h */
+    bool last;        /* behind all other jobs: lapse.h */
 };
 
 struct finished {
@@ -333,14 +334,15 @@ struct room {
     TAILQ_ENTRY(room) of_application;
 };
 
-/* It tells where it has room. */
+/* An application that reports where it has room. */
 struct application {
     uint64_t number;
     TAILQ_HEAD(, room) rooms;
     struct sorted_node by_number; /* engine->applications */
 };
 
-/* How one demand fits one unit; of a shape of an application unit 0 is its room: index. */
+/* How one demand fits one unit. For an application's shape unit 0 is the application's room.
+ * Index. */
 struct fit {
     struct host *host;
     uint32_t unit;
@@ -358,55 +360,56 @@ struct host_shape {
     uint32_t
         first; /* the first of them: it stands for the host in the shape's orders; ENGINE_NONE */
     uint32_t capable_units;        /* that could hold one when empty, while the host is up */
-    bool meets;                    /* index: it meets the shape's constraint */
-    bool capable;                  /* there are such, */
-    bool clean;                    /* and nothing has failed there since something was done */
-    struct sorted waiting;         /* locals, by their job's turn */
-    struct sorted_node local_host; /* shape->local_hosts while both */
+    bool meets;                    /* index: the host meets the shape's constraint */
+    bool capable;                  /* capable_units is not 0, */
+    bool clean;                    /* and nothing has failed there since an attempt was done */
+    struct sorted waiting;         /* locals, by turn of their job */
+    struct sorted_node local_host; /* shape->local_hosts while it has room and waiting locals */
     struct fit fit[];
 };
 
-/* Who can read from it and from whom it can read, as far as that fails (source.h). */
+/* Failures to read from it or for it to read from others (source.h). */
 struct reach {
     bool suspect; /* no new work: it is mute or blind */
     bool mute;    /* suspect as a source */
-    bool blind;   /* as a reader it is itself at fault */
-    bool reached; /* it has read from somebody since its first pair */
-    bool cut;     /* its outputs were counted lost since it is suspect */
+    bool blind;   /* suspect as a reader: it is itself at fault */
+    bool reached; /* it has read from a host since its first pair */
+    bool cut;     /* its outputs were counted lost since it became suspect */
     uint32_t strikes;
     uint32_t readers, sources; /* index: pairs as a source, as a reader */
     int64_t suspect_since_ns;
 };
 
-/* How often what runs there fails (failing.h). */
+/* How often attempts fail there (failing.h). */
 struct failing {
-    bool suspect;      /* no new work but a probe */
-    uint32_t in_a_row; /* attempts that failed or were lost since the last that was done */
-    uint32_t proofs;   /* tasks that failed here since then and were done elsewhere, and times
-                                 that it went with what ran there */
-    uint32_t probes;   /* that failed, of this suspicion; counted to FAILING_DOUBLINGS */
+    bool suspect;      /* no new work except a probe */
+    uint32_t in_a_row; /* attempts that failed or were lost since the last done one */
+    uint32_t proofs;   /* tasks that failed here since then and were done elsewhere, and times that
+                          it was lost with running attempts */
+    uint32_t probes;   /* failed ones of this suspicion; counted up to FAILING_DOUBLINGS */
     uint64_t probe;    /* the attempt; 0: none runs */
     uint64_t era;      /* index: how often a row of failures ended */
-    int64_t since_ns;  /* suspect */
+    int64_t since_ns;  /* since when it is suspect */
     int64_t due_ns;    /* of the next probe; INT64_MAX: now */
     struct sorted_node timer; /* engine->probe_timers or engine->probes_due */
 };
 
-/* WHY this order: each start and end of an attempt reads what stands first, of hosts far apart. */
+/* WHY this order: each start and end of an attempt reads the first members, of hosts far apart in
+ * memory. */
 struct host {
     uint32_t index;
     bool joined, silent, lost, draining;
     bool downlink_ours;        /* an attempt has received since the last report */
-    uint32_t foreign_permille; /* of the downlink, by others than our attempts: what was reported
-                                  when none had received since the report before, or less since */
+    uint32_t foreign_permille; /* of the downlink, by others than our attempts: the last report when
+                                  no attempt received before it, or a lower one since */
     uint32_t n_units, running;
-    uint32_t sent;                 /* index: messages with starts that it has not answered */
+    uint32_t sent;                 /* index: unanswered messages with starts */
     uint32_t dirty_from, dirty_to; /* index: units that changed since shapes were fitted to them */
-    bool fitted_up, fitted_takes;  /* index: what it was then */
+    bool fitted_up, fitted_takes;  /* index: its state at that time */
     struct unit *units;
     struct host_shape **shapes; /* index: one per engine shape */
     struct attempts attempts;
-    uint64_t tie_draws, tie; /* a random place among equals, drawn anew at each start here */
+    uint64_t tie_draws, tie; /* a random order among equals, drawn again at each start here */
     struct sorted receiving[ORDERS]; /* by_size */
     struct bucket *
         *begun; /* index: of `locals` those of buckets that have begun (locality_begin) */
@@ -419,14 +422,14 @@ struct host {
     struct attempts block_readers; /* index: attempts that read their block from here */
     void *kept[QUESTIONS];         /* by policies: policy.h */
     struct sorted rooms;           /* by application */
-    struct resources taken;        /* index: by rooms; the units have so much less, */
-    struct resources beyond;       /* index: but for what they have not */
+    struct resources taken;        /* index: by rooms; subtracted from the units, */
+    struct resources beyond;       /* index: except what exceeds them */
     struct resources room_free;    /* index: of all rooms */
     uint64_t generation;
     uint64_t uplink_bps, downlink_bps;
     uint32_t uplink_permille, downlink_permille;
     char name[ENGINE_NAME_MAX], rack[ENGINE_NAME_MAX], labels[ENGINE_LABELS_MAX];
-    char *unit_names; /* as it was told; NULL: none has one */
+    char *unit_names; /* as reported; NULL: none has one */
 };
 
 /* One (demand, constraint): index over hosts and jobs. */
@@ -435,11 +438,11 @@ struct shape {
     struct resources demand;
     char constraint[CONSTRAINT_MAX];
     uint64_t application;    /* whose room it takes; 0: the hosts' units */
-    uint64_t bound;          /* the application whose allows bound it (lapse.h); 0: none */
+    uint64_t bound;          /* the application whose allows limit it (lapse.h); 0: none */
     uint32_t users;          /* buckets */
-    struct account *account; /* index: for whom it was made; NULL: nobody counts */
+    struct account *account; /* index: the account that it counts for; NULL: none */
     int64_t times;           /* how many more such tasks fit now */
-    uint64_t flips;          /* how often a host's room came or went */
+    uint64_t flips;          /* how often a host got room or lost it */
     uint32_t possible,
         capable; /* units of joined hosts, of hosts that are up, that could hold one when empty */
     uint32_t capable_hosts, clean_hosts; /* index: host_shapes that are so */
@@ -452,11 +455,11 @@ struct shape {
     struct sorted maps, unlocated, reduces; /* buckets by turn; values: place.h */
     struct sorted local_hosts;   /* hosts with room and waiting locals, by the first local's turn */
     struct sorted at_home;       /* buckets with a home, by its number and by turn; and by turn: */
-    struct sorted first_at_home; /* of each home with room the first, as of change `homes_seen` */
+    struct sorted first_at_home; /* the first of each home with room, as of change `homes_seen` */
     uint64_t homes_seen;
-    TAILQ_HEAD(, bucket) moved; /* whose locals wait nowhere, or by a turn that they had before */
+    TAILQ_HEAD(, bucket) moved; /* locals in no set, or in one by a former turn */
     uint64_t moved_locals;
-    uint64_t looked; /* at locals because of them, and not paid for by following them */
+    uint64_t looked; /* looks at locals because of them, not yet paid for by moving them */
     TAILQ_HEAD(, framework_stage) waits; /* index: gate.h */
     struct sorted unheld,
         overdue; /* stages with ready tasks, by turn; overdue: value = when it goes anywhere */
@@ -470,7 +473,7 @@ struct claim {
     int64_t left, right;
 };
 
-/* Orders of a shape's hosts with room that are kept where somebody wants them:
+/* Orders of a shape's hosts with room, kept for the policies that want them:
  * place_policy.orders. */
 enum host_order { HOSTS_BY_TIE = 1, HOSTS_BY_RECEIVERS = 2 };
 
@@ -478,7 +481,7 @@ enum { CHANGES = 4096, PARAMETERS_MAX = 8 /* of one policy */ };
 
 struct engine {
     struct engine_config config;
-    union { /* in force; each table begins with its struct policy */
+    union { /* the policies in force; each table begins with its struct policy */
         struct {
             const struct turn_policy *turn;
             const struct place_policy *place;
@@ -488,25 +491,25 @@ struct engine {
         };
         const struct policy *policies[QUESTIONS];
     };
-    int64_t values[QUESTIONS][PARAMETERS_MAX]; /* of those in force, in their order: policy.h */
+    int64_t values[QUESTIONS][PARAMETERS_MAX]; /* of the policies in force: policy.h */
     void *kept[QUESTIONS];                     /* by policies: policy.h */
-    bool suspended;                            /* policies keep nothing yet: it is being loaded */
+    bool suspended;                            /* a dump is being loaded: policies keep nothing */
     struct told told;                          /* index */
     int64_t now_ns;
-    uint32_t step_starts; /* in this step */
-    uint64_t step_inputs; /* of these */
-    uint64_t step_ready;  /* looks at tasks of stages that open, in this step (stage.c) */
-    uint64_t step_looks;  /* at tasks, in this step: engine_may_look */
-    /* Framework's stages with tasks to be sized (framework_sizes.h); by job and index */
+    uint32_t step_starts; /* starts in this step */
+    uint64_t step_inputs; /* inputs of these starts */
+    uint64_t step_ready;  /* looks at tasks of opening stages in this step (stage.c) */
+    uint64_t step_looks;  /* looks at tasks in this step: engine_may_look */
+    /* Frameworks' stages with tasks to size (framework_sizes.h); by job and index */
     struct sorted sizing;
-    struct sorted growing; /* those with tasks to be made (framework_grow.h); by job and index */
-    /* Those with tasks to be skipped (framework_skip.h); by job and index. */
+    struct sorted growing; /* those with tasks to make (framework_grow.h); by job and index */
+    /* Those with tasks to skip (framework_skip.h); by job and index. */
     struct sorted skipping;
-    struct sorted keeping;     /* those with outputs to be counted (outputs.h); by job and index */
-    struct sorted losing;      /* jobs with outputs to be lost (losing.h); by job and host */
-    struct sorted opening;     /* stages that have tasks to be made ready; by job and index */
-    uint64_t removed_bytes;    /* of jobs that are over: what is not back yet */
-    TAILQ_HEAD(, job) removed; /* over, and their memory is not given back (removal.h) */
+    struct sorted keeping;     /* those with outputs to count (outputs.h); by job and index */
+    struct sorted losing;      /* jobs with outputs to lose (losing.h); by job and host */
+    struct sorted opening;     /* stages with tasks to make ready; by job and index */
+    uint64_t removed_bytes;    /* of ended jobs: bytes that are not freed yet */
+    TAILQ_HEAD(, job) removed; /* ended jobs whose memory is not freed yet (removal.h) */
     bool cut_short;            /* the last step ended at step_starts_max: the next is due */
     uint64_t attempt_counter;
     struct decisions *out;
@@ -515,11 +518,11 @@ struct engine {
     struct host **hosts; /* hosts_max entries */
     uint32_t n_hosts;    /* highest known index + 1 */
     uint32_t joined, up;
-    struct sorted blind, blind_of_reader, blind_timers; /* who cannot read from whom (source.h) */
-    uint32_t suspects, struck;    /* index: suspect hosts; those with strikes */
+    struct sorted blind, blind_of_reader, blind_timers; /* pairs that cannot read (source.h) */
+    uint32_t suspects, struck;    /* index: suspect hosts; hosts with strikes */
     struct resources total, free; /* of hosts that are up and not draining */
     uint64_t uplink_bps;
-    uint64_t keyed_slots, keyed_bps; /* what SJF keys were last computed anew for; 0: never */
+    uint64_t keyed_slots, keyed_bps; /* what SJF keys were last computed for; 0: never */
     struct shape **shapes;
     uint32_t n_shapes;
     uint32_t changes[CHANGES]; /* hosts whose room or load changed, a ring */
@@ -531,33 +534,33 @@ struct engine {
     enum mode mode;
     uint64_t mode_sequence;
     int64_t mode_since_ns;
-    bool mode_pending; /* the other mode is due when the dwell is over */
+    bool mode_pending; /* the mode changes when the dwell ends */
 
     struct numbered attempts;
     struct sorted jobs, active, names, finished, finished_age, hold_timers;
     uint64_t finished_counter, n_tasks, n_ready, held_stages;
-    struct stage *late;       /* between hold_mark and the start that it is for; else NULL */
+    struct stage *late;       /* between hold_mark and the start that it causes; else NULL */
     uint32_t framework_jobs;  /* index */
     uint64_t framework_tasks; /* index */
-    struct sorted accounts;   /* index but for the words of frameworks on them */
+    struct sorted accounts;   /* index except frameworks' reports of owners */
     struct account_pool pools[POOLS];
-    uint64_t submitter;     /* of the job that begins next; not dumped: it comes with that */
-    bool over_share;        /* a fact that is being taken met a bound */
-    bool next_apart;        /* the stage that is made next is; not dumped: it comes with that */
+    uint64_t submitter;     /* of the job that begins next; not dumped: it precedes that job */
+    bool over_share;        /* the fact that is being applied exceeded a bound */
+    bool next_apart;        /* the next new stage is apart; not dumped: it precedes that */
     struct sorted retries;  /* tasks that wait for another host (retry.h) */
     struct sorted refusals; /* stages whose claims may not commit (refusal.h) */
     struct sorted probe_timers,
-        probes_due; /* suspect hosts that fail what runs there (failing.h) */
+        probes_due; /* suspect hosts whose attempts fail (failing.h) */
     struct sorted applications;
     uint32_t rooms;                          /* index */
     struct sorted allow_timers, gate_timers; /* index */
-    int64_t idle_since_ns; /* in a step: when the first allow was given of those that were not used;
+    int64_t idle_since_ns; /* in a step: when the earliest of the unused allows was given;
                               INT64_MAX: none */
-    struct sizes *sizes;   /* what stages had (framework_sizes.h); NULL: nothing yet */
+    struct sizes *sizes;   /* sizes that stages had (framework_sizes.h); NULL: none yet */
     struct engine_counters counters;
 };
 
-/* One event, without deciding anything that follows from it. */
+/* Applies one event, without the decisions that follow from it. */
 void engine_apply(struct engine *engine, const struct event *event);
 
 /* NULL: nobody told of any. WHY by tasks_given: what is beyond it was never written, since a stage
@@ -575,7 +578,7 @@ static inline uint32_t task_n_replicas(const struct task *task)
     return task_replicas(task) ? task->stage->replicas_per_task : 0;
 }
 
-/* The first stage with a number ≥ index: its place. O(log n), O(1) where all stages are there. */
+/* The place of the first stage with a number ≥ index. O(log n), O(1) where no stage is missing. */
 static inline uint32_t job_stage_place(const struct job *job, uint32_t index)
 {
     uint32_t from = 0, to = job->n_stages;
@@ -591,13 +594,13 @@ static inline uint32_t job_stage_place(const struct job *job, uint32_t index)
     return from;
 }
 
-/* All numbers of its stages are below it. */
+/* One more than the largest number of its stages. */
 static inline uint32_t job_stage_end(const struct job *job)
 {
     return job->n_stages ? job->stages[job->n_stages - 1]->index + 1 : 0;
 }
 
-/* NULL: there is none of this number. */
+/* NULL: no stage has this number. */
 static inline struct stage *job_stage_at(const struct job *job, uint32_t index)
 {
     uint32_t place = job_stage_place(job, index);

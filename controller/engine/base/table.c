@@ -17,7 +17,7 @@ static uint32_t slots_of(const struct table *table)
     return table->slots ? UINT32_C(1) << table->bits : 0;
 }
 
-/* Fibonacci hashing: numbers that follow each other lie apart. */
+/* Fibonacci hashing spreads successive numbers. */
 static uint32_t home_of(const struct table *table, uint64_t number)
 {
     return (uint32_t)(number * UINT64_C(0x9e3779b97f4a7c15) >> (64 - table->bits));
@@ -61,7 +61,8 @@ void table_put(struct engine *engine, struct table *table, uint64_t number, void
     table->n++;
 }
 
-/* What was put behind it because its slot was taken moves up, so that no hole ends a search. */
+/* Moves up entries that were put behind the slot because it was taken, so that no hole ends a
+ * search. */
 void table_drop(struct table *table, uint64_t number)
 {
     uint32_t hole = slot_of(table, number), last = slots_of(table) - 1;
