@@ -237,10 +237,11 @@ static void pass_time(struct engine *engine, int64_t now_ns)
     engine->now_ns = now_ns;
 }
 
-/* Inputs of starts for each task that may be made ready: a start tells its host all of them. */
+/* Inputs of starts for each task that may be made ready. WHY bounded: a start sends its host all
+ * its inputs. */
 enum { INPUTS = 4 };
 
-/* False: this step has begun as many as one may; the next step goes on. */
+/* False: this step has begun as many as it may; the next step continues. */
 static bool may_start(struct engine *engine)
 {
     uint32_t most = engine->config.step_starts_max;
@@ -258,7 +259,7 @@ static uint64_t inputs_of(const struct stage *stage)
     return inputs;
 }
 
-/* A start, if it may commit. */
+/* Starts the claim's task if the commit policy admits it. */
 static void commit(struct engine *engine, const struct claim *claim)
 {
     struct policy_why why = {0};
@@ -272,7 +273,7 @@ static void commit(struct engine *engine, const struct claim *claim)
     mode_update(engine);
 }
 
-/* What no policy places; true: something. */
+/* Places retried tasks and probes, which no policy places; true when something was placed. */
 static bool place_failed(struct engine *engine)
 {
     struct claim claim;
@@ -284,7 +285,7 @@ static bool place_failed(struct engine *engine)
     return placed;
 }
 
-/* True: claims were proposed, whatever became of them. */
+/* True when claims were proposed, even if none was admitted. */
 static bool place_ready(struct engine *engine)
 {
     struct claim claim;
@@ -300,7 +301,7 @@ static bool place_ready(struct engine *engine)
     return proposed;
 }
 
-/* Applies the events; true when every one was ignored. */
+/* Applies the events; true when all were ignored. */
 static bool apply_all(struct engine *engine, const struct event *events, size_t n)
 {
     bool ignored = true;
@@ -319,8 +320,8 @@ int engine_step(struct engine *engine, int64_t now_ns, const struct event *event
     decisions->n = 0;
     decisions->idle = false;
     engine->out = decisions;
-    /* WHY: out of memory deep inside leaves indexes half changed; the engine is not to be used
-     * after it, so nothing is unwound. */
+    /* WHY nothing is unwound: running out of memory leaves indexes half changed, so the engine is
+     * not used again. */
     if (setjmp(engine->no_memory))
         return -ENOMEM;
     pass_time(engine, now_ns > engine->now_ns ? now_ns : engine->now_ns);
@@ -342,7 +343,8 @@ int engine_step(struct engine *engine, int64_t now_ns, const struct event *event
     engine->step_inputs = 0;
     engine->cut_short = false;
     bool proposed = place_ready(engine);
-    /* WHY not when it was cut short: who waits then waits for the rest, and not for a slot. */
+    /* WHY not in a step that was cut short: a task that waits then waits for the rest of the work,
+     * not for a slot. */
     while (may_start(engine) && hold_mark(engine))
         proposed |= place_ready(engine);
     if (!engine->cut_short)

@@ -2,8 +2,8 @@
  *
  * Both are tagged values. Events may point to arrays and strings that the caller owns and keeps
  * valid during the step (*borrows until* engine_step returns); decisions hold no pointers and
- * compare equal when their encoded forms do (record.h). Facts are adopted, requests may be rejected
- * with a reason. A word comes with its first user.
+ * compare equal when their encoded forms do (record.h). Facts are adopted; requests may be rejected
+ * with a reason.
  *
  * Units are in the names: _ns nanoseconds on the clock of engine_step, _bytes bytes, _bps bit per
  * second, permille 0…1000. Identities: host index (dense, given by the caller) with a generation;
@@ -24,10 +24,10 @@ enum {
     ENGINE_LEVELS_MAX =
         64, /* bounded levels; 0 levels = unlimited, the level is then the size itself */
 };
-#define ENGINE_NONE UINT32_MAX /* no host, no unit, no stage, no task */
+#define ENGINE_NONE UINT32_MAX /* no host, unit, stage or task */
 
-/* Jobs of one application of a framework have numbers that are equal above their lowest 30 bits:
- * that is the application. 0: none. What is everybody's belongs to ENGINE_EVERYBODY. */
+/* The bits of a job's number above the lowest 30 are the number of its framework's application; 0:
+ * none. ENGINE_EVERYBODY stands for all applications. */
 #define ENGINE_APPLICATION_SHIFT 30
 #define ENGINE_EVERYBODY         UINT64_MAX
 
@@ -53,8 +53,8 @@ struct u64s {
     uint32_t n;
 };
 
-/* WHY numbers are left out (7, 9, 10): recordings hold them in rejections (reject.event), and words
- * that no program ever said had these. */
+/* WHY some numbers are left out (7, 9, 10): they belonged to events that no program ever sent, and
+ * recordings hold event numbers in rejections (reject.event). */
 enum event_kind {
     /* Requests: carry a request number, may be answered by DECISION_REJECT. */
     EVENT_JOB_BEGIN,
@@ -85,32 +85,31 @@ enum event_kind {
     EVENT_ATTEMPT_DONE,
     EVENT_ATTEMPT_FAILED,
     EVENT_ATTEMPT_KILLED,
-    EVENT_ATTEMPT_LOST, /* its start was never answered, or its host forgot it */
+    EVENT_ATTEMPT_LOST, /* its start was never answered, or its host no longer knows it */
     EVENT_OUTPUT_LOST,
-    EVENT_SOURCE_STALLED, /* a live attempt gets nothing from a host that it reads from; again and
-                             again while it lasts */
-    EVENT_SOURCE_FLOWS,   /* now it does */
-    EVENT_HOST_FORGET,    /* a request: its index may be another host's; not while it is up */
-    /* Facts of frameworks, which place tasks by themselves (framework.h): never refused; what goes
-     * beyond a bound is ignored and counted. In any order, any number of times. */
+    EVENT_SOURCE_STALLED, /* a live attempt gets nothing from a host that it reads from; repeated
+                             while it lasts */
+    EVENT_SOURCE_FLOWS,   /* it gets something again */
+    EVENT_HOST_FORGET,    /* a request: frees its index for another host; not while it is up */
+    /* Facts of frameworks, which place tasks by themselves (framework.h): never refused; facts
+     * beyond a bound are ignored and counted. In any order, any number of times. */
     EVENT_FRAMEWORK_JOB,
     EVENT_FRAMEWORK_STAGE,
     EVENT_FRAMEWORK_TASKS, /* blocks and computing, as EVENT_JOB_TASKS; from any task on */
     EVENT_FRAMEWORK_BYTES,
-    EVENT_FRAMEWORK_STARTED, /* a task runs; its allow, if it used one, is settled */
-    EVENT_FRAMEWORK_DONE,    /* a task is done and its output is there, seen before or not */
-    EVENT_FRAMEWORK_END,     /* the job is over, in whatever state it is */
-    EVENT_FRAMEWORK_ROOM,    /* an application's room on a host, or that it tells none (room.h) */
-    EVENT_FRAMEWORK_OWNER,   /* whose an application is, whether it is there, or that it is no more
-                                (account.h) */
-    EVENT_JOB_SUBMITTER, /* whose the job is that begins next; without it: nobody's in particular */
-    EVENT_POLICY_PARAMETER, /* a request: a policy's parameter has this value from now on */
+    EVENT_FRAMEWORK_STARTED, /* a task runs; settles the allow that it used, if any */
+    EVENT_FRAMEWORK_DONE,    /* a task is done and its output is there; may come without STARTED */
+    EVENT_FRAMEWORK_END,     /* the job is over, whatever its state */
+    EVENT_FRAMEWORK_ROOM,    /* an application's room on a host, or that it reports none (room.h) */
+    EVENT_FRAMEWORK_OWNER,   /* an application's owner, its session, or its end (account.h) */
+    EVENT_JOB_SUBMITTER, /* the owner of the job that begins next; without it the job has none */
+    EVENT_POLICY_PARAMETER, /* a request: sets a policy's parameter */
     EVENT_KINDS
 };
 
 enum job_kind { JOB_BATCH, JOB_STREAM, JOB_UNKNOWN };
 enum edge_kind { EDGE_BARRIER, EDGE_PIPELINED };
-/* No more; its framework has a session; it has none now, and may come back. */
+/* The application is gone; its framework has a session; has none now, and may return. */
 enum owner_tells { OWNER_GONE, OWNER_THERE, OWNER_AWAY };
 enum host_load_resource { LOAD_UPLINK, LOAD_DOWNLINK };
 
@@ -167,7 +166,7 @@ struct event {
         } job_update;
         struct {
             uint32_t scheduler;
-            uint64_t version; /* of the state that the scheduler looked at */
+            uint64_t version; /* of the state that the scheduler saw */
             struct u64s
                 jobs; /* item i: task (jobs[i], stages[i], tasks[i]) on unit (hosts[i], units[i]) */
             struct u32s stages, tasks, hosts, units;
@@ -223,19 +222,19 @@ struct event {
         } output_lost;
         struct {
             uint64_t job;
-            const char *name; /* for people, and never a submitter's; cut at ENGINE_NAME_MAX */
+            const char *name; /* for people, never equal to a submitter's; cut at ENGINE_NAME_MAX */
             uint32_t user;
             int64_t priority;
         } framework_job;
         struct {
             uint64_t job;
             uint32_t stage;
-            uint32_t tasks; /* fewer than before say nothing; 0: not known yet */
+            uint32_t tasks; /* a smaller number than before is ignored; 0: not known yet */
             struct resources demand;
-            struct u32s parents; /* smaller stages; more may follow, none is taken back */
+            struct u32s parents; /* smaller stages; later facts may add some, none is removed */
             struct u32s edges;   /* enum edge_kind, one per parent */
-            uint64_t history;    /* the same number for the same stage of the same application, run
-                                    after run; 0: none */
+            uint64_t history;    /* equal for the same stage of the same application in each run; 0:
+                                    none */
             uint32_t phase;      /* enum framework_phase */
             uint32_t ungated;    /* 1: never held (barrier stages, streams) */
         } framework_stage;
@@ -249,13 +248,13 @@ struct event {
         } framework_bytes;
         struct {
             uint64_t attempt; /* the framework's: its upper half is no controller's epoch */
-            uint64_t allow;   /* the one that it used; 0: who knows */
+            uint64_t allow;   /* the allow that it used; 0: unknown */
             uint64_t job;
             uint32_t stage, task, host, unit;
             uint32_t phase; /* as attempt_seen */
             struct resources resources;
             uint64_t received_bytes;
-        } framework_task; /* STARTED; DONE: host is where its output is, ENGINE_NONE: unknown */
+        } framework_task; /* STARTED; DONE: host of its output, ENGINE_NONE: unknown */
         struct {
             uint64_t job;
             uint32_t outcome; /* enum job_state: DONE, FAILED or CANCELLED */
@@ -263,36 +262,36 @@ struct event {
         struct {
             uint64_t
                 application; /* ENGINE_EVERYBODY: that of all which tell no room of their own */
-            uint32_t tells;  /* 1: its tasks run in its room only; 0: it has told none */
-            uint32_t host;   /* ENGINE_NONE: no word on any */
-            struct resources resources; /* of all its executors there; nothing: it has none there */
+            uint32_t tells;  /* 1: its tasks run in its room only; 0: it has reported none */
+            uint32_t host;   /* ENGINE_NONE: about no host */
+            struct resources resources; /* of all its executors there; zero: it has none there */
         } framework_room;
         struct {
             uint64_t application;
-            uint32_t tells; /* enum owner_tells; unless it is no more its user and key, each as some
+            uint32_t tells; /* enum owner_tells; unless GONE also its user and key, each as a
                                number: */
             uint64_t user, key;
         } framework_owner;
         struct {
-            uint64_t submitter; /* as some number, not 0 */
+            uint64_t submitter; /* a number for its owner, not 0 */
         } job_submitter;
         struct {
             uint64_t attempt;
             uint32_t host;   /* the source */
-            uint32_t others; /* STALLED: so many other sources gave it something meanwhile */
+            uint32_t others; /* STALLED: other sources that sent something meanwhile */
         } source;            /* SOURCE_STALLED, SOURCE_FLOWS */
     };
 };
 
-/* What a framework does with a stage: knows of it, offers its tasks (whatever its parents do), or
- * left it out, since its outputs are there from an earlier job. */
+/* What a framework does with a stage: it knows it, offers its tasks (whatever its parents do), or
+ * skipped it, because its outputs exist from an earlier job. */
 enum framework_phase { FRAMEWORK_KNOWN, FRAMEWORK_OFFERED, FRAMEWORK_SKIPPED };
 
-/* In which form a framework tells the bytes between two stages. */
+/* The form in which a framework reports the bytes between two stages. */
 enum framework_form {
-    BYTES_SUMS,  /* of reduce tasks `first`, `first` + 1, … over all maps; estimates will do */
+    BYTES_SUMS,  /* of reduce tasks `first`, `first` + 1, … over all maps; may be estimates */
     BYTES_ROW,   /* of map `first` for reduce tasks 0, 1, … */
-    BYTES_CELLS, /* of map `first` for the reduce tasks `at`; the others stay as they were */
+    BYTES_CELLS, /* of map `first` for the reduce tasks `at`; others keep their values */
     BYTES_HOSTS, /* of reduce task `first`, all of it, from the hosts `at` */
 };
 
@@ -321,29 +320,29 @@ enum decision_kind {
     DECISION_JOB_FAILED,
     DECISION_REJECT,
     DECISION_FORGET,
-    DECISION_ALLOW_END, /* an allow is no more */
-    DECISION_OPEN,      /* from now on a framework's stage is left to its framework */
+    DECISION_ALLOW_END, /* an allow ended */
+    DECISION_OPEN,      /* from now on the framework places a stage's tasks by itself */
     DECISION_KINDS
 };
 
-/* Why a decision was taken, as a number that is never another reason's; records have its word
+/* Why a decision was taken. Each number has one meaning for ever; records have its name
  * (reason_name). `left` and `right` of a decision are the two numbers that were compared; their
- * meaning per reason. Here stand the reasons that the engine itself gives. Those of a policy stand
- * in its file, or in its room's header when several give them: as a number of this type that no
- * other reason has, and as an entry of its table (policy/policy.h). */
+ * meaning depends on the reason. This list has the engine's own reasons. A policy's reasons are in
+ * its file, or in its folder's header when several give them: a number of this type that no other
+ * reason has, and an entry of the policy's table (policy/policy.h). */
 enum reason {
     REASON_NONE,
     REASON_HOLD_EXPIRED = 6, /* held for hold_max; left = ns held */
     /* levels */
     REASON_SIZE = 19, /* level by size; left = Coflow bytes, right = Macroflow bytes */
-    REASON_RECEIVED,  /* left = bytes received > right = threshold of the level left behind */
-    REASON_ONE_LEVEL, /* only in records of before: the network policy does not distinguish */
+    REASON_RECEIVED,  /* left = bytes received > right = threshold that was passed */
+    REASON_ONE_LEVEL, /* only in older records: the network policy does not distinguish */
     REASON_ADOPTED,   /* it was found running; left = Coflow bytes, right = Macroflow bytes */
     /* stops, failures, rejections */
     REASON_CANCELLED,
     REASON_REPLACED,   /* another attempt of the task runs, or was accepted */
-    REASON_INPUT_LOST, /* a map output that it reads is gone */
-    REASON_ORPHAN,     /* nobody knows its job */
+    REASON_INPUT_LOST, /* an output that it reads is lost */
+    REASON_ORPHAN,     /* its job is unknown */
     REASON_JOB_FAILED,
     REASON_TOO_MANY_FAILURES, /* left = failures */
     REASON_UNKNOWN_JOB,
@@ -351,27 +350,27 @@ enum reason {
     REASON_UNKNOWN_TASK,
     REASON_UNKNOWN_HOST,
     REASON_NAME_TAKEN, /* same name, other content; left = job that has it */
-    REASON_SAME_JOB,   /* same name and content: left = the job that it is */
+    REASON_SAME_JOB,   /* same name and content; left = that job */
     REASON_NUMBER_TAKEN,
     REASON_BAD_VALUE,   /* a field is out of range; left = its value */
     REASON_INCOMPLETE,  /* job_end before all stages, tasks and bytes are there; left = stage */
     REASON_BAD_STATE,   /* not possible now */
     REASON_TABLE_FULL,  /* right = the configured bound */
     REASON_UNSUPPORTED, /* no configured policy answers it */
-    REASON_NEVER_FITS,  /* left = stage whose demand no known host can ever meet */
-    REASON_SOURCE_LOST, /* stop: a host that it reads from gives nothing; it runs again */
+    REASON_NEVER_FITS,  /* left = stage whose demand no known host can meet */
+    REASON_SOURCE_LOST, /* stop: a host that it reads from sends nothing; it runs again */
     /* frameworks */
     REASON_USED = 49,      /* the allow's start was seen; left = the attempt */
     REASON_UNUSED,         /* no start was seen in time; left = ns since it was given */
     REASON_ELSEWHERE,      /* its task runs elsewhere; left = the attempt */
-    REASON_ROOM_GONE,      /* its application has no room for it there any more */
-    REASON_NO_BLOCK_THERE, /* where its task's block lies was told since: not there */
+    REASON_ROOM_GONE,      /* its application no longer has room for it there */
+    REASON_NO_BLOCK_THERE, /* its task's block was reported to be elsewhere since */
     /* failures */
     REASON_RETRY, /* start: not where it failed; left = hosts where it did, right = tasks there */
-    REASON_PROBE, /* start: to see whether a suspect host works; left = probes that failed there,
+    REASON_PROBE, /* start: tests whether a suspect host works; left = probes that failed there,
                      right = attempts that did */
-    REASON_TOO_MANY_RERUNS, /* its output was lost again and again; left = so often */
-    REASON_TOO_MANY_LOSSES, /* it was lost with host after host; left = so many */
+    REASON_TOO_MANY_RERUNS, /* its output was lost again and again; left = how often */
+    REASON_TOO_MANY_LOSSES, /* it was lost with several hosts; left = how many */
 };
 
 struct decision {
@@ -411,7 +410,7 @@ struct decision {
         } hold;               /* HOLD, UNHOLD */
         struct {
             uint64_t job;
-            uint32_t stage, host, count; /* count: 1 */
+            uint32_t stage, host, count; /* always 1 */
             uint64_t allow;              /* its number, used once */
             uint32_t task, unit;
             uint64_t coflow_level, macroflow_level;

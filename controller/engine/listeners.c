@@ -1,6 +1,6 @@
-/* Who hears what happens, in this order (listener.h). WHY this one: sets of ready tasks are right
- * before holds look at them, sources let go before an allow's time is looked at, and turns come
- * last: they are made of what policies and sizes have become. */
+/* All listeners, in order of their calls (listener.h). WHY this order: sets of ready tasks are
+ * updated before holds look at them, sources let go before an allow's time is checked, and turns
+ * come last, since they depend on policies and sizes. */
 #include "controller/engine/base/listener.h"
 #include "controller/engine/watch/allow.h"
 #include "controller/engine/watch/estimate.h"

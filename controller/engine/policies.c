@@ -1,4 +1,4 @@
-/* The tables of policies: the one place that lists them. A policy is one file under its question
+/* The tables of policies; no other file lists them. A policy is one file in its question's folder
  * and one line here. */
 #include "controller/engine/commit/commit.h"
 #include "controller/engine/mode/mode_rule.h"
