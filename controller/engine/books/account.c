@@ -6,15 +6,13 @@
 
 #include <stdlib.h>
 
-/* How many times what is left of the pool an owner of this kind may hold. */
+/* An owner of this kind may hold this many times what its pool has left. */
 static const uint64_t shares[] = {
     [ACCOUNT_APPLICATION] = 1,
     [ACCOUNT_USER] = 2,
     [ACCOUNT_KEY] = 4,
     [ACCOUNT_SUBMITTER] = 8,
 };
-
-/* ---- the table of owners ---- */
 
 static struct sorted_key key_of(enum account_level level, uint64_t id)
 {
@@ -59,9 +57,7 @@ void account_done(struct engine *engine)
     }
 }
 
-/* ---- what may be taken ---- */
-
-/* An owner and those above it, at most three. */
+/* An owner and the owners above it, at most three. */
 struct owners {
     struct account *at[3];
     int n;
@@ -83,7 +79,7 @@ static struct account_pool *pool_of(struct engine *engine, const struct account 
     return &engine->pools[account->level == ACCOUNT_SUBMITTER ? POOL_SUBMITTED : POOL_FRAMEWORKS];
 }
 
-/* WHY no product: a share of the largest amounts would wrap around. */
+/* WHY no product: with the largest amounts it would wrap around. */
 static bool is_share(uint64_t own, uint64_t more, uint64_t used, uint64_t most, uint64_t share)
 {
     uint64_t left = most > used ? most - used : 0;
@@ -116,7 +112,7 @@ static bool admits(struct engine *engine, struct account *account, enum amount w
 {
     const struct owners owners = owners_of(account);
     bool fits = true;
-    /* WHY while it is loaded: what was there is there. */
+    /* WHY not while a dump is loaded: what it holds was admitted before. */
     for (int i = 0; !engine->suspended && i < owners.n; i++) {
         struct account *owner = owners.at[i];
         fits =
@@ -150,8 +146,6 @@ static bool take(struct engine *engine, struct account *account, enum amount wha
     add(engine, account, what, more);
     return true;
 }
-
-/* ---- jobs ---- */
 
 void account_submitter(struct engine *engine, const struct event *event)
 {
@@ -239,8 +233,6 @@ void account_add(struct engine *engine, struct job *job, uint64_t bytes)
     job->counted += bytes;
 }
 
-/* ---- attempts ---- */
-
 bool account_admits_attempt(struct engine *engine, uint64_t job)
 {
     struct account *account = account_of_application(engine, job >> ENGINE_APPLICATION_SHIFT);
@@ -272,8 +264,6 @@ void account_leave_attempt(struct engine *engine, struct attempt *attempt)
     attempt->account = NULL;
 }
 
-/* ---- tasks and shapes ---- */
-
 bool account_admits_tasks(const struct engine *engine, const struct job *job, uint64_t more)
 {
     const struct engine_config *config = &engine->config;
@@ -303,8 +293,6 @@ void account_give_shape(struct engine *engine, struct shape *shape)
     let_go(engine, shape->account);
 }
 
-/* ---- the event ---- */
-
 static struct account *hold(struct engine *engine, enum account_level level, uint64_t id)
 {
     struct account *account = account_make(engine, level, id);
@@ -312,7 +300,7 @@ static struct account *hold(struct engine *engine, enum account_level level, uin
     return account;
 }
 
-/* What it has already moves from those that were above it before. */
+/* Moves what the account has from the owners that were above it before. */
 static void put_above(struct engine *engine, struct account *account, struct account *user,
                       struct account *key)
 {
@@ -344,7 +332,7 @@ void account_owner(struct engine *engine, const struct event *event)
         return;
     }
     bool told = account->above[0], tells = event->framework_owner.tells != OWNER_GONE;
-    account->held++; /* while it is looked at */
+    account->held++; /* so that it is not freed meanwhile */
     put_above(engine, account,
               tells ? hold(engine, ACCOUNT_USER, event->framework_owner.user) : NULL,
               tells ? hold(engine, ACCOUNT_KEY, event->framework_owner.key) : NULL);

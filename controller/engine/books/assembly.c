@@ -33,7 +33,7 @@ static void fault_in(struct stage *stage, uint32_t first, uint64_t most)
     engine_fault_in(stage->tasks + first, (rest < most ? rest : most) * sizeof(*stage->tasks));
 }
 
-/* The first pass: each task, which is made if nobody asked for it before. */
+/* The first pass: each task, made unless it was made before. */
 static bool make_tasks(struct job *job, uint64_t *left)
 {
     struct assembly *a = job->assembly;
@@ -52,7 +52,7 @@ static bool make_tasks(struct job *job, uint64_t *left)
     return true;
 }
 
-/* How often the sums of the edge leave which remainder, when each map gets an even part of them. */
+/* How often each remainder occurs when the edge's sums are split evenly over the maps. */
 static bool split_sums(struct engine *engine, const struct stage *stage, const struct edge *edge,
                        uint32_t maps, uint64_t *left)
 {
@@ -67,7 +67,7 @@ static bool split_sums(struct engine *engine, const struct stage *stage, const s
     return a->task == stage->n_tasks;
 }
 
-/* As many maps get one byte more as sums leave a remainder that reaches them. */
+/* Gives each map one byte more for each remainder that reaches it. */
 static bool spread_sums(struct assembly *a, struct stage *parent, uint64_t *left)
 {
     for (; a->map < parent->n_tasks && *left; a->map++, --*left) {
@@ -94,7 +94,7 @@ static bool add_edge(struct engine *engine, struct stage *stage, const struct ed
     return true;
 }
 
-/* The second pass: each edge that was given as sums. */
+/* The second pass: each edge given as sums. */
 static bool add_edges(struct engine *engine, struct job *job, uint64_t *left)
 {
     struct assembly *a = job->assembly;

@@ -35,7 +35,7 @@ static void add_remote(void *context, const struct engine_input *input)
         remote->bytes += input->bytes;
 }
 
-/* Where the map's output is, or is being made (pipelined edges). */
+/* The host where the map's output is, or is being made (pipelined edges). */
 static void locate(const struct task *map, struct engine_input *ret_input)
 {
     const struct attempt *live = map->attempts;
@@ -46,7 +46,7 @@ static void locate(const struct task *map, struct engine_input *ret_input)
 /* Bytes of the maps' outputs for one reducer: from a `matrix`, or evenly. */
 struct cells {
     const struct packed *matrix; /* NULL: evenly */
-    uint64_t at, step;           /* the first map's, and from one to the next */
+    uint64_t at, step;           /* of the first map, and from one map to the next */
     uint64_t part, more;         /* each map has `part` of them, the first `more` maps one more */
 };
 
@@ -161,8 +161,8 @@ void attempt_count_messages(struct attempt *attempt)
     read_inputs(attempt);
 }
 
-/* WHY by number: lists must not remember in which order surprises came, or a loaded dump would
- * decide otherwise. */
+/* WHY by number: lists that remembered the order of surprises would make a loaded dump decide
+ * differently. */
 static void join_task(struct attempt *attempt, struct task *task)
 {
     attempt->job_number = task->stage->job->number;
@@ -302,7 +302,7 @@ void attempt_stop(struct engine *engine, struct attempt *attempt, enum reason re
     engine->counters.stops++;
 }
 
-enum { LINE = 64 }; /* bytes that come from memory at once */
+enum { LINE = 64 }; /* bytes in a cache line */
 
 static void fetch(const void *from, size_t size)
 {
@@ -310,8 +310,8 @@ static void fetch(const void *from, size_t size)
         __builtin_prefetch((const char *)from + at);
 }
 
-/* What an event of the attempt is about to read. WHY: nobody has touched these for long, and each
- * is found by way of the one before; asked for at once, they come at once. */
+/* Fetches what an event of the attempt is about to read. WHY: these are cold, and each is found by
+ * way of the one before; fetched together, their misses overlap. */
 static void fetch_all(const struct attempt *attempt)
 {
     fetch(attempt, sizeof(*attempt));

@@ -128,7 +128,7 @@ const struct unit *host_unit(const struct host *host, const struct shape *shape,
     return room ? &room->unit : NULL;
 }
 
-/* That its tasks run in. */
+/* Units that the shape's tasks run in. */
 static uint32_t units_of(const struct host *host, const struct shape *shape)
 {
     return shape->application ? 1 : host->n_units;
@@ -156,7 +156,7 @@ static void unit_refit(struct engine *engine, struct shape *shape, struct host_s
     fit->times = times;
 }
 
-/* The host stands in the shape's orders as its first unit with room; units from..to changed. */
+/* The shape's orders hold the host as its first unit with room; units from..to changed. */
 static void list_first(const struct engine *engine, struct shape *shape, struct host_shape *here,
                        uint32_t from, uint32_t to)
 {
@@ -200,8 +200,8 @@ static void make_dirty(struct host *host, uint32_t from, uint32_t to)
     host->dirty_to = clean || to > host->dirty_to ? to : host->dirty_to;
 }
 
-/* What an attempt took or gave back is its unit's; what the host is, and whether it takes more, is
- * that of all. */
+/* WHY two cases: an attempt changes its unit only; the state of the host, and whether it takes
+ * more, change all units. */
 void host_touch(struct engine *engine, struct host *host)
 {
     bool up = host_up(host), takes = host_takes(engine, host);
@@ -263,7 +263,7 @@ static struct shape *find_shape(const struct engine *engine, const struct resour
     return NULL;
 }
 
-/* Those behind it move up: their order decides between equals. */
+/* Later shapes move up: their order breaks ties. */
 static void shape_drop(struct engine *engine, struct shape *shape)
 {
     uint32_t at = shape->index, after = --engine->n_shapes - at;
@@ -328,8 +328,8 @@ int64_t shape_times(const struct engine *engine, const struct shape *shape)
     return shape->bound && limit_is_reached(account_known(engine, shape->bound)) ? 0 : shape->times;
 }
 
-/* What a host's uplink counts in the sum. WHY bounded: a host may say any rate, and the sum of a
- * million of them must not wrap; 8 Tbit/s are more than a host has. */
+/* The part of a host's uplink in the sum. WHY bounded: a host may report any rate, and the sum over
+ * a million hosts must not wrap; 8 Tbit/s are more than a host has. */
 static uint64_t summed_uplink(const struct host *host)
 {
     const uint64_t most = UINT64_C(1) << 43;
@@ -427,8 +427,8 @@ struct host *cluster_adopt(struct engine *engine, uint32_t index)
     return host;
 }
 
-/* WHY a bound: so many hosts of so many units add up without passing INT64_MAX. Only a mistake is
- * beyond it, at 57 TB with 10 000 hosts of 16. */
+/* WHY a bound: the sum over all units of all hosts must not pass INT64_MAX. Only a mistake exceeds
+ * it: 57 TB with 10 000 hosts of 16 units. */
 int64_t cluster_amount(const struct engine *engine, int64_t amount)
 {
     int64_t most =
@@ -436,7 +436,6 @@ int64_t cluster_amount(const struct engine *engine, int64_t amount)
     return amount < most ? amount : most;
 }
 
-/* Gives the host other units, with what runs there taken off them. */
 void host_replace_units(struct engine *engine, struct host *host, const struct u64s *vectors)
 {
     uint32_t n = vectors->n / ENGINE_RESOURCES;

@@ -77,7 +77,7 @@ struct bucket *job_bucket(struct engine *engine, struct job *job, struct shape *
     bucket->job = job;
     bucket->shape = shape;
     shape->users++;
-    /* WHY: a dump does not say for whom a shape was made. */
+    /* WHY: a dump does not hold a shape's account. */
     if (engine->suspended && !shape->account)
         account_take_shape(engine, shape, job->account);
     TAILQ_INIT(&bucket->reduce_stages);
@@ -130,7 +130,7 @@ void job_remember(struct engine *engine, struct finished *record)
 {
     struct sorted_key by_number = {record->number, 0, 0},
                       by_age = {engine->finished_counter++, 0, 0};
-    /* WHY 1: the job itself still stands among the names, with 0. */
+    /* WHY 1: the job itself is still among the names, with 0. */
     struct sorted_key by_name = {job_name_hash(record->name), record->number, 1};
     sorted_insert(&engine->finished, &record->by_number, by_number, 0);
     sorted_insert(&engine->finished_age, &record->by_age, by_age, 0);
@@ -189,7 +189,7 @@ void job_destroy(struct engine *engine, struct job *job)
     removal_begin(engine, job);
 }
 
-/* Its framework says that the job is over, so it is. */
+/* For a job whose framework reported its end: the attempt is over, too. */
 static void forget_attempt(struct engine *engine, struct attempt *attempt)
 {
     struct host *host = attempt->host;
@@ -197,8 +197,8 @@ static void forget_attempt(struct engine *engine, struct attempt *attempt)
     host_touch(engine, host);
 }
 
-/* Leaves the queues and the cluster: nothing of it is ready any more, live attempts become orphans
- * that are told to stop. Outputs and attempts of a framework are its own to forget. */
+/* Takes the job out of queues and cluster: none of its tasks is ready any more, live attempts
+ * become orphans and are told to stop. A framework forgets its outputs and attempts itself. */
 static void withdraw(struct engine *engine, struct job *job, enum reason reason)
 {
     for (uint32_t s = 0; s < job->n_stages; s++) {

@@ -76,7 +76,7 @@ bool late_shrink(struct late_edge **late, uint32_t *left)
     return true;
 }
 
-/* Room for pointers up to the place, the new ones NULL. */
+/* Makes the array of pointers large enough for `place`; new ones are NULL. */
 static void *enlarge(struct engine *engine, struct late_edge *late, void *array, uint32_t *room,
                      uint32_t place)
 {
@@ -93,8 +93,6 @@ static void *enlarge(struct engine *engine, struct late_edge *late, void *array,
     *room = more;
     return larger;
 }
-
-/* ---- reduce tasks ---- */
 
 struct late_block *late_block(struct engine *engine, struct late_edge *late, uint32_t reduce)
 {
@@ -144,8 +142,6 @@ void late_set_sum(struct engine *engine, struct late_edge *late, uint32_t reduce
         set_split(engine, late, &block->splits[reduce % LATE_BLOCK], hosts, bytes);
 }
 
-/* ---- rows ---- */
-
 struct late_row *late_row(struct engine *engine, struct late_edge *late, uint32_t map)
 {
     uint32_t place = map / LATE_BLOCK;
@@ -163,7 +159,7 @@ struct late_row *late_row(struct engine *engine, struct late_edge *late, uint32_
     return row;
 }
 
-/* The first cell of a reduce task ≥ reduce. */
+/* The place of the first cell of a reduce task ≥ reduce. */
 static uint32_t place_of(const struct late_row *row, uint32_t reduce)
 {
     uint32_t from = 0, to = row->told->n_cells;
@@ -196,7 +192,7 @@ static bool lacks(const struct late_row *row, const struct late_places *places, 
     return places->at[i] < places->most && !(row && late_row_cell(row, places->at[i]));
 }
 
-/* What is told goes on where the row's array ends. */
+/* The piece continues where the row's array ends. */
 static bool goes_on(const struct late_row *row, const struct late_places *places)
 {
     uint32_t n = row ? row->n : 0, i = 0;
@@ -205,7 +201,7 @@ static bool goes_on(const struct late_row *row, const struct late_places *places
     return i == places->n && !(row && row->told->n_cells);
 }
 
-/* The places that the row has not got, each once and in order; the caller frees them. */
+/* The places that the row lacks, each once and in order; the caller frees them. */
 static uint32_t lacking(struct engine *engine, const struct late_row *row,
                         const struct late_places *places, uint32_t **ret_at)
 {
@@ -238,7 +234,7 @@ uint32_t late_row_lacks(struct engine *engine, const struct late_row *row,
     return n;
 }
 
-/* A longer array, and the cells that it takes in. */
+/* Lengthens the array and moves the cells into it that it now covers. */
 static void lengthen(struct engine *engine, struct late_row *row, uint32_t n)
 {
     if (n <= row->n)
@@ -257,7 +253,7 @@ static void lengthen(struct engine *engine, struct late_row *row, uint32_t n)
     row->n = n;
 }
 
-/* Merges from behind, so that each cell moves once. */
+/* Merges from the end, so that each cell moves once. */
 static void insert(struct engine *engine, struct late_row *row, const uint32_t *at, uint32_t n)
 {
     uint32_t had = row->told->n_cells, all = had + n;

@@ -22,7 +22,7 @@ void limit_set(struct account *account, uint32_t limit)
         user->allowed += is ? account->allowed : -account->allowed;
 }
 
-/* Nothing is known of it: neither that it used an allow nor that it let one lapse. */
+/* The account has neither used an allow nor let one lapse. */
 static bool is_new(const struct account *account)
 {
     return !account->limit && !account->spare && !account->lapsed;

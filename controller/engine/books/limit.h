@@ -1,26 +1,26 @@
-/* How many allows an account may have in force: lapse.h says by what rule. Private to
- * controller/engine.
+/* How many allows an account may have in force; lapse.h has the rule. Private to controller/engine.
  *
- * One object in several files: job.h. */
+ * Together with job.h one object in several files. */
 #pragma once
 
 #include "controller/engine/base/state.h"
 
-/* The account has another limit (0: none). */
+/* Sets the account's limit (0: none). */
 void limit_set(struct account *account, uint32_t limit);
-/* Of an application whose user is told: it begins as that may, and a new user as its key. */
+/* For an application whose user was reported: it begins with its user's limit, and a new user with
+ * its key's. */
 void limit_begin(struct account *account);
-/* So many allows more of the job are in force. */
+/* Adds `by` to the job's allows in force. */
 void limit_count(const struct job *job, int by);
-/* It may have so many in force and no more, or none at all. */
+/* The account has a limit, or may have no allow at all. */
 bool limit_binds(const struct account *account);
-/* It has as many as it may. */
+/* It has as many allows as it may. */
 bool limit_is_reached(const struct account *account);
-/* The application that the stage's shape is bounded by, where it is set apart; 0: by none. */
+/* The application whose allows limit the stage's shape when it is set apart; 0: none. */
 uint64_t limit_of_shape(const struct engine *engine, const struct job *job, bool apart);
-/* Its application may be bounded no more: its turn is by its policy again. */
+/* Its application may have become unbounded: the job's turn is by its policy again. */
 void limit_come_back(struct job *job);
-/* NULL: it is one. */
+/* NULL: the account is a user's. */
 struct account *limit_user_of(const struct account *account);
 /* Only of an application. */
 struct account *limit_key_of(const struct account *account);

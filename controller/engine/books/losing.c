@@ -14,7 +14,8 @@ static bool is_lost(const struct losing *losing, const struct task *task)
            (!losing->last || task->done_attempt <= losing->last);
 }
 
-/* True: all that it has there are lost. WHY the readers once: nothing starts in between. */
+/* True: all its outputs there are lost. WHY the readers are stopped once: nothing starts in
+ * between. */
 static bool stage_loses(struct engine *engine, struct losing *losing, struct job *job,
                         struct stage *stage)
 {
@@ -38,8 +39,9 @@ static bool stage_loses(struct engine *engine, struct losing *losing, struct job
     return true;
 }
 
-/* True: it has lost all. WHY by number, and found anew: a job that fails of it goes with all its
- * outputs. WHY last stage first: one that has to run again needs the outputs of those before it. */
+/* True: it has lost all. WHY the job is found again by its number: losing an output may fail it,
+ * which frees it and all its outputs. WHY the last stage first: a stage that runs again needs the
+ * outputs of those before it. */
 static bool job_loses(struct engine *engine, struct losing *losing)
 {
     struct job *job;
@@ -105,15 +107,16 @@ static uint64_t last_begun(const struct engine *engine)
     return engine_follows(engine, RULE_LATER_STAYS) ? last : 0;
 }
 
-/* WHY the last attempt only for what is lost in later steps: an inventory may hold numbers that
- * were never given. */
+/* WHY the last attempt counts only for outputs lost in later steps: an inventory may hold numbers
+ * that were never given. */
 static void outputs_of_host_lose(struct engine *engine, struct host *host, bool is_there)
 {
     uint32_t n;
     uint64_t *numbers = spread_jobs(engine, host, &n);
     for (uint32_t i = 0; i < n; i++) {
         const struct job *job = job_find(engine, numbers[i]);
-        /* WHY: their executors, or a service of their own, may serve them still; they say so. */
+        /* WHY not: executors, or a service of their own, may still serve them; their framework
+         * reports that. */
         if (job && !job->framework)
             losing_restore(engine, &(struct losing){.job = job->number,
                                                     .host = host,

@@ -7,10 +7,10 @@
 
 #include <stdlib.h>
 
-/* Tasks, and so many pieces of memory of other kinds; a tenth of a millisecond. */
+/* Tasks and other pieces of memory freed at once: about 0.1 ms. */
 enum { PORTION = 1024 };
 
-/* The last tasks. WHY an array that shrinks: pages of a large one go back as it does. */
+/* Frees the last tasks. WHY an array that shrinks: pages of a large one go back as it does. */
 static void tasks_shrink(struct stage *stage, uint32_t *left)
 {
     uint32_t n = stage->n_tasks, until = n > *left ? n - *left : 0;
@@ -27,7 +27,7 @@ static void tasks_shrink(struct stage *stage, uint32_t *left)
     stage->tasks = shrunk ? shrunk : stage->tasks;
 }
 
-/* True: nothing is left of it. */
+/* True: all of it is freed. */
 static bool stage_shrink(struct stage *stage, uint32_t *left)
 {
     while (stage->n_edges && *left)

@@ -1,16 +1,16 @@
-/* Gives back the memory of jobs that are over. Private to controller/engine.
+/* Frees the memory of ended jobs. Private to controller/engine.
  *
- * A job that is over has left all sets and counts: nobody sees it, and nothing that is decided
- * depends on when its memory goes. That of a large one goes in portions, since 10⁶ tasks take a
- * tenth of a second: one with each step, and more whenever engine_tidy is called.
+ * An ended job has left all sets and counts, so no decision depends on when its memory is freed.
+ * That of a large job is freed in portions, since 10⁶ tasks take a tenth of a second: one with each
+ * step, and more with each engine_tidy.
  *
- * One object in several files: job.h. */
+ * Together with job.h one object in several files. */
 #pragma once
 
 #include "controller/engine/base/state.h"
 
-/* Takes the job with its stages and tasks; the rest of it is gone already. A small one goes at
+/* Takes the job with its stages and tasks; the rest of it is freed already. A small one is freed at
  * once. */
 void removal_begin(struct engine *engine, struct job *job);
-/* One portion. True: there is more. */
+/* Frees one portion. True: more is left. */
 bool removal_go_on(struct engine *engine);

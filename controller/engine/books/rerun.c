@@ -28,7 +28,7 @@ static bool has(const struct reruns *reruns, const struct host *host)
     return false;
 }
 
-/* A host could hold it on which none of its outputs was lost. */
+/* Whether another host could hold it on which none of its outputs was lost. */
 static bool elsewhere(const struct task *task)
 {
     const struct shape *shape = task->stage->bucket->shape;
@@ -38,7 +38,7 @@ static bool elsewhere(const struct task *task)
     return hosts > 0;
 }
 
-/* False: that host has lost one before, which says nothing more. */
+/* False: that host lost an output of the task before, so this one does not count. */
 static bool counts(struct engine *engine, struct task *task)
 {
     struct reruns *reruns = remember(engine, task);

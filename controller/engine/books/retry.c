@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 
-/* An era that no host is ever in. */
+/* No host is ever in this era. */
 #define PROVES_NOTHING UINT64_MAX
 
 static struct tried *find(const struct task *task, const struct host *host)
@@ -22,8 +22,8 @@ bool retry_failed_on(const struct task *task, const struct host *host)
     return find(task, host);
 }
 
-/* Hosts that a task remembers: where they count once, with those that it may be lost with, and
- * those whose outputs nobody can read. */
+/* Bound of the hosts that a task remembers: those where it may fail, those it may be lost with, and
+ * those whose outputs cannot be read. */
 static uint32_t most_tried(const struct engine *engine)
 {
     const struct engine_config *config = &engine->config;
@@ -61,8 +61,8 @@ void retry_failed(struct engine *engine, struct task *task, struct host *host)
     task->retry->anywhere = false;
 }
 
-/* Hosts on which it has not failed that could hold it: among those without a failure since
- * something was done there, or among all that are up. */
+/* Hosts that could hold the task and on which it has not failed: of all that are up, or of those
+ * without a failure since their last done attempt. */
 static bool elsewhere(const struct task *task, bool clean)
 {
     const struct shape *shape = task->stage->bucket->shape;
@@ -79,7 +79,7 @@ bool retry_repeats(const struct engine *engine, const struct task *task, const s
     return engine->config.hosts_count_once && retry_failed_on(task, host) && elsewhere(task, false);
 }
 
-/* WHY anywhere after the first: hosts crash, and then all that ran there would leave the policies'
+/* WHY anywhere after the first: when a host crashes, all its tasks would leave the policies'
  * order. */
 static void gone(struct engine *engine, struct task *task, struct host *host, uint64_t era)
 {

@@ -30,9 +30,7 @@ uint64_t room_owner(const struct engine *engine, const struct job *job)
                                                         : 0;
 }
 
-/* ---- what is taken ---- */
-
-/* Of the first units first. */
+/* From the first units first. */
 static struct resources units_count(struct host *host,
                                     void (*count)(struct resources *, const struct resources *))
 {
@@ -75,8 +73,6 @@ void room_enter(struct engine *engine, struct attempt *attempt)
     attempt->room = room;
     host_occupy(engine, attempt, true);
 }
-
-/* ---- end ---- */
 
 void room_done(struct host *host)
 {

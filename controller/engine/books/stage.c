@@ -93,7 +93,7 @@ static bool parent_is_ready(const struct stage *stage, const struct edge *edge)
                                       : parent->n_started == parent->n_tasks;
 }
 
-/* Of a framework's; `parents`: as far as they decide it. */
+/* Whether a framework's stage may open; `parents`: none of its parents keeps it closed. */
 static bool is_offered(const struct stage *stage, bool parents)
 {
     const struct framework_stage *own = stage->framework;
@@ -120,11 +120,10 @@ void stage_open_if_due(struct engine *engine, struct stage *stage)
     stage_reopen(engine, stage);
 }
 
-/* What it costs to make a task ready, in looks at one that is not blocked. */
+/* What making a task ready costs, in looks at a task that is not blocked. */
 enum { READYING = 16 };
 
-/* What a task of the stage costs: policies look where its block, and where each map's bytes for it
- * are. */
+/* What a task of the stage costs: policies look up its block, and each map's bytes for it. */
 static uint64_t cost_of_task(const struct stage *stage)
 {
     uint64_t cost = READYING * (1 + (uint64_t)stage->replicas_per_task);
@@ -146,7 +145,7 @@ static void stop_opening(struct engine *engine, struct stage *stage)
     stage->opening = 0;
 }
 
-/* From where it stands, as far as this step may. */
+/* Makes tasks ready from where it stopped, as far as this step may. */
 static void open_some(struct engine *engine, struct stage *stage)
 {
     const uint64_t cost = cost_of_task(stage);
@@ -207,9 +206,8 @@ void stage_withdraw(struct engine *engine, struct stage *stage)
     tell_stage_closed(engine, stage);
 }
 
-/* Ready tasks of one kind, `n` of them, have left their queue, all at once. WHY: one by one each
- * would be taken out of the order of the others, and each listener would look at the stage as
- * often. */
+/* All `n` ready tasks of one kind have left their queue together. WHY together: one by one each
+ * would be removed from the others' order, and each listener would look at the stage as often. */
 static void have_left(struct engine *engine, struct stage *stage, bool maps, uint32_t n)
 {
     struct task *last = NULL;
@@ -237,7 +235,7 @@ static void reduces_leave(struct engine *engine, struct stage *stage)
     have_left(engine, stage, false, n);
 }
 
-/* Not where other stages' maps are in the same queue: there maps leave one by one. */
+/* Does nothing where other stages' maps are in the same queue: there maps leave one by one. */
 static void maps_leave(struct engine *engine, struct stage *stage)
 {
     uint32_t n = stage->n_ready;
@@ -272,7 +270,7 @@ static void children_look(struct engine *engine, struct stage *stage)
         stage_open_if_due(engine, job_stage_at(stage->job, stage->children[i]));
 }
 
-/* A task of the stage waits again: what was pipelined behind it must not take the slots that it
+/* A task of the stage waits again: tasks pipelined behind it must not take the slots that it
  * needs. */
 static void children_wait(struct engine *engine, struct stage *stage)
 {
@@ -289,7 +287,7 @@ void stage_children_follow(struct engine *engine, struct stage *stage)
     children_look(engine, stage);
 }
 
-/* What is left of its job is more or less by the task. */
+/* Adds the task to what is left of its job, or subtracts it. */
 static void count_left(struct task *task, bool left)
 {
     struct job *job = task->stage->job;
@@ -406,8 +404,8 @@ bool stage_is_needed(const struct stage *stage)
     return false;
 }
 
-/* Attempts that were still reading are stopped, but those that a lost host took with it and those
- * that are a framework's to stop; what was not started waits for the map. */
+/* Stops attempts that were still reading, except those that a lost host took with it and those that
+ * their framework stops; tasks that have not started wait for the map. */
 static void stop_readers(struct engine *engine, struct stage *stage)
 {
     for (uint32_t i = 0; i < stage->n_children; i++) {
