@@ -52,7 +52,7 @@ static void say_end(struct engine *engine, const struct attempt *allow, enum rea
     decision->allow_end.host = allow->host->index;
 }
 
-/* WHY half of its time for what late news bring about: who follows allows tells them at once. */
+/* WHY half of its time for late reports: a framework that follows allows reports at once. */
 static bool is_wasted(const struct engine *engine, const struct attempt *allow, enum reason reason)
 {
     switch (reason) {
@@ -101,7 +101,7 @@ struct attempt *allow_used_by(const struct engine *engine, const struct task *ta
     return NULL;
 }
 
-/* Its task waits again, unless an attempt of it runs. */
+/* Its task waits again unless an attempt of it runs. */
 static void end(struct engine *engine, struct attempt *allow)
 {
     struct stage *stage = allow->task ? allow->task->stage : NULL;

@@ -1,6 +1,6 @@
 #include "controller/engine/watch/congestion.h"
 
-/* WHY a share: of hundreds of uplinks one is nearly always full, whatever the others do. */
+/* WHY a share: among hundreds of uplinks one is nearly always full. */
 static bool are_many(const struct engine *engine, uint32_t uplinks)
 {
     return (uint64_t)uplinks * 1000 >

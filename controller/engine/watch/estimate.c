@@ -67,7 +67,7 @@ static void follow_cluster(struct engine *engine)
 
 void estimate_follow_job(struct engine *engine, struct job *job)
 {
-    /* WHY not while it is loaded: then it has the one that it had. */
+    /* WHY not while a dump is loaded: the job keeps the estimate that it had. */
     if (engine->suspended)
         return;
     limit_come_back(job);

@@ -25,7 +25,7 @@ static struct sorted_key due_key(const struct host *host)
     return (struct sorted_key){host->index, 0, 0};
 }
 
-/* After a wait that was doubled so often. */
+/* When a probe is due after the wait, doubled this often. */
 static int64_t probe_due_ns(const struct engine *engine, uint32_t doublings)
 {
     int64_t wait_ns = engine->config.probe_ns, most = INT64_MAX >> FAILING_DOUBLINGS;
@@ -39,7 +39,7 @@ static void await_probe(struct engine *engine, struct host *host, int64_t due_ns
     sorted_place(&engine->probe_timers, &host->failing.timer, timer_key(host), 0);
 }
 
-/* It waits for no probe any more. */
+/* Removes the host from those that wait for a probe. */
 static void leave(struct engine *engine, struct host *host)
 {
     if (host->failing.due_ns == INT64_MAX)
@@ -48,7 +48,7 @@ static void leave(struct engine *engine, struct host *host)
         sorted_remove(&engine->probe_timers, &host->failing.timer);
 }
 
-/* False: it says nothing about its host. */
+/* Counts the attempt against its host; false: it does not count. */
 static bool blame(const struct engine *engine, const struct attempt *attempt)
 {
     struct failing *failing = &attempt->host->failing;
@@ -113,7 +113,7 @@ void failing_gone(struct engine *engine, struct host *host, bool took)
         await_probe(engine, host, due_ns);
 }
 
-/* The task, which failed on that host in its era, was done on another one. */
+/* The task, which failed on that host in its era, was done on another host. */
 static void failing_proved(struct engine *engine, struct host *host, uint64_t era)
 {
     if (host->failing.era == era)
@@ -136,7 +136,7 @@ static void probe_ended(struct engine *engine, const struct attempt *attempt)
     await_probe(engine, host, probe_due_ns(engine, host->failing.probes));
 }
 
-/* The unit where the shape's next task would run. */
+/* The unit there where the shape's next task would run. */
 static struct fit *room_on(const struct engine *engine, const struct host *host,
                            const struct shape *shape)
 {
@@ -151,7 +151,7 @@ static struct fit *room_on(const struct engine *engine, const struct host *host,
     return best;
 }
 
-/* WHY not one that failed there before, where other hosts are up: probes alone would fail its
+/* WHY not a task that failed there before, while other hosts are up: probes alone would fail its
  * job. */
 static bool may_probe(const struct task *task, const struct host *host)
 {
@@ -207,7 +207,7 @@ static bool may_start(const struct host *host)
     return host->joined && !host->silent && !host->lost && !host->draining && !host->reach.suspect;
 }
 
-/* WHY the first few only: those that are silent or full must not be looked at for every start. */
+/* WHY only the first few: silent or full hosts must not be looked at for every start. */
 bool failing_pick(struct engine *engine, struct claim *ret_claim)
 {
     struct sorted_node *node = engine->n_ready ? sorted_first(&engine->probes_due) : NULL;

@@ -22,30 +22,26 @@ uint64_t sizes_add(uint64_t a, uint64_t b)
     return a > UINT64_MAX - b ? UINT64_MAX : a + b;
 }
 
-/* ---- edges ---- */
-
 bool sizes_are_complete(const struct stage *stage, const struct edge *edge)
 {
     const struct stage *parent = job_stage_at(stage->job, edge->parent);
     return parent->framework->announced && edge->late->n_rows == parent->n_tasks;
 }
 
-/* What is known of a reduce task by one edge; adds it to *bytes. */
+/* Adds to *bytes what is known of a reduce task by one edge; false: it is not known. */
 static bool known_of(const struct edge *edge, uint32_t reduce, uint64_t *bytes)
 {
     const struct late_edge *late = edge->late;
     const struct late_block *block = late_block_find(late, reduce);
     if (!block)
-        return late->complete; /* no row names it */
+        return late->complete; /* no row has it */
     bool summed = late_is_summed(block, reduce);
     *bytes = sizes_add(*bytes, !late->complete && summed ? block->sums[reduce % LATE_BLOCK]
                                                          : block->columns[reduce % LATE_BLOCK]);
     return late->complete || summed;
 }
 
-/* ---- tasks ---- */
-
-/* By all that was told so far. */
+/* By all reports so far. */
 static uint64_t size_of(const struct task *task, bool *ret_known)
 {
     const struct stage *stage = task->stage;
@@ -79,7 +75,7 @@ static void set_bytes(struct task *task, uint64_t bytes)
     task->bytes = bytes;
 }
 
-/* A task of a framework's job has another size, which may make it a map or a reduce task. The
+/* Gives a task of a framework's job another size, which may make it a map or a reduce task. The
  * caller updates the bucket and the job's turn. */
 static void task_resize(struct engine *engine, struct task *task, uint64_t bytes)
 {
@@ -131,7 +127,7 @@ bool sizes_is_behind(const struct task *task, bool *ret_otherwise)
     return behind || *ret_otherwise;
 }
 
-/* The stage's live attempts, whose sizes are others; `reason` says why a level changes. */
+/* Decides the attempt's new levels after its sizes changed; `reason` says why. */
 static void tell(struct engine *engine, struct attempt *attempt, enum reason reason, uint64_t left,
                  uint64_t right)
 {
@@ -175,8 +171,8 @@ void sizes_settle(struct engine *engine, struct stage *stage)
     estimate_follow_job(engine, stage->job);
 }
 
-/* As far as this step may. WHY its tasks then count as told otherwise: policies look at them
- * between. */
+/* Sizes tasks as far as this step may. WHY its tasks then count as reported anew: policies look at
+ * them in between. */
 static void size_some(struct engine *engine, struct stage *stage)
 {
     struct framework_stage *own = stage->framework;
@@ -191,8 +187,8 @@ static void size_some(struct engine *engine, struct stage *stage)
     sizes_settle(engine, stage);
 }
 
-/* These and all behind it. WHY no new beginning where some wait already: who tells again and again
- * would keep the last from ever being sized. */
+/* Sizes tasks from `first` on. WHY this does not restart a sizing in progress: reports that keep
+ * coming would keep the last tasks from ever being sized. */
 static void size_from(struct engine *engine, struct stage *stage, uint32_t first)
 {
     struct framework_stage *own = stage->framework;
@@ -245,8 +241,6 @@ static void follow_received(struct engine *engine, struct attempt *attempt)
              attempt->received_bytes);
 }
 
-/* ---- guesses ---- */
-
 struct sizes *sizes_of(struct engine *engine)
 {
     if (!engine->sizes)
@@ -280,7 +274,7 @@ void sizes_remember(struct engine *engine, uint64_t history, uint64_t mean)
     sorted_place(&sizes->by_age, &stage->by_age, by_age, 0);
 }
 
-/* What its parents read, as far as it was told. O(parents). */
+/* What its parents read, as far as reported. O(parents). */
 static uint64_t input_of(const struct stage *stage)
 {
     wide bytes = 0;
@@ -313,8 +307,8 @@ static wide total_of(const struct late_edge *late)
     return bytes;
 }
 
-/* Of a task, by the rows of the maps that have ended: the others are taken to be like them. 0: none
- * was told. */
+/* A task's mean by the rows of ended maps: the others are assumed to be like them. 0: none was
+ * reported. */
 static uint64_t mean_of_rows(const struct stage *stage)
 {
     wide bytes = 0;
@@ -385,8 +379,6 @@ void sizes_done(struct engine *engine)
     }
     free(sizes);
 }
-
-/* ---- what changes them ---- */
 
 void sizes_follow_tasks(struct engine *engine, struct stage *stage, uint32_t before)
 {

@@ -17,7 +17,7 @@ static void wait_in_list(struct framework_stage *own, bool wait)
     own->waits = wait;
     if (wait)
         TAILQ_INSERT_TAIL(&shape->waits, own, of_waits);
-    else if (own->of_waits.tqe_prev) /* WHY: what a dump that ends early told of stands nowhere */
+    else if (own->of_waits.tqe_prev) /* WHY: stages of a dump that ends early are in no list */
         TAILQ_REMOVE(&shape->waits, own, of_waits);
 }
 
@@ -41,7 +41,7 @@ static void begin_to_wait(struct engine *engine, struct stage *stage)
     wait_in_list(own, true);
 }
 
-/* WHY its time counts on: what leaves the queue may only be allowed. */
+/* WHY its time goes on: what leaves the queue may only be allowed. */
 static void wait_no_more(struct stage *stage)
 {
     wait_in_list(stage->framework, false);

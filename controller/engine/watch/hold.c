@@ -11,7 +11,7 @@ static struct sorted_key waiting_key(const struct stage *stage)
     return (struct sorted_key){stage->job->turn.a, stage->job->turn.b, stage->index};
 }
 
-/* Has only reduce tasks ready, which a patient policy does not force on a host. */
+/* Whether only reduce tasks are ready, which a patient policy does not force on a host. */
 static bool stays_overdue(const struct engine *engine, const struct stage *stage)
 {
     return engine->place->patient && stage->n_ready == stage->ready_reduces.n;
@@ -46,8 +46,8 @@ const struct engine_parameter parameter_start_wait = {
     0,
     "A hold also ends so long after the last start of its stage; 0 s: only by the other bounds."};
 
-/* From one start to the next. Maps that are kept even wait no longer than that is worth, but for
- * those that wait for one host. */
+/* The longest wait from one start to the next. Maps that are spread evenly wait no longer than
+ * even_wait, except those that wait for one host. */
 static int64_t longest_ns(const struct engine *engine, const struct stage *stage)
 {
     int64_t longest = engine->config.hold_max_ns,
@@ -69,7 +69,7 @@ static bool hold_is_late(const struct engine *engine, const struct stage *stage)
     return stage->hold_due_ns && stage->hold_due_ns <= engine->now_ns;
 }
 
-/* Where the policy may leave it until it is late, the step is wanted when it is. */
+/* While the policy may leave it until it is late, a step is due when it is. */
 static void wait_overdue(struct engine *engine, struct stage *stage)
 {
     wait_in(engine, &stage->bucket->shape->overdue, stage);
@@ -93,8 +93,8 @@ static void count_held(struct engine *engine, struct stage *stage, bool held)
     engine->held_stages += held ? 1 : (uint64_t)-1;
 }
 
-/* What its framework starts when it likes is not held: what is planned for it waits, and nobody is
- * told. */
+/* A hold of a stage whose framework starts tasks as it likes is not decided: only our plan for it
+ * waits. */
 static bool is_told(const struct stage *stage)
 {
     return !stage->framework || gate_is_shut(stage);
@@ -160,7 +160,7 @@ void hold_stage_served(struct engine *engine, struct stage *stage)
         start_timer(engine, stage);
     }
     end_overdue(engine, stage);
-    /* Where maps of another stage of its job went in its place, that was what was left. */
+    /* Maps of another stage of its job that started in its place took the slot that was left. */
     if (engine->late)
         end_overdue(engine, engine->late);
     engine->late = NULL;
@@ -243,7 +243,7 @@ void hold_restore(struct engine *engine, struct stage *stage)
     if (stage->overdue) {
         wait_overdue(engine, stage);
     } else {
-        /* WHY: dumps of before hold_max was a task's have no such instant. */
+        /* WHY: older dumps, where hold_max was counted per stage, lack this instant. */
         if (!stage->hold_due_ns)
             stage->hold_due_ns = stage->held_until_ns;
         count_held(engine, stage, true);

@@ -6,7 +6,7 @@ static struct bucket *first_on(const struct shape *shape, uint64_t host)
     return node && node->key.a == host ? container_of(node, struct bucket, at_home) : NULL;
 }
 
-/* Who is first on the host stands among the first of all hosts while there is room. */
+/* The host's first bucket is among the first of all hosts while the host has room. */
 static void follow(struct shape *shape, uint64_t host)
 {
     struct bucket *first = first_on(shape, host);
@@ -70,7 +70,8 @@ static void follow_changes(struct engine *engine, struct shape *shape)
     }
 }
 
-/* WHY nothing is followed while nobody is here: who comes is placed by the room of that moment. */
+/* WHY changes are skipped while no bucket has a home: a new one starts from the room of its
+ * moment. */
 struct bucket *homes_first(struct engine *engine, struct shape *shape)
 {
     if (!shape->at_home.n) {

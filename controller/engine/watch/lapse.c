@@ -7,10 +7,10 @@
 #include "controller/engine/watch/order.h"
 #include "controller/engine/watch/refit.h"
 
-/* More than that is no bound. */
+/* A larger limit is none. */
 enum { LIMIT_MAX = 1 << 16 };
 
-/* NULL: nothing is counted there. */
+/* NULL: the stage's allows are not counted. */
 static struct account *counted(const struct engine *engine, const struct stage *stage)
 {
     const struct job *job = stage->job;
@@ -43,7 +43,7 @@ void lapse_used(struct engine *engine, const struct stage *stage)
         use(engine, key_of(engine, account));
 }
 
-/* False: others that were used make up for it. */
+/* False: a used allow makes up for this one. */
 static bool halve(struct account *account)
 {
     uint32_t most =

@@ -11,7 +11,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* A pair's place: maps placed on the host, candidates of the task, ready tasks there. */
+/* A pair's key: maps placed on the host, candidates of the task, ready tasks there. */
 enum { PLACED_AT = 40, CANDIDATES_AT = 32, PLACED_MOST = (1 << 24) - 1 };
 /* What work on the index costs, in looks at a task. */
 enum { PLACING = 8, TELLING = 3 };
@@ -58,7 +58,7 @@ bool locality_anywhere(const struct engine *engine, const struct bucket *bucket)
            (bucket->ready_maps.n && !bucket->n_up && locality_is_even(engine, bucket->job));
 }
 
-/* Its place among those with a map that no place is to be waited for. */
+/* Its place among buckets with a map that need not wait for a place. */
 static void anywhere_update(const struct engine *engine, struct bucket *bucket)
 {
     if (locality_anywhere(engine, bucket) && !bucket->homed)
@@ -77,7 +77,7 @@ static struct sorted_key pair_key(const struct engine *engine, const struct loca
                                local->host->running, random << 32 | local->host->index};
 }
 
-/* Puts the local's best pair where it belongs among the bucket's pairs. */
+/* Puts the local's best pair into its place among the bucket's pairs. */
 static void sort_pair(struct engine *engine, struct local_maps *local)
 {
     struct bucket *bucket = local->bucket;
@@ -92,8 +92,8 @@ static void sort_pair(struct engine *engine, struct local_maps *local)
     sorted_place(&bucket->pairs, &local->pair, pair_key(engine, local, fewest), 0);
 }
 
-/* Counts the local as `up` and `under`. When the bucket's first or last host below its part comes
- * or goes, what is refused changes on all its hosts. */
+/* Counts the local as `up` and `under`. The bucket's first or last host below its part changes what
+ * is refused on all its hosts. */
 static void count(struct engine *engine, struct local_maps *local, bool up, bool under)
 {
     struct bucket *bucket = local->bucket;
@@ -174,7 +174,7 @@ static void recount_job(struct engine *engine, struct job *job, struct host *hos
     }
 }
 
-/* WHY an array of buckets: each pick for the last slots reads it, and finds them close together. */
+/* WHY an array of buckets: each pick for the last slots reads it, with few cache misses. */
 static void begin_on(struct engine *engine, struct bucket *bucket, struct host *host)
 {
     host->begun = engine_grow(engine, host->begun, host->n_begun);
@@ -225,7 +225,7 @@ static struct local_maps *get_local(struct engine *engine, struct bucket *bucket
     return local;
 }
 
-/* The task now has `candidates`; its pairs on all its hosts move. */
+/* Sets the task's number of candidates; its pairs on all its hosts move. */
 static void set_candidates(struct engine *engine, struct task *task, uint32_t candidates)
 {
     for (uint32_t i = 0; i < task->n_refs; i++) {
@@ -253,7 +253,7 @@ static bool is_before(const struct task *a, const struct task *b)
                                               : a->index < b->index;
 }
 
-/* In order. WHY from the end: tasks become ready in it, save those that come back. */
+/* In order. WHY from the end: tasks become ready in order, except those that come back. */
 static void insert_ref(struct local_maps *local, struct local_ref *ref)
 {
     struct local_ref *before = TAILQ_LAST(&local->refs, local_refs);
@@ -277,7 +277,7 @@ static void add(struct engine *engine, struct task *task)
             skip |= replicas[j] == replicas[i];
         if (skip)
             continue;
-        /* WHY: adopted when unknown. After a restart of the controller jobs come from its store
+        /* WHY adopted when unknown: after a restart of the controller jobs come from its store
          * before any host joins. */
         struct host *host = cluster_adopt(engine, replicas[i]);
         struct local_ref *ref = &task->refs[task->n_refs++];
@@ -291,7 +291,8 @@ static void add(struct engine *engine, struct task *task)
     }
     for (uint32_t i = 0; i < task->n_refs; i++)
         task->refs[i].of = task->n_refs;
-    /* WHY also of a queue that nobody follows now: what its hosts were found to fit is still said of them. */
+    /* WHY also for a bucket whose index is not followed now: it still records which of its hosts
+     * fit. */
     uint32_t fitting = fitting_refs(task);
     if (!bucket->synced && !fitting)
         return;
@@ -382,7 +383,7 @@ static void synchronise(struct engine *engine, struct bucket *bucket)
     bucket->looked = 0;
 }
 
-/* The pair that is best, and its task: the first on that host with so few candidates. */
+/* The best pair and its task: the first on that host with this few candidates. */
 struct best {
     struct local_maps *local;
     struct sorted_key key;
@@ -408,7 +409,7 @@ static struct best best_by_index(struct engine *engine, struct bucket *bucket)
     return best;
 }
 
-/* Of its task. WHY not by way of the task: that is one more piece of memory, and there are many. */
+/* Of its task. WHY not by way of the task: that would be one more cache miss for each of many. */
 static uint32_t candidates_now(const struct local_ref *ref)
 {
     const struct local_ref *refs = ref - ref->index;
@@ -418,7 +419,7 @@ static uint32_t candidates_now(const struct local_ref *ref)
     return n;
 }
 
-/* Of a host with room. A task next to whose block no other host has room ends the search. */
+/* For a host with room. A task whose other hosts have no room ends the search. */
 static void look_at_host(struct engine *engine, struct local_maps *local, struct best *best)
 {
     struct sorted_key least = pair_key(engine, local, 1);
@@ -442,8 +443,8 @@ static void look_at_host(struct engine *engine, struct local_maps *local, struct
         *best = (struct best){local, key, first->task};
 }
 
-/* What bringing the index up to date may cost, in looks at a task: placing each host that may have
- * changed, and where room came or went, telling each task there, on all its hosts. */
+/* What updating the index may cost, in looks at a task: placing each host that may have changed,
+ * and where room came or went, updating each task there, on all its hosts. */
 static uint64_t cost_of_index(const struct engine *engine, const struct bucket *bucket)
 {
     uint64_t tasks = bucket->ready_maps.n / bucket->locals.n,
@@ -452,9 +453,8 @@ static uint64_t cost_of_index(const struct engine *engine, const struct bucket *
     return looks * PLACING + (flips < looks ? flips : looks) * TELLING * tasks;
 }
 
-/* False when that was given up, since it took as long as the index would. WHY it is counted over
- * all picks since the index was last up to date: then whatever comes, at most twice the cheaper
- * way's cost is paid. */
+/* False: given up, since it took as many looks as the index would. WHY counted over all picks since
+ * the last update of the index: so the cost is at most twice that of the cheaper way. */
 static bool best_by_room(struct engine *engine, struct bucket *bucket, bool even,
                          struct best *ret_best)
 {
@@ -557,7 +557,7 @@ struct bucket *locality_first_begun(struct engine *engine, const struct shape *s
     return best;
 }
 
-/* A framework may know where a block is, and not its size. */
+/* A framework may know a block's place and not its size. */
 static bool has_block(const struct task *task)
 {
     return task->stage->replicas && (task->input_bytes || task->stage->job->framework);

@@ -22,7 +22,7 @@ static void remove_job(struct engine *engine, struct job *job)
     sorted_remove(&engine->active, &job->by_turn);
 }
 
-/* Does it leave its place between its neighbours? */
+/* Whether it leaves its place between its neighbours. */
 static bool passes(const struct sorted_node *node, struct sorted_key key)
 {
     const struct sorted_node *before = sorted_previous(node), *after = sorted_next(node);

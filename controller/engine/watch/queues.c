@@ -3,7 +3,7 @@
 #include "controller/engine/books/stage.h"
 #include "controller/engine/policy/questions.h"
 
-/* The smallest transfer into the bucket's ready reduce tasks, by the order that the network follows
+/* The smallest transfer into the bucket's ready reduce tasks, in the order that the network follows
  * in slot-rich mode. */
 static uint64_t smallest_transfer(struct engine *engine, struct bucket *bucket)
 {

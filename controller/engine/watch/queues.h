@@ -6,8 +6,8 @@
 
 /* Largest ready reduce task of the bucket; NULL: none. */
 struct task *bucket_largest(struct engine *engine, const struct bucket *bucket);
-/* Something of the bucket changed that these sets go by, but for its ready tasks; all of the job's
- * did. */
+/* A key of these sets changed for the bucket, apart from its ready tasks; for all buckets of the
+ * job. */
 void bucket_update(struct engine *engine, struct bucket *bucket);
 void queues_reorder(struct engine *engine, struct job *job);
 

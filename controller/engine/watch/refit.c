@@ -14,7 +14,7 @@ struct shape *refit_shape(struct engine *engine, struct job *job, bool apart,
     return cluster_shape(engine, demand, "", &of, job->account);
 }
 
-/* What its maps run on is another kind of slot. */
+/* The stage's maps run on another kind of slot from now on. */
 void refit_demand(struct engine *engine, struct stage *stage, const struct resources *demand)
 {
     struct shape *shape = refit_shape(engine, stage->job, stage->framework->apart, demand);

@@ -19,7 +19,7 @@ static void count_held(struct engine *engine, const struct stage *stage, int by)
     engine->held_stages += (uint64_t)(int64_t)by;
 }
 
-/* As of any hold (hold.c). */
+/* As for any hold (hold.c). */
 static void say(struct engine *engine, enum decision_kind kind, const struct stage *stage,
                 struct policy_why why, int64_t until_ns)
 {
@@ -54,7 +54,7 @@ void refusal_take(struct engine *engine, struct stage *stage, struct policy_why 
     say(engine, DECISION_HOLD, stage, why, refusal.due_ns);
 }
 
-/* It is asked again, or there is nothing to ask any more. */
+/* The stage is asked again, or has nothing to ask any more. */
 static void end(struct engine *engine, struct stage *stage, enum reason reason)
 {
     const struct refusal *refusal = stage->refusal;

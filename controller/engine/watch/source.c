@@ -103,7 +103,7 @@ static void remove_pair(struct engine *engine, struct blind *blind)
     free(blind);
 }
 
-/* In order of attempts, whoever spoke first. */
+/* In order of attempts, not of reports. */
 static void add_stall(struct engine *engine, struct blind *blind, struct attempt *attempt)
 {
     struct stall *stall = engine_allocate(engine, 1, sizeof(*stall)), *before, *of_attempt;
@@ -141,7 +141,7 @@ bool source_is_waited_for(const struct attempt *attempt, const struct host *sour
     return find_stall(attempt, source) != NULL;
 }
 
-/* Sources that it alone cannot read from, and of these the `overdue`. */
+/* Counts the sources that only this reader cannot read from, and of these the `overdue` ones. */
 static bool reader_is_blind(struct engine *engine, const struct host *reader)
 {
     const uint32_t most = engine->config.lone_sources_max;
@@ -179,7 +179,7 @@ static bool may_be_suspect(const struct engine *engine, const struct host *host)
 
 static void move_block_readers(struct engine *engine, struct host *host);
 
-/* Brings `suspect` up to date with what is known of the host as a source and as a reader. */
+/* Updates `suspect` from what is known of the host as a source and as a reader. */
 static void judge(struct engine *engine, struct host *host)
 {
     struct reach *reach = &host->reach;
@@ -213,12 +213,12 @@ static void judge_reader(struct engine *engine, struct host *reader)
     }
 }
 
-/* After a pair of the two came, went or grew old. */
+/* Call after a pair of the two came, went or became overdue. */
 static void judge_both(struct engine *engine, struct host *reader, struct host *source)
 {
     struct blind *only = source->reach.readers ? first_of_source(engine, source) : NULL;
     judge_reader(engine, reader);
-    /* Whether a reader is the only one of a source decides about that reader. */
+    /* Whether a reader is a source's only one decides about that reader. */
     for (uint32_t n = 0; only && n < 2; n++, only = next_of_source(only))
         judge_reader(engine, only->reader);
     judge(engine, source);
@@ -231,7 +231,7 @@ static void clear_strikes(struct engine *engine, struct host *host)
     host->reach.strikes = 0;
 }
 
-/* It waits for nothing any more; before it leaves its task. */
+/* The attempt waits for no source any more. Call before it leaves its task. */
 static void source_release(struct engine *engine, struct attempt *attempt)
 {
     while (!TAILQ_EMPTY(&attempt->stalls)) {
@@ -248,7 +248,7 @@ static void source_release(struct engine *engine, struct attempt *attempt)
     attempt->block_of = NULL;
 }
 
-/* Not counted as a failure: an orphan's end says nothing about its task. */
+/* Not counted as a failure: an orphan's end does not count for its task. */
 static void read_again(struct engine *engine, struct attempt *attempt)
 {
     struct task *task = attempt->task;
@@ -287,7 +287,7 @@ static bool other_replica(const struct engine *engine, const struct attempt *att
     return false;
 }
 
-/* Who reads a block from there reads it elsewhere, where it can; from a lost host in any case. */
+/* Readers of a block there read it elsewhere if they can; from a lost host in any case. */
 static void move_block_readers(struct engine *engine, struct host *host)
 {
     struct attempt *attempt, *next;
@@ -348,7 +348,7 @@ static void reached(struct engine *engine, struct host *reader, struct host *sou
     judge_both(engine, reader, source);
 }
 
-/* What has waited for source_lost_ns waits no longer. */
+/* Ends the waiting of a pair after source_lost_ns. */
 static void give_up(struct engine *engine, struct blind *blind)
 {
     struct host *source = blind->source, *reader = blind->reader;
@@ -408,7 +408,7 @@ void source_host_lost(struct engine *engine, struct host *host)
     move_block_readers(engine, host);
 }
 
-/* The attempt that waits, or waited; NULL when it is none that reads. */
+/* The attempt that waits, or waited; NULL when it reads nothing there. */
 static struct attempt *reading(struct engine *engine, const struct event *event,
                                struct host **ret_source)
 {

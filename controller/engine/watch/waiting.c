@@ -5,7 +5,7 @@
 #include "controller/engine/policy/questions.h"
 #include "lib/invariant.h"
 
-/* What following a moved local costs, in looks at one that may be out of place. */
+/* What updating a moved local costs, in looks at one that may be out of place. */
 enum { FOLLOWING = 2 };
 
 static void place(struct local_maps *local)
@@ -62,8 +62,8 @@ void waiting_forget(struct bucket *bucket)
     TAILQ_REMOVE(&bucket->shape->moved, bucket, of_moved);
 }
 
-/* WHY not at once where others stand in `moved`: nobody asks, or asks those by themselves as
- * well. */
+/* WHY not at once while buckets are in `moved`: questions ask those by themselves, too, or nobody
+ * asks. */
 void waiting_come(const struct engine *engine, struct local_maps *local)
 {
     struct bucket *bucket = local->bucket;
@@ -88,7 +88,7 @@ void waiting_leave(struct local_maps *local)
         bucket->shape->moved_locals--;
 }
 
-/* Those whose following costs at most so many looks. */
+/* Updates buckets that cost at most this many looks. */
 static void follow_moves(struct engine *engine, struct shape *shape, uint64_t *most)
 {
     struct bucket *bucket;
@@ -99,7 +99,7 @@ static void follow_moves(struct engine *engine, struct shape *shape, uint64_t *m
     }
 }
 
-/* Some map of the bucket waits on a host with room. Adds to the looks that this took. */
+/* Whether a map of the bucket waits on a host with room. Adds to the looks that this took. */
 static bool waits_with_room(const struct bucket *bucket, uint64_t *looks)
 {
     const struct sorted *rooms = &bucket->shape->by_load;
@@ -117,8 +117,8 @@ static bool waits_with_room(const struct bucket *bucket, uint64_t *looks)
     return found;
 }
 
-/* Asks the jobs in their order: nearly always one of the first has a map there. False: given up,
- * since that took as long as other ways may take. */
+/* Asks the jobs in order: nearly always one of the first has a map there. False: given up, since it
+ * took as many looks as other ways may. */
 static bool first_in_turn(struct engine *engine, struct shape *shape, struct bucket **ret_bucket)
 {
     uint64_t looks = 0, most = shape->moved_locals / 4;
@@ -135,7 +135,7 @@ static bool first_in_turn(struct engine *engine, struct shape *shape, struct buc
     return *ret_bucket || !node;
 }
 
-/* Asks who waits on hosts with room. False: given up, as above. */
+/* Asks the jobs that wait on hosts with room. False: given up, as above. */
 static bool first_on_hosts(struct engine *engine, struct shape *shape, struct bucket **ret_bucket)
 {
     uint64_t looks = 0;
