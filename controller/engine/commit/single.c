@@ -23,7 +23,7 @@ static const struct policy_reason reasons[] = {
 const struct commit_policy commit_single = {.policy = {.name = "single", .reasons = reasons},
                                             .admits = admits};
 
-/* The claim behind item i; false when there is no such ready task or unit. */
+/* The claim of item i; false when it has no such ready task or unit, or may not commit. */
 static bool claim_of_item(struct engine *engine, const struct event *event, uint32_t i,
                           struct claim *ret_claim)
 {

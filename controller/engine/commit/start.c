@@ -10,7 +10,7 @@
 #include "controller/engine/watch/levels.h"
 #include "controller/engine/watch/source.h"
 
-/* WHY a loop: a surprising inventory may hold a number of this epoch that was never given. */
+/* WHY a loop: an inventory may hold a number of this epoch that was never given. */
 static uint64_t next_number(struct engine *engine)
 {
     uint64_t number;

@@ -1,5 +1,5 @@
-/* What others may make the engine hold and begin, in a dump. WHY a record of its own: logs of
- * before have none, and are without these bounds. */
+/* Bounds of what others make the engine hold and begin, in a dump. WHY records of their own: older
+ * logs have none, and run without these bounds. */
 #include "controller/engine/books/account.h"
 #include "controller/engine/books/job.h"
 #include "controller/engine/books/limit.h"
@@ -27,7 +27,7 @@ struct lapses_record {
     uint32_t level, limit, spare;
     uint64_t id, lapsed;
 };
-/* A step that ended at its bound; job 0: it was for no stage that is late. */
+/* A step that ended at its bound; job 0: not for a stage that is late. */
 struct cut_record {
     uint64_t job;
     uint32_t stage;
@@ -167,7 +167,7 @@ void account_dump_config(struct dumper *d, const struct engine *engine)
     dump_owners(d, engine);
 }
 
-/* WHY not of one without jobs and words: it is there for a shape, and goes with that. */
+/* WHY not an account without jobs and facts: it exists for a shape, and is freed with it. */
 static void dump_lapses(struct dumper *d, const struct engine *engine)
 {
     struct sorted_node *node = sorted_first(&engine->accounts);

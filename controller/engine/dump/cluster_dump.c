@@ -1,4 +1,4 @@
-/* Hosts and shapes in a dump: a host as the event that made it, then what happened to it since. */
+/* Hosts and shapes in a dump: a host as the event that made it, then what changed since. */
 #include "controller/engine/books/cluster.h"
 #include "controller/engine/dump/dump.h"
 #include "controller/engine/facts/hosts.h"
@@ -50,7 +50,7 @@ static int load_host(struct engine *engine, const void *object, struct err *err)
 
 #define F FIELD_OF
 
-/* WHY a kind of its own: the other one stays as dumps of before have it. */
+/* WHY a kind of its own: older dumps fix the form of the other one. */
 enum { SHAPE, ROOM_SHAPE, HOST };
 const struct dump_kind cluster_kinds[] = {
     [SHAPE] = {{"shape", {F(shape_record, demand, RESOURCES), F(shape_record, constraint, CHARS)}},

@@ -21,12 +21,12 @@ struct clock_record {
     uint32_t mode;
     bool congested;
 };
-/* Dumps of before kept a policy's count of draws with the clock. */
+/* Older dumps kept a policy's count of draws with the clock. */
 #define NO_DRAWS UINT64_MAX
 
 struct config_record {
     struct engine_config config;
-    uint32_t mode_rule; /* former, and what are parameters of policies now: */
+    uint32_t mode_rule; /* former; policies have these as parameters now: */
     int64_t even_wait_ns, start_wait_ns;
     bool mode_ignore_held;
 };
@@ -106,7 +106,7 @@ void dump_event(struct dumper *d, const struct event *event)
     send_line(d, record_encode_event(event, d->buffer, RECORD_MAX));
 }
 
-/* The longest list of a record: of a host's units, a stage's edges (two numbers each) or tasks. */
+/* The longest list of a record: a host's units, a stage's edges (two numbers each) or its tasks. */
 static size_t lists_max(const struct engine_config *config)
 {
     size_t units = (size_t)config->units_per_host_max * ENGINE_RESOURCES;
@@ -155,8 +155,8 @@ int engine_dump_in(const struct engine *engine, void *room,
         .congested = engine->congested,
     };
     dump_record(&d, &kinds[RECORD_CLOCK], &clock);
-    /* WHY: in their own order, which ties between them follow, and also those without a job left:
-     * they fill the table. */
+    /* WHY in their own order: it breaks ties; WHY also shapes without a job: they fill the
+     * table. */
     for (uint32_t i = 0; i < engine->n_shapes; i++)
         cluster_dump_shape(&d, engine->shapes[i]);
     for (uint32_t i = 0; i < engine->n_hosts; i++)
@@ -229,7 +229,8 @@ static void load_clock(struct engine *engine, const struct clock_record *record)
     engine->mode = record->mode ? MODE_SLOT_STARVED : MODE_SLOT_RICH;
 }
 
-/* What needs everything else to be there: holds, and flags that loading hosts has overwritten. */
+/* Loads what needs everything else to be there: holds, and flags that loading hosts has
+ * overwritten. */
 static void load_end(struct engine *engine, const struct clock_record *clock)
 {
     for (struct sorted_node *node = sorted_first(&engine->active); node; node = sorted_next(node)) {
@@ -249,7 +250,7 @@ static void load_end(struct engine *engine, const struct clock_record *clock)
     memset(&engine->counters, 0, sizeof(engine->counters));
 }
 
-/* All facts are there: policies make their states of them. */
+/* All facts are there: policies make their states from them. */
 static void load_policies(struct engine *engine, const struct clock_record *clock)
 {
     if (!engine->suspended)
@@ -317,7 +318,7 @@ static int load_part(struct engine *engine, const struct dump_kind *kind, const 
     return r < 0 ? r : kind->load(engine, record, err);
 }
 
-/* Dumps of before have the rule's number. */
+/* Older dumps have the rule's number. */
 static int mode_of_former(struct config_record *first, struct err *err)
 {
     const struct policy *rule = policy_listed(QUESTION_MODE, first->mode_rule);
@@ -359,7 +360,7 @@ static int load_line(struct loader *l, const char *line, struct err *err)
 {
     if (!l->engine)
         return load_first(l, line, err);
-    /* WHY: see engine_step. */
+    /* WHY: as in engine_step. */
     l->engine->out = &l->decisions;
     if (setjmp(l->engine->no_memory))
         return err_set(err, ENOMEM, "no memory");

@@ -1,15 +1,14 @@
 /* The parts of a dump. Private to controller/engine.
  *
- * dump.c decides the order of records and reads them back; what is written of a thing, and how it
- * is made of its record again, stands in a file beside that thing (cluster_dump.c, job_dump.c,
- * attempt_dump.c, source_dump.c, failing_dump.c, framework_dump.c, account_dump.c, policy_dump.c).
- * Jobs and hosts are written as the events that made them, then as records of what happened to them
- * since. Forms may only grow (field.h): dumps of before are read.
+ * dump.c decides the order of records and reads them back. Files beside it write each thing's
+ * records and make the thing from them again (cluster_dump.c, job_dump.c, attempt_dump.c,
+ * source_dump.c, failing_dump.c, framework_dump.c, account_dump.c, policy_dump.c). Jobs and hosts
+ * are written as the events that made them, then as records of what changed since. Records may only
+ * grow (field.h), so that older dumps can be read.
  *
- * WHY records beside the views (view.c), which name many of the same members: a view is what people
- * and programs may know of the present, in terms that stay when the engine changes, and what can be
- * computed stands in it; a record is what cannot be computed, in a form that stays for ever. Either
- * changes without the other. */
+ * WHY not the views (view.c), which name many of the same members: a view shows people and programs
+ * the present, also what can be computed, in terms that stay when the engine changes; a record has
+ * what cannot be computed, in a form that stays for ever. Either changes without the other. */
 #pragma once
 
 #include "controller/engine/base/field.h"
@@ -23,7 +22,7 @@ enum {
 
 struct dump_kind {
     struct record_kind kind;
-    /* Makes the thing of its record; NULL in the entry that ends a table. */
+    /* Makes the thing from its record; NULL in the entry that ends a table. */
     int (*load)(struct engine *engine, const void *record, struct err *err);
 };
 extern const struct dump_kind cluster_kinds[], job_kinds[], attempt_kinds[], source_kinds[],
@@ -44,31 +43,31 @@ void dump_event(struct dumper *d, const struct event *event);
 void cluster_dump_shape(struct dumper *d, const struct shape *shape);
 void cluster_dump_host(struct dumper *d, const struct host *host);
 void job_dump(struct dumper *d, const struct job *job);
-/* Its `job` record, which stands behind how it was submitted; nothing of a framework's. */
+/* Its `job` record, without its submission; nothing of a framework's job. */
 void job_dump_state(struct dumper *d, const struct job *job);
-/* Blocks and computing of its tasks, as the events that tell them. */
+/* Blocks and computing of its tasks, as the events that report them. */
 void job_dump_tasks_given(struct dumper *d, const struct stage *stage);
 void job_dump_finished(struct dumper *d, const struct finished *finished);
 void attempt_dump(struct dumper *d, const struct attempt *attempt);
-/* What a framework's job was told to be, in place of how it was submitted; then what is beside the
- * records of its stages; an attempt of a framework, behind its record. */
+/* The facts that make a framework's job, in place of a submission; what its stages have beyond
+ * their records; an attempt of a framework, after its record. */
 void framework_dump_config(struct dumper *d, const struct engine *engine);
 void framework_dump_given(struct dumper *d, const struct job *job);
 void framework_dump_stage(struct dumper *d, const struct stage *stage);
 void framework_dump_attempt(struct dumper *d, const struct attempt *attempt);
 void source_dump_config(struct dumper *d, const struct engine *engine);
 void source_dump_reach(struct dumper *d, const struct host *host);
-/* What failed on the host; where the task failed, behind its record. */
+/* Failures on the host; where the task failed, after its record. */
 void failing_dump_config(struct dumper *d, const struct engine *engine);
 void failing_dump_host(struct dumper *d, const struct host *host);
 void failing_dump_task(struct dumper *d, const struct task *task);
-/* What others may make it hold and begin. */
+/* Bounds of what others may make the engine hold and begin. */
 void account_dump_config(struct dumper *d, const struct engine *engine);
 void account_dump_submitter(struct dumper *d, uint64_t submitter); /* 0: nothing */
 void account_dump_cut(struct dumper *d, const struct engine *engine);
 void rerun_dump_config(struct dumper *d, const struct engine *engine);
 void rerun_dump_task(struct dumper *d, const struct task *task);
-void rerun_dump_losing(struct dumper *d, const struct engine *engine); /* behind all jobs */
+void rerun_dump_losing(struct dumper *d, const struct engine *engine); /* after all jobs */
 void loss_dump_config(struct dumper *d, const struct engine *engine);
 void loss_dump_task(struct dumper *d, const struct task *task);
 void source_dump_blind(struct dumper *d, const struct blind *blind);

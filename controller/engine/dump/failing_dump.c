@@ -1,5 +1,5 @@
-/* What failed where, in a dump. WHY records of their own: those of before keep their form, so that
- * dumps of before are read. */
+/* Failures by host and task, in a dump. WHY records of their own: so that older dumps can be read,
+ * the former ones keep their form. */
 #include "controller/engine/base/ground.h"
 #include "controller/engine/books/cluster.h"
 #include "controller/engine/books/job.h"

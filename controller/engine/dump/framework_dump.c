@@ -1,4 +1,4 @@
-/* Frameworks' jobs in a dump: as the facts that would make them, then what else is so. */
+/* Frameworks' jobs in a dump: the facts that make them, then the rest of their state. */
 #include "controller/engine/books/account.h"
 #include "controller/engine/books/attempt.h"
 #include "controller/engine/books/cluster.h"
@@ -30,7 +30,7 @@ struct growing_record {
     uint32_t hosts;
     bool last;
 };
-/* Before the stage that it is about. */
+/* Before the stage that it concerns. */
 struct apart_record {
     uint64_t job;
     uint32_t stage;
@@ -56,7 +56,8 @@ struct sized_record {
     uint32_t stage, task;
     uint64_t bytes;
     bool
-        otherwise; /* it is known by what was told, and counts as guessed; or the other way round */
+        otherwise; /* its size is known by all reports and counts as guessed, or the other way
+                    * round */
 };
 struct sizing_record {
     uint64_t job;
@@ -165,7 +166,7 @@ static int load_gate(struct engine *engine, const void *object, struct err *err)
     return 0;
 }
 
-/* Behind its stage's gate, which has sized all tasks by what was told. */
+/* After its stage's gate, which has sized all tasks by all reports. */
 static int load_sized(struct engine *engine, const void *object, struct err *err)
 {
     const struct sized_record *record = object;

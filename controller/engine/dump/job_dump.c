@@ -1,5 +1,5 @@
-/* Jobs in a dump: the events that made them, then what happened to them since, and what is kept of
- * those that are over. */
+/* Jobs in a dump: the events that made them, then what changed since, and the records of ended
+ * jobs. */
 #include "controller/engine/base/ground.h"
 #include "controller/engine/base/packed.h"
 #include "controller/engine/books/account.h"
@@ -29,8 +29,9 @@ struct stage_record {
     uint64_t received_level; /* former */
     enum reason hold_reason;
     int64_t hold_left, hold_right, held_since_ns, held_until_ns, hold_due_ns;
-    uint32_t opening; /* how many of its tasks were looked at, and one; 0: it does not open */
-    /* Of a claim that may not commit, and all of these: 0 where there is none */
+    uint32_t opening; /* one more than the number of its tasks that were looked at; 0: it is not
+                         opening */
+    /* Of a refused claim; all 0 without one */
     enum reason refusal_reason;
     int64_t refusal_left, refusal_right, refusal_since_ns, refusal_due_ns;
 };
@@ -40,8 +41,8 @@ struct task_record {
     uint64_t done_attempt;
     int64_t ready_ns, started_ns;
 };
-/* What follows from the tasks that are done, for a job whose stages nobody dumped: the store keeps
- * only how it was submitted and which tasks are done. */
+/* Derives the rest from the tasks that are done, for a job without stage records: the store keeps
+ * only its submission and which tasks are done. */
 struct resume_record {
     uint64_t job;
     int64_t slot_wait_ns;
@@ -110,7 +111,7 @@ static int load_task(struct engine *engine, const void *object, struct err *err)
     const struct task_record *record = object;
     struct task *task = job_find_task(engine, record->job, record->stage, record->task);
     struct host *host = cluster_host(engine, record->done_host);
-    /* A framework may not say where. */
+    /* A framework may not report where. */
     bool nowhere = task && task->stage->framework && record->done_host == ENGINE_NONE;
     if (!task || task->state != TASK_BLOCKED || record->state > TASK_DONE ||
         (record->state == TASK_DONE && !host && !nowhere))

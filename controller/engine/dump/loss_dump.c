@@ -1,5 +1,5 @@
-/* Which tasks were lost with their hosts, and how often, in a dump. WHY records of their own: those
- * of before keep their form, so that dumps of before are read. */
+/* How often tasks were lost with their hosts, in a dump. WHY records of their own: so that older
+ * dumps can be read, the former ones keep their form. */
 #include "controller/engine/books/job.h"
 #include "controller/engine/dump/dump.h"
 

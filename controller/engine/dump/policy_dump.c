@@ -1,4 +1,4 @@
-/* What policies keep in a dump: one record per state with fields, which names the policy.
+/* States of policies in a dump: one record per state with fields, which names the policy.
  *
  *   policy question=place name=random of=engine draws=17
  *   policy question=network name=NAME of=stage job=3 stage=1 FIELDS */

@@ -1,5 +1,5 @@
-/* Whose output was lost how often, in a dump. WHY records of their own: those of before keep their
- * form, so that dumps of before are read. */
+/* Lost outputs by task, in a dump. WHY records of their own: so that older dumps can be read, the
+ * former ones keep their form. */
 #include "controller/engine/books/cluster.h"
 #include "controller/engine/books/job.h"
 #include "controller/engine/books/losing.h"
@@ -16,7 +16,7 @@ struct rerun_record {
     uint64_t job;
     uint32_t stage, task, reruns;
 };
-/* Behind it: a host on which one was lost. */
+/* After it: a host on which an output was lost. */
 struct unread_record {
     uint64_t job;
     uint32_t stage, task, host;

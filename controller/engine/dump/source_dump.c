@@ -1,5 +1,5 @@
-/* Who cannot read from whom, in a dump. WHY records of their own: those of before keep their form,
- * so that dumps of before are read. */
+/* Pairs of hosts that cannot read, in a dump. WHY records of their own: so that older dumps can be
+ * read, the former ones keep their form. */
 #include "controller/engine/books/attempt.h"
 #include "controller/engine/books/cluster.h"
 #include "controller/engine/dump/dump.h"

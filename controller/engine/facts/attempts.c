@@ -19,9 +19,9 @@ enum attempt_state attempt_seen_phase(uint32_t phase)
                                                                  : ATTEMPT_STARTED;
 }
 
-/* Of several of ours the newest counts: we begin another one when we take the one before for
- * lost. A result that comes all the same is one. Copies that a framework makes are meant to run
- * beside. */
+/* Of several attempts of ours the newest counts: another one is begun only when the one before is
+ * taken for lost. If that one has a result all the same, it is accepted. Copies that a framework
+ * makes are meant to run side by side. */
 static void stop_older(struct engine *engine, const struct task *task)
 {
     struct attempt *newest = task->attempts, *other;

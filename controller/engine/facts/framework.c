@@ -36,8 +36,8 @@ static void *ignored(struct engine *engine)
     return NULL;
 }
 
-/* What is not known of it is not ours to place: it goes on as it would without us. WHY each time:
- * nothing is kept of a stage that is not kept. */
+/* A fact about it was refused for a bound, so the engine cannot place the stage: its framework
+ * does. WHY each time: nothing is kept about a stage that is not kept. */
 static void leave_stage(struct engine *engine, uint64_t number, uint32_t index)
 {
     struct job *job = job_find(engine, number);
@@ -52,8 +52,6 @@ static void leave_stage(struct engine *engine, uint64_t number, uint32_t index)
     open->open.job = number;
     open->open.stage = index;
 }
-
-/* ---- jobs ---- */
 
 struct job *framework_find_job(struct engine *engine, uint64_t number)
 {
@@ -91,8 +89,6 @@ void framework_job(struct engine *engine, const struct event *event)
     job->priority = event->framework_job.priority;
     order_change(engine, job);
 }
-
-/* ---- stages ---- */
 
 static struct stage *make_stage(struct engine *engine, struct job *job, uint32_t index)
 {
@@ -162,8 +158,6 @@ struct edge *framework_find_edge(struct engine *engine, struct stage *stage, uin
     return edge;
 }
 
-/* ---- tasks ---- */
-
 static bool is_valid(const struct event *event)
 {
     bool valid = event->framework_stage.parents.n == event->framework_stage.edges.n &&
@@ -175,7 +169,7 @@ static bool is_valid(const struct event *event)
     return valid;
 }
 
-/* Whatever it makes is made before anything of it is looked at. */
+/* Makes everything before it looks at any of it. */
 static void announce(struct engine *engine, struct stage *stage, const struct event *event)
 {
     struct framework_stage *own = stage->framework;
@@ -199,7 +193,7 @@ static void announce(struct engine *engine, struct stage *stage, const struct ev
         tell_job_grew(engine, stage->job);
 }
 
-/* Its stage and those behind it, which may be ready now, or not any more. */
+/* Looks at the stage and its children, which may become ready or blocked. */
 static void look(struct engine *engine, struct stage *stage)
 {
     if (engine->suspended)
@@ -229,7 +223,7 @@ void framework_stage(struct engine *engine, const struct event *event)
     leave_stage(engine, event->framework_stage.job, event->framework_stage.stage);
 }
 
-/* Its framework will not start it where its block is not: that room is for others. */
+/* Its framework will not start it away from its block: withdraws allows there, for others' sake. */
 static void withdraw_off_block(struct engine *engine, const struct task *task)
 {
     const uint32_t *replicas = task_replicas(task);
@@ -244,7 +238,7 @@ static void withdraw_off_block(struct engine *engine, const struct task *task)
     }
 }
 
-/* A ready one leaves the queues meanwhile, in which it stands by what it reads. */
+/* A ready task leaves the queues meanwhile, since its inputs decide its place in them. */
 static void set_task(struct engine *engine, struct task *task, const struct event *event,
                      uint32_t i)
 {
@@ -321,9 +315,7 @@ void framework_tasks(struct engine *engine, const struct event *event)
     estimate_follow_job(engine, job);
 }
 
-/* ---- tasks that start ---- */
-
-/* The task's own allows but the one that is settled are for a start that will not come. */
+/* The task's own allows, except the settled one, wait for a start that will not come. */
 static void withdraw_others(struct engine *engine, struct task *task, const struct attempt *used)
 {
     for (struct attempt *other = task->attempts; other; other = other->next_of_task)
@@ -331,7 +323,7 @@ static void withdraw_others(struct engine *engine, struct task *task, const stru
             allow_withdraw(engine, other, REASON_ELSEWHERE);
 }
 
-/* It is as the allow said, but that it runs. */
+/* Everything but its state is as the allow said. */
 static void inherit(struct engine *engine, struct attempt *attempt, const struct attempt *used)
 {
     attempt->reason = used->reason;
@@ -347,7 +339,7 @@ static bool same_levels(const struct attempt *a, const struct attempt *b)
            a->level[ORDER_MACROFLOW] == b->level[ORDER_MACROFLOW];
 }
 
-/* WHY the attempt is there before the allow goes: policies that count what receives see no gap. */
+/* WHY the attempt is made before the allow ends: policies that count receivers see no gap. */
 static void join(struct engine *engine, struct attempt *attempt, struct attempt *used,
                  uint64_t received_bytes)
 {
@@ -371,8 +363,8 @@ static void join(struct engine *engine, struct attempt *attempt, struct attempt 
     gate_seen(engine, stage);
 }
 
-/* What it takes of the host. WHY half of what is free, of what nobody allowed it and no executor of
- * its own gives it: that it runs there is its framework's word alone, and others must be left
+/* What it takes of the host. WHY at most half of what is free, if it was neither allowed nor has
+ * room of its own executors: only its framework reports that it runs there, and others must keep
  * something. */
 static struct resources taken(const struct engine *engine, const struct event *event,
                               const struct host *host, bool allowed)
@@ -416,8 +408,8 @@ static void adopt(struct engine *engine, const struct event *event, struct host 
     host_touch(engine, host);
 }
 
-/* A task has a few attempts at a time, a host half of those that it may run: more is no fact to go
- * by, and the other half is for what is allowed or started. */
+/* WHY: a task has a few attempts at a time, and a host half of those that it may run; further
+ * reports are ignored, and the other half is for what is allowed or started. */
 static bool is_crowded(struct engine *engine, const struct event *event)
 {
     const struct host *host = cluster_host(engine, event->framework_task.host);
@@ -450,8 +442,6 @@ void framework_started(struct engine *engine, const struct event *event)
     else if (host)
         adopt(engine, event, host);
 }
-
-/* ---- tasks that end ---- */
 
 void framework_done(struct engine *engine, const struct event *event)
 {

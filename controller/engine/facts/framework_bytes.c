@@ -16,7 +16,7 @@ static bool may_keep(struct engine *engine, struct job *job, uint64_t cells)
     return true;
 }
 
-/* The row, with places for what is told of the map; NULL: no room. */
+/* The row, with places for the map's reported cells; NULL: no room. */
 static struct late_row *take_row(struct engine *engine, struct stage *stage, struct edge *edge,
                                  uint32_t map, const struct late_places *places)
 {
@@ -30,20 +30,20 @@ static struct late_row *take_row(struct engine *engine, struct stage *stage, str
     return row;
 }
 
-/* What is told of one map, to be set cell by cell. */
+/* Sets the reported cells of one map, one by one. */
 struct setting {
     struct stage *stage;
     struct edge *edge;
     struct late_row *row;
     struct task *from;
-    struct late_block *block; /* where the cell before stood */
+    struct late_block *block; /* of the last cell */
     uint32_t first;           /* of the block */
 };
 
 static void set_cell(struct engine *engine, struct setting *s, uint32_t reduce, uint64_t bytes)
 {
     uint64_t *cell = late_row_cell(s->row, reduce);
-    uint64_t more = bytes - *cell; /* as a difference, which may wrap */
+    uint64_t more = bytes - *cell; /* a difference, which may wrap */
     if (!more)
         return;
     if (!s->block || reduce - s->first >= LATE_BLOCK) {
@@ -57,7 +57,7 @@ static void set_cell(struct engine *engine, struct setting *s, uint32_t reduce, 
         sizes_set_task(engine, &s->stage->tasks[reduce]);
 }
 
-/* What a whole row does not name is 0. */
+/* Cells that a whole row does not name are 0. */
 static void clear_behind(struct engine *engine, struct setting *s, uint32_t n)
 {
     for (uint32_t r = n; r < s->row->n; r++)
@@ -80,7 +80,7 @@ static void set_cells(struct engine *engine, struct stage *stage, struct edge *e
         clear_behind(engine, &s, places->n);
 }
 
-/* All sizes follow when the cells are complete, else those of corrected ones alone have. */
+/* When the cells are complete all sizes follow, else only those of corrected tasks did. */
 static void look(struct engine *engine, struct stage *stage, struct edge *edge)
 {
     bool was = edge->late->complete;

@@ -14,9 +14,9 @@
 #include <string.h>
 
 enum {
-    MAKING = 4, /* what a task costs that is made, in looks at one */
+    MAKING = 4, /* what making a task costs, in looks at one */
     MANY = 4096,
-    ROOM_OF_MANY = 16 /* for so many times as many tasks */
+    ROOM_OF_MANY = 16 /* times as many tasks as that */
 };
 
 void *framework_beyond(struct engine *engine)
@@ -38,7 +38,7 @@ static uint32_t tasks_max(const struct engine *engine)
     return most && most < FRAMEWORK_TASKS_MAX ? most : FRAMEWORK_TASKS_MAX;
 }
 
-/* Memory for more tasks. Those that are there are moved; ready ones leave their queues
+/* Allocates memory for more tasks and moves those that are there; ready ones leave their queues
  * meanwhile. */
 static void move_tasks(struct engine *engine, struct stage *stage, uint32_t room)
 {
@@ -67,7 +67,7 @@ static void move_tasks(struct engine *engine, struct stage *stage, uint32_t room
     gate_go_on(engine, stage, clock);
 }
 
-/* Twice as much as there was, or as much as there may be. */
+/* Doubles the room, or takes what the account allows. */
 static bool make_charged_room(struct engine *engine, struct stage *stage, uint32_t n)
 {
     uint32_t before = stage->framework->room, room = n > 2 * before ? n : 2 * before;
@@ -79,8 +79,8 @@ static bool make_charged_room(struct engine *engine, struct stage *stage, uint32
     return true;
 }
 
-/* WHY so much where they are many: memory that nobody touches costs nothing, and moving many holds
- * everybody. */
+/* WHY so much for many tasks: untouched memory costs nothing, and moving many tasks blocks all
+ * other work. */
 static void make_room(struct engine *engine, struct stage *stage, uint32_t n)
 {
     uint32_t before = stage->framework->room, most = tasks_max(engine);
@@ -101,7 +101,7 @@ static bool take_room(struct engine *engine, struct stage *stage, uint32_t n)
     return true;
 }
 
-/* It is to have so many; counted, and there is room for them. */
+/* Admits n tasks: counts them and makes room. */
 static bool admit(struct engine *engine, struct stage *stage, uint32_t n)
 {
     uint32_t before = framework_tasks_of(stage), more = n - before;
@@ -128,7 +128,7 @@ static void begin_task(struct engine *engine, struct stage *stage, uint32_t inde
     tell_task_counts(engine, task, true);
 }
 
-/* All up to n of those that are admitted. */
+/* Makes tasks up to n of those that are admitted. */
 static void grow(struct engine *engine, struct stage *stage, uint32_t n)
 {
     uint32_t before = stage->n_tasks;
@@ -159,8 +159,6 @@ struct task *framework_find_task(struct engine *engine, struct stage *stage, uin
     return &stage->tasks[index];
 }
 
-/* ---- in portions ---- */
-
 static void wait_for_rest(struct engine *engine, struct stage *stage, bool wait)
 {
     struct sorted_key key = {stage->job->number, stage->index, 0};
@@ -177,7 +175,7 @@ static uint32_t as_many_as_may_be(const struct engine *engine, uint32_t more)
     return all ? more : (uint32_t)(looks / MAKING);
 }
 
-/* True: all are there that were told of. */
+/* True: all reported tasks are made. */
 static bool grow_some(struct engine *engine, struct stage *stage)
 {
     struct framework_stage *own = stage->framework;

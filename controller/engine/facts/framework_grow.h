@@ -1,36 +1,37 @@
 /* How many tasks a framework's stage has. Private to controller/engine.
  *
  * A stage that is announced with more tasks than one step may make (step_tasks_max) gets the others
- * in the next ones; they are counted at once, and the stage counts as announced when all are there.
- * A fact about one of them makes all up to it. WHY then at once: what is true of it must be kept.
+ * in later steps; all are counted at once, and the stage counts as announced when all are made. A
+ * fact about one of them makes all up to it at once, so that nothing reported is lost.
  *
- * Room is taken for more tasks than are told of, so that those that are there are moved seldom:
- * none are where they are many. Only what is told of is charged (account.h). Without RULE_GROWS
- * tasks are made in one step, and room is charged. */
+ * Memory is allocated for more tasks than reported, so that tasks are moved seldom, and never where
+ * they are many. Only reported tasks are charged (account.h). Without RULE_GROWS tasks are made in
+ * one step, and the allocated ones are charged. */
 #pragma once
 
 #include "controller/engine/base/state.h"
 
 enum { FRAMEWORK_TASKS_MAX = 1 << 20 }; /* of a stage */
 
-/* The task that a fact speaks of, made if need be; NULL: beyond a bound, and the fact is counted as
- * ignored. Tasks are moved when a stage grows: pointers to them do not stay. */
+/* The task that a fact is about, made if need be; NULL: beyond a bound, and the fact is counted as
+ * ignored. A growing stage moves its tasks: pointers to them become invalid. */
 struct task *framework_find_task(struct engine *engine, struct stage *stage, uint32_t index);
-/* It is true, and there is no place for it: NULL. */
+/* Counts a fact that is true but has no place: NULL. */
 void *framework_beyond(struct engine *engine);
 
-/* The stage is announced with so many tasks, at least 1. */
+/* The stage is announced with n tasks, at least 1. */
 void growing_begin(struct engine *engine, struct stage *stage, uint32_t n);
-/* Goes on with those that could not be made at once, the oldest job's first, as far as this step
+/* Continues with tasks that could not be made at once, the oldest job's first, as far as this step
  * may. */
 void growing_go_on(struct engine *engine);
-/* For load: so many were told of, more than there are; it is announced when they are there. */
+/* For load: `told` tasks were reported, more than are made; `announces`: the stage counts as
+ * announced once they are. */
 bool growing_restore(struct engine *engine, struct stage *stage, uint32_t told, bool announces);
 
-/* Those that are there, and those that were told of. */
+/* Its made tasks, or its reported ones if these are more. */
 static inline uint32_t framework_tasks_of(const struct stage *stage)
 {
     return stage->n_tasks > stage->framework->told ? stage->n_tasks : stage->framework->told;
 }
-/* A fact on a stage may cost so many looks at a task's edge. */
+/* The most looks at a task's edge that a fact about a stage may cost. */
 uint64_t framework_work_max(const struct engine *engine);

@@ -22,8 +22,7 @@ static void skip(struct engine *engine, struct task *task)
         outcome_accept(engine, task, 0, NULL);
 }
 
-/* As far as this step may, and as tasks are there. Who reads from it looks when the last is
- * done. */
+/* Skips as many as this step may and as are made. Readers look when the last is done. */
 static void skip_some(struct engine *engine, struct stage *stage)
 {
     struct framework_stage *own = stage->framework;
@@ -36,8 +35,8 @@ static void skip_some(struct engine *engine, struct stage *stage)
     gate_seen(engine, stage);
 }
 
-/* WHY no new beginning where some wait already: who says it again and again would keep the last
- * from ever being skipped. */
+/* WHY this does not restart a skipping in progress: reports that keep coming would keep the last
+ * tasks from ever being skipped. */
 void skipping_begin(struct engine *engine, struct stage *stage)
 {
     struct framework_stage *own = stage->framework;

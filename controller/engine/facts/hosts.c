@@ -35,7 +35,7 @@ static void describe(struct engine *engine, struct host *host, const struct even
     host_replace_units(engine, host, &event->host_join.units);
 }
 
-/* Nothing runs there any more, and nothing is there. */
+/* Attempts and outputs there are gone. */
 static void forget_generation(struct engine *engine, struct host *host)
 {
     uint32_t before = host->failing.in_a_row;
@@ -44,8 +44,8 @@ static void forget_generation(struct engine *engine, struct host *host)
     source_host_lost(engine, host);
 }
 
-/* WHY: one without is there by its rooms only (no agent has told anything of it). When an agent
- * comes what runs there runs on. */
+/* WHY: a host without units exists by its rooms only (no agent has reported it). When an agent
+ * comes, attempts there run on. */
 static bool has_units(const struct host *host)
 {
     static const struct resources nothing;

@@ -11,8 +11,8 @@ void cluster_lost(struct engine *engine, const struct event *event);
 void cluster_back(struct engine *engine, const struct event *event);
 void cluster_drain(struct engine *engine, const struct event *event);
 void cluster_load(struct engine *engine, const struct event *event);
-/* Rejected for a host that is up. What is left is as an index that nobody has joined under. */
+/* Rejected for a host that is up. Leaves an index that no host has joined. */
 void cluster_forget(struct engine *engine, const struct event *event);
-/* For load: the host's state as it was. The caller touches the host. */
+/* For load: restores the host's state. The caller touches the host. */
 void cluster_restore(struct engine *engine, struct host *host, bool silent, bool lost,
                      bool draining, uint32_t uplink_permille);

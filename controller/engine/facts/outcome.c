@@ -71,7 +71,7 @@ void outcome_done(struct engine *engine, struct attempt *attempt, uint64_t recei
     host_touch(engine, host);
 }
 
-/* Nobody asked for it: its host has done nothing with it, which is no fault of the task. */
+/* The attempt ended unasked: its host has not done it, which is no fault of the task. */
 static void over(struct engine *engine, const struct event *event)
 {
     struct attempt *attempt = attempt_known(engine, event);
@@ -91,7 +91,8 @@ void attempt_lost(struct engine *engine, const struct event *event)
     over(engine, event);
 }
 
-/* One failure more, unless that host said so before; the last that is allowed fails the job. */
+/* Counts one failure more, unless that host reported one before; the last one allowed fails the
+ * job. */
 static void fail(struct engine *engine, const struct event *event)
 {
     struct attempt *attempt = attempt_known(engine, event);
@@ -112,8 +113,8 @@ void attempt_failed(struct engine *engine, const struct event *event)
     fail(engine, event);
 }
 
-/* WHY as a failure: what an agent refuses (a command that it has not got) it would refuse at once
- * again, for ever. */
+/* WHY as a failure: an agent that refuses a start (it lacks the command) would refuse it again at
+ * once, for ever. */
 void attempt_refused(struct engine *engine, const struct event *event)
 {
     fail(engine, event);

@@ -18,7 +18,7 @@ static void reorder(struct engine *engine, struct job *job)
     hold_reorder_job(engine, job);
 }
 
-/* In force from now on, with what follows from it. */
+/* Puts the policy in force, with what follows from it. */
 static void put(struct engine *engine, enum question q, const struct policy *policy)
 {
     policy_put(engine, q, policy);

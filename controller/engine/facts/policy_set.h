@@ -4,8 +4,8 @@
 #include "controller/engine/base/state.h"
 
 /* EVENT_POLICY_SET. Running attempts keep the levels that they have; ready queues follow the new
- * policy at once, and its state is made from facts. Setting what is in force changes nothing. */
+ * policy at once, and its state is made from facts. Setting the policy in force changes nothing. */
 void policy_set(struct engine *engine, const struct event *event);
-/* A parameter has a value from now on; of policies that are not in force, too. As policy_set where
- * one in force has it. */
+/* Sets a parameter, also of policies that are not in force; if the one in force has it, as
+ * policy_set. */
 void policy_parameter(struct engine *engine, const struct event *event);

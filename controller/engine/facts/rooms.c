@@ -42,7 +42,7 @@ static bool is_over(const struct resources *free)
     return false;
 }
 
-/* What is withdrawn holds its place until the events of this step are over. */
+/* A withdrawn allow holds its room until the events of this step are applied. */
 static void allows_shrink(struct engine *engine, const struct host *host, const struct room *room)
 {
     struct resources free = room->unit.free;
@@ -125,7 +125,7 @@ static void host_told(struct engine *engine, struct application *application,
         room_resize(engine, application, room, &resources);
 }
 
-/* Tasks of its jobs take other room from now on. */
+/* Tasks of the application's jobs take other room from now on. */
 static void jobs_move(struct engine *engine, uint64_t number)
 {
     bool all = number == ENGINE_EVERYBODY;

@@ -12,7 +12,7 @@
 
 #include <string.h>
 
-/* Who has this name: true with number and content. */
+/* The job that has this name: true with number and content. */
 static bool find_name(const struct engine *engine, const char *name, uint64_t *ret_number,
                       uint64_t *ret_content)
 {
@@ -76,7 +76,7 @@ void job_begin(struct engine *engine, const struct event *event)
     sorted_insert(&engine->names, &job->by_name, by_name, 0);
 }
 
-/* The job that has not come whole, or NULL after a rejection. */
+/* The job, which is not complete yet, or NULL after a rejection. */
 static struct job *arriving(struct engine *engine, const struct event *event, uint64_t number)
 {
     struct job *job = job_find(engine, number);
@@ -203,7 +203,7 @@ void job_tasks(struct engine *engine, const struct event *event)
     stage->tasks_given += n;
 }
 
-/* WHY as they come: a job may have millions of them, and its end is to be short. */
+/* WHY as cells come: a job may have millions of them, and its end must be short. */
 static void sum_cells(struct stage *stage, struct stage *parent, const struct edge *edge,
                       const struct u64s *bytes)
 {

@@ -1,10 +1,9 @@
-/* Jobs that are submitted: how they arrive in parts, change and are cancelled. Private to
- * controller/engine. */
+/* Submitted jobs: their arrival in parts, changes, cancellation. Private to controller/engine. */
 #pragma once
 
 #include "controller/engine/base/state.h"
 
-/* Requests; rejected with a reason, then nothing has changed. */
+/* Requests; a rejected one has a reason and changes nothing. */
 void job_begin(struct engine *engine, const struct event *event);
 void job_stage(struct engine *engine, const struct event *event);
 void job_tasks(struct engine *engine, const struct event *event);
