@@ -1,4 +1,4 @@
-/* Why a task runs where it runs with the level that it has, or why it waits. */
+/* Explains why a task runs where it does at its levels, or why it waits. */
 #include "controller/engine/base/say.h"
 #include "controller/engine/books/account.h"
 #include "controller/engine/books/attempt.h"
@@ -37,7 +37,7 @@ add_fact(struct engine_explanation *e, const char *name, const char *format, ...
     va_end(ap);
 }
 
-/* Of what a demand asks for, the most that one unit of a known host has. */
+/* The most of each demanded resource that one unit of a known host has. */
 static uint32_t most_of_a_unit(const struct engine *engine, const struct shape *shape,
                                struct resources *ret_most)
 {
@@ -56,7 +56,7 @@ static uint32_t most_of_a_unit(const struct engine *engine, const struct shape *
     return hosts;
 }
 
-/* "slots 4, mem_bytes 1000": the amounts of what is demanded. */
+/* "slots 4, mem_bytes 1000": amounts of the demanded resources. */
 static void resources_say(const struct resources *demand, const struct resources *amounts,
                           char *text, size_t size)
 {
@@ -75,7 +75,7 @@ static void resources_say(const struct resources *demand, const struct resources
     }
 }
 
-/* Some known host meets the first `length` bytes of the constraint. */
+/* Whether a known host meets the first `length` bytes of the constraint. */
 static bool is_met_somewhere(const struct engine *engine, const char *constraint, size_t length)
 {
     bool met = false;
@@ -92,8 +92,8 @@ static bool is_label(const char *constraint)
     return !strpbrk(constraint, " &|!()=");
 }
 
-/* No known host meets the constraint: of its parts the first that none of those meets which meet
- * all before. */
+/* No known host meets the constraint: names its first part that is met by none of the hosts that
+ * meet all parts before it. */
 static void say_unmet(const struct engine *engine, uint32_t stage, const char *constraint,
                       char *text, size_t size)
 {
@@ -229,8 +229,8 @@ static void say_start(const struct engine *engine, struct engine_explanation *e,
         say(e, "Runs on %s, where it was found running. ", host_name(a->host));
 }
 
-/* Levels are given at the start and told anew by those that follow what is received, so an attempt
- * may still have one of a policy that was in force before. */
+/* WHY a level may be one of a former policy: levels are given at the start, and again only by
+ * policies that follow what is received. */
 static void say_level(const struct engine *engine, struct engine_explanation *e,
                       const struct attempt *a)
 {
@@ -245,7 +245,7 @@ static void say_level(const struct engine *engine, struct engine_explanation *e,
             a->level[order], engine->network->policy.name);
 }
 
-/* Who gives it nothing, since when. */
+/* Which source sends it nothing, and since when. */
 static void say_stalls(const struct engine *engine, struct engine_explanation *e,
                        const struct attempt *a)
 {
@@ -308,7 +308,7 @@ static void explain_blocked(struct engine_explanation *e, const struct task *tas
         say(e, " its job has not arrived completely");
 }
 
-/* Which rule holds it now, with the numbers of now. */
+/* The rule that holds it now, with its present numbers. */
 static void say_hold(const struct engine *engine, struct engine_explanation *e,
                      const struct task *task)
 {
@@ -328,7 +328,7 @@ static void say_hold(const struct engine *engine, struct engine_explanation *e,
             (double)(hold_end_ns(task->stage) - engine->now_ns) / 1e9);
 }
 
-/* Nothing is allowed to the task's application now. */
+/* Whether the task's application gets no allows now. */
 static bool is_refused(const struct engine *engine, const struct task *task)
 {
     const struct job *job = task->stage->job;
@@ -392,7 +392,7 @@ static void explain_ready(const struct engine *engine, struct engine_explanation
     }
 }
 
-/* The stage is held by what may commit. */
+/* The commit policy holds the stage. */
 static void explain_refused(const struct engine *engine, struct engine_explanation *e,
                             const struct task *task)
 {

@@ -1,4 +1,4 @@
-/* Policies by name, for people. */
+/* Names of policies. */
 #include "controller/engine/engine.h"
 #include "controller/engine/policy/policy.h"
 

@@ -1,4 +1,4 @@
-/* Who reads what now: the engine's part in judging what hosts say of others'. */
+/* What each host reads now: the engine's part in judging hosts' reports about others. */
 #include "controller/engine/books/attempt.h"
 #include "controller/engine/books/cluster.h"
 #include "controller/engine/books/job.h"
@@ -15,7 +15,7 @@ static void compare_host(void *context, const struct engine_input *input)
     search->found |= input->host == search->host;
 }
 
-/* WHY replicas: from which one an attempt reads that was found running nobody knows. */
+/* WHY replicas: which one an attempt that was found running reads is unknown. */
 static bool has_replica(const struct task *task, uint32_t host)
 {
     const uint32_t *replicas = task_replicas(task);
@@ -26,7 +26,7 @@ static bool has_replica(const struct task *task, uint32_t host)
 }
 
 /* WHY a stopped one, too: it misses many outputs at once, and is stopped at the first that it
- * names. */
+ * reports. */
 static const struct task *reader_of(const struct engine *engine, const struct attempt *attempt)
 {
     if (attempt->state == ATTEMPT_COMPUTING || attempt->foreign)

@@ -6,7 +6,7 @@
 #include <errno.h>
 #include <string.h>
 
-/* Those of the engine itself. */
+/* The engine's own reasons. */
 static const char *const words[] = {
     [REASON_NONE] = "none",
     [REASON_HOLD_EXPIRED] = "hold-expired",

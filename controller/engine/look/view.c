@@ -1,4 +1,4 @@
-/* Copies of state for those who look. */
+/* Copies of state for readers outside. */
 #include "controller/engine/base/numbered.h"
 #include "controller/engine/base/resources.h"
 #include "controller/engine/books/account.h"
@@ -114,7 +114,7 @@ static void view_finished(const struct finished *finished, struct job_view *ret_
     };
 }
 
-/* Name number `index` of those that are separated by commas. */
+/* Name number `index` of a list separated by commas. */
 static void name_of_unit(const char *names, uint32_t index, char *ret_name, size_t size)
 {
     for (; names && index; index--)

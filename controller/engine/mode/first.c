@@ -22,9 +22,8 @@ unsigned mode_orders(const struct engine *engine)
     return ignores_held(engine) ? HOSTS_BY_RECEIVERS : 0;
 }
 
-/* Ready reduce tasks of the bucket that some host with a free slot would take: ignore_held.
- * WHY a loop over tasks: it exists for comparison only, and looks at the first
- * job alone. */
+/* Ready reduce tasks of the bucket that a host with a free slot would take: ignore_held. WHY a loop
+ * over tasks: it exists for comparison only, and looks at the first job alone. */
 static uint64_t count_unheld(const struct engine *engine, const struct bucket *bucket)
 {
     enum transfer_order order = engine->network->order(engine->mode);

@@ -1,4 +1,4 @@
-/* Always one mode, whatever the cluster is short of. */
+/* Always one mode. */
 #include "controller/engine/mode/mode_rule.h"
 
 static enum mode always_rich(const struct engine *engine, enum reason *ret_reason,

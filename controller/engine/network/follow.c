@@ -1,4 +1,4 @@
-/* One level for a whole stage that follows what was received. */
+/* A stage's one level, which follows the bytes received. */
 #include "controller/engine/base/ground.h"
 #include "controller/engine/network/network.h"
 

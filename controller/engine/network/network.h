@@ -1,12 +1,13 @@
-/* How urgent on the wire: the two levels of a transfer, and by which size the network serves. */
+/* How urgent transfers are on the wire: their two levels, and the size by which the network serves
+ * them. */
 #pragma once
 
 #include "controller/engine/policy/questions.h"
 
-/* For policies under which all attempts of a stage have one level that follows the bytes received:
- * what they keep per stage, and how they tell a new level. */
+/* For policies that give all attempts of a stage one level, which follows the bytes received: what
+ * they keep per stage, and how they announce a new level. */
 struct network_stage {
-    bool told; /* every attempt has the level; false: who knows */
+    bool told; /* every attempt has the level; false: unknown */
     uint64_t level;
 };
 #define NETWORK_STAGE_STATE                                                                        \
@@ -15,7 +16,7 @@ struct network_stage {
     }
 void network_tell(struct engine *engine, struct stage *stage, uint64_t level, int64_t left,
                   int64_t right);
-/* Attempts that have another level are told. O(1) when the level is what it was. */
+/* Announces the level to attempts that have another one. O(1) when it has not changed. */
 static inline void network_follow(struct engine *engine, struct stage *stage, uint64_t level,
                                   int64_t left, int64_t right)
 {
@@ -32,5 +33,5 @@ extern const struct network_policy network_dclas;
 extern const struct network_policy network_scf;
 /* The job's place among those that receive. */
 extern const struct network_policy network_rank;
-/* One level for everybody. */
+/* One level for all. */
 extern const struct network_policy network_none;

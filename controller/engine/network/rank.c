@@ -1,12 +1,13 @@
 /* The level of a transfer is its job's rank: jobs with receiving tasks, in order of turn, have
- * strictly growing levels, those beyond the last level share it. Then a later job's transfer costs
- * an earlier one nothing, and what runs beside it is free of harm. Both levels of an attempt are
- * equal; a map that reads its block has level 0.
+ * strictly growing levels, and those beyond the last level share it. Then a later job's transfer
+ * costs an earlier one nothing. Both levels of an attempt are equal; a map that reads its block has
+ * level 0.
  *
  * Labels are lazy, since each change is a message. A job keeps its level while the order holds; one
- * that begins to receive takes the middle of the gap between its neighbours. Where there is no gap,
- * or two jobs changed places, all are labelled anew, packed to the bottom: most newcomers are small
- * and go on top. A level is that of the job's attempts, so that a dump needs no more.
+ * that begins to receive takes the middle of the gap between its neighbours. Without a gap, or when
+ * two jobs changed places, all jobs are relabelled, packed to the least urgent levels: most
+ * newcomers are small and enter before them. A job's level is that of its attempts, so a dump needs
+ * no more.
  *
  * Cost: O(log n) for an attempt or a turn that moves, O(receiving jobs) where labels may be wrong,
  * and each attempt whose level changes. */
@@ -21,7 +22,7 @@
 struct rank_engine {
     struct sorted receiving; /* jobs, by turn */
     bool unsure;             /* labels may be out of order, or attempts of a job differ */
-    bool mixed;              /* they do: another policy gave them */
+    bool mixed;              /* they differ: another policy gave them their levels */
 };
 struct rank_job {
     struct job *job;
@@ -43,7 +44,7 @@ static struct rank_job *owner(struct sorted_node *node)
     return node ? container_of(node, struct rank_job, node) : NULL;
 }
 
-/* Reads what other tasks made; maps' blocks have level 0. */
+/* Whether it reads what other tasks made; maps' blocks have level 0. */
 static bool is_ranked(const struct task *task)
 {
     return task->bytes > 0;
@@ -73,7 +74,7 @@ static void tell(struct engine *engine, struct attempt *attempt, uint64_t level,
     engine->counters.level_changes++;
 }
 
-/* `but` has not been announced: its start says the level. */
+/* `but` has not been announced: its start carries the level. */
 static void relabel_job(struct engine *engine, struct rank_job *kept, uint64_t level, int64_t place,
                         const struct attempt *but)
 {
@@ -89,7 +90,7 @@ static void relabel_job(struct engine *engine, struct rank_job *kept, uint64_t l
     }
 }
 
-/* n jobs get the last n levels; beyond the last all share it. */
+/* n jobs get the last n levels; those beyond share the last one. */
 static void relabel(struct engine *engine, const struct attempt *but)
 {
     struct rank_engine *all = engine->kept[QUESTION_NETWORK];
@@ -102,7 +103,8 @@ static void relabel(struct engine *engine, const struct attempt *but)
     all->unsure = all->mixed = false;
 }
 
-/* Strictly growing but for those that share the last level, whose places are the last or beyond. */
+/* Strictly growing, except for jobs that share the last level, whose places are the last or
+ * beyond. */
 static bool is_in_order(struct engine *engine)
 {
     const struct rank_engine *all = engine->kept[QUESTION_NETWORK];
@@ -127,7 +129,7 @@ static void settle(struct engine *engine)
     all->unsure = false;
 }
 
-/* The middle of the gap between its neighbours, or everybody anew. */
+/* Takes the middle of the gap between its neighbours, or relabels all. */
 static void enter(struct engine *engine, struct rank_job *kept, const struct attempt *first)
 {
     struct rank_engine *all = engine->kept[QUESTION_NETWORK];
@@ -191,7 +193,7 @@ static void done_job(struct engine *engine, union policy_of of, void *state)
     sorted_remove(&all->receiving, &kept->node);
 }
 
-/* One that is running when the policy is put in force: a job's level is that of its attempts. */
+/* An attempt that runs when the policy is put in force: a job's level is that of its attempts. */
 static void init_attempt(struct engine *engine, union policy_of of, void *state)
 {
     struct rank_engine *all = engine->kept[QUESTION_NETWORK];
@@ -211,14 +213,14 @@ static void init_attempt(struct engine *engine, union policy_of of, void *state)
                   kept->level >= (uint64_t)levels_of(engine);
 }
 
-/* Both levels are equal; it matters only to a placement that foresees by sizes. */
+/* Both levels are equal; the order matters only to placements that predict by sizes. */
 static enum transfer_order order(enum mode mode)
 {
     return mode == MODE_SLOT_RICH ? ORDER_COFLOW : ORDER_MACROFLOW;
 }
 
-/* Of one that does not receive yet: attempt_moved tells when it does. What has received keeps what
- * it had. */
+/* For an attempt that does not receive yet: attempt_moved comes when it does. One that has received
+ * keeps its levels. */
 static void levels(const struct engine *engine, const struct stage *stage, struct attempt *attempt)
 {
     (void)engine;

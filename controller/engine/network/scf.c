@@ -1,5 +1,5 @@
-/* Shortest Coflow first by the bytes that are left of it, as reports of received bytes tell: what
- * NEAT's simulations run on. */
+/* Shortest Coflow first by its bytes left, as reports of received bytes tell: the network of NEAT's
+ * simulations. */
 #include "controller/engine/base/ground.h"
 #include "controller/engine/base/say.h"
 #include "controller/engine/network/network.h"

@@ -1,4 +1,4 @@
-/* Parameters of policies: what the configuration says, and what those in force have of it. */
+/* Parameters of policies: configured values, and those of the policies in force. */
 #include "controller/engine/policy/policy.h"
 
 #include <errno.h>
@@ -30,7 +30,7 @@ bool policy_has(const struct policy *policy, const char *word)
     return parameter_of(policy, word);
 }
 
-/* Does a policy that is listed before number `before` have it? */
+/* Whether a policy listed before number `before` has it. */
 static bool listed_before(enum question q, unsigned before, const char *word)
 {
     for (unsigned i = 0; i < before; i++)

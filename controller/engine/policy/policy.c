@@ -1,4 +1,4 @@
-/* Policies by name, and the life of what they keep. */
+/* Policies by name, and the life of their states. */
 #include "controller/engine/base/ground.h"
 #include "controller/engine/base/numbered.h"
 #include "controller/engine/policy/questions.h"
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A question's word, its table and where the configuration names the one in force. */
+/* A question's word, its table, and where the configuration names its policy. */
 static const struct {
     const char *word;
     const void *const *policies;
@@ -39,7 +39,7 @@ enum question policy_question(const char *word)
     return q;
 }
 
-/* NULL: it is the last. */
+/* NULL: no more. */
 const struct policy *policy_listed(enum question q, unsigned index)
 {
     unsigned i = 0;
@@ -142,7 +142,8 @@ static void begin_tasks(struct engine *engine, enum question q, struct stage *st
         return;
     uint32_t room = stage->framework ? stage->framework->room : stage->n_tasks;
     stage->kept_tasks[q] = engine_allocate(engine, room, state->size);
-    /* WHY: of what has not begun zeros are right (policy.h), and a job may begin with 10⁶ tasks. */
+    /* WHY: zeros are right for what has not begun (policy.h), and a job may begin with 10⁶
+     * tasks. */
     bool begun = stage->framework || stage->n_started || !TAILQ_EMPTY(&stage->attempts);
     for (uint32_t t = 0; begun && state->init && t < stage->n_tasks; t++)
         state->init(engine, (union policy_of){.task = &stage->tasks[t]},
@@ -239,7 +240,7 @@ void policy_end_attempt(struct engine *engine, struct attempt *attempt)
         end_one(engine, q, POLICY_ATTEMPT, (union policy_of){.attempt = attempt});
 }
 
-/* A question's policy comes, or goes, with all that it keeps. */
+/* Begins, or ends, all states of a question's policy. */
 static void begin_policy(struct engine *engine, enum question q)
 {
     struct sorted_node *node;

@@ -3,16 +3,16 @@
 #include <stdio.h>
 #include <string.h>
 
-/* WHY aalo and fair are greedy although delay scheduling is there (--place delay): a baseline is to
- * be as good as its rule allows, and on the Facebook trace waiting for a slot next to the block
- * gives that slot to a large job's reduce task for very long: aalo's mean JCT is 144 s greedily,
- * 186, 240 and 251 s with delays of 0.2, 1 and 5 s.
+/* WHY aalo and fair are greedy although delay scheduling exists (--place delay): a baseline is to
+ * be as good as its rule allows. On the Facebook trace, waiting for a slot next to the block gives
+ * that slot to a large job's reduce task for very long: aalo's mean JCT is 144 s greedily, and 186,
+ * 240 and 251 s with delays of 0.2, 1 and 5 s.
  *
  * WHY neat has 64 levels, not unlimited ones: bytes left change with every report, ten times a
  * second, and each would be another level; a run would take minutes.
  *
- * What duopoly adds to the source: a job's maps run next to their blocks and evenly over the hosts,
- * and wait for that (place/nats.c says why). */
+ * duopoly adds to the source: a job's maps run next to their blocks and evenly over the hosts, and
+ * wait for that (place/nats.c says why). */
 #define EVEN                                                                                       \
     {                                                                                              \
         "even_wait", PRESET_EVEN_WAIT_NS                                                           \

@@ -1,17 +1,17 @@
-/* What the names that people compare mean: a choice for each of the engine's questions. The daemon
- * (policy.preset), the simulator (--policy), the demo (POLICIES=, which asks duopolyd --presets)
- * and the table of docs/explain/policies.md have them from here, so that one name means one thing
- * everywhere.
+/* Presets: names that people compare, each with a choice for each of the engine's questions. The
+ * daemon (policy.preset), the simulator (--policy), the demo (POLICIES=, which asks duopolyd
+ * --presets) and the table of docs/explain/policies.md take them from here, so that a name has one
+ * meaning everywhere.
  *
  * All keep SJF job order and the same slots unless their name says otherwise, so that a difference
- * comes from what differs. */
+ * has one cause. */
 #pragma once
 
 #include "controller/engine/engine.h"
 
-/* How long maps that are kept even wait for a slot on their hosts. WHY bounded, and so short: where
- * reduce tasks hold slots for long (an oversubscribed core, fair turns) maps would wait for ever.
- */
+/* How long maps that are spread evenly wait for a slot on their hosts. WHY bounded, and so short:
+ * where reduce tasks hold slots for long (an oversubscribed core, fair turns) maps would wait for
+ * ever. */
 #define PRESET_EVEN_WAIT_NS 200000000
 
 #define PRESET_VALUES           2
@@ -22,8 +22,8 @@ struct preset {
     const char *turn, *place, *network, *mode;
     struct engine_value values[PRESET_VALUES]; /* parameters; the rest have no word */
     uint32_t
-        levels; /* of sizes, whatever else is said; 0: what is said. More than the wire has: for
-                        the simulator only */
+        levels; /* of sizes, replaces the configured number; 0: keeps it. More than the wire has:
+                   for the simulator only */
 };
 
 extern const struct preset presets[]; /* ends with a NULL name */

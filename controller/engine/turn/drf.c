@@ -1,13 +1,13 @@
 /* Dominant resource fairness over jobs (Ghodsi, Zaharia, Hindman, Konwinski, Shenker, Stoica:
  * Dominant Resource Fairness, NSDI 2011, algorithm 1). A job's share of a resource is what its
  * attempts hold of it, by what all hosts that are up have; the largest of its shares is its
- * dominant share. Whose dominant share is smallest has the next turn, so jobs that want different
+ * dominant share. The job with the smallest dominant share is next, so jobs that want different
  * resources get equal parts of what each wants most.
  *
  * The shares are in units of 2^-32 of the whole, in integers. WHY the whole is rounded down to its
- * 6 leading bits: when it changes every job's share does, O(jobs · log n), and hosts come and go;
- * so a cluster that grows to twice its size costs that 32 times at most, and shares of two
- * resources are compared within 3 %. It stays a function of facts. */
+ * 6 leading bits: a change of it changes every job's share, O(jobs · log n), and hosts come and go;
+ * so a cluster that doubles costs that 32 times at most, and shares of two resources are compared
+ * within 3 %. It stays a function of facts. */
 #include "controller/engine/base/say.h"
 #include "controller/engine/turn/turn.h"
 #include "controller/engine/watch/order.h"
@@ -33,7 +33,7 @@ static uint64_t round_down(int64_t amount)
     return bits > LEADING_BITS ? whole >> (bits - LEADING_BITS) << (bits - LEADING_BITS) : whole;
 }
 
-/* True: it is another whole than before. */
+/* True: the whole changed. */
 static bool take_whole(const struct engine *engine, struct drf_engine *all)
 {
     bool another = false;

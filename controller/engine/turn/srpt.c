@@ -1,19 +1,18 @@
-/* Shortest remaining processing time: the SJF key (estimate.h) over what is left. A map's part goes
- * when it is done, a reduce task's bytes go when it has received them; both come back when the
- * output is lost or the task runs again. Where the submitter gave estimates of its own, the same
- * share of them is left.
+/* Shortest remaining processing time: the SJF key (estimate.h) over what is left. A map's part is
+ * removed when it is done, a reduce task's bytes when it has received them; both return when the
+ * output is lost or the task runs again. Of a submitter's own estimates the same share is left.
  *
- * Nobody starves. A job's key has a part of the time at which it was submitted, so that of two jobs
- * the one that came AGEING times the other's key later is behind it whatever its size. So behind a
- * job with a key of K are all jobs that are submitted over AGEING · K after it: who is before it
- * came sooner, and that is a bounded amount of work. (K grows when outputs are lost.) As a part of
- * the key and not of the time that it waits, it moves no job by itself. */
+ * No job starves. A job's key includes a part of its submission time, so that of two jobs the one
+ * submitted AGEING times the other's key later is behind it whatever its size. So a job with key K
+ * is before all jobs that are submitted over AGEING · K after it; those before it were submitted
+ * earlier, which is a bounded amount of work. (K grows when outputs are lost.) As a part of the key
+ * and not of the waiting time, ageing moves no job by itself. */
 #include "controller/engine/base/say.h"
 #include "controller/engine/turn/turn.h"
 
 __extension__ typedef unsigned __int128 wide;
 
-/* WHY so many: on the Facebook trace 10 cost 14 % of the mean, 30 nothing, 100 and 300 gain a
+/* WHY 100: on the Facebook trace 10 costs 14 % of the mean, 30 nothing, 100 and 300 gain a
  * little. */
 enum { AGEING = 100 };
 
@@ -26,7 +25,7 @@ struct srpt_task {
     bool past; /* nothing of it is left */
 };
 
-/* One accepted attempt, or one live one with all its input. */
+/* It has an accepted attempt, or a live one with all its input. */
 static bool is_past(const struct task *task)
 {
     const struct attempt *attempt = task->bytes ? task->attempts : NULL;
@@ -45,7 +44,7 @@ static void count(struct srpt_job *left, const struct task *task, bool past)
     left->work_ns += past ? -(wide)task->compute_ns : (wide)task->compute_ns;
 }
 
-/* As if everything were left: tasks follow. */
+/* Begins with everything left: tasks follow. */
 static void init_job(struct engine *engine, union policy_of of, void *state)
 {
     (void)engine;

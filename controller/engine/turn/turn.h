@@ -1,4 +1,4 @@
-/* Whose turn: the order of jobs, as a number per job. */
+/* Which job is next: an order of jobs, by a number per job. */
 #pragma once
 
 #include "controller/engine/policy/questions.h"
@@ -11,7 +11,7 @@ extern const struct turn_policy turn_sjf;
 extern const struct turn_policy turn_fair;
 /* Smallest dominant share first: dominant resource fairness, Ghodsi and others, NSDI 2011. */
 extern const struct turn_policy turn_drf;
-/* Shortest by what is left of the estimate; with ageing, so that nobody starves. */
+/* Shortest by what is left of the estimate; with ageing, so that no job starves. */
 extern const struct turn_policy turn_srpt;
-/* The same without ageing: what that costs is measured by it. */
+/* The same without ageing, to measure its cost. */
 extern const struct turn_policy turn_srpt_ageless;
