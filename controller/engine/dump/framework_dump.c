@@ -56,8 +56,7 @@ struct sized_record {
     uint32_t stage, task;
     uint64_t bytes;
     bool
-        otherwise; /* its size is known by all reports and counts as guessed, or the other way
-                    * round */
+        otherwise; /* known by all reports but counts as guessed, or vice versa */
 };
 struct sizing_record {
     uint64_t job;

@@ -67,7 +67,7 @@ static void move_tasks(struct engine *engine, struct stage *stage, uint32_t room
     gate_go_on(engine, stage, clock);
 }
 
-/* Doubles the room, or takes what the account allows. */
+/* Makes room for twice as many tasks as before, or for n if the account has no more. */
 static bool make_charged_room(struct engine *engine, struct stage *stage, uint32_t n)
 {
     uint32_t before = stage->framework->room, room = n > 2 * before ? n : 2 * before;
