@@ -2,8 +2,8 @@
  * to a block is passed over, and after hold_max without any start its maps go anywhere. Reduce
  * tasks never wait for a better slot.
  *
- * The wait is the engine's hold: what a pick leaves although a slot is free is held, and comes back
- * as overdue when the hold ends. */
+ * The wait is the engine's hold: what a pick leaves although a slot is free is held, and returns as
+ * overdue when the hold ends. */
 #include "controller/engine/base/ground.h"
 #include "controller/engine/place/place.h"
 #include "controller/engine/watch/hold.h"

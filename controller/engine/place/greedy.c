@@ -1,5 +1,5 @@
 /* greedy, and the steps that other policies share with it: the best (task, server) pair of a bucket
- * or of a job, and whose turn it is, each a look at the first entry of an index. */
+ * or of a job, and which job is next, each a look at the first entry of an index. */
 #include "controller/engine/place/place.h"
 #include "controller/engine/watch/queues.h"
 #include "controller/engine/watch/waiting.h"
@@ -48,8 +48,8 @@ bool place_pair(struct engine *engine, struct bucket *bucket, bool local_only,
            any_pair(engine, bucket, local_only, ret_claim);
 }
 
-/* Fewest of the job's maps placed there (where they are kept even), then fewest candidate servers,
- * then fewest local tasks, then fewest tasks. */
+/* Fewest of the job's maps placed there (where they are spread evenly), then fewest candidate
+ * servers, then fewest local tasks, then fewest tasks. */
 static bool is_better(const struct engine *engine, const struct claim *a, const struct claim *b)
 {
     uint64_t a_placed = locality_placed(engine, a->task->stage->job, a->fit->host),

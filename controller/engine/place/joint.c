@@ -1,52 +1,49 @@
-/* Joint placement for a network that serves jobs strictly by rank (network/rank.c): there a later
- * job's transfer costs an earlier one nothing, so slots are filled in order of turn behind the
- * earlier jobs, and two rules bound the slots that this takes.
+/* Joint placement for a network that serves jobs strictly by rank (network/rank.c). There a later
+ * job's transfer costs an earlier one nothing, so later jobs use the slots that earlier jobs leave,
+ * in order of turn; two rules limit the slots that they may hold.
  *
- * One claim at a time, jobs in order of turn, of each job maps, then reduces.
- * - Maps run next to their blocks, where the job has the fewest, and wait for a slot there. After
- * even_wait the evenness is dropped, never the locality, until hold_max or until no replica's host
- * is up: a map that reads its block over a full network holds a slot for minutes. A job whose whole
- * shuffle one link moves in JOINT_SMALL_MS, and each of whose blocks in a tenth of that, does not
- * wait.
- * - Reduces: a stage's largest ready one, on a host with a free slot where own: no task of its job
- *   receives; earlier: no task of an earlier job receives; one may where more than r + 1 slots are
- *   free and fewer than FEW taken; kept: if it receives for over LONG_MS, fewer than slots − r such
- *   tasks run; far: it is at home there (near.h), or has waited for that. Where it has not, the
- *   stage's largest that is at home there goes instead. Of those hosts: fewest receivers of earlier
- *   jobs, least traffic of others on the downlink (in quarters of its rate), most outputs of its
- *   own job, fewest receivers, fewest tasks, lowest index. (To close hosts with traffic of others
- *   to later jobs, or to long transfers, costs more than it brings: what such a link still carries
- *   is wanted.)
- * r is a quarter of the host's slots of that shape, at least 1 and at most all but one. Times of
- * bytes are bytes by the mean rate of the links of hosts that are up.
- * - The last free slots of the cluster, one of JOINT_LAST_SHARE, are for reduces that receive for
- *   at most
- * SHORT_MS and for maps of jobs with a shuffle and blocks of ten times what is small, which then go
- * anywhere; those that are more than small only when nothing of their stage runs, else next to
- * their blocks. For all others the cluster is full. WHY: where slots are short, because computing
- * is slow or hosts have few, each is taken as it falls free by the first job in turn, and the next
- * that comes finds none although it would need it for a moment. So few cost the others nothing to
- * be measured.
- *
+ * A pick makes one claim: jobs in order of turn, of each job maps, then reduces.
+ * - Maps run next to their blocks, on the host with the fewest of the job's maps, and wait for a
+ *   slot there. After even_wait evenness is dropped, never locality, until hold_max or until no
+ *   replica's host is up: a map that reads its block over a full network holds a slot for minutes.
+ *   A job whose whole shuffle one link moves in JOINT_SMALL_MS, and each of whose blocks in a tenth
+ *   of that, does not wait.
+ * - Reduces: a stage's largest ready one, on a host with a free slot that no rule closes. The
+ *   rules: own: no task of its job receives there; earlier: no task of an earlier job receives
+ *   there, or one does and more than r + 1 slots are free and fewer than FEW taken; kept: if the
+ *   task receives for over LONG_MS, fewer than slots − r such tasks run there; far: it is at home
+ *   there (near.h), or has waited for that. Where it has not, the stage's largest task that is at
+ *   home there goes instead. Of the open hosts: fewest receivers of earlier jobs, least traffic of
+ *   others on the downlink (in quarters of its rate), most outputs of its own job, fewest
+ *   receivers, fewest tasks, lowest index. (Closing hosts with traffic of others to later jobs, or
+ *   to long transfers, costs more than it brings: such a link still carries useful bytes.) r is a
+ *   quarter of the host's slots of that shape, at least 1 and at most all but one. Bytes become
+ *   times by the mean rate of the links of hosts that are up.
+ * - The last free slots of the cluster, one in JOINT_LAST_SHARE, are for reduces that receive for
+ *   at most SHORT_MS and for maps of jobs with a shuffle and blocks of up to ten times what is
+ *   small. Such maps go anywhere; those of jobs that are more than small only when nothing of their
+ *   stage runs, else next to their blocks. For all others the cluster is full. WHY: where slots are
+ *   short, because computing is slow or hosts have few, the first job in turn takes each slot as it
+ *   falls free, and the next small job finds none although it would need it for a moment. Reserving
+ *   1 slot in 32 costs other jobs nothing that could be measured.
  * - A job whose maps have no place may have a home (pack.h): its tasks start there and nowhere
- *   else, whatever the
- * rules above say of receivers and of the last slots.
+ *   else, whatever the rules above say of receivers and of the last slots.
  *
  * hold_max ends what maps wait for. A reduce task waits for links that its own or earlier jobs use,
- * where it could not receive yet and would hold its slot for as long, and for a slot of those that
- * there are for transfers of its length; neither is kept from it for something better of its own.
- * For a slot at home it waits at most for twice what that saves it.
+ * where it could not receive yet and would hold its slot for as long, and for a slot among those
+ * for transfers of its length; no slot is kept from it in the hope of a better one. For a slot at
+ * home it waits at most for twice what that saves.
  *
- * Which jobs are asked. All rules but "own" only close more hosts to a later job. So after a job
- * whose task was refused without that rule nobody behind it that is under the same rules or more is
- * asked (sorted_next_below), and each host excludes by "own" at most as many jobs as it has slots.
- * Which hosts are looked at: a stage that was refused looks only at hosts that changed since.
- * Another looks at those with outputs of its job, then at the rest in the order of by_load, where
- * of n idle ones, which lie at random, log n are better than all before them. It looks at each host
- * with room where none takes it, or where outputs are on as many; a start looks at all its inputs.
- * Of stages that wait for slots at home, HOMELESS_MAX at most, only the homes are looked at. Of the
- * last slots the first job whose maps go anywhere is found by its value; of the many before it that
- * wait for slots of their own, those that have maps on the few hosts with room. */
+ * Which jobs are asked. Every rule except "own" closes at least as many hosts to a later job. So
+ * when a job's task was refused by other rules, no later job under the same or more rules is asked
+ * (sorted_next_below), and each host excludes by "own" at most as many jobs as it has slots. Which
+ * hosts are looked at: for a refused stage only hosts that changed since. For others those with
+ * outputs of its job, then the rest in the order of by_load, where of n idle hosts, in random
+ * order, log n are better than all before them. It looks at each host with room when none takes the
+ * task, or when outputs are on as many; a start looks at all its inputs. For stages that wait for
+ * slots at home, HOMELESS_MAX at most, only the homes. For the last slots the first job whose maps
+ * go anywhere is found by its value; of the many before it that wait for slots of their own, those
+ * with maps on the few hosts with room. */
 #include "controller/engine/place/joint.h"
 #include "controller/engine/base/ground.h"
 #include "controller/engine/books/cluster.h"
@@ -84,8 +81,6 @@ static struct asking ask_for_host(struct engine *engine, const struct task *task
     return a;
 }
 
-/* ---- reduces ---- */
-
 static struct task *largest(const struct stage *stage)
 {
     struct sorted_key equal = {sorted_last(&stage->ready_reduces)->key.a, 0, 0};
@@ -117,7 +112,7 @@ static bool may_remember(const struct asking *a, const struct joint_stage *kept)
            all->moves == kept->moves && a->engine->n_changes - kept->changes <= CHANGES;
 }
 
-/* Its largest task waits for a slot at home: the step is wanted when it does no more. */
+/* Its largest task waits for a slot at home: a step is due when the wait ends. */
 static void wait_for_home(const struct asking *a)
 {
     struct joint_engine *all = a->engine->kept[QUESTION_PLACE];
@@ -135,8 +130,8 @@ static void home_no_more(struct engine *engine, struct joint_stage *kept)
     kept->far_until_ns = 0;
 }
 
-/* Who waits is said by the last pick, which asks all that may have a slot. WHY not by those before
- * it: that would be another set after a switch to another policy and back. */
+/* The last pick, which asks all stages that may have a slot, decides which of them wait. WHY not
+ * earlier picks: after a switch to another policy and back the set would differ. */
 static void ask_anew(struct engine *engine)
 {
     const struct joint_engine *all = engine->kept[QUESTION_PLACE];
@@ -145,7 +140,7 @@ static void ask_anew(struct engine *engine)
         home_no_more(engine, container_of(node, struct joint_stage, of_homeless));
 }
 
-/* Of hosts without outputs those that can be better than the best so far have less host_crowd(). */
+/* Hosts without outputs can be better than the best so far only with less host_crowd(). */
 static uint64_t crowd_below(const struct offer *best)
 {
     if (!best->host || best->earlier || joint_foreign_quarters(best->host) ||
@@ -154,7 +149,7 @@ static uint64_t crowd_below(const struct offer *best)
     return best->outputs ? 0 : host_crowd(best->host);
 }
 
-/* Each host that can be the best; each with room where none takes it. */
+/* Each host that can be the best; each with room when none takes it. */
 static void consider_all(const struct asking *a, struct offer *best, bool *open)
 {
     const struct job *job = a->task->stage->job;
@@ -182,7 +177,7 @@ static struct offer find_host(const struct asking *a, struct joint_stage *kept)
         consider_all(a, &best, &kept->open);
     }
     if (best.host && remembers)
-        return best; /* the others of the changed hosts are looked at again */
+        return best; /* the other changed hosts are looked at again */
     kept->refused = !best.host;
     kept->length = a->length;
     kept->short_bytes = a->short_bytes;
@@ -191,7 +186,7 @@ static struct offer find_host(const struct asking *a, struct joint_stage *kept)
     return best;
 }
 
-/* Of the hosts where tasks of its stage are at home. */
+/* Over the hosts where tasks of its stage are at home. */
 struct homes {
     const struct asking *a;
     struct offer best;
@@ -218,8 +213,8 @@ static bool goes_before(const struct task *a, const struct task *b)
     return a->bytes != b->bytes ? a->bytes > b->bytes : a->stage->index < b->stage->index;
 }
 
-/* The largest that some host takes of the bucket's stages' largest ready reduce tasks, and of those
- * at home where these are not. */
+/* The largest of the bucket's stages' largest ready reduce tasks that some host takes; for those
+ * that wait for home, of the tasks at home. */
 static bool ask_bucket(struct engine *engine, struct bucket *bucket, struct claim *ret_claim,
                        bool *ret_open)
 {
@@ -245,7 +240,7 @@ static bool ask_bucket(struct engine *engine, struct bucket *bucket, struct clai
     return best;
 }
 
-/* Values are by the links' rate: they are made anew when that is another. */
+/* Values depend on the links' rate: recomputes them when it changed. */
 static void follow_rate(struct engine *engine)
 {
     struct joint_engine *all = engine->kept[QUESTION_PLACE];
@@ -261,7 +256,7 @@ static void follow_rate(struct engine *engine)
     }
 }
 
-/* The first job of this shape whose turn is before that of `before` (NULL: anybody's). */
+/* The first job of this shape whose turn is before that of `before` (NULL: any). */
 static bool pick_of_shape(struct engine *engine, struct shape *shape, const struct job *before,
                           struct claim *ret_claim)
 {
@@ -300,8 +295,6 @@ static bool pick_reduce(struct engine *engine, const struct job *before, struct 
     }
     return found;
 }
-
-/* ---- the pick ---- */
 
 /* Maps whose holds end go first, anywhere. */
 static bool pick_late(struct engine *engine, struct claim *ret_claim)
@@ -381,8 +374,6 @@ static struct policy_why held(const struct engine *engine, const struct stage *s
     return (struct policy_why){reasons[most], closed[most], all};
 }
 
-/* ---- state and facts ---- */
-
 static void task_counts(struct engine *engine, struct task *task, bool in)
 {
     (void)engine;
@@ -419,7 +410,7 @@ static void init_job(struct engine *engine, union policy_of of, void *state)
     job_grew(engine, of.job);
 }
 
-/* The shortest of its stages' largest ready reduce tasks. */
+/* The length of the shortest of its stages' largest ready reduce tasks. */
 static uint64_t reduce_value(struct engine *engine, const struct bucket *bucket)
 {
     uint64_t least = RECEIVES_LONG;

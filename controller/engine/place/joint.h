@@ -1,4 +1,4 @@
-/* What joint keeps, and its half about maps; the rules stand in joint.c. Private to
+/* State of joint, and its half about maps; joint.c has the rules. Private to
  * controller/engine/place.
  *
  * One object in several files: joint, joint_maps, pack. */
@@ -9,18 +9,18 @@
 #include "controller/engine/watch/locality.h"
 
 enum { JOINT_SMALL_MS = 1000, JOINT_SMALL_BLOCKS = 10 };
-/* Of the last free slots of the cluster. */
+/* For the last free slots of the cluster. */
 enum { JOINT_LAST_SHARE = 32, JOINT_LAST_MS = 10 * JOINT_SMALL_MS };
 enum {
     JOINT_RATE_MS = 30000
-}; /* a multiple of all these times: their bytes follow from that of it */
+}; /* a multiple of all these times: their bytes follow from its bytes */
 _Static_assert(JOINT_RATE_MS % JOINT_SMALL_MS == 0 && JOINT_RATE_MS % JOINT_LAST_MS == 0 &&
                    JOINT_RATE_MS % JOINT_SHORT_MS == 0 && JOINT_RATE_MS % JOINT_LONG_MS == 0,
                "buckets have right values as long as the rate is the same");
 
 struct joint_engine {
-    uint64_t rate;  /* what a link moves in JOINT_RATE_MS, by which buckets have their values */
-    uint64_t moves; /* jobs that passed others, and transfers that are no job's any more */
+    uint64_t rate;  /* what a link moves in JOINT_RATE_MS, on which buckets' values depend */
+    uint64_t moves; /* how often jobs passed others, and transfers lost their job */
     struct sorted homeless; /* stages that wait for slots at home, by until when */
     struct pack_engine pack;
 };
@@ -30,7 +30,7 @@ struct joint_job {
     uint64_t map_moves;
     struct pack_job pack;
 };
-/* Hosts that have not changed since refuse it, as things were then: pure memory. */
+/* What hosts refused it for, valid for hosts that have not changed since. A cache only. */
 struct joint_stage {
     bool refused, open;
     enum length length;
@@ -38,37 +38,37 @@ struct joint_stage {
     bool maps_refused;
     uint64_t map_moves, maps, map_changes;
     struct near near;
-    uint64_t far_until_ns; /* it stands in `homeless`; 0: it does not */
+    uint64_t far_until_ns; /* it is in `homeless`; 0: it is not */
     struct sorted_node of_homeless;
 };
 
-/* The last free slots of the cluster are left. */
+/* Whether only the last free slots of the cluster are left. */
 static inline bool joint_only_short(const struct engine *engine)
 {
     return engine->free.amount[RES_SLOTS] <= engine->total.amount[RES_SLOTS] / JOINT_LAST_SHARE;
 }
 
-/* Whose turn comes before. */
+/* Whether its turn comes before. */
 static inline bool joint_is_sooner(const struct job *a, const struct job *b)
 {
     return sorted_compare(a->turn, b->turn) < 0;
 }
 
-/* Where a job's maps could run: in the order in which that is preferred. */
+/* Where a job's maps could run, in order of preference. */
 enum map_place { EVENLY, NEXT_TO_BLOCK, ANYWHERE };
 
 struct joint_map {
     struct bucket *bucket; /* NULL: none */
     enum map_place place;
 };
-/* Whose map is next, if a map is, and the claim for it; false: no host takes one there. */
+/* The job whose map is next, if any, and the claim for it; false: no host takes one there. */
 struct joint_map joint_choose_map(struct engine *engine);
 bool joint_pick_map(struct engine *engine, struct joint_map choice, struct claim *ret_claim);
 
-/* place_policy.map_value: what the job's maps may have of the slots. */
+/* place_policy.map_value: which slots the job's maps may have. */
 uint64_t joint_map_value(struct engine *engine, const struct bucket *bucket);
-/* What its maps may have changed for another reason than its turn and its ready tasks. */
+/* Call when that may have changed for another reason than its turn and its ready tasks. */
 void joint_maps_follow(struct engine *engine, struct bucket *bucket);
-/* Bytes of the task's block, UINT64_MAX where nobody told them; the job has a block of so many. */
+/* Bytes of the task's block, UINT64_MAX if not reported; the job has a block of this size. */
 uint64_t joint_block_of(const struct task *task);
 void joint_count_block(struct joint_job *kept, uint64_t block);

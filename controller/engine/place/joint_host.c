@@ -59,7 +59,7 @@ static int64_t long_tasks(const struct host *host, uint64_t long_bytes)
     return n;
 }
 
-/* Who receives there: of its own job (returned), of earlier jobs, all. */
+/* Receivers there: of its own job (returned), of earlier jobs, all. */
 static uint32_t count_receivers(const struct asking *a, struct offer *offer)
 {
     const struct job *job = a->task->stage->job;

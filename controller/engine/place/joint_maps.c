@@ -6,7 +6,7 @@
 
 enum { FEW_ROOMS = 8 };
 
-/* Its shuffle, or so much as its largest block stands for. */
+/* Its shuffle, or JOINT_SMALL_BLOCKS times its largest block if that is more. */
 static uint64_t small_bytes(const struct job *job)
 {
     const struct joint_job *kept = job->kept[QUESTION_PLACE];
@@ -25,7 +25,7 @@ static bool has_ready_on(const struct bucket *bucket, const struct host *host)
            table_find(&bucket->locals, host->index);
 }
 
-/* There was none, and only hosts that changed since can have it; they are fewer than those with
+/* There was none, only hosts that changed since can have one, and they are fewer than those with
  * room. */
 static bool may_remember_maps(const struct engine *engine, const struct stage *stage)
 {
@@ -37,7 +37,8 @@ static bool may_remember_maps(const struct engine *engine, const struct stage *s
            changes < stage->bucket->shape->by_load.n;
 }
 
-/* Is there a slot next to the block of a ready map, whether its host has had its part or not? */
+/* Whether there is a slot next to the block of a ready map, whether or not its host has had its
+ * part. */
 static bool has_local_room(struct engine *engine, const struct stage *stage)
 {
     const struct bucket *bucket = stage->bucket;
@@ -76,20 +77,20 @@ static const struct stage *first_stage(const struct bucket *bucket)
     return container_of(sorted_first(&bucket->ready_maps), struct task, ready)->stage;
 }
 
-/* While others of its stage run, maps next to none of whose blocks there is a slot wait for theirs.
- * WHY: slots fall free one by one, so that each is among the last; far from its block the map that
- * ends a stage takes longer than all before it. */
+/* Whether maps without a slot next to a block wait for one, since others of their stage run. WHY:
+ * slots fall free one by one, so that each is among the last; the map that ends a stage takes
+ * longer than all before it if it is far from its block. */
 static bool waits_for_own_slots(const struct engine *engine, const struct bucket *bucket)
 {
     return first_stage(bucket)->n_running && !locality_anywhere(engine, bucket);
 }
 
-/* What a job's maps may have, by its size as far as that is known; values of shape->maps. */
+/* Which slots a job's maps may have, by its size as far as that is known; values of shape->maps. */
 enum {
     MAPS_SMALL,  /* any slot */
     MAPS_MEDIUM, /* any of the last slots */
-    MAPS_OWN,    /* of the last slots one next to a block */
-    MAPS_LARGE   /* none of the last slots; what starts at home alone has more (pack.h) */
+    MAPS_OWN,    /* those of the last slots next to a block */
+    MAPS_LARGE   /* none of the last slots; a bucket with a home has a larger value (pack.h) */
 };
 
 static uint64_t rated(const struct engine *engine, uint32_t ms)
@@ -116,7 +117,7 @@ static bool is_for_last(const struct bucket *bucket)
     return bucket->by_turn_maps.value <= MAPS_OWN;
 }
 
-/* Of those before `before` (NULL: of all) that wait for their own slots, the first that has one. */
+/* The first of those before `before` (NULL: of all) that wait for their own slots and have one. */
 static struct bucket *first_with_own_slot(struct engine *engine, const struct shape *shape,
                                           const struct bucket *before)
 {
@@ -132,8 +133,8 @@ static struct bucket *first_with_own_slot(struct engine *engine, const struct sh
     return NULL;
 }
 
-/* Of the last slots. WHY two ways: where few hosts have room few maps wait there; where many have,
- * one of the first jobs has a map there. */
+/* Chooses for the last slots. WHY two ways: where few hosts have room, few maps wait there; where
+ * many have, one of the first jobs has a map there. */
 static struct joint_map choose_last(struct engine *engine, const struct shape *shape)
 {
     struct sorted_node *node = sorted_first_below(&shape->maps, MAPS_MEDIUM + 1);
@@ -178,7 +179,7 @@ bool joint_pick_map(struct engine *engine, struct joint_map choice, struct claim
     return place_pair(engine, choice.bucket, choice.place == NEXT_TO_BLOCK, ret_claim);
 }
 
-/* Of a size that nobody told it is large: its framework waits for a slot beside it. */
+/* WHY an unreported size counts as large: its framework waits for a slot next to the block. */
 uint64_t joint_block_of(const struct task *task)
 {
     const uint32_t *replicas = task_replicas(task);
@@ -194,7 +195,6 @@ void joint_count_block(struct joint_job *kept, uint64_t block)
         kept->blocks_bytes = bytes;
 }
 
-/* What its maps may have changed for another reason than its turn and its ready tasks. */
 void joint_maps_follow(struct engine *engine, struct bucket *bucket)
 {
     if (bucket->by_turn_maps.in && bucket->by_turn_maps.value != joint_map_value(engine, bucket))

@@ -1,18 +1,18 @@
-/* nats, the network-aware task scheduler: Tian et al., section 5, algorithms 1–4, with the choices
- * of the specification.
+/* nats, the network-aware task scheduler: Tian et al., section 5, algorithms 1–4, and what they
+ * leave open.
  *
  * "One call returns one (task, server) pair or nothing." The literal loops walk over jobs and
- * servers; here each question is one look into an index whose least value says whether anybody
- * passes (sorted_first_below). What the source leaves open:
+ * servers; here each question is one look into an index whose least value says whether any entry
+ * passes (sorted_first_below). Settled here:
  *  - maps of other jobs follow reduce tasks in the uncongested slot-rich mode ("reduce first", not
  *    "reduce only");
- *  - even_wait: maps go next to their blocks, where the job has the fewest, and wait for a slot on
- *    hosts that have not had their even part (locality.h), the first job's too. The source says
- *    that placing maps next to their blocks "balances the servers as far as possible and so
- *    relieves congestion" (5.2) and that delay scheduling makes over 99 % of them local; algorithm
- *    2 alone does neither: maps of a waiting job gather wherever slots happen to be free, and the
- *    fullest uplink then paces the whole shuffle, for hundreds of seconds where a map takes one.
- *    Off is the source's text;
+ *  - even_wait: maps of every job, the first too, run next to their blocks on the host with the
+ *    fewest of the job's maps, and wait for a slot on hosts that have not had their even part
+ *    (locality.h). The source says that placing maps next to their blocks "balances the servers as
+ *    far as possible and so relieves congestion" (5.2) and that delay scheduling makes over 99 % of
+ *    them local; algorithm 2 alone does neither: maps of a waiting job gather wherever slots happen
+ *    to be free, and the fullest uplink then paces the whole shuffle, for hundreds of seconds where
+ *    a map takes one. Off is the source's text;
  *  - a stage whose hold ends goes first, anywhere (hold.h); the only runnable work of an idle
  *    cluster is never held. */
 #include "controller/engine/base/ground.h"
@@ -29,7 +29,7 @@
 #define REASON_CONGESTED     ((enum reason)13)
 #define REASON_NOT_FIRST     ((enum reason)14)
 
-/* The size below which a transfer would be first on some downlink with a free slot. */
+/* The size below which a transfer would be first on the downlink of a host with a free slot. */
 static uint64_t passing_limit(const struct shape *shape, enum transfer_order order)
 {
     return ~sorted_least(&shape->by_receivers[order]);
@@ -40,9 +40,9 @@ static uint64_t own_bytes(const struct task *task, enum transfer_order order)
     return order == ORDER_COFLOW ? stage_coflow_bytes(task->stage) : task->bytes;
 }
 
-/* Algorithm 2, SelectServerForTask: a server with a free slot where nobody receives; else, of those
- * on which every transfer that is received is longer than the task's own, one with the fewest
- * receiving tasks. False: hold. */
+/* Algorithm 2, SelectServerForTask: a server with a free slot where nothing is received; else, of
+ * those where every received transfer is longer than the task's own, one with the fewest receiving
+ * tasks. False: hold. */
 static bool select_server(struct engine *engine, struct task *task, struct claim *ret_claim)
 {
     enum transfer_order order = engine->network->order(engine->mode);
@@ -60,7 +60,7 @@ static bool select_server(struct engine *engine, struct task *task, struct claim
 
 /* The stage's largest or smallest ready Macroflow that would pass. WHY one look is enough: all
  * tasks of a stage have one Coflow, and of Macroflows only those below the limit pass; a second try
- * of the literal loop can only fail too. */
+ * of the literal loop would fail, too. */
 static struct task *candidate(const struct stage *stage, enum transfer_order order, bool largest,
                               uint64_t limit)
 {
@@ -158,7 +158,7 @@ static bool pick_others(struct engine *engine, struct claim *ret_claim)
     return bucket && place_pair_of_job(engine, bucket->job, local_only, ret_claim);
 }
 
-/* Wherever the fewest receive. */
+/* On the host with the fewest receivers. */
 static bool place_anywhere(struct engine *engine, struct task *task, enum reason reason,
                            int64_t left, struct claim *ret_claim)
 {
@@ -211,7 +211,7 @@ static bool nats_pick(struct engine *engine, struct claim *ret_claim)
     return pick_for_idle_cluster(engine, ret_claim);
 }
 
-/* Which rule holds the stage. */
+/* The rule that holds the stage. */
 static struct policy_why held(const struct engine *engine, const struct stage *stage,
                               const struct task *task)
 {

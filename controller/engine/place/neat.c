@@ -1,13 +1,13 @@
 /* NEAT (Munir et al., CoNEXT 2016) in its Coflow version CCT-TCF with the serial heuristic, a
  * baseline: reduce tasks one at a time, the job's largest first, each on the host with room where
- * its transfers would end first. That a host would have them end at max over the links l that they
- * cross of (x_l + what is ahead of them on l) ÷ rate of l where x_l are the task's own bytes on l
- * and "ahead" is what is left of transfers of Coflows that are no larger. On a network that shares
- * evenly (neat-fair) each larger one adds what it would take beside x_l: as much, at most what is
- * left of it. Maps as delay scheduling has them; no slot is held for a reduce task. Ties by host.
+ * its transfers would end first. On a host they would end at the maximum, over the links l that
+ * they cross, of (x_l + bytes ahead on l) ÷ rate of l. x_l are the task's own bytes on l; ahead is
+ * what is left of transfers of Coflows that are no larger. On a network that shares evenly
+ * (neat-fair) each larger one adds min(x_l, what is left of it). Maps as in delay scheduling; no
+ * slot is held for a reduce task. Ties by host.
  *
- * What is left is known as reports of received bytes tell it. A task's bytes from a host are taken
- * as its part of the job's outputs: exact where transfers are split evenly over the maps.
+ * Reports of received bytes tell what is left. A task's bytes from a host are estimated as its part
+ * of the job's outputs there: exact where transfers are split evenly over the maps.
  *
  * WHY not O(log n): the published algorithm compares all hosts; the cost is O(hosts + attempts +
  * receiving jobs × hosts) a pick. */
@@ -30,20 +30,20 @@ struct neat {
     bool fair;
 };
 
-/* Of one pick: bytes ahead on the host's links, and what the task itself would read from there. */
+/* For one pick: bytes ahead on the host's links, and what the task itself would read from there. */
 struct neat_host {
     const struct host *host;
     uint64_t up, down, own;
 };
 
-/* As many of a job's outputs are on that host. */
+/* How many of a job's outputs are on that host. */
 struct spread {
     struct neat_host *at;
     uint64_t outputs;
 };
 
-/* A list of the job's outputs. WHY beside the engine's tree: each pick reads those of all jobs that
- * receive, while outputs change only as maps end. */
+/* A list of the job's outputs. WHY not the engine's tree: each pick reads those of all jobs that
+ * receive, while outputs change only when maps end. */
 struct neat_job {
     struct locality_job local;
     struct spread *spread; /* owned */
@@ -118,7 +118,8 @@ static uint64_t left_of(const struct attempt *attempt)
                : 0;
 }
 
-/* What a transfer with `left` bytes takes before one of `own` bytes on the same link has ended. */
+/* Bytes of a transfer with `left` bytes that precede the end of one with `own` bytes on the same
+ * link. */
 static uint64_t ahead(const struct neat *n, uint64_t coflow, uint64_t left, uint64_t own)
 {
     if (coflow <= n->coflow)
@@ -126,7 +127,7 @@ static uint64_t ahead(const struct neat *n, uint64_t coflow, uint64_t left, uint
     return !n->fair ? 0 : left < own ? left : own;
 }
 
-/* Adds what is ahead on all links. */
+/* Adds the attempt's bytes to what is ahead on its links. */
 static void weigh(const struct neat *n, const struct attempt *attempt)
 {
     uint64_t left = left_of(attempt), coflow = attempt->bytes[ORDER_COFLOW];
@@ -153,8 +154,8 @@ static uint64_t time_of(uint64_t bytes, uint64_t bps)
     return ns > UINT64_MAX ? UINT64_MAX : (uint64_t)ns;
 }
 
-/* The two latest of the uplinks that the task's inputs leave by: without its own host the other one
- * counts. */
+/* The two latest of the uplinks that the task's inputs cross. WHY two: without its own host the
+ * other one counts. */
 static void latest_uplinks(const struct neat_job *list, uint64_t ret_ns[2],
                            const struct neat_host **ret_first)
 {

@@ -1,4 +1,4 @@
-/* Which task, where, or hold: proposes one claim at a time until nothing more. */
+/* Which task runs where, or is held: proposes one claim at a time until nothing more. */
 #pragma once
 
 #include "controller/engine/books/cluster.h"
@@ -22,11 +22,12 @@ extern const struct place_policy place_random;
 /* Shared steps. They need a shape with room. */
 
 /* Algorithm 2, SelectTaskServerPair: a ready map of the bucket next to its block, else (unless
- * local_only) any on the least loaded host. It refuses no host (locality.h). */
+ * local_only) any on the least loaded host. No host is refused (locality.h). */
 bool place_pair(struct engine *engine, struct bucket *bucket, bool local_only,
                 struct claim *ret_claim);
-/* The same over all buckets of the job with room; false: no such map. Where the job's maps are kept
- * even, only on hosts that are not refused, and away from the block only where none is up. */
+/* The same over all buckets of the job with room; false: no such map. Where the job's maps are
+ * spread evenly, only on hosts that are not refused, and away from the block only where no block's
+ * host is up. */
 bool place_pair_of_job(struct engine *engine, struct job *job, bool local_only,
                        struct claim *ret_claim);
 /* The least loaded host's first unit with room. */
@@ -42,11 +43,11 @@ struct bucket *place_first_local(struct engine *engine);
 bool place_delayed(struct engine *engine,
                    struct claim (*reduce)(struct engine *engine, struct bucket *bucket),
                    struct claim *ret_claim);
-/* Why maps wait where they only wait for a slot next to their block. */
+/* Why maps wait that only wait for a slot next to their block. */
 struct policy_why place_held_map(const struct engine *engine, const struct stage *stage,
                                  const struct task *task);
 
-/* Parameters of placements that keep maps even, and of those that hold, too. */
+/* Parameters of placements that spread maps evenly, and of all that hold. */
 extern const struct engine_parameter *const place_even_parameters[];
 extern const struct engine_parameter *const place_held_parameters[];
 

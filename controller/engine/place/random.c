@@ -9,7 +9,7 @@ struct random_engine {
 };
 static const struct field fields[] = {FIELD_OF(random_engine, draws, U64), {0}};
 
-/* WHY that: under this policy each start took one draw. */
+/* WHY that number: under this policy each start took one draw. */
 static void init(struct engine *engine, union policy_of of, void *state)
 {
     (void)of;
@@ -17,8 +17,8 @@ static void init(struct engine *engine, union policy_of of, void *state)
     kept->draws = engine->attempt_counter;
 }
 
-/* Hosts draw a new random place at each start, so the first one from a random point on is a random
- * one. */
+/* Each start draws the host a new random place, so the first one from a random point on is
+ * random. */
 static struct fit *random_fit(struct engine *engine, struct shape *shape)
 {
     struct random_engine *kept = engine->kept[QUESTION_PLACE];
