@@ -10,5 +10,5 @@ struct areas {
 };
 
 void areas_of(const struct time_bins *bins, struct areas *ret_areas);
-/* One part's; borrows from `areas` and `name`. */
+/* One part's series; borrows from `areas` and `name`. */
 struct figure_series areas_series(const struct areas *areas, unsigned part, const char *name);

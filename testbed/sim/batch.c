@@ -128,7 +128,7 @@ static void collect(struct batch *b, struct worker *worker)
     b->running--;
 }
 
-/* Until a process has answered or died, or it is time to show how far all are. */
+/* Waits until a process has answered or died, or progress is to be shown. */
 static void wait_for_some(struct batch *b)
 {
     struct pollfd fds[WORKERS_MAX];

@@ -1,5 +1,5 @@
-/* Independent simulations on all cores: each runs in a process of its own, so that one that fails
- * takes nothing with it and memory returns to the system. Results do not depend on how many run at
+/* Independent simulations on all cores. Each runs in a process of its own: one that fails does not
+ * stop the others, and its memory returns to the system. Results do not depend on how many run at
  * once. Starts processes and waits for them; only the calling thread may have children. */
 #pragma once
 
@@ -11,7 +11,7 @@ enum { BATCH_QUANTILES = 101 };
 
 struct batch_row {
     struct stats jct, cct;
-    double jct_s[BATCH_QUANTILES]; /* the least, then those that 1, 2, … 100 % do not exceed */
+    double jct_s[BATCH_QUANTILES]; /* the least, then the values that 1, 2, … 100 % do not exceed */
     struct job_classes classes;
     double bound_s; /* of the mean (bounds.h), */
     bool proven;    /* or an estimate */
@@ -22,15 +22,16 @@ struct batch_item {
     struct run_setup setup;
     struct batch_row row;
     bool done;
-    char error[256]; /* why not */
+    char error[256]; /* why it failed */
 };
 
-/* Fills row of every item; 0, or −errno with the first failure's sentence (the others are filled).
- * Shows progress. The processes end with their parent. */
+/* Fills the row of every item; 0, or −errno with the first failure's sentence (the others are
+ * filled). Shows progress. The processes end with their parent. */
 int batch_run(struct batch_item *const *items, size_t n, struct err *err);
 
-/* A statistic's median over `n` rows, by its offset in struct batch_row (a double). */
+/* The median over `n` rows of a statistic, a double at `offset` in struct batch_row. */
 double batch_median(const struct batch_item *const *items, size_t n, size_t offset);
 
-/* Splits "a,b,c" into at most `most` words of at most 31 bytes. How many, or −EINVAL. */
+/* Splits "a,b,c" into at most `most` words of at most 31 bytes. Returns their number, or
+ * −EINVAL. */
 int batch_split(const char *list, char (*ret_words)[32], int most, struct err *err);

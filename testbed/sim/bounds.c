@@ -10,11 +10,11 @@ enum { MIXES = 40 };
 
 struct capacity {
     double link_bytes_s; /* the fastest downlink */
-    double pool_bytes_s; /* all uplinks or all downlinks: the less */
+    double pool_bytes_s; /* all uplinks or all downlinks, the smaller sum */
     double slots;
 };
 
-/* What a scheduler cannot change of a job. Times are after its arrival. */
+/* What no scheduler can change of a job. Times are after its arrival. */
 struct least {
     double arrival_s, alone_s;
     double head_s, tail_s; /* before its first and after its last byte */
@@ -36,8 +36,6 @@ static int measure_cluster(const struct run_config *config, struct capacity *ret
     *ret = (struct capacity){fastest, fmin(up, down), (double)run_slots(config)};
     return r;
 }
-
-/* ---- one job ---- */
 
 struct stage_least {
     double begin_s, end_s;
@@ -67,8 +65,8 @@ static struct task_least least_of_task(const struct capacity *c, const struct wo
     return least;
 }
 
-/* How many of the parent's first tasks send something: a sum is split evenly, the first ones take
- * the remainder. */
+/* How many of the parent's first tasks send something: a sum is split evenly, and the first tasks
+ * take the remainder. */
 static uint64_t first_senders(const struct workload_edge *edge, uint32_t tasks)
 {
     uint64_t most = 0;
@@ -85,8 +83,8 @@ static bool row_sends(const struct workload_edge *edge, uint32_t tasks, uint32_t
     return false;
 }
 
-/* How long those of the parent's tasks take at least whose output this stage reads: a pipelined
- * stage does not wait for the others. */
+/* The least time of those of the parent's tasks whose output this stage reads: a pipelined stage
+ * does not wait for the others. */
 static double sending_s(const struct capacity *c, const struct workload_job *job, uint32_t s,
                         const struct workload_edge *edge)
 {
@@ -99,7 +97,7 @@ static double sending_s(const struct capacity *c, const struct workload_job *job
     return longest_s;
 }
 
-/* When it can begin, and when it can end as far as its parents go. */
+/* When it can begin, and when it can end, by its parents alone. */
 static struct stage_least after_parents(const struct capacity *c, const struct workload_job *job,
                                         uint32_t s, const struct stage_least *stages)
 {
@@ -152,8 +150,6 @@ static struct least least_of(const struct capacity *c, const struct workload_job
     return least;
 }
 
-/* ---- one server for all ---- */
-
 struct served {
     double released_s, work_s, left_s, end_s;
 };
@@ -171,7 +167,7 @@ static int by_release(const void *a, const void *b, void *jobs)
     return (x->released_s > y->released_s) - (x->released_s < y->released_s);
 }
 
-/* Until then, or until all that were released are served. */
+/* Serves until then, or until all released jobs are served. */
 static int serve_until(struct server *s, double until_s)
 {
     while (s->waiting.n && s->now_s < until_s) {
@@ -189,7 +185,7 @@ static int serve_until(struct server *s, double until_s)
     return 0;
 }
 
-/* The least remaining first. Fills end_s; a job without work ends when it is released. */
+/* Least remaining first. Fills end_s; a job without work ends when it is released. */
 static int serve(struct served *jobs, size_t n)
 {
     struct server server = {.jobs = jobs};
@@ -214,9 +210,7 @@ static int serve(struct served *jobs, size_t n)
     return r;
 }
 
-/* ---- all jobs ---- */
-
-/* Of both, the sum over all jobs. */
+/* add_slots and add_links: the sum over all jobs of the times in such a schedule. */
 
 static int add_slots(const struct capacity *c, const struct least *least, size_t n,
                      struct served *jobs, double *ret_sum_s)
@@ -231,7 +225,7 @@ static int add_slots(const struct capacity *c, const struct least *least, size_t
     return r;
 }
 
-/* Jobs whose bytes would take all links less than `part` of their time alone are left alone. */
+/* Only jobs whose bytes would take all links at least `part` of their time alone are served. */
 static int add_links(const struct capacity *c, const struct least *least, size_t n, double part,
                      struct served *jobs, double *ret_sum_s)
 {

@@ -13,7 +13,7 @@ static const char *rate(uint64_t bps, char *words, size_t size)
     return bps ? conf_words(CONF_RATE, (int64_t)bps, words, size) : "-";
 }
 
-/* "4 slots 1000 mem_bytes", for each amount that is there. */
+/* "4 slots 1000 mem_bytes", only amounts that are not 0. */
 static void print_unit(const struct cluster_unit *unit)
 {
     const struct {

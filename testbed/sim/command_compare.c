@@ -47,7 +47,7 @@ static const struct column columns[] = {
 };
 enum { COLUMNS = sizeof(columns) / sizeof(columns[0]), SHOWN = COLUMNS - 1 /* bound: a row */ };
 
-/* No axis changes what a bound is worth. */
+/* No axis changes whether a bound is proven. */
 static const char *name_of(const struct grid *g, int column)
 {
     bool estimate = columns[column].offset == BOUND && !grid_proven(g, 0);
@@ -118,7 +118,7 @@ static void print_classes(const struct grid *g, int v)
     }
 }
 
-/* Of the policies compared some may wait for less: `run` says so of each. */
+/* Some of the compared policies may wait for less time: `run` prints each one's. */
 static void print_holds(const struct run_setup *setup)
 {
     struct engine_config engine;
@@ -172,7 +172,7 @@ static int print_json(const struct grid *g, struct err *err)
     return failed ? err_set(err, EIO, "cannot write the results") : 0;
 }
 
-/* Parts of the jobs over their times, the median over the seeds at each part. */
+/* The share of jobs over their times: at each share the median over the seeds. */
 static void write_cdf(const struct grid *g, FILE *out)
 {
     static double part[BATCH_QUANTILES], jct_s[FIGURE_SERIES][BATCH_QUANTILES];
@@ -320,7 +320,7 @@ static int print_usage(const char *command)
     return 0;
 }
 
-/* Before anything is simulated: whether the workload can be read and the picture be written. */
+/* Checks before any simulation that the workload can be read and the picture written. */
 static int try_files(const struct run_arguments *given, struct err *err)
 {
     struct run_inputs in = {0};

@@ -18,7 +18,7 @@ struct question {
     uint32_t stage, task;
     uint64_t attempts[ATTEMPTS_MAX]; /* its newest */
     size_t n_attempts;
-    uint64_t allow; /* of a framework's task, that is in force; 0: none is */
+    uint64_t allow; /* in force, of a framework's task; 0: none */
     unsigned answers;
 };
 
@@ -56,7 +56,7 @@ static void remember(struct question *q, uint64_t attempt)
     q->attempts[q->n_attempts++ % ATTEMPTS_MAX] = attempt;
 }
 
-/* What it is to its framework, whose jobs have their application's name before their own. */
+/* The task as its framework knows it; names of its jobs begin with their application's. */
 static void say_framework(const struct question *q, const struct engine *engine)
 {
     struct job_view job = {.name = ""};
@@ -66,7 +66,8 @@ static void say_framework(const struct question *q, const struct engine *engine)
     printf(", partition %u\n", q->task);
 }
 
-/* The low half of a framework's attempt is its own number of it (controller/frameworks). */
+/* The lower half of a framework's attempt number is the framework's own number of it
+ * (controller/frameworks). */
 static void allow_ended(struct question *q, int64_t now_ns, const struct engine *engine,
                         const struct decision *d)
 {

@@ -1,5 +1,5 @@
-/* duopoly-sim figures: the source's figs 6 to 12 from our simulations, its percentages beside
- * ours. */
+/* duopoly-sim figures: the source's figures 6 to 12 from our simulations, with its percentages
+ * beside ours. */
 #include "testbed/sim/commands.h"
 #include "testbed/sim/figures_page.h"
 #include "testbed/sim/output.h"
@@ -66,7 +66,7 @@ static void join(int argc, char **argv, char *ret, size_t size)
         at += (size_t)snprintf(ret + at, size - at, " %s", argv[i]);
 }
 
-/* The workload's words, and that it can be read, before anything is simulated. */
+/* Describes the workload, and checks before any simulation that it can be read. */
 static int describe(const struct run_setup *setup, char *ret, size_t size, struct err *err)
 {
     struct run_inputs in = {0};
@@ -110,7 +110,7 @@ static int run(int argc, char **argv)
     char command[1024], description[sizeof(((struct workload_header *)0)->description)];
     int seeds = 1, status = 2;
     run_setup_init(&setup);
-    setup.hold_max_ns = INT64_MAX; /* the source knows no such limit */
+    setup.hold_max_ns = INT64_MAX; /* the source has no such limit */
     f = (struct figures){0};
     int r = read_arguments(argc, argv, &given, &seeds, &f, &err);
     if (!r && given.set) {

@@ -1,4 +1,4 @@
-/* duopoly-sim replay: a recording's decisions again. */
+/* duopoly-sim replay: decides a recording again. */
 #include "testbed/sim/cluster/recording_replay.h"
 #include "testbed/sim/commands.h"
 

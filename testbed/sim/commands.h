@@ -1,6 +1,6 @@
-/* The commands of duopoly-sim: each reads its own arguments, prints its result to standard output,
- * what went wrong as one sentence to standard error, and returns the program's exit status: 0, 1
- * for input that cannot be used, 2 for arguments that make no sense. */
+/* The commands of duopoly-sim. Each reads its own arguments, prints its result to standard output
+ * and an error as one sentence to standard error, and returns the program's exit status: 0, 1 for
+ * input that cannot be used, 2 for wrong arguments. */
 #pragma once
 
 struct command {

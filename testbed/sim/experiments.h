@@ -4,8 +4,8 @@
 
 #include "testbed/sim/run_setup.h"
 
-/* The smallest gains in % that the source prints, mean and tail, against Aalo and NEAT; NAN: it
- * prints none. */
+/* The smallest gains in % that the source prints, mean and tail, over Aalo and NEAT; NAN: none
+ * printed. */
 struct experiment_claim {
     double mean_aalo, mean_neat, tail_aalo, tail_neat;
 };
@@ -16,7 +16,7 @@ struct experiment {
     const char *option, *values; /* of grid.h; NULL: no axis */
     const char *labels;          /* of the values, with commas; NULL: the values */
     const char *x_name;          /* with its unit */
-    double x_unit;               /* values are this many of it; 0: not numbers */
+    double x_unit;               /* values are multiples of this; 0: not numbers */
     const char *policies;        /* ours first, Aalo and NEAT last */
     struct experiment_claim claim;
 };

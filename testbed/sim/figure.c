@@ -9,7 +9,7 @@ enum { WIDTH = 440, LEFT = 70, RIGHT = 16, PLOT_H = 200, BOTTOM = 48, TITLE_H = 
 enum { PLOT_W = WIDTH - LEFT - RIGHT, TICKS = 5, X_TICKS = 8, LETTERS = 12 };
 enum { BAR_LETTERS = 10, BAR_GAP = 3 };
 
-/* Told apart by those who see no red or green, too (Okabe and Ito 2008). */
+/* Colours that people without red-green vision can tell apart, too (Okabe and Ito 2008). */
 static const struct figure_style by_place[] = {{"#0072b2", FIGURE_SOLID, FIGURE_CIRCLE},
                                                {"#e69f00", FIGURE_DASHED, FIGURE_SQUARE},
                                                {"#009e73", FIGURE_DOTTED, FIGURE_TRIANGLE},
@@ -26,12 +26,12 @@ struct frame {
     const struct figure *f;
     FILE *out;
     double x_least, x_most, top, tick;
-    double bar_label; /* bars: room for what is written on them; 0: nothing is */
-    bool bar_turned;  /* it is written upwards */
+    double bar_label; /* bars: room for the values on them; 0: none are written */
+    bool bar_turned;  /* they are written upwards */
     int y;            /* of the plot's upper edge */
 };
 
-/* At most, in pixels: of a usual sans-serif face digits are .64 of their size wide. */
+/* An upper bound, in pixels: digits of a usual sans-serif face are .64 of their size wide. */
 static double text_width(const char *words, double size)
 {
     size_t letters = 0;
@@ -103,7 +103,7 @@ static double bar_width(const struct figure *f)
     return .84 * PLOT_W / (double)f->series[0].n / f->n_series;
 }
 
-/* Along its bar's top if the widest number has room there, else upwards, else not at all. */
+/* Horizontally above its bar if the widest number has room there, else upwards, else not at all. */
 static void plan_bar_labels(struct frame *at)
 {
     const struct figure *f = at->f;
@@ -146,7 +146,7 @@ static void find_range(struct frame *at)
     at->top = f->top > 0 ? f->top : fmax(at->tick, ceil(most / at->tick) * at->tick);
 }
 
-/* What has no room beside the label before it is left out; *free_from is where that ended. */
+/* Leaves out a label without room after the one before; *free_from is where that ended. */
 static void x_tick(const struct frame *at, double where, const char *label, double *free_from)
 {
     double half = text_width(label, LETTERS) / 2, middle = fmin(where, WIDTH - half);
@@ -264,7 +264,7 @@ static void write_line(const struct frame *at, int series)
     }
 }
 
-/* Above y, in the middle of a bar at x. */
+/* Above y, centred on a bar at x. */
 static void write_bar_label(const struct frame *at, double value, double x, double y)
 {
     char label[FIGURE_NUMBER_MAX];
@@ -347,7 +347,7 @@ static void write_key(const struct figure *f, int entry, int x, int y, FILE *out
     fprintf(out, "</text>\n");
 }
 
-/* Writes it from `y` on, or only measures it without `out`. Returns the height. */
+/* Writes it from `y` on; without `out` only measures it. Returns the height. */
 static int legend(const struct figure *f, int y, FILE *out)
 {
     int x = LEFT, rows = 1, n = f->n_series + (f->band_name != NULL);
@@ -382,7 +382,7 @@ void figure_write(const struct figure *f, FILE *out)
     legend(f, TITLE_H + 12, out);
     write_bands(&at);
     write_axes(&at);
-    /* The first series is the one that matters: it lies on top. */
+    /* WHY last: the first series is the important one, so it is drawn on top. */
     for (int s = f->n_series; s-- > 0;)
         (f->kind == FIGURE_BARS    ? write_bars
          : f->kind == FIGURE_AREAS ? write_area

@@ -1,11 +1,11 @@
-/* Charts as SVG: a title, axes with names, units and ticks, a legend above the plot. Made to be
- * read at the width of a column (440 px, letters of 12), on paper without colour too (markers and
- * dashes differ), without script or style sheet; stands alone or inside HTML. Nothing that is
- * written lies on something else that is: what has no room is turned, or left out.
+/* Charts as SVG: a title, axes with names, units and ticks, a legend above the plot. For the width
+ * of a column (440 px, letters of 12), also on paper without colour (markers and dashes differ),
+ * without script or style sheet; alone or inside HTML. Labels never overlap: one without room is
+ * turned, or left out.
  *
  * Lines and steps have points (x, y), bars one y per group, areas are stacked in the order of the
- * series, which share their x; where an x comes twice, an area has a step. Writes to a stream; pure
- * otherwise: the same figure gives the same bytes. */
+ * series, which share their x; where an x occurs twice, an area has a step. Writes to a stream;
+ * pure otherwise: the same figure gives the same bytes. */
 #pragma once
 
 #include <stdbool.h>
@@ -23,7 +23,7 @@ enum figure_dashes {
     FIGURE_DASH_DOT,
     FIGURE_EVEN,
     FIGURE_SPARSE,
-    FIGURE_DASHES, /* how many there are */
+    FIGURE_DASHES, /* their number */
 };
 
 enum figure_marker {
@@ -33,7 +33,7 @@ enum figure_marker {
     FIGURE_DIAMOND,
     FIGURE_DOWN,
     FIGURE_CROSS,
-    FIGURE_MARKERS, /* how many there are */
+    FIGURE_MARKERS, /* their number */
 };
 
 struct figure_style {
@@ -61,7 +61,7 @@ struct figure {
     const char *title, *x_name, *y_name; /* names with units; plain text */
     bool log_x;                          /* every x > 0 */
     const char *const *labels;           /* bars: of each group */
-    double top;                          /* of y; 0: what the data need */
+    double top;                          /* of y; 0: as the data need */
     int n_series;
     struct figure_series series[FIGURE_SERIES];
     const char *band_name;
@@ -69,7 +69,7 @@ struct figure {
     size_t n_bands;
 };
 
-/* All is borrowed. */
+/* Borrows everything. */
 void figure_write(const struct figure *figure, FILE *out);
-/* Words as text of SVG and HTML: what would be markup is escaped. */
+/* Writes words as text of SVG and HTML: escapes markup. */
 void figure_text(FILE *out, const char *words);

@@ -8,7 +8,7 @@ enum { LEAST = -4, MOST = 5 };
 
 static const char *const prefixes[] = {"p", "n", "µ", "m", "", "k", "M", "G", "T", "P"};
 
-/* As it will be read: 999.7 with three digits is 1000. */
+/* As it is printed: 999.7 with three digits is 1000. */
 static double rounded(double value, int digits)
 {
     char text[FIGURE_NUMBER_MAX];

@@ -1,4 +1,4 @@
-/* Numbers as they stand on axes and bars. */
+/* Numbers on axes and bars. */
 #pragma once
 
 enum { FIGURE_NUMBER_MAX = 32 };

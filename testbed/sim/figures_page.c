@@ -14,7 +14,7 @@
 /* The source's "about equal" has no number; this is ours, in %. */
 #define ABOUT 5.0
 
-/* Gain in % of our first policy against the last but `from_last`. */
+/* Gain in % of our first policy over number `from_last` from the end. */
 static double gain_at(const struct grid *g, int value, int from_last, size_t offset)
 {
     return grid_gain(grid_median(g, 0, value, offset),
@@ -188,7 +188,7 @@ static void labels_of(const struct experiment *e, const struct grid *g, char (*r
         ret_labels[v] = v < n ? ret_words[v] : e->option ? g->values[v] : "all jobs";
 }
 
-/* Without an option the policies stand side by side: each is a series of one bar. */
+/* Without an option the policies are side by side: each is a series of one bar. */
 static void chart(const struct experiment *e, const struct grid *g, size_t offset, const char *what,
                   FILE *out)
 {
@@ -220,7 +220,7 @@ static void chart(const struct experiment *e, const struct grid *g, size_t offse
     figure_write(&f, out);
 }
 
-/* Classes of jobs, from `first` on, as times the full one's mean. */
+/* Classes of jobs, from `first` on, as multiples of the full policy's mean. */
 static void class_chart(const struct grid *g, const char *title, size_t first, size_t n, FILE *out)
 {
     struct points at;

@@ -1,5 +1,5 @@
-/* The page of `duopoly-sim figures`: what the source says beside what our simulations gave, misses
- * marked, then each figure with its numbers. Pure: the same grids give the same bytes. */
+/* The page of `duopoly-sim figures`: the source's claims beside our results, misses marked, then
+ * each figure with its numbers. Pure: the same grids give the same bytes. */
 #pragma once
 
 #include "testbed/sim/experiments.h"

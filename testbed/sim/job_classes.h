@@ -1,6 +1,5 @@
-/* Mean completion time by job size: the source's seven groups (Tian et al., fig. 6 b and c) without
- * its bounds, which it does not give; here they are powers of ten of the job's shuffle bytes.
- * Pure. */
+/* Mean completion time by job size: the source's seven groups (Tian et al., fig. 6 b and c). The
+ * source gives no bounds; here they are powers of ten of the job's shuffle bytes. Pure. */
 #pragma once
 
 #include "lib/workload/workload.h"

@@ -1,5 +1,5 @@
-/* Where the time of the downlinks went over a simulated run. Listens to a run (run_config.links)
- * and draws it, its shares in the legend. A constant amount of memory. */
+/* How the downlinks' time was used over a simulated run. Listens to a run (run_config.links) and
+ * draws it, with shares in the legend. A constant amount of memory. */
 #pragma once
 
 #include "testbed/sim/cluster/run.h"
@@ -13,7 +13,7 @@ struct link_picture {
     struct time_bins bins; /* parts: carried, awaited, held, nothing */
 };
 
-/* A zeroed picture is an empty one; it is the listener. */
+/* Zeroed: empty. The picture is the listener. */
 void link_picture_listen(void *picture, const struct run_links *links);
-/* Writes an SVG whose areas are those shares, exactly. O(bins). */
+/* Writes an SVG whose areas are exactly those shares. O(bins). */
 void link_picture_write(const struct link_picture *picture, const char *title, FILE *out);

@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* A terminal, a pipe: nothing to move to. */
+/* Not for a terminal or a pipe: they cannot be replaced. */
 static bool is_place(const char *path)
 {
     struct stat status;

@@ -1,6 +1,6 @@
-/* A file that is there whole or not at all: written beside its place, moved there at the end. What
- * stood there before stays until then, also when the program is stopped in between (then the
- * beginning of the new one stays beside it, as PATH.part). */
+/* A file that appears whole or not at all: written beside its place and moved there at the end. The
+ * former file stays until then, also when the program is stopped (then the beginning of the new one
+ * remains as PATH.part). */
 #pragma once
 
 #include "lib/err.h"
@@ -15,10 +15,10 @@ struct output {
 
 /* 0, or −errno with a sentence. */
 int output_open(struct output *output, const char *path, struct err *err);
-/* Whether that can be written, before long work; leaves nothing. NULL is fine. 0, or −errno with a
- * sentence. */
+/* Checks before long work that the file can be written; leaves nothing behind. NULL is fine. 0, or
+ * −errno with a sentence. */
 int output_try(const char *path, struct err *err);
-/* 0, or −errno with a sentence; then the place is as it was. */
+/* 0, or −errno with a sentence; then the former file stays. */
 int output_close(struct output *output, struct err *err);
-/* Gives it up. A zeroed or closed one is fine. */
+/* Gives up the file. A zeroed or closed one is fine. */
 void output_abandon(struct output *output);

@@ -3,8 +3,8 @@
 #include <stddef.h>
 #include <string.h>
 
-/* Colours of the first seven are told apart by those who see no red or green, too (Okabe and Ito
- * 2008); no two rows share dash and marker, which tell them apart without colour. */
+/* People without red-green vision can tell the first seven colours apart, too (Okabe and Ito 2008);
+ * no two rows have the same dash and marker, which tell them apart without colour. */
 const struct policy_style policy_styles[] = {
     {"joint", {"#d55e00", FIGURE_SOLID, FIGURE_CIRCLE}},
     {"duopoly", {"#0072b2", FIGURE_DASHED, FIGURE_SQUARE}},

@@ -1,6 +1,5 @@
-/* How each policy looks in every picture: one colour, one dash and one marker each, so that two
- * pictures can be read side by side. The only table of them; a new policy gets a row here
- * (tests/unit/test_figure.c finds those without). */
+/* Each policy's colour, dash and marker, the same in every picture, so that two pictures can be
+ * compared. A new policy gets a row here (tests/unit/test_figure.c finds those without). */
 #pragma once
 
 #include "testbed/sim/figure.h"
@@ -12,5 +11,5 @@ struct policy_style {
 
 extern const struct policy_style policy_styles[]; /* ends with a NULL policy */
 
-/* NULL: there is none of that name. */
+/* NULL: no policy has this name. */
 const struct figure_style *policy_style(const char *policy);

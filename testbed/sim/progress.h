@@ -1,5 +1,5 @@
-/* A line on standard error that says how far something is and how long it still takes: on a
- * terminal, from its third second on. Elsewhere nothing. The line is wiped by progress_done. */
+/* A line on standard error with the part done and the time left: on a terminal, from the third
+ * second on. Nothing elsewhere. progress_done wipes the line. */
 #pragma once
 
 #include <stdbool.h>

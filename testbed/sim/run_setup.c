@@ -15,9 +15,9 @@
 #define AT(member) offsetof(struct run_setup, member)
 
 /* How long a baseline's maps wait for a slot next to their block, from one start of their stage to
- * the next (delay scheduling: Zaharia et al.,
- * EuroSys 2010, whose experiments wait 5 s). WHY 1 s: neat is best with it on the Facebook trace;
- * its mean JCT is 191, 178 and 196 s with 0.2, 1 and 5 s. */
+ * the next (delay scheduling: Zaharia et al., EuroSys 2010, whose experiments wait 5 s). WHY 1 s:
+ * neat is best with it on the Facebook trace; its mean JCT is 191, 178 and 196 s with 0.2, 1 and 5
+ * s. */
 #define MAP_DELAY_NS 1000000000
 
 const char run_setup_usage[] =
@@ -172,7 +172,7 @@ static int read_value(const struct engine_parameter *parameter, const char *text
     return 0;
 }
 
-/* Checked here, and said to the engine after all that presets and other options say. */
+/* Checks it now, and sets it in the engine after presets and other options. */
 static int set_parameter(struct run_setup *s, const char *value, struct err *err)
 {
     struct engine_config config = {0};
@@ -257,7 +257,7 @@ static int set_outside(struct run_setup *s, const char *value, struct err *err)
     return strcmp(value, "none") == 0 ? 0 : units_parse_rate(value, &s->outside_bytes_s, err);
 }
 
-/* How the text of an option is read: by `set`, or as what stands at `at`, from least to most. */
+/* How the text of an option is read: by `set`, or into the member at `at`, from least to most. */
 static const struct option {
     const char *name;
     enum { AS_SET, AS_NUMBER, AS_REAL, AS_DELAY, AS_POLICY, AS_CONVERT } as;
@@ -509,7 +509,8 @@ static void widen(struct range *range, uint64_t bytes)
         range->most = bytes;
 }
 
-/* min·(max/min)^(i/levels) over the workload: what reproduces the source, which gives none. */
+/* min·(max/min)^(i/levels) over the workload. The source gives no levels; these reproduce its
+ * results. */
 static void table_over(struct level_table *table, const struct range *range, uint32_t levels)
 {
     *table = (struct level_table){.levels = levels};
@@ -538,7 +539,7 @@ static void tables_over(struct engine_config *engine, const struct run_inputs *i
     table_over(&engine->macroflow, &macroflows, levels);
 }
 
-/* A trace gets the source's levels; a workload file those that the daemon would use on it. */
+/* A trace gets the source's levels; a workload file those of the daemon. */
 static void choose_levels(struct engine_config *engine, const struct run_setup *a,
                           const struct run_inputs *in)
 {
@@ -571,7 +572,7 @@ static uint64_t cells_of(const struct workload_job *job)
     return cells;
 }
 
-/* The engine's tables hold what this cluster and these jobs need, and not more. */
+/* Bounds of the engine's tables: what this cluster and these jobs need. */
 static void choose_bounds(struct engine_config *engine, const struct run_inputs *in, uint32_t hosts)
 {
     uint64_t tasks = 0, cells = 0;
@@ -601,11 +602,11 @@ static bool is_delayed(const char *place)
     return strncmp(place, "neat", 4) == 0 || strcmp(place, "delay") == 0;
 }
 
-/* The daemon's, if nothing else is said. Maps of a baseline that knows nothing but to wait do so
- * for less. */
+/* The daemon's values unless options set others. Maps of a baseline that can only wait wait for
+ * less time. */
 static void choose_holds(const struct run_setup *s, struct engine_config *engine)
 {
-    /* WHY not INT64_MAX: instants are now + this. A century and a half is as good. */
+    /* WHY not INT64_MAX: instants are now + this value. A century and a half is long enough. */
     const int64_t never_ns = INT64_MAX / 2;
     bool seconds = s->hold_max_ns && s->hold_max_ns < never_ns;
     if (s->hold_max_ns)
@@ -643,7 +644,7 @@ void run_setup_configure(const struct run_setup *s, const struct run_inputs *in,
     struct run_config config = {0};
     struct engine_config *engine = &config.engine;
     engine_config_default(engine);
-    engine->losses_max = 0; /* WHY: its hosts crash by a scenario, which is no task's doing */
+    engine->losses_max = 0; /* WHY: hosts crash by the scenario, not by a task */
     choose_policy(s, in, engine);
     config.cluster = in->cluster.n_hosts ? &in->cluster : NULL;
     config.hosts = config.cluster ? in->cluster.n_hosts : s->servers ? s->servers : h->hosts;
@@ -676,8 +677,7 @@ void run_setup_configure(const struct run_setup *s, const struct run_inputs *in,
     *ret_config = config;
 }
 
-/* The sizes that the scheduler is told are the true ones × e^(σ·N(0,1)), one factor a job (Box and
- * Muller 1958). */
+/* The scheduler gets the true sizes × e^(σ·N(0,1)), one factor a job (Box and Muller 1958). */
 static void misestimate(const struct run_setup *s, const struct run_inputs *in, double *ret_told)
 {
     for (size_t i = 0; i < in->n; i++) {

@@ -1,6 +1,6 @@
-/* What a list of times is summarised by. The median of an even number of values is the mean of the
- * two in the middle. Other percentiles are of nearest rank: the least value that at least that part
- * of all values does not exceed, so each is a value that occurred. Pure; O(n log n). */
+/* Summary of a list of times. The median of an even number of values is the mean of the two in the
+ * middle. Other percentiles are of nearest rank: the least value that at least that share of all
+ * values does not exceed, so each is a value that occurred. Pure; O(n log n). */
 #pragma once
 
 #include <stddef.h>
@@ -13,5 +13,5 @@ struct stats {
 /* Sorts `values` in place. */
 struct stats stats_of(double *values, size_t n);
 
-/* The least of `sorted` that at least that part (0…1) of all does not exceed; n ≥ 1. */
+/* The least of `sorted` that at least this share (0…1) of all does not exceed; n ≥ 1. */
 double stats_rank(const double *sorted, size_t n, double part);

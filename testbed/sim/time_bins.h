@@ -1,7 +1,7 @@
-/* What a few quantities were over a time whose length is not known beforehand, in a bounded number
- * of bins: each holds its exact integral. Bins are 2ᵏ ns wide; when the time outgrows them,
- * neighbours are joined. Instants are integers, so that no edge of a bin is rounded into another
- * one, and nothing that was added is lost. Pure; a constant amount of memory. */
+/* A few quantities over a time of unknown length, in a bounded number of bins: each holds its exact
+ * integral. Bins are 2ᵏ ns wide; when the time outgrows them, neighbours are joined. Instants are
+ * integers, so that no bin's edge is rounded and nothing is lost. Pure; a constant amount of
+ * memory. */
 #pragma once
 
 #include <stdint.h>
@@ -15,11 +15,11 @@ struct time_bins {
     double sums[TIME_BINS_PARTS][TIME_BINS]; /* value × ns */
 };
 
-/* The parts had these values (TIME_BINS_PARTS of them) from one instant to the next. Spans come in
- * their order, without gaps. O(1 + bins that it touches), amortized. */
+/* Adds the parts' values (TIME_BINS_PARTS of them) between two instants. Spans must follow each
+ * other without gaps. O(1 + bins that it touches), amortized. */
 void time_bins_add(struct time_bins *bins, int64_t from_ns, int64_t to_ns, const double *values);
 
-/* How many are in use; where one begins (`bin` = their number: where the last one ends). */
+/* The number of bins in use; where one begins (`bin` = their number: where the last one ends). */
 unsigned time_bins_n(const struct time_bins *bins);
 int64_t time_bins_edge_ns(const struct time_bins *bins, unsigned bin);
 

@@ -91,7 +91,7 @@ void timeline_watch(void *timeline, const struct run_news *news)
     }
 }
 
-/* Neighbours closer than a bin are one: more could not be seen. */
+/* Joins neighbours that are closer than a bin: they could not be told apart. */
 static void join_bands(struct timeline *t)
 {
     double width_s = (double)((int64_t)1 << t->bins.shift) * 1e-9;

@@ -1,6 +1,6 @@
-/* What the slots did over a simulated run: how many received, how many computed, when the cluster
- * was slot-starved. Listens to a run (run_config.watch) and draws it. Memory: 16 bytes per time in
- * the slot-starved mode, and one entry per attempt that runs. */
+/* Use of the slots over a simulated run: how many received, how many computed, when the cluster was
+ * slot-starved. Listens to a run (run_config.watch) and draws it. Memory: 16 bytes per slot-starved
+ * period, and one entry per running attempt. */
 #pragma once
 
 #include "testbed/sim/cluster/run.h"
@@ -19,9 +19,9 @@ struct timeline {
     bool starved, failed;
 };
 
-/* A zeroed timeline is an empty one; it is the watcher. */
+/* Zeroed: empty. The timeline is the watcher. */
 void timeline_watch(void *timeline, const struct run_news *news);
-/* Writes an SVG of a run with so many slots in all. 0, or −ENOMEM when something could not be kept.
+/* Writes an SVG of a run with `slots` slots in all. 0, or −ENOMEM when something could not be kept.
  * O(bins + bands). */
 int timeline_write(struct timeline *timeline, const char *title, uint64_t slots, FILE *out);
 void timeline_done(struct timeline *timeline);
