@@ -14,8 +14,7 @@ struct file {
     uint32_t n;
 };
 
-/* As agents' names and labels are: printable, and nothing that a list or a constraint is made
- * of. */
+/* As agents' names and labels: printable, without the characters of lists and constraints. */
 static int word_check(const char *text, struct err *err)
 {
     for (const char *c = text; *c; c++)

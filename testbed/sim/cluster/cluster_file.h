@@ -1,8 +1,8 @@
-/* Cluster files (schemas/cluster.md): which hosts there are, where they differ.
+/* Cluster files (schemas/cluster.md): which hosts there are, and how they differ.
  *
- * A file lists classes of equal hosts; read, it is one line of hosts, those of the first class
- * first. Whatever is wrong is told with file, line and column, or with the two classes that clash,
- * and nothing is returned. Once read it only is looked at, so it may be shared between threads. */
+ * A file lists classes of equal hosts; the hosts are numbered in that order. An error has file,
+ * line and column, or the two classes that clash, and nothing is returned. Constant after reading,
+ * so threads may share it. */
 #pragma once
 
 #include "lib/err.h"
@@ -24,8 +24,8 @@ struct cluster_unit {
 };
 
 struct cluster_class {
-    char name[32]; /* of hosts that are counted: NAME1, NAME2, … */
-    int64_t hosts; /* so many; 0: those that are named */
+    char name[32]; /* of counted hosts: NAME1, NAME2, … */
+    int64_t hosts; /* their number; 0: the named ones */
     struct cluster_word {
         char text[64];
     } names[CLUSTER_NAMES_MAX];
@@ -36,9 +36,10 @@ struct cluster_class {
     } labels[CLUSTER_LABELS_MAX];
     uint32_t n_labels;
     struct cluster_unit units[CLUSTER_UNITS_MAX];
-    uint32_t n_units;                           /* 0: one of the run's slots */
-    int64_t link_bps, uplink_bps, downlink_bps; /* 0: the run's link; both ways, or of one */
-    int64_t disk_bytes_s;                       /* 0: not said */
+    uint32_t n_units;                           /* 0: one with the run's slots */
+    int64_t link_bps, uplink_bps, downlink_bps; /* 0: the run's link; for both directions, or for
+                                                   one */
+    int64_t disk_bytes_s;                       /* 0: not given */
 };
 
 struct cluster_host {
@@ -52,19 +53,19 @@ struct cluster {
     uint32_t n_classes, n_hosts;
 };
 
-/* 0; −EINVAL or −ENOMEM with a sentence, or what reading the file returned. End it with
+/* 0; −EINVAL or −ENOMEM with a sentence, or the error of reading the file. End it with
  * cluster_file_done. */
 int cluster_file_read(const char *path, struct cluster *ret_cluster, struct err *err);
-/* Also of zeros. */
+/* Zeroed ones are fine. */
 void cluster_file_done(struct cluster *cluster);
 
-/* Slots of all units of a host; `slots` where it says no units. */
+/* Slots of all units of a host; `slots` if it has no units. */
 uint64_t cluster_slots(const struct cluster_class *class, uint32_t slots);
 /* Its labels, separated by commas, cut at `size`. */
 void cluster_labels(const struct cluster_class *class, char *ret_labels, size_t size);
-/* The names of its units, separated by commas, cut at `size`; "" where none has one. */
+/* The names of its units, separated by commas, cut at `size`; "" if none has one. */
 void cluster_unit_names(const struct cluster_class *class, char *ret_names, size_t size);
-/* The rate that all links of all hosts say; 0: some say none, or another one. O(classes). */
+/* The rate that all links of all hosts give; 0: some give none, or rates differ. O(classes). */
 uint64_t cluster_every_link_bps(const struct cluster *cluster);
 /* The rates of its links in bit/s; 0: the run's. */
 uint64_t cluster_uplink_bps(const struct cluster_class *class);

@@ -1,9 +1,9 @@
-/* What is on its way: items of one size that leave in the order in which they came, each at its
- * instant. Reports of agents and orders of the controller travel in it.
+/* Items of one size on their way: they leave in the order in which they came, each at its instant.
+ * Carries reports of agents and orders of the controller.
  *
  * Instants must not go back from one push to the next (one line has one delay), so both ends cost
- * O(1), amortised. Memory: as many items as are on their way at once. Pure; a zeroed line with its
- * item_bytes is an empty one. */
+ * O(1), amortised. Memory: the most items on their way at once. Pure; a line with item_bytes and
+ * zeros is empty. */
 #pragma once
 
 #include <stdbool.h>
@@ -25,7 +25,7 @@ int delay_line_push(struct delay_line *line, int64_t due_ns, const void *item);
 /* When the next one leaves; DELAY_LINE_NEVER when empty. */
 int64_t delay_line_next_ns(const struct delay_line *line);
 
-/* The next one, until the next push or take; NULL when empty. */
+/* The next one, valid until the next push or take; NULL when empty. */
 const void *delay_line_first(const struct delay_line *line);
 
 /* Takes out the next one that is due by now_ns; false if there is none. */

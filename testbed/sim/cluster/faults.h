@@ -1,9 +1,9 @@
-/* What goes wrong, and when: hosts that fail and come back, attempts that compute slowly.
+/* Faults and their times: hosts that fail and return, attempts that compute slowly.
  *
  * Hosts fail as a list says, or at random: up for an exponential time of mean mtbf_s, then down for
- * an exponential time of mean repair_s. A slow attempt computes so many times as long as it should;
- * which ones are is a hash of the seed, the task and the host, so that a task is as slow on a host
- * under every policy, and another host is another draw. What follows from a fault is run.h's.
+ * an exponential time of mean repair_s. A slow attempt takes slow_times as long to compute. Which
+ * attempts are slow is a hash of the seed, the task and the host, so that a task is equally slow on
+ * a host under every policy, and another host is another draw. run.h has the effects of a fault.
  *
  * Pure: all randomness is from the seed. O(log hosts) per fault. */
 #pragma once
@@ -23,7 +23,7 @@ struct fault {
 
 struct faults_config {
     uint64_t seed;
-    double mtbf_s, repair_s; /* of each host; 0: none fails at random */
+    double mtbf_s, repair_s; /* of each host; 0: no random failures */
     uint32_t n_listed;
     struct fault listed[FAULTS_LISTED_MAX];
     double slow_share; /* 0…1; 0: no stragglers */
@@ -40,12 +40,12 @@ int faults_read_failures(struct faults_config *config, const char *text, struct 
 /* Reads "SHARE/TIMES", such as 0.05/8. 0, or −EINVAL with a sentence. */
 int faults_read_stragglers(struct faults_config *config, const char *text, struct err *err);
 
-/* How many times as long as it should this task computes on this host; 1 for most. */
+/* The factor on this task's computing time on this host; 1 for most. */
 double faults_slowness(const struct faults_config *config, uint64_t job, uint32_t stage,
                        uint32_t task, uint32_t host);
 
-/* Hosts' changes in order of time, ties by host. A host of the list that is down by another fault
- * may be told down again: the caller knows. */
+/* Hosts' changes in order of time, ties by host. A listed host that is down by another fault may be
+ * reported down again; the caller handles that. */
 struct faults {
     const struct faults_config *config; /* borrows */
     uint32_t hosts;
@@ -59,8 +59,8 @@ struct fault_change {
     bool down;
 };
 
-/* 0; −EINVAL with a sentence for a listed host that there is not; −ENOMEM. Call faults_done in any
- * case. */
+/* 0; −EINVAL with a sentence for a listed host that does not exist; −ENOMEM. Call faults_done in
+ * any case. */
 int faults_init(struct faults *f, const struct faults_config *config, uint32_t hosts,
                 struct err *err);
 /* The next change's instant; INT64_MAX: none. */

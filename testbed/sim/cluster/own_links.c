@@ -13,7 +13,7 @@ struct both {
     uint32_t up, down;
 };
 
-/* The two links that a name begins with; what follows them in *ret_rest, NULL: there are none. */
+/* The two links that a name begins with; *ret_rest: what follows, NULL: no such links. */
 static struct both find(const struct topology *t, const char *name, const char **ret_rest)
 {
     uint32_t host, rack, spine;

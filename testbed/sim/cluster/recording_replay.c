@@ -24,7 +24,7 @@ struct replay {
     int64_t now_ns;
     bool in_step, stepped;
     struct decisions decisions;
-    size_t seen; /* decisions of this step that the recording has confirmed */
+    size_t seen; /* decisions of this step that matched the recording */
     struct recording_replay_result *result;
     recording_replay_step *step;
     void *user;
@@ -131,7 +131,7 @@ static int compare_decision(struct replay *replay, const char *recorded, struct 
     return 0;
 }
 
-/* A step is over: it must not have decided more than was recorded. */
+/* Ends a step: it must not have more decisions than the recording. */
 static int end_step(struct replay *replay, struct err *err)
 {
     int r = decide(replay, err);

@@ -1,9 +1,9 @@
-/* Decides a recorded run again (schemas/recording.md): the same engine, the same events and times,
- * so the same decisions byte for byte.
+/* Decides a recorded run again (schemas/recording.md): the same engine with the same events and
+ * times takes the same decisions byte for byte.
  *
  * Reads a recording from its dump on, runs each step and compares every decision and digest with
- * the recorded ones. Memory follows the engine's state and the largest step. A last line without
- * newline is ignored: the writer died there; so is a last step whose decisions are incomplete for
+ * the recorded ones. Memory: the engine's state and the largest step. A last line without newline
+ * is ignored, since its writer died there; so is a last step whose decisions are incomplete for
  * that reason. */
 #pragma once
 
@@ -16,12 +16,12 @@
 struct recording_replay_result {
     uint64_t steps, events, decisions, digests; /* that were equal */
     uint64_t first_difference_line;             /* of the recording; 0: none */
-    char recorded[512], decided[512]; /* the two records there, cut; "" where there is none */
+    char recorded[512], decided[512]; /* the two records there, cut; "" where one is missing */
 };
 
-/* Writes "step NOW_NS" and the decisions to `out` as it goes (NULL: nothing). 0 when the
- * recording could be read, also with differences (it stops at the first); −EINVAL with "line N: …"
- * when it is none; −ENOMEM. */
+/* Writes "step NOW_NS" and the decisions to `out` (NULL: nothing). 0 when the recording could be
+ * read, even with differences (it stops at the first); −EINVAL with "line N: …" when it is no
+ * recording; −ENOMEM. */
 typedef void recording_replay_step(void *user, int64_t now_ns, const struct engine *engine,
                                    const struct decisions *decisions);
 

@@ -1,4 +1,4 @@
-/* The clock of a run: from one instant at which something happens to the next. */
+/* The clock of a run: moves from one instant with events to the next. */
 #include "testbed/sim/cluster/own_links.h"
 #include "testbed/sim/cluster/run_state.h"
 
@@ -10,15 +10,15 @@
 
 enum { IDLE_FAULTS_MAX = 1000000 };
 
-/* Of each host, on average, before the next job ends; WHY 1000: what fails so often for a single
- * job is no cluster, and with a few thousand hosts even that takes minutes to simulate. */
+/* Of each host, on average, before the next job ends. WHY 1000: a cluster that fails so often for a
+ * single job is none, and with a few thousand hosts even that takes minutes to simulate. */
 enum { FAILURES_PER_JOB_MAX = 1000 };
 
-/* Networks compute instants as doubles, which beyond this skip some ns: an end could then never be
- * reached. */
+/* Networks compute instants as doubles, which beyond this skip some ns, so that an end might never
+ * be reached. */
 #define LATEST_NS (INT64_C(1) << 53)
 
-/* Of what is ours to use, as per mille of the whole link. */
+/* `per_mille` of our part of the link, reported as per mille of the whole link. */
 static int report_load(struct run *run, uint32_t host, uint32_t per_mille)
 {
     bool outside = host >= run->config->hosts;
@@ -78,8 +78,8 @@ static void sooner(int64_t *next_ns, int64_t than_ns)
         *next_ns = than_ns;
 }
 
-/* Failures go on for ever: they are waited for only while something else is to come, or a host to
- * come back. */
+/* WHY: failures never end, so the run waits for them only while other events are to come, or a host
+ * is to return. */
 static void wait_for_faults(struct run *run, int64_t *next_ns)
 {
     if (!run->hosts)
@@ -124,7 +124,7 @@ static int happen(struct run *run)
     return r ? r : run_take_delayed(run);
 }
 
-/* Where hosts fail sooner than a task ends, jobs never do. */
+/* Hosts fail before any task ends, so no job ever ends. */
 static bool only_fails(const struct run *run)
 {
     return run->result->host_failures - run->failures_at_end >
@@ -309,7 +309,7 @@ static int add_foreign(const struct run_config *c, struct topology *t, struct er
     return r;
 }
 
-/* Hosts whose links have other rates than those of all. */
+/* Sets links with other rates than the common one. */
 static int set_links(const struct cluster *cluster, uint64_t link_bps, struct topology *t,
                      struct err *err)
 {

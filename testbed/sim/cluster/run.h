@@ -1,34 +1,34 @@
 /* The shipped engine under virtual time: a workload's jobs arrive, the engine decides, the fluid
- * network transfers what tasks fetch, computing takes the time given by the workload, and nothing
- * else takes time.
+ * network transfers what tasks fetch, computing takes the workload's time, and nothing else takes
+ * time.
  *
  * Everything that happens at one instant reaches the engine in one step: transfers that ended, then
  * computing that ended, then hosts that failed or came back, then what uplinks and D-CLAS report,
- * then jobs that arrived. A task whose input is all on its host computes at once. D-CLAS, SCF and
- * NEAT need to know what arrived: received bytes are reported every 100 ms while anything is
- * received, as agents do (reports that cannot change a decision are counted as steps, not made).
+ * then jobs that arrived. A task whose input is all on its host computes at once. For D-CLAS, SCF
+ * and NEAT received bytes are reported every 100 ms while anything is received, as agents do
+ * (reports that cannot change a decision are counted as steps, not made).
  *
  * Delays. A report reaches the engine report_delay_ns after the fact, a decision takes effect
  * decision_delay_ns later; requests (jobs) reach it at once, and a job's time ends with its last
  * task, not with the report of it.
  *
- * Hosts that fail (faults.h). What ran there is gone, without a word; what others read from there
- * stands still. The controller counts the host silent after 3 s and lost after 30 s, or at its
- * return (as a new generation, without map outputs), and starts again what is missing. A start that
- * a host never took is lost after 10 s. A block goes on from its first byte at another replica that
- * is up; where none is, when one is again.
+ * Hosts that fail (faults.h). Attempts there end unreported; transfers from there stop. The
+ * controller counts the host silent after 3 s and lost after 30 s, or at its return (as a new
+ * generation, without map outputs), and starts again what is missing. A start that a host never
+ * received is lost after 10 s. A block restarts from its first byte at another replica that is up,
+ * as soon as one is.
  *
  * Slow attempts and their copies. A framework's speculation (Dean and Ghemawat, OSDI 2004, 3.6):
- * when an attempt has computed copy_after times as long as it should and the engine left a slot
- * free on another host, a second one of the task is started there, one at most, and granted to the
- * engine, which accepts whichever ends first and stops the other.
+ * when an attempt has computed copy_after times as long as expected and the engine left a slot free
+ * on another host, one copy of the task is started there and reported as granted to the engine,
+ * which accepts the one that ends first and stops the other.
  *
  * Pipelined edges. Their stage starts when all its parents' tasks run. A map's output can be read
- * when the map has ended; a task's computing goes on at its rate, but never beyond the part of its
- * bytes that has arrived (all its inputs count alike). With one steady transfer that is the
- * source's rule: after the last byte max(0, computing − receiving) is left.
+ * when the map has ended; a task computes at its rate, but never beyond the share of its bytes that
+ * has arrived (all inputs count alike). With one steady transfer that is the source's rule: after
+ * the last byte max(0, computing − receiving) is left.
  *
- * Deterministic: same configuration and jobs, same result. The cost follows events, not time;
+ * Deterministic: same configuration and jobs, same result. The cost depends on events, not on time;
  * a failure visits every live attempt, an instant every pipelined task that receives. */
 #pragma once
 
@@ -46,7 +46,7 @@ enum run_moment {
     RUN_STARTED,  /* an attempt got its slot */
     RUN_RECEIVED, /* its input is complete (also when there is none) */
     RUN_DONE,
-    RUN_STOPPED, /* it was told to end */
+    RUN_STOPPED, /* it was stopped */
     RUN_LOST,    /* with its host */
     RUN_HOST_DOWN,
     RUN_HOST_UP,
@@ -56,22 +56,22 @@ enum run_moment {
 struct run_news {
     enum run_moment moment;
     int64_t now_ns;
-    uint64_t job, attempt; /* 0 where it is about no attempt, as stage and task */
+    uint64_t job, attempt; /* 0 when not about an attempt, as stage and task */
     uint32_t stage, task, host;
     enum mode mode;
 };
 
-/* What the downlinks did from one instant to the next: parts of the rate of all, together 1. */
+/* Use of the downlinks between two instants: parts of the sum of their rates, together 1. */
 struct run_links {
     int64_t from_ns, to_ns;
     double carried;
-    double awaited; /* of the rest, where a transfer is under way: its other end is what is short */
+    double awaited; /* of the rest, where a transfer runs: its other end is the bottleneck */
     double held;    /* where none is, though tasks are ready */
     double nothing; /* where none is, and no task is ready */
 };
 
-/* Traffic that is not ours: it takes `share` of the rate of some hosts' links before anything else,
- * so many of all hosts', spread evenly. The engine is told the full rates, and reports count it. */
+/* Other traffic: it takes `share` of the rate of some hosts' links before anything else; `part` of
+ * all hosts, spread evenly. The engine knows the full rates, and reports count it. */
 struct run_foreign {
     double share; /* 0…1, less than 1; 0: none */
     double part;  /* of the hosts, 0…1 */
@@ -82,31 +82,31 @@ struct run_config {
     struct engine_config engine;
     uint32_t hosts, slots; /* of each host; ≥ 1 */
     uint64_t link_bps;     /* of each uplink and downlink */
-    /* Its hosts (borrowed), `hosts` of them; slots and link_bps are those of hosts that say none;
+    /* The hosts (borrowed), `hosts` of them; slots and link_bps are for hosts that give none;
      * without racks and framework. NULL: all are alike. */
     const struct cluster *cluster;
-    const char *own_links; /* those that differ (own_links.h; borrowed); NULL: none */
-    /* Part of every link's rate that is not payload: 0…1, less than 1. The engine is told the full
+    const char *own_links; /* links that differ (own_links.h; borrowed); NULL: none */
+    /* Part of every link's rate that is not payload: 0…1, less than 1. The engine knows the full
      * rates, as hosts count whole packets. */
     double headers;
     struct run_foreign foreign;
-    /* Blocks that lie on no host are read from outside: over one link of this rate that all share,
-     * and the reader's downlink. Without racks and faults. 0: nothing is read. */
+    /* Rate of the one link over which all blocks without a host are read, then over the reader's
+     * downlink. Without racks and faults. 0: such blocks are not read. */
     uint64_t outside_bps;
     uint32_t racks;          /* 0: a big switch; else leaf-spine, hosts ÷ racks a rack */
-    uint32_t spines;         /* leaf-spine: 0: spread over all ideally, else ECMP over so many */
+    uint32_t spines;         /* leaf-spine: 0: ideal spreading over all, else ECMP over this many */
     double oversubscription; /* leaf-spine: ≥ 1 */
-    const double *told; /* per job (borrowed): the engine is told its transfers' bytes × this; NULL:
-                           the truth */
-    /* Bytes that are on the task's own host cost nothing (else they use its links). */
+    const double *told; /* per job (borrowed): the engine gets its transfers' bytes × this; NULL:
+                           the true bytes */
+    /* Bytes on the task's own host use no link (else they use its links). */
     bool local_free;
     int64_t report_delay_ns, decision_delay_ns; /* ≥ 0 */
     struct faults_config faults;
-    /* Its jobs are a framework's with these manners, which places them by itself: without delays,
+    /* Its jobs are a framework's with these manners, which places them itself: without delays,
      * faults or copies; NULL: they are not. */
     const struct manners *framework;
     double copy_after; /* ≥ 1; 0: no copies */
-    FILE *recording;   /* gets the run in the controller's format; NULL: none */
+    FILE *recording;   /* receives the run in the controller's format; NULL: none */
     void (*progress)(void *user, double part);
     void *user;
     void (*watch)(void *watcher, const struct run_news *news); /* NULL: none */
@@ -127,12 +127,12 @@ struct run_result {
     double starved;  /* part of the makespan in slot-starved mode, 0…1 */
     uint64_t tasks, mode_switches, holds, steps;
     uint64_t attempts, copies, lost_attempts, host_failures; /* copies are attempts too */
-    /* The longest time for which a task of a framework's stage waited to be allowed, or for the
-     * stage to be opened, since a slot was there for it. */
+    /* The longest wait of a framework's task with a free slot, until it was allowed or its stage
+     * opened. */
     double framework_wait_s;
 };
 
-/* Hosts, and what is outside as one more. A host's uplink has its number, its downlink this
+/* Hosts, and the outside as one more. A host's uplink has its number, its downlink this many
  * more. */
 static inline uint32_t run_ports(const struct run_config *config)
 {
@@ -147,7 +147,6 @@ uint64_t run_slots(const struct run_config *config);
 int run_topology(const struct run_config *config, struct topology *ret_topology, struct err *err);
 
 /* Runs `jobs` (in order of arrival; borrowed) to their end. Returns 0; −EINVAL with a sentence for
- * a job that the engine refuses or that cannot end, or not before 2⁵³ ns (104 days); −ENOMEM. Where
- * hosts fail faster than tasks end it does not return. */
+ * a job that the engine refuses, that cannot end, or does not before 2⁵³ ns (104 days); −ENOMEM. */
 int run_simulate(const struct run_config *config, const struct workload_job *jobs, size_t n_jobs,
                  struct run_result *result, struct err *err);

@@ -1,4 +1,4 @@
-/* What happens to attempts: they receive, compute and end. */
+/* Attempts: they receive, compute and end. */
 #include "testbed/sim/cluster/run_state.h"
 
 #include <errno.h>
@@ -125,8 +125,8 @@ int run_attempt_mark(struct run *run, struct run_attempt *a)
 struct gathering {
     struct run *run;
     struct run_attempt *attempt;
-    double factor;      /* what was told ÷ the truth */
-    uint32_t free_host; /* whose bytes cost nothing; ENGINE_NONE */
+    double factor;      /* reported bytes ÷ true bytes */
+    uint32_t free_host; /* whose bytes use no link; ENGINE_NONE */
     size_t awaited_room;
     int error;
 };
@@ -183,7 +183,7 @@ static int by_task(const void *left, const void *right)
     return a->task < b->task ? -1 : a->task > b->task;
 }
 
-/* The sources into their list, which only the next gathering changes. */
+/* Copies the sources into their list, which only the next gathering changes. */
 static void list_sources(struct run *run)
 {
     for (uint32_t i = 0; i < run->n_sources; i++) {
@@ -203,7 +203,7 @@ static int keep_sources(struct run *run, struct run_attempt *a)
     return 0;
 }
 
-/* Its block lies on no host: of that the engine knows no more than its size. */
+/* Its block is on no host: the engine knows only its size. */
 static void gather_from_outside(struct run *run, struct run_attempt *a)
 {
     const struct workload_stage *stage = &run->jobs[run_job_index(run, a->job)].stages[a->stage];
@@ -215,7 +215,7 @@ static void gather_from_outside(struct run *run, struct run_attempt *a)
     add_source(run, run->config->hosts, bytes);
 }
 
-/* A copy that was granted reads its block too, of which the engine does not know. */
+/* A granted copy reads its block too, which the engine does not know. */
 static void gather_block_of_copy(struct run *run, struct run_attempt *a)
 {
     const struct workload_stage *stage = &run->jobs[run_job_index(run, a->job)].stages[a->stage];
@@ -380,7 +380,7 @@ void run_attempts_note_overlap(struct run *run)
         note_overlap(run, a);
 }
 
-/* Only what comes from stages before it is a Coflow. */
+/* Only transfers from earlier stages form a Coflow. */
 static void note_coflow(struct run *run, const struct run_attempt *a, bool end)
 {
     struct run_coflow *coflow = run_coflow(run, a);

@@ -57,7 +57,7 @@ static bool fits(const struct host_view *host, const struct resources *demand)
     return enough;
 }
 
-/* The host with the most free slots, without the attempt's own; ENGINE_NONE. */
+/* The host with the most free slots, except the attempt's own; ENGINE_NONE. */
 static uint32_t choose_host(const struct run *run, const struct run_attempt *a,
                             const struct resources *demand)
 {
@@ -74,7 +74,7 @@ static uint32_t choose_host(const struct run *run, const struct run_attempt *a,
     return best;
 }
 
-/* Orders it before the engine hears of it, so that a stop cannot overtake it. */
+/* Orders it before the engine knows of it, so that a stop cannot overtake it. */
 static int send(struct run *run, const struct run_attempt *a, uint64_t number, uint32_t host)
 {
     struct order order = {.decision.kind = DECISION_START};
@@ -128,7 +128,7 @@ static void note_lost(void *context, const struct engine_input *input)
     *lost |= input->host == ENGINE_NONE;
 }
 
-/* What the original has read may be gone with the host that made it. */
+/* WHY: what the original has read may be lost with the host that made it. */
 static bool can_read(const struct run *run, const struct run_attempt *a)
 {
     bool lost = false;
@@ -137,7 +137,7 @@ static bool can_read(const struct run *run, const struct run_attempt *a)
     return !lost;
 }
 
-/* Whether a copy of it is still of use to the engine, and can run. */
+/* Whether the engine still has use for a copy of it, and the copy can run. */
 static bool runs(const struct run *run, const struct run_attempt *a)
 {
     struct task_view task;

@@ -81,7 +81,7 @@ static int do_order(struct run *run, const struct order *order)
     case DECISION_MODE:
         return do_mode(run, d);
     default:
-        return 0; /* holds and what only frameworks or agents act on */
+        return 0; /* holds, and decisions for frameworks and agents only */
     }
 }
 
@@ -155,7 +155,7 @@ static int take_decision(struct run *run, const struct decision *d)
     }
 }
 
-/* Which tasks the events of this step end, while the engine still knows their attempts. */
+/* Notes which tasks the events of this step end, while the engine still knows their attempts. */
 static int note_outputs(struct run *run, const struct event *events, size_t n)
 {
     struct attempt_view view;

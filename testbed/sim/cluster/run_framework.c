@@ -1,14 +1,14 @@
-/* A framework in the simulation: it places its own tasks and reports facts to the engine.
+/* A simulated framework: it places its own tasks and reports facts to the engine.
  *
- * The engine's allows are what it may do, and its manners (manners.h) say what it makes of that. A
- * prompt one starts what is allowed at the instant at which it is, where and what was allowed, and
- * its maps as it is advised: its plan is the one that the engine has for slots of its own, which
- * tests hold it to. All others start tasks without network input wherever they have a slot, and
- * each of them what the engine has left to it.
+ * It may do what the engine allows, and its manners (manners.h) say how it uses its allows. A
+ * prompt framework starts each allowed task at once, as allowed, and its maps as advised: so it
+ * carries out the plan that the engine would make for slots of its own, which tests check. All
+ * others start tasks without network input wherever they have a slot, and so does each with tasks
+ * that the engine left to it.
  *
- * It never uses a slot twice, and knows no more than a real one: what it told, what runs, what it
- * may. What happens by chance follows from the engine's seed. A step costs O(allows in force +
- * hosts + what waits of live jobs). */
+ * It never uses a slot twice, and knows no more than a real one: what it reported, what runs, what
+ * it may start. Chance depends on the engine's seed. A step costs O(allows in force + hosts +
+ * waiting tasks of live jobs). */
 #include "lib/workload/workload_convert.h"
 #include "testbed/sim/cluster/run_state.h"
 
@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FIRST_NUMBER (UINT64_C(1) << 63) /* of its attempts: no controller's epoch is so late */
+#define FIRST_NUMBER (UINT64_C(1) << 63) /* of its attempts: no controller's epoch is that large */
 #define COPY_NS      INT64_C(1000000000)
 #define LATE_NS      INT64_C(7000000000)
 
@@ -45,8 +45,6 @@ uint32_t framework_slots(const struct run *run, size_t job, uint32_t stage)
     int64_t slots = framework_spec(run, job, stage)->demand.slots;
     return slots > 0 ? (uint32_t)slots : 1;
 }
-
-/* ---- what it has ---- */
 
 static int open_job(struct run *run, size_t index)
 {
@@ -100,8 +98,6 @@ void framework_close(struct run *run)
     delay_line_done(&f->copies);
 }
 
-/* ---- what it tells of its jobs ---- */
-
 static uint32_t stage_told(const struct event *event)
 {
     return event->kind == EVENT_FRAMEWORK_STAGE   ? event->framework_stage.stage
@@ -110,7 +106,7 @@ static uint32_t stage_told(const struct event *event)
                                                   : ENGINE_NONE;
 }
 
-/* Of the facts about a job those that are due: of `stage`, or at its arrival (ENGINE_NONE). */
+/* Keeps the facts about a job that are due: of `stage`, or at its arrival (ENGINE_NONE). */
 static void keep_due(struct run *run, size_t index, uint32_t stage, struct submission *submission)
 {
     size_t n = 0;
@@ -149,8 +145,6 @@ static int tell_stage(struct run *run, size_t index, uint32_t stage)
     return r;
 }
 
-/* ---- what may run ---- */
-
 static bool is_ready(struct run *run, size_t index, uint32_t stage)
 {
     const struct workload_stage *spec = framework_spec(run, index, stage);
@@ -173,7 +167,7 @@ uint32_t framework_free_host(struct run *run, uint32_t slots)
     return ENGINE_NONE;
 }
 
-/* One that waits; there is one. */
+/* A waiting task; there must be one. */
 static uint32_t waiting_task(struct run *run, size_t job, uint32_t stage)
 {
     const uint32_t n = framework_spec(run, job, stage)->tasks,
@@ -199,7 +193,7 @@ int framework_push(struct run *run, struct own_start start)
     return 0;
 }
 
-/* Some waiting task of the stage, wherever there is a slot; *ret_room: there was one. */
+/* Starts some waiting task of the stage, wherever there is a slot; *ret_room: there was one. */
 static int start_anywhere(struct run *run, size_t job, uint32_t stage, bool *ret_room)
 {
     uint32_t host = framework_free_host(run, framework_slots(run, job, stage));
@@ -208,8 +202,6 @@ static int start_anywhere(struct run *run, size_t job, uint32_t stage, bool *ret
                                                               waiting_task(run, job, stage), host})
                      : 0;
 }
-
-/* ---- allows ---- */
 
 int framework_allow(struct run *run, const struct decision *d)
 {
@@ -275,8 +267,6 @@ static int use_allow(struct run *run, struct own_allow *allow)
                : start_anywhere(run, start.job, start.stage, &room);
 }
 
-/* ---- what it starts ---- */
-
 static int look_at_stage(struct run *run, size_t job, uint32_t s, bool *room)
 {
     const bool held = framework_spec(run, job, s)->n_parents || run->config->framework->advised;
@@ -322,7 +312,7 @@ static struct event started(const struct run *run, const struct own_start *start
     return e;
 }
 
-/* It runs, at the levels that the engine has for it by now. */
+/* It runs, at its present levels in the engine. */
 static int begin(struct run *run, uint64_t number)
 {
     struct attempt_view view;
@@ -353,7 +343,7 @@ static int copy_later(struct run *run, const struct own_start *start)
                : 0;
 }
 
-/* All of them in one step. */
+/* Starts all of them in one step. */
 static int start_all(struct run *run)
 {
     struct run_framework *f = &run->framework;
@@ -378,8 +368,6 @@ static int start_all(struct run *run)
     free(events);
     return r;
 }
-
-/* ---- how long what is held waits ---- */
 
 static bool has_spare_slot(const struct run *run)
 {

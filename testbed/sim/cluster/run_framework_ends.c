@@ -1,9 +1,9 @@
-/* What ends in a framework of the simulation: tasks, with their copies, and executors. */
+/* Ends in a simulated framework: of tasks, with their copies, and of executors. */
 #include "testbed/sim/cluster/run_state.h"
 
-#define LOSS_NS UINT64_C(20000000000) /* between two, at most */
+#define LOSS_NS UINT64_C(20000000000) /* between two ends of executors, at most */
 
-/* What runs of the task on this host does so no longer. */
+/* The task's attempt on this host has ended. */
 static void leave(struct run *run, const struct run_attempt *a)
 {
     const size_t job = run_job_index(run, a->job);
@@ -80,7 +80,7 @@ static int lose_attempts(struct run *run, uint32_t host)
     return r;
 }
 
-/* Somebody is still to read it. */
+/* A stage that reads it is not done. */
 static bool is_needed(struct run *run, size_t job, uint32_t stage)
 {
     for (uint32_t s = stage + 1; s < run->jobs[job].n_stages; s++)
@@ -120,8 +120,8 @@ void framework_plan_loss(struct run *run)
         losing ? run->now_ns + 1 + (int64_t)framework_draw(run, LOSS_NS) : FLUID_NEVER;
 }
 
-/* An executor ends, and another one takes its place at once. Who reads from there has read it. WHY
- * last stages first: one that has to run again needs the outputs of those before it. */
+/* Ends an executor, and another one takes its place at once. Tasks that read from there have read
+ * it. WHY last stages first: a stage that runs again needs the outputs of those before it. */
 static int lose_executor(struct run *run)
 {
     const struct run_framework *f = &run->framework;

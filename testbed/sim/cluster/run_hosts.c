@@ -1,4 +1,4 @@
-/* Hosts that fail: what ends with them, and what the controller makes of their silence. */
+/* Hosts that fail: what ends with them, and the controller's reaction to their silence. */
 #include "testbed/sim/cluster/run_state.h"
 
 #include <errno.h>
@@ -6,7 +6,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* The controller's timers (schemas/duopolyd.yaml): a start is asked for once before it is lost. */
+/* The controller's timers (schemas/duopolyd.yaml); a start is asked for once before it counts as
+ * lost. */
 static const int64_t SILENT_NS = 3000000000, HOST_LOST_NS = 30000000000,
                      UNANSWERED_NS = 2 * INT64_C(5000000000);
 
@@ -129,7 +130,7 @@ int hosts_unanswered(struct run *run, const struct run_attempt *a)
                : 0;
 }
 
-/* What it reads from a host that is gone stands still; its block goes on elsewhere. */
+/* Stops its transfers from a host that is down; its block continues elsewhere. */
 static int break_transfers(struct run *run, struct run_attempt *a, uint32_t host)
 {
     for (uint32_t i = 0; i < a->n_transfers; i++) {
@@ -145,7 +146,7 @@ static int break_transfers(struct run *run, struct run_attempt *a, uint32_t host
     return 0;
 }
 
-/* Blocks whose source is down go on at a replica that is up, from their first byte. */
+/* Restarts blocks whose source is down at a replica that is up, from their first byte. */
 static int resume_blocks(struct run *run, struct run_attempt *a)
 {
     for (uint32_t i = 0; i < a->n_transfers; i++) {

@@ -1,4 +1,4 @@
-/* What the downlinks do between two instants, for whoever listens (run_config.links). */
+/* Use of the downlinks between two instants, for run_config.links. */
 #include "testbed/sim/cluster/run_state.h"
 
 int run_links_note(struct run *run, int64_t until_ns)

@@ -1,7 +1,7 @@
 /* A simulated run's recording in the controller's format (schemas/recording.md), so that one
  * program reads live and simulated runs.
  *
- * One unbounded file that the caller opened and closes; virtual time stands where the daemon writes
+ * One unbounded file that the caller opens and closes; virtual time replaces the daemon's
  * CLOCK_BOOTTIME. */
 #pragma once
 

@@ -1,12 +1,12 @@
-/* What agents report every 100 ms: bytes received so far.
+/* Agents' reports every 100 ms: bytes received so far.
  *
- * Most reports change nothing. The engine uses what was received for two things: the level of a
- * Coflow, which changes where a threshold is crossed, and NEAT's placement. So a report that comes
- * before any of a Coflow's thresholds could be crossed (its tasks get no more than their downlinks
- * carry), and before NEAT could place a task, is left out; the next one says all that it would have
- * said. Every decision is the same, at the same instant, as if all were sent; only steps that
- * decide nothing are missing. Where anybody else looks (a log), or where a report's last word may
- * remain the last (failures, copies, delays, pipelines), or links differ, all are sent. */
+ * Most reports change nothing. The engine uses received bytes for two things: the level of a
+ * Coflow, which changes at a threshold, and NEAT's placement. So a report is left out if none of a
+ * Coflow's thresholds could be crossed before it (tasks get no more than their downlinks carry) and
+ * NEAT could not place a task before it; the next report includes its bytes. Every decision is the
+ * same, at the same instant, as if all were sent; only steps without decisions are missing. All are
+ * sent if others read them (a log), if a report's last word may remain the last (failures, copies,
+ * delays, pipelines), or if links differ. */
 #include "testbed/sim/cluster/run_state.h"
 
 #include <errno.h>
@@ -16,7 +16,7 @@
 
 enum { REPORT_NS = 100000000 };
 
-/* More than bytes may be off by rounding. */
+/* More than rounding can change bytes. */
 static const double SLACK_BYTES = 1000, SLACK_NS = 10;
 
 static bool is_network(const struct run *run, const char *name)
@@ -64,7 +64,7 @@ void reports_close(struct run *run)
     heap_done(&p->ends);
 }
 
-/* From how many bytes on the engine would give the Coflow another level. */
+/* The bytes from which on the engine would give the Coflow another level. */
 static double threshold(const struct run *run, const struct stage_reports *s)
 {
     const struct engine_config *c = &run->config->engine;
@@ -120,8 +120,8 @@ static int set_end(struct run *run, const struct run_attempt *a, double end_ns)
     return heap_set(&p->ends, p->ends_where, end_ns, a->id) ? run_out_of_memory(run) : 0;
 }
 
-/* Could NEAT place a task before then? It can only where a slot is freed or a task gets ready: when
- * a task ends, a job arrives, or the engine's own time has come. 1, 0 or −ENOMEM. */
+/* Whether NEAT could place a task before then: only when a slot is freed or a task becomes ready,
+ * that is when a task ends, a job arrives, or the engine's own deadline comes. 1, 0 or −ENOMEM. */
 static int may_place(struct run *run, int64_t until_ns)
 {
     struct reports *p = &run->reports;

@@ -1,4 +1,4 @@
-/* What all files of a run lean on: memory, and finding what belongs to an attempt. */
+/* What all files of a run use: memory, and finding what belongs to an attempt. */
 #include "testbed/sim/cluster/run_state.h"
 
 #include <errno.h>

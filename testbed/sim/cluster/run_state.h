@@ -1,13 +1,12 @@
-/* What a simulated run consists of. Private to run*.c: run.c is the clock, run_engine.c the way to
- * and from the engine, run_attempts.c what happens to attempts on hosts and wire, run_hosts.c
- * failures, run_reports.c what agents say of bytes received, run_copies.c second attempts,
- * run_framework*.c jobs of a framework,
- * run_state.c what all of them lean on. run.c calls the others, never the other way round.
+/* State of a simulated run. Private to run*.c: run.c is the clock, run_engine.c the way to and from
+ * the engine, run_attempts.c attempts on hosts and wire, run_hosts.c failures, run_reports.c
+ * agents' reports of received bytes, run_copies.c second attempts, run_framework*.c jobs of a
+ * framework, run_state.c what all of them use. run.c calls the others, never the other way round.
  *
- * Two sides: what is so (attempts, transfers, hosts) and what the engine was told. They differ by
- * the delays: a report leaves by run_report and reaches the engine report_delay_ns later, a
- * decision takes effect decision_delay_ns later. All functions return 0 or −errno with the sentence
- * in run.err. */
+ * There are two sides: the truth (attempts, transfers, hosts) and what the engine knows. They
+ * differ by the delays: a report leaves by run_report and reaches the engine report_delay_ns later,
+ * a decision takes effect decision_delay_ns later. All functions return 0 or −errno with the
+ * sentence in run.err. */
 #pragma once
 
 #include "testbed/sim/cluster/delay_line.h"
@@ -25,14 +24,14 @@
 
 enum transfer_state { TRANSFER_MOVING, TRANSFER_OVER, TRANSFER_BROKEN };
 
-/* Bytes on their way to an attempt: all that were there when it started, or, where hosts fail, one
- * source's; and those of each output that was made after it started. */
+/* Bytes on their way to an attempt: all that existed when it started, or, if hosts fail, those of
+ * one source; and those of each output made after it started. */
 struct transfer {
     enum transfer_state state;
     uint32_t host; /* ENGINE_NONE: several in one */
     uint32_t macroflow;
     bool block;
-    int64_t named_ns;             /* when the engine said that the bytes are there */
+    int64_t named_ns;             /* when the engine reported that the bytes are there */
     int64_t bytes, arrived_bytes; /* arrived_bytes: when it broke */
 };
 
@@ -47,19 +46,19 @@ enum attempt_phase { PHASE_SENT, PHASE_RECEIVING, PHASE_COMPUTING };
 struct run_attempt {
     uint64_t number, job;
     uint32_t stage, task, host;
-    uint32_t id; /* place in run.attempts; handed out again */
+    uint32_t id; /* place in run.attempts; reused */
     enum attempt_phase phase;
     bool pipelined;     /* computes while it receives */
     bool copied;        /* is a copy, or has one */
     bool unasked;       /* its framework started it elsewhere than the engine expects */
-    bool gathered;      /* what it reads is known: sources, block, awaited */
+    bool gathered;      /* its inputs are known: sources, block, awaited */
     uint32_t levels[2]; /* by enum mode */
     int64_t decided_ns, compute_ns, expected_ns;    /* expected: without slowness */
-    int64_t total_bytes, local_bytes, remote_bytes; /* local: there without the network, by now */
-    double overlap_end_ns;        /* pipelined: when computing ends at the earliest */
+    int64_t total_bytes, local_bytes, remote_bytes; /* local: present without the network by now */
+    double overlap_end_ns;        /* pipelined: the earliest end of computing */
     struct fluid_source *sources; /* owned until it begins */
     uint32_t n_sources, block_host;
-    int64_t block_bytes;             /* where hosts fail: not among the sources */
+    int64_t block_bytes;             /* if hosts fail: not among the sources */
     struct transfer one, *transfers; /* = &one, or owned */
     uint32_t n_transfers, transfers_room, n_open;
     struct awaited *awaited; /* owned, by stage and task */
@@ -83,35 +82,35 @@ struct run_coflow {
     bool began;
 };
 
-/* What the engine was told of a stage's bytes, and how far they may have come since. */
+/* What the engine knows of a stage's bytes, and how many may have arrived since. */
 struct stage_reports {
     TAILQ_HEAD(, run_attempt) receiving;
-    uint32_t n;     /* of those */
-    uint64_t bytes; /* all of its Coflow, as the engine knows */
+    uint32_t n;     /* of these */
+    uint64_t bytes; /* of its whole Coflow, as the engine knows */
     int64_t told_bytes;
-    double most_bytes; /* that may have arrived by at_ns */
+    double most_bytes; /* the most that may have arrived by at_ns */
     int64_t at_ns;
 };
 
 struct reports {
     bool wanted; /* by the engine's policies: */
     bool levels, place;
-    bool some; /* those that change nothing are left out */
+    bool some; /* reports that change nothing are left out */
     int64_t next_ns;
     uint32_t n_receiving;
     double link_bytes_ns;
     struct stage_reports *stages; /* as run.coflows */
     struct heap crossings;        /* stages by when they may cross a threshold */
-    struct heap ends;             /* attempts that receive, by when they may end at the earliest */
+    struct heap ends;             /* receiving attempts by their earliest possible end */
     uint32_t *stages_where, *ends_where;
     struct run_attempt **due; /* scratch */
     size_t n_due, due_room;
 };
 
-/* What a framework knows of its own: run_framework.c. */
+/* What a framework knows of its tasks: run_framework.c. */
 enum own_state { OWN_WAITS, OWN_RUNS, OWN_DONE };
 struct own_task {
-    uint8_t state, attempts; /* attempts: that run */
+    uint8_t state, attempts; /* attempts: running ones */
     uint32_t host;           /* OWN_DONE: where its output is, */
     uint64_t attempt;        /* and whose */
 };
@@ -119,7 +118,7 @@ struct own_stage {
     struct own_task *tasks;
     uint32_t n_waiting, n_done;
     bool told, open;
-    int64_t waits_since_ns; /* −1: nothing waits for the engine */
+    int64_t waits_since_ns; /* −1: no task waits for the engine */
 };
 struct own_job {
     struct own_stage *stages;
@@ -128,7 +127,7 @@ struct own_job {
 };
 /* A start that it is to make, or may make from from_ns on. */
 struct own_start {
-    uint64_t allow; /* 0: it names none */
+    uint64_t allow; /* 0: without an allow */
     size_t job;
     uint32_t stage, task, host;
 };
@@ -139,11 +138,11 @@ struct own_allow {
     bool used, elsewhere, other, more;
 };
 struct run_framework {
-    struct own_job *jobs; /* NULL: there is none */
+    struct own_job *jobs; /* NULL: there is no framework */
     size_t first_live;
     uint32_t *used, *allowed; /* slots, by host */
     struct own_allow *allows; /* in force, in order of numbers */
-    struct own_start *starts; /* that are under way in this instant */
+    struct own_start *starts; /* under way at this instant */
     size_t n_allows, allows_room, n_starts, starts_room;
     struct delay_line copies; /* struct own_start */
     int64_t next_loss_ns;
@@ -151,12 +150,12 @@ struct run_framework {
     bool busy;
 };
 
-/* What people call a host, and its rack; on one big switch that is empty. */
+/* Names of a host and its rack; on one big switch the rack is empty. */
 struct host_words {
     char name[64], rack[32];
 };
 
-/* What joins say of a class of hosts: events borrow it. */
+/* What joins report of a class of hosts: events borrow it. */
 struct class_words {
     char labels[CLUSTER_LABELS_MAX * sizeof(struct cluster_label)];
     uint64_t units[CLUSTER_UNITS_MAX * ENGINE_RESOURCES];
@@ -167,10 +166,10 @@ struct run_host {
     struct host_words words;
     bool down;
     uint64_t generation;
-    int64_t heard_ns; /* since when the engine knows of this generation; INT64_MAX: it does not */
+    int64_t heard_ns; /* since when the engine knows this generation; INT64_MAX: it does not */
 };
 
-/* A decision on its way, or the news for readers that an output is there. */
+/* A decision on its way, or the news to readers that an output exists. */
 struct order {
     bool output;
     int64_t decided_ns;
@@ -221,19 +220,19 @@ struct run {
     size_t n_outputs, outputs_room;
     struct run_recording recording;
     /* run_hosts.c */
-    struct run_host *hosts; /* NULL: none ever fails */
+    struct run_host *hosts; /* NULL: hosts never fail */
     struct faults faults;
     struct heap timers; /* 2 × host: silent, 2 × host + 1: lost */
     uint32_t *timers_where;
-    struct delay_line unanswered; /* numbers of attempts that their host never took */
+    struct delay_line unanswered; /* numbers of attempts that their host never received */
     uint64_t idle_faults;
     uint64_t failures_at_end; /* of hosts, when the last job ended */
     uint64_t vector[ENGINE_RESOURCES];
-    struct class_words *classes; /* of the cluster's classes; NULL: it has none */
+    struct class_words *classes; /* of the cluster's classes; NULL: there is no cluster file */
     /* run_copies.c */
-    struct heap suspects; /* attempts by when a copy is wanted */
+    struct heap suspects; /* attempts by the time when a copy is wanted */
     uint32_t *suspects_where;
-    struct delay_line wanted; /* numbers of attempts that are to be copied */
+    struct delay_line wanted; /* numbers of attempts to copy */
     uint32_t copies;
     struct run_framework framework;
 };
@@ -248,7 +247,7 @@ struct run_coflow *run_coflow(struct run *run, const struct run_attempt *a);
 size_t run_job_index(const struct run *run, uint64_t job);
 void run_watch(struct run *run, enum run_moment moment, const struct run_attempt *a, uint32_t host);
 
-/* In run_links.c: until the next instant nothing changes. */
+/* In run_links.c: nothing changes until the next instant. */
 int run_links_note(struct run *run, int64_t until_ns);
 
 /* In run_engine.c. */
@@ -256,11 +255,11 @@ int run_links_note(struct run *run, int64_t until_ns);
 /* A fact that the engine learns after the delay of reports. */
 int run_report(struct run *run, const struct event *event);
 int run_report_attempt(struct run *run, enum event_kind kind, uint64_t number, uint64_t received);
-/* One that it learns in its next step. */
+/* A fact that the engine learns in its next step. */
 int run_tell(struct run *run, const struct event *event);
 /* A step of the engine with these events, and what it decides. */
 int run_step(struct run *run, const struct event *events, size_t n);
-/* Orders and reports whose delay is over. */
+/* Delivers orders and reports whose delay is over. */
 int run_take_delayed(struct run *run);
 
 /* In run_attempts.c. */
@@ -271,19 +270,19 @@ struct run_attempt *run_attempt_make(struct run *run, uint64_t number, uint64_t 
                                      uint32_t task, uint32_t host);
 void run_attempt_set_levels(struct run *run, struct run_attempt *a, uint64_t coflow,
                             uint64_t macroflow);
-/* Learns from the engine what it reads. */
+/* Asks the engine for its inputs. */
 int run_attempt_gather(struct run *run, struct run_attempt *a);
 /* The order to start it reaches its host, which may be down. */
 int run_attempt_begin(struct run *run, struct run_attempt *a);
-/* It goes on at the level that the mode gives it. */
+/* Continues at the level that the mode gives it. */
 int run_attempt_mark(struct run *run, struct run_attempt *a);
 /* Takes it off its host and off the wire, and forgets it. */
 int run_attempt_drop(struct run *run, struct run_attempt *a);
-/* A map's output is there: whoever waits for it begins to read. */
+/* A map's output exists: attempts that wait for it begin to read. */
 int run_attempts_output_ready(struct run *run, const struct order *output);
 /* Bytes that it has, local ones included. */
 int64_t run_attempt_arrived_bytes(struct run *run, const struct run_attempt *a);
-/* Whatever follows when a transfer is over, or a block goes on from another replica. */
+/* Follows the end of a transfer, or a block that continues from another replica. */
 int run_attempt_settle(struct run *run, struct run_attempt *a);
 /* A transfer that the network ended. */
 int run_attempt_transfer_over(struct run *run, uint64_t subject);
@@ -291,7 +290,7 @@ int run_attempt_transfer_over(struct run *run, uint64_t subject);
 int run_attempt_receive(struct run *run, struct run_attempt *a, struct transfer t);
 /* Puts a broken or new transfer of one source on the network. */
 int run_attempt_transfer_start(struct run *run, struct run_attempt *a, uint32_t index);
-/* Pipelined: remembers how far computing can be at this instant, at which rates change. */
+/* Pipelined: notes how far computing can be at this instant, when rates change. */
 void run_attempts_note_overlap(struct run *run);
 void run_attempts_done(struct run *run);
 
@@ -300,10 +299,10 @@ void run_attempts_done(struct run *run);
 /* Before the first instant; run.hosts and run.pipelines are known. */
 int reports_open(struct run *run, size_t n_stages);
 void reports_close(struct run *run);
-/* The attempt receives from now on; it does so no longer, and the engine knows. */
+/* The attempt begins to receive; has stopped, and the engine knows. */
 int reports_begin(struct run *run, struct run_attempt *a);
 int reports_end(struct run *run, struct run_attempt *a);
-/* Tells the engine what has arrived, if it is time and matters. */
+/* Reports what has arrived, if it is time and matters. */
 int reports_take(struct run *run);
 
 /* In run_hosts.c. */
@@ -311,23 +310,23 @@ int reports_take(struct run *run);
 struct host_words hosts_words(const struct run *run, uint32_t host);
 int hosts_open(struct run *run);
 void hosts_close(struct run *run);
-/* The host never hears of this start: it is down, or was when the order was given. */
+/* The host never receives this start: it is down, or was when the order was given. */
 bool hosts_miss(const struct run *run, const struct run_attempt *a);
-/* Nobody answers at its source, or what was said to be there went with a failure since. */
+/* Its source is down, or lost the output in a failure after it was reported. */
 bool hosts_source_gone(const struct run *run, const struct transfer *t);
 /* A replica of its block that is up, from the one after `after` on; ENGINE_NONE. */
 uint32_t hosts_replica(const struct run *run, const struct run_attempt *a, uint32_t after);
-/* The start was never answered: the controller will count it lost. */
+/* The start was never answered: the controller will count it as lost. */
 int hosts_unanswered(struct run *run, const struct run_attempt *a);
 int64_t hosts_timers_next_ns(const struct run *run);
 /* Failures, repairs and the controller's timers that are due. */
 int hosts_take(struct run *run);
-/* Completes an event that is told to the engine now. */
+/* Completes an event that the engine gets now. */
 void hosts_deliver(struct run *run, struct event *event);
-/* What a join tells of the host's links. */
+/* Sets the host's links in a join. */
 void hosts_describe(const struct run *run, struct event *event);
 struct event hosts_load(uint32_t host, enum host_load_resource resource, uint32_t per_mille);
-/* What its links carry of others, if anything. */
+/* Reports other traffic on its links, if any. */
 int hosts_report_foreign(struct run *run, uint32_t h);
 /* The share of a link that others take. */
 double run_foreign_share(const struct run_config *config, uint32_t link);
@@ -337,42 +336,43 @@ bool hosts_any_down(const struct run *run);
 
 int framework_open(struct run *run);
 void framework_close(struct run *run);
-/* What it tells of a job that arrives, in place of its submission. */
+/* What it reports of an arriving job, in place of a submission. */
 int framework_arrive(struct run *run, size_t index, struct submission *submission);
-/* It may start this, it may not any more, and it is to place this stage by itself. */
+/* An allow; the end of one; the framework places this stage itself from now on. */
 int framework_allow(struct run *run, const struct decision *d);
 void framework_allow_ended(struct run *run, const struct decision *d);
 void framework_opened(struct run *run, const struct decision *d);
-/* Starts what it may and wants, in steps of the engine. */
+/* Starts what it may and wants to, in steps of the engine. */
 int framework_start(struct run *run);
-/* The same number in every run with this seed: below n; true so many times in a thousand. */
+/* The same in every run with this seed: a number below n; true in `permille` of a thousand
+ * cases. */
 uint64_t framework_draw(struct run *run, uint64_t n);
 bool framework_chance(struct run *run, uint32_t permille);
-/* Of the workload, and of the framework; slots that a task of the stage takes. */
+/* From the workload; from the framework; slots that a task of the stage takes. */
 const struct workload_stage *framework_spec(const struct run *run, size_t job, uint32_t stage);
 struct own_stage *framework_own_stage(struct run *run, size_t job, uint32_t stage);
 uint32_t framework_slots(const struct run *run, size_t job, uint32_t stage);
-/* A host with so many free slots; ENGINE_NONE: there is none. O(hosts). */
+/* A host with this many free slots; ENGINE_NONE: none. O(hosts). */
 uint32_t framework_free_host(struct run *run, uint32_t slots);
 /* Takes the slots for it; it starts with the next framework_start. */
 int framework_push(struct run *run, struct own_start start);
 
-/* In run_framework_ends.c; likewise. */
+/* In run_framework_ends.c; without a framework they do nothing. */
 
-/* A task of it ended, and its engine was told so: with its last one its job is over. */
+/* A task of it ended, as the engine knows: the last one ends its job. */
 int framework_task_done(struct run *run, const struct run_attempt *a);
-/* When it acts by itself; FLUID_NEVER: it does not. */
+/* When it acts by itself; FLUID_NEVER: never. */
 int64_t framework_next_ns(const struct run *run);
-/* What it does by itself at this instant: copies that are due, executors that end. */
+/* Does what is due now by itself: copies, ends of executors. */
 int framework_take(struct run *run);
-/* Draws when an executor ends next. */
+/* Draws when the next executor ends. */
 void framework_plan_loss(struct run *run);
 
 /* In run_copies.c. */
 
-/* It began to compute; it ended. */
+/* The attempt began to compute; it ended. */
 int copies_watch(struct run *run, struct run_attempt *a);
 void copies_forget(struct run *run, const struct run_attempt *a);
 int64_t copies_next_ns(const struct run *run);
-/* Starts the copies that are wanted and for which the engine left a slot. */
+/* Starts wanted copies for which the engine left a slot. */
 int copies_take(struct run *run);

@@ -1,4 +1,4 @@
-/* A workload's job as the engine's events: what a submitter sends, in one piece.
+/* A workload's job as the engine's events: a submission in one piece.
  *
  * Hosts of the workload fold onto those of the cluster (host h is the (h mod n)-th). The events
  * borrow from the job and from the submission until submission_done. Pure. */
@@ -19,11 +19,11 @@ struct submission {
 /* Fills an empty (or reused) submission. Returns 0 or −ENOMEM; call submission_done in any case. */
 int submission_make(struct submission *s, const struct workload_job *job, uint32_t hosts);
 
-/* The transfers' bytes become × factor, at least 1 where they were: what a wrong estimate tells. 0
- * or −ENOMEM. */
+/* Multiplies the transfers' bytes by `factor`, to at least 1 unless 0: a wrong estimate. 0 or
+ * −ENOMEM. */
 int submission_tell(struct submission *s, double factor);
 
-/* The same as a framework tells it, by facts: matrices in rows. 0 or −ENOMEM. */
+/* The same as a framework's facts: matrices in rows. 0 or −ENOMEM. */
 int submission_as_facts(struct submission *s);
 
 struct resources submission_demand(const struct workload_demand *d);
