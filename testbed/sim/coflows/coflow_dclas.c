@@ -1,4 +1,4 @@
-/* Discretized Coflow-aware least-attained service: Aalo's answer where sizes are unknown. */
+/* Discretized Coflow-aware least-attained service: Aalo's policy for unknown sizes. */
 #include "testbed/sim/coflows/coflow_live.h"
 #include "testbed/sim/coflows/coflow_policies.h"
 
@@ -13,8 +13,8 @@ static double limit_of(uint32_t queue)
     return FIRST_LIMIT * pow(FACTOR, queue);
 }
 
-/* At a crossing `sent` is the limit up to rounding, which grows with it; coflowsim compares without
- * tolerance. */
+/* At a crossing `sent` equals the limit up to rounding, which grows with it; coflowsim compares
+ * without tolerance. */
 static uint32_t queue_of(const struct coflow_live *c, bool exactly)
 {
     uint32_t queue = 0;
@@ -33,8 +33,8 @@ static int by_queue(const void *x, const void *y)
     return (a->entered > b->entered) - (a->entered < b->entered);
 }
 
-/* One queue at a time, so that those demoted further queue up behind those already there. Whether
- * anybody moved. */
+/* One queue at a time, so that Coflows demoted further queue up behind those already there. Returns
+ * whether any moved. */
 static bool demote_from(struct coflow_sim *sim, uint32_t queue)
 {
     bool moved = false;

@@ -1,11 +1,11 @@
 /* Exact max-min fairness per flow on a big switch, dense: the flows of a pair of ports have one
- * rate, so the network is a matrix of counts, and filling it progressively is vector arithmetic on
- * its rows and columns.
+ * rate, so the network is a matrix of counts, and progressive filling is vector arithmetic on its
+ * rows and columns.
  *
- * As in fluid.c a pair moves at the rate of the port that limits it, so a port keeps one counter of
- * the bytes that each flow it limits got, and its pairs in a heap by the count at which their next
- * flow ends. What differs is the filling: one change moves the shares of a third of all ports in a
- * trace full of shuffles, and then arithmetic without pointers is twenty times faster than looking
+ * As in fluid.c a pair moves at the rate of the port that limits it. So a port keeps one counter of
+ * the bytes that each flow that it limits got, and its pairs in a heap by the count at which their
+ * next flow ends. Only the filling differs: in a trace full of shuffles one change moves the shares
+ * of a third of all ports, and then arithmetic without pointers is twenty times faster than looking
  * for what changed. */
 #include "testbed/sim/coflows/coflow_policies.h"
 #include "testbed/sim/network/heap.h"
@@ -15,16 +15,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Lanes of double that compilers turn into what vector registers there are. */
+/* Lanes of double, for the compiler's vector registers. */
 typedef double lanes __attribute__((vector_size(16)));
 enum { LANES = 2 };
 
-#define NOBODY 1e200 /* shares above: a port without a flow that it could limit */
+#define NOBODY 1e200 /* shares above it: a port without a flow that it could limit */
 
 struct side {
     double *count;                       /* n × width: flows to each port of the other side */
     double *flows, *open, *free, *share; /* by port; the last three while filling */
-    double *rate, *served;               /* what flows limited here get, and got */
+    double *rate, *served;               /* rate of the flows limited here, and what each got */
     struct heap *limited;    /* pairs limited here, by the `served` at which their next flow ends */
     uint64_t *has, *mine;    /* n × words: pairs with flows; those of them that are limited here */
     uint64_t *unfixed;       /* words */
@@ -55,7 +55,7 @@ static void *zeroed(size_t n, size_t size)
     return p ? memset(p, 0, bytes) : NULL;
 }
 
-/* A filling has a step per port at most. */
+/* A filling has at most a step per port. */
 static size_t checkpoints(uint32_t n)
 {
     return 2 * (size_t)n / STEPS_PER_CHECKPOINT + 1;
@@ -140,7 +140,7 @@ static size_t pair_of(const struct fair *f, int side, uint32_t port, uint32_t pe
     return side == 0 ? (size_t)port * f->n + peer : (size_t)peer * f->n + port;
 }
 
-/* Which side limits the pair: 0, 1, or −1 while it was never filled. */
+/* The side that limits the pair: 0, 1, or −1 before the first filling. */
 static int limit_of(const struct fair *f, uint32_t from, uint32_t to)
 {
     if (bit(f->side[0].mine + (size_t)from * f->words, to))
@@ -191,7 +191,7 @@ static int add_flow(struct fair *f, uint32_t from, uint32_t to, double bytes, ui
     return schedule(f, from, to);
 }
 
-/* The pair's new bottleneck is `port` of `side`; its count goes on from where it was. */
+/* The pair's new bottleneck is `port` of `side`; its count continues there. */
 static int take_over(struct fair *f, int side, uint32_t port, uint32_t peer)
 {
     uint32_t from = side ? peer : port, to = side ? port : peer;
@@ -217,8 +217,7 @@ static void fill_begin(struct fair *f, struct side *s)
     }
 }
 
-/* What is saved of `open` is how many flows were fixed, so that it holds for other numbers of flows
- * too. */
+/* Saves `open` as the number of fixed flows, so that it is valid for other numbers of flows too. */
 static void save(const struct fair *f, struct side *s, uint32_t checkpoint)
 {
     double *fixed = s->saved + (size_t)checkpoint * 2 * f->width, *left = fixed + f->width;
@@ -241,7 +240,7 @@ static void restore(const struct fair *f, struct side *s, uint32_t checkpoint)
            f->words * sizeof(uint64_t));
 }
 
-/* Sets the state from which to fill on; how many steps it has behind it. */
+/* Sets the state to continue filling from; returns the number of steps before it. */
 static uint32_t fill_resume(struct fair *f)
 {
     uint32_t same = 0;
@@ -296,8 +295,8 @@ static double shares(const struct fair *f, struct side *s)
     return least(f, s);
 }
 
-/* All flows that a port limits get `rate`: takes them from the other side, whose least share is
- * returned. A fixed port has infinitely much, so that its share stays out of the way; one whose
+/* All flows that a port limits get `rate`: takes them from the other side, and returns that side's
+ * least share. A fixed port has infinitely much left, so its share is out of the way; one whose
  * flows are all fixed ends above NOBODY. */
 static double take(const struct fair *f, struct side *other, const double *row, double rate)
 {
@@ -314,7 +313,7 @@ static double take(const struct fair *f, struct side *other, const double *row, 
     return fmin(low[0], low[1]);
 }
 
-/* Pairs that this port now limits and did not before. */
+/* Takes over pairs that this port limits now and did not before. */
 static int take_over_new(struct fair *f, int side, uint32_t port)
 {
     const uint64_t *row = f->side[side].has + (size_t)port * f->words;

@@ -75,8 +75,8 @@ static struct coflow_live *live_create(const struct coflow_sim *sim, uint32_t in
     return c;
 }
 
-/* After the flow's bytes were taken from the sums: what these say of a line without live flows is
- * rounding. */
+/* Call after the flow's bytes were taken from the sums: the sum of a line without live flows is
+ * only rounding. */
 static void flow_ended(struct coflow_live *c, uint32_t row, uint32_t column)
 {
     c->n_live--;
@@ -179,7 +179,7 @@ static void sim_done(struct coflow_sim *sim)
     free(sim->ports.send_free);
 }
 
-/* Takes out those that ended; the others keep their order. */
+/* Removes Coflows that ended; the others keep their order. */
 static void sim_depart(struct coflow_sim *sim, double *ret_cct_s)
 {
     size_t kept = 0;
@@ -202,7 +202,7 @@ static void sim_move(struct coflow_sim *sim, double dt)
         live_move(sim->live[i], dt);
 }
 
-/* In steps of 8 ms of 1024 to the second, upwards. */
+/* In steps of 8 ms, of which 1 024 ms are a second, rounded up. */
 static double whole_steps(double dt)
 {
     double steps = ceil(dt * 128 - 1e-9);

@@ -81,5 +81,5 @@ ORDERED(fifo, "first come, first served", key_fifo);
 ORDERED(scf, "shortest Coflow first: least largest reducer ÷ mappers", key_scf);
 ORDERED(ncf, "narrowest Coflow first: fewest mappers or reducers", key_ncf);
 ORDERED(lcf, "lightest Coflow first: least bytes left", key_lcf);
-/* Its key is the bottleneck, which needs the ports: the plan knows. */
+/* Its key is the bottleneck, which depends on the ports: the plan computes it. */
 ORDERED(sebf, "smallest effective bottleneck first (Varys)", NULL);

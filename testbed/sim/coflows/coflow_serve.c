@@ -1,5 +1,5 @@
 /* What a Coflow gets of its ports: MADD for it as a whole, then equal sharing on rows and columns
- * that still have a free port, then back-filling flow by flow (coflow_live.h names the three
+ * that still have a free port, then back-filling flow by flow (coflow_live.h explains the three
  * parts). */
 #include "testbed/sim/coflows/coflow_live.h"
 
@@ -7,7 +7,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* A port with no more than this is full (10⁻³ bit/s, as in coflowsim). */
+/* A port with no more than this left is full (10⁻³ bit/s, as in coflowsim). */
 static const double FULL = COFLOW_ZERO / 8;
 
 void coflow_ports_reset(struct coflow_sim *sim)
@@ -72,8 +72,8 @@ void coflow_serve_madd(struct coflow_sim *sim, struct coflow_live *c, double dur
         sim->ports.recv_free[s->reducers[r].port] -= bytes_s * c->row_left[r];
 }
 
-/* Rows and columns that have live flows and a free port; returns whether that is every live
- * flow. */
+/* Finds rows and columns that have live flows and a free port; returns whether these are all live
+ * flows. */
 static bool open_lines(const struct coflow_sim *sim, struct coflow_live *c)
 {
     const struct workload_fb_coflow *s = c->spec;
@@ -92,7 +92,8 @@ static bool open_lines(const struct coflow_sim *sim, struct coflow_live *c)
     return c->n_rows == rows && c->n_columns == columns;
 }
 
-/* Live flows per open row and column, into row_share and column_share; all_open saves looking. */
+/* Counts live flows per open row and column into row_share and column_share; all_open avoids a look
+ * at each. */
 static void count_open(struct coflow_live *c, bool all_open)
 {
     for (uint32_t j = 0; j < c->n_columns; j++)
@@ -109,7 +110,7 @@ static void count_open(struct coflow_live *c, bool all_open)
     }
 }
 
-/* From counts to shares: lines on one port divide it by the live flows of all of them. */
+/* Turns counts into shares: lines on one port divide it by the live flows of all of them. */
 static void counts_to_shares(struct coflow_sim *sim, struct coflow_live *c)
 {
     const struct workload_fb_coflow *s = c->spec;

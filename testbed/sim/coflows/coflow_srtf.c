@@ -1,10 +1,11 @@
 /* Shortest remaining time first, per flow: a port serves one flow at a time, at its whole rate.
  *
  * All ports have one rate, so serving flows greedily from the shortest on is a matching of senders
- * to receivers: the one in which no flow that waits is shorter than what runs at both its ports. A
- * flow that runs only gets shorter, hence the matching changes only where a flow ends or arrives,
- * and is mended from there: the shortest flow that would displace (or find idle) both its ports
- * starts, whoever it displaces leaves another port idle, until nobody is left who could. */
+ * to receivers: the one in which no waiting flow is shorter than the running flows at both its
+ * ports. A running flow only gets shorter, hence the matching changes only where a flow ends or
+ * arrives, and is repaired from there: the shortest flow that would displace (or find idle) both
+ * its ports starts, each displaced flow leaves another port idle, until no flow is left that could
+ * start. */
 #include "testbed/sim/coflows/coflow_policies.h"
 #include "testbed/sim/network/heap.h"
 
@@ -20,16 +21,16 @@ struct srtf {
     double now_s;
     struct heap *waiting; /* n × n: flows of a pair of ports, by bytes left */
     double *head,
-        *head_at; /* n × n, by sender and by receiver: the shortest that waits, INFINITY for none */
+        *head_at; /* n × n, by sender and by receiver: the shortest waiting flow, INFINITY: none */
     struct {
         uint32_t peer, coflow;
         double bytes, since_s; /* left when it began to run */
     } * running;               /* by sender */
-    uint32_t *sender_of;       /* by receiver: who sends, IDLE for none */
+    uint32_t *sender_of;       /* by receiver: the sender, IDLE: none */
     struct heap ends;          /* running senders by the instant at which they end */
     uint32_t *ends_where;
     uint32_t *dirty,
-        n_dirty; /* ports (receivers from n on) at which somebody may be able to start */
+        n_dirty; /* ports (receivers from n on) where a flow may be able to start */
     bool *is_dirty;
     uint64_t *flows_left; /* by Coflow */
 };
@@ -108,7 +109,7 @@ static double running_at_receiver(const struct srtf *s, uint32_t to)
     return s->sender_of[to] == IDLE ? INFINITY : left_of(s, s->sender_of[to]);
 }
 
-/* Takes what runs off both its ports. */
+/* Takes the running flow off both its ports. */
 static void idle(struct srtf *s, uint32_t from)
 {
     uint32_t to = s->running[from].peer;
@@ -142,7 +143,7 @@ static int begin(struct srtf *s, uint32_t from, uint32_t to)
     return heap_push(&s->ends, s->ends_where, s->now_s + flow.key / s->config->port_bytes_s, from);
 }
 
-/* The shortest flow at `port` that may start; its other port, or IDLE for none. */
+/* The shortest flow at `port` that may start; its other port, or IDLE. */
 static uint32_t candidate(const struct srtf *s, uint32_t port, double *ret_bytes)
 {
     bool sends = port < s->n;

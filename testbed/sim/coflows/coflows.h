@@ -5,14 +5,14 @@
  * rate in both directions; a Coflow's time (CCT) runs from its arrival to its last byte. Flows
  * between a port and itself use the network, or nothing at all (local_free).
  *
- * What a policy is: an entry of coflow_policies. The ordered ones serve by a key, smallest first:
- * minimum allocation for desired duration (MADD: all flows of a Coflow end together) on what the
- * ports have left, then Coflows that met a full port share the rest, then what is still free is
- * filled up in the same order (Varys, SIGCOMM 2014, section 5). D-CLAS is Aalo's (SIGCOMM 2015,
- * section 4), srtf PDQ's order per flow, fair exact max-min per flow. In the ordered policies and
- * D-CLAS rates change when a Coflow arrives, departs or is demoted; what a flow that ends between
- * two of these leaves is free until the next (each keeps ≥ 1 port busy, so the loss is small; fair
- * and srtf have none).
+ * A policy is an entry of coflow_policies. The ordered ones serve by a key, smallest first: minimum
+ * allocation for desired duration (MADD: all flows of a Coflow end together) on what the ports have
+ * left, then Coflows that met a full port share the rest, then the remainder is filled in the same
+ * order (Varys, SIGCOMM 2014, section 5). D-CLAS is Aalo's (SIGCOMM 2015, section 4), srtf PDQ's
+ * order per flow, fair exact max-min per flow. In the ordered policies and D-CLAS rates change when
+ * a Coflow arrives, departs or is demoted; what a flow that ends between two of these leaves is
+ * unused until the next (each keeps at least one port busy, so the loss is small; fair and srtf
+ * have none).
  *
  * compat_coflowsim imitates the public simulator of that name, to be comparable with published
  * figures: arrivals of the next 10 240 ms count from the epoch's start, a "second" is 1 024 ms,
@@ -43,10 +43,10 @@ struct coflow_live;
 
 struct coflow_policy {
     const char *name, *what;
-    bool compat; /* knows compat_coflowsim */
+    bool compat; /* supports compat_coflowsim */
     /* Ordered policies: smaller is served first; NULL for the others. */
     double (*key)(const struct coflow_live *c);
-    bool dense; /* keeps tables of ports × ports, so it takes COFLOWS_DENSE_PORTS at most */
+    bool dense; /* keeps tables of ports × ports: COFLOWS_DENSE_PORTS ports at most */
     /* Fills ret_cct_s, one per Coflow of the trace. Returns 0 or −ENOMEM. */
     int (*simulate)(const struct coflow_policy *policy, const struct coflows_config *config,
                     double *ret_cct_s);
@@ -54,7 +54,7 @@ struct coflow_policy {
 
 extern const struct coflow_policy *const coflow_policies[]; /* ends with NULL */
 
-/* NULL if there is none of that name. */
+/* NULL: none has this name. */
 const struct coflow_policy *coflow_policy_find(const char *name);
 
 /* The least CCT that any scheduler could reach: bytes of its fullest port ÷ the port's rate. */
@@ -67,8 +67,8 @@ double coflow_arrival_s(const struct coflows_config *config, const struct worklo
 double coflow_flow_bytes(const struct coflows_config *config, const struct workload_fb_coflow *c,
                          uint32_t reducer);
 
-/* Runs a policy. Returns 0, −ENOMEM, or −EINVAL for a policy that does not know compat_coflowsim or
- * as many ports. */
+/* Runs a policy. 0, −ENOMEM, or −EINVAL for a policy without support for compat_coflowsim or for as
+ * many ports. */
 int coflows_simulate(const struct coflow_policy *policy, const struct coflows_config *config,
                      double *ret_cct_s, struct err *err);
 

@@ -12,7 +12,7 @@ static void *take_doubles(char **at, size_t n)
     return taken;
 }
 
-/* All arrays in one block, each on a boundary of lanes, bits last. */
+/* Lays out all arrays in one block, each aligned to lanes, bits last. */
 static size_t side_place(const struct dense *net, struct side *s, char *block)
 {
     size_t width = net->width, words = net->words;
@@ -85,7 +85,7 @@ static struct sheet *sheet_get(struct dense *net, uint32_t level)
     return *at = sheet;
 }
 
-/* Its flows have all left, and its last filling gave nothing: counters begin anew. */
+/* Its flows have all left, and its last filling gave nothing: counters start at 0 again. */
 static void sheet_retire(struct dense *net, struct sheet **at)
 {
     struct sheet *sheet = *at;
@@ -109,7 +109,7 @@ static void sheet_advance(const struct dense *net, struct sheet *sheet)
     sheet->at_ns = net->fluid->now_ns;
 }
 
-/* The side whose link limits the flow, −1 before the first filling. */
+/* The side whose link limits the flow; −1 before the first filling. */
 static int limit_of(const struct dense *net, const struct row *row, uint32_t source)
 {
     if (row->key[0][source] < INFINITY)
@@ -117,7 +117,7 @@ static int limit_of(const struct dense *net, const struct row *row, uint32_t sou
     return bit(row->sheet->side[1].mine + (size_t)row->target * net->words, source) ? 1 : -1;
 }
 
-/* At the sheet's at_ns; `side` as limit_of says. */
+/* At the sheet's at_ns; `side` as in limit_of. */
 static double left_on(const struct row *row, uint32_t source, int side)
 {
     if (side < 0)
@@ -132,7 +132,7 @@ static double flow_left(const struct dense *net, const struct row *row, uint32_t
     return left_on(row, source, limit_of(net, row, source));
 }
 
-/* Whoever limits the flow, `side` as limit_of says, no longer does: its least key may be another
+/* The flow's link (`side` as in limit_of) no longer limits it: the link's least key may be another
  * one. */
 static void unlimit(struct row *row, uint32_t source, int side)
 {
@@ -340,7 +340,7 @@ static int stop(struct fluid *f, uint32_t id)
     return 0;
 }
 
-/* What was stopped left its bytes behind. */
+/* Stopped flows left their bytes behind. */
 static void forget(struct fluid *f, uint32_t id)
 {
     struct dense *net = f->net;
@@ -439,7 +439,8 @@ static double least_of_port(const struct dense *net, const struct sheet *sheet, 
     return low;
 }
 
-/* Looks up the stale `low` of links that would be the next. Returns whether there were any. */
+/* Recomputes the stale `low` of links that would be the next to end a flow. Returns whether there
+ * were any. */
 static bool refresh(const struct dense *net, struct sheet *sheet, int side, double next)
 {
     struct side *s = &sheet->side[side];
@@ -458,7 +459,7 @@ static bool refresh(const struct dense *net, struct sheet *sheet, int side, doub
     return some;
 }
 
-/* After a filling, when every flow is limited by somebody. */
+/* Call after a filling, when every flow is limited by a link. */
 static void sheet_schedule(const struct dense *net, struct sheet *sheet)
 {
     double next = INFINITY;
@@ -508,7 +509,7 @@ static int end_of_target(struct dense *net, struct sheet *sheet, uint32_t target
 static int end_of_side(struct dense *net, struct sheet *sheet, int side)
 {
     const struct side *s = &sheet->side[side];
-    /* What a counter may miss of an end by rounding: a nanosecond's worth is met exactly, since
+    /* How far a counter may miss an end by rounding. A nanosecond's worth is met exactly, since
      * instants are rounded up. */
     const lanes zero = {0}, slack = zero + 1e-6;
     int r = 0;
@@ -558,7 +559,7 @@ static int end(struct fluid *f)
     return 0;
 }
 
-/* Links of which the levels above leave another part now. */
+/* Marks links of which the levels above leave another part now. */
 static void sheet_hear(const struct dense *net, struct sheet *sheet)
 {
     for (int side = 0; side < 2; side++)
@@ -648,7 +649,7 @@ static int each_of_row(const struct dense *net, const struct row *row, bundle_ra
     return r;
 }
 
-/* Flows one by one: nothing of what the solver counts is relied on. */
+/* Flow by flow, without the solver's counters. */
 static int each(const struct fluid *f, bundle_rate_fn fn, void *context)
 {
     const struct dense *net = f->net;

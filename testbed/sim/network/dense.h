@@ -1,16 +1,15 @@
-/* A big switch as matrices: dense.c keeps flows, dense_fill.c sets rates; dense_avx2.c is both
- * again, for processors that have it.
+/* A big switch as matrices: dense.c keeps flows, dense_fill.c sets rates; dense_avx2.c compiles
+ * both for processors with AVX2.
  *
- * The flows of one level form a *sheet*: how many there are from each host to each. Filling it
- * progressively is arithmetic on its rows and columns without a pointer followed, which for some
- * hundred hosts and workloads full of shuffles, where a change reaches a third of all links, is
- * many times faster than looking for what changed. A sheet's filling is remembered step by step,
- * and the next one goes on from the last step before anything differs.
+ * The flows of one level form a *sheet*: the number of flows from each host to each. Its
+ * progressive filling is arithmetic on rows and columns without pointers. For some hundred hosts
+ * and workloads full of shuffles, where a change reaches a third of all links, that is many times
+ * faster than looking for what changed. A sheet's filling is remembered step by step, and the next
+ * one continues from the last step before anything differs.
  *
- * A *row* is the flows into one task, by the host that they come from: for each the count at which
- * it ends, on the counter of the link that limits it. A Macroflow with several flows from one host
- * is several rows. A link here is a *side* (0: uplinks, of senders; 1: downlinks, of receivers) and
- * a host. */
+ * A *row* is the flows into one task, by source host: for each the count at which it ends, on the
+ * counter of the link that limits it. A Macroflow with several flows from one host is several rows.
+ * A link here is a *side* (0: uplinks, of senders; 1: downlinks, of receivers) and a host. */
 #pragma once
 
 #include "testbed/sim/network/fluid_state.h"
@@ -21,7 +20,7 @@
 #include <immintrin.h>
 #endif
 
-/* Four hosts at a time, which compilers turn into what vector registers there are. */
+/* Four hosts at a time, for the compiler's vector registers. */
 typedef double lanes __attribute__((vector_size(32)));
 typedef double half_lanes __attribute__((vector_size(16)));
 enum { LANES = 4 };
@@ -48,16 +47,16 @@ LIST_HEAD(row_list, row);
 struct side {
     double *count;     /* n × width: flows to or from each host of the other side */
     double *flows;     /* sums of those */
-    double *rest;      /* what this level and those above leave of the link */
+    double *rest;      /* what this level and the levels above leave of the link */
     double *rate;      /* of the flows that this link limits; anything if it limits none */
-    double *served;    /* bytes that each of them got, at at_ns */
-    double *due;       /* instant at which that one ends, ns; infinite: never */
+    double *served;    /* bytes that each of them got, by at_ns */
+    double *due;       /* instant at which the flow with that key ends, ns; infinite: never */
     double *low;       /* least key of a flow limited here */
     uint64_t *has;     /* n × words: hosts of the other side with flows */
     uint64_t *mine;    /* n × words: those of them whose flows are limited here */
     uint64_t *changed; /* words: capacity or flows changed since the last filling */
     uint64_t *stale;   /* words: `low` may be too low, and `due` too early */
-    /* Of the last filling: hosts with flows, and what it found. */
+    /* Of the last filling: hosts with flows, and its result. */
     uint64_t *active;
     double *filled_flows, *filled_capacity;
     /* Per checkpoint, as in struct dense: what was left before that step. */
@@ -72,14 +71,14 @@ struct sheet {
     struct row_list *of_target;
     struct row **rows;
     size_t n_rows, rows_allocated;
-    bool changed, fresh;             /* fresh: flows came that nothing limits yet */
+    bool changed, fresh;             /* fresh: flows came that no link limits yet */
     int64_t at_ns, end_ns;           /* end_ns: of the next flow; FLUID_NEVER */
     uint32_t n_checkpoints;          /* the first one is the beginning */
     double given_below[CHECKPOINTS]; /* the last share that was given before the step */
 };
 
-/* A link that gives in one step of a filling: the number of its flows to or from each host, and the
- * bytes a second of each. */
+/* A link that is filled in one step of a filling: the number of its flows to or from each host, and
+ * the bytes a second of each. */
 struct giver {
     const double *row;
     double rate;
@@ -94,10 +93,10 @@ struct dense {
     struct sheet *spare;
     struct row *spare_rows;
     struct list sheets, rows; /* all that were made */
-    /* The filling's own, by side and host: flows that nobody limits yet, bytes a second left for
-     * them, what that is for each, and links that gave. */
+    /* Scratch of the filling, by side and host: flows that no link limits yet, bytes a second left
+     * for them, the share of each, and links that are filled. */
     double *open[2], *left[2], *share[2];
-    /* Links whose share or flows may be others than before this filling. */
+    /* Links whose share or flows may have changed since the last filling. */
     uint64_t *redo[2];
     uint64_t *gave[2];
     uint64_t *news[2]; /* links of which the levels above leave another part than before */
@@ -109,8 +108,9 @@ void sheet_take_over(struct dense *net, struct sheet *sheet, int side, uint32_t 
                      uint32_t peer);
 
 /* dense_fill.c. `upper`: what the levels above leave of each link, by side; net->news: where that
- * changed. Both return whether what is left to those below changed, and where in net->news. */
-/* New rates for a sheet, at its at_ns. */
+ * changed. Both return whether what is left for the levels below changed, and set where in
+ * net->news. */
+/* Sets new rates for a sheet, at its at_ns. */
 bool sheet_fill(struct dense *net, struct sheet *sheet, double *const upper[2]);
 /* For a sheet without flows where there is news. */
 bool sheet_pass(struct dense *net, struct sheet *sheet, double *const upper[2]);
@@ -122,7 +122,7 @@ LANES_FUNCTION lanes choose(masks which, lanes yes, lanes no)
     return (lanes)(((masks)yes & which) | ((masks)no & ~which));
 }
 
-/* WHY not choose() with AVX2: compilers do not see that this is one instruction. */
+/* WHY not choose() with AVX2: compilers do not recognize this single instruction. */
 LANES_FUNCTION lanes smaller(lanes a, lanes b)
 {
 #ifdef DENSE_AVX2
@@ -141,7 +141,7 @@ LANES_FUNCTION lanes larger(lanes a, lanes b)
 #endif
 }
 
-/* Which lanes say so, as bits. */
+/* The true lanes, as bits. */
 LANES_FUNCTION unsigned bits_of(masks which)
 {
 #ifdef DENSE_AVX2
@@ -157,7 +157,7 @@ LANES_FUNCTION double least_of(lanes v)
     return a < b ? a : b;
 }
 
-/* The first block of hosts of which one is in the set's word; takes it out. */
+/* The first block of hosts with one in the set's word; removes the block from the word. */
 static inline uint32_t next_block(uint64_t *set, uint32_t word)
 {
     uint32_t at = (uint32_t)__builtin_ctzll(*set) / LANES * LANES;

@@ -1,5 +1,5 @@
 /* The big switch as matrices, for processors with AVX2: the same sources and the same results, bit
- * for bit (no operation is fused, none changes its order), in two thirds of the instructions. */
+ * for bit (no operation is fused, the order is the same), in two thirds of the instructions. */
 #include "testbed/sim/network/fluid_state.h"
 
 #ifdef FLUID_DENSE_AVX2

@@ -1,5 +1,5 @@
-/* Rates by progressive filling of the sheets of dense.h, level by level, each from the last
- * checkpoint before anything differs from the filling that is remembered. */
+/* Rates by progressive filling of dense.h's sheets, level by level, each from the last checkpoint
+ * before anything differs from the remembered filling. */
 #include "testbed/sim/network/dense.h"
 
 #include <math.h>
@@ -8,7 +8,7 @@
 /* Differences below this part of a capacity or a rate are rounding. */
 static const double NOISE = 1e-12;
 
-/* Of a link that has given: more flows than any can be taken from. */
+/* Marks `open` of a filled link: low enough that later subtractions do not matter. */
 static const double GAVE = -1e300;
 
 static double *saved(const struct dense *net, double *table, uint32_t checkpoint)
@@ -51,8 +51,8 @@ static void begin(const struct dense *net, struct sheet *sheet, double *const up
     }
 }
 
-/* The steps before the checkpoint give what they gave if no changed link gave in one of them, and
- * none has so little for each of its flows now that it would have. */
+/* The steps before the checkpoint stay the same if no changed link was filled in one of them, and
+ * none has so small a share now that it would be. */
 static bool holds_at(const struct dense *net, const struct sheet *sheet, int side,
                      double *const upper[2], uint32_t checkpoint)
 {
@@ -74,7 +74,7 @@ static bool holds_at(const struct dense *net, const struct sheet *sheet, int sid
     return true;
 }
 
-/* The checkpoints that hold are made to say what they would have said of the changed links. */
+/* Corrects the valid checkpoints for the changed links. */
 static void patch(struct dense *net, struct sheet *sheet, int side, double *const upper[2],
                   uint32_t n_checkpoints)
 {
@@ -100,7 +100,7 @@ static void patch(struct dense *net, struct sheet *sheet, int side, double *cons
     }
 }
 
-/* Sets the state to fill on from. Returns the number of steps that it has behind it. */
+/* Sets the state to continue filling from. Returns the number of steps before it. */
 static uint32_t resume(struct dense *net, struct sheet *sheet, double *const upper[2])
 {
     uint32_t at = sheet->n_checkpoints ? sheet->n_checkpoints - 1 : 0;
@@ -118,9 +118,9 @@ static uint32_t resume(struct dense *net, struct sheet *sheet, double *const upp
     return at;
 }
 
-/* Takes from four links of a side what the givers of the other give, and sets their shares, which
- * are infinite without open flows. WHY four: each giver's row is read once, and what is taken from
- * stays in registers meanwhile. */
+/* Takes from four links of a side what the filled links of the other side give, and sets their
+ * shares, which are infinite without open flows. WHY four: each filled link's row is read once, and
+ * the totals stay in registers. */
 LANES_FUNCTION lanes take_block(const struct dense *net, int side, uint32_t block,
                                 const struct giver *givers, uint32_t n)
 {
@@ -138,7 +138,7 @@ LANES_FUNCTION lanes take_block(const struct dense *net, int side, uint32_t bloc
     return share;
 }
 
-/* Of all links of the side that may have open flows. Returns the least share. */
+/* The same for all links of the side that may have open flows. Returns the least share. */
 static double take(const struct dense *net, const struct sheet *sheet, int side,
                    const struct giver *givers, uint32_t n)
 {
@@ -152,7 +152,7 @@ static double take(const struct dense *net, const struct sheet *sheet, int side,
     return least_of(low);
 }
 
-/* Flows of this link that it limits now and did not before. */
+/* Takes over flows of this link that it limits now and did not before. */
 static void take_over_new(struct dense *net, struct sheet *sheet, int side, uint32_t port)
 {
     const struct side *s = &sheet->side[side];
@@ -173,9 +173,8 @@ static struct giver give(struct dense *net, struct sheet *sheet, int side, uint3
     return (struct giver){s->count + (size_t)port * net->width, s->rate[port]};
 }
 
-/* Of the links in a block those give that have no more than `most` for each of their flows; returns
- * the least share of the others. Links that gave and those without open flows have infinite
- * ones. */
+/* Fills the links of a block whose share is at most `most`; returns the least share of the others.
+ * Filled links and those without open flows have infinite shares. */
 LANES_FUNCTION lanes give_block(struct dense *net, struct sheet *sheet, int side, uint32_t block,
                                 double most, uint32_t *n, double *largest)
 {
@@ -192,9 +191,9 @@ LANES_FUNCTION lanes give_block(struct dense *net, struct sheet *sheet, int side
     return choose(shares <= limit, infinite, shares);
 }
 
-/* WHY all links of a side up to the other's least share at once: what they give leaves the other
- * side's shares as they are or larger, and links of one side have no flow in common. Returns the
- * largest share given. */
+/* WHY all links of a side up to the other side's least share at once: filling them leaves the other
+ * side's shares equal or larger, and links of one side have no flow in common. Returns the largest
+ * share given. */
 static double step(struct dense *net, struct sheet *sheet, int side, double low[2])
 {
     double largest = 0, most = low[!side];
@@ -220,7 +219,7 @@ static bool news_of(const struct dense *net, struct side *s, int side, uint32_t 
     return true;
 }
 
-/* A link that limits flows is full. WHY compare two links first: most are as they were. */
+/* A link that limits flows is full. WHY two links are compared first: most have not changed. */
 static bool leave_block(const struct dense *net, struct side *s, int side, uint32_t block)
 {
     const lanes zero = {0}, little = zero + 1e-9 * net->capacity;

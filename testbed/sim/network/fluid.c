@@ -6,9 +6,9 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* A dense network takes 16 bytes for each pair of hosts and level in use: with few levels it may be
+/* A dense network takes 16 bytes per pair of hosts and level in use, so with few levels it may be
  * larger. Measured at 32 slots, load .8, 8 levels: a third less time than a sparse one at 300
- * hosts, as much at 500, more than twice as much at 1000. */
+ * hosts, the same at 500, more than twice as much at 1000. */
 enum { DENSE_HOSTS_MAX = 256, DENSE_FEW_LEVELS = 16, DENSE_HOSTS_MAX_FEW_LEVELS = 384 };
 
 int fluid_grow(void **table, size_t *allocated, size_t need, size_t size)
@@ -37,7 +37,7 @@ uint32_t fluid_ids_take(struct ids *ids)
     return ids->n_spare ? ids->spare[--ids->n_spare] : ids->next++;
 }
 
-/* Without memory the id is lost, not handed out twice. */
+/* Without memory the id is lost; it is never used twice. */
 void fluid_ids_give_back(struct ids *ids, uint32_t id)
 {
     size_t allocated = ids->room_spare;
@@ -62,7 +62,7 @@ static uint64_t event_order(const struct fluid *f, const struct fluid_event *e)
     return e->kind == FLUID_ENDED ? f->macroflows[e->subject].subject : e->subject;
 }
 
-/* In which order a method finds what happens at one instant is its own affair. */
+/* WHY: a method may find events of one instant in any order. */
 static void events_sort(struct fluid *f, size_t from)
 {
     for (size_t i = from + 1; i < f->n_events; i++) {
@@ -163,7 +163,7 @@ int fluid_set_level(struct fluid *f, uint32_t id, uint32_t level)
     return 0;
 }
 
-/* A Macroflow whose id was handed out again meanwhile is not moving. */
+/* A Macroflow whose id was reused meanwhile is not moving. */
 static int move_all(struct fluid *f)
 {
     for (size_t i = 0; i < f->n_moving; i++) {
@@ -187,7 +187,7 @@ int fluid_stop(struct fluid *f, uint32_t id)
         macroflow_free(f, id);
         return 0;
     }
-    /* It ended at this instant and nobody was told yet: its event frees it, without being seen. */
+    /* It ended at this instant without a report yet: its event frees it unseen. */
     f->macroflows[id].alive = false;
     return 0;
 }

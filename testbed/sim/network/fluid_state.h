@@ -1,6 +1,6 @@
-/* What the fluid network's parts share. fluid.c keeps Macroflows, events and time; how flows are
- * kept and rates are found is a *method*'s business: `sparse` follows pointers from link to link
- * and knows every topology; `dense` (dense.h) holds a small big switch as matrices. */
+/* What the parts of the fluid network share. fluid.c keeps Macroflows, events and time; a *method*
+ * keeps flows and finds rates: `sparse` follows pointers from link to link and supports every
+ * topology; `dense` (dense.h) has a small big switch as matrices. */
 #pragma once
 
 #include "testbed/sim/network/fluid.h"
@@ -16,14 +16,14 @@ struct bundle_rate {
 
 typedef int (*bundle_rate_fn)(void *context, const struct bundle_rate *bundle);
 
-/* A way to keep flows and find their rates. There are two on purpose, and each does all of this:
- * the sparse one goes by what changed, through bundles and queues, and wins where changes reach few
- * links; the dense one by matrices, and wins where they reach most. What they share stands in
- * fluid.c. tests/unit/test_fluid.c holds both to one answer, so each is the other's oracle.
+/* A way to keep flows and find their rates. There are two on purpose: the sparse one follows
+ * changes, through bundles and queues, and is faster where changes reach few links; the dense one
+ * uses matrices, and is faster where they reach most. What they share is in fluid.c.
+ * tests/unit/test_fluid.c compares their answers, so each is the other's oracle.
  *
  * `id` is that of a Macroflow. Functions that return int return 0 or −ENOMEM. */
 struct fluid_method {
-    int (*create)(struct fluid *f); /* sets f->net; what is half made is destroy's */
+    int (*create)(struct fluid *f); /* sets f->net; destroy also frees a half-made one */
     void (*destroy)(struct fluid *f);
     /* Sets n_left; local flows and those of 0 bytes are left out already. */
     int (*start)(struct fluid *f, uint32_t id, const struct fluid_source *sources, uint32_t n);
@@ -37,7 +37,7 @@ struct fluid_method {
     /* The rate of one of the Macroflow's flows from that host, 0 without one. */
     double (*rate_from)(const struct fluid *f, uint32_t id, uint32_t host);
     void (*downlinks)(const struct fluid *f, double *ret_bytes_s); /* used, by host; when solved */
-    /* Calls fn for each bundle, until it returns something else than 0, and returns that. */
+    /* Calls fn for each bundle, until it returns another value than 0, and returns that. */
     int (*each)(const struct fluid *f, bundle_rate_fn fn, void *context);
 };
 
@@ -57,7 +57,7 @@ struct macroflow {
     bool alive, moving;
 };
 
-/* Growing tables of ids that are handed out again. */
+/* Growing tables of reusable ids. */
 struct ids {
     uint32_t *spare, n_spare, room_spare, next;
 };
@@ -75,7 +75,7 @@ struct fluid {
     struct macroflow *macroflows;
     struct ids macroflow_ids;
     size_t macroflows_allocated;
-    uint32_t *moving; /* Macroflows whose wanted level is another */
+    uint32_t *moving; /* Macroflows whose wanted level differs */
     size_t n_moving, moving_allocated;
     struct fluid_event *events;
     size_t n_events, events_allocated, next_event;
@@ -83,7 +83,7 @@ struct fluid {
     uint64_t visited; /* ports */
 };
 
-int fluid_solve(struct fluid *f); /* rates and hot links up to date */
+int fluid_solve(struct fluid *f); /* updates rates and hot links */
 
 /* For methods. */
 int fluid_grow(void **table, size_t *allocated, size_t need, size_t size);

@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <math.h>
 
-/* Changes below this part of a capacity or a rate are rounding, not news. */
+/* Changes below this part of a capacity or a rate are rounding. */
 static const double NOISE = 1e-12;
 
 static bool about(double a, double b)
@@ -28,10 +28,10 @@ static double left_of_link(const struct sparse *net, const struct port *p)
     return left > 1e-9 * net->links[p->link].capacity ? left : 0;
 }
 
-/* What p's flows take if it limits them to `share`. */
+/* What p's flows take if p limits them to `share`. */
 struct demand {
     double others; /* bytes a second of those that other ports limit to less */
-    uint32_t open; /* the number of all the rest */
+    uint32_t open; /* the number of all others */
 };
 
 static void add_demand(const struct port *p, uint32_t from, uint32_t to, double share,
@@ -70,7 +70,7 @@ static double fitting(const struct port *p, struct demand d)
     return share > least ? share : least;
 }
 
-/* Most of what setting a share costs is waiting for the neighbours. */
+/* WHY: setting a share mostly waits for the neighbours' memory. */
 static void fetch_told(const struct port *p)
 {
     for (uint32_t j = 0; j < p->n_told; j++)
@@ -88,8 +88,8 @@ static bool same_are_open(const struct port *p, double share)
     return true;
 }
 
-/* WHY it ends: the load is concave in the share, so each step but the first comes from below and
- * leaves fewer flows open, the last one none fewer. */
+/* WHY it ends: the load is concave in the share, so each step except the first comes from below and
+ * leaves fewer flows open; the last one leaves the same. */
 static double search_share(struct port *p)
 {
     row_weigh(p);
@@ -105,8 +105,8 @@ static double search_share(struct port *p)
     }
 }
 
-/* The share at which p's bundles fill it. Mostly those that are open stay so, and what they leave
- * to each other is known. */
+/* The share at which p's bundles fill it. Mostly the open ones stay open, and what they leave to
+ * each other is known. */
 static double wanted_share(struct sparse *net, struct port *p)
 {
     enum { SETS_MAX = 256 };
@@ -122,8 +122,8 @@ static double wanted_share(struct sparse *net, struct port *p)
     return search_share(p);
 }
 
-/* The least that the port's share now is or will be. A load that is too large at this share is too
- * large down to the point at which the open flows alone have given it back. */
+/* The lesser of the port's share and its future share. A load that is too large at this share stays
+ * so down to the point at which the open flows alone have compensated it. */
 static inline double least_of_both(const struct port *p)
 {
     double over = p->load - p->capacity, tolerated = NOISE * p->capacity;
@@ -154,7 +154,7 @@ static inline int queue(struct sparse *net, struct port *p, double key)
     return heap_set(&net->unfit, net->unfit_where, key, p->id);
 }
 
-/* What a flow takes of a port with that share, if others let it have `others`. */
+/* What a flow takes of a port with that share, if the others allow it `others`. */
 static inline double taken(double share, double others)
 {
     return others < share ? others : isinf(share) ? 0 : share;
@@ -170,7 +170,7 @@ static int mark_lower(struct sparse *net, struct port *p)
     return 0;
 }
 
-/* Bundle `at` of port p opens or closes. Closed, p limits it no more. */
+/* Bundle `at` of port p opens or closes. When closed, p limits it no more. */
 static int cross(struct sparse *net, struct port *p, uint32_t at, bool open)
 {
     struct crossing c = p->row[at];
@@ -180,8 +180,8 @@ static int cross(struct sparse *net, struct port *p, uint32_t at, bool open)
     return open ? 0 : fluid_list_add(&net->moved, b);
 }
 
-/* Others limit bundle `at` of port p, which is one of q too, to `to` instead of `from`; one of
- * these is less than the share of q. */
+/* Other ports limit bundle `at` of port p, which is also one of q, to `to` instead of `from`; one
+ * of these is less than the share of q. */
 static inline int tell(struct sparse *net, struct port *q, const struct port *p, uint32_t at,
                        double from, double to)
 {
@@ -221,8 +221,8 @@ static inline int tell_others(struct sparse *net, const struct port *p, uint32_t
     return peer->share > lesser(from, p->share) ? tell(net, peer, p, at, from, p->share) : 0;
 }
 
-/* Bundles that were open: `others_load` is what limits the closed ones. WHY backwards: a crossing
- * that closes changes places with the last one told. */
+/* For bundles that were open: `others_load` is what limits the closed ones. WHY backwards: a
+ * crossing that closes changes places with the last one told. */
 static int tell_open(struct sparse *net, struct port *p, double from, double *others_load)
 {
     for (uint32_t j = p->n_told; j-- > 0;) {
@@ -240,7 +240,7 @@ static int tell_open(struct sparse *net, struct port *p, double from, double *ot
     return 0;
 }
 
-/* Bundles that were closed: the others of these learn only that p limits them now. */
+/* For bundles that were closed: their others learn only that p limits them now. */
 static int tell_closed(struct sparse *net, struct port *p, double from, double *others_load)
 {
     double most = 0;
@@ -258,8 +258,8 @@ static int tell_closed(struct sparse *net, struct port *p, double from, double *
     return 0;
 }
 
-/* Quiet ports know of a finite share only that it is not above its ceiling, which is moved when the
- * share leaves a range: some room above it, so that it is seldom. */
+/* Quiet ports know only that a finite share is not above its ceiling. The ceiling moves when the
+ * share leaves a range, with some room above it, so that this is rare. */
 static int tell_quiet(struct sparse *net, struct port *p, double from)
 {
     static const double ABOVE = 1.03;
@@ -286,8 +286,8 @@ static int set_share(struct sparse *net, struct port *p, double to)
     return 0;
 }
 
-/* A share that is to fall waits until all that are less have been set. One that is to rise does so
- * at once, since nothing below is open any more. */
+/* A falling share waits until all lesser ones have been set. A rising one is set at once, since
+ * nothing below is open any more. */
 static int settle(struct sparse *net, struct port *p, double from)
 {
     fetch_told(p);
@@ -299,8 +299,8 @@ static int settle(struct sparse *net, struct port *p, double from)
     return touch(net, p) || set_share(net, p, wanted) ? -ENOMEM : 0;
 }
 
-/* A quiet port's load may not fit: it is added up without ceilings, and so are those of the levels
- * above, which are solved. */
+/* A quiet port's load may no longer fit: adds it up without ceilings, and so for the levels above,
+ * which are solved. */
 static int wake(struct sparse *net, struct port *p)
 {
     port_wake(p);
@@ -315,7 +315,7 @@ static int wake(struct sparse *net, struct port *p)
     return touch(net, p) || queue(net, p, least_of_both(p)) ? -ENOMEM : 0;
 }
 
-/* The one that is probably next: its row is there when it is needed. */
+/* Fetches the port that is probably next, so that its row is in the cache when needed. */
 static void fetch_next(const struct sparse *net)
 {
     enum { CROSSINGS_A_LINE = 64 / sizeof(struct crossing) };
@@ -340,8 +340,8 @@ static int settle_all(struct sparse *net)
     return 0;
 }
 
-/* The level's dirty ports are the first that may not fit. One that is dirty by a change above only,
- * which left its capacity as it was, does (a starved level's is 0 before and after). */
+/* The level's dirty ports are the first that may not fit. A port that is dirty only by a change
+ * above, which left its capacity the same, fits (a starved level's is 0 before and after). */
 static int level_begin(struct sparse *net, uint32_t level)
 {
     struct list *dirty = &net->dirty[level];
@@ -369,7 +369,7 @@ static bool news(const struct port *p)
     return p->share != p->rate;
 }
 
-/* A port whose rate changes is scheduled when it has the new one. */
+/* A port whose rate changes is scheduled once it has the new one. */
 static int take_or_put(struct sparse *net, struct port *p, double key, uint32_t bundle)
 {
     if (heap_set(&p->limited, net->limited_where, key, bundle))
@@ -377,7 +377,7 @@ static int take_or_put(struct sparse *net, struct port *p, double key, uint32_t 
     return news(p) ? 0 : port_schedule(net, p);
 }
 
-/* The bundle's count goes on from where it was, on its new bottleneck's counter. */
+/* The bundle's count continues on its new bottleneck's counter. */
 static int move_bundle(struct sparse *net, struct bundle *b, struct port *to)
 {
     double progress = 0;
@@ -394,7 +394,7 @@ static int move_bundle(struct sparse *net, struct bundle *b, struct port *to)
 }
 
 /* A bundle that never had a rate is on another list; one that came and went within this instant may
- * be, and has no flows. */
+ * be there without flows. */
 static int find_limit(struct sparse *net, struct bundle *b)
 {
     struct port *least = b->ports[0];
@@ -432,7 +432,7 @@ static int set_rate(struct sparse *net, struct port *p)
     return port_schedule(net, p);
 }
 
-/* WHY so late: to rest and to be woken costs as much as to be told so often. */
+/* WHY so late: resting and waking costs as much as this many tells. */
 static int let_rest(struct sparse *net, struct port *p)
 {
     enum { TELLS = 8 };

@@ -1,8 +1,8 @@
 /* Unlimited levels for a network that numbers its levels: every size that a Macroflow or a Coflow
- * of a workload can have, in order; the level of a size is its place.
+ * of a workload can have, in order; a size's level is its place.
  *
- * That is the same as one level per byte, as long as only sizes of the workload are asked for (a
- * size between two of them gets the level of the larger). Immutable once made. */
+ * This equals one level per byte, as long as only sizes of the workload are looked up (a size
+ * between two of them gets the level of the larger). Constant once made. */
 #pragma once
 
 #include "lib/err.h"
@@ -15,8 +15,7 @@ struct ranks {
     size_t n;
 };
 
-/* Returns 0; −EINVAL where there are more than FLUID_LEVELS_MAX sizes; −ENOMEM. O(n log n) in
- * tasks. */
+/* 0; −EINVAL for more than FLUID_LEVELS_MAX sizes; −ENOMEM. O(n log n) in tasks. */
 int ranks_make(struct ranks *ret_ranks, const struct workload_job *jobs, size_t n_jobs,
                struct err *err);
 /* The level of that size; `size` itself without a table. O(log n). */

@@ -37,7 +37,8 @@ static enum section section_at(const struct port *p, uint32_t at)
     return at < p->n_told ? SECTION_TOLD : at < p->n_open ? SECTION_QUIET : SECTION_CLOSED;
 }
 
-/* Each section on the way gives the place at its near end for the one at its far end. */
+/* Moves the crossing section by section: the one at each section's far end takes the place at its
+ * near end. */
 void row_move(struct port *p, uint32_t at, enum section to)
 {
     uint32_t *ends[] = {&p->n_told, &p->n_open};

@@ -17,7 +17,7 @@ void port_advance(struct port *p, int64_t now_ns)
     p->at_ns = now_ns;
 }
 
-/* What `served` may miss of an end by rounding: a nanosecond's worth is met exactly, since instants
+/* How far `served` may miss an end by rounding. A nanosecond's worth is met exactly, since instants
  * are rounded up. */
 static double port_slack(const struct port *p)
 {
@@ -82,7 +82,8 @@ static struct port *port_get(struct sparse *net, uint32_t link, uint32_t level)
     return ports ? ports[link] : NULL;
 }
 
-/* Its row is empty. If it is not quiet, those above it have to say from now on what they leave. */
+/* Lists a port with an empty row. If it is not quiet, the ports above it must report from now on
+ * what they leave. */
 static int port_list(struct sparse *net, struct port *p)
 {
     struct port **at = &net->links[p->link].first;
@@ -223,7 +224,7 @@ static int flow_allocated(struct sparse *net, uint32_t id)
     return 0;
 }
 
-/* Puts flow `id` with `bytes` to go on the path of its level; a later start of the same bundle ends
+/* Puts flow `id` with `bytes` left on the path of its level; a later start in the same bundle ends
  * at a later count. */
 static int flow_enter(struct sparse *net, uint32_t id, uint32_t source, double bytes)
 {
@@ -278,7 +279,7 @@ static int port_end_flows(struct sparse *net, struct port *p)
     }
     if (port_schedule(net, p))
         return -ENOMEM;
-    /* Rounded to this very instant, yet not reached: it is reached in the next one. */
+    /* Rounded to this very instant, but not reached: it is reached in the next one. */
     if (net->ends_where[p->id] != HEAP_NOWHERE &&
         net->ends.items[net->ends_where[p->id]].key <= (double)net->fluid->now_ns)
         return heap_set(&net->ends, net->ends_where,

@@ -1,8 +1,7 @@
 /* The network as ports, bundles and flows that point at each other: sparse.c keeps them, rows.c
- * what each port knows of its bundles, maxmin.c sets rates.
+ * each port's data about its bundles, maxmin.c sets rates.
  *
- * A *port* is one level of one link. Only ports that some bundle crosses are listed at their link;
- * the others rest. */
+ * A *port* is one level of one link. Only ports that a bundle crosses are listed at their link. */
 #pragma once
 
 #include "testbed/sim/network/fluid_state.h"
@@ -24,35 +23,33 @@ struct crossing {
  * to less. */
 enum section { SECTION_TOLD, SECTION_QUIET, SECTION_CLOSED };
 
-/* The first cache line is all that a neighbour's news need of it. */
+/* Neighbours' changes read only its first cache line. */
 struct port {
-    double share;    /* what each flow that it limits will get, infinite while it limits nobody; its
+    double share;    /* what each flow that it limits will get, infinite while it limits none; its
                         rate between solves */
     double load;     /* of this level, with the present shares; if quiet, with their ceilings */
-    double capacity; /* what the levels above left of the link, when last solved */
-    double closed_most; /* no closed bundle gets more of its other ports */
-    uint32_t solve;     /* the last that touched it; numbers come again after 2³² */
+    double capacity; /* what the levels above left of the link at the last solve */
+    double closed_most; /* no closed bundle gets more from its other ports */
+    uint32_t solve;     /* the last solve that touched it; numbers repeat after 2³² */
     uint32_t id;
     uint32_t open; /* flows in open bundles */
     uint32_t n_flows;
-    uint32_t tells;              /* of neighbours, since it limited somebody or was quiet */
+    uint32_t tells;              /* of neighbours, since it limited a flow or was quiet */
     bool listed, dirty, changed; /* changed: bundles or flows came or went since the last solve */
-    bool quiet;   /* it limits nobody and would not if its neighbours' shares were at their
-                     ceilings, and nobody needs to know its load */
-    float spared; /* at least so much of its link has to be left unused while it is quiet, */
-    float unused; /* and at most so much, so that it gets neither hot nor cool */
+    bool quiet;   /* it limits no flow and would not with its neighbours' shares at their ceilings,
+                     and its load is not needed */
+    float spared; /* at least this much of its link must stay unused while it is quiet, */
+    float unused; /* and at most this much, so that it gets neither hot nor cool */
     struct crossing *row;
     struct bundle **bundles;                       /* row[i] is bundles[i]'s */
     uint32_t n_told, n_open, n_bundles, allocated; /* ends of the sections */
     double ceiling; /* not less than a finite share: what quiet ports count with */
     uint32_t sets;  /* since the load was last added up */
     uint32_t link, level;
-    /* Flows that this port limits have `rate` bytes a second each (infinite while it limits
-     * nobody). */
+    /* Bytes a second of each flow that this port limits (infinite while it limits none). */
     double rate;
     double used;   /* by this level, when last solved */
-    double served; /* bytes that each flow that it limited all the time had at at_ns since the port
-                      was made */
+    double served; /* bytes at at_ns of a flow that it has limited since the port was made */
     int64_t at_ns;
     struct heap limited; /* bundles with their bottleneck here, by the `served` at which their next
                             flow ends */
@@ -110,12 +107,12 @@ struct sparse {
     size_t flows_allocated;
     struct list *dirty;            /* per level */
     uint32_t dirty_from, dirty_to; /* levels that may have dirty ports: from ≤ level < to */
-    /* The solver's own. */
+    /* Scratch of the solver. */
     uint32_t solves; /* of one level each */
     bool rests;      /* ports may be quiet: all paths have two */
     struct list touched, moved;
     struct list fresh;     /* bundles that never had a rate */
-    struct heap unfit;     /* ports that are to get another share, by the lesser of both */
+    struct heap unfit;     /* ports that get another share, by the lesser of both */
     uint32_t *unfit_where; /* by port id */
     size_t unfit_allocated;
     struct list uplinks; /* struct link: their use changed */
@@ -132,32 +129,32 @@ int bundle_schedule(struct sparse *f, struct bundle *b);
 static const double CEILING_LEAST = .94;
 
 /* rows.c */
-/* The least share of the bundle's ports but these two; infinite without one. O(path). */
+/* The least share of the bundle's ports except these two; infinite without one. O(path). */
 double bundle_least(const struct bundle *b, const struct port *but, const struct port *nor);
-/* The bundle crosses port i of its path from now on, without flows; all of them are known. Returns
- * 0 or −ENOMEM. */
+/* The bundle crosses port i of its path from now on, without flows; all its ports are known. 0 or
+ * −ENOMEM. */
 int row_join(struct bundle *b, uint32_t i);
 void row_leave(struct bundle *b, uint32_t i);
 /* Puts the crossing at that place of p's row into a section. O(1); another one takes its place. */
 void row_move(struct port *p, uint32_t at, enum section to);
-/* The bundle has `more` flows, or so many less. */
+/* Changes the bundle's number of flows by `more`. */
 void row_count(struct bundle *b, uint32_t i, int more);
 uint32_t row_place(const struct bundle *b, const struct port *p);
 /* Where an open crossing belongs. */
 enum section row_open_section(const struct crossing *c);
-/* Adds up what is kept by additions, which round. O(row), as the next two. */
+/* Adds up again what is kept by additions, which round. O(row), as the next two. */
 void row_weigh(struct port *p);
 /* A port that limits no flow and whose load is not needed becomes quiet if it fits even with its
  * neighbours' ceilings. */
 void port_rest(const struct sparse *net, struct port *p);
-/* It is told everything again. What it used when last solved is unknown. */
+/* It is told everything again. Its use at the last solve is unknown. */
 void port_wake(struct port *p);
-/* What it may use when quiet: an uplink that is hot stays so, and one that is not. */
+/* What it may use while quiet: an uplink stays hot, or not hot. */
 void port_set_bounds(const struct sparse *net, struct port *p);
-/* It limits no flow, and neither do those below it. */
+/* Whether neither it nor the ports below it limit a flow. */
 bool port_may_rest(const struct sparse *net, const struct port *p);
 
-/* What the other ports of its path let bundle `at` of port p have. */
+/* What the other ports of its path allow bundle `at` of port p. */
 static inline double others_share(const struct port *p, uint32_t at)
 {
     const struct port *peer = p->row[at].peer;

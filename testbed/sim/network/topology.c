@@ -80,7 +80,7 @@ void topology_done(struct topology *t)
     t->own_bytes_s = NULL;
 }
 
-/* Callers count their flows; neighbours are to fall on any spine. */
+/* WHY mixed: callers count their flows, and neighbours must fall on any spine. */
 static uint32_t spine_of(const struct topology *t, uint64_t flow_hash)
 {
     uint64_t mixed = (flow_hash + 1) * 0x9e3779b97f4a7c15u;

@@ -1,13 +1,13 @@
-/* Which links a transfer crosses, and how fast they are.
+/* Which links a transfer crosses, and their rates.
  *
  * Every host has an uplink and a downlink. A switch of infinite capacity between them is the big
  * switch of the source (Tian et al., section 6: "no congestion inside the network"); leaf-spine
  * adds, between racks, one link from the leaf to a spine and one from the spine to the other leaf.
- * Transfers within a rack do not leave it. Which spine: the one that the flow's hash names (ECMP),
+ * Transfers within a rack do not leave it. The spine is the one that the flow's hash names (ECMP),
  * or all of them together as if packets were sprayed ideally.
  *
  * Links are numbered: uplink of host h = h, downlink = hosts + h, then leaf to spine, then spine to
- * leaf. Once made it only is read, so it may be shared between threads. */
+ * leaf. Constant once made, so threads may share it. */
 #pragma once
 
 #include "lib/err.h"
@@ -20,10 +20,10 @@ enum { TOPOLOGY_PATH_MAX = 4, TOPOLOGY_HOSTS_MAX = 1000000 };
 struct topology {
     uint32_t n_hosts, n_links;
     uint32_t n_racks, hosts_per_rack; /* one rack: a big switch */
-    uint32_t n_spines;   /* links between a leaf and the core: 1 where spreading is ideal */
+    uint32_t n_spines;   /* links between a leaf and the core: 1 with ideal spreading */
     double edge_bytes_s; /* of each uplink and each downlink */
     double core_bytes_s; /* of each link between leaf and spine */
-    double *own_bytes_s; /* of each link, where not all are alike; else NULL */
+    double *own_bytes_s; /* of each link, if rates differ; else NULL */
 };
 
 struct topology_path {
@@ -44,9 +44,9 @@ int topology_init_leaf_spine(struct topology *t, uint32_t racks, uint32_t hosts_
 
 /* One link's own rate, ≥ 1 byte/s. Returns 0, −EINVAL or −ENOMEM. O(1), the first time O(links). */
 int topology_set_link(struct topology *t, uint32_t link, double bytes_s, struct err *err);
-/* All links carry so many times what they did; factor > 0. O(links). */
+/* Multiplies the rate of every link by `factor` > 0. O(links). */
 void topology_scale(struct topology *t, double factor);
-/* Forgets the links' own rates; a topology without needs none. */
+/* Frees the links' own rates; not needed without any. */
 void topology_done(struct topology *t);
 
 /* From a rack's leaf to a spine (`up`), or back. */
