@@ -17,11 +17,11 @@
 #include "testbed/replay/progress.h"
 
 #define NS_PER_S 1000000000u
-/* A workload begins a little after the driver does, so that the first job's arrival is in the
+/* WHY: the workload begins a little after the driver, so that the first job's arrival is in the
  * future too. */
 #define START_DELAY_NS (NS_PER_S / 5)
-/* Jobs submitted and not ended: over it the controller is asked no more but waited for, and the
- * replay fails. */
+/* Jobs submitted and not ended. Beyond it the driver stops submitting, waits for the controller,
+ * and the replay fails. */
 enum { OPEN_JOBS_MAX = 1000000 };
 
 struct open_job {
@@ -172,7 +172,7 @@ static int take_event(struct driver *driver, const duopoly_JobEvent *event, stru
     struct open_job key = {.job = event->job};
     struct open_job *job = RB_FIND(open_jobs, &driver->open, &key);
     if (!job)
-        return 0; /* somebody else's */
+        return 0; /* another client's */
     int r = write_end(driver, job, event, err);
     if (strcmp(event->state, "done") != 0)
         say_failure(driver, job, event);

@@ -19,7 +19,7 @@ enum {
     BACKOFF_LAST_MS = 1000,
     MISSING_GRACE_MS = 500,
     STALL_LOOKS = 4,  /* in stall_ms */
-    STALL_LONGEST = 4 /* stall_ms between two words on one source */
+    STALL_LONGEST = 4 /* stall_ms between two reports on one source */
 };
 
 struct source {
@@ -45,8 +45,8 @@ struct source {
     bool probed, missing;
 
     uint64_t moved_us; /* when the last byte came, or the fetch began */
-    uint64_t told_us;  /* when its stall was told; 0: it has none */
-    uint64_t again_us; /* after so long it is told again */
+    uint64_t told_us;  /* when its stall was reported; 0: it has none */
+    uint64_t again_us; /* after this time it is reported again */
 };
 
 struct fetch {
@@ -96,8 +96,7 @@ static void source_close(struct source *source)
     source->out_size = source->out_sent = 0;
 }
 
-/* What a handler returns: a failure of this machine ends the fetch, it is no reason to try
- * again. */
+/* A handler's result: a failure of this machine ends the fetch instead of a retry. */
 static int source_check(struct source *source, int r)
 {
     struct err err;
@@ -196,7 +195,7 @@ static int part_missing(struct source *source, const struct input_part *part)
     return add_timer(fetch, &fetch->grace, MISSING_GRACE_MS, on_grace, fetch);
 }
 
-/* An answer has arrived whole: which one it is follows from the order of requests. */
+/* An answer has arrived whole; the order of requests tells which one it is. */
 static int take_answer(struct source *source)
 {
     struct exchange_answer answer;
@@ -303,7 +302,7 @@ static void put_request(struct source *source, const struct input_part *part,
     source->out_size += EXCHANGE_REQUEST_SIZE;
 }
 
-/* Probes of all parts on the first connection, then fetches of what is left. */
+/* Sends probes of all parts on the first connection, then fetches of what is left. */
 static int make_requests(struct source *source)
 {
     source->probes_left = source->probed ? 0 : source->n - source->current;
@@ -404,7 +403,7 @@ static socklen_t make_address(const char *text, uint16_t port, struct sockaddr_s
     return sizeof(*v6);
 }
 
-/* A peer that vanished without a word is noticed after two minutes; shorter would kill merely
+/* A peer that vanished without closing is noticed after two minutes; a shorter time would kill
  * starved connections. */
 static void set_keepalive(int fd)
 {
@@ -497,8 +496,8 @@ static int add_source(struct fetch *fetch, const struct input_part *parts, size_
     return source_connect(source);
 }
 
-/* An empty transfer has no answer worth waiting for: where it stands between others it is asked for
- * like them, but an address that has nothing else is no source. */
+/* Whether a part has bytes. An empty transfer between others is requested like them, but an address
+ * with nothing else is no source. */
 static bool has_bytes(const struct input_part *parts, size_t n)
 {
     for (size_t i = 0; i < n; i++)

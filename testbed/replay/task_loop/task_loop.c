@@ -3,13 +3,12 @@
  *
  * WHY: a task lives for milliseconds, and loading libsystemd with the ten libraries that it brings
  * costs more than all that the task does; Debian has no static libsystemd. With the same names, the
- * fetch runs in the server's loop in tests and in this one in a task, and no line of it knows.
+ * fetch runs in the server's loop in tests and in this one in a task, unchanged.
  *
- * Of what that manual page says holds: timers are CLOCK_MONOTONIC and fire once, at their time
- * (accuracy is not used to put them off); sources of I/O stay on; a source may be dropped while its
- * own handler runs; what has no `ret` lives as long as the loop. Another answer than there has a
- * handler that returns < 0: it ends the loop with that. One thread. O(timers) a turn. Linux
- * 5.11. */
+ * As in that manual page: timers are CLOCK_MONOTONIC and fire once, at their time (accuracy does
+ * not delay them); sources of I/O stay on; a source may be dropped while its own handler runs; what
+ * has no `ret` lives as long as the loop. Unlike there, a handler that returns < 0 ends the loop
+ * with that result. One thread. O(timers) a turn. Linux 5.11. */
 #include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -115,7 +114,7 @@ static sd_event_source *next_timer(const sd_event *event)
     return first;
 }
 
-/* One event at most, so that no source of a later one is dropped meanwhile. */
+/* At most one event, so that no source of a later one is dropped meanwhile. */
 static int wait_io(sd_event *event, const sd_event_source *timer)
 {
     uint64_t wait = timer && timer->usec > event->now_usec ? timer->usec - event->now_usec : 0;
@@ -211,14 +210,14 @@ int sd_event_source_set_io_events(sd_event_source *source, uint32_t events)
     return 0;
 }
 
-/* After it has fired, and whatever it was: one more time, at `usec`. */
+/* After it has fired: fires once more, at `usec`. */
 int sd_event_source_set_time(sd_event_source *source, uint64_t usec)
 {
     source->usec = usec;
     return 0;
 }
 
-/* A timer set anew is on; off is what else there is. */
+/* Setting a timer turns it on, so only turning off is left. */
 int sd_event_source_set_enabled(sd_event_source *source, int enabled)
 {
     if (source->fd >= 0)
