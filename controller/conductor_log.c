@@ -36,7 +36,7 @@ static void on_attempt_over(void *user, const struct fact *fact)
         log_note("%s", ending->words);
 }
 
-/* A lost host can have many: one line for all of them. */
+/* WHY one line for all: a lost host can have many. */
 static void on_event(void *user, const struct event *event)
 {
     struct conductor_log *log = user;
@@ -72,7 +72,7 @@ static void open_log(const char *stage, const struct decision *d)
                  stage, d->left);
 }
 
-/* Only for those who asked for it: there is one for each task. */
+/* Only at level debug: there is one for each task. */
 static void allow_log(const struct conductor_log *log, const struct decision *d)
 {
     const bool given = d->kind == DECISION_ALLOW;

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The folder itself, or the one where it will be made. */
+/* The folder itself, or its parent if it does not exist yet. */
 static const char *there(char *path)
 {
     return access(path, F_OK) == 0 ? path : dirname(path);

@@ -19,7 +19,7 @@ static void attempt_note(struct orphans *orphans, uint64_t attempt)
         orphans->lost[orphans->jobs++] = view.job;
 }
 
-/* More of jobs that were told of are counted only. */
+/* Further attempts of a job that was logged are only counted. */
 static void orphans_stepped(void *user, const struct step *step)
 {
     struct orphans *orphans = user;

@@ -95,7 +95,7 @@ int own_key_open(const char *folder, int64_t now_s, struct own_key **ret_own, st
     int r = controller_read(own->path, &own->present, err);
     if (r == 0)
         r = controller_read(own->next_path, &own->next, err);
-    /* On failure the old one stays in force, and who asked before knows both. */
+    /* On failure the old key stays in force; clients that asked before know both. */
     if (r == 0 && own_key_due_s(own) <= now_s)
         own_key_change(own, NULL);
     if (r < 0 || !*own->present.name) {

@@ -1,5 +1,4 @@
-/* Resources as the engine counts them, and as messages carry them: the same amounts, in named
- * fields there. Pure. */
+/* Resources of the engine and of messages: the same amounts, in named fields there. Pure. */
 #pragma once
 
 #include "controller/engine/event.h"

@@ -15,10 +15,10 @@
 #define SECOND INT64_C(1000000000)
 
 #define WIRE_LEVELS     8
-#define READY_AT_ONCE   256 /* tasks, by one step of the engine: 0.2 to 0.8 ms */
-#define CHANGED_AT_ONCE 512 /* tasks, by one engine step: sizes, lost outputs; 0.2 to 0.5 ms */
+#define READY_AT_ONCE   256 /* tasks, in one engine step: 0.2 to 0.8 ms */
+#define CHANGED_AT_ONCE 512 /* tasks, in one engine step: sizes, lost outputs; 0.2 to 0.5 ms */
 
-#define OF_PRESET "preset" /* as a value: what policy.preset says */
+#define OF_PRESET "preset" /* as a value: as policy.preset has it */
 
 static int policy_parse(const char *question, const char *text, void *target, struct err *err)
 {
@@ -322,7 +322,7 @@ static const struct conf_field bound_fields[] = {
 static const struct conf_section bound_section = {bound_fields, sizeof(struct settings_bounds),
                                                   NULL};
 
-/* The default groups need not be there: then only root may talk to the daemon. */
+/* The default groups may be missing: then only root may use the socket. */
 static int group_check(const char *text, struct err *err)
 {
     if (strcmp(text, SETTINGS_GROUP) != 0 && strcmp(text, SETTINGS_READERS) != 0 && !getgrnam(text))
@@ -375,7 +375,7 @@ static void values_fill(const struct settings_values *values, struct engine_conf
         engine_config_say(ret_config, values->at[i].word, values->at[i].value, NULL);
 }
 
-/* The preset, and what overrules it. */
+/* The preset, and what overrides it. */
 static void policy_fill(const struct settings_policy *policy, struct engine_config *ret_config)
 {
     preset_apply(preset_find(policy->preset), ret_config);
@@ -435,7 +435,7 @@ void settings_engine(const struct settings *settings, uint32_t epoch,
     ret_config->step_tasks_max = CHANGED_AT_ONCE;
 }
 
-/* A name stands for a folder in `state`. */
+/* A name is a folder in `state`. */
 static int folder_resolve(const struct settings *settings, const char *what, char folder[256],
                           struct err *err)
 {

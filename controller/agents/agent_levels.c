@@ -1,12 +1,12 @@
-/* Levels on their way to the hosts. A relabelling gives several jobs other ranks at once; where one
- * host has the new labels and another still those of two relabellings ago, a later job may stand
- * above an earlier one. So levels go out in rounds: all that have changed, each host's in one
- * message (of at most as many as that holds), and nothing more until every host has acknowledged,
- * which it does when its kernel has them. What changes meanwhile waits, the newest level of each
- * attempt, and one that is back where it was is not sent at all.
+/* Levels on their way to the hosts. WHY in rounds: a relabelling gives several jobs other ranks at
+ * once; if one host had the new labels and another still those of two relabellings ago, a later job
+ * might be above an earlier one. A round sends all changed levels, each host's in one message (as
+ * many as that holds), and the next one waits until every host has acknowledged, which it does when
+ * its kernel has them. Meanwhile changes wait, only the newest level of each attempt; a level that
+ * is back at its former value is not sent.
  *
- * A host is waited for while it has its session, and for `silent` at most; one that has not
- * acknowledged by then is sent what comes like all others, and waited for again when it has. */
+ * A round waits for a host while that has its session, and for `silent` at most. A host that has
+ * not acknowledged by then still gets the next rounds, and is waited for again once it has. */
 #include "controller/agents/agent.h"
 
 #include "lib/container_of.h"
@@ -37,7 +37,7 @@ void agent_levels_drop(struct agent *agent, struct attempt_levels *levels)
     STAILQ_REMOVE(&agent->levels.waiting, levels, attempt_levels, link);
 }
 
-/* Its next inventory says what it has. */
+/* Its next inventory reports what it has. */
 void agent_levels_end(struct agent *agent)
 {
     while (!STAILQ_EMPTY(&agent->levels.waiting))

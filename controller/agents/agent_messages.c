@@ -1,4 +1,4 @@
-/* What comes in on a connection: the begin of a session, a message in one, or what is neither. */
+/* What arrives on a connection: the begin of a session, a message of one, or neither. */
 #include "controller/agents/agent.h"
 
 #include "lib/log.h"

@@ -1,4 +1,4 @@
-/* What agents are told that concerns no level and no start. */
+/* Orders to agents that concern neither levels nor starts. */
 #include "controller/agents/agent.h"
 
 #include "lib/log.h"
@@ -76,7 +76,7 @@ int agents_try_stance(struct agents *agents, int64_t now_ns, const char *name,
     if (now_ns < agent->trial_until_ns)
         return -EBUSY;
     agent->trial_until_ns = now_ns + (int64_t)confirm_s * 1000000000;
-    agent->stance_told = duopoly_Stance_STANCE_UNSAID; /* whatever is said next is told */
+    agent->stance_told = duopoly_Stance_STANCE_UNSAID; /* the next stance is sent in any case */
     duopoly_TakeStance *take =
         &wire_begin(&agents->out, duopoly_Envelope_take_stance_tag)->body.take_stance;
     take->stance = stance;

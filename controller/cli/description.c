@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Nothing in it may end a command or begin another. */
+/* WHY: no character may end a command or begin another. */
 int description_name_check(const char *text, struct err *err)
 {
     for (const char *c = text; *c; c++)

@@ -16,7 +16,7 @@ int drawing_room(struct drawing *drawing, uint32_t ports_n, struct err *err)
     return 0;
 }
 
-/* The first that is left is why nothing is rendered, when all are. */
+/* If all ports are left out, the first one's reason says why nothing is rendered. */
 static void leave(const struct drawing *drawing, const char *port, const struct err *why,
                   struct err *first)
 {

@@ -23,7 +23,7 @@ static int count_ports(const char *name, struct client *client, uint32_t *ret_n,
 {
     const duopoly_SwitchPage *page = NULL;
     int r = ask(client, duopoly_ListOf_LIST_SWITCHES, name, 0, &page, err);
-    /* One whose place comes after the first page. */
+    /* Its place may come after the first page. */
     while (r >= 0 && !page->switches_count && page->cursor)
         r = ask(client, duopoly_ListOf_LIST_SWITCHES, name, page->cursor, &page, err);
     if (r < 0)
@@ -89,8 +89,8 @@ static bool is_known(const struct drawing *drawing, uint32_t n, const char *port
     return n;
 }
 
-/* The ports of a page behind the `*n` that are known; when they are told anew meanwhile a page has
- * others than were counted, or some a second time. */
+/* The ports of a page beyond the `*n` known ones. If they are reported again meanwhile, a page has
+ * other ports than were counted, or some twice. */
 static int take_page(struct drawing *drawing, const duopoly_SwitchPage *page, uint32_t *n,
                      struct err *err)
 {

@@ -27,7 +27,7 @@ static int read_site(const struct description *description, json_t **ret_site, s
                                  at.text);
 }
 
-/* What the description says of every port, or what CONFIG_DB says of this one. */
+/* Facts that the description gives for every port, or CONFIG_DB for this one. */
 static void facts_of(const struct description *description, const struct drawing *drawing,
                      const char *port, struct port_facts *ret_facts, struct err *why)
 {

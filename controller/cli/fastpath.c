@@ -5,7 +5,7 @@
 #include <string.h>
 
 #define PAGE_ROWS (sizeof(((duopoly_Page *)0)->counters) / sizeof(duopoly_CounterRow))
-#define MOST_ROWS (64 * PAGE_ROWS) /* no data plane has so many */
+#define MOST_ROWS (64 * PAGE_ROWS) /* more than any data plane has */
 #define QUEUE     " queue "        /* between a port's name and the queue's number */
 
 struct rows {
@@ -63,7 +63,7 @@ static struct value value_of(const struct rows *rows, const char *source, const 
                                      : value_number(row->value);
 }
 
-/* Cells of one row: what that source has counted under each column's key. */
+/* A row's cells: the source's counters under each column's key. */
 static void counters_write(const struct rows *rows, const char *source,
                            const struct column *counters, struct writer *writer)
 {
@@ -71,7 +71,7 @@ static void counters_write(const struct rows *rows, const char *source,
         writer_cell(writer, value_of(rows, source, counters->key));
 }
 
-/* A row for each source that counts what the second column shows. */
+/* A row for each source that has the second column's counter. */
 static void sources_write(const struct rows *rows, const char *key, const struct column *columns,
                           struct writer *writer)
 {
@@ -104,7 +104,7 @@ static void queues_write(const struct rows *rows, struct writer *writer)
     writer_table_end(writer);
 }
 
-/* Drops of all queues, and cycles for each packet that came. */
+/* Drops of all queues, and cycles per packet. */
 static void sums_write(const struct rows *rows, uint64_t busy_cycles, struct writer *writer)
 {
     uint64_t came = 0, dropped = 0;

@@ -39,7 +39,7 @@ static void guest_row(const duopoly_GuestRow *row, struct writer *writer)
     writer_cell(writer, *application->text ? value_text(application->text) : value_absent());
 }
 
-/* Gives every row to `each`, which may fail. */
+/* Calls `each`, which may fail, for every row. */
 static int rows_read(struct client *client,
                      int (*each)(void *user, const duopoly_GuestRow *row, struct err *err),
                      void *user, struct err *err)

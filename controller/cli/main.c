@@ -18,7 +18,7 @@ struct arguments {
     struct request request;
 };
 
-/* The key of an option whose text is only kept: where. */
+/* The key of an option whose text is only stored: where. */
 #define TEXT_AT(member) (KEY_TEXT + (int)offsetof(struct arguments, member))
 
 const char *argp_program_version = "duopolyctl " DUOPOLY_VERSION;
@@ -109,7 +109,7 @@ static error_t option_take(int key, char *value, struct argp_state *state)
     }
 }
 
-/* The commands' table is the manual: --help is made from it. */
+/* --help is made from the table of commands, so that it is complete. */
 static char *commands_help(int key, const char *text, void *input)
 {
     (void)input;

@@ -32,7 +32,7 @@ static int name_add(struct names *names, const char *before, const struct range 
     return 0;
 }
 
-/* "[1-10]…": the range, and what follows its bracket; NULL: it is none. */
+/* "[1-10]…": the range, and what follows its bracket; NULL: no range. */
 static const char *range_read(const char *text, struct range *ret_range)
 {
     const char *dash = number_take(text + 1, UINT32_MAX, &ret_range->first);

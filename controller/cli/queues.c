@@ -81,7 +81,7 @@ static void write_port(const duopoly_HostRow *host, const duopoly_SwitchPort *po
     write_row(host, port->name, port->rate_bps, queues, writer);
 }
 
-/* As many as there were; 0: nothing is known of its ports yet. */
+/* Returns the number of ports; 0: its ports are not known yet. */
 static int write_ports(struct client *client, const duopoly_HostRow *host, struct writer *writer,
                        struct err *err)
 {

@@ -43,8 +43,8 @@ enum { OTHERS_NAMED = 4 };
 
 struct census {
     uint32_t hosts, there, away; /* in scope; of these with the stance; of these not up */
-    uint32_t different;          /* that are up and have another */
-    char others[320];            /* these, the first OTHERS_NAMED by name */
+    uint32_t different;          /* up, with another stance */
+    char others[320];            /* names of these, the first OTHERS_NAMED */
 };
 
 static void count(struct census *census, const duopoly_HostRow *row, const struct request *request,

@@ -31,7 +31,7 @@ int units_check(const struct request *request, struct err *err)
                : err_set(err, EINVAL, "'%s' cannot be a host's name", request->words[0]);
 }
 
-/* "slots 4, gpu_milli 500": the amounts of what it has. */
+/* "slots 4, gpu_milli 500": the amounts that it has. */
 static const char *amounts_say(const duopoly_Resources *of, const duopoly_Resources *has,
                                char *text, size_t size)
 {

@@ -1,4 +1,4 @@
-/* `duopolyctl units`: the units of hosts, what each has, what is free and what runs there. */
+/* `duopolyctl units`: the hosts' units: what each has, what is free, and what runs there. */
 #pragma once
 
 #include "controller/cli/commands.h"

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What a client that has gone had prepared, to be cancelled one by one. */
+/* Prepared jobs of a client that disconnected, to be cancelled one by one. */
 struct leaving {
     STAILQ_ENTRY(leaving) link;
     struct submission submission;
@@ -28,8 +28,8 @@ static struct requester *requester_of(struct control *control, uint64_t client)
     return requester;
 }
 
-/* While the store cannot be written nothing new is taken; who asked is kept when it can. Stances
- * are taken all the same: the emergency stop is one. */
+/* While the store cannot be written, requests that would last are refused and logged. Stances are
+ * accepted all the same, since one is the emergency stop. */
 static bool store_refuses(struct control *control, uint64_t client, pb_size_t kind)
 {
     struct err err;
@@ -51,7 +51,7 @@ static void answer_send(struct control *control, uint64_t client, uint64_t seque
     control_send(control, client, &control->answer);
 }
 
-/* Hands over what the request put; whether its answer has to wait for the disk. */
+/* Commits the request's changes; returns whether its answer must wait for the disk. */
 static bool answer_hold(struct control *control, struct requester *requester,
                         const duopoly_Envelope *request)
 {
@@ -78,12 +78,12 @@ static bool answer_hold(struct control *control, struct requester *requester,
     return true;
 }
 
-/* The disk does not take it. */
+/* The disk refused them. */
 static void held_refuse(struct control *control, struct requester *requester, const struct err *why)
 {
     bool begins = requester->answer.request == duopoly_Envelope_submit_end_tag ||
                   requester->answer.request == duopoly_Envelope_submit_commit_tag;
-    /* WHY not of what is only prepared: its client goes on to commit it, or goes. */
+    /* WHY not prepared jobs: their client either commits them or disconnects. */
     if (begins)
         submission_undo(&requester->submission, control->conductor);
     refused_answer(&control->answer, duopoly_Reason_REASON_LIMIT,
@@ -110,7 +110,7 @@ static void held_look(struct control *control, struct requester *requester,
     control_hold(control, requester->client, false);
 }
 
-/* Who submits faster than the disk takes it waits, and is not refused. */
+/* WHY a client that submits faster than the disk takes is paused: else it would be refused. */
 static void behind_look(struct control *control, struct requester *requester, bool failed)
 {
     bool behind = !failed && store_is_behind(control->parts->store);
@@ -173,8 +173,7 @@ static void message_take(struct control *control, struct requester *requester,
         behind_look(control, requester, store_failure(control->parts->store, &err) < 0);
 }
 
-/* The end of a large job: what it would have to do at once is done in portions, while nothing more
- * is read of its client. */
+/* The end of a large job: its work is done in portions, and its client's next messages wait. */
 static bool late_begin(struct control *control, struct requester *requester,
                        const duopoly_Envelope *request)
 {
@@ -208,7 +207,7 @@ static void on_message(void *user, uint64_t client, const duopoly_Envelope *requ
         message_take(control, requester, request);
 }
 
-/* One portion for everybody who waits for one. */
+/* One portion for each that waits for one. */
 static bool on_portion(void *user)
 {
     struct control *control = user;

@@ -37,7 +37,7 @@ static void copy(const struct engine_explanation *explanation, duopoly_Explanati
         add_fact(out, explanation->fact[i].name, "%s", explanation->fact[i].value);
 }
 
-/* The task in its framework's words. */
+/* The task by its framework's names. */
 static void say_framework(const struct conductor_parts *parts, const duopoly_Explain *subject,
                           duopoly_Explanation *out)
 {
@@ -51,7 +51,7 @@ static void say_framework(const struct conductor_parts *parts, const duopoly_Exp
     add_fact(out, "framework", "%s", words);
 }
 
-/* What happened to it before: the attempt that was asked for, else the newest that ended. */
+/* What happened to it before: the attempt in the question, else the newest ended one. */
 static void say_before(const struct conductor_parts *parts, const duopoly_Explain *subject,
                        duopoly_Explanation *out)
 {
@@ -77,7 +77,7 @@ static void say_ending(const struct conductor_parts *parts, const struct ending 
     engine_host(parts->engine, ending->host, &host);
     if (ending->kind == ENDING_DONE)
         say(out, "Done by attempt %" PRIu64 " on %s.", ending->attempt, host.name);
-    else if (!end || end->attempt != ending->attempt) /* else the job's reason says it */
+    else if (!end || end->attempt != ending->attempt) /* else the job's reason has it */
         say(out, "Its last attempt that is known: %s.", ending->words);
     add_fact(out, "attempt", "%" PRIu64, ending->attempt);
     add_fact(out, "host", "%s", host.name);
@@ -96,7 +96,7 @@ static void say_job(const struct conductor_parts *parts, const struct job_view *
     add_fact(out, "job_state", "%s", job_state_name(job->state));
 }
 
-/* `ending` NULL: nothing is kept of the task. */
+/* `ending` NULL: nothing is kept about the task. */
 static void ended_answer(const struct conductor_parts *parts, const struct job_view *job,
                          const struct ending *ending, duopoly_Envelope *answer)
 {
@@ -111,7 +111,7 @@ static void ended_answer(const struct conductor_parts *parts, const struct job_v
     say_job(parts, job, out);
 }
 
-/* An attempt's number becomes its task; false when nobody knows it. */
+/* Replaces an attempt's number by its task; false if it is unknown. */
 static bool attempt_resolve(const struct conductor_parts *parts, duopoly_Explain *subject)
 {
     const struct ending *ending = history_attempt(parts->history, subject->attempt);

@@ -10,11 +10,11 @@
 #include <string.h>
 #include <time.h>
 
-#define OVERLAP_MAX_S (366 * 86400) /* two keys of one name are valid for so long at most */
+#define OVERLAP_MAX_S (366 * 86400) /* the longest time for which two keys of one name are valid */
 
 #define MOST(rows) (sizeof(rows) / sizeof((rows)[0]))
 
-/* NULL, and refused: there are no keys. */
+/* NULL, with a refusal as the answer: there are no keys. */
 static struct keyring *keyring_of(const struct agents_zmq *door, duopoly_Envelope *answer)
 {
     struct keyring *keyring = agents_zmq_keyring(door);

@@ -18,7 +18,7 @@
 
 #define MOST(rows) (sizeof(rows) / sizeof((rows)[0]))
 
-/* Why it ended; of a job that goes on, what failed last. */
+/* Why it ended; for an active job, its last failure. */
 static void job_row_reason(const struct conductor_parts *parts, duopoly_JobRow *row)
 {
     const struct history *history = parts->history;
@@ -41,7 +41,7 @@ static void job_row_reason(const struct conductor_parts *parts, duopoly_JobRow *
     }
 }
 
-/* What is left, and what was done took. */
+/* What is left, and how long what was done took. */
 static void job_row_work(const struct conductor_parts *parts, duopoly_JobRow *row)
 {
     uint64_t ns, bytes;
@@ -87,8 +87,7 @@ static void one_job(const struct conductor_parts *parts, uint64_t number, duopol
         job_row(parts, &job, engine_job_place(engine, number), &page->jobs[page->jobs_count++]);
 }
 
-/* The one with the least number beyond `after`: of those that are not over, and, where they are
- * asked for, of those that are. */
+/* The job with the least number above `after`: of active ones, and of ended ones if asked for. */
 static int job_next(const struct engine *engine, bool finished, uint64_t after,
                     struct job_view *ret_job)
 {
@@ -102,8 +101,8 @@ static int job_next(const struct engine *engine, bool finished, uint64_t after,
     return r;
 }
 
-/* The cursor is the last one's number. WHY not in turn: a job that ends, or whose turn changes,
- * between two pages would be missed or stand twice; no job changes its number. */
+/* The cursor is the last job's number. WHY not its turn: a job that ends or changes its turn
+ * between two pages would be missed or listed twice; numbers do not change. */
 static void jobs_page(const struct conductor_parts *parts, const duopoly_List *list,
                       duopoly_Page *page)
 {
@@ -124,7 +123,7 @@ static void jobs_page(const struct conductor_parts *parts, const duopoly_List *l
     }
 }
 
-/* Of what was done: as it was measured, or unknown. */
+/* For done attempts: as measured, or unknown. */
 static void spent_fill(const struct ending *ending, duopoly_TaskRow *row)
 {
     const struct spent *spent = &ending->spent;
@@ -138,7 +137,7 @@ static void spent_fill(const struct ending *ending, duopoly_TaskRow *row)
     row->compute_ns = spent->compute_ns;
 }
 
-/* Of an attempt that runs, till now. */
+/* For a running attempt: until now. */
 static void times_fill(const struct attempt_view *attempt, const struct task_view *task,
                        int64_t now_ns, duopoly_TaskRow *row)
 {
@@ -196,7 +195,7 @@ static void task_row(const struct conductor_parts *parts, const struct task_view
                          row->text, sizeof(row->text));
 }
 
-/* Of a task whose job has ended there is only what is kept. */
+/* After the job's end only this record is left of a task. */
 static void ending_row(const struct conductor_parts *parts, const struct ending *ending,
                        duopoly_TaskRow *row)
 {
@@ -251,7 +250,7 @@ static void running_page(const struct conductor_parts *parts, const duopoly_List
         }
         after = attempt.attempt;
         if (engine_task(engine, attempt.job, attempt.stage, attempt.task, &task) == 0) {
-            task.attempt = attempt.attempt; /* of several copies of a task each has its row */
+            task.attempt = attempt.attempt; /* each copy of a task has its row */
             task.host = attempt.host;
             task_row(parts, &task, &page->tasks[page->tasks_count++]);
         }
@@ -322,9 +321,9 @@ static const char *state_name(const struct agent_view *agent, const struct host_
     return host->draining ? "draining" : host->suspect ? "suspect" : names[AGENT_UP];
 }
 
-enum { FAILURES_TOLD = 3 }; /* in a row; a single job that fails leaves fewer on most hosts */
+enum { FAILURES_TOLD = 3 }; /* in a row; a single failing job causes fewer on most hosts */
 
-/* What failed there: its fault, or nobody knows whose. */
+/* Failures there: the host's fault, or of unknown cause. */
 static void failing_note(const struct conductor_parts *parts, const struct host_view *host,
                          duopoly_HostRow *row)
 {
@@ -347,7 +346,7 @@ static void failing_note(const struct conductor_parts *parts, const struct host_
                  host->failed_in_a_row, words);
 }
 
-/* What is known of reading from there, and of it as a reader. */
+/* What is known of it as a source and as a reader. */
 static void host_note(const struct conductor_parts *parts, const struct host_view *host,
                       duopoly_HostRow *row)
 {
@@ -372,7 +371,7 @@ static void host_note(const struct conductor_parts *parts, const struct host_vie
     row->sources = host->sources;
 }
 
-/* That it speaks for others, behind what else is to be said. */
+/* Appends that it reported for others. */
 static void refused_note(const struct agent_view *agent, duopoly_HostRow *row)
 {
     size_t used = strlen(row->text);
@@ -383,7 +382,7 @@ static void refused_note(const struct agent_view *agent, duopoly_HostRow *row)
                  used ? "; " : "", agent->refused_words, agent->refused_about);
 }
 
-/* That it claims more than is kept, likewise. */
+/* Appends that it claims more than is kept. */
 static void claims_note(const struct agent_view *agent, duopoly_HostRow *row)
 {
     size_t used = strlen(row->text);
@@ -393,7 +392,7 @@ static void claims_note(const struct agent_view *agent, duopoly_HostRow *row)
                  agent->claims_cut, agent->cut_about);
 }
 
-/* What it said of itself. */
+/* What it reported about itself. */
 static void said_fill(const struct agent_view *agent, duopoly_HostRow *row)
 {
     row->stance = agent->stance;
@@ -463,7 +462,7 @@ static void hosts_page(const struct conductor_parts *parts, const duopoly_List *
     }
 }
 
-/* A job that there is, or was not long ago. */
+/* An active job, or one that ended recently. */
 static bool is_known(const struct conductor_parts *parts, uint64_t number)
 {
     struct job_view job;

@@ -7,15 +7,15 @@
 
 #define MOST(rows) (sizeof(rows) / sizeof((rows)[0]))
 
-/* A source tells its counters one by one; those before the cursor are skipped, those that do not
- * fit end the page. */
+/* A source reports its counters one by one; those before the cursor are skipped, and the first that
+ * does not fit ends the page. */
 struct telling {
     duopoly_Page *page;
     const char *source;
     uint32_t index,
-        first; /* also of those that are 0 and not told: a place is a counter's for good */
+        first; /* includes those that are 0 and not reported: a counter's place never changes */
     bool full;
-    uint32_t stopped; /* full: at which */
+    uint32_t stopped; /* full: at this counter */
 };
 
 static void tell(struct telling *telling, const char *name, uint64_t value)

@@ -7,8 +7,8 @@
 
 #define MOST (sizeof(((duopoly_GuestPage *)0)->rows) / sizeof(duopoly_GuestRow))
 
-/* What its agent cannot know: whether the driver follows what we allow, and what of its transfers
- * goes where no mark reaches. */
+/* What its agent cannot know: whether the driver follows allows, and which of its transfers no mark
+ * reaches. */
 static void gate_tell(const struct conductor_parts *parts, duopoly_GuestApplication *row)
 {
     bool holds;
@@ -22,7 +22,7 @@ static void gate_tell(const struct conductor_parts *parts, duopoly_GuestApplicat
         wire_copy(row->text, sizeof(row->text), text);
 }
 
-/* False: the page is full; *row says where. */
+/* False: the page is full at *row. */
 static bool fill(const struct conductor_parts *parts, const struct agent_view *agent, uint32_t *row,
                  void *to)
 {

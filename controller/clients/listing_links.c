@@ -7,7 +7,7 @@
 
 #define MOST (sizeof(((duopoly_LinkPage *)0)->rows) / sizeof(duopoly_LinkRow))
 
-/* False: the page is full; *row says where. */
+/* False: the page is full at *row. */
 static bool fill(const struct conductor_parts *parts, const struct agent_view *agent, uint32_t *row,
                  void *to)
 {

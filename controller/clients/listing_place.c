@@ -37,7 +37,7 @@ static bool stands(const struct listing_order *order, uint32_t place, uint64_t i
     return order->at(order->list, place, &is) && (is & IDENTITY_MASK) == identity;
 }
 
-/* `place`, or the first one behind all if that is nearer. */
+/* `place`, or the first place after all entries if that is less. */
 static uint32_t within(const struct listing_order *order, uint32_t place)
 {
     uint32_t least = 0, most = place;
@@ -66,6 +66,6 @@ uint32_t listing_resume(const struct listing_order *order, uint64_t cursor, uint
         if (away <= place && stands(order, place - away, identity))
             return place - away;
     }
-    *ret_row = 0; /* it has left: who came after it stands there */
+    *ret_row = 0; /* it has left: the next one is at its place */
     return place;
 }

@@ -1,5 +1,5 @@
-/* Pages of what agents have several of: links, units, guests. Sorted by the agents' names, and cut
- * where a page is full (listing_place.h). */
+/* Pages of things of which an agent has several: links, units, guests. Sorted by the agents' names,
+ * and cut where a page is full (listing_place.h). */
 #pragma once
 
 #include "controller/conductor.h"
@@ -9,8 +9,8 @@
 typedef bool listing_rows_fill(const struct conductor_parts *parts, const struct agent_view *agent,
                                uint32_t *row, void *page);
 
-/* Whether there is the agent that the request names, or it names none; else a refusal is the
- * answer. */
+/* Whether the agent that the request names is known, or it names none; else the answer is a
+ * refusal. */
 bool listing_rows_known(const struct conductor_parts *parts, const duopoly_List *list,
                         duopoly_Envelope *answer);
 /* Fills the page with the rows of all agents, or of the one that the request names. Returns the

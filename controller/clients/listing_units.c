@@ -11,7 +11,7 @@
 
 #define MOST (sizeof(((duopoly_UnitPage *)0)->rows) / sizeof(duopoly_UnitRow))
 
-/* Tasks that run in one unit, as many as there is room to name. */
+/* Tasks that run in one unit, as many as fit. */
 struct naming {
     duopoly_UnitRow *row;
     uint32_t more;
@@ -57,7 +57,7 @@ static void row_fill(const struct conductor_parts *parts, const struct agent_vie
     name_tasks(parts->engine, unit->host, row);
 }
 
-/* False: the page is full; *row says where. */
+/* False: the page is full at *row. */
 static bool fill(const struct conductor_parts *parts, const struct agent_view *agent, uint32_t *row,
                  void *to)
 {

@@ -1,5 +1,5 @@
-/* Pages of the units of all hosts, in the order of hosts' names, or of the one that the request
- * names: what each has, what is free and what runs there. */
+/* Pages of the units of all hosts, sorted by the hosts' names, or of the host that the request
+ * names: what each has, what is free, and what runs there. */
 #pragma once
 
 #include "controller/conductor.h"

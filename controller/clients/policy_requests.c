@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The names that answer a question, or, where there is no such question, the questions. */
+/* Names the question's policies, or the questions if there is no such question. */
 static void policies_refuse(duopoly_Envelope *answer, const duopoly_SetPolicy *set)
 {
     char names[160] = "";
@@ -26,7 +26,7 @@ static void policies_refuse(duopoly_Envelope *answer, const duopoly_SetPolicy *s
                        set->question);
 }
 
-/* What the configuration says to a question; NULL: there is no such question. */
+/* The configured policy of a question; NULL: no such question. */
 static const char *policy_configured(const struct conductor *conductor, const char *question,
                                      struct engine_config *config)
 {
@@ -39,7 +39,7 @@ static const char *policy_configured(const struct conductor *conductor, const ch
                                               : NULL;
 }
 
-/* The parameters that the policy has, as words. */
+/* Names the policy's parameters. */
 static void parameters_refuse(duopoly_Envelope *answer, const duopoly_SetPolicy *set,
                               const char *policy, const char *word)
 {
@@ -63,7 +63,7 @@ static bool policy_has_word(const char *question, const char *policy, const char
     return false;
 }
 
-/* All values, before anything is changed. False: the answer says why not. */
+/* Reads all values before any is changed. False: the answer says why. */
 static bool values_read(const duopoly_SetPolicy *set, const char *policy, int64_t *ret_values,
                         duopoly_Envelope *answer)
 {
@@ -82,7 +82,7 @@ static bool values_read(const duopoly_SetPolicy *set, const char *policy, int64_
     return true;
 }
 
-/* In force, and in the store where it is no longer as the configuration says. */
+/* Sets it in the engine, and in the store if it differs from the configuration. */
 static void value_set(struct conductor *conductor, const char *word, int64_t value, bool configured)
 {
     struct event event = {.kind = EVENT_POLICY_PARAMETER};
@@ -91,7 +91,7 @@ static void value_set(struct conductor *conductor, const char *word, int64_t val
     event.policy_parameter.word = word;
     event.policy_parameter.value = value;
     if (conductor_request(conductor, &event, &rejection) < 0)
-        return; /* its word and its range were looked at */
+        return; /* word and range were checked before */
     snprintf(text, sizeof(text), "%" PRId64, value);
     store_set(conductor_parts(conductor)->store, "parameter", word, configured ? NULL : text);
 }
@@ -104,7 +104,7 @@ static void values_configured(struct conductor *conductor, const struct engine_c
         value_set(conductor, parameter->word, engine_config_value(config, parameter->word), true);
 }
 
-/* " with even_wait=1 s, start_wait=2 s" of what was set; "" of nothing. */
+/* " with even_wait=1 s, start_wait=2 s": the values that were set; "" for none. */
 static void values_words(const duopoly_SetPolicy *set, char *words, size_t size)
 {
     size_t used = 0;

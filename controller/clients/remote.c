@@ -150,7 +150,7 @@ static void too_many_refuse(struct remote *remote, uint64_t peer)
     remote->hooks.send(remote->hooks.send_user, peer, &remote->refusal);
 }
 
-/* While answers wait to be sent nothing more is answered. */
+/* Messages of a client are not read while its answers wait to be sent. */
 static bool is_read(const struct client *client)
 {
     return !client->held && !client->outgoing.n;
@@ -168,7 +168,7 @@ void remote_message(struct remote *remote, uint64_t peer, const struct key_holde
 {
     struct client *client = client_of_peer(remote, peer);
     if (envelope->which_body == duopoly_Envelope_acknowledge_tag) {
-        /* A client says that it is there; who is none has no use for its connection. */
+        /* A client's sign of life; without a place its connection is of no use. */
         if (!client)
             remote->hooks.cut(remote->hooks.send_user, peer);
         return;
@@ -196,7 +196,7 @@ void remote_gone(struct remote *remote, uint64_t peer)
     client->id = 0;
 }
 
-/* WHY not anew where it is on: who sends in between would put it off. */
+/* WHY it is not restarted: each message in between would delay it. */
 static void again_begin(struct remote *remote)
 {
     int is_on = SD_EVENT_OFF;
@@ -228,7 +228,7 @@ bool remote_has_room(const struct remote *remote, uint64_t id)
     return client && !client->outgoing.n;
 }
 
-/* What it said while nothing was read. */
+/* Handles messages that came while nothing was read. */
 static void incoming_take(struct remote *remote, uint64_t id)
 {
     struct client *client;
@@ -251,7 +251,7 @@ void remote_hold(struct remote *remote, uint64_t id, bool hold)
     incoming_take(remote, id);
 }
 
-/* What waits for a client, as far as there is room; whether some still waits. */
+/* Sends what waits for a client, as far as there is room; returns whether some still waits. */
 static bool outgoing_send(struct remote *remote, struct client *client)
 {
     const struct waiting *message;

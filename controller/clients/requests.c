@@ -13,7 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Only what ends a submission, well or not: parts that were taken change nothing yet. */
+/* Only the end of a submission, accepted or not: its parts change nothing yet. */
 static void submission_audit(const struct control *control, const struct requester *requester,
                              pb_size_t request)
 {
@@ -68,7 +68,7 @@ static void cancel_answer(struct control *control, struct requester *requester,
     snprintf(what, sizeof(what), "cancel %" PRIu64, job);
     accepted_answer(&control->answer, "job %" PRIu64 " is cancelled", job);
     control->answer.body.accepted.job = job;
-    /* The job's end says in the log by whom. */
+    /* The log has the client with the job's end. */
     control_audit(control, asker, what);
 }
 
@@ -154,21 +154,21 @@ static void watch_answer(struct control *control, struct requester *requester,
     const uint64_t job = request->body.watch.job;
     struct job_view view;
     const struct engine *engine = control->parts->engine;
-    /* Its end would never be told. */
+    /* Its end would never be reported. */
     if (job && (engine_job(engine, job, &view) < 0 || view.state > JOB_ACTIVE)) {
         absent_job_answer(control->parts, job, &control->answer);
         return;
     }
     watchers_add(control->watchers, (uint32_t)(requester - control->requesters), requester->client,
                  job);
-    wire_unix_watch(control->server, requester->client); /* others say that they are there */
+    wire_unix_watch(control->server, requester->client); /* others report that they are there */
     if (job)
         accepted_answer(&control->answer, "the end of job %" PRIu64 " will be told", job);
     else
         accepted_answer(&control->answer, "the end of every job will be told");
 }
 
-/* It is answered when it is done: `held` until then. */
+/* Answered when done; `held` until then. */
 static void care_answer(struct control *control, struct requester *requester,
                         const duopoly_Envelope *request)
 {
@@ -196,7 +196,7 @@ static void care_answer(struct control *control, struct requester *requester,
     control_hold(control, requester->client, true);
 }
 
-/* The first and how many, as names that are made together have a name in common. */
+/* The first one and their number, since names that are made together share a prefix. */
 static void keys_log(const struct control *control, uint64_t client, const char *what,
                      const duopoly_KeyEntry *keys, pb_size_t n)
 {
@@ -229,8 +229,6 @@ static void keys_rotate(struct control *control, struct requester *requester,
     rotate_controller_answer(control->door, &request->body.rotate_controller, &control->answer);
     control_log(control, requester->client, "keys rotate controller");
 }
-
-/* ---- what looks only: control->answer is all that they fill ---- */
 
 static void list_fill(struct control *control, struct requester *requester,
                       const duopoly_Envelope *request)
@@ -274,13 +272,13 @@ static void controller_keys_fill(struct control *control, struct requester *requ
 #define WORK    (ROLE_BIT(ROLE_SCHEDULER) | OPERATE)
 #define READ    (ROLE_BIT(ROLE_READER) | WORK)
 
-/* What clients may ask, and who. */
+/* The requests of clients, and the roles that may send each. */
 static const struct {
     void (*answer)(struct control *control, struct requester *requester,
                    const duopoly_Envelope *request);
     uint8_t roles;
-    bool lasts; /* is to change something that is to last */
-    bool part;  /* of a stream that began with another request, which was judged like this one */
+    bool lasts; /* changes something lasting */
+    bool part;  /* continues an earlier request, which was checked like this one */
 } requests[WIRE_KINDS] = {
     [WIRE_KIND(explain)] = {.answer = explanation_fill, .roles = READ},
     [WIRE_KIND(get_audit)] = {.answer = audit_fill, .roles = READ},
@@ -310,7 +308,7 @@ static const struct {
     [WIRE_KIND(store_care)] = {.answer = care_answer, .roles = ADMIN},
 };
 
-/* Whether a message of this kind is looked at: what is no request is then refused as such. */
+/* Whether a message of this kind is handled: other kinds are refused as no request. */
 static bool role_may_ask(enum role role, pb_size_t kind)
 {
     return requests[kind].answer ? (requests[kind].roles & ROLE_BIT(role)) != 0

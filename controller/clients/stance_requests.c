@@ -8,7 +8,7 @@
 
 #define TRIAL_MOST_S 3600
 
-/* For so long only, unless the same is said again without a time. */
+/* For this time only, unless it is set again without a time. */
 static void trial_answer(const struct conductor_parts *parts, const duopoly_SetStance *set,
                          duopoly_Envelope *answer)
 {

@@ -18,7 +18,7 @@
 #define PREPARED_AT_ONCE 512 /* tasks: 0.3 ms where their memory is touched for the first time */
 #define PARENTS_MAX      (sizeof(((duopoly_SubmitStage *)0)->parents) / sizeof(duopoly_Edge))
 
-/* Why a whole job cannot begin. */
+/* Why a complete job cannot begin. */
 static void obstacle_answer(const struct conductor *conductor, uint64_t job, enum reason reason,
                             int64_t stage, duopoly_Envelope *answer)
 {
@@ -44,8 +44,8 @@ static bool asked(const struct submission *submission, struct conductor *conduct
     return false;
 }
 
-/* The job is there already. One that another client has not finished submitting may still come to
- * nothing: nobody can be promised that it is there. */
+/* The job exists already. One that another client has not finished submitting may still be dropped,
+ * so it is not confirmed. */
 static bool known_take(struct submission *submission, const struct conductor *conductor,
                        uint64_t job, duopoly_Envelope *answer)
 {
@@ -148,7 +148,7 @@ static bool stage_take(struct submission *submission, struct conductor *conducto
     return asked(submission, conductor, &event, answer);
 }
 
-/* The hosts that hold a block, folded onto those that there are, each once. */
+/* The hosts that hold a block, folded onto the known ones, each once. */
 static void replicas_fold(const struct agents *agents, const duopoly_TaskInput *task,
                           uint32_t per_task, uint32_t *ret_hosts)
 {
@@ -214,7 +214,7 @@ static bool parts_counted(const struct submission *submission, uint32_t sent,
     return false;
 }
 
-/* How a job stands that was there before. */
+/* The state of a job that existed before. */
 static void known_answer(const struct conductor *conductor, uint64_t job, duopoly_Accepted *ret)
 {
     char state[HISTORY_WORDS + 64], text[sizeof(state) + 64];
@@ -305,7 +305,7 @@ void submission_commit(struct submission *submission, struct conductor *conducto
     uint32_t n = most && most < SUBMISSION_COMMIT ? most : SUBMISSION_COMMIT;
     const int64_t until_ns = cost_now_ns() + SUBMISSION_COMMIT_NS;
     struct decision rejection;
-    /* One that is open would never end or be cancelled once the others have begun. */
+    /* An open one could neither end nor be cancelled once the others have begun. */
     if (submission->open) {
         refused_answer(answer, duopoly_Reason_REASON_STATE,
                        "a job is still being submitted here; end it first");
@@ -358,7 +358,7 @@ static void arriving_cancel(struct conductor *conductor, uint64_t job)
     conductor_cancel(conductor, job, "", &rejection);
 }
 
-/* The open one comes to nothing. */
+/* Drops the open job. */
 static void submission_drop(struct submission *submission, struct conductor *conductor)
 {
     if (submission->open && !submission->known)
@@ -387,7 +387,7 @@ void submission_part(struct submission *submission, struct conductor *conductor,
             submission->parts;
 }
 
-/* One job that ended by itself, or the last that were prepared. */
+/* One job that ended by itself, or the last prepared ones. */
 void submission_undo(struct submission *submission, struct conductor *conductor)
 {
     struct decision rejection;

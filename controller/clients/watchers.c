@@ -6,14 +6,14 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* Ends that one watcher is told or skips before others have their turn. */
+/* Ends that one watcher gets or skips before others have their turn. */
 #define TOLD_AT_ONCE   16
 #define LOOKED_AT_ONCE 512
 
 struct watcher {
-    uint64_t client; /* 0: nobody watches here */
+    uint64_t client; /* 0: the place is free */
     uint64_t job;    /* 0: all */
-    uint64_t next;   /* the number of the end that it is told next */
+    uint64_t next;   /* the number of the next end for it */
 };
 
 struct watchers {
@@ -30,7 +30,7 @@ static const duopoly_JobEvent *end_at(const struct watchers *watchers, uint64_t 
     return &watchers->ends[number % WATCHERS_ENDS];
 }
 
-/* What is kept no more cannot be told. */
+/* Reports ends that are no longer kept as missed. */
 static void missed_tell(struct watchers *watchers, struct watcher *watcher)
 {
     uint64_t oldest = watchers->ended < WATCHERS_ENDS ? 1 : watchers->ended - WATCHERS_ENDS + 1;
@@ -53,7 +53,7 @@ static bool may_hear(const struct watchers *watchers, const struct watcher *watc
            watchers->hooks.has_room(watchers->hooks.user, watcher->client);
 }
 
-/* Some of what it is to hear; whether it may be told more now. */
+/* Reports some ends; returns whether more can be reported now. */
 static bool watcher_tell(struct watchers *watchers, struct watcher *watcher)
 {
     int told = 0;
@@ -97,7 +97,7 @@ int watchers_open(sd_event *loop, uint32_t places, const struct watchers_hooks *
     return r;
 }
 
-/* Who watches already keeps its place. */
+/* A client that watches already keeps its place. */
 void watchers_add(struct watchers *watchers, uint32_t place, uint64_t client, uint64_t job)
 {
     struct watcher *watcher = &watchers->watchers[place];

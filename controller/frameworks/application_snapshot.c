@@ -29,7 +29,7 @@ static void snapshot_send(struct application *application, int64_t now_ns, bool 
     application_send(application, true);
 }
 
-/* Room for one more in a list of `next`: what is there goes out, if need be. */
+/* Room for one more in a list of `next`: sends the snapshot first if it is full. */
 #define LIST_ADD(application, list)                                                                \
     ((application)->next.list##_count == ROOM((application)->next.list)                            \
          ? (snapshot_send(application, (application)->heard_ns, false),                            \

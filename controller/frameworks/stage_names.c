@@ -13,7 +13,7 @@ static int compare(struct stage_name *a, struct stage_name *b)
 RB_PROTOTYPE(stage_name_tree, stage_name, node, compare)
 RB_GENERATE(stage_name_tree, stage_name, node, compare)
 
-/* The tree is not changed by looking. */
+/* WHY the cast: a search does not change the tree. */
 static struct stage_name *find(const struct stage_names *names, uint64_t job, uint32_t stage)
 {
     struct stage_name key = {.job = job, .stage = stage};

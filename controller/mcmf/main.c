@@ -91,7 +91,7 @@ static void print_flow(const struct mincost *problem)
     }
 }
 
-/* Solves and says what came out. The exit code, or −errno when no answer is possible. */
+/* Solves and prints the result. The exit code, or −errno when no answer is possible. */
 static int finish_round(struct mincost *problem, double start_us, struct err *err)
 {
     double applied_us = now_us();

@@ -24,7 +24,7 @@ struct revival {
     const struct revival_say *say;
     struct known *settings, *jobs;
     struct row_bytes changes;
-    const char *kind; /* of the lines being said */
+    const char *kind; /* of the present lines */
     uint32_t said;
 };
 
@@ -130,7 +130,7 @@ static int finished_know(struct revival *revival, const struct row_value *row)
     return job_know(revival, row[FINISHED_JOB].number, state);
 }
 
-/* Of a key as the backup has it: how it is since; NULL: the same. */
+/* How a key of the backup has changed since; NULL: not. */
 static const char *key_since(const struct known *now, const char *value)
 {
     const char *word = now ? strrchr(now->value, ' ') : NULL;
@@ -141,7 +141,7 @@ static const char *key_since(const struct known *now, const char *value)
                                                    : "has changed since: it stays as it is";
 }
 
-/* What nobody set. */
+/* Settings that no user made. */
 static bool is_inner(const char *kind)
 {
     return strncmp(kind, "proof", 5) == 0;
@@ -166,7 +166,7 @@ static int setting_compare(struct revival *revival, const struct row_value *row)
     return 0;
 }
 
-/* The other way round: what stands in the present store alone. */
+/* The reverse: settings of the present store alone. */
 static void setting_gone_say(struct revival *revival, const struct known *setting)
 {
     if (strncmp(setting->id, KEYS " ", sizeof(KEYS)) != 0 && !is_inner(setting->id))

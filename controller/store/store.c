@@ -160,7 +160,7 @@ bool store_absent(const char *path)
     return store_file_is_empty(path);
 }
 
-/* What is known of the store beside it; a number of 0: nothing. */
+/* What store_last knows of the store; a number of 0: nothing. */
 static void last_read(struct store *store, struct store_commit *ret_known)
 {
     int r = store_last_read(store->last, ret_known);
@@ -191,7 +191,7 @@ static int file_open(struct store *store, const char *vfs, struct err *err)
     }
     if (r < 0 && err)
         *err = why;
-    /* A new one, or one that was just brought up to date, has had none. */
+    /* A new or just upgraded store has had no commit. */
     if (r == 0 && store_file_newest(store->file)->n <= 1)
         *store->words = '\0';
     return r;

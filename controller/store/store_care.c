@@ -25,7 +25,7 @@ struct store_care {
     uint64_t rows;
 };
 
-/* The connection that may be interrupted from now on; −ECANCELED: it is to end. */
+/* Makes it the connection that may be interrupted; −ECANCELED: the thread is to end. */
 static int file_set(struct store_care *care, struct store_file *file)
 {
     pthread_mutex_lock(&care->lock);

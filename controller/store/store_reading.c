@@ -16,8 +16,8 @@ static void uri_make(const char *path, char *ret_uri, size_t size)
     snprintf(ret_uri + n, size - n, "?immutable=1");
 }
 
-/* With a log: its index is in memory (exclusive mode). Without one SQLite would make it, but for a
- * file that nobody changes. */
+/* With a log: its index is in memory (exclusive mode). Without a log SQLite would create one,
+ * except for a file that is declared immutable. */
 static int connect_reading(struct store_file *file, struct err *err)
 {
     char log[sizeof(file->path) + 8], uri[3 * sizeof(file->path) + 32];

@@ -7,7 +7,7 @@
 
 #define SECOND 1000000000
 
-/* Its place, or where it would stand. */
+/* Its place, or the place where it belongs. */
 static uint32_t place_of(const struct inventory *inventory, const char *name)
 {
     uint32_t low = 0, high = inventory->n;

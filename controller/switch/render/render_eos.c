@@ -1,8 +1,8 @@
 /* Arista EOS (4.2x and later, platforms with eight unicast queues): a QoS profile for each kind of
  * port, strict queues of which 7 is first, `bandwidth guaranteed` in kbit/s for floors, and ECN
- * thresholds by `random-detect ecn`. The map of code points is the switch's, not a port's: what is
- * kept is not written, and `no qos map dscp` gives a code point its class as delivered. Traffic
- * class n has queue n as delivered. */
+ * thresholds by `random-detect ecn`. The map of code points belongs to the switch, not to a port:
+ * unchanged entries are not written, and `no qos map dscp` restores a code point's delivered class.
+ * By default traffic class n has queue n. */
 #include "controller/switch/render/render.h"
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* Cumulus Linux 5 by NVUE: profiles of our own for mapping, scheduling and congestion control, set
  * on ports, so that no other port changes. Strict queues have no guarantees there. A port has one
- * scheduler profile for all its queues: lossless ones share by DWRR what the strict ones leave.
- * Switch priority n has queue n as delivered (NVUE maps that for the whole switch only). */
+ * scheduler profile for all its queues: lossless ones share by DWRR what the strict ones leave. By
+ * default switch priority n has queue n (NVUE maps that only for the whole switch). */
 #include "controller/switch/render/render.h"
 
 #include <inttypes.h>

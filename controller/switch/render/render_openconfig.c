@@ -8,7 +8,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-/* What json_pack makes is given away at once; one that could not be made fails the whole. */
+/* Takes what json_pack made; one failure fails the whole. */
 static void add(json_t *list, json_t *item)
 {
     json_array_append_new(list, item);
@@ -226,7 +226,7 @@ static void add_profile_paths(const struct render_switch *sw, const struct port 
     }
 }
 
-/* What refers to others goes first. */
+/* Rows that refer to others go first. */
 static int openconfig_undo(const struct render_switch *sw, FILE *out, struct err *err)
 {
     uint32_t *profile_of, *port_of, n;

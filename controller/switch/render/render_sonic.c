@@ -1,6 +1,6 @@
-/* A SONiC's CONFIG_DB as a JSON patch (RFC 6902) for `config apply-patch`, from what is in it now:
- * the same rows as the agent's driver writes (lib/sonic), and the patch that takes them back. A
- * table that is not there comes and goes as a whole: apply-patch takes no empty ones. */
+/* A SONiC's CONFIG_DB as a JSON patch (RFC 6902) for `config apply-patch`, from its present
+ * content: the rows that the agent's driver writes (lib/sonic), and the patch that undoes them. A
+ * table that is missing is added and removed as a whole: apply-patch accepts no empty ones. */
 #include "controller/switch/render/render.h"
 #include "lib/sonic/sonic_most.h"
 #include "lib/sonic/sonic_steps.h"
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A path's part: "~" and "/" are written otherwise (RFC 6901). */
+/* A path's part, with "~" and "/" escaped (RFC 6901). */
 static void put_part(FILE *out, const char *part)
 {
     fputc('/', out);
@@ -94,7 +94,7 @@ static int put_patch(const json_t *from, const json_t *to, FILE *out, struct err
     return r < 0 ? err_sys(err, ENOMEM, "a patch") : 0;
 }
 
-/* What is somebody's makes room: who applies the patch sees it. */
+/* Other owners' rows may be replaced: the person who applies the patch sees it. */
 static bool may_replace(void *user, const char *port)
 {
     (void)user;
