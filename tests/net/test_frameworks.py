@@ -304,6 +304,19 @@ def test_tasks_have_their_frameworks_names(site):
     assert "partition" not in daemon.ctl("explain", f"{job}/1/0")["text"]
 
 
+def test_a_jobs_tasks_are_listed_over_numbers_without_stages(site):
+    """A framework counts its stages over all its jobs: a job's begin anywhere."""
+    daemon, _agents, framework = site()
+    app = framework().begin()
+    app.tell(job=pb.FrameworkJob(job=7, name="query-7"))
+    app.stage(7, 3, 2, phase=pb.PHASE_OFFERED)
+    app.stage(7, 900, 1, parents=[3])
+    app.settle()
+    job = rows(daemon)["app-1/query-7"]["job"]
+    listed = [(row["stage"], row["task"]) for row in daemon.ctl("tasks", str(job))["tasks"]]
+    assert sorted(listed) == [(3, 0), (3, 1), (900, 0)]
+
+
 def test_the_log_has_their_frameworks_names(site):
     """Of a task that fails, a stage that is held for too long, and jobs that end; whatever bytes they have in them."""
     daemon, _agents, framework = site(config="policy: {hold_max: 1 s}\n")
