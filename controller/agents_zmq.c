@@ -14,7 +14,7 @@
 
 #define STORE_KIND        "key" /* of the store's settings */
 #define AGENT_CONNECTIONS 8
-#define TOLD_SO           8 /* connections that wait to hear that there is no place for them */
+#define TOLD_SO           8 /* connections that wait to be told that there is no place */
 
 struct agents_zmq {
     sd_event *loop;
@@ -195,8 +195,6 @@ static void on_cut(void *user, const char *identity)
     wire_zmq_cut(door->endpoint, identity);
 }
 
-/* ---- the controller's own key ---- */
-
 static void own_keys_tell(const struct agents_zmq *door)
 {
     duopoly_ControllerKeys keys;
@@ -259,8 +257,6 @@ void agents_zmq_own_keys(const struct agents_zmq *door, duopoly_ControllerKeys *
 {
     own_key_public(door->own, ret_keys);
 }
-
-/* ---- its life ---- */
 
 int agents_zmq_check(const struct settings *settings, struct err *err)
 {

@@ -46,7 +46,7 @@ struct conductor {
     uint64_t handed;    /* the store's ticket, as last logged */
     uint64_t most_held; /* counted bytes, since memory was given back */
     struct portions *tidying;
-    const char *asker; /* who asks for what is being stepped */
+    const char *asker; /* the requester of what is being stepped */
 };
 
 static void conductor_break(struct conductor *conductor, const char *what)
@@ -180,7 +180,7 @@ void conductor_run(struct conductor *conductor)
         agents_levels_flush(conductor->parts.agents, clock_now_ns(conductor->clock));
         agents_settle(conductor->parts.agents, commit(conductor));
         frameworks_settle(conductor->parts.frameworks, clock_now_ns(conductor->clock));
-        /* What could not be sent ended a session. */
+        /* A message that could not be sent ended a session. */
     } while (conductor->queue.n && !conductor->broken);
     conductor->running = false;
     rearm(conductor);

@@ -1,5 +1,5 @@
-/* What duopolyd's log says about jobs, attempts and decisions for frameworks: by the names that
- * people know, which for a framework are its own (frameworks.h). One line each. */
+/* duopolyd's log about jobs, attempts and decisions for frameworks, by the names that people know;
+ * for a framework these are its own (frameworks.h). One line each. */
 #pragma once
 
 #include "controller/listeners.h"

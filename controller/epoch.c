@@ -74,7 +74,7 @@ static int text_write(int folder, const char *name, const char *text)
     return r;
 }
 
-/* Of one length, and as earlier versions read it. */
+/* Text of constant length, as earlier versions read it. */
 static void text_make(const struct epoch *epoch, char *ret_text, size_t size)
 {
     snprintf(ret_text, size, "epoch %10" PRIu32 "\njobs %20" PRIu64 "\n", epoch->number,

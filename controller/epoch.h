@@ -41,7 +41,7 @@ uint32_t epoch_number(const struct epoch *epoch);
 /* The next job number, ≥ 1. −errno if the disk fails; no number is used then. */
 int epoch_job_number(struct epoch *epoch, uint64_t *ret_job, struct err *err);
 
-/* For a controller whose state was restored or lost. Nothing is reused that was given out since:
+/* For a controller whose state was restored or lost. No number that was given out since is reused:
  * the epoch of the next epoch_open is greater than this one, synced; job numbers continue at the
  * next million above `beyond`. −ERANGE: no epochs are left above it. */
 int epoch_raise(struct epoch *epoch, uint32_t above, struct err *err);

@@ -48,7 +48,7 @@ static void foreign_say(const struct ending *ending, const char *host, const cha
              ends[ending->kind]);
 }
 
-/* Of one that is not done. */
+/* The end of an attempt that is not done. */
 static void ending_say(const struct engine *engine, const struct ending *ending,
                        const char *peers_words, char *text)
 {
@@ -166,7 +166,7 @@ static void end_tell(const struct telling *to)
     struct fact fact;
     if (!attempt_find(to->sources, event->attempt.attempt, &attempt))
         return;
-    /* Its own report; but a result that nobody accepts counts for nothing. */
+    /* Its own report; a result that is not accepted does not count. */
     bool wasted = event->kind == EVENT_ATTEMPT_DONE && attempt.orphan;
     fact_begin(to->sources, event, &attempt,
                wasted ? ENDING_KILLED : (enum ending_kind)(ends[event->kind] - 1), &fact);

@@ -31,7 +31,7 @@ struct past {
     TAILQ_ENTRY(past) by_end;
 };
 
-/* What failed last on a host, whether or not it is still kept. */
+/* The last failure on a host, whether or not it is still kept. */
 struct failure {
     UT_hash_handle hh;
     uint32_t host;

@@ -2,8 +2,8 @@
  * words; why a job ended.
  *
  * The engine forgets an attempt when it ends and a job's tasks when the job ends, and no decision
- * depends on a sentence. So the sentences are kept here, beside the engine; neither its dump nor
- * its recording has them. After a restart the store brings back what it keeps of them
+ * depends on a sentence. So the sentences are kept here, outside the engine; neither its dump nor
+ * its recording has them. After a restart those that the store keeps are restored
  * (store/recovery.h).
  *
  * Kept for each job: why it ended, the first HISTORY_DONE attempts that were done, and the newest

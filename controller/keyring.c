@@ -33,7 +33,7 @@ struct keyring {
     struct keyring_hooks hooks;
     struct key *identities, *publics;
     struct named *names;
-    struct key **order; /* NULL: to be sorted anew */
+    struct key **order; /* NULL: must be sorted again */
 };
 
 int keyring_create(const struct keyring_hooks *hooks, struct keyring **ret_keyring)
@@ -201,8 +201,6 @@ int keyring_holder(const struct keyring *keyring, int64_t now_s, const char *ide
     return 0;
 }
 
-/* ---- changes: all is judged before the first is made ---- */
-
 static bool has_valid(const struct keyring *keyring, int64_t now_s, const char *name)
 {
     const struct named *named = named_find(keyring, name);
@@ -302,7 +300,7 @@ int keyring_add(struct keyring *keyring, int64_t now_s, const struct key_new *ke
     return r;
 }
 
-/* Of one name, so that they end then at the latest. */
+/* Of one name, so that they end by then. */
 static void older_end(struct keyring *keyring, int64_t now_s, struct key *newest, int64_t until_s)
 {
     for (struct key *key = newest->older; key; key = key->older)

@@ -1,5 +1,5 @@
-/* Listeners hear how attempts and jobs ended, and of each step. Each is one const table of
- * functions at the end of its file; one array gives the order in which they are called:
+/* Listeners are called at each end of an attempt or job, and for each step. Each is one const table
+ * of functions at the end of its file; one array gives the order in which they are called:
  *
  *   recording, ledger (the store's rows), history, orphans, log, clients
  *

@@ -1,4 +1,4 @@
-/* Does long work in portions of PORTION_NS, one in each turn of the loop, beside other work. One
+/* Does long work in portions of PORTION_NS, one in each turn of the loop, between other work. One
  * thread. */
 #pragma once
 

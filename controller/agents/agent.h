@@ -3,27 +3,27 @@
  * their own (agent_identity.h, agent_session.h, agent_attempts.h, agent_levels.h): other files use
  * them through the functions there.
  *
- *   agents.c          all agents, and how they look from outside
- *   agent_messages.c  what comes in
+ *   agents.c          all agents, and their view from outside
+ *   agent_messages.c  messages that arrive
  *   agent_keep.c      what is kept of a host over a restart
  *   agent_hello.c     judges a HELLO and begins a session
- *   agent_address.c   judges the address that it says
- *   agent_kinds.c     which kinds of messages an agent may send, and what each becomes
- *   agent_watch.c     what silence means in time
- *   agent_forget.c    names that go
+ *   agent_address.c   judges the address in a HELLO
+ *   agent_kinds.c     which kinds of messages an agent may send, and their handlers
+ *   agent_watch.c     timers of silence and leases
+ *   agent_forget.c    forgets unused names
  *   agent_unmarked.c  hosts without an agent
- *   agent_record.c    a record begins and goes
- *   agent_attempts.c  inventories, and the attempts that an agent is answerable for
- *   agent_words.c     which of its words count
- *   agent_placed.c    what others ask of its attempts
- *   agent_claims.c    what it says that it has, and was not given
- *   agent_orders.c    what agents are told that concerns no level and no start
+ *   agent_record.c    begin and end of a record
+ *   agent_attempts.c  inventories, and the attempts for which an agent is responsible
+ *   agent_words.c     which of its reports count
+ *   agent_placed.c    queries about its attempts
+ *   agent_claims.c    what it reports to have without having been given it
+ *   agent_orders.c    orders that concern neither levels nor starts
  *   agent_levels.c    attempts' levels on their way to the hosts
  *   agent_settle.c    when its messages are acknowledged
- *   agent_session.c   what goes out in a session, and its end
+ *   agent_session.c   what is sent in a session, and its end
  *   agent_unanswered.c  bytes on their way to agents
- *   agent_identity.c  who it is: in the tables, and what the engine was told of it
- *   agent_index.c     indexes of hosts that come back */
+ *   agent_identity.c  its identity: in the tables, and in the engine
+ *   agent_index.c     indexes of hosts that return */
 #pragma once
 
 #include "controller/agents/agent_attempts.h"
@@ -175,7 +175,7 @@ void agent_beat_fire(struct timer *timer, int64_t now_ns);
 void agent_tell_keys(struct agent *agent);
 
 /* agent_claims.c: counts bytes for a claim; false: beyond its share, nothing is counted. Counts
- * them anyway. Gives them back. Reports that so many things were cut (`what`: a constant). */
+ * them anyway. Gives them back. Reports how many things were cut (`what`: a constant). */
 bool agent_claim(struct agent *agent, uint64_t bytes);
 void agent_claim_add(struct agent *agent, uint64_t bytes);
 void agent_claim_back(struct agent *agent, uint64_t bytes);

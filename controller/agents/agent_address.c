@@ -3,9 +3,10 @@
  * files of tasks, whose fetches would then fail, for ever, at whatever answers there.
  *
  * Of two hosts with one address the first keeps it while it is alive: the second is refused, and
- * each is named. When the first is silent the address goes to who comes with it (a machine was
- * replaced, a host renamed). Who connects from the address has it in any case, unless the first
- * does, too: a host that took another's while that was away would keep it out. */
+ * each is named. When the first is silent the address goes to the next host with it (a machine was
+ * replaced, a host renamed). A host that connects from the address gets it in any case, unless the
+ * first does so, too: else a host that took another's address while that was away would keep it
+ * out. */
 #include "controller/agents/agent.h"
 
 #include "lib/address.h"

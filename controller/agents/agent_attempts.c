@@ -2,11 +2,11 @@
  *
  * An attempt is placed when its start is sent or when the agent names it first, until its end is
  * reported, by the agent or here: a start that is not answered, an inventory that lacks it, a boot
- * that wiped it, a host that is lost. So the engine hears of the end of each start exactly once,
- * and of nothing that it did not hear begin.
+ * that wiped it, a host that is lost. So the engine gets the end of each start exactly once, and no
+ * end without a start.
  *
- * An inventory is gathered whole before any of it is told: after a restart it waits (is parked)
- * until the other hosts that were known before have sent theirs. */
+ * An inventory is gathered whole before any of it is passed on: after a restart it waits (is
+ * parked) until the other hosts that were known before have sent theirs. */
 #include "controller/agents/agent.h"
 #include "controller/resource_bounds.h"
 #include "controller/resources_wire.h"

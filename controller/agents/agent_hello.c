@@ -1,10 +1,10 @@
 /* Judges a HELLO and begins its session.
  *
- * What is asked of it, in this order: a version that both speak, a description that makes sense,
- * the name that the connection may use, a controller that is not older than one the agent knew,
- * room for one more, the role that the name had, that nobody else with that name is alive, and an
- * address of its own that others can use. A refusal has one sentence and changes nothing; what
- * passes replaces an older session of the same boot. */
+ * Checked in this order: a version that both support, a valid description, a name that the
+ * connection may use, no older controller than the agent knew, room for one more, the role that the
+ * name had, no other live agent of that name, and an address of its own that others can use. A
+ * refusal has one sentence and changes nothing; an accepted HELLO replaces an older session of the
+ * same boot. */
 #include "controller/agents/agent.h"
 
 #include "lib/fnv1a.h"

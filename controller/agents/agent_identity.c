@@ -1,5 +1,5 @@
-/* Who an agent is: its entries in the tables of names, indexes and addresses, and what the engine
- * was told of it. */
+/* An agent's identity: its entries in the tables of names, indexes and addresses, and what the
+ * engine knows of it. */
 #include "controller/agents/agent.h"
 #include "controller/resource_bounds.h"
 #include "controller/resources_wire.h"
@@ -50,7 +50,7 @@ bool agents_room_for(const struct agents *agents, enum agent_is is)
            (is == AGENT_IS_HOST || agents->table.n_unmarked < agents->config.hosts_max / 2);
 }
 
-/* Where `name` stands, or belongs, in agents->table.order. */
+/* The place of `name`, present or future, in agents->table.order. */
 static uint32_t order_place(const struct agents *agents, const char *name)
 {
     uint32_t low = 0, high = agents->table.n;

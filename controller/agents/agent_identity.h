@@ -25,7 +25,7 @@ struct agent_identity {
                     ENGINE_UNIT_NAME_MAX]; /* separated by commas; "": none has one */
     uint64_t uplink_bps, downlink_bps;
     char cut[96]; /* what it claims beyond a unit's bounds; "" */
-    /* What the engine was told. */
+    /* What the engine knows. */
     bool joined, silent, lost;
     int64_t lost_ns; /* since when; 0: since before this controller started */
     uint64_t joined_boot;
@@ -60,7 +60,7 @@ void agents_table_done(struct agents_table *table);
 int agents_indexes_begin(struct agents_indexes *indexes, uint32_t hosts_max);
 void agents_indexes_done(struct agents_indexes *indexes);
 
-/* What a record stands for: a host's agent, a switch's, or a host without an agent. */
+/* A record is for a host's agent, a switch's agent, or a host without an agent. */
 enum agent_is { AGENT_IS_HOST, AGENT_IS_SWITCH, AGENT_IS_NONE };
 void agent_identity_begin(struct agent *agent, const char *name, enum agent_is is);
 /* Restores it from before a restart; sets its own description. */

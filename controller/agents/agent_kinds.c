@@ -1,6 +1,6 @@
-/* What an agent may send in a session, and what each kind becomes: one table.
+/* Kinds of messages that an agent may send in a session, and their handlers: one table.
  *
- * Messages about attempts count if the sender has the attempt; those about others' outputs and
+ * Messages about attempts count if the sender has the attempt; messages about others' outputs and
  * hosts if it can know of them. agent_words.c judges both for the handlers here. */
 #include "controller/agents/agent.h"
 
@@ -147,7 +147,7 @@ static void nothing_take(struct agent *agent, const duopoly_Envelope *envelope)
     (void)agent, (void)envelope;
 }
 
-/* Of a later version. */
+/* A kind of a later version. */
 static void unknown_take(struct agent *agent, const duopoly_Envelope *envelope)
 {
     (void)envelope;

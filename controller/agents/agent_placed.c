@@ -1,4 +1,4 @@
-/* What others ask of an agent's attempts: agent_attempts.h. */
+/* Queries about an agent's attempts: agent_attempts.h. */
 #include "controller/agents/agent.h"
 
 void agent_attempts_restore(struct agent *agent, bool used)

@@ -1,17 +1,17 @@
-/* Which of an agent's words count. agent_kinds.c has in order what each kind of message is about;
- * here is what is asked of those about attempts and about others.
+/* Which of an agent's reports count. agent_kinds.c lists what each kind of message is about; here
+ * are the checks of reports about attempts and about other hosts.
  *
- * An attempt is whose agent it is placed with (agent_attempts.h). Beside those an agent may bring
- * one that it had when it was lost (a start without an answer, a host that was away), and, in its
- * first inventory under this controller, those of older epochs: where they run is in no store, so
- * it shows the number that came with the start (controller/attempt_proof.h); if its agent never
- * did, its word is all that there is. Each other number is another host's, a framework's, or
- * nobody's.
+ * An attempt belongs to the agent that it is placed with (agent_attempts.h). Beyond those an agent
+ * may report attempts that it had when it was lost (a start without an answer, a host that was
+ * away), and, in its first inventory under this controller, those of older epochs. No store has
+ * where they run, so the agent shows the number that came with the start
+ * (controller/attempt_proof.h); without such a number its report alone decides. Any other number
+ * belongs to another host, a framework, or none.
  *
- * Of others a host knows what it reads now. Sources that give nothing are weighed by the engine
- * (engine/watch/source.h). That an output is gone is believed of one who reads it, and who is alone
- * with that of the outputs of one host at a time, once for each task; what more he says counts as
- * soon as another host says it of the same holder, within `host_lost`. */
+ * A host knows of others what it reads now. The engine weighs reports of sources that send nothing
+ * (engine/watch/source.h). A report that an output is gone counts if its sender reads the output.
+ * For the outputs of one host at a time its report alone is enough, once for each task; further
+ * reports count as soon as another host reports the same holder, within `host_lost`. */
 #include "controller/agents/agent.h"
 
 #include "lib/fnv1a.h"
@@ -206,7 +206,7 @@ enum agent_word agent_word_of_output(struct agent *agent, int64_t now_ns,
         agents->hooks.knows.reads_output(agents->hooks.knows.user, agent_who(agent)->host, lost);
     if (reads == READING_OVER)
         return WORD_SAYS_NOTHING;
-    /* WHY: the engine has nothing yet of an inventory that waits for others'. */
+    /* WHY: the engine has nothing yet of a parked inventory. */
     if (reads == READING_NOT && !agent_brings_task_of(agent, lost->job))
         return refuse(agent, now_ns, kind,
                       "nothing there reads the output of task %" PRIu64 "/%" PRIu32 "/%" PRIu32,
@@ -222,7 +222,7 @@ enum agent_word agent_word_of_source(struct agent *agent, int64_t now_ns, uint64
     const pb_size_t kind = duopoly_Envelope_source_state_tag;
     struct agents *agents = agent->agents;
     enum agent_word word = agent_word_of_attempt(agent, now_ns, kind, attempt);
-    /* What is not examined now is sent again. */
+    /* A report that is not examined now is sent again. */
     if (word != WORD_COUNTS || !may_look(agent, now_ns))
         return word == WORD_COUNTS ? WORD_SAYS_NOTHING : word;
     switch (agents->hooks.knows.reads_from(agents->hooks.knows.user, attempt,

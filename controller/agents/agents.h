@@ -81,7 +81,7 @@ struct agents_config {
     uint32_t epoch, hosts_max;
     int64_t heartbeat_ns, silent_ns, host_lost_ns, lease_ns, resync_wait_ns, start_timeout_ns;
     int64_t forget_ns;      /* a lost agent that never brought anything is forgotten after this */
-    int64_t fetch_stall_ns; /* in each start: a source that gives nothing for so long is reported */
+    int64_t fetch_stall_ns; /* in each start: a source that is silent for this long is reported */
     int64_t unit_slots_max; /* larger claims are cut to it; 0: no bound */
     uint64_t claims_bytes; /* what all agents say that they have and were not given takes so much at
                               most; 0: no bound */
@@ -91,7 +91,7 @@ struct agents_config {
     struct agents_where where;
 };
 
-/* What the controller knows, to judge reports by. */
+/* The controller's knowledge, to judge reports by. */
 struct agents_knowledge {
     /* Whether the engine knows this attempt, of any agent, as not ended. */
     bool (*lives)(void *user, uint64_t attempt);
@@ -269,7 +269,7 @@ struct agent_view {
     uint32_t host; /* ENGINE_NONE for a switch */
     uint64_t boot;
     duopoly_Stance stance;     /* in force there, as last reported */
-    const char *trouble;       /* what somebody else changed on its ports; "": nothing */
+    const char *trouble;       /* another owner's changes on its ports; "": none */
     const char *queues;        /* what makes the queues of its ports, and why */
     const char *marks;         /* its mark driver, and why no better one */
     uint64_t refused_words;    /* refused reports about others, since this controller started */
@@ -291,8 +291,8 @@ int agents_at(const struct agents *agents, uint32_t place, struct agent_view *re
 /* By host index; by name. 0 or −ENOENT. */
 int agents_of_host(const struct agents *agents, uint32_t host, struct agent_view *ret_view);
 int agents_named(const struct agents *agents, const char *name, struct agent_view *ret_view);
-/* How many hosts there are, and the index of the `place`-th in the natural order of names (place <
- * count): this is what a submission's replicas refer to. */
+/* The number of hosts, and the index of the `place`-th in the natural order of names (place <
+ * count): a submission's replicas refer to these places. */
 uint32_t agents_hosts(const struct agents *agents);
 uint32_t agents_host_at(const struct agents *agents, uint32_t place);
 /* Whether hosts are still awaited after a restart. */

@@ -1,6 +1,5 @@
-/* What duopolyctl can do: one const table of commands. A command checks its arguments before it
- * talks to anybody, asks the controller through lib/client.h, and hands the result to a writer; it
- * never prints.
+/* The commands of duopolyctl: one const table. A command checks its arguments before it connects,
+ * asks the controller through lib/client.h, and hands the result to a writer; it never prints.
  *
  * Exit codes of the program: 0 done; 1 refused, unreachable or a bad file; 2 wrong arguments. */
 #pragma once

@@ -96,8 +96,6 @@ int keys_check(const struct request *request, struct err *err)
     return r;
 }
 
-/* ---- files ---- */
-
 /* WHY by descriptors: the owner of the folder above may replace this one by a link. */
 static int owner_follow(const char *path, struct err *err)
 {
@@ -165,8 +163,6 @@ static int file_settle(const struct making *making, size_t i, bool taken, struct
         return err_sys(err, errno, "%s cannot become %s", beside, path);
     return 0;
 }
-
-/* ---- what is asked of the controller ---- */
 
 static int believed_ask(struct client *client, struct making *making, struct err *err)
 {

@@ -15,7 +15,7 @@ struct submitted {
     bool waits; /* checked, and not begun */
 };
 
-/* Where a name stands in the file. */
+/* Where the file has a name. */
 struct named {
     UT_hash_handle hh;
     char name[64];

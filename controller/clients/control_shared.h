@@ -24,7 +24,7 @@ struct held_answer {
     duopoly_Accepted accepted;
 };
 
-/* What is kept of a connected client. */
+/* State of a connected client. */
 struct requester {
     uint64_t client; /* 0: free */
     struct submission submission;

@@ -1,7 +1,7 @@
 /* Tells watchers of jobs' ends, each at its own pace.
  *
  * The WATCHERS_ENDS newest ends are kept, and each watcher has its place among them: it gets the
- * next one when its connection has taken those before, a few at a time beside other work. So no
+ * next one when its connection has taken those before, a few at a time between other work. So no
  * watcher loses its connection because many jobs end at once, or because it reads slowly. A watcher
  * that falls further behind is told how many ends it missed (JobEvent.missed), continues with the
  * oldest that is kept, and asks for the list for the rest; this is logged once. A watcher of one

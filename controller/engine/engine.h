@@ -56,7 +56,7 @@ struct engine_value {
 /* Rules of decisions, in the order in which they were added. An older recording replays with the
  * rules of its time (engine_config.rules). */
 enum engine_rule {
-    RULE_RERUNS_ONCE = 1, /* outputs that nobody can fetch count once per host (rerun.h) */
+    RULE_RERUNS_ONCE = 1, /* outputs that cannot be fetched count once per host (rerun.h) */
     RULE_LATER_STAYS, /* what is done on a host after its loss is not lost with it (losing.h) */
     RULE_BOOTS_COUNT, /* attempts lost with a host or ended unasked count against it (failing.h) */
     RULE_PIECES,      /* a stage stays open when some of its tasks change (framework.c) */

@@ -115,7 +115,7 @@ enum host_load_resource { LOAD_UPLINK, LOAD_DOWNLINK };
 
 struct event {
     enum event_kind kind;
-    uint64_t request; /* requests: the caller's number, given back in the answer; 0 otherwise */
+    uint64_t request; /* requests: the caller's number, returned in the answer; 0 otherwise */
     union {
         struct {
             uint64_t job;

@@ -21,7 +21,7 @@ struct application {
     uint64_t peer;  /* 0: no session */
     struct wire_session session;
     int64_t heard_ns, spoke_ns;
-    struct timer beat;    /* with a session: sends a heartbeat; without: gives back what it held */
+    struct timer beat;    /* with a session: sends a heartbeat; without: frees what it held */
     int64_t ended_ns;     /* without a session: since when, */
     bool given_back;      /* and what runs there is over */
     struct numbers named; /* jobs and attempts of the current replay */

@@ -8,8 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* ---- what a replay named ---- */
-
 static void name(struct application *application, uint64_t number)
 {
     struct numbers *named = &application->named;
@@ -121,8 +119,6 @@ void application_forget(struct application *application, int64_t now_ns)
     jobs_end(application, &nothing);
     executors_forget(application, now_ns);
 }
-
-/* ---- facts ---- */
 
 static uint64_t job_named(struct application *application, uint32_t job)
 {

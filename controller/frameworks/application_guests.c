@@ -1,6 +1,6 @@
-/* What agents are told of an application's tasks on their hosts: levels, when they are allowed,
+/* Messages to agents about an application's tasks on their hosts: levels, when they are allowed,
  * seen to run, and changed. The task's start finds them there (hostagent/guests/guest_allows.h).
- * Tasks that read no shuffle have none: what they receive is their application's. */
+ * Tasks that read no shuffle have none: their transfers have the application's level. */
 #include "controller/frameworks/application.h"
 
 #include <string.h>

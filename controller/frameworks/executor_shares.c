@@ -1,6 +1,6 @@
 /* How many executors, and slots of executors, an application may report: as other reports of
  * frameworks (engine/books/account.h) they are counted for the application, its user and its key.
- * An application may have as much as is left of all, a user twice, a key four times that: so each
+ * An application may have as much as is left of all, a user twice, a key four times that, so each
  * leaves something for the others. */
 #include "controller/frameworks/application.h"
 
@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-/* What is told by an application, by those of its user, of its key, and by all. */
+/* Reported by an application, by those of its user, of its key, and by all. */
 struct told {
     uint64_t own, user, key, all;
 };

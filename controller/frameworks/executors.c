@@ -31,8 +31,6 @@ static uint64_t number_of(const struct application *application)
     return framework_job_number(application->bits, 0) >> ENGINE_APPLICATION_SHIFT;
 }
 
-/* ---- sums ---- */
-
 static struct executor_room *room_find(const struct frameworks *frameworks, uint64_t application,
                                        uint32_t host)
 {
@@ -128,8 +126,6 @@ static void room_resize(struct application *application, struct executor *execut
     room_tell(frameworks, owner, executor->host->host, &room->sum, true);
 }
 
-/* ---- hosts ---- */
-
 static struct executor_host *host_find(const struct executors *executors, const char *name)
 {
     struct executor_host *host;
@@ -182,8 +178,6 @@ const char *executors_host_name(const struct application *application, uint32_t 
     return host ? host->name : NULL;
 }
 
-/* ---- executors ---- */
-
 static struct executor *executor_find(const struct executors *executors, const char *name)
 {
     struct executor *executor;
@@ -224,8 +218,8 @@ static int told_check(const duopoly_FrameworkExecutor *told, struct err *err)
     return 0;
 }
 
-/* What it may take, cut to what there can be, and to its share: said once for an application.
- * `before`: what it has; NULL: it is new. */
+/* The reported resources, cut to what is possible and to its share; a cut is logged once for an
+ * application. `before`: what it has; NULL: it is new. */
 static struct resources resources_told(struct application *application,
                                        const duopoly_FrameworkExecutor *told,
                                        const struct executor *before)
@@ -367,8 +361,6 @@ void executors_rooms_done(struct frameworks *frameworks)
     HASH_ITER (hh, frameworks->rooms, room, next)
         room_drop(frameworks, room);
 }
-
-/* ---- a host that turns out to be another ---- */
 
 static void host_move(struct application *application, struct executor_host *host, uint32_t to)
 {

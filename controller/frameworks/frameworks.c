@@ -48,8 +48,6 @@ void frameworks_destroy(struct frameworks *frameworks)
     free(frameworks);
 }
 
-/* ---- who is who ---- */
-
 static struct application *application_of_peer(const struct frameworks *frameworks, uint64_t peer)
 {
     for (int i = 0; i < FRAMEWORKS_MAX; i++)
@@ -77,8 +75,6 @@ bool frameworks_knows(const struct frameworks *frameworks, uint64_t peer)
 {
     return peer && application_of_peer(frameworks, peer);
 }
-
-/* ---- sessions ---- */
 
 static int64_t smaller(int64_t a, int64_t b)
 {
@@ -125,8 +121,8 @@ static uint64_t parts_of(uint64_t amount, uint64_t most)
     return part && amount > part ? amount / part : 1;
 }
 
-/* How long its resources are kept for it after its session's end. WHY this depends on their amount:
- * others may need the room. */
+/* How long its resources are kept after its session's end. WHY this depends on their amount: others
+ * may need the room. */
 static int64_t kept_ns(const struct application *application)
 {
     const struct frameworks *frameworks = application->frameworks;
@@ -265,8 +261,6 @@ static struct application *application_add(struct frameworks *frameworks,
     }
     return NULL;
 }
-
-/* ---- time ---- */
 
 static uint64_t owner_hash(const char *owner, int64_t user)
 {
@@ -421,8 +415,6 @@ static void hello_take(struct frameworks *frameworks, int64_t now_ns, uint64_t p
     welcome(application, now_ns, version);
 }
 
-/* ---- messages ---- */
-
 static void fact_take(struct application *application, int64_t now_ns,
                       const duopoly_Envelope *envelope)
 {
@@ -477,8 +469,6 @@ void frameworks_gone(struct frameworks *frameworks, uint64_t peer)
     if (peer && application)
         application_end(application, application->heard_ns);
 }
-
-/* ---- what goes out ---- */
 
 /* Its host has the former ones. */
 static bool allow_level_take(const struct frameworks *frameworks, int64_t now_ns, uint64_t number)

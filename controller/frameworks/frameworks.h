@@ -4,13 +4,13 @@
  * Calls: the conductor passes in messages, which become facts by the hook `event`; when the engine
  * has taken those, it passes each decision (frameworks_decision) and then calls frameworks_settle,
  * which sends and acknowledges. Running work is not kept in the store: a framework reports
- * everything again in each session, and until it says that it is done, silence means nothing. The
- * ends of its jobs and the sizes of their stages are stored (store/ledger.h).
+ * everything again in each session, and until that is complete, nothing follows from what is
+ * missing. The ends of its jobs and the sizes of their stages are stored (store/ledger.h).
  *
- * A name is one application until it is forgotten. It gives back what it held in three steps. When
- * its session ends, it gets no more allows, and what runs only by its own word (nothing allowed it,
- * and no executor of its own has room for it) is over. `lost` later everything that runs is lost
- * and its executors are gone, as on a lost host. `forget` after the end of the session its jobs are
+ * A name is one application until it is forgotten. It loses what it held in three steps. When its
+ * session ends, it gets no more allows, and tasks that run only by its own report (not allowed, and
+ * without room of its own executors) are over. `lost` later everything that runs is lost and its
+ * executors are gone, as on a lost host. `forget` after the end of the session its jobs are
  * cancelled; sooner if it holds more than 1/FRAMEWORK_KEPT of what all frameworks may hold: with
  * twice as much after half the time. A name belongs to the identity whose HELLO named it first; if
  * an agent relays, to its host's user. The newest HELLO of a name gets the session, and the other
@@ -96,7 +96,7 @@ void frameworks_spent(struct frameworks *frameworks, int64_t now_ns, uint64_t pe
                       int64_t spent_ns);
 /* Whether this connection has a session. */
 bool frameworks_knows(const struct frameworks *frameworks, uint64_t peer);
-/* The connection is no more. */
+/* The connection is closed. */
 void frameworks_gone(struct frameworks *frameworks, uint64_t peer);
 
 /* Takes DECISION_ALLOW, ALLOW_END, OPEN, and LEVEL of a framework's attempt; false: another's. */

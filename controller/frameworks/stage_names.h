@@ -1,7 +1,7 @@
 /* An application's names for its stages: its own number and attempt of each, and a name for people.
- * They are kept beside the engine, which knows only positions in a job, while the job runs; at most
- * STAGE_NAMES_MAX of an application, further stages have none. O(log n); forgetting a job O(its
- * stages). One thread. */
+ * They are kept outside the engine, which knows only positions in a job, while the job runs; at
+ * most STAGE_NAMES_MAX of an application, further stages have none. O(log n); forgetting a job
+ * O(its stages). One thread. */
 #pragma once
 
 #include <bsd/sys/tree.h>

@@ -30,7 +30,7 @@ struct recording {
     uint64_t state_bytes, begin;
     bool ordered;             /* the next one is: */
     uint64_t ordered_begin;   /* from this position on, */
-    uint64_t ordered_missing; /* with so many steps missing in all before it */
+    uint64_t ordered_missing; /* the number of steps missing before it */
     bool gap;                 /* steps are dropped now */
     int gap_error;            /* why */
     uint64_t missing;         /* how many are told of by the files */
@@ -50,7 +50,7 @@ static void drop_from_here(struct recording *recording, int error)
         recording->told = TO_TELL;
 }
 
-/* A record of `length` bytes stands from the third on. */
+/* A record of `length` bytes begins at the third byte. */
 static void put_record(struct recording *recording, char kind, int length)
 {
     if (length < 0) {

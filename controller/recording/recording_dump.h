@@ -1,4 +1,4 @@
-/* The engine's state into a file, by a forked child, while the controller goes on.
+/* Writes the engine's state into a file, by a forked child, while the controller continues.
  *
  * WHY a child: 10⁶ tasks are 140 MB of text. If the loop wrote them, it would renew no mark for 0.2
  * s; slices between steps would have to be consistent with each other; a second engine with the

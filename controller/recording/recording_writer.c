@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 enum {
-    GATHER_NS = 50000000, /* steps wait for each other so long */
+    GATHER_NS = 50000000, /* steps wait for each other this long */
     DUMP_NS = 10000000,   /* how often it looks whether a dump is complete */
     PATH_ROOM = PATH_MAX + 32,
     COPY = 1 << 16,
@@ -111,7 +111,7 @@ static int file_wait(struct recording_writer *writer)
     return 0;
 }
 
-/* How many lines begin a step; `*line_begins` goes on from piece to piece. */
+/* How many lines begin a step; `*line_begins` is kept from piece to piece. */
 static uint64_t steps_in(const struct iovec *piece, bool *line_begins)
 {
     uint64_t steps = 0;

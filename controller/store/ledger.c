@@ -366,7 +366,7 @@ static void task_put(struct ledger *ledger, const struct note *note, bool done, 
 }
 
 /* The engine's verdict on it. A job that ended with this step took its tasks along: then the report
- * is believed. */
+ * counts. */
 static void task_judge(struct ledger *ledger, const struct note *note)
 {
     struct task_view task;

@@ -48,9 +48,9 @@ struct recovery {
     size_t tail; /* where what belongs behind jobs begins in `empty` */
     size_t position;
     struct recovered *recovered;
-    uint32_t *places; /* of hosts in `recovered`, by number, from 1; 0: nobody's number */
+    uint32_t *places; /* of hosts in `recovered`, by number, from 1; 0: unused */
     uint32_t hosts_max;
-    struct lost_output *lost; /* the machine was booted anew, or the host forgotten, since */
+    struct lost_output *lost; /* since then the machine booted, or the host was forgotten */
     size_t n_lost;
     struct reader jobs, parts, tasks, finished;
     struct learnt *learnt; /* what was learnt last is the last */
@@ -107,7 +107,7 @@ static int line_keep(void *context, const char *line, size_t length)
     return 0;
 }
 
-/* What stands behind jobs in a dump: what policies keep, and the end. */
+/* What follows jobs in a dump: states of policies, and the end. */
 static size_t tail_find(const struct lines *lines)
 {
     size_t at = 0;
@@ -239,8 +239,6 @@ static int learnt_read(struct recovery *recovery)
     recovery->recovered->sizes = recovery->n_learnt;
     return r;
 }
-
-/* ---- the lines, one by one ---- */
 
 static int sizes_line(struct recovery *recovery)
 {
@@ -379,7 +377,7 @@ static int tasks_pass(struct recovery *recovery, int64_t job)
     return r;
 }
 
-/* Of jobs that are over, or never came whole. */
+/* Of ended or incomplete jobs. */
 static int parts_pass(struct recovery *recovery, int64_t job)
 {
     struct reader *parts = &recovery->parts;
@@ -499,7 +497,7 @@ static int empty_line(struct recovery *recovery, size_t until, const char **ret_
     return (int)length;
 }
 
-/* What the present phase has to say: > 0 a line, 0: nothing more. */
+/* The present phase's next line: > 0: its length, 0: none. */
 static int phase_line(struct recovery *recovery, const char **ret_line)
 {
     *ret_line = recovery->line;
@@ -539,8 +537,6 @@ static int line_next(void *context, const char **ret_line)
     }
 }
 
-/* ---- what is set, and what was lost ---- */
-
 struct resumption {
     struct recovery *recovery;
     struct decisions decisions;
@@ -575,8 +571,8 @@ static void policy_resume(void *context, const char *question, const char *name)
     snprintf(resumption->unknown, sizeof(resumption->unknown), "policy %s %s", question, name);
 }
 
-/* WHY again and again: one may need another that stands behind it. What was set is set once more
- * for nothing. */
+/* WHY repeatedly: one may need another that comes later. Setting the same one again changes
+ * nothing. */
 static void policies_resume(struct resumption *resumption)
 {
     unsigned before;

@@ -8,7 +8,7 @@
  *
  * WHY no replay of events: the engine would decide about each again, with the sizes, estimates and
  * order of an empty cluster. WHY no periodic dump of the whole engine: it must be written again and
- * again, and later changes must be kept beside it. A job's records are written once, a done task is
+ * again, and later changes must be kept with it. A job's records are written once, a done task is
  * one row, and both are read in one pass: O(rows).
  *
  * The store does not have what was running: hosts are known and silent until their agents'

@@ -16,7 +16,7 @@
 
 enum {
     APPLICATION = 0x64756f70, /* "duop": what `file` shows */
-    BUSY_MS = 5000,           /* somebody reads the file with another program */
+    BUSY_MS = 5000,           /* another program reads the file */
     WAL_BYTES = 64 << 20,     /* kept of the log once it was longer */
     INCREMENTAL = 2,          /* of PRAGMA auto_vacuum */
 };

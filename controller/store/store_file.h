@@ -61,8 +61,8 @@ struct store_cursor;
 int store_cursor_open(struct store_file *file, unsigned table, struct store_cursor **ret_cursor,
                       struct err *err);
 /* 1 and a row, whose values are borrowed until the next call; 0 at the end; −EBADMSG: a row is
- * damaged, or, at the end, rows are missing. Between open and end nobody may write except in
- * another transaction. */
+ * damaged, or, at the end, rows are missing. Between open and end only other transactions may
+ * write. */
 int store_cursor_next(struct store_cursor *cursor, struct row_value *ret_values, struct err *err);
 void store_cursor_close(struct store_cursor *cursor);
 

@@ -31,7 +31,7 @@ struct driver_options {
     bool terminal;        /* `words` is one */
     uint64_t rounds;      /* number of repetitions of the workload, one after the other; 0: for
                            * ever */
-    uint64_t patience_ns; /* give up when no job has ended for so long after the last arrival; 0:
+    uint64_t patience_ns; /* give up if no job ends for this long after the last arrival; 0:
                              never */
 };
 

@@ -34,7 +34,7 @@ struct input {
     struct input_part *parts;
 };
 
-/* Parses `size` bytes (borrowed); `name` stands in sentences. 0, −EINVAL, −ENOMEM. The caller ends
+/* Parses `size` bytes (borrowed); `name` is used in sentences. 0, −EINVAL, −ENOMEM. The caller ends
  * *ret_input with input_done(); it is untouched on failure. */
 int input_parse(const char *text, size_t size, const char *name, struct input *ret_input,
                 struct err *err);

@@ -1,8 +1,8 @@
-/* What a person sees of a replay: on a terminal one line that is drawn over and over, with a bar
- * and the time left; elsewhere nothing but the last line.
+/* Progress of a replay for people: on a terminal one line that is redrawn, with a bar and the time
+ * left; elsewhere only the last line.
  *
- * The time left is a guess: the work that is left at the pace so far, but at least what arrivals
- * still take. */
+ * The time left is a guess: the work left at the pace so far, but at least the time of the
+ * remaining arrivals. */
 #pragma once
 
 #include <stdbool.h>

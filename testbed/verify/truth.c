@@ -178,7 +178,7 @@ static const struct truth_attempt *allow_of(const struct truth *truth,
     return newest;
 }
 
-/* What the step decides beside may change its levels. */
+/* Other decisions of the step may change its levels. */
 static int take_start(struct truth *truth, const char *record)
 {
     struct truth_attempt *attempt, place = {0};

@@ -1,7 +1,7 @@
 /* The project's own first generator: jobs in the size classes of the Facebook benchmark's first 40
- * jobs, which have a few MB beside many GB: of every 40 jobs 18 tiny, 9 small, 8 medium, 2 large
- * and 3 huge, in an order that the seed shuffles. Inside a class sizes are log-uniform, reducers
- * unequal. Arrivals are a Poisson process.
+ * jobs, whose sizes range from a few MB to many GB: of every 40 jobs 18 tiny, 9 small, 8 medium, 2
+ * large and 3 huge, in an order that the seed shuffles. Inside a class sizes are log-uniform,
+ * reducers unequal. Arrivals are a Poisson process.
  *
  * Load is what arrives per second ÷ what the cluster can do: the larger of shuffle bytes ÷ uplinks
  * and computing time ÷ slots. 1 means that the busier resource is just used up on average.

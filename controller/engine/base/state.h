@@ -198,7 +198,7 @@ struct stage {
     bool coflow_fixed;    /* at the first dispatch */
     uint64_t coflow_bytes;
     uint64_t received_bytes; /* by all its attempts, past ones too */
-    uint64_t readied; /* how often a task became ready, or was told otherwise what it reads */
+    uint64_t readied; /* how often a task became ready, or its inputs were reported again */
     void *kept[QUESTIONS], *kept_tasks[QUESTIONS]; /* by policies: policy.h */
     struct attempts attempts;
     struct framework_stage *framework; /* NULL: it runs in our slots */
@@ -358,7 +358,7 @@ struct host_shape {
     struct host *host;
     uint32_t fitting; /* units with room, */
     uint32_t
-        first; /* the first of them: it stands for the host in the shape's orders; ENGINE_NONE */
+        first; /* the first of them, for the host in the shape's orders; ENGINE_NONE */
     uint32_t capable_units;        /* that could hold one when empty, while the host is up */
     bool meets;                    /* index: the host meets the shape's constraint */
     bool capable;                  /* capable_units is not 0, */
@@ -449,8 +449,8 @@ struct shape {
     uint64_t n_ready;
     uint32_t fitting; /* units with room */
     struct sorted
-        by_load; /* hosts with room, as the first unit that has it; in other orders where somebody
-                              wants them: */
+        by_load; /* hosts with room, as the first unit that has it; in other orders where a policy
+                    wants them: */
     struct sorted by_tie, by_receivers[ORDERS];
     struct sorted maps, unlocated, reduces; /* buckets by turn; values: place.h */
     struct sorted local_hosts;   /* hosts with room and waiting locals, by the first local's turn */

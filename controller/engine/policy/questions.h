@@ -27,7 +27,7 @@ struct place_policy {
     bool first_local; /* it uses waiting_first */
     bool even;        /* its state per job begins with struct locality_job */
     unsigned
-        orders; /* orders of hosts with room that it reads beside by_load: enum host_order, or-ed;
+        orders; /* orders of hosts with room that it reads, besides by_load: enum host_order, or-ed;
                    kept only while it is in force */
     /* Why the stage's tasks are left although a slot is free: they are held. `task` is the one to
      * explain; NULL: the next of them. NULL: it leaves none on purpose, and holds nothing. */

@@ -21,7 +21,7 @@
  * since none of its tasks is done elsewhere.
  *
  * With probe_ns = 0 all of this and retry.h is off, as in older logs. O(shapes) per probe and O(log
- * hosts) per failure or end of an attempt, beside host_touch. */
+ * hosts) per failure or end of an attempt, plus host_touch. */
 #pragma once
 
 #include "controller/engine/books/attempt.h"

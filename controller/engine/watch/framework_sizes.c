@@ -171,7 +171,7 @@ void sizes_settle(struct engine *engine, struct stage *stage)
     estimate_follow_job(engine, stage->job);
 }
 
-/* Sizes tasks as far as this step may. WHY its tasks then count as reported anew: policies look at
+/* Sizes tasks as far as this step may. WHY its tasks then count as reported again: policies look at
  * them in between. */
 static void size_some(struct engine *engine, struct stage *stage)
 {

@@ -62,8 +62,8 @@ void waiting_forget(struct bucket *bucket)
     TAILQ_REMOVE(&bucket->shape->moved, bucket, of_moved);
 }
 
-/* WHY not at once while buckets are in `moved`: questions ask those by themselves, too, or nobody
- * asks. */
+/* WHY not at once while buckets are in `moved`: questions ask those by themselves, too, or no
+ * policy asks. */
 void waiting_come(const struct engine *engine, struct local_maps *local)
 {
     struct bucket *bucket = local->bucket;
