@@ -32,5 +32,5 @@ int drawing_want(struct drawing *drawing, const struct renderer *renderer, struc
 
 void drawing_done(struct drawing *drawing);
 
-/* Makes room for this many ports. */
+/* For functions that fill a drawing: makes room for this many ports. */
 int drawing_room(struct drawing *drawing, uint32_t ports_n, struct err *err);

@@ -58,7 +58,7 @@ extern const struct renderer *const render_all[]; /* ends with NULL */
 /* The entry of that name, NULL if there is none. */
 const struct renderer *render_find(const char *name);
 
-/* The number of a port's queue. */
+/* For renderers: the number of a port's queue. */
 uint32_t render_number(const struct render_switch *sw, const struct port_queue *queue);
 
 /* The queue number of a code point on a port; −1: it is not changed. */
