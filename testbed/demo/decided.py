@@ -1,13 +1,13 @@
 """What a live run's transfers would have taken on exact links, under that very run's decisions.
 
-A scheduler answers its network: one transfer that ends a moment later, and another task gets the
-slot. So two runs of one input drift apart though no link differs. Here only the network is another:
-starts, hosts, levels and modes are those of the run's log (schemas/recording.md), and in place of
-packets flow rates, by strict priority between levels and max-min fairness within, as the
-simulator's (testbed/sim/network/fluid.h). What then remains is TCP's: windows that have to grow,
-shares that are not even.
+A scheduler reacts to its network: if one transfer ends a moment later, another task gets the
+slot. So two runs of one input diverge even when all links are equal. Here only the network
+differs: starts, hosts, levels and modes are those of the run's log (schemas/recording.md), and
+rates of flows replace packets, by strict priority between levels and max-min fairness within, as
+in the simulator (testbed/sim/network/fluid.h). The rest of the difference is TCP's: windows that
+have to grow, shares that are not even.
 
-For hosts on one switch, and jobs of barriers alone. O(events × flows)."""
+For hosts on one switch and jobs with barriers only. O(events × flows)."""
 
 import collections
 import functools
@@ -158,7 +158,7 @@ def compare(logs, said, names, bytes_s):
     """stages() of a run: its logs oldest first; ports.read()'s; names: {address: host's name};
     bytes_s: of a link's payload."""
     def source(attempt):
-        """Of a map's block: whom its task asked last."""
+        """For a map's block: the last host that its task asked."""
         asked = [names.get(line.ends[2]) for line in said.get(attempt, ()) if line.what == "open"]
         return asked[-1] if asked else None
 

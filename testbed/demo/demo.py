@@ -1,11 +1,13 @@
-"""make demo: policies in turn replay one workload on this machine, then the figures and what they mean.
+"""make demo: policies in turn replay one workload on this machine; then come the figures and what
+they mean.
 
     python3 -m testbed.demo.demo
 
-Everything is given by variables (make demo TRACE=… JOBS=… …, docs/tutorial/demo.md). On the terminal are the table, a line of proof for each policy, and
-the verdict; with V=1 everything that is known. Logs, results, the pages with all of it (page.py) and the figures stay in
-BUILD/demo (BUILD/demo-2, … while another demo of this checkout writes there); everything else is gone at the end, also after Ctrl-C, and after
-kill -9 at the next start."""
+Variables set everything (make demo TRACE=… JOBS=… …, docs/tutorial/demo.md). The terminal shows
+the table, a line of proof for each policy, and the verdict; with V=1 everything that is known.
+Logs, results, the pages with all of it (page.py) and the figures stay in BUILD/demo
+(BUILD/demo-2, … while another demo of this checkout writes there); everything else is removed at
+the end, also after Ctrl-C, and after kill -9 at the next start."""
 
 import contextlib
 import fcntl
@@ -49,16 +51,18 @@ def own_folder(build, name="demo"):
 
 
 def prepare(environment, lasting=False):
-    """What must be right before anything is changed. `lasting`: the network has to outlive this process."""
+    """Checks everything before anything is changed. `lasting`: the network has to outlive this
+    process."""
     if os.geteuid() != 0:
         raise system.Failure("the testbed needs root: it makes network namespaces, queues and cgroups")
     return inputs.Inputs(environment, TREE, build_folder(), lasting)
 
 
 def window_ms(crossings):
-    """How long after a change an old mark may still come by. The new mark travels on an acknowledgement through the queues
-    of the receiver and of the switches towards the sender, and what then waits in the sender's own queue leaves with the old one:
-    queues of 100 packets, each served at 1 % of its link when starved; half a second for us."""
+    """How long after a change an old mark may still arrive. The new mark travels on an
+    acknowledgement through the queues of the receiver and of the switches to the sender, and
+    packets that wait in the sender's own queue leave with the old one: queues of 100 packets,
+    each served at 1 % of its link when starved; half a second for us."""
     return round(sum(100 * 1514 * 8 * 1000 / (bps / 100) for bps in crossings)) + 500
 
 
@@ -92,13 +96,14 @@ class Verify:
             return said.read()
 
     def finish(self):
-        """Its words, and whether all marks were right and every packet explained."""
+        """Its output, and whether all marks were right and every packet explained."""
         self.child.terminate()
         self.child.wait(STOP_SECONDS)
         return [line for line in self._said().splitlines() if "capturing" not in line], self.child.returncode == 0
 
     def frames_lost(self):
-        """What the capture lost, after its end; 0 where it came to no verdict, which its words and its status say."""
+        """Frames that the capture lost, after its end; 0 without a verdict, which its output and
+        status show."""
         try:
             with open(self.json) as figures:
                 return json.load(figures)["lost"]
@@ -107,7 +112,8 @@ class Verify:
 
 
 def replay(running, path, jobs, results, rounds=1, watch=None):
-    """Runs the driver to its end, its progress on our terminal; `watch`: a spoilt.Watch that looks on."""
+    """Runs the driver to its end, with its progress on our terminal; `watch`: a spoilt.Watch of the
+    run."""
     command = [running.program("duopoly-replay"), "--socket", running.socket, "--label", running.policy, "--results",
                results, "--rounds", str(rounds), "--set", "jobs=" + jobs, path]
     child = subprocess.Popen(command)
@@ -125,9 +131,10 @@ def replay(running, path, jobs, results, rounds=1, watch=None):
 
 
 def run_policy(net, asked, policy, path, folder):
-    """Figures of one policy, report.load()'s and beside them spoilt.Watch's, frames_lost, silence (spoilt.longest_silence()), marks_right, simulated
-    (the simulator's on the same input), parts (gap.means()'s of both), logs and ports (where they are while the folder is there); and words about
-    its marks and latencies."""
+    """Figures of one policy: report.load()'s, spoilt.Watch's, frames_lost, silence
+    (spoilt.longest_silence()), marks_right, simulated (the simulator's on the same input), parts
+    (gap.means()'s of both), logs and ports (where they are while the folder exists); and lines
+    about its marks and latencies."""
     logs = os.path.join(folder, policy)
     running = cluster.Cluster(net, asked.build, policy, asked.slots, inputs.scale_of(path), asked.seed, logs, queues=asked.queue_lines)
     results = os.path.join(logs, "results.jsonl")
@@ -157,7 +164,7 @@ def run_policy(net, asked, policy, path, folder):
 
 
 def simulate(asked, policy, path, folder, changed=None):
-    """The path of the simulator's log of the same input, in that folder; `changed`: options that are to differ."""
+    """The path of the simulator's log of the same input, in that folder; `changed`: other options."""
     log = os.path.join(folder, "simulated.log")
     gap.simulate(os.path.join(asked.build, "duopoly-sim"), asked.replayed(path, folder), policy,
                  {**asked.simulator_options(), **(changed or {})}, log)

@@ -1,20 +1,22 @@
 """How far a live run's job completion times (JCT) are from the simulator's on the same input, and
-where the difference lies.
+where the difference arises.
 
-Each finished job's JCT is walked from its end back to its planned arrival, in the live log and in
-the simulated one alike: the task whose acceptance ended the job; before it, where its stage had a
-barrier, the task of the parents that was accepted last; and so on. What lies on that chain is one
-of PARTS, so that a job's parts add up to its JCT exactly:
+Each finished job's JCT is walked from its end back to its planned arrival, in the live log and
+in the simulated one alike: the task whose acceptance ended the job; before it, if its stage had
+a barrier, the task of the parents that was accepted last; and so on. That chain consists of
+PARTS, so a job's parts add up to its JCT exactly:
 
-- slot: from ready to start: no slot, or held, or later than planned to be submitted - start: from
-the controller's start to the first byte of content (without network input: to "received", which is
-all) - transfer: from the first byte to "received" - computing: as the input says - accepted: from
-the last byte to the controller's hearing of the end, without computing - again: attempts of the
-chain's tasks that failed or were lost, and outputs that were
+- slot: from ready to start: no slot, or held, or submitted later than planned
+- start: from the controller's start to the first byte of content (without network input: to
+  "received", which is all)
+- transfer: from the first byte to "received"
+- computing: as in the input
+- accepted: from the last byte until the controller knows of the end, without computing
+- again: attempts of the chain's tasks that failed or were lost, and outputs that were lost
 
-Where a first byte is not known (the simulator's transfers have none: their flows exist from the
-start on) it is the start. Times are the controller's steps, CLOCK_BOOTTIME, which the tasks' port
-files (schemas/ports.md) speak too."""
+If a first byte is not known (the simulator's transfers have none: their flows exist from the
+start on) it is the start. Times are the controller's steps, CLOCK_BOOTTIME, as in the tasks'
+port files (schemas/ports.md)."""
 
 import collections
 import json
@@ -120,8 +122,7 @@ class Log:
 # ---- one job's chain ----
 
 def last_done(log, stages, until_ns):
-    """The attempt of these stages that was accepted last, not after `until_ns`; None when there is
-    none."""
+    """The attempt of these stages that was accepted last, not after `until_ns`; None without one."""
     ended = [(log.attempts[number].done_ns, number) for stage in stages for number in stage.done
              if log.attempts[number].done_ns <= until_ns]
     return max(ended)[1] if ended else None
@@ -173,7 +174,7 @@ class Side:
         return sum(self.parts[name][part] for name in names) / len(names) / 1e9
 
     def of_link(self, names):
-        """What the chains' transfers had of their links' rate, in percent."""
+        """The chains' transfers' part of their links' rate, in percent."""
         took = sum(self.parts[name]["transfer"] for name in names)
         return 100 * sum(self.alone_ns[name] for name in names) / took if took else 100
 

@@ -1,4 +1,5 @@
-"""What a replay is made of: the variables of `make demo` and `make up`, checked, and the workload that they name."""
+"""The input of a replay: the variables of `make demo` and `make up`, checked, and the workload that
+they name."""
 
 import difflib
 import itertools
@@ -23,7 +24,8 @@ UNITS = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9}
 
 
 def check_names(environment):
-    """Failure where make's command line has a variable that would be ignored: misspelt, or another place's."""
+    """Failure if make's command line has a variable that would be ignored: misspelt, or another
+    place's."""
     known = [*WORDS, *SPARKS, *SOAKS]
     given = environment.get("MAKEFLAGS", "").partition(" -- ")[2]
     for name in re.findall(r"(?<!\\) ([A-Za-z_]+)=", " " + given):  # blanks in a value have a backslash
@@ -94,7 +96,7 @@ class Inputs:
         return name
 
     def network(self, instance):
-        """What was asked for, in that instance; it is not made yet."""
+        """The network that was asked for, in that instance; not made yet."""
         net = self.kind(instance, self.hosts, self.link_bps, **self.network_words)
         net.congestion = self.congestion
         return net
@@ -131,11 +133,11 @@ class Inputs:
         return path
 
     def jobs_limit(self):
-        """How many of a given file's jobs are replayed; made files hold just those."""
+        """How many of a given file's jobs are replayed; made files have exactly those."""
         return self.words.get("jobs", "40")
 
     def shuffle_bytes(self, path):
-        """What the replayed jobs move between their stages."""
+        """The bytes that the replayed jobs move between their stages."""
         total = 0
         with open_input(path) as lines:
             for line in itertools.islice((line for line in lines if line.strip()), 1, 1 + int(self.jobs_limit())):
@@ -151,7 +153,8 @@ class Inputs:
         return cut
 
     def simulator_options(self):
-        """duopoly-sim's, so that it plans as the daemon does by its defaults, and its links carry what ours do."""
+        """Options of duopoly-sim, so that it plans as the daemon does by its defaults, on links
+        like ours."""
         return {"servers": self.hosts, "slots": self.slots, "link": self.link_bps, "seed": self.seed,
                 "mode-dwell": MODE_DWELL_S, "headers": network.HEADERS, **self.network(None).simulated}
 
@@ -168,6 +171,6 @@ def open_input(path):
 
 
 def scale_of(path):
-    """What the workload's bytes were divided by, as its header says."""
+    """The divisor of the workload's bytes, from its header."""
     with open_input(path) as lines:
         return json.loads(lines.readline()).get("scale", 1)

@@ -1,20 +1,17 @@
 """How quickly the machinery acts, from the agents' measurements and the controller's log of one
 run.
 
-- slot: from an agent's seeing an attempt's end to the return of clone3 for the next on that host,
-where the controller
-   started the next in the very step in which it heard of the end (else the slot waited for work,
-   not for us);
-- its floor: an empty round trip between that agent and the controller, the one nearest in time, and
-that very clone3:
-   what no scheduler can save;
-- connections, as the tasks wrote them down: from clone3 to an attempt's first connect (nothing but
-this machine's CPU), each
-   connection's handshake (its two packets in the links' queues), and from its first open to the
-   first byte of content;
+- slot: from when an agent sees an attempt's end to the return of clone3 for the next one on that
+  host, if the controller started the next in the very step in which it got the end (else the
+  slot waited for work, not for us);
+- its floor: an empty round trip between that agent and the controller, the one nearest in time,
+  and that very clone3: what no scheduler can save;
+- connections, as the tasks recorded them: from clone3 to an attempt's first connect (only this
+  machine's CPU), each connection's handshake (its two packets in the links' queues), and from
+  its first open to the first byte of content;
 - mode switch: from the controller's step to the map write, on each host and on the last one.
 
-The measurements speak CLOCK_MONOTONIC, the log CLOCK_BOOTTIME; their distance is the time the
+The measurements use CLOCK_MONOTONIC, the log CLOCK_BOOTTIME; they differ by the time that the
 machine was suspended."""
 
 import bisect
@@ -128,8 +125,8 @@ def summary(what, values_ns):
 
 
 class CpuIdle:
-    """Shares of the machine's CPU time since it was made: idle, and stolen by the host of a virtual
-    machine."""
+    """Shares of the machine's CPU time since this object was made: idle, and stolen by the host of
+    a virtual machine."""
 
     def __init__(self):
         self.begin = self._read()
@@ -166,7 +163,7 @@ def read(measurement_paths, log_paths):
 
 
 def lines(measurement_paths, log_paths, said, idle_percent):
-    """What to print of one run; `said`: what its tasks wrote down (ports.read)."""
+    """What to print of one run; `said`: what its tasks recorded (ports.read)."""
     measured, refills, modes = read(measurement_paths, log_paths)
     slots = slot_latencies(measured, refills)
     clones = [after - before for m in measured for _, before, after in m.begins.values()]

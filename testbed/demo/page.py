@@ -1,9 +1,9 @@
-"""What a demo found, told in three lengths: a few lines for the terminal, all of it as text, and
-all of it as a page that needs nothing beside it.
+"""A demo's results in three lengths: a few lines for the terminal, all of it as text, and all of it
+as a page that needs no other file.
 
-A `Story` has what is told: `setting` (lines: what was replayed, and how it was mapped), `runs`
-(demo.run_policy()'s figures), `words` ((policy, lines about its marks and latencies, the first one
-the proof that its marks were right), …), `note` (stands below the table; or None) and `verdict`
+A `Story` has: `setting` (lines: what was replayed, and how it was mapped), `runs`
+(demo.run_policy()'s figures), `words` ((policy, lines about its marks and latencies, the first
+one the proof that its marks were right), …), `note` (below the table; or None) and `verdict`
 (lines)."""
 
 import html

@@ -1,5 +1,5 @@
-"""Where else than here the demo runs, by names that NET takes: on another kernel, or under a
-framework of its own."""
+"""Other places to run the demo, by names that NET takes: on another kernel, or under a framework of
+its own."""
 
 import importlib
 
@@ -7,7 +7,7 @@ PLACES = {"guest": "testbed.guest.demo", "virtual": "testbed.guest.demo", "spark
 
 
 def elsewhere(environment):
-    """The exit status of the demo(environment) in the place that is asked for; None for here."""
+    """The exit status of the demo(environment) in the requested place; None for here."""
     if environment.get("NET") not in PLACES:
         return None
     place = importlib.import_module(PLACES[environment["NET"]])  # it is made of the demo itself

@@ -1,4 +1,4 @@
-"""What the tasks of a run wrote down about their connections (schemas/ports.md)."""
+"""What the tasks of a run recorded about their connections (schemas/ports.md)."""
 
 import collections
 import os
@@ -7,8 +7,7 @@ Line = collections.namedtuple("Line", "what ends time_ns")
 
 
 def read(folder):
-    """{attempt: its lines in order}; without the folder, or with unfinished lines, what there
-    is."""
+    """{attempt: its lines in order}; without the folder, or with unfinished lines, what exists."""
     found = {}
     for name in os.listdir(folder) if os.path.isdir(folder) else ():
         with open(os.path.join(folder, name)) as lines:
@@ -19,7 +18,7 @@ def read(folder):
 
 
 def first_of(lines, what):
-    """When it was first said; None if never."""
+    """The time of its first line; None if there is none."""
     return min((line.time_ns for line in lines if line.what == what), default=None)
 
 

@@ -12,7 +12,7 @@ class Stage(typing.NamedTuple):
 
 
 class Reads:
-    """unknown: why it cannot be said of this run; None: it can."""
+    """unknown: why this run has no answer; None: it has."""
 
     def __init__(self):
         self.unknown = None

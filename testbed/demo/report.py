@@ -1,10 +1,11 @@
-"""The figures of runs, read from their logs (schemas/recording.md): the same program for live and for simulated runs.
+"""The figures of runs, read from their logs (schemas/recording.md): the same program for live and
+for simulated runs.
 
-A job's completion time (JCT) is its end − its planned arrival. A live run's planned arrivals stand in the driver's
-results; a simulated one submits each job exactly at its arrival, so there the submission is the plan.
+A job's completion time (JCT) is its end − its planned arrival. The driver's results have a live
+run's planned arrivals; a simulated one submits each job exactly at its arrival, so there the
+submission is the plan.
 
-    python3 -m testbed.demo.report LABEL=LOG[,LOG…][:RESULTS] …     rotated logs oldest first; prints the table
-"""
+    python3 -m testbed.demo.report LABEL=LOG[,LOG…][:RESULTS] …     rotated logs oldest first; prints the table"""
 
 import json
 import math
@@ -256,12 +257,12 @@ def fields(words):
 
 
 def percentile(values, percent):
-    """The smallest value that so many percent do not exceed (nearest rank); values are sorted."""
+    """The smallest value that this many percent do not exceed (nearest rank); values are sorted."""
     return values[max(math.ceil(len(values) * percent / 100), 1) - 1] if values else None
 
 
 def median(values):
-    """Of an even number the mean of the two in the middle."""
+    """For an even number the mean of the two in the middle."""
     return statistics.median(values) if values else None
 
 
@@ -309,7 +310,7 @@ def cell(figures, key, form):
 
 
 def rows(runs):
-    """Words of the table, its head first; runs are figures, the first one is what ratios compare with."""
+    """Cells of the table, its head first; runs are figures, the first one is the base of ratios."""
     words = [["policy"] + [title for title, _, _ in COLUMNS]]
     for run in runs:
         run = dict(run, ratio=mean_ratio(run, runs[0]))
@@ -338,8 +339,8 @@ def compare(value, other):
 
 
 def losses(subject, best, first):
-    """What the means do not show: jobs for which the subject is worse than the best other, and where it is worse job by job than that
-    one or than the first, with which the table's ratios compare."""
+    """What the means hide: jobs for which the subject is worse than the best other, and where it is
+    worse job by job than that one or than the first, the base of the table's ratios."""
     times = {name: jct / best["jct"][name] for name, jct in subject["jct"].items() if best["jct"].get(name)}
     worse = [name for name, ratio in times.items() if ratio > 1.05]
     said = "%d of %d jobs took over 5 %% longer than under %s" % (len(worse), len(subject["jct"]), best["label"])
@@ -354,8 +355,8 @@ def losses(subject, best, first):
 
 
 def sentence(runs):
-    """What the numbers mean for joint (else duopoly, else the last one), in one honest sentence. Variants of duopoly are no
-    opponents of duopoly, unless nobody else ran."""
+    """What the numbers mean for joint (else duopoly, else the last one), in one honest sentence.
+    Variants of duopoly are no opponents of duopoly, unless no other ran."""
     subject = next((run for label in ("joint", "duopoly") for run in runs if run["label"] == label), runs[-1])
     others = [run for run in runs if run is not subject and run["mean"] is not None]
     if subject["label"] == "duopoly":

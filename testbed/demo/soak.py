@@ -1,14 +1,14 @@
-"""make soak-live: a repeating load on a testbed where something is killed every few seconds, then
-whether all of it ended well.
+"""make soak-live: a repeating load on a testbed where something is killed every few seconds, then a
+check that all of it ended well.
 
     python3 -m testbed.demo.soak
 
-MINUTES (60), KILL_EVERY (20 seconds) and SEED (drawn from the time) say how long, how often and
-which kills; the other variables are those of make up. Each kill is printed. At the end a whole host
-is killed for good and the load runs out; then every job must be done, or have failed with a reason,
-no attempt may run and no slot be taken, and, once that host has come back too, no process, cgroup
-or namespace may be left. Meanwhile no transfer may stand still for longer than all outages together
-can explain. The exit status says whether all held; logs stay in BUILD/soak."""
+MINUTES (60), KILL_EVERY (20 seconds) and SEED (drawn from the time) give how long, how often and
+which kills; the other variables are those of make up. Each kill is printed. At the end a whole
+host is killed for good and the load runs out. Then every job must be done, or have failed with a
+reason, no attempt may run and no slot be taken, and, once that host is back too, no process,
+cgroup or namespace may be left. Meanwhile no transfer may pause for longer than all outages
+together explain. The exit status says whether all held; logs stay in BUILD/soak."""
 
 import collections
 import contextlib
@@ -38,7 +38,7 @@ WAITING_STATES = ("sent", "queued", "started", "receiving")
 
 
 class Report:
-    """What is printed, with the time since the beginning, and what was not as it must be."""
+    """Prints lines with the time since the beginning, and collects failures."""
 
     def __init__(self):
         self.began = time.monotonic()
@@ -92,7 +92,7 @@ class Driver:
         self.child = None
 
     def ended(self):
-        """Its last words if it has ended by itself; it is forgotten then."""
+        """Its last line if it has ended by itself; it is forgotten then."""
         if self.child is None or self.child.poll() is None:
             return None
         self.child = None
@@ -104,7 +104,7 @@ class Driver:
 
 
 class Transfers:
-    """Whether what takes a slot gets on."""
+    """Whether attempts that take slots make progress."""
 
     def __init__(self, running, report):
         self.running, self.report = running, report
@@ -177,7 +177,7 @@ class Soak:
             self.transfers.look()
 
     def _ticks_until(self, condition, seconds):
-        """Whether the condition came to hold within so many seconds."""
+        """Whether the condition came to hold within that many seconds."""
         end = time.monotonic() + seconds
         while self.victims.controller_is_away() or not condition():
             if time.monotonic() > end:
@@ -186,7 +186,7 @@ class Soak:
         return True
 
     def _run_out(self):
-        """With one host dead for good, which no transfer may wait for."""
+        """With one host dead for good, for which no transfer may wait."""
         if self.driver.runs():
             self.driver.kill()
         self.victims.returns = [back for back in self.victims.returns if back[2] != "driver"]
@@ -202,12 +202,12 @@ class Soak:
         self.report.say("all of %s is back" % buried)
 
     def _calm_down(self):
-        """All hosts are up, and nothing of any attempt is left on them."""
+        """All hosts are up, and no attempt has left anything on them."""
         if not self._ticks_until(lambda: not self._left(), CALM_SECONDS):
             self.report.fault_of_many("things left %d s after the last job" % CALM_SECONDS, self._left())
 
     def _left(self):
-        """What must not be there without a job, in words."""
+        """What must not exist without a job, as lines."""
         status = self.running.ask("status")
         words = ["%s %d" % (name, pid) for pid, name in victims.programs(os.path.dirname(self.running.program("")))
                  if name in victims.TASKS]
@@ -247,7 +247,7 @@ class Soak:
             sum(job["state"] == "done" for job in jobs), len(failed) - len(silent), len(silent), len(other)))
 
     def _accepted_twice(self, job):
-        """Of its last stage, whose outputs nobody can lose."""
+        """Tasks of its last stage, whose outputs cannot be lost."""
         rows = self.running.ask("tasks", str(job["job"]), "-a")["tasks"]
         last = max((row["stage"] for row in rows), default=0)
         done = collections.Counter(row["task"] for row in rows if row["stage"] == last and row["state"] == "done")
@@ -255,7 +255,7 @@ class Soak:
 
 
 def was_refused(job):
-    """By a controller that could not keep it, and said so to who submitted it."""
+    """Whether the controller, which could not keep it, refused it to its submitter."""
     return job["state"] == "cancelled" and (job["text"] or "").endswith("the store cannot be written")
 
 
@@ -272,8 +272,7 @@ def whole_number(environment, name, default, most):
 
 @contextlib.contextmanager
 def standing(asked, folder, quick):
-    """(cluster, workload) while it stands; afterwards nothing of it is left, or Failure says
-    what."""
+    """(cluster, workload) while it runs; afterwards nothing of it is left, or Failure says what."""
     instance.end_abandoned()
     own = instance.create(demo.TREE)
     try:

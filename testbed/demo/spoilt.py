@@ -1,5 +1,5 @@
-"""What spoils a run, so that its times say something of the machine and nothing of the policy; and
-whether a comparison of runs counts."""
+"""What spoils a run, so that its times describe the machine and not the policy; and whether a
+comparison of runs counts."""
 
 import time
 
@@ -12,7 +12,7 @@ SILENT_MOST = 3  # seconds without an answer to an agent that asks five times a 
 
 
 class Watch:
-    """What the machine does while a run goes on, for which its maker waits in steps of sleep()."""
+    """Watches the machine during a run; the caller waits in steps of sleep()."""
 
     def __init__(self):
         self.cpu, self.suspended_ns, self.begin_ns = latency.CpuIdle(), latency.suspended_ns(), time.monotonic_ns()
@@ -58,7 +58,7 @@ def reasons(run):
 
 
 def verdict(runs):
-    """In words, that runs do not count of which some do not, and why; None where all do."""
+    """That the runs do not count because some do not, and why; None if all do."""
     spoilt = [(run["label"], reasons(run)) for run in runs if reasons(run)]
     if not spoilt:
         return None

@@ -1,7 +1,6 @@
-"""make up, make down: a testbed that stands, with its daemons, under a load that repeats.
+"""make up, make down: a testbed that stays, with its daemons, under a load that repeats.
 
-    python3 -m testbed.demo.standing up|down
-"""
+    python3 -m testbed.demo.standing up|down"""
 
 import os
 import subprocess
@@ -12,7 +11,7 @@ from testbed.net import cluster, instance, system
 
 
 def ours():
-    """The standing testbeds of this checkout."""
+    """The lasting testbeds of this checkout."""
     return [one for one in instance.instances() if one.state["owner"] is None and one.state["tree"] == demo.TREE]
 
 

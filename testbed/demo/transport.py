@@ -1,5 +1,4 @@
-"""What TCP of the network's workers did, by their kernels' counters (RFC 4022; Linux's
-/proc/net/netstat)."""
+"""TCP of the network's workers, by their kernels' counters (RFC 4022; Linux's /proc/net/netstat)."""
 
 from testbed.net import system
 
@@ -23,7 +22,7 @@ def read(net):
 
 
 def line(before, after):
-    """In words, what came between."""
+    """One line about what happened in between."""
     counted = {name: value - before.get(name, 0) for name, value in after.items()}
     return "TCP: %d segments, %d of them sent again, after %d time-outs and %d probes for lost tails; of %d acknowledged %d with CE" % (
         counted["Tcp.OutSegs"], counted["Tcp.RetransSegs"], counted["TcpExt.TCPTimeouts"], counted["TcpExt.TCPLossProbes"],

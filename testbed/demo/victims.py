@@ -1,8 +1,8 @@
-"""What breaks in a soak: one victim at a time, out of everything but the switch, each back after a
-while (in quick ones, where the daemons' timers are divided, after as much less).
+"""Failures in a soak: one victim at a time, anything but the switch, each back after a while (in
+quick ones, where the daemons' timers are divided, after proportionally less).
 
-All that is random comes from one seed, in an order that does not depend on how the run goes: a kill
-draws what, where and for how long, also where it then uses only some of these."""
+All randomness comes from one seed, in an order that does not depend on how the run goes: a kill
+draws what, where and for how long, even if it uses only some of these."""
 
 import collections
 import heapq
@@ -20,7 +20,7 @@ TASKS = ("replay-map", "replay-reduce")
 
 
 def programs(folder):
-    """[(process number, program)] of what runs out of that folder, by number."""
+    """[(process number, program)] of those that run from that folder, by number."""
     found = []
     for pid in sorted(int(name) for name in os.listdir("/proc") if name.isdigit()):
         try:
@@ -33,7 +33,7 @@ def programs(folder):
 
 
 def parent_of(pid):
-    """None when there is no such process any more."""
+    """None when the process is gone."""
     try:
         with open("/proc/%d/stat" % pid) as stat:
             return int(stat.read().rpartition(")")[2].split()[1])
@@ -53,8 +53,7 @@ class Victims:
         self.killed = collections.Counter()
 
     def kill(self):
-        """One of KINDS, at random; where there is nothing of that kind, the next one that there
-        is."""
+        """One of KINDS, at random; if there is nothing of that kind, the next one that there is."""
         first = self.random.randrange(len(self.KINDS))
         where, seconds = self.random.random(), self.random.random()
         for kind in self.KINDS[first:] + self.KINDS[:first]:
@@ -86,15 +85,15 @@ class Victims:
     # ---- which ----
 
     def _host(self, draw, all_of_them=False):
-        """One that lacks nothing; None when half of them are hurt, which is as much as a cluster
-        may have to bear."""
+        """A host that lacks nothing; None when half of them are hurt, as much as a cluster must
+        bear."""
         whole = [host for host in self.running.net.hosts if host not in self.hurt]
         if not whole or (not all_of_them and 2 * len(whole) <= len(self.running.net.hosts)):
             return None
         return whole[int(draw * len(whole))]
 
     def _process(self, draw, names, forked=True):
-        """Kills one of these programs, not by a number that may be another's by now."""
+        """Kills one of these programs, by more than a number that may be another's by now."""
         found = [pid for pid, name in programs(os.path.dirname(self.running.program(""))) if name in names]
         if not forked:
             found = [pid for pid in found if parent_of(pid) not in found]
@@ -141,7 +140,7 @@ class Victims:
         return self._daemon("duopoly-agent", where, self._between(seconds, 0.2, 20))
 
     def _stopped_agent(self, where, seconds):
-        """It lives, and does nothing."""
+        """It lives, but is stopped."""
         host = self._host(where)
         if host is None:
             return None
@@ -208,7 +207,7 @@ class Victims:
         return "%s all of %s, for %.1f s" % ("reboot" if forgets else "kill", host, seconds)
 
     def _boot(self, where, seconds):
-        """As a whole host, and nothing of it is there when it comes back."""
+        """As a whole host, of which nothing is left when it returns."""
         return self._whole_host(where, seconds, forgets=True)
 
     def controller_is_away(self):

@@ -1,10 +1,12 @@
-"""make demo NET=guest, NET=virtual: the demo in a guest, whose kernel has what the machine's may lack: ports that mark (RED with ECN), and
-DCTCP on every host; in virtual time also links and processors without noise.
+"""make demo NET=guest, NET=virtual: the demo in a guest, whose kernel has what the machine's may
+lack: ports that mark (RED with ECN), and DCTCP on every host; in virtual time also links and
+processors without noise.
 
     inside: python3 -m testbed.guest.demo PLACE FOLDER
 
-Outside it checks the variables, boots the guest and hands on what it says; inside, `make demo` itself runs with them. Its folder is
-the demo's own, so logs, results and the table come out where they do without a guest."""
+Outside it checks the variables, boots the guest and prints its output; inside, `make demo`
+itself runs with them. Its folder is the demo's own, so logs, results and the table appear where
+they do without a guest."""
 
 import os
 import shutil
@@ -17,9 +19,10 @@ from testbed.net import system
 
 
 class Place(typing.NamedTuple):
-    """kernel: of kernels.KERNELS; hosts: unless HOSTS says more; hosts_max, link_bps_max: what it holds and carries, and why no more;
-    queues: lines of the agents' section `queues`; note: stands below the table; bytes_per_second: of payload that it replays in a real
-    second, which is said before it begins; 0 where the guest's time is the machine's."""
+    """kernel: of kernels.KERNELS; hosts: default of HOSTS; hosts_max, link_bps_max: what it holds
+    and carries, and why no more; queues: lines of the agents' section `queues`; note: below the
+    table; bytes_per_second: of payload replayed in a real second, for the estimate at the
+    beginning; 0 if the guest's time is the machine's."""
     kernel: str
     hosts: int
     hosts_max: int
@@ -53,7 +56,8 @@ def outside(name, environment):
 
 
 def check(name, environment):
-    """What is asked for, and the variables that say so inside; Failure where that guest cannot, before anything is changed."""
+    """The requested network, and its variables inside; Failure before anything is changed if that
+    guest cannot have it."""
     place = PLACES[name]
     environment = {**environment, "NET": "", "HOSTS": environment.get("HOSTS") or str(place.hosts)}
     asked = demo.prepare(environment)
@@ -67,7 +71,7 @@ def check(name, environment):
 
 
 def replay(name, asked, words, folder):
-    """The exit status of the demo in the guest, which leaves in that folder what it found."""
+    """The exit status of the demo in the guest, which leaves its results in that folder."""
     place = PLACES[name]
     if place.bytes_per_second:
         print(expected(place, asked, folder), flush=True)

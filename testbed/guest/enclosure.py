@@ -1,7 +1,7 @@
 """Boots a guest where the machine's files are read-only and from which nothing escapes:
 testbed.guest.enclosure KERNEL HOME.
 
-Runs as the first process of a PID namespace of its own (`command`): whatever it started ends with
+Runs as the first process of a PID namespace of its own (`command`): all that it starts ends with
 it. Only the folder HOME can be written."""
 
 import ctypes
@@ -16,7 +16,7 @@ MOUNT_SETATTR, AT_FDCWD, AT_RECURSIVE, RDONLY = 442, -100, 0x8000, 1
 
 
 def command(kernel, home):
-    """What starts one; killing it, or the end of who starts it, ends everything inside."""
+    """The command that starts one; killing it, or the end of its caller, ends everything inside."""
     return ["setpriv", "--pdeathsig", "KILL", "unshare", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc",
             sys.executable, "-B", "-m", "testbed.guest.enclosure", kernel, home]
 

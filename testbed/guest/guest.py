@@ -1,8 +1,8 @@
-"""One boot of a guest: what it is asked to run, what it says meanwhile, how it ended.
+"""One boot of a guest: its commands, its output, its end.
 
-The folder `home` is all that the guest can write to, and how both sides talk: request.json goes in;
-output, status and whatever the commands leave come out; `console` is what its kernel says. Nothing
-of the guest outlives this process, also when that is killed."""
+The folder `home` is all that the guest can write to, and the way both sides communicate:
+request.json goes in; output, status and what the commands leave come out; `console` has its
+kernel's output. Nothing of the guest outlives this process, even if that is killed."""
 
 import json
 import os
@@ -69,7 +69,8 @@ class Guest:
         return json.loads(status)
 
     def check(self):
-        """Dead when it takes too long, or in virtual time one program does and stops all others."""
+        """Dead when it takes too long, or in virtual time one program stops all others for too
+        long."""
         if self.timeout_s and time.monotonic() > self.began + self.timeout_s:
             raise Dead(f"did not answer within {self.timeout_s:.0f} s (GUEST_TIMEOUT)")
         running = self.progress.stalled(STALL_S)
@@ -77,7 +78,7 @@ class Guest:
             raise Dead(f"got no further for {STALL_S:.0f} s (GUEST_STALL): {system.printable(running)} was running and did not let the others")
 
     def console(self):
-        """The last lines that its kernel said."""
+        """The last lines of its kernel's output."""
         return [line for line in self.read("console").splitlines() if line.strip()][-12:]
 
     def end(self):

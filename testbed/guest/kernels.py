@@ -2,7 +2,7 @@
 with the machine's files.
 
 All get the machine's / as theirs, which `enclosure` has made read-only, and start the program
-`init` of this folder with `settings` in its environment (the kernel hands on what it does not
+`init` of this folder with `settings` in its environment (the kernel passes on what it does not
 know)."""
 
 import glob
@@ -21,7 +21,7 @@ TIME_BEGINS = 1767225600 * 10**9  # 2026-01-01
 
 
 class Missing(Exception):
-    """What there is not, and how to get it."""
+    """What is missing, and how to get it."""
 
 
 def words(settings):
@@ -50,9 +50,9 @@ class Uml:
 
 
 class Virtual(Uml):
-    """User-Mode Linux whose clock moves only when everybody waits, built with
-    testbed/guest/virtual. One CPU, which takes no time; no BTF, no modules. The file `progress` of
-    its home says how far it is (testbed.guest.progress)."""
+    """User-Mode Linux whose clock moves only when all its processes wait, built with
+    testbed/guest/virtual. One CPU, which takes no time; no BTF, no modules. The file `progress`
+    of its home shows its progress (testbed.guest.progress)."""
     memory = "4G"
 
     @classmethod
@@ -112,7 +112,7 @@ NO_MOUNT = "the root is no mount that can be made read-only (a chroot)"
 
 
 def check(kernel, build):
-    """Missing where such a guest cannot be booted."""
+    """Missing if such a guest cannot be booted."""
     if os.geteuid() != 0:
         raise Missing("needs root")
     KERNELS[kernel].check(build)

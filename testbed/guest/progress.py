@@ -1,8 +1,8 @@
-"""What a guest in virtual time shows of itself while it runs (testbed/guest/virtual/kernel.patch),
-and whether it still gets on.
+"""The progress of a guest in virtual time (testbed/guest/virtual/kernel.patch), and whether it
+still makes any.
 
-There the clock moves when everybody waits. A program that never does, whether it counts or asks for
-the time again and again, stops all others: nobody inside could end it."""
+There the clock moves when all processes wait. A program that never does, because it computes or
+asks for the time again and again, stops all others, and nothing inside could end it."""
 
 import struct
 import time
@@ -29,7 +29,7 @@ class Progress:
         return ns, waits, pid, name.rstrip(b"\0").decode(errors="replace")
 
     def stalled(self, seconds):
-        """Who ran, when nobody has let the others go on for so long; None otherwise."""
+        """The running program, if it has not let the others run for that long; None otherwise."""
         found = self.read()
         if not found:
             return None

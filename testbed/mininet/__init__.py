@@ -1,5 +1,4 @@
-"""duopoly on a Mininet that stands already: its daemons on every host and switch of it, and a
-replay.
+"""duopoly on an existing Mininet: its daemons on every host and switch of it, and a replay.
 
     from testbed.mininet import Duopoly
     net.start()
@@ -8,10 +7,10 @@ replay.
     net.stop()
 
 This tree must be in sys.path (PYTHONPATH), the programs be built (make), and the interpreter be
-/usr/bin/python3, which is the one that has Debian's mininet. What it finds in the network, and what
-it leaves alone, is printed (testbed/net/attached.py says how). At the end of the block all of
-duopoly is gone and the network is as it was; a network that is not stopped then ends with the
-script (ending.py). What cannot be done ends the script with one sentence."""
+/usr/bin/python3, which has Debian's mininet. What it finds in the network, and what it does not
+change, is printed (testbed/net/attached.py says how). At the end of the block all of duopoly is
+removed and the network is as it was; a network that is not stopped then ends with the script
+(ending.py). An error ends the script with one sentence."""
 
 import os
 import re
@@ -28,7 +27,7 @@ def _bps(text):
 class Duopoly:
     """net: a Mininet that was started; policy: a name that `duopolyd --presets` lists; slots: of
     each host; rate: of links without bw=, such as "100M"; seed: of the policy's choices; logs: a
-    folder that keeps the daemons' words and the results, which else are gone at the end."""
+    folder that keeps the daemons' logs and the results, which else are removed at the end."""
 
     def __init__(self, net, policy="joint", slots=4, rate="100M", seed=1, logs=None):
         self.net, self.policy, self.slots, self.rate, self.seed = net, policy, slots, rate, seed
@@ -51,7 +50,7 @@ class Duopoly:
         self._down()
 
     def _sentence(self, failure):
-        """Where daemons have spoken, also how their words are kept."""
+        """After daemons have logged, also how to keep their logs."""
         return "duopoly: %s%s" % (failure, " (Duopoly(…, logs=FOLDER) keeps the logs)" if self.running and not self.logs else "")
 
     def _up(self):
@@ -71,7 +70,7 @@ class Duopoly:
         self._start(scale=1)
 
     def _start(self, scale):
-        """Thresholds in bytes follow the workload's scale, so that daemons are of one."""
+        """Thresholds in bytes follow the workload's scale, so daemons are started for one scale."""
         folder = self.logs or os.path.join(self.instance.memory(), "logs")
         self.running = cluster.Cluster(self.network, demo.build_folder(), self.policy, self.slots, scale, self.seed,
                                        os.path.join(folder, self.policy))
@@ -88,13 +87,13 @@ class Duopoly:
         self.instance = self.network = self.running = None
 
     def ask(self, *words):
-        """What `duopolyctl -j WORDS…` says, as Python has it."""
+        """The answer of `duopolyctl -j WORDS…`, as Python objects."""
         return self.running.ask(*words)
 
     def replay(self, path, jobs=None):
         """Replays a workload file (schemas/workload.md), at most `jobs` of it; prints its figures
-        and whether all marks and queues were right at every hop, and where the logs are if they are
-        kept. Whether all was right and all jobs ended."""
+        and whether all marks and queues were right at every hop, and where the logs are if they
+        are kept. Returns whether all was right and all jobs ended."""
         try:
             figures, said, good = self._replay(os.path.abspath(path), jobs)
         except system.Failure as failure:

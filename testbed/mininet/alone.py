@@ -1,6 +1,6 @@
-"""Runs a script for Mininet in a network namespace of its own, with an Open vSwitch of its own
-where one is installed: its switches' names collide with nobody's, and what it leaves goes with the
-namespace, also after kill -9, so that `mn -c` is never needed.
+"""Runs a script for Mininet in a network namespace of its own, with an Open vSwitch of its own if
+one is installed: its switches' names collide with no other's, and what it leaves ends with the
+namespace, even after kill -9, so that `mn -c` is never needed.
 
     /usr/bin/python3 -m testbed.mininet.alone SCRIPT [ARGUMENT…]"""
 
@@ -21,7 +21,7 @@ SWITCHES = {"ovs-vsctl": ("openvswitch-switch", "OVSSwitch and OVSBridge"), "brc
 
 
 class Alone(network.Network):
-    """One namespace, in which somebody else makes a network."""
+    """One namespace, in which a script makes a network."""
 
     def up(self):
         self._make([MEMBER])
@@ -39,8 +39,8 @@ class Alone(network.Network):
 
 
 def wait(child):
-    """Its exit status as a shell tells it. Ctrl-C at a terminal is the script's too, which may put
-    its own things away first."""
+    """Its exit status as a shell reports it. Ctrl-C at a terminal also reaches the script, which
+    may clean up first."""
     try:
         status = child.wait()
     except KeyboardInterrupt as stopped:
@@ -53,7 +53,7 @@ def wait(child):
 
 
 def lacking():
-    """What a script may have failed for, in words."""
+    """Packages whose absence may have made a script fail."""
     return ", ".join("%s need%s %s" % (kinds, "" if " and " in kinds else "s", package)
                      for program, (package, kinds) in SWITCHES.items() if not shutil.which(program))
 

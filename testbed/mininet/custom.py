@@ -1,9 +1,9 @@
-"""For mn: adds the test "duopoly" to any topology.
+r"""For mn: adds the test "duopoly" to any topology.
 
-    mn --custom testbed/mininet/custom.py --topo tree,2 --switch lxbr --link tc,bw=50 --controller
-    none --test duopoly
+    mn --custom testbed/mininet/custom.py --topo tree,2 --switch lxbr --link tc,bw=50 \
+        --controller none --test duopoly
 
-The variable DUOPOLY says more: DUOPOLY="jobs=FILE policy=NAME rate=100M logs=FOLDER"."""
+The variable DUOPOLY has its options: DUOPOLY="jobs=FILE policy=NAME rate=100M logs=FOLDER"."""
 
 import inspect
 import os

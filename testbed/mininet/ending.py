@@ -1,6 +1,6 @@
-"""A Mininet ends with its script, whatever ends that: what lives on without it (bridges, ends of
-links) is known here, and taken away where nobody called net.stop(), or where it failed because
-Ctrl-C had cut a node's command short."""
+"""A Mininet ends with its script, whatever ends that: what would live on (bridges, ends of links)
+is recorded here, and removed if net.stop() was not called, or failed because Ctrl-C had cut a
+node's command short."""
 
 import atexit
 import contextlib
@@ -13,8 +13,8 @@ from testbed.net import attached, mininets, system
 
 
 def commands(net):
-    """Command lines that remove what of it is in its script's own network namespace. What lies in
-    its hosts' goes with those."""
+    """Command lines that remove its parts in its script's own network namespace. Those in its
+    hosts' end with them."""
     lines = []
     for node in net.values():
         if not node.inNamespace:
@@ -53,8 +53,8 @@ def _end_script(number, _frame):
 
 
 def with_script(net):
-    """From now on the network ends with the script: also with one that SIGTERM or SIGHUP ends,
-    unless it has its own words for them."""
+    """From now on the network ends with the script, also with one that SIGTERM or SIGHUP ends,
+    unless it handles them itself."""
     atexit.register(_stop, net)
     if threading.current_thread() is threading.main_thread():
         for number in (signal.SIGTERM, signal.SIGHUP):

@@ -1,15 +1,15 @@
-"""A network that stands already: somebody's Mininet object. What is in it is found, nothing of it
-is made or renamed.
+"""An existing network: a user's Mininet object. Its parts are found; none is made or renamed.
 
 Workers are its hosts; switches are its switches of any kind, and its routers: hosts and nodes of
-several links that forward. A link's rate is its `bw=`; one without is shaped by our queues to the
-rate that the caller names. What is found and what is left alone stands in `words`, one line each.
+several links that forward. A link's rate is its `bw=`; our queues shape a link without one to
+the rate that the caller gives. `words` has a line for each thing that was found or is not
+changed.
 
 Daemons need a way to the controller that is not the network under test, whose switches have no
-addresses: a namespace of this instance with a bridge, joined to every namespace of the net's by one
-interface, DEVICE, of 198.18.0.0/15 (RFC 2544). It ends with that namespace. Besides it, and until
-`leave`, the interfaces' TSO, GSO, GRO and checksum offload are off (Open vSwitch outside the kernel
-passes on packets without a checksum, which TCP drops), and TCP is cubic with ECN."""
+addresses: a namespace of this instance with a bridge, joined to every namespace of the net's by
+one interface, DEVICE, of 198.18.0.0/15 (RFC 2544). It ends with that namespace. Besides it, and
+until `leave`, the interfaces' TSO, GSO, GRO and checksum offload are off (Open vSwitch outside
+the kernel passes on packets without a checksum, which TCP drops), and TCP is cubic with ECN."""
 
 import contextlib
 import ipaddress
@@ -39,9 +39,9 @@ def interfaces(node):
 
 
 def exactly(names):
-    """Patterns that match these names and no other, though another switch here may be called alike:
-    an agent takes so many, so names that differ by their number alone, s1-eth1 and s1-eth2, are
-    one."""
+    """Patterns that match these names and no other, even if another switch here has similar names.
+    An agent takes few patterns, so names that differ only by their number, s1-eth1 and s1-eth2,
+    are one."""
     patterns, numbered = [], {}
     for name in names:
         stem, number = re.fullmatch(r"(.*?)(0|[1-9][0-9]{0,8}|)", name).groups()
@@ -62,13 +62,12 @@ def forwards(node):
 
 
 def spanning(switch):
-    """Whether somebody breaks loops at it: a spanning tree, or the user's own controller."""
+    """Whether loops are broken at it: by a spanning tree, or the user's own controller."""
     return bool(getattr(switch, "stp", False)) or (hasattr(switch, "failMode") and switch.failMode != "standalone")
 
 
 def check_loops(switches):
-    """Failure where bridges without a spanning tree form a loop: its packets would circle for
-    ever."""
+    """Failure if bridges without a spanning tree form a loop: its packets would circle for ever."""
     group = {switch: switch for switch in switches if not spanning(switch)}
 
     def head(switch):
@@ -86,7 +85,7 @@ def check_loops(switches):
 
 
 class Attached(network.Network):
-    """bps: what links without a rate of their own are shaped to."""
+    """bps: the rate for links without one of their own."""
 
     lasting, shared = False, True
     nodes = {}
@@ -124,7 +123,7 @@ class Attached(network.Network):
         return ipaddress.ip_interface("%s/%s" % (one.IP(), one.prefixLen))
 
     def _rate(self, one):
-        """Of an interface in bit/s; Failure where its queue cannot be ours."""
+        """Of an interface in bit/s; Failure if its queue cannot be ours."""
         for word in NETEM:
             if one.params.get(word):
                 raise system.Failure("%s has %s=%s, which is netem's and would be lost under duopoly's queues: take it off that link" % (
@@ -183,7 +182,7 @@ class Attached(network.Network):
         return "%d switches of a Mininet" % len(self.switches)
 
     def summary(self):
-        """What was found and what is left alone, a line each."""
+        """What was found and what is not changed, a line each."""
         lines = []
         for name, switch in self.switches.items():
             rates = {bps / 1e6 for bps in [*switch.core.values(), *(self.rates[host] for host in switch.hosts.values())]}
@@ -207,7 +206,7 @@ class Attached(network.Network):
         return self.rates[host]
 
     def taps(self):
-        """Of what has a switch behind it."""
+        """Of each port with a switch behind it."""
         behind = {host for switch in self.switches.values() for host in switch.hosts.values()}
         return [self.behind(host) for host in self.hosts if host in behind]
 
@@ -224,7 +223,7 @@ class Attached(network.Network):
             self._set(host, self.sysctls())
 
     def leave(self):
-        """Puts back what was tuned; what is gone already stays so."""
+        """Undoes the tuning; skips what is gone."""
         for name in self.joined:  # the namespace at their other end takes them along too, but in its own time
             with contextlib.suppress(system.Failure):
                 self.ip(name, "link del " + DEVICE % self.instance.number)

@@ -1,7 +1,7 @@
 """duopoly's own programs on a testbed's network: one controller, an agent per worker and per
-switch, and beside each worker's agent the replay's server. A cluster is started for one policy and
-ended before the next, so that every policy begins with empty queues and an empty memory. All of
-them show keys, made anew each time."""
+switch, and beside each worker's agent the replay's server. A cluster is started for one policy
+and ended before the next, so that every policy begins with empty queues and an empty memory. All
+have keys, made again each time."""
 
 import json
 import os
@@ -40,7 +40,7 @@ def check_programs(build):
 
 
 def policies(build):
-    """What the daemon knows by name: the network policy of each."""
+    """Names that the daemon knows: the network policy of each."""
     rows = [line.split(None, 6) for line in system.run(os.path.join(build, "duopolyd"), "--presets").splitlines()[1:]]
     return {row[0]: row[3] for row in rows if not row[6].endswith("(simulator only)")}
 
@@ -66,10 +66,10 @@ def remove_cgroup(top):
 
 
 class Cluster:
-    """policy: a name that `duopolyd --presets` lists; slots per worker; scale: what the workload's
-    bytes were divided by; logs: a directory for what the daemons write; quick: what the daemons'
-    timers are divided by; ports: whether each task writes down its connections, a file that stays
-    (not for a load without end); queues: further lines of the agents' section `queues`."""
+    """policy: a name that `duopolyd --presets` lists; slots per worker; scale: the divisor of the
+    workload's bytes; logs: a directory for the daemons' logs; quick: the divisor of the daemons'
+    timers; ports: whether each task records its connections, in a file that stays (not for a
+    load without end); queues: further lines of the agents' section `queues`."""
 
     def __init__(self, net, build, policy, slots, scale, seed, logs, quick=1, ports=True,
                  queues=()):
@@ -121,20 +121,20 @@ class Cluster:
                         "duopolyd's answer (its words: %s)" % self._log("duopolyd", network.CONTROLLER))
 
     def controller_answers(self, *words):
-        """Whether it does as told; without words: whether it is there."""
+        """Whether it carries out the command; without words: whether it answers."""
         try:
             return bool(self.ask(*(words or ["status"])))
         except system.Failure:
             return False
 
     def kill(self, program, host):
-        """As a crash: nothing is put away."""
+        """As a crash: nothing is cleaned up."""
         child = self.processes.pop((program, host))
         child.kill()
         child.wait()
 
     def end_host(self, host):
-        """Kills all that runs on a host: the agent first, which would begin more."""
+        """Kills all that runs on a host: the agent first, which would start more."""
         for program in ("duopoly-agent", "replay-serve"):
             self.kill(program, host)
         system.kill_in_namespace(self.net.instance.namespace(host))
@@ -144,8 +144,8 @@ class Cluster:
         self.start("duopoly-agent", host)
 
     def forget_boot(self, host, keep_state=False):
-        """Of a host that was ended: nothing of it is remembered, its kernel's queues and filters
-        too, and its next agent finds another boot id, in a mount namespace of its own."""
+        """Forgets everything of an ended host, its kernel's queues and filters too; its next agent
+        finds another boot id, in a mount namespace of its own."""
         state = self.state(host)
         cgroup = os.path.join(self.net.instance.state["cgroup"], host)
         system.wait_for(lambda: remove_cgroup(cgroup), 10, "the end of %s's cgroups" % host)
@@ -161,7 +161,7 @@ class Cluster:
         self.boots[host] = self._write("boot-" + host, "%s\n" % uuid.uuid4())
 
     def check_memory(self):
-        """The most that a daemon of each kind has had, in words; Failure beyond MEMORY_KB."""
+        """The most memory that a daemon of each kind used, in words; Failure beyond MEMORY_KB."""
         most = {}
         for (program, _), child in self.processes.items():
             if program in MEMORY_KB and child.poll() is None:
@@ -184,12 +184,12 @@ class Cluster:
         shutil.rmtree(self.directory, ignore_errors=True)
 
     def ended(self):
-        """[(program, name, its last words)] of the daemons that have ended by themselves."""
+        """[(program, name, its last line)] of the daemons that have ended by themselves."""
         return [(program, name, self._last_words(program, name))
                 for (program, name), child in self.processes.items() if child.poll() is not None]
 
     def check_alive(self):
-        """Failure with its last words when a daemon has ended; else false."""
+        """Failure with its last line when a daemon has ended; else false."""
         for sentence in ["%s on %s has ended: %s" % ended for ended in self.ended()] + self.net.ended():
             raise system.Failure(sentence)
         return False
@@ -212,7 +212,7 @@ class Cluster:
         return ["%s@%s" % (switch.plane, self.net.namespace_file(name)) for name, switch in self.net.switches.items() if switch.plane]
 
     def measurement_files(self):
-        """What the workers' agents measured."""
+        """The measurements of the workers' agents."""
         return [self._measurements(host) for host in self.net.hosts]
 
     # ---- its parts ----
@@ -221,8 +221,8 @@ class Cluster:
         return os.path.join(self.logs, "measurements-%s" % host)
 
     def _install(self):
-        """Copies the programs to where an unprivileged task may run them, whatever the checkout's
-        own folder allows."""
+        """Copies the programs to where an unprivileged task may run them, whatever the rights of
+        the checkout's own folder."""
         folder = self.net.instance.path("bin")
         os.makedirs(folder, exist_ok=True)
         os.chmod(self.net.instance.directory, 0o755)
@@ -255,7 +255,7 @@ class Cluster:
         return os.path.join(self.directory, "state", name)
 
     def _outputs(self, host):
-        """Where its agent keeps what attempts left."""
+        """Where its agent keeps attempts' outputs."""
         return os.path.join(self.state(host), "outputs")
 
     def _log(self, program, name):
@@ -290,8 +290,8 @@ class Cluster:
         return self.ask("status")["hosts_up"] >= len(self.net.hosts) and all(map(self._is_managed, self.net.switches))
 
     def _is_managed(self, switch):
-        """Whether every port of a switch has the agent's queues in the place of what the link had:
-        known by their handle, or, of a data plane in user space, as its agent tells."""
+        """Whether every port of a switch has the agent's queues instead of the link's: by their
+        handle, or, for a data plane in user space, as its agent reports."""
         if self.net.switches[switch].plane:
             return any(row["name"] == switch and row["ports"] and row["steps"] == 0 for row in self.ask("switches")["switches"])
         said = system.run(*self.net.enter(switch, "tc", "qdisc", "show"))

@@ -1,9 +1,9 @@
-"""The star around a switch in user space: duopoly-fastpath, on DPDK's af_packet devices, in the
-place of the bridge.
+"""The star around a switch in user space: duopoly-fastpath, on DPDK's af_packet devices, instead of
+the bridge.
 
-It paces every port to its link's rate itself. Checksums are made by those who send, since no kernel
-completes them on the way. The switch's agent has an interface of its own, STATION, on one more port
-of it. It ends with the instance."""
+It paces every port to its link's rate itself. Senders make checksums, since no kernel completes
+them on the way. The switch's agent has an interface of its own, STATION, on one more port of it.
+It ends with the instance."""
 
 import os
 
@@ -62,7 +62,7 @@ class Star(star.Star):
         self._start_switch()
 
     def _leave_checksums(self, name, device):
-        """To the kernel that sends, not to a device that there is none of."""
+        """To the kernel that sends, since no device completes them."""
         system.run(*self.enter(name, "ethtool", "-K", device, "tx", "off"))
 
     def _start_switch(self):

@@ -1,20 +1,19 @@
-"""One testbed on this machine: its number, what it made, and how all of it goes away again.
+"""One testbed on this machine: its number, what it made, and its removal.
 
-Several can stand beside each other (two checkouts, a test and a demo). Each has the lowest free
-number N; every name it uses outside its own namespaces follows from N and is written to its state
-file before it is made:
+Several can exist at a time (two checkouts, a test and a demo). Each has the lowest free number
+N; every name it uses outside its own namespaces follows from N and is written to its state file
+before it is made:
 
     /var/lib/duopoly-testbed/N/state.json   owner, processes, namespaces, cgroups
     /var/lib/duopoly-testbed/N/…            programs and logs of this instance
     /var/lib/duopoly-testbed/N/memory/…     configurations, sockets, state and outputs, on a tmpfs
-    of its own
     dtbN-NAME                               network namespaces
     CGROUP2/duopoly-testbed-N               cgroups
 
-Teardown goes by the state file alone, so it also works from another process: after Ctrl-C, after an
-exception, and for an instance whose owner was killed (watcher.py ends it at once; the next start,
-where that was killed too). It ends processes by number and start time, what still lives in its
-namespaces and cgroups, and nothing else."""
+Removal uses the state file alone, so it also works from another process: after Ctrl-C, after an
+exception, and for an instance whose owner was killed (watcher.py ends it at once; the next start
+does, if that was killed too). It ends processes by number and start time, and what still lives
+in its namespaces and cgroups, nothing else."""
 
 import contextlib
 import fcntl
@@ -35,8 +34,7 @@ INSTANCES_MAX = 100
 
 @contextlib.contextmanager
 def locked():
-    """One testbed at a time changes what all share. The lock is on a directory that is there
-    anyway."""
+    """One testbed at a time changes what all share. The lock is on a directory that exists anyway."""
     fd = os.open(os.path.dirname(HOME), os.O_RDONLY)
     try:
         fcntl.flock(fd, fcntl.LOCK_EX)
@@ -71,8 +69,8 @@ class Instance:
 
     def memory(self):
         """A folder on a tmpfs of its own, for what belongs to the boot and is made and removed all
-        the time: on a disk's file system the inodes of short-lived files alone cost more than the
-        tasks do."""
+        the time: on a disk's file system the inodes of short-lived files alone cost more than
+        the tasks."""
         folder = self.path("memory")
         if not os.path.ismount(folder):
             os.makedirs(folder, exist_ok=True)
@@ -92,33 +90,33 @@ class Instance:
         self.save()
 
     def add_process(self, pid):
-        """Those that have ended are forgotten: daemons may be started any number of times."""
+        """Ended ones are forgotten: daemons may be started any number of times."""
         self.state["processes"] = [process for process in self.state["processes"] if system.is_alive(process)]
         self.state["processes"].append(system.identify(pid))
         self.save()
 
     def _watch(self):
-        """Begins who ends it if we are killed."""
+        """Starts the process that ends it if we are killed."""
         child = subprocess.Popen([sys.executable, "-B", "-m", "testbed.net.watcher", str(self.number), self.state["token"]], cwd=TREE,
                                  stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
         self.state["watcher"] = system.identify(child.pid)
         self.save()
 
     def add_ends(self, commands):
-        """Command lines that take away what is beside the instance, in the network namespace that
-        it was made in. Its watcher alone runs them: later those names may be another's."""
+        """Command lines that remove what is outside the instance, in the network namespace that it
+        was made in. Only its watcher runs them: later those names may be another's."""
         self.state["ends"] = commands
         self.save()
 
     def keep(self):
-        """From now on nobody owns it: only `down` ends it."""
+        """From now on it has no owner: only `down` ends it."""
         self.state["owner"] = None
         self.save()
 
     # ---- the end ----
 
     def down(self):
-        """Removes everything; goes on where something is gone already. Repeating it is fine."""
+        """Removes everything; skips what is gone already. May be repeated."""
         with system.signals_ignored(), locked():
             # Somebody else may have ended it meanwhile, and the number may be another's by now.
             present = read(self.number)
@@ -261,7 +259,7 @@ def cgroup_of(number):
 
 
 def took_cgroup(number):
-    """Cgroups are the machine's, also where HOME is not (a chroot): whoever makes it has the
+    """Cgroups are the machine's, even if HOME is not (a chroot): the one that makes it has the
     number."""
     try:
         os.mkdir(cgroup_of(number))

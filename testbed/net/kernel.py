@@ -1,12 +1,11 @@
-"""What networks need of the whole machine's kernel: the first one takes it, the last one puts back
-what was there.
+"""What networks need of the whole machine's kernel: the first network sets it, the last one
+restores it.
 
-- A namespace may only choose a congestion control that the root namespace lists: cubic. - HTB wakes
-up for every packet of a busy link. With hysteresis a class that may send goes on until it is one
-burst
-   (2 ms of its link) ahead, and pauses as long: one timer for a dozen packets. Nine busy links of
-   100 Mb/s leave half of
-   two cores idle so; else a quarter, and all that the tasks do waits for a core."""
+- A namespace may only choose a congestion control that the root namespace lists: cubic.
+- HTB wakes up for every packet of a busy link. With hysteresis a class that may send continues
+  until it is one burst (2 ms of its link) ahead, and pauses as long: one timer for a dozen
+  packets. Nine busy links of 100 Mb/s then leave half of two cores idle; else a quarter, and all
+  that the tasks do waits for a core."""
 
 import contextlib
 import os
@@ -31,8 +30,8 @@ def read(path):
 
 
 def write(path, text):
-    """Failure where that may not be, as in most containers. Settings of the whole network are read
-    in each of its namespaces, and written in the first one's, which is process 1's."""
+    """Failure if it may not be written, as in most containers. Settings of the whole network are
+    read in each of its namespaces, and written in the first one's, which is process 1's."""
     try:
         with open(path, "w") as setting:
             setting.write(text)
@@ -45,7 +44,7 @@ def write(path, text):
 
 
 def borrow(home):
-    """What stood there is in the folder `home` before it is changed."""
+    """The former values are in the folder `home` before anything is changed."""
     if not os.path.exists(HYSTERESIS):
         with contextlib.suppress(system.Failure):  # it may be built in, or come with the first HTB
             system.run("modprobe", "sch_htb")

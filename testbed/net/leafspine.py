@@ -2,11 +2,10 @@
 
 Host N of rack R has 10.77.R.N on eth0 and its leaf as its default route; leaf R (l1, l2, …) has
 10.77.R.254 and spine S (p1, p2, …) 10.77.0.S on lo, so links between them need no addresses. A
-leaf's port is named after what is behind it. From leaf to leaf there is one way over each spine;
-which one a flow takes says the kernel's hash of its five fields
-(net.ipv4.fib_multipath_hash_policy=1), as equal-cost multipath in a switch does. The links of a
-leaf to its spines have together the rate of its hosts' links ÷ OVERSUB. The controller is one more
-host behind the first leaf."""
+leaf's port is named after its neighbour. From leaf to leaf there is one way over each spine; the
+kernel's hash of a flow's five fields chooses it (net.ipv4.fib_multipath_hash_policy=1), as
+equal-cost multipath in a switch does. The links of a leaf to its spines together have the rate
+of its hosts' links ÷ OVERSUB. The controller is one more host behind the first leaf."""
 
 from testbed.net import network, system
 

@@ -1,9 +1,10 @@
 """The testbed's own networks in Mininet: the same star and the same racks as elsewhere, made by
-Mininet in a network namespace of the instance's, then taken over as anybody's is (attached.py). So
-their names collide with nobody's, and the namespace's end is theirs; `mn -c` is never needed. The
-star's switch is a Linux bridge: Open vSwitch outside the kernel loses packets that no queue counts.
+Mininet in a network namespace of the instance, then used as any existing Mininet (attached.py).
+So their names collide with no other's, and they end with the namespace; `mn -c` is never needed.
+The star's switch is a Linux bridge: Open vSwitch outside the kernel loses packets that no queue
+counts.
 
-Debian's mininet is of /usr/bin/python3 alone."""
+Debian's mininet works with /usr/bin/python3 alone."""
 
 import contextlib
 import ctypes
@@ -20,7 +21,7 @@ NO_MOUNT = "Mininet's hosts need a root that is a mount of its own (this is a ch
 
 
 def load(name):
-    """A module of Mininet's; Failure where there is none for this interpreter."""
+    """A module of Mininet's; Failure if this interpreter has none."""
     try:
         return importlib.import_module("mininet." + name)
     except ImportError:
@@ -33,15 +34,14 @@ def check_installed():
 
 
 def check_root():
-    """Mininet's mnexec ends where it cannot make / private, and Mininet waits for its prompt
-    forever."""
+    """Mininet's mnexec ends if it cannot make / private, and Mininet waits for its prompt for ever."""
     if not system.root_is_mount():
         raise system.Failure(NO_MOUNT)
 
 
 @contextlib.contextmanager
 def inside(path):
-    """What this thread starts meanwhile, starts in that network namespace."""
+    """What this thread starts meanwhile starts in that network namespace."""
     home, there = (os.open(name, os.O_RDONLY) for name in ("/proc/thread-self/ns/net", path))
     try:
         if system.LIBC.setns(there, CLONE_NEWNET) != 0:
@@ -54,8 +54,8 @@ def inside(path):
 
 
 class Own(attached.Attached):
-    """What derives from it sets hosts, link_bps, crossings and simulated at once, and makes a Topo
-    in `_topo`."""
+    """A derived class sets hosts, link_bps, crossings and simulated at once, and makes a Topo in
+    `_topo`."""
 
     def __init__(self, instance):
         network.Network.__init__(self, instance)
@@ -98,7 +98,7 @@ class Star(Own):
 
 
 class LeafSpine(Own):
-    """The plan is the other one's, so that both refuse the same."""
+    """The plan is leafspine's, so that both refuse the same."""
 
     VARIABLES = leafspine.LeafSpine.VARIABLES
 

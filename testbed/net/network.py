@@ -1,13 +1,13 @@
-"""What a testbed's network is to everybody else: members, how to start a program in one, where to
-capture, what links carried.
+"""A testbed's network as others use it: members, how to start a program in one, where to capture,
+what links carried.
 
 A network is one file that derives from Network and one line in networks.py. Its members are
-workers, one controller and one or more switches, each a network namespace of its own; nobody else
-knows how they are joined. It makes its links by `_link`: a token bucket on both ends gives each its
-rate in both directions without any help of ours. TSO, GSO and GRO are off, so that queues and
-captures count packets of the wire. TCP is cubic with ECN in every namespace, where no other is
-asked for: BBR, which some machines have as their default, ignores priorities. What the whole
-machine lends is in kernel.py; how all goes away again is the instance's affair."""
+workers, one controller and one or more switches, each a network namespace of its own; no other
+part knows how they are joined. It makes its links by `_link`: a token bucket on both ends gives
+each its rate in both directions without our help. TSO, GSO and GRO are off, so that queues and
+captures count packets of the wire. TCP is cubic with ECN in every namespace, unless another is
+asked for: BBR, which some machines have as their default, ignores priorities. kernel.py has what
+the whole machine lends; instance.py removes everything."""
 
 import os
 import subprocess
@@ -43,8 +43,8 @@ def host_names(count):
 
 class Switch:
     """address: its agent's; agent_link: lines of its agent's section `link`; hosts: {port: the
-    worker or controller behind it}; core: {port: bit/s} of its links to other switches; plane: the
-    control socket of the duopoly-fastpath that it is, None where the kernel is the switch."""
+    worker or controller behind it}; core: {port: bit/s} of its links to other switches; plane:
+    the control socket of the duopoly-fastpath that it is, None if it is the kernel."""
 
     def __init__(self, address, agent_link, hosts, core=None, plane=None):
         self.address, self.agent_link, self.hosts, self.core, self.plane = address, agent_link, hosts, core or {}, plane
@@ -54,13 +54,14 @@ class Switch:
 
 
 class Network:
-    """What a network says of itself, set by its __init__, which makes nothing yet:
+    """What a network describes about itself, set by its __init__, which makes nothing yet:
 
-    - hosts: the workers' names, in order; racks: {host: its rack's name}, empty where there are
-    none - addresses: {worker, CONTROLLER or switch: IPv4 address}; members: the prefix of all of
-    them - switches: {name: Switch}; link_bps: of a worker's link - simulated: what duopoly-sim is
-    told so that it plans for this network, {option: value} - crossings: rates of the queues that a
-    segment and then its acknowledgement's mark go through at worst, in bit/s
+    - hosts: the workers' names, in order; racks: {host: its rack's name}, empty without racks
+    - addresses: {worker, CONTROLLER or switch: IPv4 address}; members: the prefix of all of them
+    - switches: {name: Switch}; link_bps: of a worker's link
+    - simulated: options of duopoly-sim to plan for this network, {option: value}
+    - crossings: rates of the queues that a segment and then its acknowledgement's mark go
+      through at worst, in bit/s
 
     congestion: TCP's congestion control in every namespace, which the machine must allow."""
 
@@ -116,7 +117,7 @@ class Network:
         return child
 
     def ip(self, name, *lines):
-        """What `ip` is to do in a member's namespace."""
+        """Runs `ip` with these words in a member's namespace."""
         system.run(*self.enter(name, "ip", "-batch", "-"), text="\n".join(lines) + "\n")
 
     def uplink(self, _host):
@@ -133,7 +134,7 @@ class Network:
                     if member == host)
 
     def taps(self):
-        """[(switch, port)]: where each packet of a worker's comes by once, as it comes in."""
+        """[(switch, port)]: where each packet of a worker passes once, as it comes in."""
         return [self.behind(host) for host in self.hosts]
 
     def ports(self):
@@ -150,7 +151,7 @@ class Network:
         return total
 
     def ended(self):
-        """Sentences about what of it has ended by itself."""
+        """Sentences about its parts that have ended by themselves."""
         return []
 
     # ---- for those that derive from it ----

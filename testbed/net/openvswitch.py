@@ -1,5 +1,5 @@
-"""An Open vSwitch of a testbed's own: its database, daemons and sockets end with the instance, and
-nobody else's is touched."""
+"""An Open vSwitch of a testbed's own: its database, daemons and sockets end with the instance; no
+other is touched."""
 
 import os
 import shutil

@@ -1,7 +1,7 @@
 """Processes and small commands: what the testbed needs of the operating system.
 
-A process is known by its number and its start time together, so that a number that was used again
-is never mistaken for ours (and never killed)."""
+A process is known by its number and its start time together, so that a reused number is never
+mistaken for ours (and never killed)."""
 
 import contextlib
 import ctypes
@@ -21,23 +21,23 @@ class Failure(Exception):
 
 
 def root_is_mount():
-    """In a chroot it is none, and neither its mounts can be made private nor itself read-only."""
+    """In a chroot / is no mount: its mounts cannot be made private, nor itself read-only."""
     with open("/proc/self/mountinfo") as mounts:
         return any(line.split()[4] == "/" for line in mounts)
 
 
 def _die_with(parent):
-    """For a child between fork and exec; the parent may have been killed before we ask to go with
-    it."""
+    """For a child between fork and exec; the parent may have been killed before the child asks to
+    die with it."""
     LIBC.prctl(1, signal.SIGKILL, 0, 0, 0)
     if os.getppid() != parent:
         os._exit(1)
 
 
 def run(*command, text=None):
-    """Runs a command to its end; its output, or Failure with the last line of what it said.
+    """Runs a command to its end; its output, or Failure with the last line of its output.
 
-    It dies with us: what it made after our end, nobody would take away."""
+    It dies with us: after our end, what it made would never be removed."""
     done = subprocess.run(command, input=text, capture_output=True, text=True, check=False,
                           preexec_fn=functools.partial(_die_with, os.getpid()))
     if done.returncode != 0:
@@ -47,13 +47,13 @@ def run(*command, text=None):
 
 
 def printable(text):
-    """Words of others for a terminal: what is not printable becomes '?'."""
+    """Another program's output for a terminal: unprintable characters become '?'."""
     return "".join(c if c.isprintable() else "?" for c in text)
 
 
 def start_time(pid):
-    """When the process was started, in clock ticks since boot; None when there is none (a zombie is
-    none)."""
+    """When the process was started, in clock ticks since boot; None if there is no such process (a
+    zombie is none)."""
     try:
         with open("/proc/%d/stat" % pid) as stat:
             fields = stat.read().rpartition(")")[2].split()
@@ -68,7 +68,7 @@ def is_alive(process):
 
 
 def peak_memory_kb(pid):
-    """The most that was resident of a process."""
+    """The most resident memory that a process had."""
     with open("/proc/%d/status" % pid) as lines:
         return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM:"))
 
@@ -90,7 +90,7 @@ def identify(pid):
 
 
 def wait_for(condition, seconds, what):
-    """Polls until the condition holds and returns its value; Failure after so many seconds."""
+    """Polls until the condition holds and returns its value; Failure after that many seconds."""
     deadline = time.monotonic() + seconds
     while True:
         value = condition()
@@ -121,7 +121,7 @@ def stop(processes, seconds=5.0):
 
 
 def kill_in_namespace(name):
-    """SIGKILL to all that lives in a network namespace; waits until nothing does."""
+    """SIGKILL to all processes in a network namespace; waits until none is left."""
     def none_lives():
         pids = [int(pid) for pid in run("ip", "netns", "pids", name).split()]
         for pid in pids:
@@ -150,11 +150,11 @@ def end_with_parent():
 
 
 def stop_signals_raise():
-    """SIGINT, SIGTERM and SIGHUP all as Ctrl-C, so that `finally` runs; SIGHUP not where nohup has
-    it ignored.
+    """SIGINT, SIGTERM and SIGHUP all as Ctrl-C, so that `finally` runs; SIGHUP not if nohup has it
+    ignored.
 
-    SIGINT also where the shell has it ignored, as it does in background jobs: who sends it then
-    means us."""
+    SIGINT even if the shell has it ignored, as it does in background jobs: its sender then means
+    us."""
     def handler(number, _frame):
         raise KeyboardInterrupt("signal %d" % number)
 
@@ -166,7 +166,7 @@ def stop_signals_raise():
 
 @contextlib.contextmanager
 def signals_ignored():
-    """For what a second Ctrl-C must not leave half done."""
+    """For work that a second Ctrl-C must not interrupt."""
     before = {number: signal.signal(number, signal.SIG_IGN) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
     try:
         yield

@@ -1,5 +1,5 @@
-"""Topologies for Mininet: what `make demo NET=mininet` and the examples run on. They know nothing
-of duopoly."""
+"""Topologies for Mininet, for `make demo NET=mininet` and the examples. They know nothing of
+duopoly."""
 
 from mininet.link import TCLink
 from mininet.node import Node
@@ -41,11 +41,11 @@ class Star(Topo):
 
 
 class LeafSpine(Topo):
-    """Racks of hosts behind leaves l1, l2, …, joined by spines p1, p2, …: routers all of them. Host
+    """Racks of hosts behind leaves l1, l2, …, joined by spines p1, p2, …: all of them routers. Host
     wN of rack R is 10.R.0.N of a /16, its leaf 10.R.255.254, which answers ARP for the others of
     the rack; from leaf to leaf there is one way over each spine, chosen by the hash of a flow's
-    five fields. The link between leaf R and spine S has 10.200.R.2S at the leaf's end and the next
-    address at the spine's."""
+    five fields. The link between leaf R and spine S has 10.200.R.2S at the leaf's end and the
+    next address at the spine's."""
 
     def build(self, racks, of_rack, spines, bps, core_bps):
         leaves = range(1, racks + 1)

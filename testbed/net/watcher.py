@@ -1,5 +1,5 @@
-"""Ends an instance whose owner was killed before it could: SIGKILL leaves it no last word. One is
-begun beside each instance, in a session of its own, and ends with it.
+"""Ends an instance whose owner was killed before it could do so itself: SIGKILL cannot be handled.
+One is started with each instance, in a session of its own, and ends with it.
 
     python3 -m testbed.net.watcher NUMBER TOKEN"""
 

@@ -1,5 +1,5 @@
-"""What jobs' input is read from where it does not lie on the task's own host: on each connection
-comes a number of bytes, in eight of its own, and so many go back. Argument: the port."""
+"""Serves jobs' input that is not on the task's own host: each connection sends a number of bytes,
+in eight bytes, and gets that many back. Argument: the port."""
 
 import socketserver
 import struct

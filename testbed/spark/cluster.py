@@ -1,5 +1,5 @@
-"""An unmodified Apache Spark on a testbed's network: a master and the driver on the last host, a worker on each of the others, with or
-without duopoly beside them."""
+"""An unmodified Apache Spark on a testbed's network: a master and the driver on the last host, a
+worker on each of the others, with or without duopoly."""
 
 import os
 import pathlib
@@ -22,7 +22,7 @@ SETTINGS = {"spark.ui.enabled": "false", "spark.eventLog.enabled": "true", "spar
 
 
 def check(build):
-    """The plug-in's jar; Failure with what to do where something is missing."""
+    """The plug-in's jar; Failure with what to do if something is missing."""
     jar = os.path.join(build, "duopoly-spark.jar")
     for missing, words in ((not (SPARK / "bin" / "spark-submit").exists(), "there is no Spark in %s: make deps-spark, or SPARK_HOME" % SPARK),
                            (not shutil.which("javac"), "there is no Java: make deps-spark"),
@@ -49,8 +49,8 @@ OWN = "own"
 
 
 class Beside(cluster.Cluster):
-    """duopoly's programs on that network: its agents find executors, and the last host's serves the driver and has no slots.
-    `kind`: how (demo.Kind)."""
+    """duopoly's programs on that network with Spark: agents find executors, and the last host's
+    agent serves the driver and has no slots. `kind`: how (demo.Kind)."""
 
     def __init__(self, net, build, slots, seed, logs, kind):
         super().__init__(net, build, "joint", slots, 1, seed, logs, ports=False)
@@ -122,7 +122,7 @@ class Spark:
             system.wait_for(lambda worker=worker: self._alive() or "Successfully registered" in self._said(worker), 60, "Spark's worker on " + worker)
 
     def submit(self, settings, jar, main, words, log):
-        """The driver, begun; its output is the file `log`, its words beside it."""
+        """Starts the driver; its result is the file `log`, its output beside it."""
         host = self.net.hosts[-1]
         settings = {**SETTINGS, "spark.eventLog.dir": "file:" + os.path.join(self.folder, "events"), **settings}
         command = [SPARK / "bin" / "spark-submit", "--master", "spark://%s:%d" % (host, PORT),

@@ -1,5 +1,6 @@
-"""Which connections each executor had, by what the kernel says of its sockets, and whose each was when, by Spark's event log: in the words of
-schemas/ports.md, for duopoly-verify. Executors have one core, so that one task has all of them."""
+"""The connections of each executor, as the kernel reports its sockets, and which task had each
+when, by Spark's event log: in the format of schemas/ports.md, for duopoly-verify. Executors have
+one core, so that one task has all of them."""
 
 import ipaddress
 import os
@@ -19,7 +20,7 @@ def _network(path):
 
 
 def _executors(networks):
-    """{executor: process} of those in one of these networks: others' Sparks may run here, too."""
+    """{executor: process} of those in one of these networks: other Sparks may run here, too."""
     found = {}
     for name in filter(str.isdigit, os.listdir("/proc")):
         try:
@@ -42,7 +43,7 @@ def _end(text):
 
 
 def _of(process):
-    """Connections of it to what serves blocks."""
+    """Its connections to servers of blocks."""
     links = [os.readlink("/proc/%s/fd/%s" % (process, name)) for name in os.listdir("/proc/%s/fd" % process)]
     own = {match[1] for match in (re.fullmatch(r"socket:\[(\d+)\]", link) for link in links) if match}
     for kind in ("tcp", "tcp6"):
@@ -69,7 +70,8 @@ class Watch:
                 continue  # it has ended
 
     def write(self, log, recordings, folder):
-        """A file for each task that ran where connections were, from the event log in `log`, named by its number in the recordings."""
+        """Writes a file for each task that ran where connections were, from the event log in `log`,
+        named by its number in the recordings."""
         os.makedirs(folder)
         numbers = {}
         for path in recordings:

@@ -1,9 +1,11 @@
-"""make demo NET=spark: an unmodified Apache Spark under a load of its own, without duopoly and with it, on namespaces around one switch.
+"""make demo NET=spark: an unmodified Apache Spark under a load of its own, without duopoly and with
+it, on namespaces around one switch.
 
-Variables: WORKLOAD (synthetic; anywhere: the same with input that has no place; tpch), ROWS (of ROWS below), JOBS (40; 19), SEED (1), SPREAD
-(seconds that they arrive in: half as many as jobs; ten times), SCALE (of tpch's tables, .1), LINK (50M), REPEATS (1: each row so often, taking
-turns), VERIFY (1: rows with marks are held against the controller's recording, packet by packet). Every run's event log, times and words stay in
-BUILD/demo-spark."""
+Variables: WORKLOAD (synthetic; anywhere: the same with input that has no place; tpch), ROWS (of
+ROWS below), JOBS (40; 19), SEED (1), SPREAD (seconds in which they arrive: half as many as jobs;
+ten times), SCALE (of tpch's tables, .1), LINK (50M), REPEATS (1: runs of each row, in turns),
+VERIFY (1: marks are checked against the controller's recording, packet by packet). Every run's
+event log, times and output stay in BUILD/demo-spark."""
 
 import json
 import os
@@ -28,8 +30,9 @@ TWO_CORES = {"spark.executor.cores": "2", "spark.executor.memory": "1g"}
 
 
 class Kind(typing.NamedTuple):
-    """What a row runs: Spark's settings; the plug-in's gate, "" without the plug-in; what becomes of executors' packets (`guests.rung`), "" without
-    duopoly; how long it may hold a task; and the agents' stance."""
+    """What a row runs: Spark's settings; the plug-in's gate, "" without the plug-in; what happens
+    to executors' packets (`guests.rung`), "" without duopoly; how long it may hold a task; and
+    the agents' stance."""
     settings: dict = {}
     gate: str = ""
     rung: str = ""
@@ -51,7 +54,7 @@ worst: the largest ratio of a job's time to that in the first row; wait: seconds
 
 
 class Synthetic:
-    """`hosts`: where the jobs' input lies; none: it has no place, and nothing is read."""
+    """`hosts`: where the jobs' input is; none: it has no place, and nothing is read."""
     main, jobs, settings = "Synthetic", 40, {"spark.shuffle.compress": "false", "spark.shuffle.spill.compress": "false", "spark.sql.adaptive.enabled": "false"}
 
     def __init__(self, hosts):
@@ -119,8 +122,9 @@ def read(path):
 
 
 class Verify(demo.Verify):
-    """The same of an application of Spark's; `folder`: of the run. A mark that comes later than a task's first 20 ms is wrong; what waits
-    in a queue while its task's level changes keeps the old one, as of all tasks."""
+    """duopoly-verify for an application of Spark; `folder`: of the run. A mark that comes later
+    than a task's first 20 ms is wrong; packets that wait in a queue while their task's level
+    changes keep the old one, as for all tasks."""
 
     def __init__(self, running, folder):
         super().__init__(running, running.logs)
@@ -137,7 +141,8 @@ class Verify(demo.Verify):
 
 
 def run_jobs(child, beside, out, verify):
-    """Until the driver has ended. Returns percent of the processors' time that was idle since jobs began to arrive."""
+    """Runs until the driver has ended. Returns the percentage of the processors' time that was idle
+    since jobs began to arrive."""
     limit, idle = time.monotonic() + RUN_SECONDS, None
     while child.poll() is None:
         if beside:
@@ -222,7 +227,7 @@ def marks_lines(runs):
 
 
 def differences(runs, jobs):
-    """A sentence for each run whose jobs, or their results, are not those of the first."""
+    """A sentence for each run whose jobs, or their results, differ from the first."""
     wanted = {job: result for job, _, result in runs[0]["jobs"]}
     said = []
     for run in runs:

@@ -1,11 +1,11 @@
-"""What an event log of Spark's says of its shuffles."""
+"""What Spark's event log says about its shuffles."""
 
 import json
 import os
 
 
 def lines(folder):
-    """Events of the one application whose log stands in `folder`."""
+    """Events of the one application whose log is in `folder`."""
     for name in sorted(os.listdir(folder)):
         with open(os.path.join(folder, name), encoding="utf-8") as log:
             for line in log:
@@ -13,8 +13,7 @@ def lines(folder):
 
 
 def shuffled(folder):
-    """Seconds that tasks waited for fetches, bytes that came from other hosts, and bytes that were
-    there."""
+    """Seconds that tasks waited for fetches, bytes from other hosts, and local bytes."""
     wait_ms = remote = local = 0
     for event in lines(folder):
         if event["Event"] != "SparkListenerTaskEnd":

@@ -1,4 +1,5 @@
-"""Tables of TPC-H's shape for the demo, made by tpchgen-cli (requirements.txt) and kept beside Spark."""
+"""Tables of TPC-H's shape for the demo, made by tpchgen-cli (requirements.txt) and kept beside
+Spark."""
 
 import os
 import shutil
@@ -11,7 +12,7 @@ PARTS = {"customer": 2, "lineitem": 8, "nation": 1, "orders": 4, "part": 2, "par
 
 
 def folder(scale):
-    """Where they are; made once. Failure: what to do."""
+    """Their folder; made once. Failure: what to do."""
     program = cluster.CACHE.parent / "bin" / "tpchgen-cli"
     made = cluster.CACHE.parent.parent / ("tpch-%s" % scale)
     if made.exists():

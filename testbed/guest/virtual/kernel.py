@@ -3,9 +3,9 @@ kernel.patch of this folder.
 
     python3 -m testbed.guest.virtual.kernel       builds it, unless that was done
 
-It is built once for each package version, configuration and patch, and kept outside the checkout:
-in $XDG_CACHE_HOME/duopoly (~/.cache/duopoly), some 10 MB. While it is built its folder there takes
-up to NEEDED_BYTES."""
+It is built once for each package version, configuration and patch, and kept outside the
+checkout: in $XDG_CACHE_HOME/duopoly (~/.cache/duopoly), some 10 MB. During the build its folder
+there takes up to NEEDED_BYTES."""
 
 import fcntl
 import hashlib
@@ -57,8 +57,7 @@ def check_space(folder):
 
 
 def step(what, command, folder, log):
-    """Runs it with its words in the file `log`; Failure with the last of them that is not make's
-    own."""
+    """Runs it with its output in the file `log`; Failure with the last line that is not make's own."""
     child = subprocess.Popen(command, cwd=folder, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT,
                              env={**os.environ, **BUILDER}, start_new_session=True, preexec_fn=system.end_with_parent)
     try:
