@@ -63,10 +63,14 @@ class Run:
 
     def _d_level(self, f):
         if f["attempt"] in self.transfers:
-            self.changes.append((self._now_ns, functools.partial(Network.level, moved=self.transfers[f["attempt"]], to=levels(f))))
+            self.changes.append((self._now_ns,
+                                 functools.partial(Network.level,
+                                                   moved=self.transfers[f["attempt"]],
+                                                   to=levels(f))))
 
     def _d_mode(self, f):
-        self.changes.append((self._now_ns, functools.partial(Network.set_mode, mode=int(f["mode"]))))
+        self.changes.append((self._now_ns,
+                             functools.partial(Network.set_mode, mode=int(f["mode"]))))
 
     def _e_attempt_received(self, f):
         if f["attempt"] in self.transfers:
@@ -98,14 +102,16 @@ class Network:
         first."""
         rest, found = [self.bytes_s] * (2 * self.hosts), {}
         for level in sorted({moved.levels[self.mode] for moved in self.moving}):
-            flows = [(moved, source) for moved in self.moving if moved.levels[self.mode] == level for source in moved.left]
+            flows = [(moved, source) for moved in self.moving if moved.levels[self.mode] == level
+                     for source in moved.left]
             self._fill(flows, rest, found)
         return found
 
     def _fill(self, flows, rest, found):
         crossing = collections.Counter(link for flow in flows for link in self._links(flow))
         while flows:
-            share, fullest = min((max(rest[link], 0) / count, link) for link, count in crossing.items() if count)
+            share, fullest = min((max(rest[link], 0) / count, link)
+                                 for link, count in crossing.items() if count)
             for flow in [flow for flow in flows if fullest in self._links(flow)]:
                 found[flow] = share
                 for link in self._links(flow):
@@ -118,7 +124,8 @@ class Network:
         return source, self.hosts + moved.host
 
     def next_end_ns(self, now_ns, rates):
-        return min((now_ns + moved.left[source] / rate * 1e9 for (moved, source), rate in rates.items() if rate > 0), default=None)
+        return min((now_ns + moved.left[source] / rate * 1e9
+                    for (moved, source), rate in rates.items() if rate > 0), default=None)
 
     def pass_time(self, seconds, rates, now_ns):
         for (moved, source), rate in rates.items():
@@ -136,7 +143,8 @@ def flow(run, bytes_s):
     now_ns = changes[0][0] if changes else 0
     while changes or network.moving:
         rates = network.rates()
-        until = min(ns for ns in (network.next_end_ns(now_ns, rates), changes[0][0] if changes else None) if ns is not None)
+        until = min(ns for ns in (network.next_end_ns(now_ns, rates),
+                                  changes[0][0] if changes else None) if ns is not None)
         network.pass_time((until - now_ns) / 1e9, rates, until)
         now_ns = until
         while changes and changes[0][0] <= now_ns:
@@ -150,7 +158,8 @@ def stages(run):
     for moved in run.transfers.values():
         if moved.live_ns is not None:
             of_stage[moved.stage].append(moved)
-    return [tuple((max(getattr(m, end) for m in moved) - min(m.start_ns for m in moved)) / 1e9 for end in ("live_ns", "fluid_ns"))
+    return [tuple((max(getattr(m, end) for m in moved) - min(m.start_ns for m in moved)) / 1e9
+                  for end in ("live_ns", "fluid_ns"))
             for moved in of_stage.values()]
 
 

@@ -26,7 +26,8 @@ from testbed.demo import ports, reads, report
 from testbed.net import system
 
 PARTS = ("slot", "start", "transfer", "computing", "accepted", "again")
-WORDS = {"slot": "waiting for a slot", "start": "start to first byte", "transfer": "transfer", "computing": "computing",
+WORDS = {"slot": "waiting for a slot", "start": "start to first byte", "transfer": "transfer",
+         "computing": "computing",
          "accepted": "last byte to accepted", "again": "failed and lost attempts"}
 
 
@@ -81,7 +82,8 @@ class Log:
         job = self._by_number.get(f["job"])
         if job and job.ready_ns is None:
             parents, edges = (reads.numbers(f[name]) for name in ("parents", "edges"))
-            job.stages.append(Stage(int(f["tasks"]), [p for p, edge in zip(parents, edges) if edge == 0]))
+            job.stages.append(Stage(int(f["tasks"]),
+                                    [p for p, edge in zip(parents, edges) if edge == 0]))
 
     def _e_job_tasks(self, f):
         job = self._by_number.get(f["job"])
@@ -122,7 +124,7 @@ class Log:
 # ---- one job's chain ----
 
 def last_done(log, stages, until_ns):
-    """The attempt of these stages that was accepted last, not after `until_ns`; None without one."""
+    """The attempt of these stages that was accepted last, not after `until_ns`; or None."""
     ended = [(log.attempts[number].done_ns, number) for stage in stages for number in stage.done
              if log.attempts[number].done_ns <= until_ns]
     return max(ended)[1] if ended else None
@@ -167,7 +169,8 @@ class Side:
         for name, job in log.jobs.items():
             if job.finished_ns is None:
                 continue
-            self.parts[name], chain = walk(log, job, (planned or {}).get(job.number, job.ready_ns), firsts or {})
+            self.parts[name], chain = walk(log, job, (planned or {}).get(job.number, job.ready_ns),
+                                           firsts or {})
             self.alone_ns[name] = sum(log.attempts[number].alone_ns for number in chain)
 
     def mean_s(self, names, part):
@@ -189,7 +192,8 @@ def common(live, simulated):
 def means(live, simulated):
     """{part: (mean seconds live, simulated)} over the jobs that both finished; None without one."""
     names = common(live, simulated)
-    return {part: (live.mean_s(names, part), simulated.mean_s(names, part)) for part in PARTS} if names else None
+    return {part: (live.mean_s(names, part), simulated.mean_s(names, part))
+            for part in PARTS} if names else None
 
 
 def sentence(live, simulated):
@@ -203,11 +207,13 @@ def sentence(live, simulated):
     for part, (here, there) in parts.items():
         said = "%s %+.2f" % (WORDS[part], here - there)
         if part == "transfer":
-            said += " (at %.0f %% of the links' rate, simulated %.0f %%)" % (live.of_link(names), simulated.of_link(names))
+            said += " (at %.0f %% of the links' rate, simulated %.0f %%)" % (
+                live.of_link(names), simulated.of_link(names))
         if part not in ("computing", "again") or abs(here - there) >= 0.005:
             words.append(said)
-    return "mean JCT %.2f s, of the simulator on the same input %.2f s: %+.2f s, along what each of %d jobs waited for last %s" % (
-        mean, other, mean - other, len(names), ", ".join(words))
+    return ("mean JCT %.2f s, of the simulator on the same input %.2f s: %+.2f s, along what each "
+            "of %d jobs waited for last %s" % (
+                mean, other, mean - other, len(names), ", ".join(words)))
 
 
 def read(paths):
@@ -234,4 +240,5 @@ def simulate(program, workload, policy, options, log):
     """Runs the simulator under the policy of that name, its log to a file; `options` are
     duopoly-sim's, NAME: VALUE."""
     words = ["--%s=%s" % pair for pair in options.items()]
-    system.run(program, "run", "--workload=" + workload, "--policy=" + policy, "--log=" + log, *words)
+    system.run(program, "run", "--workload=" + workload, "--policy=" + policy, "--log=" + log,
+               *words)

@@ -77,7 +77,8 @@ def slot_latencies(measured, refills):
     for ended, started in refills:
         for host in measured:
             ends = sorted(host.ends[a] for a in ended if a in host.ends)
-            begins = sorted((host.begins[a][1:] for a in started if a in host.begins), key=lambda begin: begin[1])
+            begins = sorted((host.begins[a][1:] for a in started if a in host.begins),
+                            key=lambda begin: begin[1])
             for end, (before, after) in zip(ends, begins):
                 empty = host.round_trip(end)
                 if empty is not None:
@@ -89,7 +90,8 @@ def mode_latencies(measured, modes, suspended_ns):
     """(to each host, to the last host of each switch that reached all)."""
     each, last = [], []
     for sequence, step_ns in modes.items():
-        writes = [m.modes[sequence] + suspended_ns - step_ns for m in measured if sequence in m.modes]
+        writes = [m.modes[sequence] + suspended_ns - step_ns for m in measured
+                  if sequence in m.modes]
         each += writes
         if writes and len(writes) == len(measured):
             last.append(max(writes))
@@ -102,7 +104,8 @@ def connection_latencies(measured, said, suspended):
     begins = {attempt: begin[2] for host in measured for attempt, begin in host.begins.items()}
     connects, handshakes, firsts = [], [], []
     for attempt, lines in said.items():
-        connect, opened, first = (ports.first_of(lines, what) for what in ("connect", "open", "first"))
+        connect, opened, first = (ports.first_of(lines, what)
+                                  for what in ("connect", "open", "first"))
         if connect is not None and attempt in begins:
             connects.append(connect - suspended - begins[attempt])
         if opened is not None and first is not None:
@@ -158,7 +161,8 @@ def read(measurement_paths, log_paths):
     log = []
     for path in log_paths:
         with open(path) as part:
-            log += [line for line in part if line.startswith(("step ", "e attempt_done", "d start", "d mode"))]
+            log += [line for line in part
+                    if line.startswith(("step ", "e attempt_done", "d start", "d mode"))]
     return (measured, *read_log(log))
 
 

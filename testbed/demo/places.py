@@ -3,7 +3,8 @@ its own."""
 
 import importlib
 
-PLACES = {"guest": "testbed.guest.demo", "virtual": "testbed.guest.demo", "spark": "testbed.spark.demo"}
+PLACES = {"guest": "testbed.guest.demo", "virtual": "testbed.guest.demo",
+          "spark": "testbed.spark.demo"}
 
 
 def elsewhere(environment):

@@ -12,7 +12,8 @@ def read(folder):
     for name in os.listdir(folder) if os.path.isdir(folder) else ():
         with open(os.path.join(folder, name)) as lines:
             split = [line.split() for line in lines if line.endswith("\n")]
-        found[name.rpartition("-")[2]] = [Line(words[0], tuple(words[1:5]), int(words[5])) for words in split
+        found[name.rpartition("-")[2]] = [Line(words[0], tuple(words[1:5]), int(words[5]))
+                                          for words in split
                                           if len(words) == 6]
     return found
 
@@ -25,4 +26,5 @@ def first_of(lines, what):
 def handshakes(lines):
     """From each connection's connect to its open."""
     asked = {line.ends: line.time_ns for line in lines if line.what == "connect"}
-    return [line.time_ns - asked[line.ends] for line in lines if line.what == "open" and line.ends in asked]
+    return [line.time_ns - asked[line.ends] for line in lines if line.what == "open"
+            and line.ends in asked]

@@ -21,7 +21,8 @@ class Reads:
     def stage(self, f):
         if any(numbers(f["edges"])):
             self.unknown = "job %s has edges that are no barriers" % f["job"]
-        self._stages[f["job"]].append(Stage(int(f["tasks"]), numbers(f["parents"]), collections.defaultdict(dict)))
+        self._stages[f["job"]].append(Stage(int(f["tasks"]), numbers(f["parents"]),
+                                            collections.defaultdict(dict)))
 
     def bytes(self, f):
         if f["matrix"] != "0":

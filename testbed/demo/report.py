@@ -5,7 +5,9 @@ A job's completion time (JCT) is its end − its planned arrival. The driver's r
 run's planned arrivals; a simulated one submits each job exactly at its arrival, so there the
 submission is the plan.
 
-    python3 -m testbed.demo.report LABEL=LOG[,LOG…][:RESULTS] …     rotated logs oldest first; prints the table"""
+    python3 -m testbed.demo.report LABEL=LOG[,LOG…][:RESULTS] …
+
+Rotated logs come oldest first; it prints the table."""
 
 import json
 import math

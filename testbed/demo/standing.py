@@ -12,14 +12,17 @@ from testbed.net import cluster, instance, system
 
 def ours():
     """The lasting testbeds of this checkout."""
-    return [one for one in instance.instances() if one.state["owner"] is None and one.state["tree"] == demo.TREE]
+    return [one for one in instance.instances() if one.state["owner"] is None
+            and one.state["tree"] == demo.TREE]
 
 
 def up(environment):
     inputs.check_names(environment)
-    asked = demo.prepare(dict(environment, POLICIES=environment.get("POLICIES") or "joint"), lasting=True)
+    asked = demo.prepare(dict(environment, POLICIES=environment.get("POLICIES") or "joint"),
+                         lasting=True)
     if len(asked.policies) != 1:
-        raise system.Failure("one policy at a time can stand, such as POLICIES=%s" % asked.policies[0])
+        raise system.Failure("one policy at a time can stand, such as POLICIES=%s" %
+                             asked.policies[0])
     instance.end_abandoned()
     if ours():
         raise system.Failure("a testbed of this checkout stands already: make down ends it")
@@ -30,20 +33,24 @@ def up(environment):
         folder = own.path("demo")
         os.makedirs(folder)
         path = asked.workload(folder)
-        running = cluster.Cluster(net, asked.build, asked.policies[0], asked.slots, inputs.scale_of(path), asked.seed,
+        running = cluster.Cluster(net, asked.build, asked.policies[0], asked.slots,
+                                  inputs.scale_of(path), asked.seed,
                                   os.path.join(folder, "logs"), ports=False)
         running.up()
         with open(os.path.join(folder, "replay.log"), "ab") as out:
             driver = subprocess.Popen(
-                [running.program("duopoly-replay"), "--socket", running.socket, "--label", running.policy, "--rounds",
+                [running.program("duopoly-replay"), "--socket", running.socket, "--label",
+                 running.policy, "--rounds",
                  "0", "--set", "jobs=" + asked.jobs_limit(), path],
-                stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT, start_new_session=True)
+                stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT,
+                start_new_session=True)
         own.add_process(driver.pid)
         own.keep()
     except BaseException:
         own.down()
         raise
-    print("%s stands: %d workers of %d slots; its logs are in %s" % (running.policy, asked.hosts, asked.slots,
+    print("%s stands: %d workers of %d slots; its logs are in %s" %
+          (running.policy, asked.hosts, asked.slots,
                                                                      own.path("demo")))
     print("%s -s %s status" % (os.path.join(asked.build, "duopolyctl"), running.socket))
     return 0

@@ -94,7 +94,8 @@ class Victims:
 
     def _process(self, draw, names, forked=True):
         """Kills one of these programs, by more than a number that may be another's by now."""
-        found = [pid for pid, name in programs(os.path.dirname(self.running.program(""))) if name in names]
+        found = [pid for pid, name in programs(os.path.dirname(self.running.program("")))
+                 if name in names]
         if not forked:
             found = [pid for pid in found if parent_of(pid) not in found]
         if not found:
@@ -105,7 +106,8 @@ class Victims:
         except ProcessLookupError:
             return None
         try:
-            if os.readlink("/proc/%d/exe" % pid) not in [self.running.program(name) for name in names]:
+            if os.readlink("/proc/%d/exe" % pid) not in [self.running.program(name)
+                                                         for name in names]:
                 return None
             signal.pidfd_send_signal(handle, signal.SIGKILL)
             return pid
@@ -144,7 +146,8 @@ class Victims:
         host = self._host(where)
         if host is None:
             return None
-        child, seconds = self.running.processes["duopoly-agent", host], self._between(seconds, 0.2, 20)
+        child = self.running.processes["duopoly-agent", host]
+        seconds = self._between(seconds, 0.2, 20)
         self.hurt[host] = "duopoly-agent"
         child.send_signal(signal.SIGSTOP)
         what = "duopoly-agent of %s" % host
@@ -157,7 +160,8 @@ class Victims:
         if host is None:
             return None
         self.hurt[host] = "disk"
-        path, seconds = os.path.join(self.running.state(host), "filler"), self._between(seconds, 2, 45)
+        path = os.path.join(self.running.state(host), "filler")
+        seconds = self._between(seconds, 2, 45)
         system.fill_file_system(path)
         what = "disk of %s" % host
         self._later(seconds, what, lambda: os.unlink(path), host)
@@ -165,7 +169,8 @@ class Victims:
 
     def _server(self, where, seconds):
         """One in four stays away for a minute or more."""
-        return self._daemon("replay-serve", where, self._between(seconds * 4 / 3, 1, 15) if seconds < 0.75 else
+        return self._daemon("replay-serve", where, self._between(seconds * 4 / 3, 1, 15)
+                            if seconds < 0.75 else
                             self._between(seconds * 4 - 3, 60, 90))
 
     def _parent(self, where, _seconds):
@@ -238,13 +243,15 @@ class Victims:
     def _controllers_disk(self, _where, seconds):
         if not self._without_submissions("disk"):
             return None
-        path, seconds = os.path.join(self.running.state(network.CONTROLLER), "filler"), self._between(seconds, 2, 45)
+        path = os.path.join(self.running.state(network.CONTROLLER), "filler")
+        seconds = self._between(seconds, 2, 45)
         system.fill_file_system(path)
 
         def back():
             os.unlink(path)
-            system.wait_for(lambda: self.running.controller_answers("drain", self.running.net.hosts[0], "--undo"), BACK_SECONDS,
-                            "a change that the controller keeps again")
+            system.wait_for(lambda: self.running.controller_answers(
+                "drain", self.running.net.hosts[0], "--undo"), BACK_SECONDS,
+                "a change that the controller keeps again")
         self._later(seconds, "controller's disk", back, network.CONTROLLER)
         return "fill controller's disk, for %.1f s" % seconds
 
@@ -256,5 +263,6 @@ class Victims:
         self._later(seconds, "driver", lambda: None)  # whoever starts it looks for this
         return "kill driver, for %.1f s" % seconds
 
-    KINDS = [_agent, _stopped_agent, _parent, _task, _server, _link, _disk, _whole_host, _boot, _driver,
+    KINDS = [_agent, _stopped_agent, _parent, _task, _server, _link, _disk, _whole_host, _boot,
+             _driver,
              _controller, _controllers_disk]

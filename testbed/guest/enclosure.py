@@ -17,7 +17,8 @@ MOUNT_SETATTR, AT_FDCWD, AT_RECURSIVE, RDONLY = 442, -100, 0x8000, 1
 
 def command(kernel, home):
     """The command that starts one; killing it, or the end of its caller, ends everything inside."""
-    return ["setpriv", "--pdeathsig", "KILL", "unshare", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc",
+    return ["setpriv", "--pdeathsig", "KILL", "unshare", "--mount", "--pid", "--fork",
+            "--kill-child", "--mount-proc",
             sys.executable, "-B", "-m", "testbed.guest.enclosure", kernel, home]
 
 
@@ -25,7 +26,8 @@ def read_only_but(home):
     """Every mount of this namespace (mount_setattr: Linux 5.12), save the folder."""
     libc = ctypes.CDLL(None, use_errno=True)
     attributes = (ctypes.c_uint64 * 4)(RDONLY, 0, 0, 0)
-    if libc.syscall(MOUNT_SETATTR, AT_FDCWD, b"/", AT_RECURSIVE, attributes, ctypes.sizeof(attributes)) < 0:
+    if libc.syscall(MOUNT_SETATTR, AT_FDCWD, b"/", AT_RECURSIVE, attributes,
+                    ctypes.sizeof(attributes)) < 0:
         raise OSError(ctypes.get_errno(), "cannot make the machine's files read-only for the guest")
     subprocess.run(["mount", "--bind", home, home], check=True)
     subprocess.run(["mount", "-o", "remount,bind,rw", home], check=True)

@@ -27,7 +27,8 @@ class Guest:
     of the guest."""
 
     def __init__(self, kernel, build, commands, home, timeout_s=0):
-        self.kernel, self.home, self.timeout_s, self.began = kernel, home, timeout_s, time.monotonic()
+        self.kernel, self.home, self.timeout_s = kernel, home, timeout_s
+        self.began = time.monotonic()
         self.told, self.progress = 0, progress.Progress(self.path("progress"))
         for name in ("output", "status", "progress"):
             if os.path.exists(self.path(name)):
@@ -36,8 +37,10 @@ class Guest:
             json.dump({"build": build, "run": commands}, request)
         with open(self.path("console"), "w") as console:
             # A session of its own: Ctrl-C reaches this program, which ends the guest.
-            self.process = subprocess.Popen(enclosure.command(kernel, home), stdin=subprocess.DEVNULL, stdout=console,
-                                            stderr=subprocess.STDOUT, start_new_session=True, cwd=TREE)
+            self.process = subprocess.Popen(enclosure.command(kernel, home),
+                                            stdin=subprocess.DEVNULL, stdout=console,
+                                            stderr=subprocess.STDOUT, start_new_session=True,
+                                            cwd=TREE)
 
     def path(self, name):
         return os.path.join(self.home, name)
@@ -75,7 +78,8 @@ class Guest:
             raise Dead(f"did not answer within {self.timeout_s:.0f} s (GUEST_TIMEOUT)")
         running = self.progress.stalled(STALL_S)
         if running:
-            raise Dead(f"got no further for {STALL_S:.0f} s (GUEST_STALL): {system.printable(running)} was running and did not let the others")
+            raise Dead(f"got no further for {STALL_S:.0f} s (GUEST_STALL): "
+                       f"{system.printable(running)} was running and did not let the others")
 
     def console(self):
         """The last lines of its kernel's output."""

@@ -44,7 +44,8 @@ class Uml:
 
     @classmethod
     def start(cls, program, more):
-        subprocess.call([program, "mem=" + cls.memory, "root=/dev/root", "rootfstype=hostfs", "rw", "init=" + INIT,
+        subprocess.call([program, "mem=" + cls.memory, "root=/dev/root", "rootfstype=hostfs", "rw",
+                         "init=" + INIT,
                          "con=null", "con0=null,fd:1", "quiet", "uml_dir=/dev/shm", *more],
                         stdin=subprocess.DEVNULL, env=dict(os.environ, TMPDIR="/dev/shm"))
 
@@ -68,7 +69,8 @@ class Virtual(Uml):
         # The kernel and who runs in it are processes that take turns: on one CPU that takes little
         # more than half the time.
         os.sched_setaffinity(0, {random.choice(sorted(os.sched_getaffinity(0)))})
-        cls.start(virtual.path(), ["time-travel=inf-cpu", "time-travel-start=%d" % TIME_BEGINS, "norandmaps",
+        cls.start(virtual.path(),
+                  ["time-travel=inf-cpu", "time-travel-start=%d" % TIME_BEGINS, "norandmaps",
                                    "progress=" + os.path.join(home, "progress"), *words(settings)])
 
 
@@ -92,17 +94,23 @@ class Qemu:
     @classmethod
     def boot(cls, build, home, settings):
         kernel, socket = cls.kernel(build), os.path.join(home, "files")
-        server = subprocess.Popen([cls.files, "--socket-path=" + socket, "-o", "source=/", "-o", "sandbox=chroot", "-o", "cache=always", "-f", "-o", "xattr",
+        server = subprocess.Popen([cls.files, "--socket-path=" + socket, "-o", "source=/", "-o",
+                                   "sandbox=chroot", "-o", "cache=always", "-f", "-o", "xattr",
                                    "-o", "log_level=err"])
         while not os.path.exists(socket) and server.poll() is None:
             time.sleep(0.01)
         append = ["console=ttyS0", "quiet", "panic=-1", "mitigations=off", "GUEST_INIT=" + INIT,
                   "GUEST_MODULES=" + kernel + "/lib/modules", *words(settings)]
-        subprocess.call([cls.program, "-machine", "q35,memory-backend=all", "-accel", "tcg,thread=multi", "-cpu", "max", "-smp", "2",
-                         "-m", cls.memory, "-object", f"memory-backend-memfd,id=all,size={cls.memory},share=on",
-                         "-chardev", "socket,id=files,path=" + socket, "-device", "vhost-user-fs-pci,chardev=files,tag=host",
-                         "-kernel", kernel + "/vmlinuz", "-initrd", kernel + "/initramfs", "-append", " ".join(append),
-                         "-nodefaults", "-no-reboot", "-display", "none", "-serial", "stdio"], stdin=subprocess.DEVNULL)
+        subprocess.call([cls.program, "-machine", "q35,memory-backend=all", "-accel",
+                         "tcg,thread=multi", "-cpu", "max", "-smp", "2",
+                         "-m", cls.memory, "-object",
+                         f"memory-backend-memfd,id=all,size={cls.memory},share=on",
+                         "-chardev", "socket,id=files,path=" + socket, "-device",
+                         "vhost-user-fs-pci,chardev=files,tag=host",
+                         "-kernel", kernel + "/vmlinuz", "-initrd", kernel + "/initramfs",
+                         "-append", " ".join(append),
+                         "-nodefaults", "-no-reboot", "-display", "none", "-serial", "stdio"],
+                        stdin=subprocess.DEVNULL)
 
 
 KERNELS = {"uml": Uml, "qemu": Qemu, "virtual": Virtual}

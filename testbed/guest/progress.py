@@ -7,7 +7,8 @@ asks for the time again and again, stops all others, and nothing inside could en
 import struct
 import time
 
-RECORD = struct.Struct("=QQQ16s")  # ns since boot, how often everybody waited, who ran last: number and name
+# ns since boot, how often all processes waited, the last one that ran: number and name
+RECORD = struct.Struct("=QQQ16s")
 
 
 class Progress:

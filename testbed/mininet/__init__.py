@@ -51,7 +51,8 @@ class Duopoly:
 
     def _sentence(self, failure):
         """After daemons have logged, also how to keep their logs."""
-        return "duopoly: %s%s" % (failure, " (Duopoly(…, logs=FOLDER) keeps the logs)" if self.running and not self.logs else "")
+        return "duopoly: %s%s" % (failure, " (Duopoly(…, logs=FOLDER) keeps the logs)"
+                                  if self.running and not self.logs else "")
 
     def _up(self):
         ending.with_script(self.net)
@@ -72,7 +73,8 @@ class Duopoly:
     def _start(self, scale):
         """Thresholds in bytes follow the workload's scale, so daemons are started for one scale."""
         folder = self.logs or os.path.join(self.instance.memory(), "logs")
-        self.running = cluster.Cluster(self.network, demo.build_folder(), self.policy, self.slots, scale, self.seed,
+        self.running = cluster.Cluster(self.network, demo.build_folder(), self.policy, self.slots,
+                                       scale, self.seed,
                                        os.path.join(folder, self.policy))
         self.running.up()
 
@@ -99,7 +101,8 @@ class Duopoly:
         except system.Failure as failure:
             raise SystemExit(self._sentence(failure)) from None
         spoilt_by = spoilt.verdict([figures])
-        print("\n".join([*report.table([figures]), report.LEGEND, "", *said, *([spoilt_by] if spoilt_by else [])]))
+        print("\n".join([*report.table([figures]), report.LEGEND, "", *said,
+                         *([spoilt_by] if spoilt_by else [])]))
         if self.logs:
             print("duopoly: logs and results are in %s" % self.running.logs)
         return good and not figures["unfinished"]
@@ -127,6 +130,8 @@ class Duopoly:
 def test(net):
     """mn --custom testbed/mininet/custom.py --test duopoly"""
     words = dict(re.findall(r"(\w+)=(\S+)", os.environ.get("DUOPOLY", "")))
-    with Duopoly(net, **{word: value for word, value in words.items() if word in ("policy", "rate", "logs")}) as d:
+    with Duopoly(net,
+                 **{word: value for word, value in words.items()
+                    if word in ("policy", "rate", "logs")}) as d:
         if not d.replay(words.get("jobs") or os.path.join(demo.TREE, inputs.DEFAULT_INPUT)):
             raise SystemExit("duopoly: the replay was not as it should be (above)")

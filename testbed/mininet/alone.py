@@ -17,7 +17,8 @@ from testbed.net import instance, mininets, network, openvswitch, system
 MEMBER = "mn"
 END_SECONDS = 20  # for what a script does at Ctrl-C
 # What runs Mininet's switches: the Debian package of each, and who needs it.
-SWITCHES = {"ovs-vsctl": ("openvswitch-switch", "OVSSwitch and OVSBridge"), "brctl": ("bridge-utils", "LinuxBridge")}
+SWITCHES = {"ovs-vsctl": ("openvswitch-switch", "OVSSwitch and OVSBridge"),
+            "brctl": ("bridge-utils", "LinuxBridge")}
 
 
 class Alone(network.Network):
@@ -31,7 +32,8 @@ class Alone(network.Network):
     def start_script(self, words, environment):
         """In the instance's cgroup, so that all that it starts is known, and ends with it."""
         def join():
-            with open(os.path.join(self.instance.state["cgroup"], "cgroup.procs"), "w") as processes:
+            with open(os.path.join(self.instance.state["cgroup"], "cgroup.procs"),
+                      "w") as processes:
                 processes.write("0")
         child = subprocess.Popen(self.enter(MEMBER, *words), env=environment, preexec_fn=join)
         self.instance.add_process(child.pid)
@@ -73,7 +75,8 @@ def run(words):
         own.down()
         instance.end_abandoned()  # of the script's own daemons, if it was killed
     if status and lacking():
-        print("alone: the script ended with status %d; packages that are not installed here: %s" % (status, lacking()), file=sys.stderr)
+        print("alone: the script ended with status %d; packages that are not installed here: %s" %
+              (status, lacking()), file=sys.stderr)
     return status
 
 

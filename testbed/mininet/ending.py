@@ -18,7 +18,8 @@ def commands(net):
     lines = []
     for node in net.values():
         if not node.inNamespace:
-            ends = [one.name for one in attached.interfaces(node) if node.name in one.name]  # a real device has a name of its own
+            ends = [one.name for one in attached.interfaces(node)
+                    if node.name in one.name]  # a real device has a name of its own
             lines += _switch(node) + [["ip", "link", "del", name] for name in ends]
     return lines
 
@@ -26,7 +27,8 @@ def commands(net):
 def _switch(node):
     if hasattr(node, "datapath"):
         return [["ovs-vsctl", "--if-exists", "del-br", node.name]]
-    return [["ip", "link", "del", node.name]] if isinstance(node, mininets.load("nodelib").LinuxBridge) else []
+    is_bridge = isinstance(node, mininets.load("nodelib").LinuxBridge)
+    return [["ip", "link", "del", node.name]] if is_bridge else []
 
 
 def stands(net):

@@ -20,19 +20,24 @@ class Star(star.Star):
     def __init__(self, instance, hosts, link_bps):
         super().__init__(instance, hosts, link_bps)
         if len(self.hosts) > PORTS_MAX - 2:
-            raise system.Failure("HOSTS is %d: a switch in user space has %d ports, for %d hosts, the controller and its own agent" % (
+            raise system.Failure("HOSTS is %d: a switch in user space has %d ports, for %d hosts, "
+                                 "the controller and its own agent" % (
                 len(self.hosts), PORTS_MAX, PORTS_MAX - 2))
         if not os.access(self._program(), os.X_OK):
-            raise system.Failure("%s is not built: run make deps-dpdk, which brings DPDK, and make" % self._program())
+            raise system.Failure("%s is not built: run make deps-dpdk, which brings DPDK, and "
+                                 "make" % self._program())
         self.ports_of_hosts = {name: name for name in [*self.hosts, network.CONTROLLER]}
         plane = self._path("fastpath.sock") if instance else "of an instance"
-        self.switches = {star.SWITCH: network.Switch(self.addresses[star.SWITCH], ["rate: %d bps" % link_bps], self.ports_of_hosts, plane=plane)}
+        self.switches = {star.SWITCH: network.Switch(self.addresses[star.SWITCH],
+                                                     ["rate: %d bps" % link_bps],
+                                                     self.ports_of_hosts, plane=plane)}
 
     def describe(self):
         return "one switch in user space"
 
     def ended(self):
-        return ["%s has ended: %s" % (PROGRAM, self._words()[-1])] if self.plane.poll() is not None else []
+        return ["%s has ended: %s" %
+                (PROGRAM, self._words()[-1])] if self.plane.poll() is not None else []
 
     @staticmethod
     def _program():
@@ -67,13 +72,19 @@ class Star(star.Star):
 
     def _start_switch(self):
         with open(self._path("fastpath.yaml"), "w") as out:
-            out.write("socket: %s\nrole: switch\nmarks: {members: [%s], control_port: %d}\nports:\n" % (
+            out.write("socket: %s\nrole: switch\n"
+                      "marks: {members: [%s], control_port: %d}\nports:\n" % (
                 self.switches[star.SWITCH].plane, self.members, CONTROL_PORT))
             for i, port in enumerate([*self.ports_of_hosts, STATION_PORT]):
                 # Without the bypass captures see what is sent.
-                out.write('  - {name: %s, device: "net_af_packet%d,iface=%s,qdisc_bypass=0", rate: %d bps}\n' % (port, i, port, self.link_bps))
-        self.plane = self.start(star.SWITCH, [self._program(), "--config", self._path("fastpath.yaml")], self._path("fastpath.log"),
+                out.write('  - {name: %s, device: "net_af_packet%d,iface=%s,qdisc_bypass=0", rate: '
+                          '%d bps}\n' % (port, i, port, self.link_bps))
+        self.plane = self.start(star.SWITCH,
+                                [self._program(), "--config", self._path("fastpath.yaml")],
+                                self._path("fastpath.log"),
                                 env={**os.environ, "RUNTIME_DIRECTORY": self.instance.memory()})
-        system.wait_for(lambda: self.plane.poll() is not None or any("passing frames" in line for line in self._words()), READY_SECONDS, PROGRAM)
+        system.wait_for(lambda: self.plane.poll() is not None
+                        or any("passing frames" in line for line in self._words()), READY_SECONDS,
+                        PROGRAM)
         for sentence in self.ended():
             raise system.Failure(sentence)

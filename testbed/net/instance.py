@@ -34,7 +34,7 @@ INSTANCES_MAX = 100
 
 @contextlib.contextmanager
 def locked():
-    """One testbed at a time changes what all share. The lock is on a directory that exists anyway."""
+    """One testbed at a time changes what all share. The lock is on an existing directory."""
     fd = os.open(os.path.dirname(HOME), os.O_RDONLY)
     try:
         fcntl.flock(fd, fcntl.LOCK_EX)
@@ -91,14 +91,17 @@ class Instance:
 
     def add_process(self, pid):
         """Ended ones are forgotten: daemons may be started any number of times."""
-        self.state["processes"] = [process for process in self.state["processes"] if system.is_alive(process)]
+        self.state["processes"] = [process for process in self.state["processes"]
+                                   if system.is_alive(process)]
         self.state["processes"].append(system.identify(pid))
         self.save()
 
     def _watch(self):
         """Starts the process that ends it if we are killed."""
-        child = subprocess.Popen([sys.executable, "-B", "-m", "testbed.net.watcher", str(self.number), self.state["token"]], cwd=TREE,
-                                 stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
+        child = subprocess.Popen([sys.executable, "-B", "-m", "testbed.net.watcher",
+                                  str(self.number), self.state["token"]], cwd=TREE,
+                                 stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                                 stderr=subprocess.DEVNULL, start_new_session=True)
         self.state["watcher"] = system.identify(child.pid)
         self.save()
 
@@ -146,7 +149,8 @@ class Instance:
             system.stop([watcher])
 
     def _end_namespaces(self):
-        names = [name for name in self.state["namespaces"] if os.path.exists(os.path.join(NETNS, name))]
+        names = [name for name in self.state["namespaces"]
+                 if os.path.exists(os.path.join(NETNS, name))]
         pids = []
         for name in names:
             with contextlib.suppress(system.Failure):
@@ -209,7 +213,8 @@ def read(number):
 
 def instances():
     """Those that have a state file, in order of their numbers."""
-    numbers = sorted(int(name) for name in (os.listdir(HOME) if os.path.isdir(HOME) else []) if name.isdigit())
+    numbers = sorted(int(name) for name in (os.listdir(HOME) if os.path.isdir(HOME) else [])
+                     if name.isdigit())
     states = [(number, read(number)) for number in numbers]
     return [Instance(number, state) for number, state in states if state is not None]
 
@@ -235,7 +240,8 @@ def create(tree):
         os.makedirs(HOME, exist_ok=True)
         number = next((n for n in range(INSTANCES_MAX) if is_free(n) and took_cgroup(n)), None)
         if number is None:
-            raise system.Failure("%d testbeds stand already; end some with `make down`" % INSTANCES_MAX)
+            raise system.Failure("%d testbeds stand already; end some with `make down`" %
+                                 INSTANCES_MAX)
         os.mkdir(os.path.join(HOME, str(number)))
         instance = Instance(number, {
             "token": os.urandom(8).hex(),
@@ -270,4 +276,5 @@ def took_cgroup(number):
 
 def has_namespaces(number):
     prefix = "dtb%d-" % number
-    return any(name.startswith(prefix) for name in (os.listdir(NETNS) if os.path.isdir(NETNS) else []))
+    return any(name.startswith(prefix)
+               for name in (os.listdir(NETNS) if os.path.isdir(NETNS) else []))

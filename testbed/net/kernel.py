@@ -37,9 +37,11 @@ def write(path, text):
             setting.write(text)
     except OSError:
         try:
-            system.run("nsenter", "--net=/proc/1/ns/net", "sh", "-c", 'printf %s "$1" > "$0"', path, text)
+            system.run("nsenter", "--net=/proc/1/ns/net", "sh", "-c", 'printf %s "$1" > "$0"', path,
+                       text)
         except system.Failure:
-            raise system.Failure("cannot write \"%s\" to %s, which the testbed needs: write it there outside of this container or namespace" % (
+            raise system.Failure("cannot write \"%s\" to %s, which the testbed needs: write it "
+                                 "there outside of this container or namespace" % (
                 text, path)) from None
 
 

@@ -25,7 +25,8 @@ def load(name):
     try:
         return importlib.import_module("mininet." + name)
     except ImportError:
-        raise system.Failure("%s has no mininet: make deps-mininet installs it, for /usr/bin/python3 alone" % sys.executable) from None
+        raise system.Failure("%s has no mininet: make deps-mininet installs it, for "
+                             "/usr/bin/python3 alone" % sys.executable) from None
 
 
 def check_installed():
@@ -34,7 +35,7 @@ def check_installed():
 
 
 def check_root():
-    """Mininet's mnexec ends if it cannot make / private, and Mininet waits for its prompt for ever."""
+    """WHY: mnexec ends if it cannot make / private, and Mininet waits for its prompt for ever."""
     if not system.root_is_mount():
         raise system.Failure(NO_MOUNT)
 
@@ -62,7 +63,8 @@ class Own(attached.Attached):
         load("net")
         check_root()
         if not shutil.which("brctl"):
-            raise system.Failure("Mininet's Linux bridges need brctl, of the package bridge-utils: make deps-mininet")
+            raise system.Failure("Mininet's Linux bridges need brctl, of the package bridge-utils: "
+                                 "make deps-mininet")
 
     def _topo(self):
         raise NotImplementedError
@@ -87,7 +89,8 @@ class Own(attached.Attached):
 class Star(Own):
     def __init__(self, instance, hosts, link_bps):
         super().__init__(instance)
-        self.hosts, self.link_bps, self.crossings = network.host_names(hosts), link_bps, [link_bps] * 3
+        self.hosts, self.link_bps = network.host_names(hosts), link_bps
+        self.crossings = [link_bps] * 3
 
     def describe(self):
         return "one Linux bridge of Mininet's"
@@ -113,5 +116,6 @@ class LeafSpine(Own):
 
     def _topo(self):
         from testbed.net import topos
-        return topos.LeafSpine(racks=len(self.plan.leaves), of_rack=self.plan.of_rack, spines=len(self.plan.spines),
+        return topos.LeafSpine(racks=len(self.plan.leaves), of_rack=self.plan.of_rack,
+                               spines=len(self.plan.spines),
                                bps=self.link_bps, core_bps=self.plan.core_bps)

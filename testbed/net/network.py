@@ -47,7 +47,8 @@ class Switch:
     the control socket of the duopoly-fastpath that it is, None if it is the kernel."""
 
     def __init__(self, address, agent_link, hosts, core=None, plane=None):
-        self.address, self.agent_link, self.hosts, self.core, self.plane = address, agent_link, hosts, core or {}, plane
+        self.address, self.agent_link, self.hosts = address, agent_link, hosts
+        self.core, self.plane = core or {}, plane
 
     def ports(self):
         return [*self.hosts, *self.core]
@@ -111,7 +112,8 @@ class Network:
         """Starts a daemon in a member's namespace, in a session of its own; its output goes to the
         file `log`."""
         with open(log, "ab") as out:
-            child = subprocess.Popen(self.enter(name, *command), stdin=subprocess.DEVNULL, stdout=out,
+            child = subprocess.Popen(self.enter(name, *command), stdin=subprocess.DEVNULL,
+                                     stdout=out,
                                      stderr=subprocess.STDOUT, start_new_session=True, **options)
         self.instance.add_process(child.pid)
         return child
@@ -130,7 +132,8 @@ class Network:
 
     def behind(self, host):
         """(switch, port): the other end of a worker's link."""
-        return next((name, port) for name, switch in self.switches.items() for port, member in switch.hosts.items()
+        return next((name, port) for name, switch in self.switches.items()
+                    for port, member in switch.hosts.items()
                     if member == host)
 
     def taps(self):
@@ -146,7 +149,8 @@ class Network:
         total = {}
         for name in self.hosts:
             said = system.run(*self.enter(name, "cat", "/proc/net/dev"))
-            line = next(line for line in said.splitlines() if line.strip().startswith(self.uplink(name) + ":"))
+            line = next(line for line in said.splitlines()
+                        if line.strip().startswith(self.uplink(name) + ":"))
             total[name] = int(line.split(":")[1].split()[8])
         return total
 
@@ -170,15 +174,19 @@ class Network:
         raise NotImplementedError
 
     def _set(self, name, sysctls):
-        writes = "".join("echo %s > /proc/sys/%s\n" % (value, key) for key, value in sysctls.items())
+        writes = "".join("echo %s > /proc/sys/%s\n" % (value, key)
+                         for key, value in sysctls.items())
         system.run(*self.enter(name, "sh", "-ec", writes))
 
     def _link(self, one, device, other, other_device, bps):
         """A link between two members, up, with its rate at both ends."""
         spaces = self.instance.namespace(one), self.instance.namespace(other)
-        system.run("ip", "link", "add", device, "netns", spaces[0], "type", "veth", "peer", "name", other_device, "netns", spaces[1])
+        system.run("ip", "link", "add", device, "netns", spaces[0], "type", "veth", "peer", "name",
+                   other_device, "netns", spaces[1])
         for where, end in ((one, device), (other, other_device)):
             self.ip(where, "link set %s up" % end)
-            system.run(*self.enter(where, "ethtool", "-K", end, "tso", "off", "gso", "off", "gro", "off"))
-            system.run(*self.enter(where, "tc", "qdisc", "add", "dev", end, "root", "tbf", "rate", str(bps),
+            system.run(*self.enter(where, "ethtool", "-K", end, "tso", "off", "gso", "off", "gro",
+                                   "off"))
+            system.run(*self.enter(where, "tc", "qdisc", "add", "dev", end, "root", "tbf", "rate",
+                                   str(bps),
                                    "burst", str(BURST_BYTES), "limit", str(QUEUE_BYTES)))

@@ -23,9 +23,14 @@ def start(net, member):
     environment = {**os.environ, **there}
     system.run("ovsdb-tool", "create", database, SCHEMA)
     log = os.path.join(folder, "log")
-    net.start(member, ["ovsdb-server", "--remote=punix:" + socket, "--pidfile", "--no-chdir", database], log, env=environment)
-    system.wait_for(lambda: os.path.exists(socket), READY_SECONDS, "Open vSwitch's database answering")
+    net.start(member,
+              ["ovsdb-server", "--remote=punix:" + socket, "--pidfile", "--no-chdir", database],
+              log, env=environment)
+    system.wait_for(lambda: os.path.exists(socket), READY_SECONDS,
+                    "Open vSwitch's database answering")
     system.run("ovs-vsctl", "--db=unix:" + socket, "--no-wait", "init")
-    net.start(member, ["ovs-vswitchd", "--pidfile", "--no-chdir", "unix:" + socket], log, env=environment)
-    system.wait_for(lambda: os.path.exists(os.path.join(folder, "ovs-vswitchd.pid")), READY_SECONDS, "Open vSwitch starting")
+    net.start(member, ["ovs-vswitchd", "--pidfile", "--no-chdir", "unix:" + socket], log,
+              env=environment)
+    system.wait_for(lambda: os.path.exists(os.path.join(folder, "ovs-vswitchd.pid")), READY_SECONDS,
+                    "Open vSwitch starting")
     return there

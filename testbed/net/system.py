@@ -41,7 +41,8 @@ def run(*command, text=None):
     done = subprocess.run(command, input=text, capture_output=True, text=True, check=False,
                           preexec_fn=functools.partial(_die_with, os.getpid()))
     if done.returncode != 0:
-        said = (done.stderr or done.stdout).strip().splitlines() or ["exit status %d" % done.returncode]
+        said = (done.stderr or done.stdout).strip().splitlines()
+        said = said or ["exit status %d" % done.returncode]
         raise Failure("%s: %s" % (" ".join(command)[:120], said[-1]))
     return done.stdout
 
@@ -167,7 +168,8 @@ def stop_signals_raise():
 @contextlib.contextmanager
 def signals_ignored():
     """For work that a second Ctrl-C must not interrupt."""
-    before = {number: signal.signal(number, signal.SIG_IGN) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
+    before = {number: signal.signal(number, signal.SIG_IGN)
+              for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
     try:
         yield
     finally:

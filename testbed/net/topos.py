@@ -21,7 +21,8 @@ class Router(Node):
 
     def config(self, loopback=None, ways=(), **words):
         super().config(**words)
-        for key in ("ip_forward=1", "fib_multipath_hash_policy=1", "conf.all.rp_filter=0", "conf.default.rp_filter=0", "conf.all.proxy_arp=1"):
+        for key in ("ip_forward=1", "fib_multipath_hash_policy=1", "conf.all.rp_filter=0",
+                    "conf.default.rp_filter=0", "conf.all.proxy_arp=1"):
             self.cmd("sysctl -qw net.ipv4." + key)
         for one in self.intfNames():
             self.cmd("ip link set %s up" % one)
@@ -51,16 +52,21 @@ class LeafSpine(Topo):
         leaves = range(1, racks + 1)
         for leaf in leaves:
             hosts = range((leaf - 1) * of_rack + 1, leaf * of_rack + 1)
-            over = " ".join("nexthop via 10.200.%d.%d" % (leaf, 2 * spine + 1) for spine in range(1, spines + 1))
+            over = " ".join("nexthop via 10.200.%d.%d" % (leaf, 2 * spine + 1)
+                            for spine in range(1, spines + 1))
             self.addNode("l%d" % leaf, cls=Router, ip=None, loopback="10.%d.255.254/32" % leaf,
-                         ways=["10.%d.0.0/16 %s" % (other, over) for other in leaves if other != leaf] +
+                         ways=["10.%d.0.0/16 %s" % (other, over) for other in leaves
+                               if other != leaf] +
                          ["10.%d.0.%d/32 dev l%d-w%d" % (leaf, host, leaf, host) for host in hosts])
             for host in hosts:
-                self.addHost("w%d" % host, ip="10.%d.0.%d/16" % (leaf, host), defaultRoute="via 10.%d.255.254" % leaf)
-                self.addLink("w%d" % host, "l%d" % leaf, intfName2="l%d-w%d" % (leaf, host), **rated(bps))
+                self.addHost("w%d" % host, ip="10.%d.0.%d/16" % (leaf, host),
+                             defaultRoute="via 10.%d.255.254" % leaf)
+                self.addLink("w%d" % host, "l%d" % leaf, intfName2="l%d-w%d" % (leaf, host),
+                             **rated(bps))
         for spine in range(1, spines + 1):
             self.addNode("p%d" % spine, cls=Router, ip=None,
-                         ways=["10.%d.0.0/16 via 10.200.%d.%d" % (leaf, leaf, 2 * spine) for leaf in leaves])
+                         ways=["10.%d.0.0/16 via 10.200.%d.%d" % (leaf, leaf, 2 * spine)
+                               for leaf in leaves])
             for leaf in leaves:
                 self.addLink("l%d" % leaf, "p%d" % spine, **rated(core_bps),
                              params1={"ip": "10.200.%d.%d/31" % (leaf, 2 * spine)},

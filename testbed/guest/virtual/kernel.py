@@ -23,18 +23,21 @@ PACKAGE, SOURCE = "linux-source-6.1", "/usr/src/linux-source-6.1.tar.xz"
 CONFIG, PATCH = (os.path.join(HERE, name) for name in ("kernel.config", "kernel.patch"))
 NEEDED_BYTES = 2 * 10**9
 # Two builds of the same are the same, byte for byte.
-BUILDER = {"KBUILD_BUILD_TIMESTAMP": "2026-01-01", "KBUILD_BUILD_USER": "duopoly", "KBUILD_BUILD_HOST": "duopoly"}
+BUILDER = {"KBUILD_BUILD_TIMESTAMP": "2026-01-01", "KBUILD_BUILD_USER": "duopoly",
+           "KBUILD_BUILD_HOST": "duopoly"}
 
 
 def cache():
-    return os.path.join(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "duopoly")
+    return os.path.join(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"),
+                        "duopoly")
 
 
 def package_version():
     """Of the installed source; None without it."""
     if not os.path.exists(SOURCE):
         return None
-    return subprocess.run(["dpkg-query", "-W", "-f", "${Version}", PACKAGE], capture_output=True, text=True, check=False).stdout or None
+    return subprocess.run(["dpkg-query", "-W", "-f", "${Version}", PACKAGE], capture_output=True,
+                          text=True, check=False).stdout or None
 
 
 def path():
@@ -52,14 +55,17 @@ def path():
 def check_space(folder):
     free = shutil.disk_usage(folder).free
     if free < NEEDED_BYTES:
-        raise system.Failure("the kernel for virtual time needs %.1f GB below %s while it is built, %.1f GB are free" %
+        raise system.Failure("the kernel for virtual time needs %.1f GB below %s while it is "
+                             "built, %.1f GB are free" %
                              (NEEDED_BYTES / 1e9, folder, free / 1e9))
 
 
 def step(what, command, folder, log):
-    """Runs it with its output in the file `log`; Failure with the last line that is not make's own."""
-    child = subprocess.Popen(command, cwd=folder, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT,
-                             env={**os.environ, **BUILDER}, start_new_session=True, preexec_fn=system.end_with_parent)
+    """Runs it with its output in the file `log`; Failure with its last line but make's."""
+    child = subprocess.Popen(command, cwd=folder, stdin=subprocess.DEVNULL, stdout=log,
+                             stderr=subprocess.STDOUT,
+                             env={**os.environ, **BUILDER}, start_new_session=True,
+                             preexec_fn=system.end_with_parent)
     try:
         status = child.wait()
     except BaseException:
@@ -68,13 +74,16 @@ def step(what, command, folder, log):
         raise
     if status != 0:
         log.seek(0)
-        said = [line for line in log.read().splitlines() if line.strip() and not line.startswith("make")] or ["exit status %d" % status]
-        raise system.Failure("the kernel for virtual time could not be built (%s): %s" % (what, system.printable(said[-1])))
+        said = [line for line in log.read().splitlines() if line.strip()
+                and not line.startswith("make")] or ["exit status %d" % status]
+        raise system.Failure("the kernel for virtual time could not be built (%s): %s" %
+                             (what, system.printable(said[-1])))
 
 
 def make(words, jobs=1):
     # Of what make itself was told nothing is meant for this one.
-    return ["env", "-u", "MAKEFLAGS", "-u", "MFLAGS", "-u", "MAKELEVEL", "-u", "BUILD", "make", "-s", "ARCH=um", "-j%d" % jobs, *words]
+    return ["env", "-u", "MAKEFLAGS", "-u", "MFLAGS", "-u", "MAKELEVEL", "-u", "BUILD", "make",
+            "-s", "ARCH=um", "-j%d" % jobs, *words]
 
 
 def compile_in(folder, to):

@@ -12,7 +12,8 @@ from testbed.net import topos
 
 
 def main(jobs):
-    net = Mininet(topo=topos.LeafSpine(racks=2, of_rack=2, spines=2, bps=50e6, core_bps=25e6), controller=None)
+    net = Mininet(topo=topos.LeafSpine(racks=2, of_rack=2, spines=2, bps=50e6, core_bps=25e6),
+                  controller=None)
     net.start()
     try:
         with Duopoly(net) as d:
