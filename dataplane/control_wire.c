@@ -103,8 +103,6 @@ static void take_flows(struct fastpath_control *control, const duopoly_Envelope 
         accept_it(control);
 }
 
-/* ---- ports ----------------------------------------------------------------------------------- */
-
 static duopoly_Reason reason_of(int r)
 {
     return r == -E2BIG    ? duopoly_Reason_REASON_LIMIT
@@ -155,8 +153,6 @@ static void tell_ports(struct fastpath_control *control, const duopoly_Envelope 
         fill_counters(&stats.ports[i], &message->ports[i]);
     memcpy(message->dscp_of_level, control->dscp_of_level, sizeof(control->dscp_of_level));
 }
-
-/* ---- captures -------------------------------------------------------------------------------- */
 
 static void tell_captured(struct fastpath_control *control)
 {
@@ -217,8 +213,6 @@ static void end_capture(struct fastpath_control *control, const duopoly_Envelope
     pcapng_write(workers_pcapng(control->workers));
     tell_captured(control);
 }
-
-/* ---- counters -------------------------------------------------------------------------------- */
 
 struct listing {
     duopoly_Page *page;
@@ -330,9 +324,7 @@ static void list(struct fastpath_control *control, const duopoly_Envelope *envel
     rows_of_marks(&listing, stats);
 }
 
-/* ---- clients --------------------------------------------------------------------------------- */
-
-/* What may be asked of a data plane. */
+/* The requests of a data plane's clients. */
 static const struct {
     void (*take)(struct fastpath_control *control, const duopoly_Envelope *envelope);
     bool looks; /* changes nothing: readers may ask it */

@@ -82,7 +82,8 @@ static int fail(int r, uint32_t place, const struct fastpath_settings *settings,
                    what);
 }
 
-/* What the device calls too large an MTU is not refused here: several do not let it be set. */
+/* WHY an MTU that is too large for the device is not refused here: several devices cannot set
+ * it. */
 static int start(uint16_t port, struct rte_mempool *pool, uint16_t mtu)
 {
     const struct rte_eth_conf conf = {.rxmode = {.mtu = mtu}};

@@ -15,7 +15,7 @@
  * process. */
 int devices_begin(const struct fastpath_settings *settings, uint32_t frames, struct err *err);
 
-/* A pool of so many frames, whose segments hold the largest frame whole. */
+/* A pool of this many frames, whose segments hold the largest frame whole. */
 int devices_pool(const struct fastpath_settings *settings, uint32_t frames,
                  struct rte_mempool **ret_pool, struct err *err);
 

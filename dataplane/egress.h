@@ -25,7 +25,7 @@ bool egress_differs(const struct egress *egress, const struct egress *others, ui
 void egress_write(const struct egress *egress, duopoly_PlanePorts *message);
 
 /* What the ports become by this message: all of *ret_egress, or nothing. −ENODEV: one is not ours;
- * −EBUSY: somebody else has set it; −E2BIG: no memory for so many packets; −EINVAL: a port is
+ * −EBUSY: another agent has set it; −E2BIG: no memory for so many packets; −EINVAL: a port is
  * invalid or named twice, or the message names no owner. */
 int egress_read(const struct egress *egress, const duopoly_SetPlanePorts *message,
                 struct egress *ret_egress, struct err *err);

@@ -7,7 +7,7 @@
 #include <sys/mman.h>
 
 #define WAYS       8
-#define SPARE_WAYS 3 /* with so many free ones nobody asks for the other bucket */
+#define SPARE_WAYS 3 /* with this many free ones the other bucket is not asked */
 #define PAGE_LARGE ((size_t)2 << 20)
 #define NOWHERE    UINT32_MAX
 #define CRC32C     0x82f63b78u /* reflected: Castagnoli, IEEE Trans. Commun. 41(6), 1993 */
@@ -66,7 +66,7 @@ static uint32_t first_of(const struct flows *flows, uint64_t hash)
     return (uint32_t)((hash >> 20) ^ (hash >> 44)) & flows->buckets_mask;
 }
 
-/* From either bucket to the other: the tag says where, so that no key is read for it. */
+/* From either bucket to the other: the tag tells which, so that no key is read for it. */
 static uint32_t other_of(const struct flows *flows, uint32_t bucket, uint32_t tag)
 {
     return (bucket ^ (tag * 0x5bd1e995u >> 7 | 1)) & flows->buckets_mask;
@@ -130,7 +130,7 @@ void flows_prefetch(const struct flows *flows, uint64_t hash)
     fetch(&flows->buckets[first_of(flows, hash)]);
 }
 
-/* A bit for each way with this tag: without branches, which nobody could foretell. */
+/* A bit for each way with this tag: without branches, which could not be predicted. */
 static uint32_t ways_with(const struct bucket *bucket, uint32_t tag)
 {
     uint32_t ways = 0;
@@ -239,7 +239,7 @@ static struct bucket *make_room(struct flows *flows, uint64_t hash, uint64_t now
     return ways >= SPARE_WAYS || ways >= ways_two ? one : two;
 }
 
-/* Written so that after an abrupt end nobody takes a half-written flow for a whole one. */
+/* Written so that after an abrupt end a half-written flow is not taken for a whole one. */
 static void write_fresh(struct flow *flow, const struct flow_key *key, uint64_t now_ns)
 {
     const struct flow fresh = {

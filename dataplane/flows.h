@@ -30,7 +30,7 @@ struct flow_key { /* addresses of 128 bits, IPv4 as v4-mapped; ports in network 
 
 enum flow_role {
     FLOW_NONE,
-    FLOW_OPENER,  /* our end opened it: marked as the agent says */
+    FLOW_OPENER,  /* our end opened it: the agent sets its mark */
     FLOW_ACCEPTER /* it follows what arrives */
 };
 

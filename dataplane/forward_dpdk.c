@@ -10,8 +10,6 @@
 #define BURST      FORWARD_BURST
 #define LEAST_RING 512
 
-/* ---- from worker to worker ------------------------------------------------------------------- */
-
 /* A burst whose frames are all flooded adds one frame for each port of a worker. */
 static uint32_t room_needed(uint32_t workers, uint32_t ports)
 {
@@ -99,8 +97,6 @@ static void pass(struct forward *forward, uint32_t to, enum forward_stage stage,
         flush(forward, to, stage);
 }
 
-/* ---- where a frame goes ---------------------------------------------------------------------- */
-
 static struct frame_bytes bytes_of(struct rte_mbuf *packet)
 {
     return (struct frame_bytes){.bytes = rte_pktmbuf_mtod(packet, uint8_t *),
@@ -180,8 +176,6 @@ static void flood(struct forward *forward, uint32_t from, uint32_t open, uint32_
     else
         rte_pktmbuf_free(packet);
 }
-
-/* ---- a burst --------------------------------------------------------------------------------- */
 
 struct burst {
     uint32_t from; /* a port */
@@ -349,8 +343,6 @@ uint32_t forward_receive(struct forward *forward, uint64_t now_ns)
     }
     return received;
 }
-
-/* ---- out ------------------------------------------------------------------------------------- */
 
 /* The next ones leave their queues, as they will be sent. */
 static void refill(struct forward *forward, uint32_t to, uint64_t now_ns)

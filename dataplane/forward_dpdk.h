@@ -41,7 +41,7 @@ struct forward_port {
     uint64_t copied_packets; /* of what came here, besides the frames themselves */
 } __rte_cache_aligned;
 
-/* What the workers share. */
+/* State that the workers share. */
 struct fabric {
     int role; /* as in settings.h */
     bool trusts_marks;
@@ -77,11 +77,11 @@ struct forward {
 
 /* The rings, for workers_n and ports_n. −ENOMEM. */
 int fabric_connect(struct fabric *fabric, struct err *err);
-/* At most so many frames are in them. */
+/* The most frames in them. */
 uint32_t fabric_frames(uint32_t workers, uint32_t ports);
 void fabric_disconnect(struct fabric *fabric);
 
-/* For every use of `switching`, during which nobody waits. Returns the time to use, which never
+/* For every use of `switching`, during which no worker waits. Returns the time to use, which never
  * falls: `now_ns`, unless another worker was ahead. */
 static inline uint64_t fabric_lock(struct fabric *fabric, uint64_t now_ns)
 {

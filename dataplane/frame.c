@@ -82,7 +82,7 @@ static void parse_v4(const struct frame_bytes *bytes, uint32_t offset, struct fr
     map_v4(frame->key.local, ip + 12);
     map_v4(frame->key.peer, ip + 16);
     if (bytes->length - offset > UINT16_MAX)
-        total = bytes->length - offset; /* larger than its field: segmented by nobody yet */
+        total = bytes->length - offset; /* larger than its field: not segmented yet */
     const bool later_fragment = (ip[6] & 0x1f) | ip[7];
     if (!later_fragment && total > header)
         parse_transport(bytes, offset + header, total - header, frame);

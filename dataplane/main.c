@@ -120,7 +120,7 @@ static int on_captured(sd_event_source *source, int fd, uint32_t events, void *u
     return 0;
 }
 
-/* The configuration is taken whole, or what runs goes on as it is. */
+/* The new configuration is applied whole, or the present one stays in force. */
 static int on_reload(sd_event_source *source, const struct signalfd_siginfo *info, void *user)
 {
     struct plane *plane = user;

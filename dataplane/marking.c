@@ -103,7 +103,8 @@ static int send_marked(struct marking *marking, const struct frame_bytes *bytes,
 }
 
 /* The flow of a frame whose key is as our end sees it; NULL when it has none: the peer is no
- * member, or nobody saw it begin. `syn_role` is what a SYN in this direction makes of our end. */
+ * member, or its beginning was not seen. `syn_role` is what a SYN in this direction makes of our
+ * end. */
 static struct flow *flow_of(struct marking *marking, struct frame *frame, uint8_t syn_role,
                             uint64_t now_ns)
 {

@@ -21,7 +21,7 @@ struct pcapng {
     struct rte_mempool *pool;
     struct rte_ring *ring;
     int event;
-    rte_pcapng_t *file; /* NULL: none goes on */
+    rte_pcapng_t *file; /* NULL: no capture */
     uint64_t written;
     bool failed; /* to write */
     uint32_t port;
@@ -29,7 +29,7 @@ struct pcapng {
     _Atomic bool on;
     _Atomic bool told; /* that there is something to write */
     _Atomic uint32_t left,
-        unfinished; /* frames that nobody has begun to copy; that are not in the ring */
+        unfinished; /* unfinished; frames that are not being copied yet; that are not in the ring */
     _Atomic uint64_t lost;
 };
 
@@ -73,8 +73,6 @@ void pcapng_close(struct pcapng *capture)
         close(capture->event);
     free(capture);
 }
-
-/* ---- the other thread ------------------------------------------------------------------------ */
 
 /* The first free of CAPTURE_FILES names. */
 static int make_file(const char *folder, const char *name, char *path, size_t size, struct err *err)
@@ -161,11 +159,9 @@ void pcapng_count(const struct pcapng *capture, uint64_t *ret_written, uint64_t 
     *ret_lost = atomic_load(&capture->lost);
 }
 
-/* ---- the workers ----------------------------------------------------------------------------- */
-
-/* WHY: the times that rte_pcapng of 22.11 makes of the time stamp counter are centuries ahead
- * here. Of an Enhanced Packet Block (pcapng, 4.3) the time is words 3 and 4, in ns as its
- * interface says. */
+/* WHY: the times that rte_pcapng of 22.11 computes from the time stamp counter are centuries ahead
+ * here. The time of an Enhanced Packet Block (pcapng, 4.3) is words 3 and 4, in ns as its interface
+ * declares. */
 static void set_time(struct rte_mbuf *copy)
 {
     const uint64_t now = now_ns(CLOCK_REALTIME);
@@ -182,7 +178,7 @@ static bool claim(struct pcapng *capture)
     return left > 0;
 }
 
-/* The last one's end is told, too: `on` is off before the event is. */
+/* The last frame's end is reported, too: `on` is off before the event is. */
 static void finish(struct pcapng *capture)
 {
     const bool last = atomic_fetch_sub(&capture->unfinished, 1) == 1;

@@ -66,7 +66,7 @@ int queues_create(const struct port *port, const struct queues_red *red, uint64_
                   struct queues **ret_queues, struct err *err);
 /* The same, for queues that will replace `before`, which its owner may use meanwhile: there is room
  * for all that waits in it (`waiting` in each queue now) and for as many more as it accepts.
- * Averages begin anew. */
+ * Averages start again. */
 int queues_create_after(const struct port *port, const struct queues *before,
                         const uint32_t *waiting, struct queues **ret_queues, struct err *err);
 /* Moves what waits in `from`, its counters and its rate's credit to `to`, which was made after it

@@ -8,12 +8,12 @@
  * are, one in ten (Floyd, "RED: Discussions of Setting Parameters", 1997). */
 #define WEIGHT_LOG2 9
 #define MOST_INV    10
-/* rte_red's average is of 32 bits: more packets than this count as so many. */
+/* rte_red's average has 32 bits: more packets than this count as this many. */
 #define WAITING_MOST (2 * RTE_RED_MAX_TH_MAX)
 
 struct red {
     struct rte_red_config config;
-    struct rte_red state; /* its q_time stays 0: it is told how long a queue has rested */
+    struct rte_red state; /* its q_time stays 0: it gets the time that a queue has rested */
 };
 
 _Static_assert(sizeof(struct red) <= sizeof(struct queues_red_state), "it lies in there");

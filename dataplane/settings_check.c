@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* What a device's arguments name of this host. */
+/* Things of this host that a device's arguments name. */
 static const struct {
     const char *key;
     int (*check)(const char *text, struct err *err);

@@ -22,7 +22,7 @@ struct switching_settings {
     uint32_t macs;
     uint64_t age_ns;
     uint32_t moves;     /* of a station within a second, before its port is shut */
-    uint64_t shut_ns;   /* so long */
+    uint64_t shut_ns;   /* for this long */
     uint32_t flood_pps; /* flooded frames of one port, in a second */
 };
 

@@ -20,7 +20,7 @@
     for (uint32_t i = (worker)->forward.self; i < (worker)->forward.fabric->ports_n;               \
          i += (worker)->forward.fabric->workers_n)
 
-/* How many flows it was told. */
+/* Returns how many flows it was given. */
 static uint32_t obey(struct worker *worker, uint64_t now_ns)
 {
     struct workers_flow flows[BURST];
@@ -147,7 +147,7 @@ static void rest(struct worker *worker, uint64_t now_ns)
     worker->sleeps++;
 }
 
-/* What has been silent for too long, some at a time. */
+/* Evicts flows that were silent for too long, some at a time. */
 static void expire(struct worker *worker, uint64_t now_ns)
 {
     struct fabric *fabric = worker->forward.fabric;

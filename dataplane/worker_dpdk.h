@@ -44,7 +44,7 @@ struct worker {
     } part;
 };
 
-/* Runs until it is told to stop; for rte_eal_remote_launch. */
+/* Runs until it is stopped; for rte_eal_remote_launch. */
 int worker_run(void *worker);
 
 /* Writes its part of the stats now: called by its own thread, or by another one after its end. */

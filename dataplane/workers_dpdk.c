@@ -39,8 +39,6 @@ struct workers {
     for (struct worker *worker = (workers)->each;                                                  \
          worker < (workers)->each + (workers)->fabric.workers_n; worker++)
 
-/* ---- begin ----------------------------------------------------------------------------------- */
-
 static uint32_t frames_needed(const struct fastpath_settings *settings)
 {
     const uint32_t queues = (uint32_t)settings->queues.leaf_packets * PORT_TRAFFIC;
@@ -184,8 +182,6 @@ int workers_start(struct workers *workers, struct err *err)
     return 0;
 }
 
-/* ---- while they run -------------------------------------------------------------------------- */
-
 struct pcapng *workers_pcapng(struct workers *workers)
 {
     return workers->fabric.capture;
@@ -225,8 +221,6 @@ int workers_set_flows(struct workers *workers, const struct workers_flow *flows,
                                       &flows[i], sizeof(*flows), 1, NULL);
     return 0;
 }
-
-/* ---- what they are asked --------------------------------------------------------------------- */
 
 static void flows_add(struct flows_counters *sum, const struct flows_counters *more)
 {
@@ -355,7 +349,7 @@ int workers_set_egress(struct workers *workers, const struct egress *egress, str
     return r;
 }
 
-/* For ports that somebody has set, the configured state is computed too. */
+/* For ports that an agent has set, the configured state is computed too. */
 static int egress_configure(const struct fastpath_settings *settings, struct egress *egress,
                             struct err *err)
 {
@@ -405,9 +399,7 @@ int workers_stats(struct workers *workers, struct workers_stats *ret_stats)
     return r;
 }
 
-/* ---- end ------------------------------------------------------------------------------------- */
-
-/* What they had passed to each other joins the queues, and is dropped with the rest. */
+/* Frames that they had passed to each other join the queues, and are dropped with the rest. */
 static void drop_all(struct workers *workers)
 {
     const uint64_t now = now_ns(CLOCK_BOOTTIME);

@@ -70,7 +70,7 @@ int workers_event(const struct workers *workers);
 void workers_stop(struct workers *workers);
 
 void workers_set_mode(struct workers *workers, uint32_t mode); /* 0 or 1 */
-/* Marks are written for so long from now; 0 ends them. */
+/* Marks are written for this long from now; 0 ends them. */
 void workers_set_lease(struct workers *workers, uint64_t lease_ns);
 /* Takes all or none. −ENOBUFS: too many are on their way. Call it in the owner's thread. */
 int workers_set_flows(struct workers *workers, const struct workers_flow *flows, uint32_t n);
@@ -82,8 +82,8 @@ const struct egress *workers_egress(const struct workers *workers);
  * −ETIMEDOUT: a worker hangs, and makes the change when it continues. */
 int workers_set_egress(struct workers *workers, const struct egress *ports, struct err *err);
 
-/* Continues with these settings, all of them from one moment on, without a loss; ports that
- * somebody has set stay as set. −EINVAL: as fastpath_may_change and fastpath_port; else as
+/* Continues with these settings, all of them from one moment on, without a loss; ports that an
+ * agent has set stay as set. −EINVAL: as fastpath_may_change and fastpath_port; else as
  * workers_set_egress. */
 int workers_reload(struct workers *workers, const struct fastpath_settings *settings,
                    struct err *err);

@@ -65,7 +65,7 @@ int agent_run(const struct agent_settings *settings, struct settings_resolved *r
     return r < 0 ? r : 0;
 }
 
-/* What an agent left that is gone: its marks, then its queues. */
+/* Removes what a former agent left: its marks, then its queues. */
 static int lower(struct agent_parts *agent, duopoly_Stance stance, struct err *err)
 {
     char begun[FILES_PATH];

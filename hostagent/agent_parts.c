@@ -72,7 +72,7 @@ static void on_guest_allows(void *user, const duopoly_GuestAllows *said)
     guests_allow(agent->guests, said);
 }
 
-/* Its inventory is told. */
+/* Its inventory was sent. */
 static void on_session(void *user)
 {
     struct agent_parts *agent = user;

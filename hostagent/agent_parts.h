@@ -16,7 +16,7 @@ struct agent_parts {
     struct settings_resolved *resolved;
     int lock_fd;
     bool marking;  /* marks were begun, so they can be undone */
-    bool replace;  /* replace what somebody else put on our ports */
+    bool replace;  /* replace what others put on our ports */
     bool succeeds; /* an earlier agent left queues and marks, which stay if we fail */
     sd_event *event;
     sd_event_source *sampler;
@@ -29,7 +29,7 @@ struct agent_parts {
     struct guard *guard;
     struct report report;    /* of a switch */
     bool looked;             /* the guard has looked since the last report */
-    char notice[GUARD_TEXT]; /* what somebody else changed last */
+    char notice[GUARD_TEXT]; /* the last change by others */
     char queues_words[sizeof(((duopoly_HostState *)0)->queues)], routes_words[100];
     char tunnels_words[200];          /* which tunnels do not work */
     char guests_words[GUESTS_HIDDEN]; /* why others' executors are not found */
@@ -64,14 +64,13 @@ void agent_close_parts(struct agent_parts *agent);
 
 /* −EBUSY: another agent runs with that directory. */
 int agent_open_lock(const char *state, int *ret_fd, struct err *err);
-/* The file that says that something on the host is changed. */
+/* The file that marks the host as changed. */
 void agent_begun_path(const struct agent_parts *agent, char path[FILES_PATH]);
 struct tasks_config agent_tasks_config(const struct agent_parts *agent);
 /* The cgroup of attempts; it stays while some run, or if it was there before us. */
 int agent_make_cgroup(const struct agent_parts *agent, struct err *err);
 void agent_remove_cgroup(const struct agent_parts *agent);
-/* Reports to the controller, in one sentence, what somebody else changed or what could not be
- * done. */
+/* Reports to the controller, in one sentence, others' changes or what could not be done. */
 void agent_on_notice(void *user, const char *text);
 void agent_say_host(struct agent_parts *agent); /* reports the host's state, once there is an
                                                  * uplink */

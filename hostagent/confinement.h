@@ -1,7 +1,7 @@
 /* Confines an agent that is not root (lib/confine.h): it writes its state, its maps' and its
  * attempts' cgroup, and what it measures; it starts nothing. An agent that is root mounts and
- * starts duopoly-task, whose commands would be confined with it; so it is not confined, and says
- * so. */
+ * starts duopoly-task, whose commands would be confined with it; so it is not confined, and logs
+ * that. */
 #pragma once
 
 #include "hostagent/settings.h"

@@ -18,7 +18,7 @@ struct fastpath_link {
     char path[108];
     int wait_ms;
     struct client *client; /* NULL: it is lost */
-    bool back;             /* again, and that was not told yet */
+    bool back;             /* again, not reported yet */
     int epoll, timer;
     uint64_t paused_until_ns;
     duopoly_Reason refusal;

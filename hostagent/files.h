@@ -12,8 +12,8 @@
 #include <sys/types.h>
 
 #define FILES_PATH 512 /* bytes of a path, with its NUL */
-/* The result of files_path for a longer path: a path that cannot exist and says so. A cut path
- * would be another file's. */
+/* The result of files_path for a longer path: a path that cannot exist and names the reason. A cut
+ * path would be another file's. */
 #define FILES_TOO_LONG "/dev/null/a-path-is-longer-than-511-bytes"
 
 /* Formats a path; a longer one is cut, so its use fails with ENOENT or ENAMETOOLONG. */

@@ -27,9 +27,10 @@ struct guard {
     struct nl_sock *sock, *netfilter; /* NULL: nothing there is ours */
     sd_event_source *io, *switch_io, *netfilter_io, *check, *untold;
     char
-        failing[sizeof(((struct err *)0)->text)]; /* what cannot be put right, as it was told; "" */
+        failing[sizeof(((struct err *)0)->text)]; /* what cannot be repaired, as reported; "" */
     bool yielded;                                 /* all that is no port's */
-    bool back;                 /* the switch is, and may have forgotten all: not somebody's deed */
+    bool back;                 /* the switch is back, and may have forgotten everything: no change
+                                  by others */
     bool links;                /* one has changed */
     bool queues;               /* too, not marks alone */
     bool all;                  /* may be changed: else those that are touched */
@@ -85,8 +86,8 @@ static void touch(struct guard *guard, int ifindex)
 /* Nobody's port: the switch as a whole, or rules that are for all ports. */
 #define WHOLE ""
 
-/* Whether to repair what somebody did to a port; if not, the port is left from now on. What a
- * switch forgot while it was away is nobody's deed. */
+/* Whether to repair a change by others on a port; if not, the port is left from now on. What a
+ * switch forgot while it was away is no change by others. */
 static bool may_repair(struct guard *guard, const char *port)
 {
     if (guard->back)
@@ -275,7 +276,7 @@ static int on_check(sd_event_source *source, uint64_t usec, void *arg)
     return 0;
 }
 
-/* Marks alone: links, queues and filters are told of. */
+/* Marks alone: links, queues and filters have messages of their own. */
 static int on_untold(sd_event_source *source, uint64_t usec, void *arg)
 {
     struct guard *guard = arg;
@@ -469,7 +470,7 @@ int guard_open(const struct guard_config *config, sd_event *event, struct guard 
         guard_close(guard);
         return r;
     }
-    guard->all = true; /* nobody was told of changes between then and now */
+    guard->all = true; /* changes between then and now were not reported */
     check_soon(guard);
     *ret_guard = guard;
     return 0;

@@ -1,4 +1,4 @@
-/* Notices what somebody else does to our ports, and repairs it or yields.
+/* Notices others' changes on our ports, and repairs them or yields.
  *
  * The kernel reports every change of links, queues, filters and, if marks use them, rules. 20 ms
  * after a change on a port of ours, the port is compared with what should be there. (Our own
@@ -12,8 +12,8 @@
  * too. A link that goes down or comes back is reported and needs no repair. If kernel messages were
  * lost, everything is compared.
  *
- * Nobody reports programs that somebody attaches to a port by tcx: where ours are attached that
- * way, they are checked every 2 s.
+ * The kernel does not report programs that others attach to a port by tcx: where ours are attached
+ * that way, they are checked every 2 s.
  *
  * Interfaces that come and go are reported too (on_links), within the same 20 ms; after a slow
  * check the next one waits up to a quarter of a second.
@@ -43,7 +43,7 @@ struct guard_config {
 
 struct guard;
 
-/* Soon checks everything once: what somebody did since it was installed. */
+/* Soon checks everything once: changes by others since it was installed. */
 int guard_open(const struct guard_config *config, sd_event *event, struct guard **ret_guard,
                struct err *err);
 void guard_close(struct guard *guard); /* takes NULL */

@@ -29,7 +29,7 @@ struct settings_link {
 };
 
 struct settings_queues {
-    int on_change;   /* when somebody else changes them */
+    int on_change;   /* when others change them */
     char driver[32]; /* "none": the queues are not ours */
     int64_t levels, leaf_packets, ecn_packets, red_packets, unmanaged_joins;
     bool ecn, dctcp;

@@ -138,7 +138,7 @@ static int resolve_program(const struct agent_settings *settings,
 {
     char self[FILES_PATH];
     if (settings->tasks.starter[0])
-        return 0; /* somebody else has started it */
+        return 0; /* another process has started it */
     files_path(resolved->program, "%s", settings->tasks.program);
     if (!settings->tasks.program[0]) {
         ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);

@@ -23,7 +23,7 @@ struct stance {
     struct stance_config config;
     sd_event_source *watch;
     duopoly_Stance now, told; /* `told`: kept here even if the file cannot be written */
-    duopoly_Stance tried;     /* in the place of what the controller said; UNSAID: nothing is */
+    duopoly_Stance tried;     /* replaces the controller's; UNSAID: no trial */
     uint64_t tried_until_ns;
     sd_event_source *trial;
 };
@@ -39,7 +39,7 @@ static duopoly_Stance stance_of(const char *word)
     return duopoly_Stance_STANCE_UNSAID;
 }
 
-/* UNSAID: nobody has said anything. */
+/* UNSAID: never set. */
 static duopoly_Stance read_word(const char *state_dir, const char *name)
 {
     char path[FILES_PATH], text[16];

@@ -22,7 +22,7 @@ struct driver {
     struct wire_zmq *controller;
     sd_event_source *again; /* whether more may be read */
     uint64_t second;        /* of the clock, in which it has sent */
-    uint32_t sent;          /* so many messages */
+    uint32_t sent;          /* this many messages */
 };
 
 struct frameworks_relay {
@@ -158,7 +158,7 @@ static int controller_connect(struct driver *driver, struct err *err)
     return r;
 }
 
-/* A place for it; NULL: there is none, which the log says. */
+/* A place for it; NULL: none, which is logged. */
 static struct driver **place_find(struct frameworks_relay *relay, uid_t uid)
 {
     struct driver **place = NULL;

@@ -37,7 +37,7 @@ struct frameworks_relay_config {
 
 struct frameworks_relay;
 
-/* `config`'s strings are borrowed. −EADDRINUSE: somebody listens there. */
+/* `config`'s strings are borrowed. −EADDRINUSE: another process listens there. */
 int frameworks_relay_open(const struct frameworks_relay_config *config, sd_event *event,
                           struct frameworks_relay **ret_relay, struct err *err);
 

@@ -23,8 +23,8 @@ struct connection {
     struct ucred peer;
     int pidfd; /* of the peer; −1: this kernel gives none */
     struct wire_stream *stream;
-    struct guest_id guest; /* pid 0: it has not said HELLO */
-    uint64_t since_ns;     /* a second in which so many came: */
+    struct guest_id guest; /* pid 0: no HELLO yet */
+    uint64_t since_ns;     /* start of a second with this many messages: */
     uint32_t messages;
 };
 
@@ -67,7 +67,7 @@ static void refuse(struct connection *connection, duopoly_Reason reason, const c
     wire_stream_send(connection->stream, out);
 }
 
-/* Its number is nobody else's as long as it has not ended. */
+/* Its number is no other's as long as it has not ended. */
 static bool lives(const struct connection *connection)
 {
     struct pollfd end = {.fd = connection->pidfd, .events = POLLIN};

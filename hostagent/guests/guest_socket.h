@@ -2,10 +2,10 @@
  * socket (lib/wire_stream.h) on their own host.
  *
  * A connection begins with GuestHello, answered by Accepted or Refused; each GuestTask is answered
- * by GuestMark when the task's level is in the kernel's map, from what this host knows: nobody else
- * is asked. The kernel says which process is connected (SO_PEERCRED, and since Linux 6.5 a
- * descriptor of that process). Of a guest's words we trust only its tasks, and its name if its
- * command line has none. The end of a connection ends its tasks; the process stays a guest.
+ * by GuestMark when the task's level is in the kernel's map, from what this host knows. The kernel
+ * reports which process is connected (SO_PEERCRED, and since Linux 6.5 a descriptor of that
+ * process). Of a guest's words we trust only its tasks, and its name if its command line has none.
+ * The end of a connection ends its tasks; the process stays a guest.
  *
  * Access: root, and members of the socket's group, by its mode (0660). Bounds: GUEST_CONNECTIONS,
  * and GUEST_CONNECTIONS_OF_USER of one user; further ones are closed. A guest that does not read
@@ -22,7 +22,7 @@
 
 struct guest_socket;
 
-/* `path` is borrowed. −EADDRINUSE: somebody listens there. */
+/* `path` is borrowed. −EADDRINUSE: another process listens there. */
 int guest_socket_open(const char *path, gid_t group, struct guests *guests, sd_event *event,
                       struct guest_socket **ret_socket, struct err *err);
 

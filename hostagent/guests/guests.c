@@ -108,7 +108,8 @@ static struct guest *guest_add(struct guests *guests, const struct process *proc
     return guest;
 }
 
-/* What an executor starts has its command line for a moment; its starter may have it for good. */
+/* WHY: what an executor starts has the executor's command line for a moment; its starter may have
+ * it for good. */
 static bool is_below_another(struct guests *guests, const struct process *process,
                              const struct executor_line *line)
 {
@@ -144,7 +145,7 @@ void guests_take(struct guests *guests, const struct process *process,
              line->application, guest->marked ? "marked" : "observed: ", guest->why);
 }
 
-/* What starts it may have its command line too, until it changes user or executes another
+/* WHY: what starts it may have its command line too, until it changes user or executes another
  * program. */
 static bool is_same(const struct guest *guest, const struct process *process,
                     const struct executor_line *line)
@@ -248,7 +249,7 @@ static int finding_begin(struct guests *guests, struct err *err)
     return r < 0 ? err_sys(err, -r, "looking for guests") : 0;
 }
 
-/* What an agent before us was allowed to mark. */
+/* Guests that a former agent was allowed to mark. */
 static int marked_leave(const struct guests_config *config, struct err *err)
 {
     static struct guest_cgroups before;

@@ -78,7 +78,7 @@ const char *guests_hidden(const struct guests *guests);
 /* Sets how far marks reach from now on (stance.h). */
 void guests_reach(struct guests *guests, enum mark_reach reach);
 
-/* What the controller says of an application; ignored for one that is not here. */
+/* The controller's word on an application; ignored for one that is not here. */
 struct guest_said {
     const char *name;
     uid_t user;

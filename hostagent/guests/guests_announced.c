@@ -1,4 +1,4 @@
-/* Guests that announce themselves (guest_socket.h), and what the controller says of their tasks. */
+/* Guests that announce themselves (guest_socket.h), and the controller's allows for their tasks. */
 #include "hostagent/guests/guests_parts.h"
 #include "lib/now.h"
 #include "lib/wire.h"

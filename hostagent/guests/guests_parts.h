@@ -73,7 +73,7 @@ struct guest_task_levels guest_levels(const struct guest *guest);
 /* Finds its cgroup, or makes one, and marks it, as far as allowed now. A failure becomes the reason
  * why it is not marked. May be called again at any time. */
 void guest_settle(struct guest *guest);
-/* Whether its cgroup still contains nobody else. */
+/* Whether its cgroup still contains no other process. */
 bool guest_owns_cgroup(const struct guest *guest);
 /* Sets its application's level in the marks. */
 void guest_mark(struct guest *guest);

@@ -14,7 +14,7 @@
 
 #define RECEIVE_BYTES (1 << 20)
 
-/* What Linux 6.6 takes in the place of the operation alone (struct proc_input). */
+/* What Linux 6.6 accepts instead of the operation alone (struct proc_input). */
 struct question {
     uint32_t operation, events;
 };
@@ -63,7 +63,7 @@ static bool take_all(struct process_events *events)
             whole = false;
         else if (n <= 0)
             return whole;
-        int left = n > 0 && from.nl_pid == 0 ? (int)n : 0; /* only the kernel is believed */
+        int left = n > 0 && from.nl_pid == 0 ? (int)n : 0; /* only the kernel is trusted */
         struct nlmsghdr *header = (void *)buffer;
         for (; nlmsg_ok(header, left); header = nlmsg_next(header, &left))
             take_message(events, header);

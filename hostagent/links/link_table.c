@@ -9,8 +9,8 @@
 struct row {
     struct link_counters first, last; /* of this second; as sampled last */
     uint64_t sent_peak_bps, received_peak_bps;
-    struct link_use use, told; /* over the last second; as told last */
-    uint32_t seconds;          /* since it was told; LINK_TABLE_AGAIN: it is to be */
+    struct link_use use, told; /* reported; over the last second; as last reported */
+    uint32_t seconds;          /* since the report; LINK_TABLE_AGAIN: due */
 };
 
 struct link_table {

@@ -34,7 +34,7 @@ int link_table_open(uint32_t n, struct link_table **ret_table, struct err *err);
 void link_table_close(struct link_table *table); /* takes NULL */
 
 /* A sample of all links. True: a second is over, and link_table_next lists what to report. A
- * counter that fell (an interface was made anew) counts as 0; a sample that is not later than the
+ * counter that fell (an interface was made again) counts as 0; a sample that is not later than the
  * last one is ignored. O(n). */
 bool link_table_add(struct link_table *table, uint64_t at_ns, const struct link_counters *counters);
 
@@ -43,5 +43,5 @@ bool link_table_add(struct link_table *table, uint64_t at_ns, const struct link_
 bool link_table_next(struct link_table *table, uint32_t *place, uint32_t *ret_link,
                      struct link_use *ret_use);
 
-/* Nobody knows anything any more: after the next second all are to be told. */
+/* The reports were lost: after the next second all are due. */
 void link_table_forget(struct link_table *table);

@@ -13,7 +13,8 @@ struct links_nl;
 int links_nl_open(const int *ifindexes, uint32_t n, struct links_nl **ret_links, struct err *err);
 void links_nl_close(struct links_nl *links); /* takes NULL */
 
-/* Reads them now. −ENODATA: not all have told theirs. O(interfaces of the namespace · log n). */
+/* Reads them now. −ENODATA: some have not reported theirs. O(interfaces of the namespace · log
+ * n). */
 int links_nl_read(struct links_nl *links, struct err *err);
 
 /* As read last: when (CLOCK_MONOTONIC), each of them in the order of links_nl_open, borrowed; their

@@ -2,7 +2,7 @@
  * the code that tracks an agent's ports.
  *
  *   tcx     if the kernel has it (Linux 6.6): our own links, in front of all others (tcx_bpf.h).
- *           Nothing else on the port is touched. A program or filter of somebody else that ends
+ *           Nothing else on the port is touched. Another owner's program or filter that ends
  *           processing would keep packets from ours.
  *   clsact  otherwise: filters with a lower preference than any other's (tc_bpf.h). Refused if that
  *           is not possible, naming what is in the way.
@@ -23,12 +23,12 @@ struct hook_folders {
 };
 
 /* Program descriptors, −1 for none; borrowed during the call. Egress is attached first (mark.bpf.c
- * relies on it). −EBUSY: somebody else is in the way. −ENODEV: there is no such port. */
+ * relies on it). −EBUSY: another owner's is in the way. −ENODEV: there is no such port. */
 int hook_attach(const struct hook_folders *in, const char *port, int ingress, int egress,
                 struct err *err);
 
 /* Whether these programs are attached and see all packets: 0, or 1 with the reason in `what`.
- * −EBUSY: they cannot be, since somebody else is in the way; −ENODEV. */
+ * −EBUSY: they cannot be, since another owner's is in the way; −ENODEV. */
 int hook_compare(const struct hook_folders *in, const char *port, int ingress, int egress,
                  char *what, size_t size, struct err *err);
 

@@ -1,4 +1,4 @@
-/* The TCP ports on which somebody listens in this network namespace (sock_diag, libmnl). */
+/* The TCP ports with a listener in this network namespace (sock_diag, libmnl). */
 #pragma once
 
 #include "lib/err.h"

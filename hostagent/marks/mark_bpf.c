@@ -116,7 +116,7 @@ static int control_get(struct mark_bpf *skel, uint32_t which, uint64_t *ret_valu
     return 0;
 }
 
-/* The programs of `skel` in the place of what stands on the hooks. */
+/* Attaches the programs of `skel` instead of the present ones. */
 static int attach(struct mark_bpf *skel, const struct mark_config *config, struct err *err)
 {
     int r = config->is_switch ? 0 : attach_cgroup(skel, config, err);
@@ -135,7 +135,7 @@ static int detach_ports(const struct mark_config *config, struct err *err)
     return r;
 }
 
-/* What the reach is but for the ports. */
+/* The reach, without the ports. */
 static int set_reach(struct mark_bpf *skel, enum mark_reach reach, struct err *err)
 {
     int r = reach == MARK_REACH_NOTHING ? control_set(skel, MARK_CONTROL_EXPIRY, 0, err) : 0;

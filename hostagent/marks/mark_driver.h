@@ -52,8 +52,8 @@ struct mark_driver {
     /* Another port is ours, or one is not any more (it may be gone). The configuration's list is
      * changed already. */
     int (*port_set)(struct mark *mark, const char *port, bool ours, struct err *err);
-    /* 1, with a sentence in `what`, when somebody else has taken our programs off this port,
-     * which they should be on; else 0. */
+    /* 1, with a sentence in `what`, when another owner has removed our programs from this port;
+     * else 0. */
     int (*compare)(struct mark *mark, const char *port, char *what, size_t size, struct err *err);
     /* What stands at the configuration's cgroup now is another one: its sockets are counted,
      * too. */
@@ -70,7 +70,7 @@ struct mark_driver {
                      struct err *err);
     int (*mode_set)(struct mark *mark, uint32_t mode, struct err *err); /* 0 or 1 */
     int (*mode_get)(struct mark *mark, uint32_t *ret_mode, struct err *err);
-    /* Marks are valid for so long from now; 0 ends them now. */
+    /* Marks are valid for this long from now; 0 ends them now. */
     int (*lease_renew)(struct mark *mark, uint64_t lease_ns, struct err *err);
     /* Payload bytes that the cgroup's sockets received over the network; 0 for an unknown one. */
     int (*received)(struct mark *mark, uint64_t cgroup, uint64_t *ret_bytes, struct err *err);
@@ -83,10 +83,10 @@ struct mark_driver {
 
 extern const struct mark_driver mark_ebpf;     /* programs on ports, pinned maps (Linux ≥ 5.8) */
 extern const struct mark_driver mark_nftables; /* without BPF: mark_nft.c */
-extern const struct mark_driver mark_recorder; /* remembers what it was told, for tests */
+extern const struct mark_driver mark_recorder; /* remembers its calls, for tests */
 extern const struct mark_driver *const mark_all[]; /* the better ones first; ends with NULL */
 
 const struct mark_driver *mark_find(const char *name);
 
-/* What the recorder was told since open, borrowed until the next call on `mark`. */
+/* The recorder's calls since open, borrowed until the next call on `mark`. */
 const char *mark_recorder_text(const struct mark *mark);

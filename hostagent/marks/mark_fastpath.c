@@ -24,7 +24,7 @@ struct connection {
     TAILQ_ENTRY(connection) untold;
     bool is_untold;
     struct mark_flow_key key;
-    struct fastpath_task *task; /* NULL: to be told that it is nobody's, and then forgotten */
+    struct fastpath_task *task; /* NULL: must be sent as nobody's, and then forgotten */
 };
 
 struct fastpath_task {
@@ -46,7 +46,7 @@ struct mark_fastpath {
     uint32_t connections_n, mode;
     uint64_t lease_until_ns;
     bool mode_untold, lease_untold;
-    bool fails; /* that was said */
+    bool fails; /* this was logged */
 };
 
 static int compare_keys(struct connection *a, struct connection *b)
@@ -63,8 +63,6 @@ RB_PROTOTYPE(fastpath_connections, connection, by_key, compare_keys)
 RB_GENERATE(fastpath_connections, connection, by_key, compare_keys)
 RB_PROTOTYPE(fastpath_tasks, fastpath_task, by_cgroup, compare_tasks)
 RB_GENERATE(fastpath_tasks, fastpath_task, by_cgroup, compare_tasks)
-
-/* ---- what is to be told ---------------------------------------------------------------------- */
 
 static void wake(struct mark_fastpath *fastpath)
 {
@@ -124,7 +122,7 @@ static int call(struct mark_fastpath *fastpath, struct err *err)
     return fastpath_link_call(fastpath->link, duopoly_Envelope_accepted_tag, &answer, err);
 }
 
-/* −EAGAIN: it has no room for so many just now. */
+/* −EAGAIN: it has no room for so many now. */
 static int tell_batch(struct mark_fastpath *fastpath, struct err *err)
 {
     duopoly_SetFlows *message =
@@ -187,8 +185,8 @@ static void say(struct mark_fastpath *fastpath, int r, const struct err *err)
     fastpath->config.on_notice(fastpath->config.user, text);
 }
 
-/* What fails is sent when the data plane is back; a refusal for any reason but space is our fault,
- * and is logged again with the next change. */
+/* A failed one is sent when the data plane is back; a refusal for any reason but space is our
+ * fault, and is logged again with the next change. */
 static int on_tell(sd_event_source *source, uint64_t usec, void *user)
 {
     struct mark_fastpath *fastpath = user;
@@ -216,8 +214,6 @@ static int on_notice(sd_event_source *source, int fd, uint32_t events, void *use
         touch_all(fastpath);
     return 0;
 }
-
-/* ---- what is known --------------------------------------------------------------------------- */
 
 static struct fastpath_task *find_task(struct mark_fastpath *fastpath, uint64_t cgroup)
 {
@@ -311,8 +307,6 @@ void mark_fastpath_renew(struct mark_fastpath *fastpath, uint64_t lease_ns)
     fastpath->lease_untold = true;
     wake(fastpath);
 }
-
-/* ---- begin and end --------------------------------------------------------------------------- */
 
 int mark_fastpath_open(const struct mark_fastpath_config *config, sd_event *event,
                        struct mark_fastpath **ret_fastpath, struct err *err)

@@ -46,5 +46,5 @@ void mark_fastpath_connection(struct mark_fastpath *fastpath, uint64_t cgroup,
 /* The task's connections become unmarked. */
 void mark_fastpath_end(struct mark_fastpath *fastpath, uint64_t cgroup);
 void mark_fastpath_mode(struct mark_fastpath *fastpath, uint32_t mode);
-/* Marks are valid for so long from now; 0 ends them. */
+/* Marks are valid for this long from now; 0 ends them. */
 void mark_fastpath_renew(struct mark_fastpath *fastpath, uint64_t lease_ns);

@@ -19,7 +19,7 @@ enum map { TASKS, RECEIVED, CONTROL, COUNTERS, MEMBERS, FLOWS, MAPS };
 static const char *const names[MAPS] = {"tasks",    "received", "control",
                                         "counters", "members",  "flows"};
 
-/* What stands pinned: descriptors, −1 for none; `fits`: ours can be the same. */
+/* The pinned maps: descriptors, −1 for none; `fits`: ours can be the same. */
 struct stock {
     int fds[MAPS], before;
     bool fits[MAPS];
@@ -232,7 +232,7 @@ static int before_of(const struct mark_config *config, const struct stock *stock
     return dup(fd);
 }
 
-/* Changes nothing that stands. */
+/* Changes nothing that is pinned. */
 static int load_with(const struct mark_config *config, struct stock *stock, struct mark_load *load,
                      char text[FLOW_LAYOUT_TEXT], struct err *err)
 {
@@ -253,7 +253,7 @@ static int load_with(const struct mark_config *config, struct stock *stock, stru
     return r;
 }
 
-/* Loaded over what stands pinned, and nothing changed. */
+/* Loaded, with the pinned maps, and nothing changed. */
 static int begin(const struct mark_config *config, struct mark_load *load, struct stock *stock,
                  char text[FLOW_LAYOUT_TEXT], struct err *err)
 {

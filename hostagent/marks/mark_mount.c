@@ -16,7 +16,7 @@ bool mark_mount_stands(const struct mark_config *config)
     return statfs(config->bpffs, &fs) == 0 && fs.f_type == BPF_FS_MAGIC;
 }
 
-/* A file that says that the mount is ours, made before it. */
+/* A file that marks the mount as ours, made before it. */
 static void mount_note(const struct mark_config *config, char path[FILES_PATH])
 {
     files_path(path, "%s/mounted", config->state_dir);

@@ -2,22 +2,22 @@
  *
  * An outgoing packet is marked by its socket's cgroup; on connections that this end accepted by the
  * level that arrived last, which four bits of the connection's mark keep (so the kernel tracks
- * connections while the table stands). Which end accepts is told by the local port: one on which a
- * SYN is answered, or somebody listened when the table was made. The lease is an element that
+ * connections while the table exists). The local port tells which end accepts: a port on which a
+ * SYN is answered, or that had a listener when the table was made. The lease is an element that
  * expires, and one element is the mode.
  *
- * What it has not got: content that a promotion overtook is not dropped, nobody is nudged (the
- * numbers of a connection are not known), bytes that are sent again count again, and the bytes of a
- * task are up to RECEIVED_MS old. A connection ends with its silence, not with FIN or RST; one that
- * is not tracked (conntrack's table is full, segments that it finds invalid) goes out unmarked.
+ * What it lacks: content that a promotion overtook is not dropped, no sender is nudged (the numbers
+ * of a connection are not known), bytes that are sent again count again, and the bytes of a task
+ * are up to RECEIVED_MS old. A connection ends with its silence, not with FIN or RST; one that is
+ * not tracked (conntrack's table is full, segments that it finds invalid) goes out unmarked.
  *
- * What stands there can be listed by nft and loaded again (nft_nl.h says how). It names the cgroups
- * of tasks, which are not there after a boot: who saves the rules of a host leaves our tables out.
+ * nft can list the tables and load them again (nft_nl.h says how). They name the cgroups of tasks,
+ * which are gone after a boot: leave our tables out when saving the rules of a host.
  *
  * Each call is a transaction of some 10 to 100 µs. Everything outlives the agent in the kernel's
  * tables, and an agent that would make the same leaves them as they are. Another configuration,
- * reach_set and the first flows_set make all anew in one transaction of some milliseconds, in which
- * a packet that is just being looked at can go out unmarked. */
+ * reach_set and the first flows_set make everything again in one transaction of some milliseconds,
+ * in which a packet that is just being looked at can go out unmarked. */
 #include "hostagent/marks/mark_nft.h"
 #include "hostagent/marks/mark_driver.h"
 #include "hostagent/marks/mark_nft_gone.h"
@@ -131,7 +131,7 @@ static int remove_table(struct nft *nft, const struct nft_table *table, struct e
     return nft_commit(nft, "deleting the table of marks", err);
 }
 
-/* Removes what stands, or only tells `changes` of it. */
+/* Removes the tables, or only lists them in `changes`. */
 static int remove_all(const struct mark_config *config, struct changes *changes, struct err *err)
 {
     char path[FILES_PATH], name[NFT_NAME];

@@ -43,8 +43,6 @@ static bool is_netdev(const struct rules_writer *w)
     return w->table->family == NFPROTO_NETDEV;
 }
 
-/* ---- what many rules share ---- */
-
 void rules_begin(struct rules_writer *w, const char *chain)
 {
     nft_rule(w->nft, w->table, chain);
@@ -134,8 +132,6 @@ void rules_settle(struct rules_writer *w, const char *chain, uint32_t counter, u
     nft_accept(w->nft);
 }
 
-/* ---- chains ---- */
-
 /* The part of a prefix that an address of this version is compared with; false: none of its
  * addresses are in it. */
 static bool part_of(const struct mark_prefix *prefix, const struct rules_version *v,
@@ -155,7 +151,8 @@ static bool part_of(const struct mark_prefix *prefix, const struct rules_version
     return true;
 }
 
-/* Returns for members, goes on to `else_chain` for all others; nothing when everybody is one. */
+/* Returns for members, continues with `else_chain` for all others; nothing when everybody is a
+ * member. */
 static void member_chain(struct rules_writer *w, const char *chain, const struct rules_version *v,
                          uint8_t at, const char *else_chain)
 {

@@ -74,8 +74,6 @@ static void add(struct nft *nft, const struct nft_table *table, const char *set,
     nft_element_add(nft, table, set, &element, chain ? NFT_VERDICTS : NFT_PLAIN);
 }
 
-/* ---- what stays as it is ---- */
-
 static struct nft_element port_element(const char *port)
 {
     char name[PORT_NAME] = "";
@@ -182,8 +180,6 @@ void mark_nft_dscp_sets(struct nft *nft, const struct nft_table *table,
     dscp_sets(nft, table, false, dscp_of_level, stem, target);
     dscp_sets(nft, table, true, dscp_of_level, stem, target);
 }
-
-/* ---- what is told and what packets change ---- */
 
 static struct nft_set connection_set(const char *name, bool v6)
 {
@@ -319,8 +315,6 @@ void mark_nft_lease(struct nft *nft, const struct mark_nft_wish *wish, uint64_t 
         nft_element_add(nft, &wish->tables[0], "lease", &port, NFT_PLAIN);
     }
 }
-
-/* ---- what stands ---- */
 
 int mark_nft_levels(struct nft *nft, const struct nft_table *table, enum mark_nft_kind kind,
                     uint32_t mode, struct nft_element **ret_elements, uint32_t *ret_n,

@@ -105,7 +105,7 @@ static void fresh_counters(struct mark_nft_remains *remains)
     }
 }
 
-/* Ports on which somebody listens already. */
+/* Ports that have a listener already. */
 static int find_served(struct mark_nft_remains *remains, struct err *err)
 {
     uint16_t *ports;
@@ -172,7 +172,7 @@ static int read_prints(struct mark *mark, struct err *err)
     return r;
 }
 
-/* The note: our tables' name and, once they stand, what they were made of and became. */
+/* The note: our tables' name and, once they exist, what they were made of and became. */
 static int write_note(struct mark *mark, struct err *err)
 {
     char path[FILES_PATH], text[NOTE];
@@ -259,8 +259,8 @@ int mark_nft_plan(struct mark *mark, struct changes *changes, struct err *err)
     return r;
 }
 
-/* Tables, rules and state as they should be, in the place of what stands; unless `anyway` it stays
- * where an agent before us has made the very same. */
+/* Writes tables, rules and state as they should be, instead of the present ones; unless `anyway`
+ * these are kept if a former agent made the very same. */
 int mark_nft_write(struct mark *mark, bool anyway, struct err *err)
 {
     struct mark_nft_remains remains = {0};
@@ -306,7 +306,7 @@ static int take_levels(struct mark *mark, enum mark_nft_kind kind, uint32_t mode
     return r;
 }
 
-/* What an agent before us left, if the table stands. */
+/* Takes over what a former agent left, if the table exists. */
 int mark_nft_take_over(struct mark *mark, struct err *err)
 {
     uint64_t lease_ms = 0;

@@ -72,7 +72,7 @@ uint64_t mark_nft_lease_left(const struct mark *mark);
 void mark_nft_note(const struct mark_config *config, char path[FILES_PATH]);
 bool mark_nft_read_note(const struct mark_config *config, char name[NFT_NAME], uint64_t *ret_shape,
                         uint64_t ret_prints[MARK_NFT_FAMILIES]);
-/* Our tables' name: 1 as noted, 0 a new one. −EEXIST: somebody else's table has it. */
+/* Our tables' name: 1 as noted, 0 a new one. −EEXIST: another owner's table has it. */
 int mark_nft_find_name(struct mark *mark, struct err *err);
 /* Finds the name and notes it before there are tables; 0. */
 int mark_nft_name_tables(struct mark *mark, struct err *err);

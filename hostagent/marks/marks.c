@@ -13,7 +13,7 @@
 struct marks {
     const struct mark_driver *driver;
     struct mark *mark;
-    struct nudge *nudge;            /* NULL: nobody is nudged */
+    struct nudge *nudge;            /* NULL: no sender is nudged */
     struct mark_fastpath *fastpath; /* NULL: there is none */
     enum mark_reach reach;
     char says[MARKS_SAYS];
@@ -190,7 +190,7 @@ static int plan_others(const struct mark_config *config, const struct mark_drive
     return r;
 }
 
-/* What `driver` would do, if it could do all of it; else why not. */
+/* What `driver` would change, if it could do all of it; else why not. */
 static int plan_driver(const struct mark_driver *driver, const struct mark_config *config,
                        struct changes *changes, struct changes *refused, struct err *err)
 {

@@ -64,18 +64,18 @@ int marks_remove(const struct mark_config *config, struct err *err);
 /* What marks_open would change on this host; changes nothing. */
 int marks_plan(const struct mark_config *config, struct changes *changes, struct err *err);
 
-/* Sets how far marks reach from now on. With MARK_REACH_NOTHING no lease is renewed and nobody is
- * nudged; changes are kept, and apply when marks reach further again. */
+/* Sets how far marks reach from now on. With MARK_REACH_NOTHING no lease is renewed and no sender
+ * is nudged; changes are kept, and apply when marks reach further again. */
 int marks_reach(struct marks *marks, enum mark_reach reach, struct err *err);
 
 /* Adds or removes a port (it may be gone); `config` has been changed already. */
 int marks_port(struct marks *marks, const char *port, bool ours, struct err *err);
 
-/* 1, with a sentence in `what`, if somebody else has removed our programs from this port; else
+/* 1, with a sentence in `what`, if another owner has removed our programs from this port; else
  * 0. */
 int marks_compare(struct marks *marks, const char *port, char *what, size_t size, struct err *err);
 
-/* The agent's cgroup was made anew: its sockets are counted from now on. */
+/* The agent's cgroup was made again: its sockets are counted from now on. */
 int marks_count_cgroup(struct marks *marks, struct err *err);
 
 /* New or known cgroups. −E2BIG: MARK_TASKS exist. Those before a failure have their levels. */
@@ -99,7 +99,7 @@ int marks_count_other(struct marks *marks, const char *cgroup, int *ret_fd, stru
 int marks_set_mode(struct marks *marks, uint32_t mode, struct err *err); /* 0 or 1 */
 int marks_get_mode(struct marks *marks, uint32_t *ret_mode, struct err *err);
 
-/* Marks are valid for so long from now; 0 ends them now. Nothing happens while marks reach
+/* Marks are valid for this long from now; 0 ends them now. Nothing happens while marks reach
  * nothing. */
 int marks_renew(struct marks *marks, uint64_t lease_ns, struct err *err);
 

@@ -1,4 +1,4 @@
-/* What stands in the kernel's nftables: read, and never changed. */
+/* Reads the kernel's nftables; changes nothing. */
 #include "hostagent/marks/nft_build.h"
 
 #include <arpa/inet.h>
@@ -60,7 +60,7 @@ static int receive(struct nft *nft, const struct nlmsghdr *request, mnl_cb_t eac
     return 0;
 }
 
-/* Once more if somebody else's transaction came in between. */
+/* Once more if another transaction came in between. */
 static int dump(struct nft *nft, const struct nlmsghdr *request, mnl_cb_t each,
                 struct reading *reading)
 {

@@ -61,7 +61,7 @@ void nudge_levels(struct nudge *nudge, const struct mark_task_levels *levels);
 void nudge_mode(struct nudge *nudge, uint32_t mode);
 void nudge_forget(struct nudge *nudge, uint64_t cgroup);
 
-/* While paused, promotions are noted and nobody is nudged. */
+/* While paused, promotions are noted and no sender is nudged. */
 void nudge_pause(struct nudge *nudge, bool paused);
 
 void nudge_count(const struct nudge *nudge, struct nudge_counters *ret_counters);

@@ -37,8 +37,6 @@ struct probe {
     char said[PROBE_TEXT];
 };
 
-/* ---- what came of the last round ------------------------------------------------------------- */
-
 static void end_round(struct port_probe *port)
 {
     if (port->sock >= 0)
@@ -71,8 +69,6 @@ static void judge_port(struct probe *probe, struct port_probe *port)
     }
     end_round(port);
 }
-
-/* ---- what is said ---------------------------------------------------------------------------- */
 
 static bool passes_by(const struct port_probe *port)
 {
@@ -143,8 +139,6 @@ static void say_unknown(const struct probe *probe)
     }
 }
 
-/* ---- the next round -------------------------------------------------------------------------- */
-
 static bool needs_another(const struct port_probe *port)
 {
     return !port->to.bytes || port->quiet;
@@ -185,7 +179,7 @@ static void find_neighbours(struct probe *probe)
     free(all);
 }
 
-/* What is known of a port stays with it. */
+/* What is known of a port is kept with it. */
 static void follow_ports(struct probe *probe)
 {
     const struct ports_found *now = probe->config.ports;

@@ -99,8 +99,6 @@ static int make_clsact(const char *state_dir, const char *port, struct bpf_tc_ho
     return r < 0 ? err_sys(err, -r, "adding a clsact qdisc to %s", port) : 0;
 }
 
-/* ---- places ---------------------------------------------------------------------------------- */
-
 static bool is_ours(const struct tc_filter *filter)
 {
     return strcmp(filter->kind, "bpf") == 0 &&
@@ -113,7 +111,7 @@ static bool wants(const struct tc_filter *filter, void *ours)
     return is_ours(filter) == *(const bool *)ours;
 }
 
-/* 1: that of ours, or the first of somebody else's; 0: none. */
+/* 1: our filter, or the first of another owner; 0: none. */
 static int find(const struct bpf_tc_hook *hook, enum bpf_tc_attach_point point, bool ours,
                 struct tc_filter *ret_filter, struct err *err)
 {
@@ -212,7 +210,7 @@ int tc_bpf_attach(const char *state_dir, const char *port, int ingress_fd, int e
     return r;
 }
 
-/* The number of the program that stands at our place, 0: none. */
+/* The number of the program at our place, 0: none. */
 static uint32_t standing(const struct bpf_tc_hook *hook, enum bpf_tc_attach_point point)
 {
     struct tc_filter ours;
@@ -269,7 +267,7 @@ static bool any(const struct tc_filter *filter, void *user)
     return true;
 }
 
-/* Whether anybody's filter is left on the port's clsact; yes when it cannot be told. */
+/* Whether the port's clsact has other filters; yes when that is unknown. */
 static bool has_filters(int ifindex)
 {
     const uint32_t parents[] = {TC_H_MAKE(TC_H_CLSACT, TC_H_MIN_INGRESS),

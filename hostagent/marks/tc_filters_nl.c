@@ -20,7 +20,7 @@ static uint32_t program_of(struct nlattr *options)
     return id ? nla_get_u32(id) : 0;
 }
 
-/* A classifier itself is told of without a handle, before its filters. */
+/* A classifier itself is reported without a handle, before its filters. */
 static int on_filter(struct nl_msg *msg, void *arg)
 {
     struct search *search = arg;

@@ -19,5 +19,5 @@ struct auto_facts {
     bool nudge;
 };
 
-/* Returns NULL if there is none; says why. */
+/* Returns NULL if there is none; `why` has the reason. */
 const struct qdisc_driver *auto_choose(const struct auto_facts *facts, char why[AUTO_WHY]);

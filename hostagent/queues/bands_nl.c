@@ -90,7 +90,7 @@ static const struct raw_qdisc *with_handle(const struct raw_list *list, uint32_t
     return NULL;
 }
 
-/* What differs from what is wanted; all of it where something else stands. */
+/* What differs from what is wanted; everything if other queues are there. */
 static void compare(const struct bands_kind *kind, const struct raw_list *list,
                     struct bands_plan *plan)
 {

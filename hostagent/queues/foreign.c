@@ -17,7 +17,7 @@
 struct kind {
     const char *name;
     bool nested;          /* its options are attributes */
-    bool classes;         /* of a qdisc: they are somebody's, each may have filters */
+    bool classes;         /* of a qdisc: others configured them, each may have filters */
     uint16_t counters;    /* left out */
     uint16_t actions[2];  /* with one it cannot be put back */
     uint16_t flags;       /* of a filter: those of the kernel are left out */
@@ -119,8 +119,6 @@ static int refuse(const struct foreign_part *part, const char *why, struct err *
                    word_of(part), part->handle >> 16, part->handle & 0xffff, why);
 }
 
-/* ---- attributes, in place -------------------------------------------------------------------- */
-
 /* The next one from *at on; NULL at the end, or where it is cut. */
 static struct nlattr *next_attr(uint8_t *options, uint32_t bytes, uint32_t *at)
 {
@@ -146,7 +144,8 @@ static uint32_t *number_in(struct nlattr *attr)
     return attr->nla_len >= sizeof(*attr) + sizeof(uint32_t) ? (uint32_t *)(attr + 1) : NULL;
 }
 
-/* An HTB counts in its options, too, and says its version in full but takes the major one. */
+/* An HTB also counts in its options, and reports its full version but accepts only the major
+ * one. */
 static void settle_htb(const struct foreign_part *part, struct nlattr *attr)
 {
     struct tc_htb_glob *glob = (void *)(attr + 1);
@@ -158,7 +157,7 @@ static void settle_htb(const struct foreign_part *part, struct nlattr *attr)
         glob->version >>= 16;
 }
 
-/* Leaves out what counts, and says whether all the rest can be put back. */
+/* Leaves out counters, and tells whether all the rest can be restored. */
 static int settle_options(const struct kind *kind, struct foreign_part *part, struct err *err)
 {
     uint32_t at = 0, kept = 0, from = 0;
@@ -196,8 +195,6 @@ void foreign_options_to_put(struct foreign_part *part)
         *number_in(attr) = (uint32_t)((ticks * CODEL_NS + 999) / 1000);
     }
 }
-
-/* ---- the list -------------------------------------------------------------------------------- */
 
 static int take(struct foreign *foreign, const struct foreign_part *part, struct err *err)
 {

@@ -53,7 +53,7 @@ int foreign_add(struct foreign *foreign, const struct foreign_part *part, struct
  * (NLA_F_NESTED; the kernel reports them without it): otherwise ets refuses them (Linux 5.6). */
 bool foreign_has_attributes(const struct foreign_part *part);
 
-/* Whether classes of this kind of qdisc are configured by somebody, with filters of their own. */
+/* Whether others configure classes of this kind of qdisc, with filters of their own. */
 bool foreign_has_classes(const char *kind);
 
 /* Sorts the parts into the order in which they can be restored. −EOPNOTSUPP: there is none. */

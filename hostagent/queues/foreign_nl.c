@@ -126,8 +126,6 @@ int foreign_look(struct nl_sock *sock, const struct raw_list *list, struct forei
     return r;
 }
 
-/* ---- putting --------------------------------------------------------------------------------- */
-
 static int send_part(struct nl_sock *sock, int type, int flags, int ifindex,
                      const struct foreign_part *part)
 {
@@ -158,7 +156,7 @@ static int send_part(struct nl_sock *sock, int type, int flags, int ifindex,
 /* Which table of u32 the kernel makes next below a qdisc. */
 struct tables {
     uint32_t qdisc, next;
-    bool first; /* the first one is ours: while it stands the kernel goes on counting */
+    bool first; /* the first one is ours: while it exists the kernel continues counting */
 };
 
 static bool has_priority(const struct foreign *foreign, uint32_t parent, uint32_t priority)

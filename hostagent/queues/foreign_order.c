@@ -115,7 +115,8 @@ int foreign_u32_root(const struct foreign *foreign, uint32_t i)
     return first && is_table(part) ? number_of(part) : -1;
 }
 
-/* The table that the kernel made with a priority is told last of its tables; −1: none is. */
+/* The kernel reports the table that it made with a priority after the priority's other tables; −1:
+ * none. */
 static int root_of(const struct foreign *from, const struct foreign_part *part)
 {
     for (uint32_t i = from->n; i-- > 0;)

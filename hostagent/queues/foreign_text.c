@@ -41,7 +41,7 @@ static int hex_digit(char c)
     return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* What the line begins with; returns what follows it, NULL: it is none. */
+/* Reads the line's beginning; returns what follows it, NULL: it is invalid. */
 static const char *read_head(const char *text, struct foreign_part *part)
 {
     char head[HEAD_BYTES];

@@ -74,7 +74,7 @@ static int read_classes(struct qdisc *qdisc, const struct raw_list *list, struct
     return 0;
 }
 
-/* What stands on the port; `tree` is filled when it is an HTB of ours. */
+/* What is on the port; fills `tree` when it is an HTB of ours. */
 static int look(struct qdisc *qdisc, const char *port, struct qdisc_plan *ret_plan, bool *ret_htb,
                 struct htb_tree *tree, struct err *err)
 {

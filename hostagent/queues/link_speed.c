@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <sys/ioctl.h>
 
-/* The kernel says how many words of modes it has. */
+/* The kernel reports how many words of modes it has. */
 union question {
     struct ethtool_link_settings link;
     __u32 words[sizeof(struct ethtool_link_settings) / sizeof(__u32) + 3 * SCHAR_MAX];

@@ -2,9 +2,9 @@
  * offload, and the DCB entries that map code points in such a NIC. Floors and ECN are left to the
  * NIC, and it does not shape.
  *
- * Entries are set only where there are none: existing ones are somebody's, and the port is left
- * alone. They are removed before the qdisc, so that whose they are is known as long as they
- * stand. */
+ * Entries are set only where there are none: existing ones are another owner's, and the port is not
+ * changed. They are removed before the qdisc, so that their owner is known as long as they
+ * exist. */
 #include "hostagent/nl.h"
 #include "hostagent/queues/kernel_nl.h"
 #include "hostagent/queues/mqprio.h"
@@ -139,7 +139,7 @@ static int mqprio_apply(struct qdisc *qdisc, const char *port, const struct qdis
     return plan->entries ? dcb_write(qdisc->raw.sock, port, &plan->want, &plan->have, err) : 0;
 }
 
-/* 1: a qdisc of this driver stands there. */
+/* 1: the port has a qdisc of this driver. */
 static int stands(struct qdisc *qdisc, const char *port, struct err *err)
 {
     struct raw_list list;

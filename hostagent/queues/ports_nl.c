@@ -132,7 +132,7 @@ static int find_bridge(const struct ports_wanted *wanted, const struct links_tol
                : 0;
 }
 
-/* Open vSwitch's bridges are none of the kernel's: their ports are not told as theirs. */
+/* Open vSwitch's bridges are none of the kernel's: their ports are not reported as theirs. */
 static int check_bridge(const struct links_told *told, int bridge, struct err *err)
 {
     const struct link *link = link_of(told, bridge);
@@ -221,7 +221,7 @@ int ports_find(const struct ports_wanted *wanted, bool all, struct ports_found *
     return r;
 }
 
-/* Where in by_number a port of this number is, or would be. */
+/* Where in by_number a port of this number is, or belongs. */
 static uint32_t rank(const struct ports_found *found, int ifindex)
 {
     uint32_t low = 0, high = found->n;

@@ -34,7 +34,8 @@ struct qdisc_plan {
     enum qdisc_root {
         QDISC_EMPTY,               /* the default, which returns by itself */
         QDISC_OURS,                /* made by this driver */
-        QDISC_FOREIGN              /* somebody's: replaced only if the configuration allows it */
+        QDISC_FOREIGN              /* another owner's: replaced only if the configuration allows
+                                      it */
     } root;                        /* what is there now */
     char kind[16];                 /* its name in the data path's words; "" when empty */
     uint32_t steps;                /* 0: nothing to do */
@@ -57,7 +58,7 @@ struct qdisc_driver {
     void (*close)(struct qdisc *qdisc); /* takes NULL */
     /* After open; NULL if the driver does not need it. */
     void (*tell)(struct qdisc *qdisc, const struct qdisc_site *site);
-    /* Says what it does on a port and why; NULL: its name says it. */
+    /* Explains what it does on a port and why; NULL: its name is enough. */
     void (*why)(struct qdisc *qdisc, const char *port, char *text, size_t size);
     /* As queues_is_own; NULL: no netlink. */
     bool (*is_own)(const struct qdisc *qdisc, uint32_t port_id);
@@ -78,10 +79,10 @@ struct qdisc_driver {
     /* A step of a plan in the data path's words (pure): "class d00:20, rate 12375000 B/s, …". NULL:
      * steps have only numbers. */
     void (*say)(const struct qdisc_plan *plan, uint32_t step, char *text, size_t size);
-    /* In order; stops at the first failure and says which. */
+    /* In order; stops at the first failure and names it. */
     int (*apply)(struct qdisc *qdisc, const char *port, const struct qdisc_plan *plan,
                  struct err *err);
-    /* Replaces our queues; anything else on the port is somebody's, and stays. With `begun`,
+    /* Replaces our queues; anything else on the port is another owner's, and stays. With `begun`,
      * whatever is there is replaced: an earlier call left it half done. Returns 1 if it restored
      * the text, 0 if something else is in its place. */
     int (*restore)(struct qdisc *qdisc, const char *port, const char *text, bool begun,
@@ -99,7 +100,7 @@ extern const struct qdisc_driver qdisc_prio;     /* Linux prio, below a tbf if t
 extern const struct qdisc_driver qdisc_ets;      /* Linux ets, the same */
 extern const struct qdisc_driver qdisc_mqprio;   /* a multi-queue NIC's own classes */
 extern const struct qdisc_driver qdisc_auto;     /* the best of these that this kernel supports */
-extern const struct qdisc_driver qdisc_recorder; /* records what it is told, for tests */
+extern const struct qdisc_driver qdisc_recorder; /* records its calls, for tests */
 extern const struct qdisc_driver *const qdisc_all[]; /* ends with NULL */
 
 /* The entry of that name, NULL if there is none. */
@@ -115,7 +116,7 @@ const struct qdisc_driver *qdisc_find(const char *name);
 int qdisc_classes(const struct qdisc_driver *driver, const struct port_wish *wish,
                   uint32_t ret_class[PORT_TRAFFIC], struct err *err);
 
-/* What the recorder was told: one line for each step since open, borrowed until the next call on
+/* The recorder's calls: one line for each step since open, borrowed until the next call on
  * `qdisc`. */
 const char *qdisc_recorder_text(const struct qdisc *qdisc);
 

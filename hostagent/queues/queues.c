@@ -42,7 +42,7 @@ void queues_close(struct queues *queues)
     free(queues);
 }
 
-/* Somebody's qdisc stays, unless the configuration allows replacing it; another agent's always
+/* Another owner's qdisc stays, unless the configuration allows replacing it; another agent's always
  * stays. */
 static int check_root(const struct queues *queues, const char *port, const struct qdisc_plan *plan,
                       struct err *err)

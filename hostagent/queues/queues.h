@@ -56,8 +56,8 @@ struct queues_plans {
 
 /* Compares the state with what is wanted; changes nothing. `again`: on a port that had our queues
  * since queues_open, whatever replaced them may be replaced. A port that cannot have its queues (it
- * has somebody's qdiscs or another agent's, it is gone, or no driver suits it) is in trouble from
- * then on, until a plan succeeds. −errno: the state of no port can be read. */
+ * has another owner's qdiscs or another agent's, it is gone, or no driver suits it) is in trouble
+ * from then on, until a plan succeeds. −errno: the state of no port can be read. */
 int queues_plan(struct queues *queues, bool again, struct queues_plans **ret_plans,
                 struct err *err);
 void queues_free_plans(struct queues_plans *plans); /* takes NULL */
@@ -91,7 +91,7 @@ const char *queues_port(const struct queues *queues, uint32_t port);
  * returns the first one. A port without a record, or that is gone, is left as it is. */
 int queues_restore(struct queues *queues, struct err *err);
 
-/* Names the ports that somebody may have changed: until the next call queues_plan and
+/* Names the ports that others may have changed: until the next call queues_plan and
  * queues_is_touched leave out the others. NULL: all ports. Borrowed until then. */
 void queues_touch(struct queues *queues, const int *ifindexes, uint32_t n);
 bool queues_is_touched(const struct queues *queues, uint32_t port);

@@ -56,7 +56,7 @@ int queues_keep(struct queues *queues, const char *port, const struct qdisc_plan
     return r < 0 ? r : write_record(queues, port, text, err);
 }
 
-/* 1 when what stands there is what `text` keeps. */
+/* 1 when the port has what `text` keeps. */
 static int is_as_recorded(struct queues *queues, const char *port, const char *text)
 {
     char *now = NULL;
@@ -101,7 +101,7 @@ int queues_restore_port(struct queues *queues, const char *port, struct err *err
     return r == -ENODEV || r > 0 ? 0 : r;
 }
 
-/* Forgets the record once the port is as it says. */
+/* Forgets the record once the port is as recorded. */
 int queues_check_restored(struct queues *queues, const char *port, struct err *err)
 {
     char path[FILES_PATH], *text = NULL;

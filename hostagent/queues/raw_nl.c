@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of all interfaces, in order of their numbers. Options stand one behind the other. */
+/* Of all interfaces, in order of their numbers. Options follow each other. */
 struct raw_table {
     struct raw_qdisc *items;
     uint8_t *options;
@@ -45,7 +45,7 @@ int raw_port_index(const struct raw *raw, const char *port, struct err *err)
     return link_index(nl_socket_get_fd(raw->sock), port, err);
 }
 
-/* Room for one more, with so many bytes of options. */
+/* Room for one more, with this many bytes of options. */
 static int make_room(struct raw_table *table, size_t bytes)
 {
     if (table->n == RAW_QDISCS)
@@ -157,8 +157,8 @@ static int on_ack(struct nl_msg *msg, void *arg)
     return NL_STOP;
 }
 
-/* Whether somebody put a root qdisc there. That of one port is told alone; of a default one some
- * kernels say nothing, so the acknowledgement ends the answer. */
+/* Whether the port has a configured root qdisc. Asks for one port alone; some kernels answer
+ * nothing for a default one, so the acknowledgement ends the answer. */
 static int has_root(struct raw *raw, int ifindex, struct err *err)
 {
     struct tcmsg request = {

@@ -54,7 +54,7 @@ int raw_read(struct raw *raw, const char *port, struct raw_list *ret_list, struc
 /* The one with this parent; NULL if there is none. */
 const struct raw_qdisc *raw_below(const struct raw_list *list, uint32_t parent);
 
-/* The root qdisc that somebody put there; NULL if it is the kernel's default. */
+/* The configured root qdisc; NULL if it is the kernel's default. */
 const struct raw_qdisc *raw_root(const struct raw_list *list);
 
 /* Everything on the port, with classes and filters, as foreign.h writes it; "" for the default. The

@@ -9,7 +9,7 @@
 #define MOST    64 /* attributes of a kind */
 #define INHERIT 1  /* as a TOS */
 
-/* Which attribute says what; 0: none. */
+/* The attribute for each property; 0: none. */
 static const struct tunnel_kind {
     const char *name;
     uint8_t below, tos, flags, remote, remote6, external;

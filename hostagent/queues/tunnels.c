@@ -24,8 +24,8 @@ static int below(const struct link *link)
     return link->kind.below ? link->kind.below : link->below;
 }
 
-/* Whether what this interface sends passes a port of ours: itself, what it stands on, or a part of
- * it. */
+/* Whether what this interface sends passes a port of ours: itself, the interface below it, or a
+ * part of it. */
 static bool is_over_port(const struct links_told *told, const enum link_place *places, int ifindex,
                          int deep)
 {
@@ -80,8 +80,6 @@ void tunnels_place(const struct links_told *told, enum link_place *places)
             places[i] = LINK_TUNNEL;
     }
 }
-
-/* ---- what does not work ---- */
 
 struct asked {
     const struct ports_wanted *wanted;

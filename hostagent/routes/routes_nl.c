@@ -16,7 +16,7 @@
 #define ALGORITHM "dctcp"
 #define V4_BITS   96 /* of v4-mapped addresses */
 
-/* What tells a route from others of the main table; a file of these is the record. */
+/* Identifies a route of the main table; the record is a file of these. */
 struct route_key {
     uint8_t dst[16];
     uint32_t bits; /* of the 128 */
@@ -226,8 +226,6 @@ static uint32_t free_n(const struct route_list *list)
     return n;
 }
 
-/* ---- the record ---- */
-
 static int read_record(const char *state_dir, struct route_key **ret_keys, uint32_t *ret_n,
                        struct err *err)
 {
@@ -250,7 +248,7 @@ static int read_record(const char *state_dir, struct route_key **ret_keys, uint3
     return 0;
 }
 
-/* What stands in the record and is gone makes room. */
+/* Recorded routes that are gone make room. */
 static int write_record(const struct routes_config *config, const struct route_list *list,
                         const struct route_key *known, uint32_t known_n, struct err *err)
 {
@@ -267,8 +265,6 @@ static int write_record(const struct routes_config *config, const struct route_l
     free(keys);
     return r;
 }
-
-/* ---- in and out ---- */
 
 int routes_plan(const struct routes_config *config, struct changes *changes, struct err *err)
 {

@@ -25,7 +25,7 @@ struct fastpath_plan {
     struct switch_plan plan;   /* first: the others know this part */
     duopoly_PlanePorts there;  /* as they were */
     duopoly_SetPlanePorts set; /* what is to be */
-    bool takes_others;         /* somebody else's are to make room */
+    bool takes_others;         /* other owners' must make room */
 };
 
 static int fastpath_check(const struct switch_settings *settings, struct err *err)
@@ -115,8 +115,6 @@ static int fastpath_ports(struct switch_state *sw, struct switch_ports **ret_por
     *ret_ports = ports;
     return 0;
 }
-
-/* ---- what another has set -------------------------------------------------------------------- */
 
 static bool is_ours(const struct switch_state *sw, const duopoly_PlanePort *port)
 {
@@ -242,8 +240,6 @@ static int fastpath_record(struct switch_state *sw, char **ret_text, struct err 
     return *ret_text ? 0 : err_sys(err, ENOMEM, "a record");
 }
 
-/* ---- plan and apply -------------------------------------------------------------------------- */
-
 static void fastpath_free_plan(struct switch_plan *plan)
 {
     if (plan)
@@ -318,7 +314,7 @@ static int fastpath_plan(struct switch_state *sw, bool again, struct switch_plan
     return r;
 }
 
-/* −EAGAIN: somebody else has set one of them meanwhile. */
+/* −EAGAIN: another agent has set one of them meanwhile. */
 static int set_ports(struct switch_state *sw, const duopoly_SetPlanePorts *set, struct err *err)
 {
     const duopoly_Envelope *answer;
@@ -361,7 +357,7 @@ static int fastpath_apply(struct switch_state *sw, struct switch_plan *switch_pl
     return r == -EREMOTEIO ? set_each(sw, plan, err) : r;
 }
 
-/* To what somebody had set, or to the data plane's configuration. */
+/* To another agent's former settings, or to the data plane's configuration. */
 static int restore_port(struct switch_state *sw, const char *name, json_t *kept, struct err *err)
 {
     const char *owner = sw->config.owner;
@@ -393,8 +389,6 @@ static int fastpath_restore(struct switch_state *sw, struct err *err)
     json_decref(kept);
     return r < 0 ? r : switch_forget(sw->config.state_dir, err);
 }
-
-/* ---- what it counts and tells ---------------------------------------------------------------- */
 
 static int fastpath_stats(struct switch_state *sw, struct switch_stats *ret_stats, struct err *err)
 {

@@ -83,8 +83,6 @@ json_t *sonic_keep_last(const json_t *kept)
                      json_array_get(json_object_get(kept, "ours"), 0));
 }
 
-/* ---- taking back ----------------------------------------------------------------------------- */
-
 static json_t *field_of(const json_t *row, const char *field)
 {
     return json_is_object(row) ? json_object_get(row, field) : NULL;
@@ -181,8 +179,6 @@ json_t *sonic_undo(const json_t *db, const json_t *kept)
     json_decref(undo.db);
     return NULL;
 }
-
-/* ---- text ------------------------------------------------------------------------------------ */
 
 char *sonic_kept_text(const json_t *kept)
 {

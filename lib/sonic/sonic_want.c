@@ -51,8 +51,6 @@ int sonic_check(const json_t *db, struct err *err)
     return 0;
 }
 
-/* ---- facts ----------------------------------------------------------------------------------- */
-
 /* A priority's queue: by the port's map, else of the same number. */
 static uint32_t queue_of_pfc(const json_t *db, const char *map, uint64_t priority)
 {
@@ -114,8 +112,6 @@ int sonic_facts(const json_t *db, const char *port, struct sonic_facts *ret_fact
     *ret_facts = facts;
     return 0;
 }
-
-/* ---- classes --------------------------------------------------------------------------------- */
 
 /* A port's classes: what the site has, and what they become. */
 struct classes {
@@ -235,8 +231,6 @@ static int classes_of(const struct builder *builder, const struct sonic_port *po
     return r;
 }
 
-/* ---- rows that are referred to --------------------------------------------------------------- */
-
 static void object_name(const struct builder *builder, char kind, uint64_t of, bool hexadecimal,
                         char name[SONIC_NAME])
 {
@@ -301,8 +295,6 @@ static int put_wred(struct builder *builder, uint64_t bytes, char name[SONIC_NAM
     }
     return r;
 }
-
-/* ---- ports ----------------------------------------------------------------------------------- */
 
 static int want_queues(struct builder *builder, const struct port *want, const uint8_t *number,
                        struct sonic_queues *queues)

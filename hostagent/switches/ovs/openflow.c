@@ -25,8 +25,6 @@
 enum { INSTRUCTION_GOTO = 1, INSTRUCTION_APPLY = 4 };
 enum { ACTION_OUTPUT = 0, ACTION_SET_QUEUE = 21 };
 
-/* ---- writing ---- */
-
 static uint8_t *put8(uint8_t *p, uint8_t value)
 {
     *p = value;
@@ -172,8 +170,6 @@ size_t of_put_ask_queues(uint8_t *buffer, uint32_t xid)
 {
     return end(buffer, put32(put32(begin_part(buffer, xid, OF_MULTIPART_QUEUE), ANY), ANY));
 }
-
-/* ---- reading ---- */
 
 static uint16_t get16(const uint8_t *p)
 {
@@ -385,8 +381,6 @@ int of_get_error(const uint8_t *message, size_t length, uint16_t *ret_type, uint
     *ret_code = get16(message + 10);
     return 0;
 }
-
-/* ---- flows ---- */
 
 bool of_same_match(const struct of_match *a, const struct of_match *b)
 {

@@ -53,8 +53,6 @@ struct ovs_plan {
     struct openflow_change changes[OPENFLOW_FLOWS + OVS_FLOWS_MOST];
 };
 
-/* ---- settings ---- */
-
 static const char *database_of(const struct switch_settings *settings)
 {
     return settings->at[0] ? settings->at : USUAL_DATABASE;
@@ -95,8 +93,6 @@ static int ovs_check(const struct switch_settings *settings, struct err *err)
                                    "ssl needs switch.ca, switch.certificate and "
                                    "switch.private_key");
 }
-
-/* ---- connections ---- */
 
 static bool is_up(const struct switch_state *sw, int which)
 {
@@ -232,8 +228,6 @@ static int judge(struct switch_state *sw, int which, int r)
         drop(sw, which);
     return r;
 }
-
-/* ---- the driver ---- */
 
 static void ovs_close(struct switch_state *sw)
 {

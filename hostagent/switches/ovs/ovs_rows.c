@@ -6,8 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- what is wanted ---- */
-
 static uint32_t number(const struct port_queue *queue)
 {
     return queue->first == TRAFFIC_UNMANAGED ? 0
@@ -57,8 +55,6 @@ static json_t *queue_config(const struct port *want, const struct port_queue *qu
     return json_pack("{s:o, s:o, s:o}", "min-rate", digits(rate_of(want, queue)), "max-rate",
                      digits(want->link_bps), "priority", digits(priority_of(queue)));
 }
-
-/* ---- operations ---- */
 
 static json_t *map_value(const json_t *object)
 {
@@ -116,8 +112,6 @@ static int add_delete(json_t *operations, const char *table, const char *uuid, s
         operations,
         json_pack("{s:s, s:s, s:o}", "op", "delete", "table", table, "where", where(uuid)), err);
 }
-
-/* ---- planning ---- */
 
 struct planning {
     const struct ovs_rows *rows;

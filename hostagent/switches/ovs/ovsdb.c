@@ -22,8 +22,6 @@ struct ovsdb {
     bool changed;
 };
 
-/* ---- pure ---- */
-
 static int frame_take(struct ovsdb_frame *frame, char c)
 {
     if (frame->in_string) {
@@ -107,8 +105,6 @@ json_t *ovsdb_map(const json_t *value)
     }
     return map;
 }
-
-/* ---- a connection ---- */
 
 int ovsdb_open(struct stream *stream, struct ovsdb **ret_db, struct err *err)
 {

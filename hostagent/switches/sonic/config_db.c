@@ -48,8 +48,6 @@ static int hear(struct redis *redis, uint64_t until_ns, int type, struct err *er
     return r;
 }
 
-/* ---- reading --------------------------------------------------------------------------------- */
-
 static bool in_list(const char *const *list, const char *name, size_t n)
 {
     for (; *list; list++)
@@ -243,8 +241,6 @@ int config_db_read(struct redis *redis, uint64_t until_ns, json_t **ret_db, stru
         *ret_db = db;
     return r;
 }
-
-/* ---- changing -------------------------------------------------------------------------------- */
 
 /* Rows to be made are watched too; −EAGAIN when one is there by now. */
 static int watch_new(struct redis *redis, uint64_t until_ns, const struct sonic_step *steps,

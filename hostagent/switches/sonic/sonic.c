@@ -122,8 +122,6 @@ static int sonic_notice(struct switch_state *sw, struct err *err)
     return r == 2 ? SWITCH_BACK : r == 1 ? SWITCH_CHANGED : r;
 }
 
-/* ---- ports ----------------------------------------------------------------------------------- */
-
 static int sonic_ports(struct switch_state *sw, struct switch_ports **ret_ports, struct err *err)
 {
     json_t *db;
@@ -135,8 +133,6 @@ static int sonic_ports(struct switch_state *sw, struct switch_ports **ret_ports,
     json_decref(db);
     return r;
 }
-
-/* ---- what the site has ----------------------------------------------------------------------- */
 
 static int load_kept(struct switch_state *sw, json_t **ret_kept, struct err *err)
 {
@@ -191,8 +187,6 @@ static int sonic_record(struct switch_state *sw, char **ret_text, struct err *er
         *ret_text = text;
     return r;
 }
-
-/* ---- plans ----------------------------------------------------------------------------------- */
 
 static void sonic_free_plan(struct switch_plan *plan)
 {
@@ -421,8 +415,6 @@ static int sonic_apply(struct switch_state *sw, struct switch_plan *plan, struct
     json_decref(keep);
     return r;
 }
-
-/* ---- back ------------------------------------------------------------------------------------ */
 
 static int restore_once(struct switch_state *sw, struct err *err)
 {

@@ -115,8 +115,6 @@ int sonic_link_read(struct sonic_link *link, json_t **ret_db, struct err *err)
     return r;
 }
 
-/* ---- what one batch may undo ----------------------------------------------------------------- */
-
 static bool goes_from(const struct sonic_step *steps, uint32_t n, const char *table)
 {
     for (uint32_t i = 0; i < n; i++)
