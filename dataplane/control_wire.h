@@ -1,11 +1,12 @@
 /* The control socket of the data plane, for an agent and duopolyctl: messages (lib/wire_unix.h has
  * the access rules), each answered once, Accepted or Refused.
  *
- *   Lease     marks are written for this long from now Mode      0 or 1 SetFlows  levels of
- *   connections: all of one message are taken, or none SetPlanePorts  queues of ports: all of one
- *   message, or none; GetPlanePorts  as they are BeginCapture, EndCapture  frames into a file
- *   beside the socket List      LIST_COUNTERS: counters of sides, queues, marks and flows, in
- *   pages. All pages show
+ *   Lease     marks are written for this long from now
+ *   Mode      0 or 1
+ *   SetFlows  levels of connections: all of one message are taken, or none
+ *   SetPlanePorts  queues of ports: all of one message, or none; GetPlanePorts  as they are
+ *   BeginCapture, EndCapture  frames into a file beside the socket
+ *   List      LIST_COUNTERS: counters of sides, queues, marks and flows, in pages. All pages show
  *             the moment of the first one, unless another client began a list meanwhile
  *
  * Readers may only list. In the caller's loop; nothing blocks but List, for the worker's answer. */

@@ -34,8 +34,7 @@ struct qdisc_plan {
     enum qdisc_root {
         QDISC_EMPTY,               /* the default, which returns by itself */
         QDISC_OURS,                /* made by this driver */
-        QDISC_FOREIGN              /* another owner's: replaced only if the configuration allows
-                                      it */
+        QDISC_FOREIGN              /* another owner's: replaced only if configured */
     } root;                        /* what is there now */
     char kind[16];                 /* its name in the data path's words; "" when empty */
     uint32_t steps;                /* 0: nothing to do */
