@@ -86,11 +86,13 @@ class Run:
 
     def _advance(self, now_ns):
         if self.now_ns is not None:
-            self.idle_held_ns += min(max(self._free_slots(), 0), self.ready) * (now_ns - self.now_ns)
+            idle = min(max(self._free_slots(), 0), self.ready)
+            self.idle_held_ns += idle * (now_ns - self.now_ns)
         self.now_ns = now_ns
 
     def _free_slots(self):
-        return sum(n for host, n in self.slots.items() if host not in self.lost_hosts) - len(self.attempts)
+        up = sum(n for host, n in self.slots.items() if host not in self.lost_hosts)
+        return up - len(self.attempts)
 
     # ---- events ----
 
@@ -237,11 +239,13 @@ class Run:
             "median": median(values),
             "p95": percentile(values, 95),
             "p99": percentile(values, 99),
-            "largest": sum(jcts[job.name] for job in largest) / sum(values) if sum(values) else None,
+            "largest": (sum(jcts[job.name] for job in largest) / sum(values) if sum(values)
+                        else None),
             "slot_wait": sum(job.slot_wait_ns for job in done) / tasks / 1e9 if tasks else None,
             "idle_held": self.idle_held_ns / 1e9,
             "link_use": self.network_bytes / capacity if capacity else None,
-            "crossed": self.crossed / self.shuffled if self.shuffled and any(self.racks.values()) and not self.reads.unknown else None,
+            "crossed": (self.crossed / self.shuffled if self.shuffled
+                        and any(self.racks.values()) and not self.reads.unknown else None),
             "makespan": makespan,
             "mode_switches": self.mode_switches,
             "holds": self.holds,
@@ -270,7 +274,8 @@ def median(values):
 
 def mean_ratio(figures, first):
     """Mean over the jobs of both runs of JCT ÷ JCT in the first run."""
-    ratios = [jct / first["jct"][name] for name, jct in figures["jct"].items() if first["jct"].get(name)]
+    ratios = [jct / first["jct"][name] for name, jct in figures["jct"].items()
+              if first["jct"].get(name)]
     return sum(ratios) / len(ratios) if ratios else None
 
 
@@ -328,8 +333,9 @@ def table(runs):
                       for i, (word, width) in enumerate(zip(row, widths))) for row in words]
 
 
-LEGEND = ("JCT: end − planned arrival. ratio: mean over jobs of JCT ÷ JCT under the first policy. largest %d: their share in the "
-          "mean. slot-wait: start − ready, per task. idle held: free slot time while a ready task could use it." % LARGEST)
+LEGEND = ("JCT: end − planned arrival. ratio: mean over jobs of JCT ÷ JCT under the first policy. "
+          "largest %d: their share in the mean. slot-wait: start − ready, per task. "
+          "idle held: free slot time while a ready task could use it." % LARGEST)
 
 
 def compare(value, other):
@@ -343,9 +349,11 @@ def compare(value, other):
 def losses(subject, best, first):
     """What the means hide: jobs for which the subject is worse than the best other, and where it is
     worse job by job than that one or than the first, the base of the table's ratios."""
-    times = {name: jct / best["jct"][name] for name, jct in subject["jct"].items() if best["jct"].get(name)}
+    times = {name: jct / best["jct"][name] for name, jct in subject["jct"].items()
+             if best["jct"].get(name)}
     worse = [name for name, ratio in times.items() if ratio > 1.05]
-    said = "%d of %d jobs took over 5 %% longer than under %s" % (len(worse), len(subject["jct"]), best["label"])
+    said = "%d of %d jobs took over 5 %% longer than under %s" % (
+        len(worse), len(subject["jct"]), best["label"])
     if worse:
         worst = max(worse, key=times.get)
         said += ", %s %.2f times as long" % (worst, times[worst])
@@ -353,23 +361,27 @@ def losses(subject, best, first):
     for other in [best] + ([first] if first not in (best, subject) else []):
         ratio = mean_ratio(subject, other)
         if ratio and ratio > 1.005:
-            yield "job by job it took %.2f times as long as under %s on average" % (ratio, other["label"])
+            yield "job by job it took %.2f times as long as under %s on average" % (
+                ratio, other["label"])
 
 
 def sentence(runs):
     """What the numbers mean for joint (else duopoly, else the last one), in one honest sentence.
     Variants of duopoly are no opponents of duopoly, unless no other ran."""
-    subject = next((run for label in ("joint", "duopoly") for run in runs if run["label"] == label), runs[-1])
+    subject = next((run for label in ("joint", "duopoly") for run in runs if run["label"] == label),
+                   runs[-1])
     others = [run for run in runs if run is not subject and run["mean"] is not None]
     if subject["label"] == "duopoly":
         others = [run for run in others if not run["label"].startswith("duopoly")] or others
     if subject["mean"] is None:
         return "%s finished no job." % subject["label"]
     if not others:
-        return "%s alone: a mean JCT of %.2f s over %d jobs." % (subject["label"], subject["mean"], len(subject["jct"]))
+        return "%s alone: a mean JCT of %.2f s over %d jobs." % (
+            subject["label"], subject["mean"], len(subject["jct"]))
     best = min(others, key=lambda run: run["mean"])
     words = "%s's mean JCT of %.2f s is %s that of %s, the better of the others (%.2f s)" % (
-        subject["label"], subject["mean"], compare(subject["mean"], best["mean"]), best["label"], best["mean"])
+        subject["label"], subject["mean"], compare(subject["mean"], best["mean"]),
+        best["label"], best["mean"])
     tails = []
     for key in ("p95", "p99"):
         least = min(others, key=lambda run, key=key: run[key])

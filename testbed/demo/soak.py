@@ -76,11 +76,12 @@ class Driver:
                 job = json.loads(line)
                 job["name"] = "%d-%s" % (self.starts, job.get("name", "job"))
                 out.write(json.dumps(job) + "\n")
-        command = [self.running.program("duopoly-replay"), "--socket", self.running.socket, "--label", "soak", "--rounds", "0",
-                   "--patience", str(PATIENCE_SECONDS), "--set", "jobs=" + self.jobs, path]
+        command = [self.running.program("duopoly-replay"), "--socket", self.running.socket,
+                   "--label", "soak", "--rounds", "0", "--patience", str(PATIENCE_SECONDS),
+                   "--set", "jobs=" + self.jobs, path]
         with open(self._log(), "ab") as out:
-            self.child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT,
-                                          start_new_session=True)
+            self.child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out,
+                                          stderr=subprocess.STDOUT, start_new_session=True)
         self.running.net.instance.add_process(self.child.pid)
 
     def runs(self):
@@ -118,7 +119,8 @@ class Transfers:
             attempt, state = row["attempt"], (row["state"], row["received_bytes"])
             since = before[attempt][1] if attempt in before and before[attempt][0] == state else now
             self.seen[attempt] = (state, since)
-            if row["state"] in WAITING_STATES and now - since > STILL_SECONDS and attempt not in self.told:
+            still = now - since > STILL_SECONDS
+            if row["state"] in WAITING_STATES and still and attempt not in self.told:
                 self.told.add(attempt)
                 self.report.fault("%s has not moved for %d s: %s" % (task_words(row), now - since,
                                                                      self._why(attempt)))
@@ -131,8 +133,8 @@ class Transfers:
 
 
 def task_words(row):
-    return "%d/%d/%d, %s with %d bytes on %s" % (row["job"], row["stage"], row["task"], row["state"],
-                                                 row["received_bytes"], row["host"])
+    return "%d/%d/%d, %s with %d bytes on %s" % (
+        row["job"], row["stage"], row["task"], row["state"], row["received_bytes"], row["host"])
 
 
 class Soak:
@@ -158,7 +160,8 @@ class Soak:
         self.report.say(self.running.check_memory())
 
     def _may_submit(self):
-        return network.CONTROLLER not in self.victims.hurt and "driver" not in [what for _, _, what, _ in self.victims.returns]
+        away = [what for _, _, what, _ in self.victims.returns]
+        return network.CONTROLLER not in self.victims.hurt and "driver" not in away
 
     def _tick(self):
         time.sleep(0.1)
@@ -191,9 +194,11 @@ class Soak:
             self.driver.kill()
         self.victims.returns = [back for back in self.victims.returns if back[2] != "driver"]
         buried = self.victims.bury()
-        if not self._ticks_until(lambda: self.running.ask("status")["jobs_active"] == 0, RUN_OUT_SECONDS):
-            self.report.fault_of_many("jobs have not ended %d s after the last kill" % RUN_OUT_SECONDS,
-                                      ["%d %s" % (row["job"], row["name"]) for row in self.running.ask("jobs")["jobs"]])
+        if not self._ticks_until(lambda: self.running.ask("status")["jobs_active"] == 0,
+                                 RUN_OUT_SECONDS):
+            self.report.fault_of_many(
+                "jobs have not ended %d s after the last kill" % RUN_OUT_SECONDS,
+                ["%d %s" % (row["job"], row["name"]) for row in self.running.ask("jobs")["jobs"]])
             self.report.fault_of_many("attempts still run", [
                 "%s: %s" % (task_words(row), self.transfers._why(row["attempt"]))
                 for row in self.running.ask("tasks")["tasks"]])
@@ -204,18 +209,20 @@ class Soak:
     def _calm_down(self):
         """All hosts are up, and no attempt has left anything on them."""
         if not self._ticks_until(lambda: not self._left(), CALM_SECONDS):
-            self.report.fault_of_many("things left %d s after the last job" % CALM_SECONDS, self._left())
+            self.report.fault_of_many("things left %d s after the last job" % CALM_SECONDS,
+                                      self._left())
 
     def _left(self):
         """What must not exist without a job, as lines."""
         status = self.running.ask("status")
-        words = ["%s %d" % (name, pid) for pid, name in victims.programs(os.path.dirname(self.running.program("")))
-                 if name in victims.TASKS]
+        programs = victims.programs(os.path.dirname(self.running.program("")))
+        words = ["%s %d" % (name, pid) for pid, name in programs if name in victims.TASKS]
         words += ["cgroup %s" % folder for folder in self._attempt_cgroups()]
         if status["attempts"]:
             words.append("%d attempts in the controller" % status["attempts"])
         if status["slots_free"] != status["slots"]:
-            words.append("%d of %d slots taken" % (status["slots"] - status["slots_free"], status["slots"]))
+            words.append("%d of %d slots taken" %
+                         (status["slots"] - status["slots_free"], status["slots"]))
         # A suspect host is back when somebody reads from it, and without a job nobody does.
         there = status["hosts_up"] + status["hosts_suspect"]
         if there < len(self.running.net.hosts):
@@ -225,7 +232,8 @@ class Soak:
     def _attempt_cgroups(self):
         """One level below the hosts' own: an attempt's parent is in it too."""
         top = self.running.net.instance.state["cgroup"]
-        return [os.path.join(host, name) for host in self.running.net.hosts for name in listed(os.path.join(top, host))
+        return [os.path.join(host, name) for host in self.running.net.hosts
+                for name in listed(os.path.join(top, host))
                 if os.path.isdir(os.path.join(top, host, name))]
 
     def judge_jobs(self):
@@ -242,21 +250,27 @@ class Soak:
         for job in [job for job in failed if job["text"]][:SHOWN_MAX]:
             self.report.say("job %d %s failed: %s" % (job["job"], job["name"], job["text"]))
         killed = self.victims.killed
-        self.report.say("%d kills (%s); %d jobs done, %d failed with a reason, %d without, %d not ended" % (
-            sum(killed.values()), ", ".join("%d %s" % (killed[kind], kind.replace("_", " ")) for kind in sorted(killed)),
-            sum(job["state"] == "done" for job in jobs), len(failed) - len(silent), len(silent), len(other)))
+        kinds = ", ".join("%d %s" % (killed[kind], kind.replace("_", " "))
+                          for kind in sorted(killed))
+        done = sum(job["state"] == "done" for job in jobs)
+        self.report.say(
+            "%d kills (%s); %d jobs done, %d failed with a reason, %d without, %d not ended" % (
+                sum(killed.values()), kinds, done, len(failed) - len(silent), len(silent),
+                len(other)))
 
     def _accepted_twice(self, job):
         """Tasks of its last stage, whose outputs cannot be lost."""
         rows = self.running.ask("tasks", str(job["job"]), "-a")["tasks"]
         last = max((row["stage"] for row in rows), default=0)
-        done = collections.Counter(row["task"] for row in rows if row["stage"] == last and row["state"] == "done")
+        done = collections.Counter(
+            row["task"] for row in rows if row["stage"] == last and row["state"] == "done")
         return ["%d/%d/%d" % (job["job"], last, task) for task in sorted(done) if done[task] > 1]
 
 
 def was_refused(job):
     """Whether the controller, which could not keep it, refused it to its submitter."""
-    return job["state"] == "cancelled" and (job["text"] or "").endswith("the store cannot be written")
+    text = job["text"] or ""
+    return job["state"] == "cancelled" and text.endswith("the store cannot be written")
 
 
 def listed(folder):
@@ -279,7 +293,8 @@ def standing(asked, folder, quick):
         path = asked.workload(folder)
         net = asked.network(own)
         net.up()
-        running = cluster.Cluster(net, asked.build, asked.policies[0], asked.slots, inputs.scale_of(path), asked.seed,
+        running = cluster.Cluster(net, asked.build, asked.policies[0], asked.slots,
+                                  inputs.scale_of(path), asked.seed,
                                   os.path.join(folder, "logs"), quick, ports=False)
         running.small = dict.fromkeys(net.hosts + [network.CONTROLLER], STATE_SIZE)
         running.up()
@@ -308,7 +323,8 @@ def soak(environment):
     minutes = whole_number(environment, "MINUTES", 60, 10**6)
     every = whole_number(environment, "KILL_EVERY", 20, 3600)
     seed = whole_number(environment, "SEED", int(time.time()), 2**53)
-    asked = demo.prepare(dict(environment, SEED="", POLICIES=environment.get("POLICIES") or "joint"), lasting=True)
+    policies = environment.get("POLICIES") or "joint"
+    asked = demo.prepare(dict(environment, SEED="", POLICIES=policies), lasting=True)
     if len(asked.policies) != 1 or asked.hosts < 2:
         raise system.Failure("a soak has one policy and at least two hosts")
     with demo.own_folder(asked.build, "soak") as folder:

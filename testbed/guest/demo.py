@@ -35,17 +35,20 @@ class Place(typing.NamedTuple):
 
 PLACES = {
     # The source's own data path.
-    "guest": Place("uml", 3, 9, 10**8, "a guest has one CPU and %s of memory" % kernels.Uml.memory, ("driver: prio", "ecn: yes"),
-                   "in the guest: ports of eight strict bands without floors that mark (RED, ECN), DCTCP; no BTF, so no nudge: a starved sender "
-                   "learns late of its promotion"),
-    "virtual": Place("virtual", 9, 40, 10**9, "the guest has %s of memory" % kernels.Virtual.memory, ("driver: htb", "ecn: yes", "leaf_packets: 1000"),
-                     "in virtual time: computing takes no time, so latencies of slots and decisions are not a machine's; ports of eight bands with "
+    "guest": Place("uml", 3, 9, 10**8, "a guest has one CPU and %s of memory" % kernels.Uml.memory,
+                   ("driver: prio", "ecn: yes"),
+                   "in the guest: ports of eight strict bands without floors that mark (RED, ECN), "
+                   "DCTCP; no BTF, so no nudge: a starved sender learns late of its promotion"),
+    "virtual": Place("virtual", 9, 40, 10**9, "the guest has %s of memory" % kernels.Virtual.memory,
+                     ("driver: htb", "ecn: yes", "leaf_packets: 1000"),
+                     "in virtual time: computing takes no time, so latencies of slots and "
+                     "decisions are not a machine's; ports of eight bands with "
                      "floors that mark (RED, ECN), DCTCP; no BTF, so no nudge",
                      bytes_per_second=8 * 10**6),
 }
 BEGIN_SECONDS = 2  # of this machine's, for each host in virtual time, before anything moves
-VARIABLES = ("TRACE", "JOBS", "SPEED", "CAP", "SCALE", "LINK", "HOSTS", "SLOTS", "SEED", "COMPUTE", "POLICIES", "TOPO", "RACKS",
-             "SPINES", "OVERSUB", "V")
+VARIABLES = ("TRACE", "JOBS", "SPEED", "CAP", "SCALE", "LINK", "HOSTS", "SLOTS", "SEED", "COMPUTE",
+             "POLICIES", "TOPO", "RACKS", "SPINES", "OVERSUB", "V")
 
 
 def outside(name, environment):
@@ -62,7 +65,8 @@ def check(name, environment):
     environment = {**environment, "NET": "", "HOSTS": environment.get("HOSTS") or str(place.hosts)}
     asked = demo.prepare(environment)
     if asked.link_bps > place.link_bps_max or asked.hosts > place.hosts_max:
-        raise system.Failure("%s: LINK at most %dM, HOSTS at most %d" % (place.why, place.link_bps_max / 10**6, place.hosts_max))
+        raise system.Failure("%s: LINK at most %dM, HOSTS at most %d" %
+                             (place.why, place.link_bps_max / 10**6, place.hosts_max))
     try:
         kernels.check(place.kernel, asked.build)
     except kernels.Missing as why:
@@ -82,8 +86,10 @@ def expected(place, asked, folder):
     """How long it will take, in words."""
     size = asked.shuffle_bytes(asked.workload(folder))
     minutes = (BEGIN_SECONDS * asked.hosts + size / place.bytes_per_second) / 60
-    return "in virtual time this takes some %.0f minutes a policy, %.0f in all (%.0f MB each, at %d MB a second of this machine's)" % (
-        max(minutes, 1), max(minutes * len(asked.policies), 1), size / 1e6, place.bytes_per_second / 1e6)
+    all_minutes = max(minutes * len(asked.policies), 1)
+    return ("in virtual time this takes some %.0f minutes a policy, %.0f in all (%.0f MB each, "
+            "at %d MB a second of this machine's)" %
+            (max(minutes, 1), all_minutes, size / 1e6, place.bytes_per_second / 1e6))
 
 
 def boot(name, asked, words, folder):
@@ -93,12 +99,14 @@ def boot(name, asked, words, folder):
         with inputs.open_input(asked.trace):
             shutil.copyfile(asked.trace, words["TRACE"])
     settings = ["%s=%s" % pair for pair in sorted(words.items())]
-    command = ["env", *settings, "BUILD=" + asked.build, "/usr/bin/python3", "-B", "-m", "testbed.guest.demo", name, folder]
+    command = ["env", *settings, "BUILD=" + asked.build, "/usr/bin/python3", "-B", "-m",
+               "testbed.guest.demo", name, folder]
     booted = guest.Guest(PLACES[name].kernel, asked.build, [command], folder)
     try:
         return booted.wait()[0]
     except guest.Dead as why:
-        raise system.Failure("the guest %s; its last words: %s" % (why, system.printable(last_words(booted)))) from why
+        raise system.Failure("the guest %s; its last words: %s" %
+                             (why, system.printable(last_words(booted)))) from why
     finally:
         booted.end()
 

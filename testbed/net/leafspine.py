@@ -27,29 +27,35 @@ class LeafSpine(network.Network):
         super().__init__(instance)
         self.hosts = network.host_names(hosts)
         if hosts % racks or racks > hosts:
-            raise system.Failure("RACKS is %d, but %d hosts cannot be shared out evenly over so many" % (racks, hosts))
+            raise system.Failure("RACKS is %d, but %d hosts cannot be shared out evenly over so "
+                                 "many" % (racks, hosts))
         self.of_rack = hosts // racks
         self.link_bps, self.core_bps = link_bps, self.of_rack * link_bps // (oversub * spines)
         if self.core_bps < network.LINK_BPS_MIN:
-            raise system.Failure("OVERSUB=%d leaves each of %d spines %d bit/s of a rack of %d hosts, less than 1M" % (
+            raise system.Failure("OVERSUB=%d leaves each of %d spines %d bit/s of a rack of %d "
+                                 "hosts, less than 1M" % (
                 oversub, spines, self.core_bps, self.of_rack))
         self.oversub = oversub
         self.members = PREFIX + ".0.0/16"
         self.leaves = ["l%d" % (i + 1) for i in range(racks)]
         self.spines = ["p%d" % (i + 1) for i in range(spines)]
         self.racks = {host: "rack%d" % (self._rack(host) + 1) for host in self.hosts}
-        self.addresses = {host: "%s.%d.%d" % (PREFIX, self._rack(host) + 1, i + 1) for i, host in enumerate(self.hosts)}
+        self.addresses = {host: "%s.%d.%d" % (PREFIX, self._rack(host) + 1, i + 1)
+                          for i, host in enumerate(self.hosts)}
         self.addresses[network.CONTROLLER] = "%s.1.%d" % (PREFIX, CONTROLLER_NUMBER)
-        self.addresses.update({leaf: "%s.%d.%d" % (PREFIX, i + 1, LEAF_NUMBER) for i, leaf in enumerate(self.leaves)})
-        self.addresses.update({spine: "%s.0.%d" % (PREFIX, i + 1) for i, spine in enumerate(self.spines)})
+        self.addresses.update({leaf: "%s.%d.%d" % (PREFIX, i + 1, LEAF_NUMBER)
+                               for i, leaf in enumerate(self.leaves)})
+        self.addresses.update({spine: "%s.0.%d" % (PREFIX, i + 1)
+                               for i, spine in enumerate(self.spines)})
         self.switches = {**{leaf: self._leaf(i) for i, leaf in enumerate(self.leaves)},
                          **{spine: self._spine(spine) for spine in self.spines}}
         self.simulated = {"racks": racks, "spines": spines, "oversubscription": oversub}
         self.crossings = [link_bps, self.core_bps, self.core_bps, link_bps, link_bps]
 
     def describe(self):
-        return "%d racks of %d behind leaves, %d spines, %d:1 oversubscribed: %g Mb/s from a leaf to a spine" % (
-            len(self.leaves), self.of_rack, len(self.spines), self.oversub, self.core_bps / 1e6)
+        return ("%d racks of %d behind leaves, %d spines, %d:1 oversubscribed: %g Mb/s from a leaf "
+                "to a spine" % (len(self.leaves), self.of_rack, len(self.spines), self.oversub,
+                                self.core_bps / 1e6))
 
     def _rack(self, host):
         """As duopoly-sim fills them: one after the other."""
@@ -62,10 +68,12 @@ class LeafSpine(network.Network):
                               ["ports: [%s]" % ", ".join('"%s"' % pattern for pattern in patterns),
                                "rate: %d bps" % self.link_bps,
                                'rates: [{ports: "p*", rate: %d bps}]' % self.core_bps],
-                              {host: host for host in hosts}, dict.fromkeys(self.spines, self.core_bps))
+                              {host: host for host in hosts},
+                              dict.fromkeys(self.spines, self.core_bps))
 
     def _spine(self, spine):
-        return network.Switch(self.addresses[spine], ['ports: ["l*"]', "rate: %d bps" % self.core_bps],
+        return network.Switch(self.addresses[spine],
+                              ['ports: ["l*"]', "rate: %d bps" % self.core_bps],
                               {}, dict.fromkeys(self.leaves, self.core_bps))
 
     def _join(self):
@@ -81,21 +89,26 @@ class LeafSpine(network.Network):
             self._route_leaf(leaf)
         for spine in self.spines:
             self.ip(spine, *("route add %s via %s dev %s onlink src %s" % (
-                self._rack_prefix(leaf), self.addresses[leaf], leaf, self.addresses[spine]) for leaf in self.leaves))
+                self._rack_prefix(leaf), self.addresses[leaf], leaf, self.addresses[spine])
+                             for leaf in self.leaves))
 
     def _join_host(self, host, leaf):
         self._link(host, self.uplink(host), leaf, host, self.link_bps)
         self.ip(host, "address add %s/32 dev %s" % (self.addresses[host], self.uplink(host)),
-                "route add default via %s dev %s onlink src %s" % (self.addresses[leaf], self.uplink(host), self.addresses[host]))
-        self.ip(leaf, "route add %s/32 dev %s src %s" % (self.addresses[host], host, self.addresses[leaf]))
+                "route add default via %s dev %s onlink src %s" %
+                (self.addresses[leaf], self.uplink(host), self.addresses[host]))
+        self.ip(leaf, "route add %s/32 dev %s src %s" %
+                (self.addresses[host], host, self.addresses[leaf]))
 
     def _route_leaf(self, leaf):
-        ways = " ".join("nexthop via %s dev %s onlink" % (self.addresses[spine], spine) for spine in self.spines)
+        ways = " ".join("nexthop via %s dev %s onlink" % (self.addresses[spine], spine)
+                        for spine in self.spines)
         self.ip(leaf,
                 *("route add %s src %s %s" % (self._rack_prefix(other), self.addresses[leaf], ways)
                   for other in self.leaves if other != leaf),
-                *("route add %s/32 via %s dev %s onlink src %s" % (self.addresses[spine], self.addresses[spine], spine,
-                                                                   self.addresses[leaf]) for spine in self.spines))
+                *("route add %s/32 via %s dev %s onlink src %s" %
+                  (self.addresses[spine], self.addresses[spine], spine, self.addresses[leaf])
+                  for spine in self.spines))
 
     def _rack_prefix(self, leaf):
         return self.addresses[leaf].rpartition(".")[0] + ".0/24"

@@ -9,7 +9,10 @@ import time
 
 from testbed.spark import events
 
-FIRST, LAST = 7079, 7094  # Spark's block managers, from the port that is asked for on; the last is for its external shuffle service
+# Spark's block managers, from the port that is asked for on; the last is for its external shuffle
+# service.
+FIRST, LAST = 7079, 7094
+EXECUTOR = "org.apache.spark.executor.CoarseGrainedExecutorBackend"
 SETTINGS = {"spark.blockManager.port": str(FIRST), "spark.driver.blockManager.port": "7200"}
 ESTABLISHED = "01"
 
@@ -29,7 +32,7 @@ def _executors(networks):
             own = _network("/proc/%s/ns/net" % name) in networks
         except OSError:
             continue
-        if own and "org.apache.spark.executor.CoarseGrainedExecutorBackend" in words and "--executor-id" in words:
+        if own and EXECUTOR in words and "--executor-id" in words:
             found[words[words.index("--executor-id") + 1]] = name
     return found
 
@@ -44,8 +47,10 @@ def _end(text):
 
 def _of(process):
     """Its connections to servers of blocks."""
-    links = [os.readlink("/proc/%s/fd/%s" % (process, name)) for name in os.listdir("/proc/%s/fd" % process)]
-    own = {match[1] for match in (re.fullmatch(r"socket:\[(\d+)\]", link) for link in links) if match}
+    links = [os.readlink("/proc/%s/fd/%s" % (process, name))
+             for name in os.listdir("/proc/%s/fd" % process)]
+    matches = (re.fullmatch(r"socket:\[(\d+)\]", link) for link in links)
+    own = {match[1] for match in matches if match}
     for kind in ("tcp", "tcp6"):
         with open("/proc/%s/net/%s" % (process, kind)) as table:
             for row in (line.split() for line in list(table)[1:]):
@@ -84,7 +89,9 @@ class Watch:
                 continue
             info = event["Task Info"]
             begin, end = (info[name] * 10**6 + boot_ns for name in ("Launch Time", "Finish Time"))
-            with open(os.path.join(folder, "0-%d-%d-%s" % (event["Stage ID"], info["Index"], numbers.get(info["Task ID"], "0"))), "w") as out:
+            name = "0-%d-%d-%s" % (
+                event["Stage ID"], info["Index"], numbers.get(info["Task ID"], "0"))
+            with open(os.path.join(folder, name), "w") as out:
                 for connection in sorted(self.seen.get(info["Executor ID"], ())):
                     out.write("open %s %d %s %d %d\n" % (*connection, begin))
                     out.write("close %s %d %s %d %d\n" % (*connection, end))

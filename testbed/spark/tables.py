@@ -8,7 +8,8 @@ import subprocess
 from testbed.net import system
 from testbed.spark import cluster
 
-PARTS = {"customer": 2, "lineitem": 8, "nation": 1, "orders": 4, "part": 2, "partsupp": 4, "region": 1, "supplier": 1}  # files of each
+PARTS = {"customer": 2, "lineitem": 8, "nation": 1, "orders": 4, "part": 2, "partsupp": 4,
+         "region": 1, "supplier": 1}  # files of each
 
 
 def folder(scale):
@@ -22,10 +23,12 @@ def folder(scale):
     part = made.with_suffix(".part%d" % os.getpid())
     try:
         for table, parts in PARTS.items():
-            done = subprocess.run([program, "parquet", "-s", str(scale), "--tables", table, "--parts", str(parts), "-o", part], capture_output=True, text=True,
-                                  check=False)
+            command = [program, "parquet", "-s", str(scale), "--tables", table,
+                       "--parts", str(parts), "-o", part]
+            done = subprocess.run(command, capture_output=True, text=True, check=False)
             if done.returncode != 0:
-                raise system.Failure("tpchgen-cli could not make table %s: %s" % (table, (done.stderr.strip() or "it does not say why").splitlines()[-1]))
+                why = (done.stderr.strip() or "it does not say why").splitlines()[-1]
+                raise system.Failure("tpchgen-cli could not make table %s: %s" % (table, why))
         part.rename(made)
     finally:
         shutil.rmtree(part, ignore_errors=True)

@@ -1,6 +1,5 @@
-/* The examples of docs/develop/adding-a-policy.md, which are compiled from that page: one file and one line
- * make a policy. The turn of one moves with what is done and received; the other gives reasons of
- * its own. */
+/* The examples of docs/develop/adding-a-policy.md, compiled from that page: one file and one line
+ * make a policy. One's turn moves with what is done and received; the other gives own reasons. */
 #include "tests/model/script.h"
 #include "tests/model/script_dump.h"
 
@@ -226,7 +225,7 @@ static enum reason set_or_refused(struct script *s, const char *question, const 
     return script_rejection(s);
 }
 
-/* What it needs of another question is asked for when the engine is made, and when any of the two is set. */
+/* What it needs of another question is checked when the engine is made and when either is set. */
 static void test_its_need_is_asked_for(void **state)
 {
     (void)state;
