@@ -1,4 +1,4 @@
-/* What duopoly-task and duopoly-agent say to each other (pure). duopoly-task starts attempts and is
+/* The messages between duopoly-task and duopoly-agent (pure). duopoly-task starts attempts and is
  * the parent of each.
  *
  * The agent orders each attempt over one Unix SOCK_SEQPACKET socket, by one datagram (struct
@@ -53,7 +53,7 @@ struct attempt_status {
     char last_line[ATTEMPT_LINE]; /* of standard error, printable, "" if none */
 };
 
-/* What a command says. */
+/* A command's words. */
 enum attempt_word {
     ATTEMPT_RECEIVED,
     ATTEMPT_MISSING,
@@ -85,11 +85,10 @@ int attempt_parse_status(const char *text, struct attempt_status *ret_status);
 bool attempt_parse_output(const char *name, uint64_t *ret_job, uint32_t *ret_stage,
                           uint32_t *ret_task, uint64_t *ret_attempt);
 
-/* What to start. Without a command: which folder of outputs to clear, as the commands' user. Two
+/* An order to start; without a command, to clear a folder of outputs as the commands' user. Two
  * kinds of entries are removed: those whose names begin with ATTEMPT_GONE, and those with an
- * output's name that are no outputs, which means that `attempts`, beside the folder, has neither
- * the attempt's record nor the output's name. (ATTEMPT_LISTED beside it says that all names are
- * there.) */
+ * output's name that are no outputs: `attempts`, beside the folder, has neither the attempt's
+ * record nor the output's name. (ATTEMPT_LISTED beside it says that all names are there.) */
 struct attempt_order {
     const char *command; /* its name in the list; NULL: clear */
     const char *record;  /* its path; DUOPOLY_TASK_INPUT */

@@ -11,7 +11,7 @@
 #include "lib/client.h"
 #include "lib/workload/workload.h"
 
-/* What the controller said of a job. */
+/* The controller's answer about a job. */
 struct client_submitted {
     uint64_t job; /* the number that the controller gave */
     bool durable;

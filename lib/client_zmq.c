@@ -63,7 +63,7 @@ static ssize_t zmq_wire_receive(void *user, uint8_t *buffer, size_t size)
         return (size_t)length <= size ? length : -EMSGSIZE;
     if (zmq_errno() != EAGAIN && zmq_errno() != EINTR)
         return -zmq_errno();
-    /* What came before the end was read before it is told. */
+    /* Messages that came before the end have been read above. */
     return event_take(wire) ? -ECONNRESET : -EAGAIN;
 }
 

@@ -1,4 +1,4 @@
-/* What a host may run for jobs. The list stands once, in the agent's configuration
+/* The commands that a host may run for jobs. The list is in the agent's configuration alone
  * (schemas/duopoly-agent.yaml, tasks.commands): duopoly-agent knows the names, duopoly-task alone
  * runs the words, so no order can bring words of its own. */
 #pragma once

@@ -16,7 +16,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#ifndef __has_feature /* clang says it so */
+#ifndef __has_feature /* clang's way */
 #define __has_feature(name) 0
 #endif
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) ||                               \
@@ -98,7 +98,7 @@ int confine_files(const struct confine_path *paths, size_t n, struct err *err)
     return r;
 }
 
-/* What a daemon of ours, its libraries and the C library use. */
+/* Used by our daemons, their libraries and the C library. */
 static const char on_files[] =
     "access chmod chown close close_range copy_file_range dup dup2 dup3 faccessat faccessat2 "
     "fadvise64 fallocate fchmod fchmodat fchown fchownat fcntl fdatasync flock fstat fstatfs "

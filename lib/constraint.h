@@ -18,7 +18,7 @@
 
 enum { CONSTRAINT_MAX = 128 }; /* bytes, with the terminating zero */
 
-/* What is asked of a host. Strings are borrowed, none is NULL. */
+/* The properties of a host that constraints ask for. Strings are borrowed, none is NULL. */
 struct constraint_host {
     const char *name, *rack;
     const char *labels; /* separated by commas */

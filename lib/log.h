@@ -1,4 +1,4 @@
-/* What a program tells its operator: one line on standard error for each thing worth knowing.
+/* A program's messages to its operator: one line on standard error for each thing worth knowing.
  *
  * Every line has a level and, for errors and warnings, whose fault it is, because that decides who
  * has to act: a peer (another program sent something wrong), the configuration (the operator), or
@@ -55,7 +55,7 @@ __attribute__((format(printf, 1, 2))) void log_change(const char *format, ...);
 #define log_note(...)           log_line(LOG_LEVEL_NOTE, LOG_FAULT_NONE, __VA_ARGS__)
 #define log_debug(...)          log_line(LOG_LEVEL_DEBUG, LOG_FAULT_NONE, __VA_ARGS__)
 
-/* Instead of LOG_BURST, for debug lines: somebody has asked for them. */
+/* Instead of LOG_BURST, for debug lines: the operator asked for them. */
 #define LOG_DEBUG_BURST 1000
 
 #define LOG_BURST     10

@@ -35,7 +35,7 @@ static bool is_printable(uint32_t number)
              (number >= 0x2066 && number <= 0x2069));
 }
 
-/* Where the next character stands; *ret_length bytes of it are printable, or none. */
+/* The next character's end; *ret_length: its bytes if it is printable, else 0. */
 static const char *next(const char *text, size_t *ret_length)
 {
     uint32_t number;

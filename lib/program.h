@@ -1,4 +1,4 @@
-/* What every program of the project does first, and what it answers to --version. */
+/* Every program's beginning, and its answer to --version. */
 #pragma once
 
 #define DUOPOLY_VERSION "0.1"

@@ -58,7 +58,7 @@ int unix_listen(const char *path, int type, gid_t group, mode_t mode, int *ret_f
     int fd = socket(AF_UNIX, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd < 0)
         return err_sys(err, errno, "no socket");
-    mode_t mask = umask(0777 & ~mode); /* nobody can connect before it listens */
+    mode_t mask = umask(0777 & ~mode); /* none can connect before it listens */
     r = bind(fd, (const struct sockaddr *)&address, sizeof(address));
     int code = errno;
     umask(mask);

@@ -55,7 +55,7 @@ duopoly_Envelope *wire_begin(duopoly_Envelope *envelope, pb_size_t kind)
     return envelope;
 }
 
-/* Of the schema's own list, without what stands before the body. */
+/* From the schema's own list, without the fields before the body. */
 #define MEMBER_NAME(oneof, member, field) #member
 #define NAME_SINGULAR(field, tag)
 #define NAME_ONEOF(field, tag)                   [tag] = MEMBER_NAME field,

@@ -62,7 +62,7 @@ int wire_unix_listen(sd_event *loop, const char *path, const struct wire_unix_gr
                      uint64_t idle_ns, const struct wire_unix_handler *handler,
                      struct wire_unix **ret_server, struct err *err);
 
-/* Who connected, as the kernel says. −EHOSTUNREACH: no such client. */
+/* The client's standing, by what the kernel says. −EHOSTUNREACH: no such client. */
 enum wire_unix_standing { UNIX_STRANGER, UNIX_READER, UNIX_MEMBER, UNIX_ROOT };
 struct wire_unix_peer {
     uint32_t uid;

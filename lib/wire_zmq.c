@@ -15,7 +15,7 @@
 
 #define TOS_CS6      0xc0    /* RFC 2474: class selector 6, the control band */
 #define BURST        256     /* messages handled before the loop's other sources have their turn, */
-#define BURST_NS     1000000 /* or for so long, where messages take long */
+#define BURST_NS     1000000 /* or this long, where messages take long */
 #define EVENTS       16      /* of connections, handled before the next message has its turn */
 #define PEER_BIT     (UINT64_C(1) << 32) /* so that no peer is 0 */
 #define ADDRESS_SIZE 256
@@ -33,7 +33,7 @@ struct wire_zmq {
     struct wire_zmq_edge monitor; /* connection events; at a ROUTER for its door */
     unsigned generation;          /* of the socket, names its monitor */
     struct wire_zmq_door *door;   /* ROUTER with limits */
-    struct wire_zmq_guard guard;  /* ROUTER; own NULL: anybody may enter */
+    struct wire_zmq_guard guard;  /* ROUTER; own NULL: all may enter */
     struct wire_zmq_zap *zap;
     struct key_file keys;       /* DEALER; without a name: none */
     int believed;               /* which of the controller's keys is tried */

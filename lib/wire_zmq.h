@@ -86,14 +86,14 @@ struct wire_zmq_handler {
     void (*on_unreached)(void *user, const struct err *why);
 };
 
-/* ROUTER: decides who may connect. */
+/* ROUTER: decides which peers may connect. */
 struct wire_zmq_guard {
     const struct key_pair *own; /* borrowed; read again by wire_zmq_listen_anew */
-    /* Somebody proved to hold the secret half of `public` (Z85): sets what he is called, or "" to
-     * keep him out. `address` is his, without a port. */
+    /* A peer at `address` (without a port) proved that it holds the secret half of `public` (Z85):
+     * sets its name, or "" to keep it out. */
     void (*admit)(void *user, const char *public, const char *address,
                   char ret_identity[WIRE_USER_ID]);
-    /* Somebody was kept out before the guard could be asked; `address` may be "". */
+    /* A peer was kept out before the guard could be asked; `address` may be "". */
     void (*refused)(void *user, const char *address, const char *why);
     void *user;
     /* How many connections this identity may have, asked at the first message of each; 0, or NULL:
@@ -110,7 +110,7 @@ struct wire_zmq_counters {
 };
 
 /* Listens as ROUTER on `address` ("tcp://10.77.0.1:7600"; port * takes a free one). `limits` (see
- * wire_zmq_door.h; NULL: none), `guard` (NULL: anybody may connect; with a guard `limits` are
+ * wire_zmq_door.h; NULL: none), `guard` (NULL: all may connect; with a guard `limits` are
  * required) and `handler` are copied. */
 int wire_zmq_listen(sd_event *loop, const char *address, const struct wire_zmq_limits *limits,
                     const struct wire_zmq_guard *guard, const struct wire_zmq_handler *handler,

@@ -93,7 +93,7 @@ static void answer(const struct wire_zmq_zap *zap, bool well, const char *user_i
     zmq_send(socket, number, length, ZMQ_DONTWAIT);
 }
 
-/* Who comes over IPv4 to a socket of both families has a mapped address: as people write it. */
+/* As people write it: a socket of both families sees IPv4 addresses as mapped ones. */
 static const char *peer_address(const struct wire_zmq_zap *zap, char text[INET6_ADDRSTRLEN])
 {
     uint8_t address[16];

@@ -3,7 +3,7 @@
  *
  * libzmq asks at inproc://zeromq.zap.01 of the listener's context, once for each handshake, when
  * the client has proved that it holds the secret half of its key. The handler must exist before the
- * listener does: libzmq 4.3.4 lets in everybody it cannot ask about, unless the domain is enforced
+ * listener does: libzmq 4.3.4 lets in all that it cannot ask about, unless the domain is enforced
  * (wire_zmq_curve_serve enforces it too, and checks that). For lib/wire_zmq.c; its first half also
  * for lib/client_zmq.c. */
 #pragma once

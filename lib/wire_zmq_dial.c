@@ -66,7 +66,7 @@ static void wait_begin(struct wire_zmq_dial *dial)
     sd_event_source_set_enabled(dial->again, SD_EVENT_ONESHOT);
 }
 
-/* A round is over: what it met is said, and the next begins. */
+/* Ends a round: reports its outcome and begins the next. */
 static void round_end(struct wire_zmq_dial *dial)
 {
     struct err why;
@@ -227,7 +227,7 @@ void wire_zmq_dial_stands(struct wire_zmq_dial *dial)
     *dial->met = '\0';
     dial->failures = 0;
     dial->why_usec = 0;
-    dial->found.n = 0; /* a name is asked for anew where this one breaks */
+    dial->found.n = 0; /* the name is resolved again when this one breaks */
 }
 
 const struct reach_address *wire_zmq_dial_address(const struct wire_zmq_dial *dial)

@@ -15,7 +15,7 @@
 #include <uthash.h>
 #include <zmq.h>
 
-/* Whose connections are counted. */
+/* An identity, whose connections are counted. */
 struct holder {
     UT_hash_handle hh;
     uint64_t identity;
@@ -26,12 +26,12 @@ struct connection {
     struct flood_count count;
     struct taken taken;
     bool open, spoke, flooded;
-    bool unheard;             /* it counts as one of its address that said nothing */
+    bool unheard;             /* counted among its address's that said nothing */
     bool crowded;             /* ended, for its identity has too many */
     struct sockaddr_in6 peer; /* of either family; all zero: not TCP */
     uint64_t heard_usec;
-    uint64_t who, identity; /* who spoke; 0: nobody */
-    uint64_t after;         /* so many handshakes there had been when it began */
+    uint64_t who, identity; /* of the peer that spoke; 0: none */
+    uint64_t after;         /* handshakes there had been when it began */
 };
 
 struct wire_zmq_door {
@@ -41,7 +41,7 @@ struct wire_zmq_door {
     struct pace pace;
     struct in6_addr hasty[FILTER_ADDRESSES]; /* the kernel drops what these send */
     size_t hasty_n;
-    struct sockaddr_in6 hasty_ended; /* the last one of which a connection was; all zero: told */
+    struct sockaddr_in6 hasty_ended; /* the last one that had a connection; all zero: told */
     struct holder *holders;
     struct unheard *unheard;
     struct connection *connections; /* by descriptor */
@@ -185,7 +185,7 @@ static bool pace_keep(struct wire_zmq_door *door, const struct connection *conne
     return keeps;
 }
 
-/* False: too many of its address said nothing yet. */
+/* False: too many connections of its address have said nothing yet. */
 static bool unheard_begin(struct wire_zmq_door *door, struct connection *connection)
 {
     const struct in6_addr place = flood_place_of(&connection->peer);
@@ -225,7 +225,7 @@ bool wire_zmq_door_knows(const struct wire_zmq_door *door, int fd)
            memcmp(&peer, &door->connections[fd].peer, sizeof(peer)) == 0;
 }
 
-/* Its end is told by ZeroMQ, as that of any other. */
+/* ZeroMQ tells its end, as any other's. */
 static bool connection_break(const struct wire_zmq_door *door, int fd)
 {
     return peer_is_known(&door->connections[fd].peer) && wire_zmq_door_knows(door, fd) &&
@@ -247,7 +247,7 @@ static void connection_begin(struct wire_zmq_door *door, int fd, uint64_t now_us
     filter_detach(fd);
     if (!room_make(door, fd))
         return;
-    connection_end(door, fd); /* one whose end was not told */
+    connection_end(door, fd); /* its end was not told */
     door->counters.connections++;
     door->connections[fd] = (struct connection){
         .open = true, .peer = peer_of(fd), .heard_usec = now_usec, .after = door->handshakes};

@@ -1,4 +1,4 @@
-/* Bounds messages: a connection may bring so many messages in each second, and an address that
+/* Bounds messages: a connection may bring a number of messages in each second, and an address that
  * exceeds this is shut out for a while.
  *
  * A second is counted from the connection's first message in it, so a burst as large as the bound

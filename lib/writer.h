@@ -90,7 +90,7 @@ void writer_table_end(struct writer *writer);
 /* A text of many lines for another program, written unchanged; in JSON one more value. */
 void writer_document(struct writer *writer, const char *key, const char *text);
 
-/* What was given so far is written even if the command fails. */
+/* The output so far is written even if the command fails. */
 void writer_keep(struct writer *writer);
 bool writer_kept(const struct writer *writer);
 

@@ -3,15 +3,14 @@
 
 #include "lib/mincost/graph.h"
 
-/* What a change touches lies at the end of a chain: the arc's record tells where its halves are,
- * they tell its ends, those where the groups of their halves meet, and there stand the halves that
- * move when one comes or goes, whose arcs' records must follow. In a large problem each step waits
- * for memory. So changes are looked at ahead, CHUNK at a time and in STAGES, one chunk apart, and
- * each stage asks for the next step only. The changes made between may move things; then a place
- * was asked for in vain. */
+/* A change follows a chain of tables: the arc's record, its halves, their ends, the borders between
+ * the groups of the ends' halves, and there the halves that move when one comes or goes, with their
+ * arcs' records. In a large problem each step waits for memory. So changes are prefetched ahead,
+ * CHUNK at a time and in STAGES, one chunk apart; each stage prefetches the next step only. Changes
+ * made between may move things; then a prefetch was in vain. */
 enum { CHUNK = 4, STAGES = 5, WINDOW = CHUNK * STAGES };
 
-/* What is known of the ends of a change's arc; NO_NODE, which has no halves, when nothing. */
+/* The ends of a change's arc; NO_NODE, which has no halves, if they are not known. */
 struct look {
     uint32_t ends[2];
 };
@@ -93,7 +92,7 @@ static void ask_ends(const struct mincost *m, const struct chunk *chunk)
 }
 
 /* Nearly all halves are residual or have a residual mate: a half that goes is replaced by the last
- * of the former or of all. One that comes stands behind all. */
+ * residual one or the last of all; a half that comes is put behind all. */
 static void ask_borders(const struct mincost *m, const struct chunk *chunk)
 {
     for (size_t i = 0; i < chunk->count; i++)

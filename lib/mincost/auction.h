@@ -1,7 +1,7 @@
-/* What moves tasks and units through a market (market.h): prices rise where too much wants to be.
+/* Moves tasks and units through a market (market.h): prices rise where too much wants to be.
  *
  * With slack ε every residual way keeps a reduced cost ≥ −ε; with ε = 0 the flow is optimal for
- * what it carries. Prices only rise, so that the keys of crowds stay lower bounds. */
+ * what it carries. Prices only rise, so the keys of crowds stay lower bounds. */
 #pragma once
 
 #include "lib/mincost/market.h"

@@ -148,7 +148,7 @@ static void set_bounds(struct mincost *m, uint32_t arc, int64_t lower, int64_t c
     m->arc_bits[arc] = (uint8_t)((m->arc_bits[arc] & ~ARC_CROSSED) | (crossed ? ARC_CROSSED : 0));
 }
 
-/* An arc of a task changed: the task is priced anew. Else the arc is looked at alone. */
+/* A changed arc of a task has the task priced again; any other arc is checked alone. */
 static void mark_changed(struct mincost *m, uint32_t arc, uint32_t tail)
 {
     if (node_is_leaf(&m->nodes[tail]) && node_degree(&m->nodes[tail]) <= LEAF_DEGREE)

@@ -33,7 +33,7 @@
 #include "lib/mincost/mincost.h"
 #include "lib/mincost/queue.h"
 
-#define NO_PRICE (-(INT64_C(1) << 61)) /* a fresh node, not priced yet: constrains nobody */
+#define NO_PRICE (-(INT64_C(1) << 61)) /* a new node, not priced yet: constrains no other */
 #define NO_ARC   0u
 
 enum half_bits {
@@ -66,7 +66,7 @@ struct arc {
 
 enum node_bits {
     NODE_PRESENT = 1,
-    NODE_DIRTY = 2,      /* on the list of nodes to price anew */
+    NODE_DIRTY = 2,      /* on the list of nodes to price again */
     NODE_UNBALANCED = 4, /* on the list of nodes whose excess may not be 0 */
 };
 
@@ -79,7 +79,7 @@ struct node {
     uint16_t hub; /* index of its hub + 1, or 0 (hubs.h) */
 };
 
-/* What a search knows of a node; valid only where `stamp` is the search's own. */
+/* A search's data on a node; valid only where `stamp` is the search's own. */
 struct label {
     int64_t distance;
     uint32_t via; /* arc << 1 | which half, by which the search came */
@@ -103,7 +103,7 @@ struct mincost {
     struct label *labels;
     uint32_t nodes_allocated, max_node, node_count;
 
-    bool elect;         /* the sink must be chosen anew */
+    bool elect;         /* the sink must be chosen again */
     uint32_t sink;      /* the node with the largest demand: a counterpart that is always at hand */
     int64_t supply_sum; /* of all nodes; 0 when balanced */
     int64_t supply_absolute;
@@ -126,7 +126,7 @@ struct mincost {
     uint32_t depot; /* a hub at which searches may leave what they carry, or NO_NODE (paths.c) */
     unsigned key_shift;
     int64_t post_ahead;
-    bool hubs_stale;  /* one must be built anew before the next search */
+    bool hubs_stale;  /* one must be rebuilt before the next search */
     bool hubs_wanted; /* a node may have become one */
 
     int failed;   /* −ENOMEM once a list could not grow inside an algorithm */
@@ -177,7 +177,7 @@ static inline uint32_t arc_head(const struct mincost *m, uint32_t arc)
     return m->halves[m->arcs[arc].pos[0]].head;
 }
 
-/* What a unit over the half costs. */
+/* The cost of a unit over the half. */
 static inline int64_t half_cost(const struct mincost *m, const struct half *half)
 {
     if (__builtin_expect(!m->wide, 1))

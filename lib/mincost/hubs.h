@@ -39,7 +39,7 @@ struct hub_entry {
 struct hub_heap {
     struct hub_entry *items;
     uint32_t count, allocated;
-    uint32_t ordered; /* so many are a heap; the others came since it was last read */
+    uint32_t ordered; /* the first ones, a heap; the others came since it was last read */
 };
 
 /* A neighbour that is not a task. */
@@ -51,7 +51,7 @@ struct hub_link {
 
 struct hub {
     uint32_t node; /* NO_NODE: not in use */
-    bool stale;    /* must be built anew before the next search */
+    bool stale;    /* must be rebuilt before the next search */
     struct hub_heap heaps[2];
     struct hub_link *links;
     uint32_t link_count, link_allocated;
@@ -68,13 +68,13 @@ uint32_t hubs_busiest(const struct mincost *m);
 void hubs_forget(struct mincost *m);
 void hubs_done(struct mincost *m);
 
-/* What changes.c tells. */
+/* For changes.c. */
 void hub_drop(struct mincost *m, uint32_t node);
 void hub_arc_added(struct mincost *m, uint32_t arc, uint32_t tail, uint32_t head);
 void hub_arc_changed(struct mincost *m, uint32_t arc, uint32_t tail, uint32_t head);
 void hub_arc_removed(struct mincost *m, uint32_t arc, uint32_t tail, uint32_t head);
 
-/* What moves prices or flow tells. */
+/* For all that move prices or flow. */
 void hub_leaf_rose(struct mincost *m, uint32_t leaf);
 void hub_leaf_fell(struct mincost *m, uint32_t leaf);
 void hub_arc_flowed(struct mincost *m, uint32_t arc);

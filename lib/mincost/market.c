@@ -144,7 +144,7 @@ static void copy_choices(struct market *market, uint32_t t, uint32_t *next_choic
         task->at = NOBODY;
 }
 
-/* What prices are measured from, so that they do not grow from round to round. */
+/* The price that the others are relative to, so that they do not grow from round to round. */
 static int64_t sink_price(const struct mincost *m)
 {
     bool priced = m->sink != NO_NODE && m->price[m->sink] != NO_PRICE;
@@ -231,7 +231,7 @@ static uint32_t choice_of(const struct market *market, uint32_t t, uint32_t p)
     return choice < task_choices_end(market, t) ? choice : NOBODY;
 }
 
-/* What the task at a half's head loses by coming to place `p`, in the queue. */
+/* Queues the loss of the task at a half's head if it comes to place `p`. */
 static void list_comer(struct market *market, uint32_t p, const struct half *half)
 {
     uint32_t t = market->index[half->head];
@@ -347,7 +347,7 @@ bool market_find_shift(struct market *market, int64_t epsilon)
     return gap >= epsilon;
 }
 
-/* What is to be sent over arcs, on the stack as arc and flow; sending moves halves. */
+/* Collects what to send over arcs, as (arc, flow): sending moves halves. */
 static void list_flow(struct mincost *m, uint32_t arc, int64_t flow)
 {
     if (m->arcs[arc].flow == flow)

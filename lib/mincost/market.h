@@ -90,7 +90,7 @@ struct market {
     bool overflow;        /* prices grew beyond what can be added up */
 };
 
-/* What a task sees: the best choice beside the one it has taken. */
+/* A task's best choice beside the one it has taken. */
 struct offer {
     int64_t value;  /* cost + price there; NO_WAY when there is none */
     int64_t second; /* the same of the next best */

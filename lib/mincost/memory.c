@@ -138,7 +138,7 @@ static int pool_grow(struct mincost *m, uint32_t needed)
     return 0;
 }
 
-/* The next block to be taken, which nobody has looked at for long. */
+/* Prefetches the next block to be taken: it has long left the caches. */
 ALWAYS_INLINE void ask_block(const struct mincost *m, uint32_t start)
 {
     const char *block = (const char *)(m->halves + start);

@@ -1,7 +1,7 @@
-/* What the tables of a graph are made of: arrays that count their bytes, lists that grow, and
+/* Building blocks of a graph's tables: arrays that count their bytes, lists that grow, and
  * blocks of halves by size class.
  *
- * Internal to this folder, below graph.h: a graph is only handed on. Nothing here is looked for; a
+ * Internal to this folder, below graph.h: a graph is only handed on. No function searches; a
  * list grows by half, so adding is O(1) amortised. */
 #pragma once
 
@@ -14,8 +14,8 @@ struct mincost;
 void *memory_resize(struct mincost *m, void *array, size_t old_count, size_t new_count,
                     size_t size);
 
-/* Gives back what only a start from nothing needs; and once nobody asks what it changed any more,
- * the list of that. */
+/* memory_trim gives back what only a start from nothing needs; memory_trim_touched the list of what
+ * a round changed, once it is not asked for any more. */
 void memory_trim(struct mincost *m);
 void memory_trim_touched(struct mincost *m);
 

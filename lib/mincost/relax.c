@@ -11,7 +11,7 @@ enum {
     CROWDED_PART = 16, /* as many of the places with excess after that are many */
 };
 
-/* Whether so many places compete that every path will be long. */
+/* Whether enough places compete to make every path long. */
 static bool is_crowded(const struct market *market)
 {
     uint32_t crowded = 0;

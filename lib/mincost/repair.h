@@ -1,5 +1,4 @@
-/* What comes before every search: prices that fit the changed problem, and flow that fits the
- * prices.
+/* Before every search: makes prices fit the changed problem, and flow fit the prices.
  *
  * A changed task is given a price that none of its residual halves contradicts, where there is one:
  * then nothing else happens, however much its costs moved. Where there is none, its unit is taken
@@ -13,7 +12,7 @@
 
 #include "lib/mincost/graph.h"
 
-/* Chooses the sink anew if the one there was is gone or outgrown. */
+/* Chooses the sink again if the former one is gone or outgrown. */
 void repair_elect_sink(struct mincost *m);
 
 /* Works off the dirty lists. O(degrees of the dirty nodes + dirty arcs). */

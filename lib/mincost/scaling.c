@@ -1,5 +1,5 @@
 /* Cost scaling (Goldberg, Tarjan 1990) on a market (market.h). Costs count in units of 1 ∕ (places
- * + 1), so that a flow that is 1-optimal is optimal; it mostly is so long before, which the gaps
+ * + 1), so that a flow that is 1-optimal is optimal; it mostly is long before, which the gaps
  * between the prices show (market_find_shift). */
 
 #include "lib/mincost/algorithms.h"

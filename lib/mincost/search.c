@@ -18,7 +18,7 @@ enum { WINDOW = 4 };
 
 enum direction { FORWARD, BACKWARD };
 
-/* What is on the way from the start of a search to its counterpart. */
+/* The path from the start of a search to its counterpart. */
 struct quest {
     enum direction direction;
     int64_t bound;    /* distance of the counterpart found so far */

@@ -68,7 +68,7 @@ static int refuse(struct mincost *m)
     return 0;
 }
 
-/* What was touched and differs in the end is what changed. */
+/* Keeps, of the arcs that were touched, those that differ in the end. */
 static void keep_changed(struct mincost *m)
 {
     uint32_t changed = 0;

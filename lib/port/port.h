@@ -1,5 +1,4 @@
-/* What an egress port should be (pure): takes the site's wish and the port's facts, returns the
- * wanted queues.
+/* Decides an egress port's queues (pure), from the site's wish and the port's facts.
  *
  * Every data path uses this description: Linux hosts and switches, Open vSwitch, SONiC,
  * configurations written for people to type. It lists queues in order of priority, each with the
@@ -53,7 +52,7 @@ struct port_rate {
     int64_t rate_bps; /* ≥ 0, as link_bps */
 };
 
-/* What the site wants of every port. */
+/* The site's wish, for every port. */
 struct port_wish {
     uint64_t link_bps;                  /* rate to shape to; 0: the link's own speed */
     struct port_rate rates[PORT_RATES]; /* the first that matches replaces link_bps */
@@ -75,7 +74,7 @@ struct port_wish {
 /* The presets of schemas/duopoly-agent.yaml, at the link's own speed. */
 extern const struct port_wish port_wish_preset;
 
-/* What a data path can do. */
+/* A data path's abilities. */
 struct port_abilities {
     bool strict;   /* a queue waits for all queues of smaller priority */
     bool floors;   /* guarantees hold even so */
@@ -84,7 +83,7 @@ struct port_abilities {
     bool hardware; /* the port does it in hardware, at its own speed */
 };
 
-/* What a port is. */
+/* A port's facts. */
 struct port_facts {
     char name[PORT_LONG_NAME]; /* "": no name that the site could know */
     uint64_t link_bps;         /* its speed; 0: unknown */

@@ -9,7 +9,7 @@
 
 #define PORT_MESSAGES (sizeof(((duopoly_PlanePorts *)0)->ports) / sizeof(duopoly_PlanePort))
 
-/* What every such port can do. */
+/* Every such port's. */
 extern const struct port_abilities port_message_abilities;
 
 /* Writes rate and queues; the rest of the message is not touched. */

@@ -35,7 +35,7 @@ int port_pattern_check(const char *pattern, struct err *err)
     return 0;
 }
 
-/* What follows a number of the range in `name`; NULL: there is none. */
+/* The rest of `name` behind a number of the range; NULL: it begins with none. */
 static const char *number_in(const struct range *range, const char *name)
 {
     uint64_t number;

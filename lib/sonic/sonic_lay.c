@@ -88,7 +88,7 @@ static bool same_queue(const struct sonic_queue *a, const struct sonic_queue *b)
            strcmp(a->wred, b->wred) == 0;
 }
 
-/* What a row's cells become: all the same and ours, none of them ours, or some of each. */
+/* Of a row's cells none becomes ours, all become ours and alike, or neither. */
 enum row_fate { ROW_STAYS, ROW_CHANGES, ROW_SPLITS };
 
 static enum row_fate queue_fate(const struct layer *layer, const struct site_row *site,
@@ -254,7 +254,7 @@ static int lay_site_maps(struct layer *layer, const json_t *rows)
     return r;
 }
 
-/* What the site had no row for. */
+/* Adds rows for cells that the site had no row for. */
 static int lay_rest(struct layer *layer)
 {
     char key[SONIC_NAME + 24];

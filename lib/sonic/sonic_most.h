@@ -7,7 +7,7 @@
 
 struct sonic_most {
     const json_t *db, *site; /* what is in force; the site's part of it */
-    /* Whether somebody's settings on this port may be replaced; another agent's never are. */
+    /* Whether other owners' settings on this port may be replaced; another agent's never are. */
     bool (*may_replace)(void *user, const char *port);
     /* Called for a port that is left, with the reason. Returns 0, or the error for sonic_want_most
      * to return. */

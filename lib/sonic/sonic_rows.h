@@ -44,7 +44,7 @@ void sonic_referred(const char *value, char name[SONIC_NAME]);
 bool sonic_brackets(const json_t *db);
 void sonic_reference(bool brackets, const char *table, const char *name, char *value, size_t size);
 
-/* What a key of QUEUE (with a range) or PORT_QOS_MAP (without) names. */
+/* The cells that a key of QUEUE (with a range) or PORT_QOS_MAP (without) names. */
 struct sonic_cells {
     const char *ports; /* borrows the key: names with commas between, `ports_bytes` long */
     size_t ports_bytes;

@@ -14,7 +14,7 @@
 #define PREFIX_BYTES (sizeof(PREFIX) - 1)
 #define DIGEST_BYTES 6 /* of the owner, in hexadecimal */
 
-/* What is the same for all ports of a call. */
+/* The same for all ports of a call. */
 struct builder {
     const json_t *site;
     const struct sonic_wish *wish;

@@ -24,7 +24,7 @@
 #include "lib/port/port.h"
 #include "lib/sonic/sonic_rows.h"
 
-/* What CONFIG_DB says of a port. */
+/* A port's facts in CONFIG_DB. */
 struct sonic_facts {
     uint64_t link_bps; /* 0: not given */
     uint32_t mtu_bytes;

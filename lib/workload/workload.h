@@ -44,7 +44,7 @@ enum {
 
 struct workload_header {
     uint32_t hosts;         /* that `replicas` speak of, 1…WORKLOAD_HOSTS_MAX */
-    uint32_t slots;         /* a host's, of the cluster it was made for; 0: not said */
+    uint32_t slots;         /* of a host of the cluster it was made for; 0: not said */
     uint64_t link_bps;      /* of that cluster; 0: not said */
     uint32_t scale;         /* bytes were divided by this, 1…WORKLOAD_SCALE_MAX */
     char description[1024]; /* cut when longer */
@@ -52,14 +52,13 @@ struct workload_header {
 
 enum workload_kind { WORKLOAD_BATCH, WORKLOAD_STREAM, WORKLOAD_UNKNOWN };
 
-/* What one task occupies; members that the file does not name are 0, no `demand` at all is one
- * slot. */
+/* One task's demand; members that the file does not name are 0; without `demand` it is one slot. */
 struct workload_demand {
     int64_t slots, cpu_milli, mem_bytes, gpu_milli, gpu_mem_bytes, io_bytes_s;
 };
 
 struct workload_replicas {
-    uint8_t n;                             /* 0: nobody holds the block */
+    uint8_t n;                             /* 0: no host holds the block */
     uint32_t hosts[WORKLOAD_REPLICAS_MAX]; /* distinct, in the file's order, < header's hosts */
 };
 

@@ -22,7 +22,7 @@
 #include "lib/workload/workload_fb.h"
 
 struct workload_convert {
-    uint64_t jobs;        /* the first so many in order of arrival; 0: all */
+    uint64_t jobs;        /* the first ones in order of arrival; 0: all */
     uint32_t speed_milli; /* arrivals are divided by this ÷ 1000, > 0 */
     uint64_t cap_bytes;   /* a larger job is cut to this, before scaling; 0: never */
     uint32_t scale;       /* bytes are divided by this, 1…WORKLOAD_SCALE_MAX */

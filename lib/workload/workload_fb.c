@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What is being built; `view` comes first, so that its address is the object's. */
+/* The trace while it is built; `view` is first, so that its address is the object's. */
 struct building {
     struct workload_fb view;
     struct workload_fb_coflow *coflows;

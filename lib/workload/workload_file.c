@@ -126,7 +126,7 @@ int workload_reader_init(struct workload_reader *reader, FILE *in, const char *n
     return r;
 }
 
-/* What only the file can know of a job. */
+/* Checks against the jobs before it. */
 static int check_in_file(struct workload_reader *reader, const struct workload_job *job,
                          struct err *err)
 {

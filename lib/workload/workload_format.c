@@ -12,7 +12,7 @@
 
 static void put_text(FILE *out, const char *name, const char *text)
 {
-    /* What is no UTF-8 has no JSON form: the member is left out rather than the line broken. */
+    /* Text that is not UTF-8 has no JSON form: the member is left out, so the line stays valid. */
     json_t *value = json_string(text);
     char *dumped = value ? json_dumps(value, JSON_ENCODE_ANY) : NULL;
     if (dumped)

@@ -1,7 +1,6 @@
-/* One way in for programs that take a workload: a file of schemas/workload.md, or a Facebook Coflow
- * benchmark trace (lib/workload/workload_fb.h), which is converted on the way
- * (lib/workload/workload_convert.h). Which of the two it is, the first character says: `{` or a
- * digit.
+/* Reads a workload for any program: a file of schemas/workload.md (its first character is `{`), or
+ * a Facebook Coflow benchmark trace (a digit; lib/workload/workload_fb.h), converted job by
+ * job (lib/workload/workload_convert.h).
  *
  * A workload file is read job by job; a trace is held in memory. Opens and reads files, may
  * block. */
@@ -17,7 +16,7 @@
 struct workload_input {
     struct workload_header header;
     bool converted;    /* from a trace */
-    uint64_t jobs_max; /* stop after so many; 0: none */
+    uint64_t jobs_max; /* stop after this many; 0: no limit */
     uint64_t jobs;     /* given so far */
     FILE *file;
     struct workload_reader reader;

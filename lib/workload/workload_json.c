@@ -11,7 +11,7 @@
 
 #define NS_PER_MS 1000000u
 
-/* Where a value stands, for sentences: "stages[3].parents[0].sums". */
+/* A value's place, for sentences: "stages[3].parents[0].sums". */
 struct place {
     char text[96];
     struct err *err;
