@@ -26,9 +26,8 @@ struct guard {
     struct guard_config config;
     struct nl_sock *sock, *netfilter; /* NULL: nothing there is ours */
     sd_event_source *io, *switch_io, *netfilter_io, *check, *untold;
-    char
-        failing[sizeof(((struct err *)0)->text)]; /* what cannot be repaired, as reported; "" */
-    bool yielded;                                 /* all that is no port's */
+    char failing[sizeof(((struct err *)0)->text)]; /* what cannot be repaired, as reported; "" */
+    bool yielded;                                  /* all that is no port's */
     bool back;                 /* the switch is back, and may have forgotten everything: no change
                                   by others */
     bool links;                /* one has changed */

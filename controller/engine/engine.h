@@ -57,7 +57,7 @@ struct engine_value {
  * rules of its time (engine_config.rules). */
 enum engine_rule {
     RULE_RERUNS_ONCE = 1, /* outputs that cannot be fetched count once per host (rerun.h) */
-    RULE_LATER_STAYS, /* what is done on a host after its loss is not lost with it (losing.h) */
+    RULE_LATER_STAYS,     /* what is done on a host after its loss is not lost with it (losing.h) */
     RULE_BOOTS_COUNT, /* attempts lost with a host or ended unasked count against it (failing.h) */
     RULE_PIECES,      /* a stage stays open when some of its tasks change (framework.c) */
     RULE_SKIPS_WAIT,  /* stages are skipped in portions (framework_skip.h) */
@@ -277,10 +277,9 @@ struct attempt_view {
     uint64_t coflow_level, macroflow_level;
     uint64_t coflow_bytes, macroflow_bytes, received_bytes;
     int64_t started_ns; /* when it was sent; an attempt that was found running: when it was found */
-    int64_t
-        received_ns;  /* when it had all its input; 0: not yet, it reads nothing, or unknown */
-    bool found;       /* it was found running */
-    bool in_own_room; /* in its application's own room there (room.h) */
+    int64_t received_ns; /* when it had all its input; 0: not yet, it reads nothing, or unknown */
+    bool found;          /* it was found running */
+    bool in_own_room;    /* in its application's own room there (room.h) */
 };
 /* By identity: 0 or −ENOENT. O(log n). */
 int engine_host(const struct engine *engine, uint32_t host, struct host_view *ret_view);
@@ -358,8 +357,8 @@ int engine_account(const struct engine *engine, uint64_t application,
 struct engine_counters {
     uint64_t steps, events, decisions, starts, stops, level_changes, rejects, ignored_facts;
     uint64_t mode_switches, holds, holds_expired, jobs_done, jobs_failed;
-    int64_t held_slot_ns; /* free slots × time while a stage was held */
-    int64_t starved_ns;   /* time in slot-starved mode */
+    int64_t held_slot_ns;                          /* free slots × time while a stage was held */
+    int64_t starved_ns;                            /* time in slot-starved mode */
     uint64_t stalls, suspicions, sources_replaced; /* attempts × silent sources; hosts that became
                                                       suspect; attempts that run again because of
                                                       their source */

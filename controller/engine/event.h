@@ -102,7 +102,7 @@ enum event_kind {
     EVENT_FRAMEWORK_END,     /* the job is over, whatever its state */
     EVENT_FRAMEWORK_ROOM,    /* an application's room on a host, or that it reports none (room.h) */
     EVENT_FRAMEWORK_OWNER,   /* an application's owner, its session, or its end (account.h) */
-    EVENT_JOB_SUBMITTER, /* the owner of the job that begins next; without it the job has none */
+    EVENT_JOB_SUBMITTER,    /* the owner of the job that begins next; without it the job has none */
     EVENT_POLICY_PARAMETER, /* a request: sets a policy's parameter */
     EVENT_KINDS
 };

@@ -198,7 +198,7 @@ struct stage {
     bool coflow_fixed;    /* at the first dispatch */
     uint64_t coflow_bytes;
     uint64_t received_bytes; /* by all its attempts, past ones too */
-    uint64_t readied; /* how often a task became ready, or its inputs were reported again */
+    uint64_t readied;        /* how often a task became ready, or its inputs were reported again */
     void *kept[QUESTIONS], *kept_tasks[QUESTIONS]; /* by policies: policy.h */
     struct attempts attempts;
     struct framework_stage *framework; /* NULL: it runs in our slots */
@@ -356,14 +356,13 @@ struct fit {
 
 struct host_shape {
     struct host *host;
-    uint32_t fitting; /* units with room, */
-    uint32_t
-        first; /* the first of them, for the host in the shape's orders; ENGINE_NONE */
-    uint32_t capable_units;        /* that could hold one when empty, while the host is up */
-    bool meets;                    /* index: the host meets the shape's constraint */
-    bool capable;                  /* capable_units is not 0, */
-    bool clean;                    /* and nothing has failed there since an attempt was done */
-    struct sorted waiting;         /* locals, by turn of their job */
+    uint32_t fitting;       /* units with room, */
+    uint32_t first;         /* the first of them, for the host in the shape's orders; ENGINE_NONE */
+    uint32_t capable_units; /* that could hold one when empty, while the host is up */
+    bool meets;             /* index: the host meets the shape's constraint */
+    bool capable;           /* capable_units is not 0, */
+    bool clean;             /* and nothing has failed there since an attempt was done */
+    struct sorted waiting;  /* locals, by turn of their job */
     struct sorted_node local_host; /* shape->local_hosts while it has room and waiting locals */
     struct fit fit[];
 };
@@ -549,8 +548,7 @@ struct engine {
     bool next_apart;        /* the next new stage is apart; not dumped: it precedes that */
     struct sorted retries;  /* tasks that wait for another host (retry.h) */
     struct sorted refusals; /* stages whose claims may not commit (refusal.h) */
-    struct sorted probe_timers,
-        probes_due; /* suspect hosts whose attempts fail (failing.h) */
+    struct sorted probe_timers, probes_due; /* suspect hosts whose attempts fail (failing.h) */
     struct sorted applications;
     uint32_t rooms;                          /* index */
     struct sorted allow_timers, gate_timers; /* index */

@@ -47,8 +47,8 @@ struct late_edge {
     uint32_t rows_room, blocks_room;
     uint32_t n_rows;
     uint32_t n_splits; /* reduce tasks with one */
-    uint64_t bytes; /* that it takes without itself; by the structures here, not by the heap's */
-    bool complete;  /* every map has its row: the cells count */
+    uint64_t bytes;    /* that it takes without itself; by the structures here, not by the heap's */
+    bool complete;     /* every map has its row: the cells count */
 };
 
 struct late_edge *late_make(struct engine *engine);

@@ -55,8 +55,7 @@ struct sized_record {
     uint64_t job;
     uint32_t stage, task;
     uint64_t bytes;
-    bool
-        otherwise; /* known by all reports but counts as guessed, or vice versa */
+    bool otherwise; /* known by all reports but counts as guessed, or vice versa */
 };
 struct sizing_record {
     uint64_t job;

@@ -46,8 +46,8 @@ struct policy_state {
     /* Makes it from facts; zeroed before. NULL: zeros are right, as they must be for tasks of a
      * submitted stage that has not begun. A new attempt has only its task, host and resources. */
     policy_state_hook *init;
-    policy_state_hook *done;    /* frees what the state owns; NULL: nothing */
-    const struct field *fields; /* beyond facts; NULL: nothing. Ends with FIELD_END */
+    policy_state_hook *done;          /* frees what the state owns; NULL: nothing */
+    const struct field *fields;       /* beyond facts; NULL: nothing. Ends with FIELD_END */
     bool (*keeps)(const void *state); /* its fields differ from what init made; NULL: unknown */
     policy_state_hook *load;          /* the fields were read; NULL: nothing to do */
 };

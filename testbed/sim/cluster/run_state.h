@@ -55,8 +55,8 @@ struct run_attempt {
     uint32_t levels[2]; /* by enum mode */
     int64_t decided_ns, compute_ns, expected_ns;    /* expected: without slowness */
     int64_t total_bytes, local_bytes, remote_bytes; /* local: present without the network by now */
-    double overlap_end_ns;        /* pipelined: the earliest end of computing */
-    struct fluid_source *sources; /* owned until it begins */
+    double overlap_end_ns;                          /* pipelined: the earliest end of computing */
+    struct fluid_source *sources;                   /* owned until it begins */
     uint32_t n_sources, block_host;
     int64_t block_bytes;             /* if hosts fail: not among the sources */
     struct transfer one, *transfers; /* = &one, or owned */

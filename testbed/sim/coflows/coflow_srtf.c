@@ -29,8 +29,7 @@ struct srtf {
     uint32_t *sender_of;       /* by receiver: the sender, IDLE: none */
     struct heap ends;          /* running senders by the instant at which they end */
     uint32_t *ends_where;
-    uint32_t *dirty,
-        n_dirty; /* ports (receivers from n on) where a flow may be able to start */
+    uint32_t *dirty, n_dirty; /* ports (receivers from n on) where a flow may be able to start */
     bool *is_dirty;
     uint64_t *flows_left; /* by Coflow */
 };
