@@ -21,8 +21,8 @@ class Star(star.Star):
         super().__init__(instance, hosts, link_bps)
         if len(self.hosts) > PORTS_MAX - 2:
             raise system.Failure("HOSTS is %d: a switch in user space has %d ports, for %d hosts, "
-                                 "the controller and its own agent" % (
-                len(self.hosts), PORTS_MAX, PORTS_MAX - 2))
+                                 "the controller and its own agent" %
+                                 (len(self.hosts), PORTS_MAX, PORTS_MAX - 2))
         if not os.access(self._program(), os.X_OK):
             raise system.Failure("%s is not built: run make deps-dpdk, which brings DPDK, and "
                                  "make" % self._program())
@@ -73,8 +73,8 @@ class Star(star.Star):
     def _start_switch(self):
         with open(self._path("fastpath.yaml"), "w") as out:
             out.write("socket: %s\nrole: switch\n"
-                      "marks: {members: [%s], control_port: %d}\nports:\n" % (
-                self.switches[star.SWITCH].plane, self.members, CONTROL_PORT))
+                      "marks: {members: [%s], control_port: %d}\nports:\n" %
+                      (self.switches[star.SWITCH].plane, self.members, CONTROL_PORT))
             for i, port in enumerate([*self.ports_of_hosts, STATION_PORT]):
                 # Without the bypass captures see what is sent.
                 out.write('  - {name: %s, device: "net_af_packet%d,iface=%s,qdisc_bypass=0", rate: '

@@ -41,8 +41,8 @@ def write(path, text):
                        text)
         except system.Failure:
             raise system.Failure("cannot write \"%s\" to %s, which the testbed needs: write it "
-                                 "there outside of this container or namespace" % (
-                text, path)) from None
+                                 "there outside of this container or namespace" %
+                                 (text, path)) from None
 
 
 def borrow(home):

@@ -33,8 +33,8 @@ class LeafSpine(network.Network):
         self.link_bps, self.core_bps = link_bps, self.of_rack * link_bps // (oversub * spines)
         if self.core_bps < network.LINK_BPS_MIN:
             raise system.Failure("OVERSUB=%d leaves each of %d spines %d bit/s of a rack of %d "
-                                 "hosts, less than 1M" % (
-                oversub, spines, self.core_bps, self.of_rack))
+                                 "hosts, less than 1M" %
+                                 (oversub, spines, self.core_bps, self.of_rack))
         self.oversub = oversub
         self.members = PREFIX + ".0.0/16"
         self.leaves = ["l%d" % (i + 1) for i in range(racks)]

@@ -4,7 +4,7 @@
  * A field's name in the record is the part after the last dot of the member's name. Pure;
  * O(length).
  *
- * Together with record.h one object in several files. */
+ * One object in several files: record.h. */
 #pragma once
 
 #include "controller/engine/base/record.h"

@@ -20,7 +20,7 @@
  * With memory_max = 0 nothing is counted, as in older logs. WHY a table and not sizeof: programs
  * whose structures have grown must decide an old log alike. O(owners of one thing).
  *
- * Together with job.h one object in several files. */
+ * One object in several files: job.h. */
 #pragma once
 
 #include "controller/engine/base/state.h"

@@ -3,7 +3,7 @@
  * A job's end computes all of them. For 10⁶ tasks that takes a tenth of a second, so the caller may
  * do it in portions before the end (engine_prepare); no decision depends on that.
  *
- * Together with job.h one object in several files. */
+ * One object in several files: job.h. */
 #pragma once
 
 #include "controller/engine/base/state.h"

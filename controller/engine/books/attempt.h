@@ -3,7 +3,7 @@
  * An attempt holds its resources from the decision until its host reports its end (or is lost),
  * even when it was told to stop. Reports of agents are adopted, however surprising.
  *
- * Together with job.h one object in several files. */
+ * One object in several files: job.h. */
 #pragma once
 
 #include "controller/engine/base/state.h"

@@ -6,7 +6,7 @@
  * change of a host: O(shapes · changed units · log hosts); an attempt that comes or goes changes
  * its unit alone. Slots of silent, lost and draining hosts are not free.
  *
- * Together with job.h one object in several files. */
+ * One object in several files: job.h. */
 #pragma once
 
 #include "controller/engine/base/state.h"

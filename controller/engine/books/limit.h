@@ -1,6 +1,6 @@
 /* How many allows an account may have in force; lapse.h has the rule. Private to controller/engine.
  *
- * Together with job.h one object in several files. */
+ * One object in several files: job.h. */
 #pragma once
 
 #include "controller/engine/base/state.h"

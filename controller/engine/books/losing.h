@@ -8,7 +8,7 @@
  *
  * A job loses nothing more when it is over or has no output there.
  *
- * Together with job.h one object in several files. */
+ * One object in several files: job.h. */
 #pragma once
 
 #include "controller/engine/base/state.h"

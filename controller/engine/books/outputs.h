@@ -4,7 +4,7 @@
  * one when all tasks are done) they are; those beyond step_tasks_max follow in later steps, in
  * order of tasks. Without RULE_KEEPS_WAIT all are counted in one step. O(1) each, as in spread.h.
  *
- * Together with job.h one object in several files. */
+ * One object in several files: job.h. */
 #pragma once
 
 #include "controller/engine/base/state.h"

@@ -4,7 +4,7 @@
  * That of a large job is freed in portions, since 10⁶ tasks take a tenth of a second: one with each
  * step, and more with each engine_tidy.
  *
- * Together with job.h one object in several files. */
+ * One object in several files: job.h. */
 #pragma once
 
 #include "controller/engine/base/state.h"

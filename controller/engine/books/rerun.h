@@ -15,7 +15,7 @@
  * A task remembers this until its job is over, within reruns_max and RETRY_LOOKS. With reruns_max =
  * 0 nothing is counted, as in older logs; with probe_ns = 0, which means no retries, each counts.
  *
- * Together with job.h one object in several files. */
+ * One object in several files: job.h. */
 #pragma once
 
 #include "controller/engine/base/state.h"

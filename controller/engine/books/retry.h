@@ -18,7 +18,7 @@
  * A try looks at no more than RETRY_LOOKS tasks and hosts; tasks behind them wait for at most
  * hold_max. failures_max, losses_max and reruns_max bound what a task remembers. O(log tasks).
  *
- * Together with job.h one object in several files. */
+ * One object in several files: job.h. */
 #pragma once
 
 #include "controller/engine/books/attempt.h"

@@ -19,7 +19,7 @@
  * and last report: O(its jobs' stages and ready tasks), for everybody's room those of all
  * frameworks' jobs.
  *
- * Together with job.h one object in several files. */
+ * One object in several files: job.h. */
 #pragma once
 
 #include "controller/engine/base/state.h"

@@ -8,7 +8,7 @@
  * that a transition means for queues, for counts of stage, job and engine, and for the job's turn.
  * O(log n), plus the tasks and attempts that change state.
  *
- * Together with job.h one object in several files. */
+ * One object in several files: job.h. */
 #pragma once
 
 #include "controller/engine/base/state.h"

@@ -13,7 +13,7 @@
  *
  * A policy is a listener (listener.h).
  *
- * Together with parameters, needs and questions one object in several files. */
+ * One object in several files: policy, parameters, needs, questions. */
 #pragma once
 
 #include "controller/engine/base/field.h"

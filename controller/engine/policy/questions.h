@@ -1,6 +1,6 @@
 /* What policies of each question answer, and the list of policies. Private to controller/engine.
  *
- * Together with policy.h one object in several files. */
+ * One object in several files: policy.h. */
 #pragma once
 
 #include "controller/engine/policy/policy.h"
