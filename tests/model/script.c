@@ -279,17 +279,88 @@ enum reason script_rejection(const struct script *script)
     return reject ? reject->reason : REASON_NONE;
 }
 
-enum task_state script_task_state(const struct script *script, uint64_t job, uint32_t stage,
+struct host_view script_host_view(const struct script *script, uint32_t host)
+{
+    struct host_view view;
+    assert_int_equal(engine_host(script->engine, host, &view), 0);
+    return view;
+}
+
+struct job_view script_job_view(const struct script *script, uint64_t job)
+{
+    struct job_view view;
+    assert_int_equal(engine_job(script->engine, job, &view), 0);
+    return view;
+}
+
+struct task_view script_task_view(const struct script *script, uint64_t job, uint32_t stage,
                                   uint32_t task)
 {
     struct task_view view;
     assert_int_equal(engine_task(script->engine, job, stage, task, &view), 0);
-    return view.state;
+    return view;
+}
+
+struct attempt_view script_attempt_view(const struct script *script, uint64_t attempt)
+{
+    struct attempt_view view;
+    assert_int_equal(engine_attempt(script->engine, attempt, &view), 0);
+    return view;
+}
+
+struct engine_status script_status(const struct script *script)
+{
+    struct engine_status status;
+    engine_status(script->engine, &status);
+    return status;
+}
+
+struct engine_counters script_counters(const struct script *script)
+{
+    struct engine_counters counters;
+    engine_counters(script->engine, &counters);
+    return counters;
+}
+
+void script_offer(struct script *script, uint64_t job, uint32_t tasks)
+{
+    struct event event = {.kind = EVENT_FRAMEWORK_STAGE};
+    event.framework_stage.job = job;
+    event.framework_stage.tasks = tasks;
+    event.framework_stage.demand.amount[RES_SLOTS] = 1;
+    event.framework_stage.phase = FRAMEWORK_OFFERED;
+    script_event(script, event);
+}
+
+void script_started(struct script *script, uint64_t attempt, uint64_t job, uint32_t stage,
+                    uint32_t task, uint32_t host)
+{
+    struct event event = {.kind = EVENT_FRAMEWORK_STARTED};
+    event.framework_task.attempt = attempt;
+    event.framework_task.job = job;
+    event.framework_task.stage = stage;
+    event.framework_task.task = task;
+    event.framework_task.host = host;
+    event.framework_task.phase = ATTEMPT_STARTED;
+    event.framework_task.resources.amount[RES_SLOTS] = 1;
+    script_event(script, event);
+}
+
+void script_framework_end(struct script *script, uint64_t job)
+{
+    struct event event = {.kind = EVENT_FRAMEWORK_END};
+    event.framework_end.job = job;
+    event.framework_end.outcome = JOB_DONE;
+    script_event(script, event);
+}
+
+enum task_state script_task_state(const struct script *script, uint64_t job, uint32_t stage,
+                                  uint32_t task)
+{
+    return script_task_view(script, job, stage, task).state;
 }
 
 uint64_t script_attempt_of(const struct script *script, uint64_t job, uint32_t stage, uint32_t task)
 {
-    struct task_view view;
-    assert_int_equal(engine_task(script->engine, job, stage, task, &view), 0);
-    return view.attempt;
+    return script_task_view(script, job, stage, task).attempt;
 }

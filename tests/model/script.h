@@ -89,6 +89,21 @@ enum reason script_rejection(const struct script *script);
 /* A decision's reason by its word: those of policies stand in their files. */
 #define assert_reason(decision, word) assert_string_equal(reason_name((decision)->reason), word)
 
+/* What the engine shows of a thing that there is. */
+struct host_view script_host_view(const struct script *script, uint32_t host);
+struct job_view script_job_view(const struct script *script, uint64_t job);
+struct task_view script_task_view(const struct script *script, uint64_t job, uint32_t stage,
+                                  uint32_t task);
+struct attempt_view script_attempt_view(const struct script *script, uint64_t attempt);
+struct engine_status script_status(const struct script *script);
+struct engine_counters script_counters(const struct script *script);
+
+/* What frameworks say: stage 0 of a job, whose one-slot tasks they would start; a start; an end. */
+void script_offer(struct script *script, uint64_t job, uint32_t tasks);
+void script_started(struct script *script, uint64_t attempt, uint64_t job, uint32_t stage,
+                    uint32_t task, uint32_t host);
+void script_framework_end(struct script *script, uint64_t job);
+
 enum task_state script_task_state(const struct script *script, uint64_t job, uint32_t stage,
                                   uint32_t task);
 uint64_t script_attempt_of(const struct script *script, uint64_t job, uint32_t stage,

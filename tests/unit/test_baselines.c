@@ -1,26 +1,13 @@
 /* The simulator's baselines by hand, wrong estimates, job classes and the grid behind compare. */
-#include "tests/unit/test.h"
+#include "tests/unit/run_cases.h"
 
-#include "testbed/sim/cluster/run.h"
 #include "testbed/sim/grid.h"
 
 #include <math.h>
 #include <string.h>
 #include <unistd.h>
 
-enum { UNIT = 1000000 };
-
-static struct workload_job job_of(const char *line)
-{
-    static const struct workload_header header = {.hosts = 64, .scale = 1};
-    struct workload_job job;
-    struct err err = {0};
-    if (workload_job_parse(&header, line, strlen(line), &job, &err))
-        fail_msg("%s", err.text);
-    return job;
-}
-
-static struct run_config config_of(const char *place, uint32_t hosts, uint32_t slots)
+static struct run_config place_config(const char *place, uint32_t hosts, uint32_t slots)
 {
     struct run_config config = {
         .hosts = hosts, .slots = slots, .link_bps = 8 * UNIT, .local_free = true};
@@ -54,7 +41,7 @@ static void test_delay_waits_for_a_local_slot_for_so_long(void **state)
     struct workload_job job =
         job_of("{\"id\":1,\"stages\":[{\"tasks\":2,\"input_bytes\":1000000,\"replicas\":[[0],[0]],"
                "\"compute_ms\":1000}]}");
-    struct run_config config = config_of("delay", 2, 1);
+    struct run_config config = place_config("delay", 2, 1);
     config.engine.hold_max_ns = 5000000000;
     expect_s(&config, &job, 1, (double[]){2});
     config.engine.hold_max_ns = 250000000;
@@ -72,7 +59,7 @@ static void test_neat_goes_where_the_bytes_are(void **state)
     struct workload_job job = job_of(
         "{\"id\":1,\"stages\":[{\"tasks\":4,\"input_bytes\":1,\"replicas\":[[0],[1],[1],[1]],"
         "\"compute_ms\":1000},{\"tasks\":1,\"parents\":[{\"stage\":0,\"sums\":[4000000]}]}]}");
-    struct run_config config = config_of("neat", 4, 3);
+    struct run_config config = place_config("neat", 4, 3);
     expect_s(&config, &job, 1, (double[]){2});
     strcpy(config.engine.place, "neat-fair");
     expect_s(&config, &job, 1, (double[]){2});
@@ -90,7 +77,7 @@ static void test_blocks_on_no_host_come_from_outside(void **state)
     struct workload_job placed =
         job_of("{\"id\":1,\"stages\":[{\"tasks\":1,\"input_bytes\":1000000,"
                "\"replicas\":[[0]],\"compute_ms\":1000}]}");
-    struct run_config config = config_of("greedy", 2, 1);
+    struct run_config config = place_config("greedy", 2, 1);
     expect_s(&config, &job, 1, (double[]){1});
     config.outside_bps = 8000000;
     expect_s(&config, &job, 1, (double[]){3});
@@ -111,7 +98,7 @@ static void test_a_wrong_estimate_does_not_change_the_bytes(void **state)
     struct workload_job job = job_of(
         "{\"id\":1,\"stages\":[{\"tasks\":1,\"input_bytes\":1,\"replicas\":[[0]]},{\"tasks\":"
         "2,\"parents\":[{\"stage\":0,\"sums\":[1000000,2000000]}]}]}");
-    struct run_config config = config_of("neat", 3, 1);
+    struct run_config config = place_config("neat", 3, 1);
     double alone_s[2];
     for (int i = 0; i < 2; i++) {
         struct run_result result = {.jct_s = &alone_s[i]};

@@ -44,13 +44,6 @@ static void submit(struct script *s, const struct scene *scene, const struct siz
     free(blocks);
 }
 
-static uint64_t visits(const struct script *s)
-{
-    struct engine_counters counters;
-    engine_counters(s->engine, &counters);
-    return counters.visits;
-}
-
 static uint64_t newest_attempt(const struct script *s, uint64_t after)
 {
     struct attempt_view view;
@@ -107,9 +100,9 @@ static uint64_t cost(const struct scene *scene, const struct size *size)
     for (uint32_t j = 1; j <= size->jobs; j++)
         submit(&s, scene, size, j);
     probe(&s, scene, size);
-    uint64_t before = visits(&s);
+    uint64_t before = script_counters(&s).visits;
     probe(&s, scene, size);
-    uint64_t looked_at = visits(&s) - before;
+    uint64_t looked_at = script_counters(&s).visits - before;
     script_end(&s);
     return looked_at;
 }
@@ -331,7 +324,7 @@ static uint64_t cost_of_held(const char *place, uint64_t bytes, uint32_t jobs, u
     engine_status(s.engine, &status);
     /* Or all slots but the last ones are taken, which place joint does not call a hold. */
     assert_true(status.held_stages > jobs / 2 || status.tasks_ready > jobs / 3);
-    uint64_t before = visits(&s);
+    uint64_t before = script_counters(&s).visits;
     for (uint32_t i = 0; i < PROBES; i++) {
         uint64_t attempt = newest_attempt(&s, 0);
         s.now_ns += SECOND / 100;
@@ -339,7 +332,7 @@ static uint64_t cost_of_held(const char *place, uint64_t bytes, uint32_t jobs, u
         script_attempt(&s, EVENT_ATTEMPT_DONE, attempt, bytes);
         script_load(&s, 0, i % 2 ? 950 : 100);
     }
-    uint64_t looked_at = visits(&s) - before;
+    uint64_t looked_at = script_counters(&s).visits - before;
     script_end(&s);
     return looked_at;
 }
@@ -398,10 +391,10 @@ static uint64_t cost_of_coming(uint32_t hosts)
     for (uint32_t h = 0; h < 3; h++)
         others_use_downlink(&s, h);
     come(&s, 1);
-    uint64_t before = visits(&s);
+    uint64_t before = script_counters(&s).visits;
     for (uint32_t j = 2; j <= PROBES; j++)
         come(&s, j);
-    uint64_t looked_at = visits(&s) - before;
+    uint64_t looked_at = script_counters(&s).visits - before;
     engine_status(s.engine, &status);
     assert_int_equal(status.tasks_ready, 0);
     script_end(&s);
@@ -430,10 +423,10 @@ static uint64_t cost_of_chain(uint32_t stages)
         script_stage(&s, 1, i, 1, i ? i - 1 : ENGINE_NONE, EDGE_BARRIER);
     script_job_end(&s, 1);
     script_host(&s, 0, 1);
-    uint64_t before = visits(&s);
+    uint64_t before = script_counters(&s).visits;
     for (uint32_t i = 0; i + 1 < PROBES; i++)
         script_attempt(&s, EVENT_ATTEMPT_DONE, script_attempt_of(&s, 1, i, 0), 0);
-    uint64_t looked_at = visits(&s) - before;
+    uint64_t looked_at = script_counters(&s).visits - before;
     script_end(&s);
     return looked_at;
 }

@@ -28,27 +28,6 @@ static void submit_shuffle(struct script *s, uint64_t job, uint32_t maps)
     script_submit(s, &j);
 }
 
-static struct host_view host_of(const struct script *s, uint32_t host)
-{
-    struct host_view view;
-    assert_int_equal(engine_host(s->engine, host, &view), 0);
-    return view;
-}
-
-static struct job_view job_of(const struct script *s, uint64_t job)
-{
-    struct job_view view;
-    assert_int_equal(engine_job(s->engine, job, &view), 0);
-    return view;
-}
-
-static uint32_t suspects(const struct script *s)
-{
-    struct engine_status status;
-    engine_status(s->engine, &status);
-    return status.hosts_suspect;
-}
-
 static void wait_s(struct script *s, int64_t seconds)
 {
     s->now_ns += seconds * SECOND;
@@ -89,7 +68,7 @@ static bool end_next(struct script *s, uint32_t failing)
 
 static void run(struct script *s, uint64_t job, uint32_t failing)
 {
-    for (int i = 0; i < 2000 && job_of(s, job).state == JOB_ACTIVE; i++)
+    for (int i = 0; i < 2000 && script_job_view(s, job).state == JOB_ACTIVE; i++)
         if (!end_next(s, failing))
             wait_s(s, 1);
 }
@@ -108,12 +87,12 @@ static void bad_hosts(const char *place, uint32_t failing)
     for (uint64_t job = 1; job <= 6; job++) {
         (job % 2 ? submit : submit_shuffle)(&s, job, 20);
         run(&s, job, failing);
-        if (job_of(&s, job).state != JOB_DONE)
+        if (script_job_view(&s, job).state != JOB_DONE)
             fail_msg("%s, hosts %#x fail: job %d is %s", place, failing, (int)job,
-                     job_state_name(job_of(&s, job).state));
+                     job_state_name(script_job_view(&s, job).state));
     }
     for (uint32_t h = 0; h < HOSTS; h++)
-        assert_int_equal(host_of(&s, h).failing, failing >> h & 1);
+        assert_int_equal(script_host_view(&s, h).failing, failing >> h & 1);
     script_end(&s);
 }
 
@@ -148,12 +127,12 @@ static void wrong_job(const char *place)
     for (uint64_t job = 1; job <= 6; job += 2) {
         submit(&s, job, 8);
         run(&s, job, 0x1f);
-        assert_int_equal(job_of(&s, job).state, JOB_FAILED);
-        assert_int_equal(suspects(&s), 0);
+        assert_int_equal(script_job_view(&s, job).state, JOB_FAILED);
+        assert_int_equal(script_status(&s).hosts_suspect, 0);
         submit(&s, job + 1, 8);
         run(&s, job + 1, 0);
-        assert_int_equal(job_of(&s, job + 1).state, JOB_DONE);
-        assert_int_equal(suspects(&s), 0);
+        assert_int_equal(script_job_view(&s, job + 1).state, JOB_DONE);
+        assert_int_equal(script_status(&s).hosts_suspect, 0);
     }
     script_end(&s);
 }
@@ -172,13 +151,13 @@ static void test_tasks_that_always_fail_are_no_hosts_fault(void **state)
     begin(&s, "greedy", 3, 4);
     for (uint64_t job = 1; job <= 4; job++) {
         submit(&s, job, 30);
-        for (int i = 0; i < 500 && job_of(&s, job).state == JOB_ACTIVE; i++) {
+        for (int i = 0; i < 500 && script_job_view(&s, job).state == JOB_ACTIVE; i++) {
             struct attempt_view a = first_attempt(&s);
             script_attempt(&s, a.task % 2 ? EVENT_ATTEMPT_FAILED : EVENT_ATTEMPT_DONE, a.attempt,
                            0);
-            assert_int_equal(suspects(&s), 0);
+            assert_int_equal(script_status(&s).hosts_suspect, 0);
         }
-        assert_int_equal(job_of(&s, job).state, JOB_FAILED);
+        assert_int_equal(script_job_view(&s, job).state, JOB_FAILED);
     }
     script_end(&s);
 }
@@ -186,12 +165,12 @@ static void test_tasks_that_always_fail_are_no_hosts_fault(void **state)
 /* Host 0 fails three tasks that are done on host 1. */
 static void make_suspect(struct script *s)
 {
-    for (uint64_t job = 1; job <= 9 && !host_of(s, 0).suspect; job++) {
+    for (uint64_t job = 1; job <= 9 && !script_host_view(s, 0).suspect; job++) {
         submit(s, job, 2);
         run(s, job, 1);
     }
-    assert_true(host_of(s, 0).suspect && host_of(s, 0).failing);
-    assert_int_equal(suspects(s), 1);
+    assert_true(script_host_view(s, 0).suspect && script_host_view(s, 0).failing);
+    assert_int_equal(script_status(s).hosts_suspect, 1);
 }
 
 static void test_a_suspect_host_gets_probes_after_growing_waits(void **state)
@@ -202,26 +181,26 @@ static void test_a_suspect_host_gets_probes_after_growing_waits(void **state)
     make_suspect(&s);
     int64_t wait_s_ = 5;
     submit(&s, 20, 40);
-    assert_int_equal(host_of(&s, 0).running, 0);
+    assert_int_equal(script_host_view(&s, 0).running, 0);
     for (int probes = 0; probes < 9; probes++, wait_s_ = wait_s_ < 320 ? 2 * wait_s_ : 320) {
         wait_s(&s, wait_s_ - 1);
-        assert_int_equal(host_of(&s, 0).running, 0);
+        assert_int_equal(script_host_view(&s, 0).running, 0);
         wait_s(&s, 1);
-        assert_int_equal(host_of(&s, 0).running, 1);
+        assert_int_equal(script_host_view(&s, 0).running, 1);
         while (end_one(&s, 1) != 0)
             ;
-        assert_true(host_of(&s, 0).suspect);
-        assert_int_equal(job_of(&s, 20).state, JOB_ACTIVE);
+        assert_true(script_host_view(&s, 0).suspect);
+        assert_int_equal(script_job_view(&s, 20).state, JOB_ACTIVE);
     }
     wait_s(&s, 320);
-    assert_int_equal(host_of(&s, 0).running, 1);
+    assert_int_equal(script_host_view(&s, 0).running, 1);
     while (end_one(&s, 0) != 0)
         ;
-    assert_false(host_of(&s, 0).suspect);
-    assert_int_equal(host_of(&s, 0).failed_in_a_row, 0);
-    assert_true(host_of(&s, 0).running > 0);
+    assert_false(script_host_view(&s, 0).suspect);
+    assert_int_equal(script_host_view(&s, 0).failed_in_a_row, 0);
+    assert_true(script_host_view(&s, 0).running > 0);
     run(&s, 20, 0);
-    assert_int_equal(job_of(&s, 20).state, JOB_DONE);
+    assert_int_equal(script_job_view(&s, 20).state, JOB_DONE);
     script_end(&s);
 }
 
@@ -238,7 +217,7 @@ static void test_a_probe_that_is_due_waits_for_a_task(void **state)
     assert_int_equal(first_attempt(&s).host, 0);
     assert_int_equal(script_decision(&s, DECISION_START, 0)->reason, REASON_PROBE);
     submit(&s, 21, 1);
-    assert_int_equal(host_of(&s, 0).running, 1);
+    assert_int_equal(script_host_view(&s, 0).running, 1);
     script_end(&s);
 }
 
@@ -254,7 +233,7 @@ static void test_without_a_host_that_works_jobs_fail(void **state)
     int64_t before_ns = s.now_ns;
     submit(&s, 20, 3);
     run(&s, 20, 1);
-    assert_int_equal(job_of(&s, 20).state, JOB_FAILED);
+    assert_int_equal(script_job_view(&s, 20).state, JOB_FAILED);
     assert_true(s.now_ns - before_ns <= SECOND);
     script_end(&s);
 }
@@ -266,8 +245,8 @@ static void test_all_hosts_fail(void **state)
     begin(&s, "joint", 3, 2);
     submit(&s, 1, 3);
     run(&s, 1, 7);
-    assert_int_equal(job_of(&s, 1).state, JOB_FAILED);
-    assert_int_equal(suspects(&s), 0);
+    assert_int_equal(script_job_view(&s, 1).state, JOB_FAILED);
+    assert_int_equal(script_status(&s).hosts_suspect, 0);
     script_end(&s);
 }
 
@@ -293,15 +272,15 @@ static void test_another_generation_gets_a_probe(void **state)
             ;
     }
     boot(&s, 0, 77);
-    assert_true(host_of(&s, 0).suspect);
-    assert_int_equal(host_of(&s, 0).running, 0);
+    assert_true(script_host_view(&s, 0).suspect);
+    assert_int_equal(script_host_view(&s, 0).running, 0);
     wait_s(&s, 5);
-    assert_int_equal(host_of(&s, 0).running, 1);
+    assert_int_equal(script_host_view(&s, 0).running, 1);
     while (end_one(&s, 0) != 0)
         ;
-    assert_false(host_of(&s, 0).suspect);
-    assert_int_equal(suspects(&s), 0);
-    assert_int_equal(host_of(&s, 0).running, SLOTS);
+    assert_false(script_host_view(&s, 0).suspect);
+    assert_int_equal(script_status(&s).hosts_suspect, 0);
+    assert_int_equal(script_host_view(&s, 0).running, SLOTS);
     script_end(&s);
 }
 
@@ -318,7 +297,7 @@ static void test_another_generation_is_trusted_without_the_rule(void **state)
     script_host(&s, 1, SLOTS);
     make_suspect(&s);
     boot(&s, 0, 77);
-    assert_int_equal(suspects(&s), 0);
+    assert_int_equal(script_status(&s).hosts_suspect, 0);
     script_end(&s);
 }
 
@@ -332,7 +311,7 @@ static void test_who_boots_again_and_again_gets_probes(void **state)
     begin(&s, "greedy", 2, SLOTS);
     submit(&s, 1, 300);
     for (uint64_t second = 1; second <= 60; second++) {
-        given += host_of(&s, 0).running;
+        given += script_host_view(&s, 0).running;
         boot(&s, 0, 1 + second);
         for (int i = 0; i < SLOTS; i++) {
             struct attempt_view a = first_attempt(&s);
@@ -342,7 +321,7 @@ static void test_who_boots_again_and_again_gets_probes(void **state)
         }
         wait_s(&s, 1);
     }
-    assert_true(host_of(&s, 0).suspect && host_of(&s, 0).failing);
+    assert_true(script_host_view(&s, 0).suspect && script_host_view(&s, 0).failing);
     assert_in_range(given, 3 * SLOTS, 3 * SLOTS + 60 / 5);
     script_end(&s);
 }
@@ -356,8 +335,8 @@ static void test_who_boots_twice_is_no_suspect(void **state)
     submit(&s, 1, 40);
     for (uint64_t times = 1; times <= 9; times++) {
         boot(&s, 0, 1 + times);
-        assert_int_equal(suspects(&s), 0);
-        assert_int_equal(host_of(&s, 0).running, SLOTS);
+        assert_int_equal(script_status(&s).hosts_suspect, 0);
+        assert_int_equal(script_host_view(&s, 0).running, SLOTS);
         while (times % 2 == 0 && end_one(&s, 0) != 0)
             ;
     }
@@ -371,7 +350,7 @@ static void ends_unasked(enum event_kind kind)
     uint32_t ended = 0;
     begin(&s, "greedy", 2, SLOTS);
     submit(&s, 1, 40);
-    for (int i = 0; i < 500 && job_of(&s, 1).state == JOB_ACTIVE; i++) {
+    for (int i = 0; i < 500 && script_job_view(&s, 1).state == JOB_ACTIVE; i++) {
         struct attempt_view a = {0}, other = {0};
         while (engine_attempt_after(s.engine, a.attempt, &a) == 0 && a.host)
             other = a;
@@ -379,8 +358,8 @@ static void ends_unasked(enum event_kind kind)
         script_attempt(&s, a.host ? EVENT_ATTEMPT_DONE : kind, a.host ? other.attempt : a.attempt,
                        0);
     }
-    assert_int_equal(job_of(&s, 1).state, JOB_DONE);
-    assert_true(host_of(&s, 0).suspect && host_of(&s, 0).failing);
+    assert_int_equal(script_job_view(&s, 1).state, JOB_DONE);
+    assert_true(script_host_view(&s, 0).suspect && script_host_view(&s, 0).failing);
     assert_in_range(ended, 3, 2 * 40);
     script_end(&s);
 }
@@ -402,7 +381,7 @@ static void test_a_forgotten_host_leaves_no_suspicion(void **state)
     script_host_event(&s, EVENT_HOST_SILENT, 0);
     script_host_event(&s, EVENT_HOST_FORGET, 0);
     boot(&s, 0, 77);
-    assert_int_equal(suspects(&s), 0);
+    assert_int_equal(script_status(&s).hosts_suspect, 0);
     script_end(&s);
 }
 
@@ -417,7 +396,7 @@ static void test_another_try_does_not_wait_for_ever(void **state)
     script_attempt(&s, EVENT_ATTEMPT_FAILED, a.attempt, 0);
     assert_int_equal(script_count(&s, DECISION_START), 0);
     assert_int_equal(script_task_state(&s, 1, 0, a.task), TASK_READY);
-    assert_int_equal(job_of(&s, 1).ready, 1);
+    assert_int_equal(script_job_view(&s, 1).ready, 1);
     struct engine_explanation e;
     assert_int_equal(engine_explain(s.engine, 1, 0, a.task, &e), 0);
     assert_non_null(strstr(e.text, a.host ? "Failed on h1; waits" : "Failed on h0; waits"));
@@ -444,7 +423,7 @@ static void test_a_host_that_refuses_fails_no_job_alone(void **state)
         assert_int_equal(a.host, 1);
         script_attempt(&s, EVENT_ATTEMPT_REFUSED, a.attempt, 0);
         assert_int_equal(script_count(&s, DECISION_START), 0);
-        assert_int_equal(job_of(&s, 1).state, JOB_ACTIVE);
+        assert_int_equal(script_job_view(&s, 1).state, JOB_ACTIVE);
         wait_s(&s, 30);
     }
     assert_int_equal(engine_attempt_after(s.engine, other.attempt, &a), 0);
@@ -452,7 +431,7 @@ static void test_a_host_that_refuses_fails_no_job_alone(void **state)
     script_attempt(&s, EVENT_ATTEMPT_DONE, other.attempt, 0);
     assert_int_equal(script_decision(&s, DECISION_START, 0)->start.host, 0);
     script_attempt(&s, EVENT_ATTEMPT_DONE, first_attempt(&s).attempt, 0);
-    assert_int_equal(job_of(&s, 1).state, JOB_DONE);
+    assert_int_equal(script_job_view(&s, 1).state, JOB_DONE);
     script_end(&s);
 }
 
@@ -470,8 +449,8 @@ static void test_off_as_before(void **state)
     script_host(&s, 1, 1);
     submit(&s, 1, 2);
     run(&s, 1, 1);
-    assert_int_equal(job_of(&s, 1).state, JOB_FAILED);
-    assert_int_equal(host_of(&s, 0).failed_in_a_row, 0);
+    assert_int_equal(script_job_view(&s, 1).state, JOB_FAILED);
+    assert_int_equal(script_host_view(&s, 0).failed_in_a_row, 0);
     script_end(&s);
 }
 

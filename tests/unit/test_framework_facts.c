@@ -57,20 +57,6 @@ static void tell(struct script *s, uint64_t job, enum framework_form form, uint3
     script_event(s, e);
 }
 
-static void started(struct script *s, uint64_t number, uint64_t job, uint32_t stage, uint32_t task,
-                    uint32_t host)
-{
-    struct event e = {.kind = EVENT_FRAMEWORK_STARTED};
-    e.framework_task.attempt = number;
-    e.framework_task.job = job;
-    e.framework_task.stage = stage;
-    e.framework_task.task = task;
-    e.framework_task.host = host;
-    e.framework_task.phase = ATTEMPT_STARTED;
-    e.framework_task.resources.amount[RES_SLOTS] = 1;
-    script_event(s, e);
-}
-
 static void done(struct script *s, uint64_t number, uint64_t job, uint32_t stage, uint32_t task,
                  uint32_t host)
 {
@@ -83,21 +69,6 @@ static void done(struct script *s, uint64_t number, uint64_t job, uint32_t stage
     script_event(s, e);
 }
 
-static void end(struct script *s, uint64_t job)
-{
-    struct event e = {.kind = EVENT_FRAMEWORK_END};
-    e.framework_end.job = job;
-    e.framework_end.outcome = JOB_DONE;
-    script_event(s, e);
-}
-
-static struct task_view view(const struct script *s, uint64_t job, uint32_t stage, uint32_t task)
-{
-    struct task_view v;
-    assert_int_equal(engine_task(s->engine, job, stage, task, &v), 0);
-    return v;
-}
-
 static void test_cells_sums_and_hosts_in_any_order(void **state)
 {
     (void)state;
@@ -107,23 +78,24 @@ static void test_cells_sums_and_hosts_in_any_order(void **state)
     const uint32_t at[] = {0, 1}, one[] = {1};
     begin(&s, 2, 2);
     tell(&s, 1, BYTES_SUMS, 0, sums, 2, NULL); /* before the job, its stages or tasks */
-    assert_int_equal(view(&s, 1, 1, 1).bytes, 60);
-    assert_false(view(&s, 1, 1, 1).guessed);
+    assert_int_equal(script_task_view(&s, 1, 1, 1).bytes, 60);
+    assert_false(script_task_view(&s, 1, 1, 1).guessed);
     two_stages(&s, 1, 2, 3, 0);
-    assert_true(view(&s, 1, 1, 2).guessed && view(&s, 1, 1, 2).network_input);
+    assert_true(script_task_view(&s, 1, 1, 2).guessed &&
+                script_task_view(&s, 1, 1, 2).network_input);
     tell(&s, 1, BYTES_HOSTS, 0, hosts, 2, at);
-    assert_int_equal(view(&s, 1, 1, 0).bytes, 15);
+    assert_int_equal(script_task_view(&s, 1, 1, 0).bytes, 15);
     tell(&s, 1, BYTES_ROW, 1, row1, 2, NULL);
-    assert_int_equal(view(&s, 1, 1, 0).bytes, 15); /* one row of two: the sum stands */
+    assert_int_equal(script_task_view(&s, 1, 1, 0).bytes, 15); /* one row of two: the sum stands */
     tell(&s, 1, BYTES_ROW, 0, row0, 2, NULL);
-    assert_int_equal(view(&s, 1, 1, 0).bytes, 11);
-    assert_int_equal(view(&s, 1, 1, 1).bytes, 22);
-    assert_int_equal(view(&s, 1, 1, 2).bytes, 0);
+    assert_int_equal(script_task_view(&s, 1, 1, 0).bytes, 11);
+    assert_int_equal(script_task_view(&s, 1, 1, 1).bytes, 22);
+    assert_int_equal(script_task_view(&s, 1, 1, 2).bytes, 0);
     tell(&s, 1, BYTES_CELLS, 0, cell, 1, one); /* a correction */
-    assert_int_equal(view(&s, 1, 1, 1).bytes, 25);
+    assert_int_equal(script_task_view(&s, 1, 1, 1).bytes, 25);
     tell(&s, 1, BYTES_ROW, 1, row0, 1, NULL); /* what a shorter row does not name is 0 */
-    assert_int_equal(view(&s, 1, 1, 0).bytes, 2);
-    assert_int_equal(view(&s, 1, 1, 1).bytes, 5);
+    assert_int_equal(script_task_view(&s, 1, 1, 0).bytes, 2);
+    assert_int_equal(script_task_view(&s, 1, 1, 1).bytes, 5);
     struct job_view job;
     engine_job(s.engine, 1, &job);
     assert_int_equal(job.shuffle_bytes, 7);
@@ -144,15 +116,15 @@ static void test_guesses(void **state)
     const uint64_t sums[] = {4 * MEGABYTE, 6 * MEGABYTE}, input[] = {100 * MEGABYTE}, none[] = {0};
     begin(&s, 2, 2);
     two_stages(&s, 1, 1, 2, 77);
-    assert_int_equal(view(&s, 1, 1, 0).bytes, MEGABYTE);
+    assert_int_equal(script_task_view(&s, 1, 1, 0).bytes, MEGABYTE);
     tell(&s, 1, BYTES_SUMS, 0, sums, 2, NULL);
     run_stage(&s, 1, 0, 1);
     run_stage(&s, 1, 1, 2);
-    end(&s, 1);
+    script_framework_end(&s, 1);
     two_stages(&s, 2, 1, 4, 0);
-    assert_int_equal(view(&s, 2, 1, 3).bytes, 5 * MEGABYTE); /* the median */
+    assert_int_equal(script_task_view(&s, 2, 1, 3).bytes, 5 * MEGABYTE); /* the median */
     two_stages(&s, 3, 1, 4, 77);
-    assert_int_equal(view(&s, 3, 1, 3).bytes, 5 * MEGABYTE); /* its history */
+    assert_int_equal(script_task_view(&s, 3, 1, 3).bytes, 5 * MEGABYTE); /* its history */
     struct event e = {.kind = EVENT_FRAMEWORK_TASKS};
     e.job_tasks.job = 4;
     e.job_tasks.input_bytes = (struct u64s){input, 1};
@@ -162,11 +134,11 @@ static void test_guesses(void **state)
     tell(&s, 4, BYTES_SUMS, 0, sums, 2, NULL);
     run_stage(&s, 4, 0, 1);
     run_stage(&s, 4, 1, 2);
-    end(&s, 4);
+    script_framework_end(&s, 4);
     e.job_tasks.job = 5;
     script_event(&s, e);
     two_stages(&s, 5, 1, 4, 0); /* 10 MB of 100 were shuffled: 10 MB over 4 tasks */
-    assert_int_equal(view(&s, 5, 1, 0).bytes, 10 * MEGABYTE / 4);
+    assert_int_equal(script_task_view(&s, 5, 1, 0).bytes, 10 * MEGABYTE / 4);
     script_end(&s);
 }
 
@@ -178,24 +150,24 @@ static void test_guesses_by_maps_that_ended(void **state)
     const uint64_t row[] = {4 * MEGABYTE, 2 * MEGABYTE, 0}, half[] = {2 * MEGABYTE, MEGABYTE, 0};
     begin(&s, 2, 2);
     two_stages(&s, 1, 8, 3, 0);
-    assert_int_equal(view(&s, 1, 1, 0).bytes, MEGABYTE);
+    assert_int_equal(script_task_view(&s, 1, 1, 0).bytes, MEGABYTE);
     tell(&s, 1, BYTES_ROW, 5, row, 3, NULL);
     for (uint32_t t = 0; t < 3; t++) {
-        assert_true(view(&s, 1, 1, t).guessed);
-        assert_int_equal(view(&s, 1, 1, t).bytes, 8 * 6 * MEGABYTE / 3);
+        assert_true(script_task_view(&s, 1, 1, t).guessed);
+        assert_int_equal(script_task_view(&s, 1, 1, t).bytes, 8 * 6 * MEGABYTE / 3);
     }
     tell(&s, 1, BYTES_ROW, 5, row, 3, NULL); /* the same again */
-    assert_int_equal(view(&s, 1, 1, 0).bytes, 8 * 6 * MEGABYTE / 3);
+    assert_int_equal(script_task_view(&s, 1, 1, 0).bytes, 8 * 6 * MEGABYTE / 3);
     tell(&s, 1, BYTES_ROW, 0, half, 3, NULL);
-    assert_int_equal(view(&s, 1, 1, 0).bytes, 8 * 9 * MEGABYTE / 2 / 3);
+    assert_int_equal(script_task_view(&s, 1, 1, 0).bytes, 8 * 9 * MEGABYTE / 2 / 3);
     tell(&s, 1, BYTES_ROW, 1, half, 3, NULL); /* three */
-    assert_int_equal(view(&s, 1, 1, 0).bytes, 8 * 9 * MEGABYTE / 2 / 3);
+    assert_int_equal(script_task_view(&s, 1, 1, 0).bytes, 8 * 9 * MEGABYTE / 2 / 3);
     tell(&s, 1, BYTES_ROW, 2, half, 3, NULL);
-    assert_int_equal(view(&s, 1, 1, 2).bytes, 8 * 15 * MEGABYTE / 4 / 3);
+    assert_int_equal(script_task_view(&s, 1, 1, 2).bytes, 8 * 15 * MEGABYTE / 4 / 3);
     for (uint32_t map = 3; map < 8; map++)
         tell(&s, 1, BYTES_ROW, map, half, 3, NULL);
-    assert_false(view(&s, 1, 1, 2).guessed);
-    assert_int_equal(view(&s, 1, 1, 0).bytes, 16 * MEGABYTE);
+    assert_false(script_task_view(&s, 1, 1, 2).guessed);
+    assert_int_equal(script_task_view(&s, 1, 1, 0).bytes, 16 * MEGABYTE);
     script_end(&s);
 }
 
@@ -224,7 +196,7 @@ static void test_history_orders_jobs(void **state)
             tell(&s, job, BYTES_SUMS, 0, job == 1 ? large : small, 2, NULL);
             run_stage(&s, job, 0, 1);
             run_stage(&s, job, 1, 2);
-            end(&s, job);
+            script_framework_end(&s, job);
         }
         two_stages(&s, 3, 40, 2, 71);
         two_stages(&s, 4, 40, 2, 72);
@@ -251,7 +223,7 @@ static void test_sizes_in_order_of_learning(void **state)
         tell(&s, job, BYTES_SUMS, 0, sums, 2, NULL);
         run_stage(&s, job, 0, 1);
         run_stage(&s, job, 1, 2);
-        end(&s, job);
+        script_framework_end(&s, job);
     }
     uint64_t n = 0, history = 0;
     for (uint64_t place = 0; engine_sizes_after(s.engine, place, &sizes) == 0; n++) {
@@ -284,10 +256,12 @@ static void test_maps_where_their_blocks_are(void **state)
     script_event(&s, stage_event(1, 0, 3, 0)); /* they may go anywhere, as far as was told */
     assert_int_equal(script_count(&s, DECISION_ALLOW), 3);
     script_event(&s, blocks);
-    assert_true(view(&s, 1, 0, 2).host == 1);
-    assert_int_equal((view(&s, 1, 0, 0).host == 2) + (view(&s, 1, 0, 1).host == 2), 1);
+    assert_true(script_task_view(&s, 1, 0, 2).host == 1);
     assert_int_equal(
-        (view(&s, 1, 0, 0).state == TASK_READY) + (view(&s, 1, 0, 1).state == TASK_READY), 1);
+        (script_task_view(&s, 1, 0, 0).host == 2) + (script_task_view(&s, 1, 0, 1).host == 2), 1);
+    assert_int_equal((script_task_view(&s, 1, 0, 0).state == TASK_READY) +
+                         (script_task_view(&s, 1, 0, 1).state == TASK_READY),
+                     1);
     script_end(&s);
 }
 
@@ -303,7 +277,7 @@ static void test_level_follows(void **state)
     const struct decision *d = script_decision(&s, DECISION_ALLOW, 0);
     assert_non_null(d);
     assert_int_equal(d->allow.coflow_level, 0);
-    started(&s, NUMBER(1), 1, 1, 0, d->allow.host);
+    script_started(&s, NUMBER(1), 1, 1, 0, d->allow.host);
     assert_int_equal(script_count(&s, DECISION_ALLOW_END), 1);
     assert_int_equal(script_count(&s, DECISION_LEVEL), 0);
     script_attempt(&s, EVENT_ATTEMPT_PROGRESS, NUMBER(1), 100 * MEGABYTE);
@@ -326,25 +300,25 @@ static void test_nothing_announced(void **state)
     struct job_view job;
     struct engine_counters before, after;
     begin(&s, 2, 2);
-    started(&s, NUMBER(1), 9, 3, 5, 1);
+    script_started(&s, NUMBER(1), 9, 3, 5, 1);
     assert_int_equal(engine_job(s.engine, 9, &job), 0);
     assert_true(job.framework && job.stages == 4 && job.running == 1);
-    started(&s, NUMBER(2), 9, 3, 5, 0); /* a copy */
+    script_started(&s, NUMBER(2), 9, 3, 5, 0); /* a copy */
     done(&s, NUMBER(1), 9, 3, 5, 1);
     assert_int_equal(script_count(&s, DECISION_STOP), 0);
     done(&s, NUMBER(7), 9, 3, 4, 1); /* never seen */
     assert_int_equal(script_task_state(&s, 9, 3, 4), TASK_DONE);
     script_attempt(&s, EVENT_ATTEMPT_KILLED, NUMBER(2), 0);
-    end(&s, 9);
+    script_framework_end(&s, 9);
     assert_int_equal(engine_job(s.engine, 9, &job), 0);
     assert_int_equal(job.state, JOB_DONE);
     engine_counters(s.engine, &before);
     s.reload = false;
-    started(&s, NUMBER(3), 8, 1 << 30, 0,
-            0); /* no such stage can be: its room is taken all the same */
-    started(&s, NUMBER(4), 8, 0, UINT32_MAX - 1, 0);
-    started(&s, UINT64_C(1) << 32 | 5, 8, 0, 0, 0); /* a number of ours */
-    done(&s, NUMBER(5), 9, 3, 4, 1);                /* a job that is over */
+    script_started(&s, NUMBER(3), 8, 1 << 30, 0,
+                   0); /* no such stage can be: its room is taken all the same */
+    script_started(&s, NUMBER(4), 8, 0, UINT32_MAX - 1, 0);
+    script_started(&s, UINT64_C(1) << 32 | 5, 8, 0, 0, 0); /* a number of ours */
+    done(&s, NUMBER(5), 9, 3, 4, 1);                       /* a job that is over */
     engine_counters(s.engine, &after);
     assert_true(after.ignored_facts >= before.ignored_facts + 4);
     struct host_view host;
@@ -389,7 +363,7 @@ static uint64_t cost(uint32_t jobs, uint32_t maps, uint32_t hosts)
         tell(&s, j, BYTES_ROW, maps - 1, row, 20, NULL);
         row[3] += MEGABYTE;
         tell(&s, j, BYTES_CELLS, 2, &row[3], 1, at);
-        started(&s, NUMBER(j), j, 0, 0, (uint32_t)j);
+        script_started(&s, NUMBER(j), j, 0, 0, (uint32_t)j);
         script_attempt(&s, EVENT_ATTEMPT_DONE, NUMBER(j), 0);
     }
     engine_counters(s.engine, &after);

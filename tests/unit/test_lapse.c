@@ -38,25 +38,6 @@ static void owner(struct script *s, uint64_t application, uint64_t user, bool aw
     script_event(s, e);
 }
 
-/* A stage of maps that its framework would start. */
-static void offer(struct script *s, uint64_t job, uint32_t tasks)
-{
-    struct event e = {.kind = EVENT_FRAMEWORK_STAGE};
-    e.framework_stage.job = job;
-    e.framework_stage.tasks = tasks;
-    e.framework_stage.demand.amount[RES_SLOTS] = 1;
-    e.framework_stage.phase = FRAMEWORK_OFFERED;
-    script_event(s, e);
-}
-
-static void end(struct script *s, uint64_t job)
-{
-    struct event e = {.kind = EVENT_FRAMEWORK_END};
-    e.framework_end.job = job;
-    e.framework_end.outcome = JOB_DONE;
-    script_event(s, e);
-}
-
 /* Wakes it until nothing is due at this time. */
 static void run_on(struct script *s)
 {
@@ -117,10 +98,10 @@ static void who_uses_none_gets_fewer_and_in_the_end_one(void **state)
         begin(&s, places[p]);
         owner(&s, 1, 7, false);
         owner(&s, 2, 8, false);
-        offer(&s, APPLICATION(1), 100);
+        script_offer(&s, APPLICATION(1), 100);
         run_on(&s);
         assert_int_equal(allowed_of(&s, 1), SLOTS);
-        offer(&s, APPLICATION(2), 20);
+        script_offer(&s, APPLICATION(2), 20);
         assert_int_equal(allowed_of(&s, 2), 0);
         pass(&s, (ALLOW_S + 1) * SECOND);
         assert_int_equal(allowed_of(&s, 1), 1);
@@ -142,7 +123,7 @@ static void each_that_is_used_doubles_that(void **state)
     (void)state;
     begin(&s, "greedy");
     owner(&s, 1, 7, false);
-    offer(&s, APPLICATION(1), 200);
+    script_offer(&s, APPLICATION(1), 200);
     pass(&s, (ALLOW_S + 1) * SECOND);
     for (int i = 0; i < 5; i++, most *= 2) {
         assert_int_equal(allowed_of(&s, 1), most < SLOTS ? most : SLOTS);
@@ -162,7 +143,7 @@ static void who_uses_most_is_never_bounded(void **state)
     (void)state;
     begin(&s, "greedy");
     owner(&s, 1, 7, false);
-    offer(&s, APPLICATION(1), 200);
+    script_offer(&s, APPLICATION(1), 200);
     for (int round = 0; round < 5; round++) {
         for (int i = 0; i < 100 && allowed_of(&s, 1) == SLOTS && i < SLOTS; i++)
             assert_true(use_one(&s, 1, &number));
@@ -196,11 +177,11 @@ static void other_names_and_jobs_are_no_new_start(void **state)
     (void)state;
     begin(&s, "greedy");
     owner(&s, 1, 7, false);
-    offer(&s, APPLICATION(1), 100);
+    script_offer(&s, APPLICATION(1), 100);
     pass(&s, (ALLOW_S + 1) * SECOND);
     for (uint64_t n = 2; n < 10; n++) {
         owner(&s, n, 7, false);
-        offer(&s, APPLICATION(n), 100);
+        script_offer(&s, APPLICATION(n), 100);
     }
     for (int round = 0; round < 5; round++) {
         uint64_t all = 0;
@@ -211,7 +192,7 @@ static void other_names_and_jobs_are_no_new_start(void **state)
         pass(&s, ALLOW_S * SECOND);
     }
     owner(&s, 20, 8, false); /* another user is another matter */
-    offer(&s, APPLICATION(20), 100);
+    script_offer(&s, APPLICATION(20), 100);
     assert_int_equal(allowed_of(&s, 20), SLOTS - 1);
     script_end(&s);
 }
@@ -224,11 +205,11 @@ static void a_key_has_no_new_start_by_another_user(void **state)
     (void)state;
     begin_of_keys(&s, "greedy", true);
     owner(&s, 1, 7, false);
-    offer(&s, APPLICATION(1), 100);
+    script_offer(&s, APPLICATION(1), 100);
     pass(&s, (ALLOW_S + 1) * SECOND);
     for (uint64_t n = 2; n < 6; n++) {
         owner(&s, n, 100 + n, false);
-        offer(&s, APPLICATION(n), 100);
+        script_offer(&s, APPLICATION(n), 100);
         run_on(&s);
         assert_int_equal(allowed_of(&s, n), 1);
     }
@@ -246,13 +227,13 @@ static void an_honest_key_bounds_no_new_user(void **state)
     (void)state;
     begin_of_keys(&s, "greedy", true);
     owner(&s, 1, 7, false);
-    offer(&s, APPLICATION(1), 2 * SLOTS);
+    script_offer(&s, APPLICATION(1), 2 * SLOTS);
     for (int i = 0; i < 2 * SLOTS - SPARED; i++)
         assert_true(use_one(&s, 1, &number));
     pass(&s, (ALLOW_S + 1) * SECOND); /* the rest lapses, and is spared */
-    end(&s, APPLICATION(1));
+    script_framework_end(&s, APPLICATION(1));
     owner(&s, 2, 8, false);
-    offer(&s, APPLICATION(2), 100);
+    script_offer(&s, APPLICATION(2), 100);
     run_on(&s);
     assert_int_equal(allowed_of(&s, 2), SLOTS);
     script_end(&s);
@@ -267,13 +248,13 @@ static void a_job_that_ends_with_its_allows_lets_them_lapse(void **state)
     owner(&s, 1, 7, false);
     owner(&s, 2, 8, false);
     for (uint64_t job = 1; job < 5; job++) {
-        offer(&s, APPLICATION(1) | job, 100);
+        script_offer(&s, APPLICATION(1) | job, 100);
         if (job == 2)
-            offer(&s, APPLICATION(2), 100);
+            script_offer(&s, APPLICATION(2), 100);
         run_on(&s);
         assert_int_equal(allowed_of(&s, 1), job == 1 ? SLOTS : job == 2 ? 1 : 0);
         pass(&s, SECOND);
-        end(&s, APPLICATION(1) | job);
+        script_framework_end(&s, APPLICATION(1) | job);
     }
     assert_true(allowed_of(&s, 2) >= SLOTS - 1);
     script_end(&s);
@@ -290,17 +271,17 @@ static void who_has_no_session_is_allowed_nothing(void **state)
         begin(&s, places[p]);
         owner(&s, 1, 7, false);
         owner(&s, 2, 7, false);
-        offer(&s, APPLICATION(1), 100);
+        script_offer(&s, APPLICATION(1), 100);
         run_on(&s);
         owner(&s, 1, 7, true);
         pass(&s, (ALLOW_S + 1) * SECOND);
         assert_int_equal(allowed_of(&s, 1), 0);
         assert_int_equal(engine_explain(s.engine, APPLICATION(1), 0, 0, &e), 0);
         assert_non_null(strstr(e.text, "no session"));
-        offer(&s, APPLICATION(2), 10);
+        script_offer(&s, APPLICATION(2), 10);
         assert_true(allowed_of(&s, 2) >= 1);
         owner(&s, 1, 7, false);
-        offer(&s, APPLICATION(1), 100);
+        script_offer(&s, APPLICATION(1), 100);
         while (use_one(&s, 2, &number))
             ;
         assert_true(allowed_of(&s, 1) >= 1);
@@ -315,7 +296,7 @@ static void it_is_said(void **state)
     (void)state;
     begin(&s, "joint");
     owner(&s, 1, 7, false);
-    offer(&s, APPLICATION(1), 100);
+    script_offer(&s, APPLICATION(1), 100);
     pass(&s, (ALLOW_S + 1) * SECOND);
     uint32_t told = 0;
     for (uint32_t t = 0; t < 100; t++) {
@@ -344,7 +325,7 @@ static void nothing_is_counted_where_the_configuration_says_nothing(void **state
     s.reload = true;
     script_host(&s, 0, SLOTS);
     owner(&s, 1, 7, false);
-    offer(&s, APPLICATION(1), 100);
+    script_offer(&s, APPLICATION(1), 100);
     for (int round = 0; round < 5; round++) {
         pass(&s, ALLOW_S * SECOND);
         assert_int_equal(allowed_of(&s, 1), SLOTS);

@@ -34,20 +34,6 @@ static void set_policy(struct script *s, const char *question, const char *name)
     assert_int_equal(script_rejection(s), REASON_NONE);
 }
 
-static uint64_t first_job(const struct script *s)
-{
-    struct engine_status status;
-    engine_status(s->engine, &status);
-    return status.first_job;
-}
-
-static uint64_t key_of(const struct script *s, uint64_t job)
-{
-    struct job_view view;
-    assert_int_equal(engine_job(s->engine, job, &view), 0);
-    return view.key;
-}
-
 /* Nine maps of a second and 150 MB, beside five of a second: on one host with two slots. */
 static void begin(struct script *s, const char *turn)
 {
@@ -75,18 +61,18 @@ static void test_turn_moves_with_facts(void **state)
     (void)state;
     struct script s;
     begin(&s, "left");
-    assert_int_equal(first_job(&s), 2);
-    uint64_t at_first = key_of(&s, 1);
+    assert_int_equal(script_status(&s).first_job, 2);
+    uint64_t at_first = script_job_view(&s, 1).key;
     end_maps(&s, 9);
-    uint64_t maps_done = key_of(&s, 1);
+    uint64_t maps_done = script_job_view(&s, 1).key;
     assert_true(maps_done < at_first);
-    assert_int_equal(first_job(&s), 2);
+    assert_int_equal(script_status(&s).first_job, 2);
     uint64_t reduce = script_attempt_of(&s, 1, 1, 0);
     assert_true(reduce > 0);
     script_attempt(&s, EVENT_ATTEMPT_PROGRESS, reduce, 80 * MEGABYTE);
-    assert_true(key_of(&s, 1) < maps_done);
-    assert_int_equal(first_job(&s), 1);
-    uint64_t before = key_of(&s, 1);
+    assert_true(script_job_view(&s, 1).key < maps_done);
+    assert_int_equal(script_status(&s).first_job, 1);
+    uint64_t before = script_job_view(&s, 1).key;
     struct task_view map;
     assert_int_equal(engine_task(s.engine, 1, 0, 3, &map), 0);
     struct event lost = {.kind = EVENT_OUTPUT_LOST};
@@ -94,7 +80,7 @@ static void test_turn_moves_with_facts(void **state)
     lost.output_lost.task = 3;
     lost.output_lost.attempt = map.attempt;
     script_event(&s, lost);
-    assert_true(key_of(&s, 1) > before);
+    assert_true(script_job_view(&s, 1).key > before);
     script_end(&s);
 }
 
@@ -111,9 +97,9 @@ static void test_put_in_force_it_knows_the_past(void **state)
         script_attempt(one, EVENT_ATTEMPT_PROGRESS, script_attempt_of(one, 1, 1, 0), 80 * MEGABYTE);
     }
     set_policy(&other, "turn", "left");
-    assert_int_equal(first_job(&other), first_job(&s));
+    assert_int_equal(script_status(&other).first_job, script_status(&s).first_job);
     for (uint64_t job = 1; job <= 2; job++)
-        assert_int_equal(key_of(&other, job), key_of(&s, job));
+        assert_int_equal(script_job_view(&other, job).key, script_job_view(&s, job).key);
     uint64_t digest = engine_digest(s.engine);
     set_policy(&s, "turn", "fair");
     set_policy(&s, "turn", "left");
@@ -130,14 +116,15 @@ static void test_its_parameter_counts(void **state)
     struct script s;
     struct event set = {.kind = EVENT_POLICY_PARAMETER};
     begin(&s, "left");
-    uint64_t with_bytes = key_of(&s, 1);
-    assert_int_equal(first_job(&s), 2);
+    uint64_t with_bytes = script_job_view(&s, 1).key;
+    assert_int_equal(script_status(&s).first_job, 2);
     set.policy_parameter.word = "byte_weight";
     for (int i = 0; i < 2; i++) {
         set.policy_parameter.value = i ? 100 : 0;
         script_event(&s, set);
         assert_int_equal(script_rejection(&s), REASON_NONE);
-        assert_true(i ? key_of(&s, 1) == with_bytes : key_of(&s, 1) < with_bytes);
+        assert_true(i ? script_job_view(&s, 1).key == with_bytes
+                      : script_job_view(&s, 1).key < with_bytes);
     }
     script_end(&s);
 }

@@ -349,50 +349,44 @@ static int load_with(const char *dump, const char *word, const char *instead,
     return r;
 }
 
-static void test_dumps_of_before_have_a_rules_number(void **state)
+/* What was said otherwise: a rule's number, parameters as fields of the configuration. A name that
+ * does not fit is refused whole. */
+static void test_dumps_of_before(void **state)
 {
     (void)state;
+    static const struct {
+        const char *word, *instead;
+        const char *parameter; /* NULL: it is refused */
+        int64_t value;
+        const char *says, *says_not;
+    } cases[] = {
+        {"mode=first", "mode_rule=3", "", 0, "starved", NULL},
+        {"mode=first", "mode_rule=99", NULL, 0, "no rule number 99", NULL},
+        {"mode=first", "mode=first mode_ignore_held=1", "ignore_held", 1, NULL, NULL},
+        {" hold_max_ns=", " even_wait_ns=5 start_wait_ns=6 hold_max_ns=", "even_wait", 5, NULL,
+         NULL},
+        {" hold_max_ns=", " even_wait_ns=5 start_wait_ns=6 hold_max_ns=", "start_wait", 6, NULL,
+         NULL},
+        {"mode=first", "mode=a-name-of-more-than-sixteen", NULL, 0, NULL, "unknown mode policy"},
+    };
     struct lines lines = {0};
     struct script s;
-    struct err err = {0};
-    struct engine *engine = NULL;
     struct engine_config config = script_config();
     script_begin(&s, &config);
     assert_int_equal(engine_dump(s.engine, lines_keep, &lines), 0);
-    assert_int_equal(load_with(lines.text, "mode=first", "mode_rule=3", &engine, &err), 0);
-    assert_string_equal(engine_policy(engine, "mode"), "starved");
-    engine_destroy(engine);
-    assert_int_equal(load_with(lines.text, "mode=first", "mode_rule=99", &engine, &err), -EINVAL);
-    assert_non_null(strstr(err.text, "no rule number 99"));
-    free(lines.text);
-    script_end(&s);
-}
-
-/* They were fields of the configuration; a name that does not fit is refused whole. */
-static void test_dumps_of_before_have_parameters_as_fields(void **state)
-{
-    (void)state;
-    struct lines lines = {0};
-    struct script s;
-    struct err err = {0};
-    struct engine *engine = NULL;
-    struct engine_config config = script_config();
-    script_begin(&s, &config);
-    assert_int_equal(engine_dump(s.engine, lines_keep, &lines), 0);
-    assert_int_equal(
-        load_with(lines.text, "mode=first", "mode=first mode_ignore_held=1", &engine, &err), 0);
-    assert_int_equal(engine_value(engine, "ignore_held"), 1);
-    engine_destroy(engine);
-    assert_int_equal(load_with(lines.text, " hold_max_ns=",
-                               " even_wait_ns=5 start_wait_ns=6 hold_max_ns=", &engine, &err),
-                     0);
-    assert_int_equal(engine_value(engine, "even_wait"), 5);
-    assert_int_equal(engine_value(engine, "start_wait"), 6);
-    engine_destroy(engine);
-    assert_int_equal(
-        load_with(lines.text, "mode=first", "mode=a-name-of-more-than-sixteen", &engine, &err),
-        -EINVAL);
-    assert_null(strstr(err.text, "unknown mode policy"));
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct err err = {0};
+        struct engine *engine = NULL;
+        int r = load_with(lines.text, cases[i].word, cases[i].instead, &engine, &err);
+        assert_int_equal(r, cases[i].parameter ? 0 : -EINVAL);
+        if (cases[i].parameter && *cases[i].parameter)
+            assert_int_equal(engine_value(engine, cases[i].parameter), cases[i].value);
+        if (cases[i].says)
+            assert_non_null(strstr(r ? err.text : engine_policy(engine, "mode"), cases[i].says));
+        if (cases[i].says_not)
+            assert_null(strstr(err.text, cases[i].says_not));
+        engine_destroy(engine);
+    }
     free(lines.text);
     script_end(&s);
 }
@@ -404,8 +398,7 @@ int main(void)
         cmocka_unit_test(test_jobs_that_are_not_active_have_no_turn),
         cmocka_unit_test(test_a_switch_is_planned_on_alike_after_load),
         cmocka_unit_test(test_records_name_the_policy),
-        cmocka_unit_test(test_dumps_of_before_have_a_rules_number),
-        cmocka_unit_test(test_dumps_of_before_have_parameters_as_fields),
+        cmocka_unit_test(test_dumps_of_before),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

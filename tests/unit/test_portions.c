@@ -11,13 +11,6 @@ static void begin(struct script *s, const char *place, uint32_t ready_max)
     script_begin(s, &config);
 }
 
-static uint64_t ready(const struct script *s)
-{
-    struct engine_status status;
-    engine_status(s->engine, &status);
-    return status.tasks_ready;
-}
-
 static bool is_due(const struct script *s)
 {
     return engine_deadline_ns(s->engine) <= s->now_ns;
@@ -75,13 +68,13 @@ static void a_stage_opens_in_portions(void **state)
     script_host(&s, 0, 3);
     parts(&s, 1, MANY, 0);
     script_job_end(&s, 1);
-    assert_int_equal(ready(&s), AT_ONCE - 3);
+    assert_int_equal(script_status(&s).tasks_ready, AT_ONCE - 3);
     assert_int_equal(script_count(&s, DECISION_START), 3);
-    for (uint64_t seen = AT_ONCE; is_due(&s); seen = ready(&s) + 3) {
+    for (uint64_t seen = AT_ONCE; is_due(&s); seen = script_status(&s).tasks_ready + 3) {
         script_events(&s, NULL, 0);
-        assert_true(ready(&s) + 3 <= seen + AT_ONCE);
+        assert_true(script_status(&s).tasks_ready + 3 <= seen + AT_ONCE);
     }
-    assert_int_equal(ready(&s), MANY - 3);
+    assert_int_equal(script_status(&s).tasks_ready, MANY - 3);
     for (uint32_t t = 0; t < MANY; t++)
         assert_true(script_task_state(&s, 1, 0, t) != TASK_BLOCKED);
     script_end(&s);
@@ -111,13 +104,6 @@ static void drain(struct script *s, uint32_t host, bool undo)
     event.host_drain.host = host;
     event.host_drain.undo = undo;
     script_event(s, event);
-}
-
-static uint64_t visits(const struct script *s)
-{
-    struct engine_counters counters;
-    engine_counters(s->engine, &counters);
-    return counters.visits;
 }
 
 /* Each of two stages' pairs has its bytes, and no host has room until all tasks of the second are
@@ -152,11 +138,11 @@ static void inputs_are_looked_at_while_a_stage_opens(void **state)
     s.reload = false;
     while (is_due(&s))
         script_events(&s, NULL, 0);
-    assert_int_equal(ready(&s), WIDE);
-    const uint64_t before = visits(&s);
+    assert_int_equal(script_status(&s).tasks_ready, WIDE);
+    const uint64_t before = script_counters(&s).visits;
     drain(&s, 0, true);
     assert_int_equal(script_count(&s, DECISION_START), 1);
-    assert_true(visits(&s) - before < WIDE * WIDE / 2);
+    assert_true(script_counters(&s).visits - before < WIDE * WIDE / 2);
     script_end(&s);
 }
 
@@ -201,9 +187,9 @@ static void memory_comes_back_in_portions(void **state)
     begin(&s, "greedy", 0);
     parts(&s, 1, MANY, MANY);
     script_job_end(&s, 1);
-    assert_int_equal(ready(&s), MANY);
+    assert_int_equal(script_status(&s).tasks_ready, MANY);
     script_cancel(&s, 1);
-    assert_int_equal(ready(&s), 0);
+    assert_int_equal(script_status(&s).tasks_ready, 0);
     parts(&s, 2, MANY, 0);
     while (engine_tidy(s.engine))
         portions++;
@@ -318,7 +304,7 @@ static void what_some_tasks_read_closes_nothing(void **state)
     script_event(&s, told_stage(0, MANY));
     while (is_due(&s))
         script_events(&s, NULL, 0);
-    assert_int_equal(ready(&s), MANY);
+    assert_int_equal(script_status(&s).tasks_ready, MANY);
     s.reload = true;
     for (uint32_t i = 0; i < PIECE; i++) {
         inputs[i] = 1000 + i;
@@ -333,7 +319,7 @@ static void what_some_tasks_read_closes_nothing(void **state)
         event.job_tasks.input_bytes = event.job_tasks.compute_ns = (struct u64s){inputs, PIECE};
         s.now_ns += SECOND;
         script_event(&s, event);
-        assert_int_equal(ready(&s), MANY);
+        assert_int_equal(script_status(&s).tasks_ready, MANY);
         assert_false(is_due(&s));
     }
     script_host(&s, 2, 1);
@@ -409,21 +395,14 @@ static void tasks_are_made_in_portions(void **state)
     assert_in_range(made(&s), 1, 4 * AT_ONCE);
     for (uint32_t before = made(&s); before < MANY; before = made(&s)) {
         assert_in_range(before, 1, MANY - 1);
-        assert_int_equal(ready(&s), 0);
+        assert_int_equal(script_status(&s).tasks_ready, 0);
         assert_true(is_due(&s));
         script_event(&s, told_stage(0, MANY));
         assert_in_range(made(&s), before + 1, before + 4 * AT_ONCE);
     }
     assert_int_equal(script_count(&s, DECISION_ALLOW), 3);
-    assert_int_equal(ready(&s), MANY - 3);
+    assert_int_equal(script_status(&s).tasks_ready, MANY - 3);
     script_end(&s);
-}
-
-static uint32_t jobs_with_outputs(const struct script *s, uint32_t host)
-{
-    struct host_view view;
-    assert_int_equal(engine_host(s->engine, host, &view), 0);
-    return view.jobs_outputs;
 }
 
 static void all_done(struct script *s)
@@ -453,18 +432,18 @@ static void outputs_are_counted_in_portions(void **state)
         while (is_due(&s))
             script_events(&s, NULL, 0);
         all_done(&s);
-        assert_int_equal(jobs_with_outputs(&s, 0), 0);
+        assert_int_equal(script_host_view(&s, 0).jobs_outputs, 0);
         s.reload = true;
         script_event(&s, told_stage(1, 3));
-        assert_int_equal(jobs_with_outputs(&s, 0), 1);
+        assert_int_equal(script_host_view(&s, 0).jobs_outputs, 1);
         if (loses)
             script_event(&s, lose);
         for (; is_due(&s); steps++) {
-            assert_int_equal(jobs_with_outputs(&s, 1), 0);
+            assert_int_equal(script_host_view(&s, 1).jobs_outputs, 0);
             script_events(&s, NULL, 0);
         }
         assert_in_range(steps, MANY / AT_ONCE - 2, 2 * MANY / AT_ONCE);
-        assert_int_equal(jobs_with_outputs(&s, 1), !loses);
+        assert_int_equal(script_host_view(&s, 1).jobs_outputs, !loses);
         script_end(&s);
     }
 }
@@ -486,7 +465,7 @@ static void a_fact_makes_all_up_to_its_task(void **state)
     assert_int_equal(done(&s), 1);
     while (is_due(&s))
         script_events(&s, NULL, 0);
-    assert_int_equal(ready(&s), MANY - 1);
+    assert_int_equal(script_status(&s).tasks_ready, MANY - 1);
     script_event(&s, told_stage(0, 3 * MANY));
     assert_true(is_due(&s));
     struct event end = {.kind = EVENT_FRAMEWORK_END};
@@ -511,14 +490,14 @@ static void a_stage_is_skipped_in_portions(void **state)
             script_event(&s, told_stage(0, MANY));
         while (is_due(&s))
             script_events(&s, NULL, 0);
-        assert_int_equal(ready(&s), offered ? MANY : 0);
+        assert_int_equal(script_status(&s).tasks_ready, offered ? MANY : 0);
         s.reload = true;
         script_event(&s, skip);
         script_event(&s, told_stage(1, 7));
         assert_in_range(done(&s), 0, 2 * AT_ONCE);
         uint32_t steps = 0;
         for (uint32_t before = done(&s); before < MANY; before = done(&s), steps++) {
-            assert_int_equal(ready(&s), offered ? MANY - before : 0);
+            assert_int_equal(script_status(&s).tasks_ready, offered ? MANY - before : 0);
             assert_true(is_due(&s));
             script_event(&s, skip);
             assert_in_range(done(&s), before, before + AT_ONCE);
@@ -527,7 +506,7 @@ static void a_stage_is_skipped_in_portions(void **state)
         while (is_due(&s))
             script_events(&s, NULL, 0);
         assert_int_equal(done(&s), MANY);
-        assert_int_equal(ready(&s), 7);
+        assert_int_equal(script_status(&s).tasks_ready, 7);
         script_end(&s);
     }
 }
@@ -659,16 +638,16 @@ static void ready_maps_leave_at_once(void **state)
     script_event(&s, read);
     while (is_due(&s))
         script_events(&s, NULL, 0);
-    assert_int_equal(ready(&s), MANY);
-    const uint64_t before = visits(&s);
+    assert_int_equal(script_status(&s).tasks_ready, MANY);
+    const uint64_t before = script_counters(&s).visits;
     other.framework_stage.demand.amount[RES_SLOTS] = 2;
     script_event(&s, other);
-    assert_in_range(ready(&s), 1, AT_ONCE / 3 + 1);
-    assert_in_range(visits(&s) - before, 1, AT_ONCE);
+    assert_in_range(script_status(&s).tasks_ready, 1, AT_ONCE / 3 + 1);
+    assert_in_range(script_counters(&s).visits - before, 1, AT_ONCE);
     s.reload = true;
     while (is_due(&s))
         script_events(&s, NULL, 0);
-    assert_int_equal(ready(&s), MANY);
+    assert_int_equal(script_status(&s).tasks_ready, MANY);
     script_host(&s, 3, 2);
     assert_int_equal(script_decision(&s, DECISION_ALLOW, 0)->allow.task % 3, 2);
     script_end(&s);
@@ -681,11 +660,11 @@ static void a_stage_closes_at_once(void **state)
     (void)state;
     begin_changes(&s, "greedy", 0, AT_ONCE);
     maps_done(&s, 2, MANY);
-    assert_int_equal(ready(&s), MANY);
-    const uint64_t before = visits(&s);
+    assert_int_equal(script_status(&s).tasks_ready, MANY);
+    const uint64_t before = script_counters(&s).visits;
     script_host_event(&s, EVENT_HOST_LOST, 0);
-    assert_int_equal(ready(&s), 2);
-    assert_in_range(visits(&s) - before, 1, 100);
+    assert_int_equal(script_status(&s).tasks_ready, 2);
+    assert_in_range(script_counters(&s).visits - before, 1, 100);
     for (uint32_t t = 0; t < MANY; t++)
         assert_int_equal(script_task_state(&s, 1, 1, t), TASK_BLOCKED);
     script_end(&s);

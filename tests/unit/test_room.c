@@ -37,16 +37,6 @@ static void tells_none(struct script *s, uint64_t application)
     script_event(s, e);
 }
 
-static void offer(struct script *s, uint64_t job, uint32_t tasks)
-{
-    struct event e = {.kind = EVENT_FRAMEWORK_STAGE};
-    e.framework_stage.job = job;
-    e.framework_stage.tasks = tasks;
-    e.framework_stage.demand.amount[RES_SLOTS] = 1;
-    e.framework_stage.phase = FRAMEWORK_OFFERED;
-    script_event(s, e);
-}
-
 static void started(struct script *s, uint64_t number, uint64_t job, uint32_t task, uint32_t host)
 {
     struct event e = {.kind = EVENT_FRAMEWORK_STARTED};
@@ -57,13 +47,6 @@ static void started(struct script *s, uint64_t number, uint64_t job, uint32_t ta
     e.framework_task.phase = ATTEMPT_STARTED;
     e.framework_task.resources.amount[RES_SLOTS] = 1;
     script_event(s, e);
-}
-
-static struct host_view host(const struct script *s, uint32_t index)
-{
-    struct host_view view;
-    assert_int_equal(engine_host(s->engine, index, &view), 0);
-    return view;
 }
 
 /* So many allows or starts of the last step are on this host. */
@@ -92,18 +75,18 @@ static void test_each_in_its_own(void **state)
     room(&s, APPLICATION(1), 0, 1);
     room(&s, APPLICATION(1), 1, 2);
     room(&s, APPLICATION(2), 1, 1);
-    offer(&s, JOB(1, 1), 9);
+    script_offer(&s, JOB(1, 1), 9);
     assert_true(placed(&s, 0) == 1 && placed(&s, 1) == 2 && placed(&s, 2) == 0);
-    offer(&s, JOB(2, 1), 9);
+    script_offer(&s, JOB(2, 1), 9);
     assert_true(placed(&s, 0) == 0 && placed(&s, 1) == 1 && placed(&s, 2) == 0);
     submit(&s, 1, 20); /* what they leave */
     assert_true(placed(&s, 0) == 3 && placed(&s, 1) == 1 && placed(&s, 2) == 4);
     for (uint32_t h = 0; h < 3; h++)
-        assert_true(host(&s, h).free.amount[RES_SLOTS] == 0 &&
-                    host(&s, h).total.amount[RES_SLOTS] == 4);
-    assert_true(host(&s, 1).rooms == 2 && host(&s, 2).rooms == 0);
+        assert_true(script_host_view(&s, h).free.amount[RES_SLOTS] == 0 &&
+                    script_host_view(&s, h).total.amount[RES_SLOTS] == 4);
+    assert_true(script_host_view(&s, 1).rooms == 2 && script_host_view(&s, 2).rooms == 0);
     room(&s, APPLICATION(1), 2, 2); /* the host is full, and yet it has this */
-    assert_true(placed(&s, 2) == 2 && host(&s, 2).free.amount[RES_SLOTS] == -2);
+    assert_true(placed(&s, 2) == 2 && script_host_view(&s, 2).free.amount[RES_SLOTS] == -2);
     script_end(&s);
 }
 
@@ -114,14 +97,14 @@ static void test_everybodys(void **state)
     begin(&s, 2, 2);
     room(&s, APPLICATION(1), 0, 1);
     room(&s, ENGINE_EVERYBODY, 1, 3);
-    offer(&s, JOB(1, 1), 9);
+    script_offer(&s, JOB(1, 1), 9);
     assert_true(placed(&s, 0) == 1 && placed(&s, 1) == 0);
-    offer(&s, JOB(2, 1), 1);
-    offer(&s, JOB(3, 1), 9);
+    script_offer(&s, JOB(2, 1), 1);
+    script_offer(&s, JOB(3, 1), 9);
     assert_true(placed(&s, 0) == 0 && placed(&s, 1) == 2);
     submit(&s, 1, 20);
     assert_true(placed(&s, 0) == 1 && placed(&s, 1) == 0);
-    assert_true(host(&s, 1).total.amount[RES_SLOTS] == 3);
+    assert_true(script_host_view(&s, 1).total.amount[RES_SLOTS] == 3);
     script_end(&s);
 }
 
@@ -135,15 +118,17 @@ static void test_a_host_of_rooms_only(void **state)
     room(&s, APPLICATION(1), 0, 18); /* more than 16 */
     submit(&s, 1, 3);
     assert_int_equal(s.decisions.n ? placed(&s, 0) : 0, 0);
-    offer(&s, JOB(1, 1), 30);
+    script_offer(&s, JOB(1, 1), 30);
     assert_int_equal(placed(&s, 0), 18);
     engine_status(s.engine, &status);
     assert_true(status.slots == 18 && status.slots_free == 0);
     started(&s, NUMBER(1), JOB(1, 1), 0, 0);
     script_host(&s, 0, 4); /* an agent comes: what runs runs on */
-    assert_true(host(&s, 0).running == 18 && host(&s, 0).total.amount[RES_SLOTS] == 18);
+    assert_true(script_host_view(&s, 0).running == 18 &&
+                script_host_view(&s, 0).total.amount[RES_SLOTS] == 18);
     room(&s, APPLICATION(1), 0, 1);
-    assert_true(host(&s, 0).total.amount[RES_SLOTS] == 4 && host(&s, 0).running == 1 + 0);
+    assert_true(script_host_view(&s, 0).total.amount[RES_SLOTS] == 4 &&
+                script_host_view(&s, 0).running == 1 + 0);
     script_end(&s);
 }
 
@@ -153,15 +138,16 @@ static void test_room_goes(void **state)
     struct script s;
     begin(&s, 1, 4);
     room(&s, APPLICATION(1), 0, 3);
-    offer(&s, JOB(1, 1), 3);
+    script_offer(&s, JOB(1, 1), 3);
     started(&s, NUMBER(1), JOB(1, 1), 0, 0);
     room(&s, APPLICATION(1), 0, 2);
     assert_int_equal(script_count(&s, DECISION_ALLOW_END), 1);
     assert_int_equal(script_decision(&s, DECISION_ALLOW_END, 0)->reason, REASON_ROOM_GONE);
-    assert_int_equal(host(&s, 0).free.amount[RES_SLOTS], 2);
+    assert_int_equal(script_host_view(&s, 0).free.amount[RES_SLOTS], 2);
     room(&s, APPLICATION(1), 0, 0); /* the task is not yet said to have ended: it is taken */
     assert_int_equal(script_count(&s, DECISION_ALLOW_END), 1);
-    assert_true(host(&s, 0).rooms == 0 && host(&s, 0).free.amount[RES_SLOTS] == 3);
+    assert_true(script_host_view(&s, 0).rooms == 0 &&
+                script_host_view(&s, 0).free.amount[RES_SLOTS] == 3);
     submit(&s, 1, 20);
     assert_int_equal(placed(&s, 0), 3);
     script_attempt(&s, EVENT_ATTEMPT_LOST, NUMBER(1), 0);
@@ -180,19 +166,20 @@ static void test_it_tells_late(void **state)
     (void)state;
     struct script s;
     begin(&s, 2, 2);
-    offer(&s, JOB(1, 1), 8);
+    script_offer(&s, JOB(1, 1), 8);
     assert_int_equal(script_count(&s, DECISION_ALLOW), 4);
     started(&s, NUMBER(1), JOB(1, 1), 0, 0);
     started(&s, NUMBER(2), JOB(1, 1), 1, 0); /* it was allowed elsewhere: one too many is here */
-    assert_true(host(&s, 0).free.amount[RES_SLOTS] == -1);
+    assert_true(script_host_view(&s, 0).free.amount[RES_SLOTS] == -1);
     room(&s, APPLICATION(1), 0, 4);
     assert_true(placed(&s, 0) == 1 && placed(&s, 1) == 0);
-    assert_true(host(&s, 0).total.amount[RES_SLOTS] == 4 &&
-                host(&s, 0).free.amount[RES_SLOTS] == 0);
+    assert_true(script_host_view(&s, 0).total.amount[RES_SLOTS] == 4 &&
+                script_host_view(&s, 0).free.amount[RES_SLOTS] == 0);
     tells_none(&s, APPLICATION(1));
     assert_int_equal(script_count(&s, DECISION_ALLOW_END), 2);
-    assert_true(host(&s, 0).total.amount[RES_SLOTS] == 2 && host(&s, 0).rooms == 0 &&
-                host(&s, 0).free.amount[RES_SLOTS] == 0);
+    assert_true(script_host_view(&s, 0).total.amount[RES_SLOTS] == 2 &&
+                script_host_view(&s, 0).rooms == 0 &&
+                script_host_view(&s, 0).free.amount[RES_SLOTS] == 0);
     script_attempt(&s, EVENT_ATTEMPT_DONE, NUMBER(1), 0);
     assert_int_equal(placed(&s, 0), 1);
     script_end(&s);
@@ -212,7 +199,7 @@ static void test_bounds(void **state)
     script_host(&s, 0, 2);
     for (uint32_t a = 0; a < 5; a++)
         room(&s, APPLICATION(a), 0, INT64_MAX); /* the fifth is one too many on two hosts */
-    assert_int_equal(host(&s, 0).rooms, 4);
+    assert_int_equal(script_host_view(&s, 0).rooms, 4);
     engine_counters(s.engine, &before);
     room(&s, APPLICATION(5), 0, 1); /* applications */
     room(&s, APPLICATION(1), 2, 1); /* hosts */
@@ -221,7 +208,7 @@ static void test_bounds(void **state)
     engine_counters(s.engine, &after);
     assert_int_equal(after.ignored_facts - before.ignored_facts, 4);
     room(&s, APPLICATION(1), 0, -5);
-    assert_int_equal(host(&s, 0).rooms, 3);
+    assert_int_equal(script_host_view(&s, 0).rooms, 3);
     script_end(&s);
 }
 
@@ -236,7 +223,7 @@ static uint64_t cost(uint32_t hosts, uint32_t jobs)
         for (uint32_t a = 1; a < 3; a++)
             room(&s, APPLICATION(a), h, 1);
     for (uint32_t j = 1; j <= jobs; j++)
-        offer(&s, JOB(1, j), 3 * hosts);
+        script_offer(&s, JOB(1, j), 3 * hosts);
     engine_counters(s.engine, &before);
     for (uint32_t i = 0; i < 8; i++) {
         room(&s, APPLICATION(1), i, 2);

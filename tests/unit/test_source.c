@@ -37,27 +37,6 @@ static void stalled(struct script *s, uint64_t attempt, uint32_t source)
     say(s, EVENT_SOURCE_STALLED, attempt, source, 0);
 }
 
-static struct host_view host_of(const struct script *s, uint32_t host)
-{
-    struct host_view view;
-    assert_int_equal(engine_host(s->engine, host, &view), 0);
-    return view;
-}
-
-static uint64_t counted(const struct script *s)
-{
-    struct engine_counters counters;
-    engine_counters(s->engine, &counters);
-    return counters.sources_replaced;
-}
-
-static struct attempt_view attempt_of(const struct script *s, uint64_t number)
-{
-    struct attempt_view view;
-    assert_int_equal(engine_attempt(s->engine, number, &view), 0);
-    return view;
-}
-
 /* `hosts` maps, one on each host, all done; then as many reduces, one on each, all receiving. */
 static void shuffle(struct scene *c, uint32_t hosts)
 {
@@ -73,7 +52,7 @@ static void shuffle(struct scene *c, uint32_t hosts)
     for (uint32_t t = 0; t < hosts; t++) {
         uint64_t number = script_attempt_of(&c->s, 1, 1, t);
         script_attempt(&c->s, EVENT_ATTEMPT_STARTED, number, 0);
-        c->reduce[attempt_of(&c->s, number).host] = number;
+        c->reduce[script_attempt_view(&c->s, number).host] = number;
     }
 }
 
@@ -151,7 +130,7 @@ static void test_block_of_a_source_that_gives_nothing(void **state)
     stalled(&s, first, from);
     assert_non_null(stop_of(&s, first));
     assert_int_equal(block_of(&s, script_attempt_of(&s, 1, 0, 0)), from == 2 ? 3 : 2);
-    assert_false(host_of(&s, from).suspect);
+    assert_false(script_host_view(&s, from).suspect);
     script_end(&s);
 }
 
@@ -207,8 +186,8 @@ static void test_one_reader_proves_nothing(void **state)
     shuffle(&c, 4);
     stalled(&c.s, c.reduce[0], 3);
     stalled(&c.s, c.reduce[0], 3);
-    assert_false(host_of(&c.s, 3).suspect);
-    assert_int_equal(host_of(&c.s, 3).readers, 1);
+    assert_false(script_host_view(&c.s, 3).suspect);
+    assert_int_equal(script_host_view(&c.s, 3).readers, 1);
     script_end(&c.s);
 }
 
@@ -222,13 +201,13 @@ static void test_two_readers_make_a_host_suspect(void **state)
     shuffle(&c, 4);
     stalled(&c.s, c.reduce[0], 3);
     stalled(&c.s, c.reduce[1], 3);
-    assert_true(host_of(&c.s, 3).suspect && host_of(&c.s, 3).mute);
+    assert_true(script_host_view(&c.s, 3).suspect && script_host_view(&c.s, 3).mute);
     engine_status(c.s.engine, &status);
     assert_int_equal(status.hosts_suspect, 1);
     assert_int_equal(status.hosts_up, 3);
     assert_int_equal(script_task_state(&c.s, 1, 0, 3), TASK_DONE);
     script_attempt(&c.s, EVENT_ATTEMPT_RECEIVED, c.reduce[3], MEGABYTE); /* it can read itself */
-    assert_true(host_of(&c.s, 3).suspect);
+    assert_true(script_host_view(&c.s, 3).suspect);
     c.s.now_ns += 30 * SECOND;
     script_events(&c.s, NULL, 0);
     for (uint32_t h = 0; h < 3; h++)
@@ -241,7 +220,7 @@ static void test_two_readers_make_a_host_suspect(void **state)
         if (script_task_state(&c.s, 1, 0, t) == TASK_DONE)
             continue;
         lost++;
-        assert_int_not_equal(attempt_of(&c.s, script_attempt_of(&c.s, 1, 0, t)).host, 3);
+        assert_int_not_equal(script_attempt_view(&c.s, script_attempt_of(&c.s, 1, 0, t)).host, 3);
     }
     assert_int_equal(lost, 1);
     script_end(&c.s);
@@ -255,17 +234,17 @@ static void test_back_as_soon_as_it_is_read_from(void **state)
         shuffle(&c, 4);
         stalled(&c.s, c.reduce[0], 3);
         stalled(&c.s, c.reduce[1], 3);
-        assert_true(host_of(&c.s, 3).suspect);
+        assert_true(script_host_view(&c.s, 3).suspect);
         if (received)
             script_attempt(&c.s, EVENT_ATTEMPT_RECEIVED, c.reduce[0], MEGABYTE);
         else
             say(&c.s, EVENT_SOURCE_FLOWS, c.reduce[0], 3, 0);
-        assert_false(host_of(&c.s, 3).suspect);
-        assert_false(host_of(&c.s, 3).trial);
+        assert_false(script_host_view(&c.s, 3).suspect);
+        assert_false(script_host_view(&c.s, 3).trial);
         say(&c.s, EVENT_SOURCE_FLOWS, c.reduce[1], 3, 0);
-        assert_int_equal(host_of(&c.s, 3).readers, 0);
+        assert_int_equal(script_host_view(&c.s, 3).readers, 0);
         assert_int_equal(engine_deadline_ns(c.s.engine), INT64_MAX);
-        assert_int_equal(counted(&c.s), 0);
+        assert_int_equal(script_counters(&c.s).sources_replaced, 0);
         script_end(&c.s);
     }
 }
@@ -280,12 +259,12 @@ static void test_on_trial(void **state)
     stalled(&c.s, c.reduce[0], 3);
     stalled(&c.s, c.reduce[1], 3);
     script_cancel(&c.s, 1);
-    assert_true(host_of(&c.s, 3).suspect);
+    assert_true(script_host_view(&c.s, 3).suspect);
     assert_int_equal(engine_deadline_ns(c.s.engine), c.s.now_ns + 60 * SECOND);
     c.s.now_ns += 60 * SECOND;
     script_events(&c.s, NULL, 0);
-    assert_false(host_of(&c.s, 3).suspect);
-    assert_true(host_of(&c.s, 3).trial);
+    assert_false(script_host_view(&c.s, 3).suspect);
+    assert_true(script_host_view(&c.s, 3).trial);
     struct event event = script_seen_event(77, 0, 0, 0, 0);
     script_job_begin(&c.s, 2);
     script_stage(&c.s, 2, 0, 1, ENGINE_NONE, 0);
@@ -297,7 +276,7 @@ static void test_on_trial(void **state)
     event.attempt_seen.host = 0;
     script_event(&c.s, event);
     stalled(&c.s, 77, 3);
-    assert_true(host_of(&c.s, 3).suspect);
+    assert_true(script_host_view(&c.s, 3).suspect);
     script_end(&c.s);
 }
 
@@ -307,7 +286,7 @@ static void test_own_server_is_its_own_fault(void **state)
     struct scene c;
     shuffle(&c, 4);
     stalled(&c.s, c.reduce[3], 3);
-    assert_true(host_of(&c.s, 3).suspect);
+    assert_true(script_host_view(&c.s, 3).suspect);
     script_end(&c.s);
 }
 
@@ -320,9 +299,9 @@ static void test_reader_that_reaches_nobody_is_at_fault(void **state)
     shuffle(&c, 4);
     for (uint32_t h = 1; h < 4; h++)
         stalled(&c.s, c.reduce[0], h);
-    assert_true(host_of(&c.s, 0).suspect && host_of(&c.s, 0).blind);
+    assert_true(script_host_view(&c.s, 0).suspect && script_host_view(&c.s, 0).blind);
     for (uint32_t h = 1; h < 4; h++)
-        assert_false(host_of(&c.s, h).suspect);
+        assert_false(script_host_view(&c.s, h).suspect);
     c.s.now_ns += 30 * SECOND;
     script_events(&c.s, NULL, 0);
     assert_non_null(stop_of(&c.s, c.reduce[0]));
@@ -331,7 +310,8 @@ static void test_reader_that_reaches_nobody_is_at_fault(void **state)
     script_attempt(&c.s, EVENT_ATTEMPT_DONE, c.reduce[1], MEGABYTE);
     for (uint32_t t = 0; t < 4; t++)
         if (script_task_state(&c.s, 1, 1, t) == TASK_RUNNING)
-            assert_int_not_equal(attempt_of(&c.s, script_attempt_of(&c.s, 1, 1, t)).host, 0);
+            assert_int_not_equal(script_attempt_view(&c.s, script_attempt_of(&c.s, 1, 1, t)).host,
+                                 0);
     script_end(&c.s);
 }
 
@@ -342,7 +322,7 @@ static void test_reader_that_reaches_somebody_is_not(void **state)
     shuffle(&c, 4);
     say(&c.s, EVENT_SOURCE_STALLED, c.reduce[0], 1, 1);
     say(&c.s, EVENT_SOURCE_STALLED, c.reduce[0], 2, 1);
-    assert_false(host_of(&c.s, 0).suspect);
+    assert_false(script_host_view(&c.s, 0).suspect);
     script_end(&c.s);
 }
 
@@ -378,7 +358,7 @@ static void two_lone_words(struct script *s)
     begin(s, 4, 4);
     script_submit(s, &job);
     lone_word(s, 1);
-    assert_true(host_of(s, 1).suspect);
+    assert_true(script_host_view(s, 1).suspect);
     lone_word(s, 2);
 }
 
@@ -388,13 +368,14 @@ static void test_one_word_alone_is_not_believed_of_many(void **state)
     struct script s;
     (void)state;
     two_lone_words(&s);
-    assert_true(host_of(&s, 0).suspect);
-    assert_false(host_of(&s, 1).suspect || host_of(&s, 2).suspect || host_of(&s, 3).suspect);
+    assert_true(script_host_view(&s, 0).suspect);
+    assert_false(script_host_view(&s, 1).suspect || script_host_view(&s, 2).suspect ||
+                 script_host_view(&s, 3).suspect);
     script_end(&s);
     lone_sources_max = 0; /* as in logs of before */
     two_lone_words(&s);
-    assert_true(host_of(&s, 2).suspect);
-    assert_false(host_of(&s, 0).suspect);
+    assert_true(script_host_view(&s, 2).suspect);
+    assert_false(script_host_view(&s, 0).suspect);
     script_end(&s);
     lone_sources_max = 1;
 }
@@ -410,7 +391,7 @@ static void test_one_reader_is_believed_in_the_end(void **state)
     stalled(&c.s, c.reduce[0], 3);
     c.s.now_ns += 30 * SECOND;
     script_events(&c.s, NULL, 0);
-    assert_true(host_of(&c.s, 3).suspect);
+    assert_true(script_host_view(&c.s, 3).suspect);
     assert_non_null(stop_of(&c.s, c.reduce[0]));
     script_end(&c.s);
 }
@@ -425,10 +406,10 @@ static void test_two_hosts(void **state)
     stalled(&c.s, c.reduce[1], 0);
     c.s.now_ns += 30 * SECOND;
     script_events(&c.s, NULL, 0);
-    assert_int_equal(host_of(&c.s, 0).suspect + host_of(&c.s, 1).suspect, 1);
+    assert_int_equal(script_host_view(&c.s, 0).suspect + script_host_view(&c.s, 1).suspect, 1);
     assert_non_null(stop_of(&c.s, c.reduce[0]));
     assert_non_null(stop_of(&c.s, c.reduce[1]));
-    uint32_t alone = host_of(&c.s, 0).suspect ? 1 : 0;
+    uint32_t alone = script_host_view(&c.s, 0).suspect ? 1 : 0;
     script_attempt(&c.s, EVENT_ATTEMPT_KILLED, c.reduce[0], 0);
     script_attempt(&c.s, EVENT_ATTEMPT_KILLED, c.reduce[1], 0);
     for (int round = 0; round < 4; round++) {
@@ -455,7 +436,7 @@ static void test_never_more_suspect_than_up(void **state)
             stalled(&c.s, c.reduce[reader], source);
     uint32_t suspect = 0;
     for (uint32_t h = 0; h < 4; h++)
-        suspect += host_of(&c.s, h).suspect;
+        suspect += script_host_view(&c.s, h).suspect;
     assert_int_equal(suspect, 2);
     script_end(&c.s);
 }
@@ -503,7 +484,7 @@ static void test_dump_of_before(void **state)
     assert_int_equal(engine_load(lines_next, &old, &c.s.engine, NULL), 0);
     stalled(&c.s, c.reduce[0], 3);
     stalled(&c.s, c.reduce[1], 3);
-    assert_false(host_of(&c.s, 3).suspect);
+    assert_false(script_host_view(&c.s, 3).suspect);
     free(lines.text);
     free(old.text);
     script_end(&c.s);
@@ -531,10 +512,10 @@ static void test_forget(void **state)
     assert_int_equal(script_rejection(&s), REASON_NONE);
     engine_status(s.engine, &status);
     assert_int_equal(status.hosts, 1);
-    assert_false(host_of(&s, 1).joined);
-    assert_string_equal(host_of(&s, 1).name, "");
+    assert_false(script_host_view(&s, 1).joined);
+    assert_string_equal(script_host_view(&s, 1).name, "");
     script_host(&s, 1, 3);
-    assert_int_equal(host_of(&s, 1).total.amount[RES_SLOTS], 3);
+    assert_int_equal(script_host_view(&s, 1).total.amount[RES_SLOTS], 3);
     engine_status(s.engine, &status);
     assert_int_equal(status.hosts_up, 2);
     script_end(&s);
