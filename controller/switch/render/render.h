@@ -19,7 +19,6 @@
 #include <stdio.h>
 
 #define RENDER_PORTS 2048
-#define RENDER_NAME  64 /* bytes of a switch's or a port's name with its NUL */
 
 struct render_port {
     const char *name;
