@@ -1,40 +1,13 @@
 #include "dataplane/settings.h"
 
-#include "lib/conf.h"
 #include "lib/conf_check.h"
+#include "lib/conf_table.h"
 
 #include <errno.h>
 #include <sched.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
-
-#define WORD(s, member, preset_, check_)                                                           \
-    {                                                                                              \
-        .name = #member, .type = CONF_STRING, .offset = offsetof(struct s, member),                \
-        .size = sizeof(((struct s *)0)->member), .preset = (preset_), .check = (check_)            \
-    }
-#define VALUE(s, member, name_, type_, preset_, min_, max_)                                        \
-    {                                                                                              \
-        .name = (name_), .type = (type_), .offset = offsetof(struct s, member), .min = (min_),     \
-        .max = (max_), .preset = (preset_)                                                         \
-    }
-#define SECTION(s, member, section_)                                                               \
-    {                                                                                              \
-        .name = #member, .type = CONF_SECTION, .offset = offsetof(struct s, member),               \
-        .section = (section_)                                                                      \
-    }
-#define LIST(s, member, count, item_)                                                              \
-    {                                                                                              \
-        .name = #member, .type = CONF_LIST, .offset = offsetof(struct s, member),                  \
-        .size = sizeof(((struct s *)0)->member[0]),                                                \
-        .max = sizeof(((struct s *)0)->member) / sizeof(((struct s *)0)->member[0]),               \
-        .item = (item_), .count_offset = offsetof(struct s, count)                                 \
-    }
-#define END                                                                                        \
-    {                                                                                              \
-        .name = NULL                                                                               \
-    }
 
 static const char *const side_names[SIDES] = {[SIDE_HOST] = "host", [SIDE_NETWORK] = "network"};
 static const char *const roles[] = {"host", "switch", NULL};
@@ -74,44 +47,42 @@ static int name_check(const char *name, struct err *err)
 }
 
 static const struct conf_field side_fields[] = {
-    WORD(fastpath_side, device, "", device_check),
-    VALUE(fastpath_side, rate_bps, "rate", CONF_RATE, "0 bps", 0, INT64_C(1000000000000)),
+    CHECKED(fastpath_side, device, "", device_check),
+    RATE(fastpath_side, rate_bps, "rate", "0 bps", 0, INT64_C(1000000000000)),
     END,
 };
 static const struct conf_section side_section = {side_fields, sizeof(struct fastpath_side), NULL};
 
 static const struct conf_field port_fields[] = {
-    WORD(fastpath_side, name, NULL, name_check),
-    WORD(fastpath_side, device, NULL, device_check),
-    VALUE(fastpath_side, rate_bps, "rate", CONF_RATE, "0 bps", 0, INT64_C(1000000000000)),
+    CHECKED(fastpath_side, name, NULL, name_check),
+    CHECKED(fastpath_side, device, NULL, device_check),
+    RATE(fastpath_side, rate_bps, "rate", "0 bps", 0, INT64_C(1000000000000)),
     END,
 };
 static const struct conf_section port_section = {port_fields, sizeof(struct fastpath_side), NULL};
 static const struct conf_field port_item = {.type = CONF_SECTION, .section = &port_section};
 
 static const struct conf_field forwarding_fields[] = {
-    VALUE(fastpath_forwarding, macs, "macs", CONF_INT, "4096", 64, 65536),
-    VALUE(fastpath_forwarding, age_ns, "age", CONF_DURATION, "300 s", 1000000000,
-          INT64_C(86400000000000)),
-    VALUE(fastpath_forwarding, flood_pps, "flood", CONF_INT, "1000", 1, 1000000),
-    VALUE(fastpath_forwarding, moves, "moves", CONF_INT, "5", 1, 1000),
-    VALUE(fastpath_forwarding, shut_ns, "shut", CONF_DURATION, "10 s", 1000000000,
-          INT64_C(86400000000000)),
+    NUMBER(fastpath_forwarding, macs, "macs", "4096", 64, 65536),
+    DURATION(fastpath_forwarding, age_ns, "age", "300 s", 1000000000, INT64_C(86400000000000)),
+    NUMBER(fastpath_forwarding, flood_pps, "flood", "1000", 1, 1000000),
+    NUMBER(fastpath_forwarding, moves, "moves", "5", 1, 1000),
+    DURATION(fastpath_forwarding, shut_ns, "shut", "10 s", 1000000000, INT64_C(86400000000000)),
     END,
 };
 static const struct conf_section forwarding_section = {forwarding_fields,
                                                        sizeof(struct fastpath_forwarding), NULL};
 
 static const struct conf_field queues_fields[] = {
-    VALUE(fastpath_queues, levels, "levels", CONF_INT, "8", 1, PORT_LEVELS),
-    VALUE(fastpath_queues, leaf_packets, "leaf_packets", CONF_INT, "100", 2, 65536),
-    VALUE(fastpath_queues, ecn, "ecn", CONF_BOOL, "yes", 0, 0),
-    VALUE(fastpath_queues, ecn_packets, "ecn_packets", CONF_INT, "0", 0, 65535),
-    VALUE(fastpath_queues, red_packets, "red_packets", CONF_INT, "0", 0, PORT_RED_MOST),
-    VALUE(fastpath_queues, unmanaged_joins, "unmanaged_joins", CONF_INT, "7", 0, 7),
-    VALUE(fastpath_queues, floor_permille, "floor", CONF_SHARE, "1 %", 1, 100),
-    VALUE(fastpath_queues, unmanaged_permille, "unmanaged", CONF_SHARE, "10 %", 1, 900),
-    VALUE(fastpath_queues, control_permille, "control", CONF_SHARE, "1 %", 1, 500),
+    NUMBER(fastpath_queues, levels, "levels", "8", 1, PORT_LEVELS),
+    NUMBER(fastpath_queues, leaf_packets, "leaf_packets", "100", 2, 65536),
+    YES_NO(fastpath_queues, ecn, "ecn", "yes"),
+    NUMBER(fastpath_queues, ecn_packets, "ecn_packets", "0", 0, 65535),
+    NUMBER(fastpath_queues, red_packets, "red_packets", "0", 0, PORT_RED_MOST),
+    NUMBER(fastpath_queues, unmanaged_joins, "unmanaged_joins", "7", 0, 7),
+    SHARE(fastpath_queues, floor_permille, "floor", "1 %", 1, 100),
+    SHARE(fastpath_queues, unmanaged_permille, "unmanaged", "10 %", 1, 900),
+    SHARE(fastpath_queues, control_permille, "control", "1 %", 1, 500),
     END,
 };
 static const struct conf_section queues_section = {queues_fields, sizeof(struct fastpath_queues),
@@ -120,15 +91,11 @@ static const struct conf_section queues_section = {queues_fields, sizeof(struct 
 static const struct conf_field member_item = {.type = CONF_PARSED, .parse = parse_prefix};
 static const struct conf_field dscp_item = {.type = CONF_INT, .min = 1, .max = 63};
 static const struct conf_field marks_fields[] = {
-    {.name = "by",
-     .type = CONF_CHOICE,
-     .offset = offsetof(struct fastpath_marks, by),
-     .choices = bys,
-     .preset = "here"},
+    CHOICE(fastpath_marks, by, bys, "here"),
     LIST(fastpath_marks, members, members_n, &member_item),
     LIST(fastpath_marks, dscp, dscp_n, &dscp_item),
-    VALUE(fastpath_marks, control_port, "control_port", CONF_INT, "7600", 0, 65535),
-    VALUE(fastpath_marks, flows, "flows", CONF_INT, "65536", 64, 10000000),
+    NUMBER(fastpath_marks, control_port, "control_port", "7600", 0, 65535),
+    NUMBER(fastpath_marks, flows, "flows", "65536", 64, 10000000),
     END,
 };
 static int marks_check(const void *structure, struct err *err)
@@ -143,16 +110,12 @@ static const struct conf_section marks_section = {marks_fields, sizeof(struct fa
 
 static const struct conf_field cpu_item = {.type = CONF_INT, .min = 0, .max = CPU_SETSIZE - 1};
 static const struct conf_field fields[] = {
-    WORD(fastpath_settings, socket, "/run/duopoly-fastpath/fastpath.sock", conf_check_path),
-    WORD(fastpath_settings, group, FASTPATH_GROUP, NULL),
-    WORD(fastpath_settings, readers, FASTPATH_READERS, NULL),
+    CHECKED(fastpath_settings, socket, "/run/duopoly-fastpath/fastpath.sock", conf_check_path),
+    CHECKED(fastpath_settings, group, FASTPATH_GROUP, NULL),
+    CHECKED(fastpath_settings, readers, FASTPATH_READERS, NULL),
     LIST(fastpath_settings, cpus, cpus_n, &cpu_item),
-    VALUE(fastpath_settings, mtu_bytes, "mtu", CONF_INT, "1500", 576, 9600),
-    {.name = "role",
-     .type = CONF_CHOICE,
-     .offset = offsetof(struct fastpath_settings, role),
-     .choices = roles,
-     .preset = "host"},
+    NUMBER(fastpath_settings, mtu_bytes, "mtu", "1500", 576, 9600),
+    CHOICE(fastpath_settings, role, roles, "host"),
     {.name = "host",
      .type = CONF_SECTION,
      .offset = offsetof(struct fastpath_settings, sides[SIDE_HOST]),

@@ -1,8 +1,8 @@
 #include "hostagent/settings.h"
 
 #include "lib/address.h"
-#include "lib/conf.h"
 #include "lib/conf_check.h"
+#include "lib/conf_table.h"
 #include "lib/log.h"
 #include "lib/unix_listen.h"
 #include "lib/wire.h"
@@ -11,42 +11,9 @@
 #include <errno.h>
 #include <pwd.h>
 #include <stddef.h>
-#include <stdio.h>
 #include <string.h>
 
 #define SECOND INT64_C(1000000000)
-
-#define STRING(s, member, preset_)                                                                 \
-    {                                                                                              \
-        .name = #member, .type = CONF_STRING, .offset = offsetof(struct s, member),                \
-        .size = sizeof(((struct s *)0)->member), .preset = (preset_)                               \
-    }
-#define CHECKED(s, member, preset_, check_)                                                        \
-    {                                                                                              \
-        .name = #member, .type = CONF_STRING, .offset = offsetof(struct s, member),                \
-        .size = sizeof(((struct s *)0)->member), .preset = (preset_), .check = (check_)            \
-    }
-#define VALUE(s, member, name_, type_, preset_, min_, max_)                                        \
-    {                                                                                              \
-        .name = (name_), .type = (type_), .offset = offsetof(struct s, member), .min = (min_),     \
-        .max = (max_), .preset = (preset_)                                                         \
-    }
-#define SECTION(s, member, section_)                                                               \
-    {                                                                                              \
-        .name = #member, .type = CONF_SECTION, .offset = offsetof(struct s, member),               \
-        .section = (section_)                                                                      \
-    }
-#define LIST(s, member, count, item_, min_)                                                        \
-    {                                                                                              \
-        .name = #member, .type = CONF_LIST, .offset = offsetof(struct s, member),                  \
-        .size = sizeof(((struct s *)0)->member[0]), .min = (min_),                                 \
-        .max = sizeof(((struct s *)0)->member) / sizeof(((struct s *)0)->member[0]),               \
-        .item = (item_), .count_offset = offsetof(struct s, count)                                 \
-    }
-#define END                                                                                        \
-    {                                                                                              \
-        .name = NULL                                                                               \
-    }
 
 static int parse_prefix(const char *text, void *target, struct err *err)
 {
@@ -116,12 +83,12 @@ static int unit_name_check(const char *text, struct err *err)
 
 static const struct conf_field unit_fields[] = {
     CHECKED(settings_unit, name, "", unit_name_check),
-    VALUE(settings_unit, slots, "slots", CONF_INT, "0", 0, 1000000),
-    VALUE(settings_unit, cpu_milli, "cpu_milli", CONF_INT, "0", 0, INT64_MAX),
-    VALUE(settings_unit, mem_bytes, "memory", CONF_BYTES, "0 B", 0, INT64_MAX),
-    VALUE(settings_unit, gpu_milli, "gpu_milli", CONF_INT, "0", 0, INT64_MAX),
-    VALUE(settings_unit, gpu_mem_bytes, "gpu_memory", CONF_BYTES, "0 B", 0, INT64_MAX),
-    VALUE(settings_unit, io_bytes_s, "io_bytes_s", CONF_INT, "0", 0, INT64_MAX),
+    NUMBER(settings_unit, slots, "slots", "0", 0, 1000000),
+    NUMBER(settings_unit, cpu_milli, "cpu_milli", "0", 0, INT64_MAX),
+    BYTES(settings_unit, mem_bytes, "memory", "0 B", 0, INT64_MAX),
+    NUMBER(settings_unit, gpu_milli, "gpu_milli", "0", 0, INT64_MAX),
+    BYTES(settings_unit, gpu_mem_bytes, "gpu_memory", "0 B", 0, INT64_MAX),
+    NUMBER(settings_unit, io_bytes_s, "io_bytes_s", "0", 0, INT64_MAX),
     END,
 };
 static const struct conf_section unit_section = {unit_fields, sizeof(struct settings_unit), NULL};
@@ -131,7 +98,7 @@ static const struct conf_field ports_item = {
     .type = CONF_STRING, .size = PORT_PATTERN_BYTES, .check = port_pattern_check};
 static const struct conf_field rate_fields[] = {
     CHECKED(port_rate, ports, NULL, port_pattern_check),
-    VALUE(port_rate, rate_bps, "rate", CONF_RATE, NULL, 0, INT64_C(1) << 50),
+    RATE(port_rate, rate_bps, "rate", NULL, 0, INT64_C(1) << 50),
     END,
 };
 static const struct conf_section rate_section = {rate_fields, sizeof(struct port_rate), NULL};
@@ -140,9 +107,9 @@ static const struct conf_field rate_item = {.type = CONF_SECTION, .section = &ra
 static const struct conf_field link_fields[] = {
     CHECKED(settings_link, uplink, "", conf_check_interface),
     CHECKED(settings_link, bridge, "", conf_check_interface),
-    LIST(settings_link, ports, ports_n, &ports_item, 0),
-    VALUE(settings_link, rate_bps, "rate", CONF_RATE, "0 bps", 0, INT64_C(1) << 50),
-    LIST(settings_link, rates, rates_n, &rate_item, 0),
+    LIST(settings_link, ports, ports_n, &ports_item),
+    RATE(settings_link, rate_bps, "rate", "0 bps", 0, INT64_C(1) << 50),
+    LIST(settings_link, rates, rates_n, &rate_item),
     END,
 };
 static const struct conf_section link_section = {link_fields, sizeof(struct settings_link), NULL};
@@ -154,11 +121,11 @@ static const struct conf_field switch_fields[] = {
     STRING(switch_settings, at, ""),
     STRING(switch_settings, bridge, ""),
     STRING(switch_settings, openflow, ""),
-    VALUE(switch_settings, table, "table", CONF_INT, "0", 0, 253),
+    NUMBER(switch_settings, table, "table", "0", 0, 253),
     CHECKED(switch_settings, ca, "", conf_check_file),
     CHECKED(switch_settings, certificate, "", conf_check_file),
     CHECKED(switch_settings, private_key, "", conf_check_file),
-    LIST(switch_settings, ports, ports_n, &pattern_item, 0),
+    LIST(switch_settings, ports, ports_n, &pattern_item),
     END,
 };
 static int switch_check(const void *structure, struct err *err)
@@ -175,22 +142,18 @@ static const struct conf_section switch_section = {switch_fields, sizeof(struct 
 
 static const char *const changes[] = {"repair", "yield", NULL};
 static const struct conf_field queues_fields[] = {
-    {.name = "on_change",
-     .type = CONF_CHOICE,
-     .offset = offsetof(struct settings_queues, on_change),
-     .choices = changes,
-     .preset = "repair"},
+    CHOICE(settings_queues, on_change, changes, "repair"),
     STRING(settings_queues, driver, "auto"),
-    VALUE(settings_queues, levels, "levels", CONF_INT, "8", 1, 8),
-    VALUE(settings_queues, leaf_packets, "leaf_packets", CONF_INT, "100", 2, 1000000),
-    VALUE(settings_queues, ecn, "ecn", CONF_BOOL, "yes", 0, 0),
-    VALUE(settings_queues, ecn_packets, "ecn_packets", CONF_INT, "0", 0, 1000000),
-    VALUE(settings_queues, red_packets, "red_packets", CONF_INT, "0", 0, PORT_RED_MOST),
-    VALUE(settings_queues, dctcp, "dctcp", CONF_BOOL, "no", 0, 0),
-    VALUE(settings_queues, unmanaged_joins, "unmanaged_joins", CONF_INT, "7", 0, 7),
-    VALUE(settings_queues, floor_permille, "floor", CONF_SHARE, "1 %", 1, 100),
-    VALUE(settings_queues, unmanaged_permille, "unmanaged", CONF_SHARE, "10 %", 1, 900),
-    VALUE(settings_queues, control_permille, "control", CONF_SHARE, "1 %", 1, 500),
+    NUMBER(settings_queues, levels, "levels", "8", 1, 8),
+    NUMBER(settings_queues, leaf_packets, "leaf_packets", "100", 2, 1000000),
+    YES_NO(settings_queues, ecn, "ecn", "yes"),
+    NUMBER(settings_queues, ecn_packets, "ecn_packets", "0", 0, 1000000),
+    NUMBER(settings_queues, red_packets, "red_packets", "0", 0, PORT_RED_MOST),
+    YES_NO(settings_queues, dctcp, "dctcp", "no"),
+    NUMBER(settings_queues, unmanaged_joins, "unmanaged_joins", "7", 0, 7),
+    SHARE(settings_queues, floor_permille, "floor", "1 %", 1, 100),
+    SHARE(settings_queues, unmanaged_permille, "unmanaged", "10 %", 1, 900),
+    SHARE(settings_queues, control_permille, "control", "1 %", 1, 500),
     END,
 };
 static int queues_check(const void *structure, struct err *err)
@@ -211,13 +174,13 @@ static const struct conf_field member_item = {.type = CONF_PARSED, .parse = pars
 static const struct conf_field dscp_item = {.type = CONF_INT, .min = 1, .max = 63};
 static const struct conf_field marks_fields[] = {
     STRING(settings_marks, driver, "auto"),
-    LIST(settings_marks, members, members_n, &member_item, 0),
-    LIST(settings_marks, dscp, dscp_n, &dscp_item, 0),
-    VALUE(settings_marks, lease_ns, "lease", CONF_DURATION, "5 s", SECOND / 2, 600 * SECOND),
-    VALUE(settings_marks, flows, "flows", CONF_INT, "16384", 64, 10000000),
+    LIST(settings_marks, members, members_n, &member_item),
+    LIST(settings_marks, dscp, dscp_n, &dscp_item),
+    DURATION(settings_marks, lease_ns, "lease", "5 s", SECOND / 2, 600 * SECOND),
+    NUMBER(settings_marks, flows, "flows", "16384", 64, 10000000),
     CHECKED(settings_marks, bpffs, "", conf_check_path),
     CHECKED(settings_marks, plane, "", conf_check_path),
-    VALUE(settings_marks, nudge, "nudge", CONF_BOOL, "yes", 0, 0),
+    YES_NO(settings_marks, nudge, "nudge", "yes"),
     END,
 };
 static int marks_check(const void *structure, struct err *err)
@@ -255,7 +218,7 @@ static const struct conf_field tasks_fields[] = {
     CHECKED(settings_tasks, starter, "", conf_check_path),
     CHECKED(settings_tasks, cgroup_root, "", conf_check_folder),
     CHECKED(settings_tasks, cgroup, "duopoly-agent", cgroup_check),
-    LIST(settings_tasks, commands, commands_n, &command_item, 0),
+    LIST(settings_tasks, commands, commands_n, &command_item),
     END,
 };
 static const struct conf_section tasks_section = {tasks_fields, sizeof(struct settings_tasks),
@@ -284,14 +247,10 @@ static const char *const rungs[] = {"off", "observe", "mark", NULL};
 static const struct conf_field guests_user_item = {
     .type = CONF_STRING, .size = sizeof(struct settings_user), .check = guests_user_check};
 static const struct conf_field guests_fields[] = {
-    {.name = "rung",
-     .type = CONF_CHOICE,
-     .offset = offsetof(struct settings_guests, rung),
-     .choices = rungs,
-     .preset = "off"},
-    LIST(settings_guests, users, users_n, &guests_user_item, 0),
+    CHOICE(settings_guests, rung, rungs, "off"),
+    LIST(settings_guests, users, users_n, &guests_user_item),
     CHECKED(settings_guests, socket, "", conf_check_file),
-    VALUE(settings_guests, rescan_ns, "rescan", CONF_DURATION, "1 s", SECOND / 10, 60 * SECOND),
+    DURATION(settings_guests, rescan_ns, "rescan", "1 s", SECOND / 10, 60 * SECOND),
     END,
 };
 static int guests_check(const void *structure, struct err *err)
@@ -309,38 +268,19 @@ static const char *const exits[] = {"restore", "keep", NULL};
 static const struct conf_field label_item = {.type = CONF_STRING, .size = 32};
 static const struct conf_field settings_fields[] = {
     CHECKED(agent_settings, name, NULL, name_check),
-    {.name = "role",
-     .type = CONF_CHOICE,
-     .offset = offsetof(struct agent_settings, role),
-     .choices = roles,
-     .preset = "host"},
+    CHOICE(agent_settings, role, roles, "host"),
     CHECKED(agent_settings, controller, "tcp://127.0.0.1:7600", conf_check_connect),
     CHECKED(agent_settings, key, "", conf_check_file),
-    {.name = "address",
-     .type = CONF_PARSED,
-     .offset = offsetof(struct agent_settings, address),
-     .parse = parse_address,
-     .preset = ""},
+    PARSED(agent_settings, address, "address", parse_address, ""),
     STRING(agent_settings, rack, ""),
-    LIST(agent_settings, labels, labels_n, &label_item, 0),
-    LIST(agent_settings, units, units_n, &unit_item, 0),
+    LIST(agent_settings, labels, labels_n, &label_item),
+    LIST(agent_settings, units, units_n, &unit_item),
     CHECKED(agent_settings, state, "/run/duopoly-agent", conf_check_path),
     CHECKED(agent_settings, measurements, "", conf_check_file),
-    {.name = "log_level",
-     .type = CONF_CHOICE,
-     .offset = offsetof(struct agent_settings, log_level),
-     .choices = log_levels,
-     .preset = "note"},
-    {.name = "on_exit",
-     .type = CONF_CHOICE,
-     .offset = offsetof(struct agent_settings, on_exit),
-     .choices = exits,
-     .preset = "restore"},
+    CHOICE(agent_settings, log_level, log_levels, "note"),
+    CHOICE(agent_settings, on_exit, exits, "restore"),
     SECTION(agent_settings, link, &link_section),
-    {.name = "switch",
-     .type = CONF_SECTION,
-     .offset = offsetof(struct agent_settings, switch_settings),
-     .section = &switch_section},
+    SECTION_CALLED(agent_settings, switch_settings, "switch", &switch_section),
     SECTION(agent_settings, queues, &queues_section),
     SECTION(agent_settings, marks, &marks_section),
     SECTION(agent_settings, tasks, &tasks_section),

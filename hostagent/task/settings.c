@@ -1,5 +1,7 @@
 #include "hostagent/task/settings.h"
 
+#include "lib/conf_table.h"
+
 #include <errno.h>
 #include <pwd.h>
 #include <stddef.h>
@@ -16,20 +18,10 @@ static const struct conf_section command_section = {.fields = command_fields,
                                                     .bytes = sizeof(struct command)};
 static const struct conf_field command_item = {.type = CONF_SECTION, .section = &command_section};
 static const struct conf_field tasks_fields[] = {
-    {.name = "user",
-     .type = CONF_STRING,
-     .offset = offsetof(struct tasks_part, user),
-     .size = sizeof(((struct tasks_part *)0)->user),
-     .preset = "nobody"},
-    {.name = "commands",
-     .type = CONF_LIST,
-     .offset = offsetof(struct tasks_part, commands),
-     .size = sizeof(struct command),
-     .max = COMMANDS_MAX,
-     .item = &command_item,
-     .count_offset = offsetof(struct tasks_part, commands_n)},
+    STRING(tasks_part, user, "nobody"),
+    LIST(tasks_part, commands, commands_n, &command_item),
     {.name = "others", .type = CONF_OTHERS},
-    {.name = NULL},
+    END,
 };
 static const struct conf_section tasks_section = {.fields = tasks_fields,
                                                   .bytes = sizeof(struct tasks_part)};
