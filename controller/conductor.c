@@ -3,11 +3,11 @@
 #include "controller/conductor_log.h"
 #include "controller/portions.h"
 #include "lib/container_of.h"
+#include "lib/grow.h"
 #include "lib/log.h"
 
 #include <errno.h>
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -68,15 +68,9 @@ static void on_event(void *user, const struct event *event, const char *words)
         .words = words,
     };
     audience_event(&conductor->audience, &sources, event);
-    if (queue->n == queue->size) {
-        size_t size = queue->size ? 2 * queue->size : 64;
-        struct event *at = reallocarray(queue->at, size, sizeof(*at));
-        if (!at) {
-            conductor_break(conductor, "out of memory");
-            return;
-        }
-        queue->at = at;
-        queue->size = size;
+    if (!array_grow(queue->at, queue->n, queue->size, 64)) {
+        conductor_break(conductor, "out of memory");
+        return;
     }
     queue->at[queue->n++] = *event;
 }

@@ -3,7 +3,6 @@
 #include "lib/confine.h"
 
 #include <libgen.h>
-#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 

@@ -4,6 +4,8 @@
 #include "controller/parameters.h"
 
 #include "lib/conf_check.h"
+#include "lib/conf_table.h"
+#include "lib/join.h"
 #include "lib/log.h"
 #include "lib/wire.h"
 
@@ -25,12 +27,11 @@ static int policy_parse(const char *question, const char *text, void *target, st
     char words[256] = "";
     const char *name;
     for (unsigned i = 0; (name = engine_policy_name(question, i)); i++) {
-        size_t used = strlen(words);
         if (strcmp(name, text) == 0) {
             strcpy(target, name);
             return 0;
         }
-        snprintf(words + used, sizeof(words) - used, "%s%s", i ? ", " : "", name);
+        join_word(words, sizeof(words), ", ", name);
     }
     return err_set(err, EINVAL, "'%s' is none of: %s", text, words);
 }
@@ -72,10 +73,8 @@ static int preset_parse(const char *text, void *target, struct err *err)
 {
     const struct preset *preset = preset_find(text);
     char words[512] = "";
-    for (const struct preset *p = presets; !preset && p->name; p++) {
-        size_t used = strlen(words);
-        snprintf(words + used, sizeof(words) - used, "%s%s", used ? ", " : "", p->name);
-    }
+    for (const struct preset *p = presets; !preset && p->name; p++)
+        join_word(words, sizeof(words), ", ", p->name);
     if (!preset)
         return err_set(err, EINVAL, "'%s' is none of: %s", text, words);
     if (preset->levels > WIRE_LEVELS)
@@ -125,54 +124,11 @@ static int value_take(const char *word, const char *text, void *target, struct e
     return 0;
 }
 
-#define DURATION(s, member, name_, preset_, min_, max_)                                            \
-    {                                                                                              \
-        .name = (name_), .type = CONF_DURATION, .offset = offsetof(struct s, member),              \
-        .min = (min_), .max = (max_), .preset = (preset_)                                          \
-    }
-#define NUMBER(s, member, name_, preset_, min_, max_)                                              \
-    {                                                                                              \
-        .name = (name_), .type = CONF_INT, .offset = offsetof(struct s, member), .min = (min_),    \
-        .max = (max_), .preset = (preset_)                                                         \
-    }
-#define BYTES(s, member, name_, preset_, min_, max_)                                               \
-    {                                                                                              \
-        .name = (name_), .type = CONF_BYTES, .offset = offsetof(struct s, member), .min = (min_),  \
-        .max = (max_), .preset = (preset_)                                                         \
-    }
-#define SHARE(s, member, name_, preset_)                                                           \
-    {                                                                                              \
-        .name = (name_), .type = CONF_SHARE, .offset = offsetof(struct s, member), .min = 0,       \
-        .max = 1000, .preset = (preset_)                                                           \
-    }
-#define STRING(s, member, name_, preset_)                                                          \
-    {                                                                                              \
-        .name = (name_), .type = CONF_STRING, .offset = offsetof(struct s, member),                \
-        .size = sizeof(((struct s *)0)->member), .preset = (preset_)                               \
-    }
-#define CHECKED(s, member, name_, preset_, check_)                                                 \
-    {                                                                                              \
-        .name = (name_), .type = CONF_STRING, .offset = offsetof(struct s, member),                \
-        .size = sizeof(((struct s *)0)->member), .preset = (preset_), .check = (check_)            \
-    }
-#define POLICY(s, member, name_, preset_)                                                          \
-    {                                                                                              \
-        .name = (name_), .type = CONF_PARSED, .offset = offsetof(struct s, member),                \
-        .parse = member##_parse, .preset = (preset_)                                               \
-    }
+#define POLICY(s, member, name, preset) PARSED(s, member, name, member##_parse, preset)
 #define WORDS(s, member, word_)                                                                    \
     {                                                                                              \
         .name = "", .type = CONF_WORDS, .offset = offsetof(struct s, member), .word = (word_),     \
         .take = value_take                                                                         \
-    }
-#define SECTION(s, member, name_, section_)                                                        \
-    {                                                                                              \
-        .name = (name_), .type = CONF_SECTION, .offset = offsetof(struct s, member),               \
-        .section = (section_)                                                                      \
-    }
-#define END                                                                                        \
-    {                                                                                              \
-        .name = NULL                                                                               \
     }
 
 static const struct conf_field timer_fields[] = {
@@ -215,7 +171,7 @@ static int recording_folder_check(const char *text, struct err *err)
 }
 
 static const struct conf_field recording_fields[] = {
-    CHECKED(settings_recording, folder, "folder", "log", recording_folder_check),
+    CHECKED(settings_recording, folder, "log", recording_folder_check),
     BYTES(settings_recording, max_bytes, "max_bytes", "64 MB", 4096, INT64_C(1) << 40),
     NUMBER(settings_recording, files, "files", "4", 1, 1000),
     END,
@@ -246,10 +202,10 @@ static const struct conf_field policy_fields[] = {
     POLICY(settings_policy, commit, "commit", "single"),
     POLICY(settings_policy, network, "network", OF_PRESET),
     NUMBER(settings_policy, seed, "seed", "1", 0, INT64_MAX),
-    SECTION(settings_policy, mode, "mode", &mode_section),
-    SHARE(settings_policy, congested_permille, "congested", "90 %"),
-    SHARE(settings_policy, cleared_permille, "cleared", "80 %"),
-    SHARE(settings_policy, congested_share_permille, "congested_share", "0 %"),
+    SECTION(settings_policy, mode, &mode_section),
+    SHARE(settings_policy, congested_permille, "congested", "90 %", 0, 1000),
+    SHARE(settings_policy, cleared_permille, "cleared", "80 %", 0, 1000),
+    SHARE(settings_policy, congested_share_permille, "congested_share", "0 %", 0, 1000),
     WORDS(settings_policy, values, policy_word),
     DURATION(settings_policy, hold_max_ns, "hold_max", "30 s", 0, 86400 * SECOND),
     DURATION(settings_policy, stop_grace_ns, "stop_grace", "1 s", 0, 3600 * SECOND),
@@ -285,9 +241,9 @@ static const struct conf_section macroflow_section = {macroflow_fields,
 static const struct conf_section dclas_section = {dclas_fields, sizeof(struct settings_levels),
                                                   NULL};
 static const struct conf_field table_fields[] = {
-    SECTION(settings_tables, coflow, "coflow", &coflow_section),
-    SECTION(settings_tables, macroflow, "macroflow", &macroflow_section),
-    SECTION(settings_tables, dclas, "dclas", &dclas_section),
+    SECTION(settings_tables, coflow, &coflow_section),
+    SECTION(settings_tables, macroflow, &macroflow_section),
+    SECTION(settings_tables, dclas, &dclas_section),
     END,
 };
 static const struct conf_section table_section = {table_fields, sizeof(struct settings_tables),
@@ -305,7 +261,7 @@ static const struct conf_field bound_fields[] = {
     BYTES(settings_bounds, memory_bytes, "memory", "4 GB", 1000000, INT64_C(1) << 50),
     BYTES(settings_bounds, framework_memory_bytes, "framework_memory", "512 MB", 1000000,
           INT64_C(1) << 50),
-    SHARE(settings_bounds, framework_time_permille, "framework_time", "25 %"),
+    SHARE(settings_bounds, framework_time_permille, "framework_time", "25 %", 0, 1000),
     NUMBER(settings_bounds, tasks_per_stage, "tasks_per_stage", "65536", 1, 1048576),
     NUMBER(settings_bounds, tasks_per_host, "tasks_per_host", "4096", 1, 65536),
     NUMBER(settings_bounds, starts_per_host, "starts_per_host", "256", 1, 1024),
@@ -333,28 +289,20 @@ static int group_check(const char *text, struct err *err)
 static const char *const trusts[] = {
     [SETTINGS_TRUST_KEYS] = "keys", [SETTINGS_TRUST_EVERYBODY] = "everybody-who-connects", NULL};
 static const struct conf_field settings_fields[] = {
-    CHECKED(settings, listen, "listen", "tcp://127.0.0.1:7600", conf_check_listen),
-    CHECKED(settings, socket, "socket", "/run/duopoly/duopolyd.sock", conf_check_file),
-    CHECKED(settings, group, "group", SETTINGS_GROUP, group_check),
-    CHECKED(settings, readers, "readers", SETTINGS_READERS, group_check),
-    CHECKED(settings, state, "state", "/var/lib/duopoly", conf_check_folder),
-    STRING(settings, keys, "keys", "keys"),
-    {.name = "trust",
-     .type = CONF_CHOICE,
-     .offset = offsetof(struct settings, trust),
-     .choices = trusts,
-     .preset = "keys"},
-    {.name = "log_level",
-     .type = CONF_CHOICE,
-     .offset = offsetof(struct settings, log_level),
-     .choices = log_levels,
-     .preset = "note"},
-    SECTION(settings, timers, "timers", &timer_section),
-    SECTION(settings, recording, "log", &recording_section),
-    SECTION(settings, store, "store", &store_section),
-    SECTION(settings, policy, "policy", &policy_section),
-    SECTION(settings, levels, "levels", &table_section),
-    SECTION(settings, bounds, "bounds", &bound_section),
+    CHECKED(settings, listen, "tcp://127.0.0.1:7600", conf_check_listen),
+    CHECKED(settings, socket, "/run/duopoly/duopolyd.sock", conf_check_file),
+    CHECKED(settings, group, SETTINGS_GROUP, group_check),
+    CHECKED(settings, readers, SETTINGS_READERS, group_check),
+    CHECKED(settings, state, "/var/lib/duopoly", conf_check_folder),
+    STRING(settings, keys, "keys"),
+    CHOICE(settings, trust, trusts, "keys"),
+    CHOICE(settings, log_level, log_levels, "note"),
+    SECTION(settings, timers, &timer_section),
+    SECTION_CALLED(settings, recording, "log", &recording_section),
+    SECTION(settings, store, &store_section),
+    SECTION(settings, policy, &policy_section),
+    SECTION(settings, levels, &table_section),
+    SECTION(settings, bounds, &bound_section),
     END,
 };
 const struct conf_section settings_section = {settings_fields, sizeof(struct settings), NULL};

@@ -7,8 +7,6 @@
 #include "lib/conf.h"
 #include "lib/err.h"
 
-#include <stdbool.h>
-
 #define SETTINGS_GROUP   "duopoly"
 #define SETTINGS_READERS "duopoly-readers"
 

@@ -14,7 +14,6 @@
 #include "lib/err.h"
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #define FLOWS_MOST     (1u << 24)

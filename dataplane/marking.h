@@ -21,7 +21,6 @@
 #include "lib/mark_prefix.h"
 #include "lib/port/port.h"
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #define MARKING_MEMBERS 64

@@ -25,7 +25,6 @@ struct worker_orders {
 
 struct worker {
     struct forward forward;
-    unsigned lcore;
     const struct worker_orders *orders;
     struct rte_ring *commands; /* of struct workers_flow */
     struct kept *kept;         /* mode and lease */

@@ -10,6 +10,7 @@
 #include "hostagent/switch_links.h"
 #include "hostagent/uplink/uplink_zmq.h"
 #include "lib/address.h"
+#include "lib/join.h"
 #include "lib/log.h"
 #include "lib/loop.h"
 
@@ -155,9 +156,8 @@ static int open_marks(struct agent_parts *agent, struct err *err)
 
 static void join(char *text, size_t size, const char *between, const char *words)
 {
-    const size_t said = strlen(text);
     if (words[0])
-        snprintf(text + said, size - said, "%s%s", said ? between : "", words);
+        join_word(text, size, between, words);
 }
 
 void agent_say_host(struct agent_parts *agent)

@@ -18,7 +18,6 @@
 #include "lib/err.h"
 
 #include <stdbool.h>
-#include <stdint.h>
 
 #define MEASUREMENTS_BYTES (256ll << 20)
 

@@ -8,7 +8,6 @@
 #include "lib/err.h"
 
 #include <netlink/netlink.h>
-#include <stdint.h>
 
 /* The caller owns *ret_sock (nl_socket_free). Receive buffers are large enough for dumps of
  * hundreds of interfaces. */

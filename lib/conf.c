@@ -1,4 +1,5 @@
 #include "lib/conf.h"
+#include "lib/join.h"
 #include "lib/text_mark.h"
 
 #include <errno.h>
@@ -163,8 +164,7 @@ static int choice_set(const struct conf_field *field, const char *text, int *tar
             *target = i;
             return 0;
         }
-        size_t used = strlen(words);
-        snprintf(words + used, sizeof(words) - used, "%s%s", i ? ", " : "", field->choices[i]);
+        join_word(words, sizeof(words), ", ", field->choices[i]);
     }
     return err_set(err, EINVAL, "'%s' is none of: %s", text, words);
 }

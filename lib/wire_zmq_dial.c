@@ -1,6 +1,7 @@
 #include "lib/wire_zmq_dial.h"
 
 #include "lib/fnv1a.h"
+#include "lib/join.h"
 #include "lib/rarely.h"
 
 #include <errno.h>
@@ -90,9 +91,8 @@ static void address_leave(struct wire_zmq_dial *dial)
 /* Whole rounds are compared: where one is not looked into, nothing of it counts. */
 static void met_add(struct wire_zmq_dial *dial, const char *words)
 {
-    size_t length = strlen(dial->met);
     if (dial->looks)
-        snprintf(dial->met + length, sizeof(dial->met) - length, "%s%s", length ? "; " : "", words);
+        join_word(dial->met, sizeof(dial->met), "; ", words);
 }
 
 /* −errno; 0: it would be taken now, so there is nothing to say. */

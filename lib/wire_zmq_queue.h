@@ -4,7 +4,6 @@
 
 #include "lib/wire_zmq.h"
 
-#include <stdbool.h>
 #include <sys/queue.h>
 
 struct wire_zmq_queued {

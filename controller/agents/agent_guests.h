@@ -7,18 +7,15 @@
  * executors end with their bytes; an application that comes back after that starts again. For an
  * agent without a session, its last report counts.
  *
- * Bounds: AGENT_GUESTS applications of an agent. O(applications of the part); looking one up is
- * O(1). */
+ * Bounds: as many applications of an agent as a duopoly_GuestsPart has. O(applications of the
+ * part); looking one up is O(1). */
 #pragma once
 
 #include "controller/engine/engine.h"
 #include "schemas/duopoly.pb.h"
 
-#include <stddef.h>
 #include <stdint.h>
 
-#define AGENT_GUESTS                                                                               \
-    (sizeof(((duopoly_GuestsPart *)0)->applications) / sizeof(duopoly_GuestApplication))
 #define AGENT_GUEST_LEVELS 8 /* on the wire */
 
 struct guest_level;

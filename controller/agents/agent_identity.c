@@ -4,6 +4,7 @@
 #include "controller/resource_bounds.h"
 #include "controller/resources_wire.h"
 
+#include "lib/join.h"
 #include "lib/log.h"
 
 #include <errno.h>
@@ -298,10 +299,8 @@ static void labels_fill(const duopoly_Hello *hello, char *ret_labels, size_t siz
 {
     _Static_assert(sizeof(hello->labels) <= ENGINE_LABELS_MAX, "all labels are kept, whole");
     *ret_labels = '\0';
-    for (pb_size_t i = 0; i < hello->labels_count; i++) {
-        size_t used = strlen(ret_labels);
-        snprintf(ret_labels + used, size - used, "%s%s", used ? "," : "", hello->labels[i]);
-    }
+    for (pb_size_t i = 0; i < hello->labels_count; i++)
+        join_word(ret_labels, size, ",", hello->labels[i]);
 }
 
 /* "": none has a name. */

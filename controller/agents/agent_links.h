@@ -8,7 +8,6 @@
 
 #include "schemas/duopoly.pb.h"
 
-#include <stddef.h>
 #include <stdint.h>
 
 #define AGENT_LINKS      4096 /* of a switch */

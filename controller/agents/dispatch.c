@@ -1,6 +1,7 @@
 #include "controller/agents/dispatch.h"
 
 #include "controller/resources_wire.h"
+#include "lib/grow.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -24,15 +25,9 @@ void dispatch_scratch_done(struct dispatch_scratch *scratch)
 
 static duopoly_Input *input_add(struct dispatch_scratch *scratch)
 {
-    if (scratch->n == scratch->size) {
-        uint32_t size = scratch->size ? 2 * scratch->size : 64;
-        duopoly_Input *inputs = reallocarray(scratch->inputs, size, sizeof(*inputs));
-        if (!inputs) {
-            scratch->failed = true;
-            return NULL;
-        }
-        scratch->inputs = inputs;
-        scratch->size = size;
+    if (!array_grow(scratch->inputs, scratch->n, scratch->size, 64)) {
+        scratch->failed = true;
+        return NULL;
     }
     return memset(&scratch->inputs[scratch->n++], 0, sizeof(scratch->inputs[0]));
 }

@@ -8,7 +8,6 @@
 
 #include "schemas/duopoly.pb.h"
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #define STANCE_RULES 1024

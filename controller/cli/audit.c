@@ -1,6 +1,7 @@
 #include "controller/cli/audit.h"
 
 #include "lib/conf.h"
+#include "lib/grow.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -100,14 +101,8 @@ static bool is_wanted(const struct filter *filter, const duopoly_AuditRow *row)
 
 static int row_keep(struct rows *rows, const duopoly_AuditRow *row, struct err *err)
 {
-    if (rows->n == rows->allocated) {
-        size_t allocated = rows->allocated ? 2 * rows->allocated : 64;
-        duopoly_AuditRow *at = reallocarray(rows->at, allocated, sizeof(*at));
-        if (!at)
-            return err_sys(err, ENOMEM, "the audit");
-        rows->at = at;
-        rows->allocated = allocated;
-    }
+    if (!array_grow(rows->at, rows->n, rows->allocated, 64))
+        return err_sys(err, ENOMEM, "the audit");
     rows->at[rows->n++] = *row;
     return 0;
 }

@@ -2,6 +2,7 @@
 
 #include "controller/cli/description.h"
 #include "controller/cli/drawing.h"
+#include "lib/join.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -15,10 +16,8 @@ int render_check(const struct request *request, struct err *err)
                        "write: duopolyctl switch NAME render --as FORMAT [--from FILE] [--undo]");
     if (render_find(request->as))
         return description_name_check(request->words[0], err);
-    for (size_t i = 0; render_all[i]; i++) {
-        size_t used = strlen(names);
-        snprintf(names + used, sizeof(names) - used, "%s%s", used ? ", " : "", render_all[i]->name);
-    }
+    for (size_t i = 0; render_all[i]; i++)
+        join_word(names, sizeof(names), ", ", render_all[i]->name);
     return err_set(err, EINVAL, "there is no format '%s'; there are: %s", request->as, names);
 }
 

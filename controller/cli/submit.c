@@ -1,6 +1,7 @@
 #include "controller/cli/submit.h"
 
 #include "lib/client_submit.h"
+#include "lib/grow.h"
 #include "lib/workload/workload_input.h"
 
 #include <errno.h>
@@ -30,14 +31,8 @@ struct submissions {
 
 static struct submitted *submitted_add(struct submissions *submissions)
 {
-    if (submissions->n == submissions->allocated) {
-        size_t allocated = submissions->allocated ? 2 * submissions->allocated : 16;
-        struct submitted *at = reallocarray(submissions->at, allocated, sizeof(*at));
-        if (!at)
-            return NULL;
-        submissions->at = at;
-        submissions->allocated = allocated;
-    }
+    if (!array_grow(submissions->at, submissions->n, submissions->allocated, 16))
+        return NULL;
     return memset(&submissions->at[submissions->n++], 0, sizeof(submissions->at[0]));
 }
 

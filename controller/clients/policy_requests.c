@@ -2,6 +2,7 @@
 
 #include "controller/clients/refusal.h"
 #include "controller/parameters.h"
+#include "lib/join.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -13,10 +14,8 @@ static void policies_refuse(duopoly_Envelope *answer, const duopoly_SetPolicy *s
 {
     char names[160] = "";
     const char *name;
-    for (unsigned i = 0; (name = engine_policy_name(set->question, i)); i++) {
-        size_t used = strlen(names);
-        snprintf(names + used, sizeof(names) - used, "%s%s", i ? ", " : "", name);
-    }
+    for (unsigned i = 0; (name = engine_policy_name(set->question, i)); i++)
+        join_word(names, sizeof(names), ", ", name);
     if (*names)
         refused_answer(answer, duopoly_Reason_REASON_UNSUPPORTED,
                        "%s has no policy '%s'; there are: %s", set->question, set->name, names);
@@ -45,10 +44,8 @@ static void parameters_refuse(duopoly_Envelope *answer, const duopoly_SetPolicy 
 {
     char words[160] = "";
     const struct engine_parameter *parameter;
-    for (unsigned i = 0; (parameter = engine_policy_parameter(set->question, policy, i)); i++) {
-        size_t used = strlen(words);
-        snprintf(words + used, sizeof(words) - used, "%s%s", i ? ", " : "", parameter->word);
-    }
+    for (unsigned i = 0; (parameter = engine_policy_parameter(set->question, policy, i)); i++)
+        join_word(words, sizeof(words), ", ", parameter->word);
     refused_answer(answer, duopoly_Reason_REASON_UNSUPPORTED,
                    "%s %s has no parameter '%s'; it has: %s", set->question, policy, word,
                    *words ? words : "none");

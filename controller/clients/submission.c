@@ -6,6 +6,7 @@
 #include "controller/resources_wire.h"
 
 #include "lib/constraint.h"
+#include "lib/grow.h"
 #include "lib/log.h"
 
 #include <inttypes.h>
@@ -262,14 +263,8 @@ static bool prepared_add(struct submission *submission)
 {
     if (submission->begun == submission->end)
         submission->begun = submission->end = 0;
-    if (submission->end == submission->room) {
-        uint32_t room = submission->room ? 2 * submission->room : 16;
-        uint64_t *prepared = reallocarray(submission->prepared, room, sizeof(*prepared));
-        if (!prepared)
-            return false;
-        submission->prepared = prepared;
-        submission->room = room;
-    }
+    if (!array_grow(submission->prepared, submission->end, submission->room, 16))
+        return false;
     submission->prepared[submission->end++] = submission->job;
     return true;
 }

@@ -21,8 +21,6 @@
 #include "controller/engine/engine.h"
 #include "lib/err.h"
 
-#include <stdbool.h>
-
 struct recording;
 
 /* Begins a file in `folder` (made if it is missing); waits for it. The engine is borrowed until

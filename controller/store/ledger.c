@@ -3,6 +3,7 @@
 #include "controller/engine/base/record.h"
 #include "controller/frameworks/framework_numbers.h"
 #include "controller/store/record_times.h"
+#include "lib/grow.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -101,14 +102,9 @@ void ledger_destroy(struct ledger *ledger)
 
 static bool note_add(struct ledger *ledger, const struct note *note)
 {
-    if (ledger->n == ledger->size) {
-        size_t size = ledger->size ? 2 * ledger->size : 64;
-        struct note *notes = reallocarray(ledger->notes, size, sizeof(*notes));
-        ledger->failed |= !notes;
-        if (!notes)
-            return false;
-        ledger->notes = notes;
-        ledger->size = size;
+    if (!array_grow(ledger->notes, ledger->n, ledger->size, 64)) {
+        ledger->failed = true;
+        return false;
     }
     ledger->notes[ledger->n++] = *note;
     return true;
@@ -462,15 +458,9 @@ void ledger_host_moved(struct ledger *ledger, uint32_t host)
 {
     if (ledger->n_moved && ledger->moved[ledger->n_moved - 1] == host)
         return;
-    if (ledger->n_moved == ledger->moved_size) {
-        size_t size = ledger->moved_size ? 2 * ledger->moved_size : 64;
-        uint32_t *moved = reallocarray(ledger->moved, size, sizeof(*moved));
-        if (!moved) {
-            ledger->failed = true;
-            return;
-        }
-        ledger->moved = moved;
-        ledger->moved_size = size;
+    if (!array_grow(ledger->moved, ledger->n_moved, ledger->moved_size, 64)) {
+        ledger->failed = true;
+        return;
     }
     ledger->moved[ledger->n_moved++] = host;
 }

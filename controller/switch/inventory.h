@@ -8,7 +8,6 @@
 
 #include "schemas/duopoly.pb.h"
 
-#include <stddef.h>
 #include <stdint.h>
 
 #define INVENTORY_PORTS 2048

@@ -1,6 +1,7 @@
 #include "hostagent/guests/tcp_received_nl.h"
 
 #include "hostagent/tcp_list_nl.h"
+#include "lib/grow.h"
 #include "lib/number.h"
 
 #include <dirent.h>
@@ -37,14 +38,8 @@ static struct guest_socket_bytes *place_get(struct tcp_received *received)
 {
     if (received->n == TCP_RECEIVED_MOST)
         return NULL;
-    if (received->n == received->most) {
-        uint32_t most = received->most ? 2 * received->most : 256;
-        struct guest_socket_bytes *larger = reallocarray(received->all, most, sizeof(*larger));
-        if (!larger)
-            return NULL;
-        received->all = larger;
-        received->most = most;
-    }
+    if (!array_grow(received->all, received->n, received->most, 256))
+        return NULL;
     return &received->all[received->n++];
 }
 

@@ -8,7 +8,6 @@
 
 #include "hostagent/marks/mark_abi.h"
 
-#include <stdbool.h>
 #include <stddef.h>
 
 #define FLOW_LAYOUT_TEXT 1024

@@ -1,6 +1,7 @@
 #include "hostagent/marks/listening_nl.h"
 
 #include "hostagent/tcp_list_nl.h"
+#include "lib/grow.h"
 
 #include <linux/inet_diag.h>
 #include <netinet/tcp.h>
@@ -17,14 +18,8 @@ static int take(const struct nlmsghdr *message, void *arg)
     const struct inet_diag_msg *found = mnl_nlmsg_get_payload(message);
     if (mnl_nlmsg_get_payload_len(message) < sizeof(*found))
         return MNL_CB_OK;
-    if (ports->n == ports->most) {
-        uint32_t most = ports->most ? 2 * ports->most : 64;
-        uint16_t *larger = realloc(ports->all, most * sizeof(*larger));
-        if (!larger)
-            return MNL_CB_ERROR;
-        ports->all = larger;
-        ports->most = most;
-    }
+    if (!array_grow(ports->all, ports->n, ports->most, 64))
+        return MNL_CB_ERROR;
     ports->all[ports->n++] = found->id.idiag_sport;
     return MNL_CB_OK;
 }

@@ -1,7 +1,6 @@
 #include "hostagent/marks/mark_driver.h"
 
 #include <arpa/inet.h>
-#include <stdio.h>
 #include <string.h>
 
 #define CS6 48

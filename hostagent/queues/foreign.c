@@ -1,12 +1,13 @@
 #include "hostagent/queues/foreign.h"
 
+#include "lib/grow.h"
+
 #include <errno.h>
 #include <linux/netlink.h>
 #include <linux/pkt_cls.h>
 #include <linux/pkt_sched.h>
 #include <linux/rtnetlink.h>
 #include <stddef.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -200,14 +201,8 @@ static int take(struct foreign *foreign, const struct foreign_part *part, struct
 {
     if (foreign->n == FOREIGN_PARTS)
         return err_set(err, E2BIG, "more than %d qdiscs, classes and filters", FOREIGN_PARTS);
-    if (foreign->n == foreign->allocated) {
-        uint32_t allocated = foreign->allocated ? 2 * foreign->allocated : 16;
-        struct foreign_part *parts = realloc(foreign->parts, allocated * sizeof(*parts));
-        if (!parts)
-            return err_sys(err, ENOMEM, "what stands on a port");
-        foreign->parts = parts;
-        foreign->allocated = allocated;
-    }
+    if (!array_grow(foreign->parts, foreign->n, foreign->allocated, 16))
+        return err_sys(err, ENOMEM, "what stands on a port");
     foreign->parts[foreign->n++] = *part;
     return 0;
 }

@@ -2,6 +2,7 @@
 
 #include "hostagent/nl.h"
 #include "hostagent/queues/tunnels.h"
+#include "lib/join.h"
 
 #include <errno.h>
 #include <linux/if_link.h>
@@ -156,13 +157,10 @@ static bool has_one(const struct links_told *told, const char *pattern)
 static void note_lacks(const struct ports_wanted *wanted, const struct links_told *told,
                        struct ports_found *found)
 {
-    const size_t size = sizeof(found->lacks);
-    size_t n = 0;
     found->lacks[0] = 0;
-    for (uint32_t i = 0; i < wanted->patterns_n && n < size; i++)
+    for (uint32_t i = 0; i < wanted->patterns_n; i++)
         if (!has_one(told, wanted->patterns[i].text))
-            n += (size_t)snprintf(found->lacks + n, size - n, "%s%s", n ? ", " : "",
-                                  wanted->patterns[i].text);
+            join_word(found->lacks, sizeof(found->lacks), ", ", wanted->patterns[i].text);
 }
 
 static void add_found(const struct links_told *told, const enum link_place *places,

@@ -3,6 +3,7 @@
 #include "hostagent/nl.h"
 #include "hostagent/queues/foreign_nl.h"
 #include "hostagent/queues/link_speed.h"
+#include "lib/grow.h"
 
 #include <errno.h>
 #include <linux/pkt_sched.h>
@@ -50,14 +51,8 @@ static int make_room(struct raw_table *table, size_t bytes)
 {
     if (table->n == RAW_QDISCS)
         return -E2BIG;
-    if (table->n == table->allocated) {
-        size_t allocated = table->allocated ? 2 * table->allocated : 64;
-        void *items = realloc(table->items, allocated * sizeof(*table->items));
-        if (!items)
-            return -ENOMEM;
-        table->items = items;
-        table->allocated = allocated;
-    }
+    if (!array_grow(table->items, table->n, table->allocated, 64))
+        return -ENOMEM;
     if (table->bytes + bytes > table->bytes_allocated) {
         size_t allocated = 2 * (table->bytes_allocated + bytes) + 4096;
         void *options = realloc(table->options, allocated);

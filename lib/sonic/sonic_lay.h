@@ -4,8 +4,6 @@
 
 #include "lib/sonic/sonic_rows.h"
 
-#include <stddef.h>
-
 #define SONIC_REFERENCE (SONIC_NAME + 32) /* bytes of a reference with brackets and table */
 
 /* A port with our queues; references in the form that the switch uses. */

@@ -1,4 +1,5 @@
 #include "lib/sonic/sonic_steps.h"
+#include "lib/grow.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -10,14 +11,8 @@ struct steps {
 
 static int add(struct steps *steps, struct sonic_step step)
 {
-    if (steps->n == steps->allocated) {
-        uint32_t allocated = steps->allocated ? 2 * steps->allocated : 64;
-        struct sonic_step *more = reallocarray(steps->step, allocated, sizeof(*more));
-        if (!more)
-            return -ENOMEM;
-        steps->step = more;
-        steps->allocated = allocated;
-    }
+    if (!array_grow(steps->step, steps->n, steps->allocated, 64))
+        return -ENOMEM;
     steps->step[steps->n++] = step;
     return 0;
 }

@@ -31,21 +31,6 @@ uint64_t workload_split_part(uint64_t whole, uint64_t parts, uint64_t part)
     return whole / parts + (part < whole % parts);
 }
 
-static uint64_t edge_bytes(const struct workload_edge *edge, uint32_t parent_tasks, uint32_t tasks,
-                           uint32_t source, uint32_t task)
-{
-    if (edge->matrix)
-        return edge->matrix[(uint64_t)source * tasks + task];
-    return edge->sums ? workload_split_part(edge->sums[task], parent_tasks, source) : 0;
-}
-
-uint64_t workload_edge_bytes(const struct workload_job *job, uint32_t stage, uint32_t edge,
-                             uint32_t source, uint32_t task)
-{
-    const struct workload_edge *e = &job->stages[stage].parents[edge];
-    return edge_bytes(e, job->stages[e->parent].tasks, job->stages[stage].tasks, source, task);
-}
-
 uint64_t workload_task_shuffle_bytes(const struct workload_job *job, uint32_t stage, uint32_t task)
 {
     const struct workload_stage *s = &job->stages[stage];
@@ -79,15 +64,6 @@ static bool bytes_add(uint64_t *sum, const uint64_t *values, uint64_t n)
         *sum += values[i];
     }
     return true;
-}
-
-int workload_header_check(const struct workload_header *header, struct err *err)
-{
-    if (header->hosts < 1 || header->hosts > WORKLOAD_HOSTS_MAX)
-        return err_set(err, EINVAL, "hosts is %u, must be 1…%d", header->hosts, WORKLOAD_HOSTS_MAX);
-    if (header->scale < 1 || header->scale > WORKLOAD_SCALE_MAX)
-        return err_set(err, EINVAL, "scale is %u, must be 1…%d", header->scale, WORKLOAD_SCALE_MAX);
-    return 0;
 }
 
 static int check_replicas(const struct workload_header *header, const struct workload_stage *stage,

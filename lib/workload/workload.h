@@ -111,18 +111,12 @@ int workload_job_parse(const struct workload_header *header, const char *text, s
 char *workload_header_format(const struct workload_header *header);
 char *workload_job_format(const struct workload_job *job);
 
-/* Whether a struct keeps the bounds and rules above: 0 or −EINVAL with the sentence. */
-int workload_header_check(const struct workload_header *header, struct err *err);
+/* Whether a job keeps the bounds and rules above: 0 or −EINVAL with the sentence. */
 int workload_job_check(const struct workload_header *header, const struct workload_job *job,
                        struct err *err);
 
 /* Frees what the job owns and zeroes it. NULL and half-built jobs are fine. */
 void workload_job_done(struct workload_job *job);
-
-/* Bytes that task `task` of `stage` fetches over edge `edge` (< n_parents) from the parent's task
- * `source`. O(1). */
-uint64_t workload_edge_bytes(const struct workload_job *job, uint32_t stage, uint32_t edge,
-                             uint32_t source, uint32_t task);
 
 /* Part `part` of `whole` split evenly in `parts` > 0: the first ones take the remainder. */
 uint64_t workload_split_part(uint64_t whole, uint64_t parts, uint64_t part);

@@ -14,7 +14,6 @@
  * Pure. Cost: sorting the trace once, then linear in the job. */
 #pragma once
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #include "lib/err.h"

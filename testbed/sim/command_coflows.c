@@ -1,4 +1,5 @@
 /* duopoly-sim coflows: the classic Coflow schedulers on a trace, network only. */
+#include "lib/join.h"
 #include "testbed/sim/coflows/coflows.h"
 #include "testbed/sim/commands.h"
 #include "testbed/sim/figure.h"
@@ -38,10 +39,8 @@ static int set_policy(struct arguments *a, const char *name, struct err *err)
     a->policy = coflow_policy_find(name);
     if (a->policy)
         return 0;
-    for (const struct coflow_policy *const *p = coflow_policies; *p; p++) {
-        strcat(names, p == coflow_policies ? "" : ", ");
-        strcat(names, (*p)->name);
-    }
+    for (const struct coflow_policy *const *p = coflow_policies; *p; p++)
+        join_word(names, sizeof(names), ", ", (*p)->name);
     return err_set(err, EINVAL, "there is no policy '%s'; choose one of %s", name, names);
 }
 

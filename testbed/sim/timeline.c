@@ -1,5 +1,6 @@
 #include "testbed/sim/timeline.h"
 
+#include "lib/grow.h"
 #include "testbed/sim/areas.h"
 
 #include <errno.h>
@@ -47,15 +48,9 @@ static void end(struct timeline *t, struct timeline_life *life)
 
 static void add_band(struct timeline *t)
 {
-    if (t->n_bands == t->bands_allocated) {
-        size_t allocated = t->bands_allocated ? 2 * t->bands_allocated : 64;
-        void *grown = realloc(t->bands, allocated * sizeof(*t->bands));
-        if (!grown) {
-            t->failed = true;
-            return;
-        }
-        t->bands = grown;
-        t->bands_allocated = allocated;
+    if (!array_grow(t->bands, t->n_bands, t->bands_allocated, 64)) {
+        t->failed = true;
+        return;
     }
     t->bands[t->n_bands++] =
         (struct figure_band){(double)t->starved_ns * 1e-9, (double)t->now_ns * 1e-9};

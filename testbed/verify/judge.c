@@ -1,5 +1,7 @@
 #include "testbed/verify/judge.h"
 
+#include "lib/grow.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -163,28 +165,16 @@ static void judge_packet(const struct truth *truth, const struct packets *packet
 
 int judge_add_delay(struct judge_delays *delays, int64_t delay_ns)
 {
-    if (delays->n == delays->allocated) {
-        size_t allocated = delays->allocated ? delays->allocated * 2 : 256;
-        int64_t *grown = reallocarray(delays->at_ns, allocated, sizeof(*grown));
-        if (!grown)
-            return -ENOMEM;
-        delays->at_ns = grown;
-        delays->allocated = allocated;
-    }
+    if (!array_grow(delays->at_ns, delays->n, delays->allocated, 256))
+        return -ENOMEM;
     delays->at_ns[delays->n++] = delay_ns;
     return 0;
 }
 
 static int add_seen(struct verdict *verdict, const struct packet *packet, int64_t change_ns)
 {
-    if (verdict->n_seen == verdict->seen_allocated) {
-        size_t allocated = verdict->seen_allocated ? verdict->seen_allocated * 2 : 256;
-        struct judge_seen *grown = reallocarray(verdict->seen, allocated, sizeof(*grown));
-        if (!grown)
-            return -ENOMEM;
-        verdict->seen = grown;
-        verdict->seen_allocated = allocated;
-    }
+    if (!array_grow(verdict->seen, verdict->n_seen, verdict->seen_allocated, 256))
+        return -ENOMEM;
     verdict->seen[verdict->n_seen++] =
         (struct judge_seen){packet->flow, change_ns, packet->time_ns};
     return 0;

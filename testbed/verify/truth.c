@@ -1,5 +1,6 @@
 #include "testbed/verify/truth.h"
 
+#include "lib/grow.h"
 #include "lib/number.h"
 
 #include <dirent.h>
@@ -263,15 +264,8 @@ int truth_recording_line(struct truth *truth, const char *line, struct err *err)
 
 static int add_connection(struct truth *truth, const struct truth_connection *connection)
 {
-    if (truth->n_connections == truth->connections_allocated) {
-        size_t allocated = truth->connections_allocated ? truth->connections_allocated * 2 : 1024;
-        struct truth_connection *grown =
-            reallocarray(truth->connections, allocated, sizeof(*grown));
-        if (!grown)
-            return -ENOMEM;
-        truth->connections = grown;
-        truth->connections_allocated = allocated;
-    }
+    if (!array_grow(truth->connections, truth->n_connections, truth->connections_allocated, 1024))
+        return -ENOMEM;
     truth->connections[truth->n_connections++] = *connection;
     return 0;
 }

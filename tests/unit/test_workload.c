@@ -267,9 +267,9 @@ static void test_defaults_and_unknown_members(void **state)
     assert_int_equal(job.stages[0].demand.slots, 1);
     assert_int_equal(job.stages[1].compute_ns[1], 25500000);
     assert_false(job.stages[1].parents[0].pipelined);
-    assert_int_equal(workload_edge_bytes(&job, 1, 0, 0, 0), 3);
-    assert_int_equal(workload_edge_bytes(&job, 1, 0, 1, 0), 2);
-    assert_int_equal(workload_edge_bytes(&job, 1, 0, 2, 0), 2);
+    assert_int_equal(workload_split_part(7, 3, 0), 3);
+    assert_int_equal(workload_split_part(7, 3, 1), 2);
+    assert_int_equal(workload_split_part(7, 3, 2), 2);
     assert_int_equal(workload_task_shuffle_bytes(&job, 1, 0), 7);
     assert_int_equal(workload_job_shuffle_bytes(&job), 7);
     workload_job_done(&job);

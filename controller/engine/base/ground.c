@@ -1,5 +1,7 @@
 #include "controller/engine/base/ground.h"
 
+#include "lib/grow.h"
+
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,14 +43,8 @@ struct decision *engine_decide(struct engine *engine, enum decision_kind kind, e
                                int64_t left, int64_t right)
 {
     struct decisions *out = engine->out;
-    if (out->n == out->capacity) {
-        size_t capacity = out->capacity ? 2 * out->capacity : 64;
-        struct decision *grown = reallocarray(out->at, capacity, sizeof(*grown));
-        if (!grown)
-            longjmp(engine->no_memory, 1);
-        out->at = grown;
-        out->capacity = capacity;
-    }
+    if (!array_grow(out->at, out->n, out->capacity, 64))
+        longjmp(engine->no_memory, 1);
     struct decision *decision = &out->at[out->n++];
     memset(decision, 0, sizeof(*decision));
     decision->kind = kind;

@@ -9,8 +9,6 @@
 #include "controller/engine/books/retry.h"
 #include "controller/engine/policy/policy.h"
 
-#include <stdlib.h>
-
 uint64_t stage_coflow_bytes(const struct stage *stage)
 {
     return stage->coflow_fixed ? stage->coflow_bytes : stage->total_bytes;

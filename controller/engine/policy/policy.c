@@ -2,6 +2,7 @@
 #include "controller/engine/base/ground.h"
 #include "controller/engine/base/numbered.h"
 #include "controller/engine/policy/questions.h"
+#include "lib/join.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -78,8 +79,7 @@ const struct policy *policy_find(enum question q, const char *name, struct err *
         const char *known = policy_listed(q, i)->name;
         if (strcmp(known, name) == 0)
             return policy_listed(q, i);
-        strncat(names, i ? ", " : "", sizeof(names) - strlen(names) - 1);
-        strncat(names, known, sizeof(names) - strlen(names) - 1);
+        join_word(names, sizeof(names), ", ", known);
     }
     err_set(err, EINVAL, "unknown %s policy \"%s\": choose one of %s", questions[q].word, name,
             names);

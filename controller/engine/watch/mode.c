@@ -3,6 +3,7 @@
 #include "controller/engine/base/ground.h"
 #include "controller/engine/policy/policy.h"
 #include "controller/engine/policy/questions.h"
+#include "lib/join.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -51,9 +52,8 @@ void engine_say_mode_use(const struct engine *engine, char *text, size_t size)
     *text = '\0';
     for (enum question q = 0; q < QUESTIONS; q++) {
         const char *use = engine->policies[q]->by_mode;
-        size_t used = strlen(text);
         if (use)
-            snprintf(text + used, size - used, "%s%s", used ? "; " : "", use);
+            join_word(text, size, "; ", use);
     }
     if (!*text)
         snprintf(text, size, "nothing: place %s and network %s do the same in either mode",

@@ -1,5 +1,7 @@
 #include "hostagent/switches/sonic/config_db.h"
 
+#include "lib/grow.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,14 +17,8 @@ struct words {
 
 static int add_word(struct words *words, const char *word)
 {
-    if (words->n == words->allocated) {
-        uint32_t allocated = words->allocated ? 2 * words->allocated : 64;
-        const char **more = reallocarray(words->word, allocated, sizeof(*more));
-        if (!more)
-            return -ENOMEM;
-        words->word = more;
-        words->allocated = allocated;
-    }
+    if (!array_grow(words->word, words->n, words->allocated, 64))
+        return -ENOMEM;
     words->word[words->n++] = word;
     return 0;
 }

@@ -1,6 +1,7 @@
 #include "testbed/sim/cluster/cluster_file.h"
 
 #include "lib/conf.h"
+#include "lib/join.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -249,10 +250,8 @@ uint64_t cluster_slots(const struct cluster_class *class, uint32_t slots)
 void cluster_labels(const struct cluster_class *class, char *ret_labels, size_t size)
 {
     *ret_labels = '\0';
-    for (uint32_t i = 0; i < class->n_labels; i++) {
-        size_t used = strlen(ret_labels);
-        snprintf(ret_labels + used, size - used, "%s%s", i ? "," : "", class->labels[i].text);
-    }
+    for (uint32_t i = 0; i < class->n_labels; i++)
+        join_word(ret_labels, size, ",", class->labels[i].text);
 }
 
 void cluster_unit_names(const struct cluster_class *class, char *ret_names, size_t size)

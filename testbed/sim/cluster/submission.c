@@ -1,5 +1,7 @@
 #include "testbed/sim/cluster/submission.h"
 
+#include "lib/grow.h"
+
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -7,14 +9,8 @@
 
 static void *array(struct submission *s, size_t n, size_t size)
 {
-    if (s->n_arrays == s->arrays_allocated) {
-        size_t allocated = s->arrays_allocated ? 2 * s->arrays_allocated : 16;
-        void **grown = realloc(s->arrays, allocated * sizeof(*grown));
-        if (!grown)
-            return NULL;
-        s->arrays = grown;
-        s->arrays_allocated = allocated;
-    }
+    if (!array_grow(s->arrays, s->n_arrays, s->arrays_allocated, 16))
+        return NULL;
     void *made = calloc(n ? n : 1, size);
     if (made)
         s->arrays[s->n_arrays++] = made;
@@ -23,14 +19,8 @@ static void *array(struct submission *s, size_t n, size_t size)
 
 static struct event *event(struct submission *s, enum event_kind kind, uint64_t request)
 {
-    if (s->n == s->allocated) {
-        size_t allocated = s->allocated ? 2 * s->allocated : 8;
-        struct event *grown = realloc(s->events, allocated * sizeof(*grown));
-        if (!grown)
-            return NULL;
-        s->events = grown;
-        s->allocated = allocated;
-    }
+    if (!array_grow(s->events, s->n, s->allocated, 8))
+        return NULL;
     struct event *e = &s->events[s->n++];
     *e = (struct event){.kind = kind, .request = request};
     return e;

@@ -3,6 +3,8 @@
  * parts). */
 #include "testbed/sim/coflows/coflow_live.h"
 
+#include "lib/grow.h"
+
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -168,14 +170,8 @@ void coflow_serve_share(struct coflow_sim *sim, struct coflow_live *c)
 
 static int extra_add(struct coflow_live *c, uint32_t row, uint32_t column, double bytes_s)
 {
-    if (c->n_extras == c->room_extras) {
-        uint32_t allocated = c->room_extras ? 2 * c->room_extras : 16;
-        struct coflow_extra *grown = realloc(c->extras, allocated * sizeof(*grown));
-        if (!grown)
-            return -ENOMEM;
-        c->extras = grown;
-        c->room_extras = allocated;
-    }
+    if (!array_grow(c->extras, c->n_extras, c->room_extras, 16))
+        return -ENOMEM;
     c->extras[c->n_extras++] = (struct coflow_extra){row, column, bytes_s};
     return 0;
 }

@@ -1,5 +1,7 @@
 #include "testbed/sim/network/heap.h"
 
+#include "lib/grow.h"
+
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -49,14 +51,8 @@ static void settle(struct heap *h, uint32_t *where, uint32_t at, struct heap_ite
 
 int heap_push(struct heap *h, uint32_t *where, double key, uint32_t id)
 {
-    if (h->n == h->allocated) {
-        uint32_t allocated = h->allocated ? h->allocated * 2 : 4;
-        struct heap_item *grown = realloc(h->items, allocated * sizeof(*grown));
-        if (!grown)
-            return -ENOMEM;
-        h->items = grown;
-        h->allocated = allocated;
-    }
+    if (!array_grow(h->items, h->n, h->allocated, 4))
+        return -ENOMEM;
     h->n++;
     sift_up(h, where, h->n - 1, (struct heap_item){key, id});
     return 0;
