@@ -1,8 +1,10 @@
 #include "testbed/sim/run_setup.h"
 
 #include "lib/conf.h"
+#include "lib/grow.h"
 #include "lib/number.h"
 
+#include "lib/join.h"
 #include "testbed/sim/units.h"
 
 #include <errno.h>
@@ -37,10 +39,8 @@ static int set_policy(struct run_setup *s, const char *value, struct err *err)
 {
     char names[512] = "";
     s->policy = preset_find(value);
-    for (const struct preset *p = presets; p->name; p++) {
-        strcat(names, p == presets ? "" : ", ");
-        strcat(names, p->name);
-    }
+    for (const struct preset *p = presets; p->name; p++)
+        join_word(names, sizeof(names), ", ", p->name);
     return s->policy
                ? 0
                : err_set(err, EINVAL, "there is no policy '%s'; choose one of %s", value, names);
@@ -75,24 +75,9 @@ static int read_question(const char **ret, const char *question, const char *val
             *ret = name;
             return 0;
         }
-        size_t used = strlen(names);
-        snprintf(names + used, sizeof(names) - used, "%s%s", i ? ", " : "", name);
+        join_word(names, sizeof(names), ", ", name);
     }
     return err_set(err, EINVAL, "--%s knows no '%s'; choose one of %s", question, value, names);
-}
-
-static int set_path(struct run_setup *s, const char *value, struct err *err)
-{
-    (void)err;
-    s->path = value;
-    return 0;
-}
-
-static int set_cluster(struct run_setup *s, const char *value, struct err *err)
-{
-    (void)err;
-    s->cluster = value;
-    return 0;
 }
 
 static int set_levels(struct run_setup *s, const char *value, struct err *err)
@@ -115,25 +100,6 @@ static int set_link(struct run_setup *s, const char *value, struct err *err)
     return units_parse_rate(rate, &s->link_bytes_s, err);
 }
 
-static int set_local(struct run_setup *s, const char *value, struct err *err)
-{
-    s->local_network = strcmp(value, "network") == 0;
-    if (s->local_network || strcmp(value, "free") == 0)
-        return 0;
-    return err_set(err, EINVAL, "--local takes 'free' or 'network', not '%s'", value);
-}
-
-static int set_hold_max(struct run_setup *s, const char *value, struct err *err)
-{
-    double seconds = 0;
-    s->hold_max_ns = INT64_MAX;
-    if (strcmp(value, "none") == 0)
-        return 0;
-    int r = read_real(&seconds, "hold-max", value, .001, 1e9, err);
-    s->hold_max_ns = (int64_t)(seconds * 1e9);
-    return r;
-}
-
 static int set_congested(struct run_setup *s, const char *value, struct err *err)
 {
     unsigned congested, cleared, share = 0;
@@ -150,14 +116,6 @@ static int set_congested(struct run_setup *s, const char *value, struct err *err
     if (n == 3)
         s->congested_share_permille = share;
     return 0;
-}
-
-static int set_maps(struct run_setup *s, const char *value, struct err *err)
-{
-    s->even_maps = strcmp(value, "even") == 0;
-    if (s->even_maps || strcmp(value, "anywhere") == 0)
-        return 0;
-    return err_set(err, EINVAL, "--maps takes 'even' or 'anywhere', not '%s'", value);
 }
 
 static int read_value(const struct engine_parameter *parameter, const char *text,
@@ -195,14 +153,6 @@ static int set_parameter(struct run_setup *s, const char *value, struct err *err
     return 0;
 }
 
-static int set_spines(struct run_setup *s, const char *value, struct err *err)
-{
-    s->spines = 0;
-    if (strcmp(value, "ideal") == 0)
-        return 0;
-    return read_number(&s->spines, "spines", value, 1, 1024, err);
-}
-
 static int set_failures(struct run_setup *s, const char *value, struct err *err)
 {
     return faults_read_failures(&s->faults, value, err);
@@ -232,14 +182,6 @@ static int set_foreign(struct run_setup *s, const char *value, struct err *err)
     return 0;
 }
 
-static int set_copies(struct run_setup *s, const char *value, struct err *err)
-{
-    s->copy_after = 0;
-    if (strcmp(value, "none") == 0)
-        return 0;
-    return read_real(&s->copy_after, "copies", value, 1, 1000, err);
-}
-
 static int set_framework(struct run_setup *s, const char *value, struct err *err)
 {
     char names[128] = "";
@@ -247,27 +189,35 @@ static int set_framework(struct run_setup *s, const char *value, struct err *err
     if (s->framework || strcmp(value, "none") == 0)
         return 0;
     for (const struct manners *m = manners; m->name; m++)
-        snprintf(names + strlen(names), sizeof(names) - strlen(names), "%s, ", m->name);
-    return err_set(err, EINVAL, "--framework is one of %snone, not '%s'", names, value);
+        join_word(names, sizeof(names), ", ", m->name);
+    return err_set(err, EINVAL, "--framework is one of %s, none, not '%s'", names, value);
 }
 
-static int set_outside(struct run_setup *s, const char *value, struct err *err)
-{
-    s->outside_bytes_s = 0;
-    return strcmp(value, "none") == 0 ? 0 : units_parse_rate(value, &s->outside_bytes_s, err);
-}
-
-/* How the text of an option is read: by `set`, or into the member at `at`, from least to most. */
+/* How the text of an option is read: by `set`, or into the member at `at`. `word` sets it to
+ * `of_word`; other texts are read by `as`, numbers from least to most. */
 static const struct option {
     const char *name;
-    enum { AS_SET, AS_NUMBER, AS_REAL, AS_DELAY, AS_POLICY, AS_CONVERT } as;
+    enum {
+        AS_SET,
+        AS_TEXT,
+        AS_NUMBER,
+        AS_REAL,
+        AS_DELAY,
+        AS_RATE,
+        AS_POLICY,
+        AS_EITHER,
+        AS_CONVERT
+    } as;
     size_t at;
     double least, most;
+    const char *word;
+    int64_t of_word;
+    const char *other; /* AS_EITHER: the only other word, for !of_word */
     int (*set)(struct run_setup *, const char *, struct err *);
 } options[] = {
-    {"trace", .set = set_path},
-    {"workload", .set = set_path},
-    {"cluster", .set = set_cluster},
+    {"trace", .as = AS_TEXT, .at = AT(path)},
+    {"workload", .as = AS_TEXT, .at = AT(path)},
+    {"cluster", .as = AS_TEXT, .at = AT(cluster)},
     {"policy", .set = set_policy},
     {"turn", .as = AS_POLICY, .at = AT(turn)},
     {"place", .as = AS_POLICY, .at = AT(place)},
@@ -282,22 +232,24 @@ static const struct option {
     {"load", .as = AS_REAL, .at = AT(load), .least = .001, .most = 1000},
     {"jobs", .as = AS_CONVERT},
     {"seed", .as = AS_CONVERT},
-    {"local", .set = set_local},
-    {"hold-max", .set = set_hold_max},
+    {"local", .as = AS_EITHER, .at = AT(local_network), .word = "free", .other = "network"},
+    {"hold-max", .as = AS_DELAY, .at = AT(hold_max_ns), .least = .001, .most = 1e9, .word = "none",
+     .of_word = INT64_MAX},
     {"congested", .set = set_congested},
-    {"maps", .set = set_maps},
+    {"maps", .as = AS_EITHER, .at = AT(even_maps), .word = "even", .of_word = 1,
+     .other = "anywhere"},
     {"parameter", .set = set_parameter},
     {"estimate-error", .as = AS_REAL, .at = AT(estimate_error), .least = 0, .most = 5},
     {"oversubscription", .as = AS_REAL, .at = AT(oversubscription), .least = 1, .most = 1000},
-    {"spines", .set = set_spines},
+    {"spines", .as = AS_NUMBER, .at = AT(spines), .least = 1, .most = 1024, .word = "ideal"},
     {"report-delay", .as = AS_DELAY, .at = AT(report_delay_ns), .least = 0, .most = 3600},
     {"decision-delay", .as = AS_DELAY, .at = AT(decision_delay_ns), .least = 0, .most = 3600},
     {"failures", .set = set_failures},
     {"stragglers", .set = set_stragglers},
-    {"copies", .set = set_copies},
+    {"copies", .as = AS_REAL, .at = AT(copy_after), .least = 1, .most = 1000, .word = "none"},
     {"foreign", .set = set_foreign},
     {"framework", .set = set_framework},
-    {"outside", .set = set_outside},
+    {"outside", .as = AS_RATE, .at = AT(outside_bytes_s), .word = "none"},
     {"headers", .as = AS_REAL, .at = AT(headers), .least = 0, .most = .9},
     {"mode-dwell", .as = AS_DELAY, .at = AT(mode_dwell_ns), .least = 0, .most = 3600},
 };
@@ -323,6 +275,27 @@ static int read_delay(int64_t *ret_ns, const struct option *o, const char *value
     return r;
 }
 
+/* What the option's own word stands for, in its kind. */
+static void set_of_word(const struct option *o, void *at)
+{
+    if (o->as == AS_NUMBER)
+        *(uint32_t *)at = (uint32_t)o->of_word;
+    else if (o->as == AS_REAL || o->as == AS_RATE)
+        *(double *)at = (double)o->of_word;
+    else if (o->as == AS_DELAY)
+        *(int64_t *)at = o->of_word;
+    else
+        *(int *)at = (int)o->of_word;
+}
+
+static int set_other(const struct option *o, const char *value, int *ret, struct err *err)
+{
+    *ret = !o->of_word;
+    return strcmp(value, o->other) == 0 ? 0
+                                        : err_set(err, EINVAL, "--%s takes '%s' or '%s', not '%s'",
+                                                  o->name, o->word, o->other, value);
+}
+
 int run_setup_set(struct run_setup *setup, const char *name, const char *value, struct err *err)
 {
     const struct option *o = option_find(name);
@@ -330,13 +303,24 @@ int run_setup_set(struct run_setup *setup, const char *name, const char *value, 
         return err_set(err, EINVAL, "there is no option '--%s'; duopoly-sim --help lists them",
                        name);
     void *at = (char *)setup + o->at;
+    if (o->word && strcmp(value, o->word) == 0) {
+        set_of_word(o, at);
+        return 0;
+    }
     switch (o->as) {
+    case AS_TEXT:
+        *(const char **)at = value;
+        return 0;
     case AS_NUMBER:
         return read_number(at, name, value, (uint32_t)o->least, (uint32_t)o->most, err);
     case AS_REAL:
         return read_real(at, name, value, o->least, o->most, err);
     case AS_DELAY:
         return read_delay(at, o, value, err);
+    case AS_RATE:
+        return units_parse_rate(value, at, err);
+    case AS_EITHER:
+        return set_other(o, value, at, err);
     case AS_POLICY:
         return read_question(at, name, value, err);
     case AS_CONVERT:
@@ -411,14 +395,8 @@ static int read_jobs(struct workload_input *input, struct run_inputs *in, struct
 {
     int more;
     do {
-        if (in->n == in->room) {
-            size_t room = in->room ? 2 * in->room : 256;
-            void *grown = realloc(in->jobs, room * sizeof(*in->jobs));
-            if (!grown)
-                return err_set(err, ENOMEM, "not enough memory for %zu jobs", room);
-            in->jobs = grown;
-            in->room = room;
-        }
+        if (!array_grow(in->jobs, in->n, in->room, 256))
+            return err_set(err, ENOMEM, "not enough memory for %zu jobs", in->n + 1);
         in->jobs[in->n] = (struct workload_job){0};
         more = workload_input_next(input, &in->jobs[in->n], err);
         in->n += more > 0;

@@ -43,7 +43,7 @@ struct run_setup {
     const struct manners *framework; /* its jobs are a framework's with these manners; NULL: they
                                         are not */
     double copy_after;               /* 0: no copies */
-    bool local_network;
+    int local_network;               /* 1: bytes on the task's own host use its links */
 };
 
 /* Jobs in memory, as read, and their cluster; run_inputs_done frees them. */
