@@ -3,10 +3,6 @@
 #include "controller/clients/listing_rows.h"
 #include "lib/wire.h"
 
-#include <string.h>
-
-#define MOST (sizeof(((duopoly_GuestPage *)0)->rows) / sizeof(duopoly_GuestRow))
-
 /* What its agent cannot know: whether the driver follows allows, and which of its transfers no mark
  * reaches. */
 static void gate_tell(const struct conductor_parts *parts, duopoly_GuestApplication *row)
@@ -22,29 +18,24 @@ static void gate_tell(const struct conductor_parts *parts, duopoly_GuestApplicat
         wire_copy(row->text, sizeof(row->text), text);
 }
 
-/* False: the page is full at *row. */
-static bool fill(const struct conductor_parts *parts, const struct agent_view *agent, uint32_t *row,
+static bool find(const struct conductor_parts *parts, const struct agent_view *agent, uint32_t *row)
+{
+    (void)parts;
+    return agent->state != AGENT_LOST && *row < agent->guests->n;
+}
+
+static void fill(const struct conductor_parts *parts, const struct agent_view *agent, uint32_t row,
                  void *to)
 {
-    duopoly_GuestPage *page = to;
-    for (uint32_t i = *row; agent->state != AGENT_LOST && i < agent->guests->n; i++) {
-        if (page->rows_count == MOST) {
-            *row = i;
-            return false;
-        }
-        duopoly_GuestRow *told = &page->rows[page->rows_count++];
-        *told = (duopoly_GuestRow){.has_application = true, .application = agent->guests->rows[i]};
-        wire_copy(told->host, sizeof(told->host), agent->name);
-        gate_tell(parts, &told->application);
-    }
-    return true;
+    duopoly_GuestRow *told = to;
+    *told = (duopoly_GuestRow){.has_application = true, .application = agent->guests->rows[row]};
+    wire_copy(told->host, sizeof(told->host), agent->name);
+    gate_tell(parts, &told->application);
 }
 
 void listing_guests(const struct conductor_parts *parts, const duopoly_List *list,
                     duopoly_Envelope *answer)
 {
-    if (!listing_rows_known(parts, list, answer))
-        return;
-    duopoly_GuestPage *page = &wire_begin(answer, duopoly_Envelope_guest_page_tag)->body.guest_page;
-    page->cursor = listing_rows(parts, list, fill, page);
+    static const struct listing_rows guests = {find, fill, LISTING_IN(guest_page)};
+    listing_rows(parts, list, &guests, answer);
 }

@@ -5,26 +5,36 @@
 
 #include <string.h>
 
-bool listing_rows_known(const struct conductor_parts *parts, const duopoly_List *list,
-                        duopoly_Envelope *answer)
-{
-    struct agent_view agent;
-    bool known = !*list->name || agents_named(parts->agents, list->name, &agent) == 0;
-    if (!known)
-        refused_answer(answer, duopoly_Reason_REASON_UNKNOWN, "there is no host or switch %s",
-                       list->name);
-    return known;
-}
-
-uint64_t listing_rows(const struct conductor_parts *parts, const duopoly_List *list,
-                      listing_rows_fill *fill, void *page)
+/* The cursor of the next page; 0: this is the last. */
+static uint64_t rows_add(const struct conductor_parts *parts, const duopoly_List *list,
+                         const struct listing_rows *what, char *page)
 {
     const struct listing_order order = listing_agents(parts->agents);
+    pb_size_t *n = (pb_size_t *)(page + what->count);
     uint32_t row, place = listing_resume(&order, list->cursor, &row);
     struct agent_view agent;
-    for (; agents_at(parts->agents, place, &agent) == 0; place++, row = 0)
-        if ((!*list->name || strcmp(list->name, agent.name) == 0) &&
-            !fill(parts, &agent, &row, page))
-            return listing_cursor(&order, place, row);
+    for (; agents_at(parts->agents, place, &agent) == 0; place++, row = 0) {
+        if (*list->name && strcmp(list->name, agent.name) != 0)
+            continue;
+        for (; what->find(parts, &agent, &row); row++) {
+            if (*n == what->most)
+                return listing_cursor(&order, place, row);
+            what->fill(parts, &agent, row, page + what->rows + (*n)++ * what->row_bytes);
+        }
+    }
     return 0;
+}
+
+void listing_rows(const struct conductor_parts *parts, const duopoly_List *list,
+                  const struct listing_rows *what, duopoly_Envelope *answer)
+{
+    struct agent_view agent;
+    if (*list->name && agents_named(parts->agents, list->name, &agent) < 0) {
+        refused_answer(answer, duopoly_Reason_REASON_UNKNOWN, "there is no host or switch %s",
+                       list->name);
+        return;
+    }
+    char *page = (char *)wire_begin(answer, what->page);
+    uint64_t cursor = rows_add(parts, list, what, page);
+    memcpy(page + what->cursor, &cursor, sizeof(cursor));
 }

@@ -5,15 +5,27 @@
 #include "controller/conductor.h"
 #include "schemas/duopoly.pb.h"
 
-/* Adds the agent's rows from *row on to the page. False: the page is full, and *row is the next. */
-typedef bool listing_rows_fill(const struct conductor_parts *parts, const struct agent_view *agent,
-                               uint32_t *row, void *page);
+#include <stddef.h>
 
-/* Whether the agent that the request names is known, or it names none; else the answer is a
- * refusal. */
-bool listing_rows_known(const struct conductor_parts *parts, const duopoly_List *list,
-                        duopoly_Envelope *answer);
-/* Fills the page with the rows of all agents, or of the one that the request names. Returns the
- * cursor of the next page; 0: it is the last. O(rows of a page + agents that have none). */
-uint64_t listing_rows(const struct conductor_parts *parts, const duopoly_List *list,
-                      listing_rows_fill *fill, void *page);
+struct listing_rows {
+    /* Moves *row on to the agent's next one, which may be *row itself. False: there is none. */
+    bool (*find)(const struct conductor_parts *parts, const struct agent_view *agent,
+                 uint32_t *row);
+    /* Writes row number `row` to a row of the page. */
+    void (*fill)(const struct conductor_parts *parts, const struct agent_view *agent, uint32_t row,
+                 void *to);
+    pb_size_t page; /* the kind of the answer, and where its rows are: */
+    size_t rows, row_bytes, most, count, cursor;
+};
+#define LISTING_IN(page_)                                                                          \
+    .page = duopoly_Envelope_##page_##_tag, .rows = offsetof(duopoly_Envelope, body.page_.rows),   \
+    .row_bytes = sizeof(((duopoly_Envelope *)0)->body.page_.rows[0]),                              \
+    .most = sizeof(((duopoly_Envelope *)0)->body.page_.rows) /                                     \
+            sizeof(((duopoly_Envelope *)0)->body.page_.rows[0]),                                   \
+    .count = offsetof(duopoly_Envelope, body.page_.rows_count),                                    \
+    .cursor = offsetof(duopoly_Envelope, body.page_.cursor)
+
+/* A page with the rows of all agents, or of the one that the request names, or a refusal where
+ * there is no such agent. O(rows of a page + agents that have none). */
+void listing_rows(const struct conductor_parts *parts, const duopoly_List *list,
+                  const struct listing_rows *what, duopoly_Envelope *answer);

@@ -9,8 +9,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#define MOST (sizeof(((duopoly_UnitPage *)0)->rows) / sizeof(duopoly_UnitRow))
-
 /* Tasks that run in one unit, as many as fit. */
 struct naming {
     duopoly_UnitRow *row;
@@ -42,44 +40,34 @@ static void name_tasks(const struct engine *engine, uint32_t host, duopoly_UnitR
                  naming.more);
 }
 
-static void row_fill(const struct conductor_parts *parts, const struct agent_view *agent,
-                     const struct unit_view *unit, duopoly_UnitRow *row)
+static bool find(const struct conductor_parts *parts, const struct agent_view *agent, uint32_t *row)
 {
-    *row = (duopoly_UnitRow){.unit = unit->unit,
-                             .has_total = true,
-                             .total = resources_to_wire(&unit->total),
-                             .has_free = true,
-                             .free = resources_to_wire(&unit->free),
-                             .running = unit->running};
-    wire_copy(row->host, sizeof(row->host), agent->name);
-    wire_copy(row->name, sizeof(row->name), unit->name);
-    row->gone = listing_gone(agent, 0, NULL, 0);
-    name_tasks(parts->engine, unit->host, row);
+    struct unit_view unit;
+    return !agent->is_switch && agent->state != AGENT_UNMARKED &&
+           engine_unit(parts->engine, agent->host, *row, &unit) == 0;
 }
 
-/* False: the page is full at *row. */
-static bool fill(const struct conductor_parts *parts, const struct agent_view *agent, uint32_t *row,
-                 void *to)
+static void fill(const struct conductor_parts *parts, const struct agent_view *agent,
+                 uint32_t number, void *to)
 {
-    duopoly_UnitPage *page = to;
-    struct unit_view unit;
-    for (uint32_t i = *row; !agent->is_switch && agent->state != AGENT_UNMARKED &&
-                            engine_unit(parts->engine, agent->host, i, &unit) == 0;
-         i++) {
-        if (page->rows_count == MOST) {
-            *row = i;
-            return false;
-        }
-        row_fill(parts, agent, &unit, &page->rows[page->rows_count++]);
-    }
-    return true;
+    duopoly_UnitRow *row = to;
+    struct unit_view unit = {0};
+    engine_unit(parts->engine, agent->host, number, &unit);
+    *row = (duopoly_UnitRow){.unit = unit.unit,
+                             .has_total = true,
+                             .total = resources_to_wire(&unit.total),
+                             .has_free = true,
+                             .free = resources_to_wire(&unit.free),
+                             .running = unit.running};
+    wire_copy(row->host, sizeof(row->host), agent->name);
+    wire_copy(row->name, sizeof(row->name), unit.name);
+    row->gone = listing_gone(agent, 0, NULL, 0);
+    name_tasks(parts->engine, unit.host, row);
 }
 
 void listing_units(const struct conductor_parts *parts, const duopoly_List *list,
                    duopoly_Envelope *answer)
 {
-    if (!listing_rows_known(parts, list, answer))
-        return;
-    duopoly_UnitPage *page = &wire_begin(answer, duopoly_Envelope_unit_page_tag)->body.unit_page;
-    page->cursor = listing_rows(parts, list, fill, page);
+    static const struct listing_rows units = {find, fill, LISTING_IN(unit_page)};
+    listing_rows(parts, list, &units, answer);
 }
