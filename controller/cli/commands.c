@@ -14,6 +14,7 @@
 #include "controller/cli/submit.h"
 #include "controller/cli/switches.h"
 #include "controller/cli/units.h"
+#include "lib/join.h"
 #include "lib/number.h"
 
 #include <errno.h>
@@ -415,7 +416,7 @@ const struct command cli_commands[] = {
      run_tasks},
     {"hosts", "", "the hosts, their slots and links", 0, 0, "", NULL, run_hosts},
     {"units", "[HOST]", "the units of hosts: what each has, what is free and which tasks run there",
-     0, 1, "", units_check, run_units},
+     0, 1, "", host_name_check, run_units},
     {"queues", "",
      "the queue driver of each host and of each port of a switch, why it was chosen, and what it "
      "lacks",
@@ -424,7 +425,7 @@ const struct command cli_commands[] = {
      "the load of the links of hosts' and switches' ports: over the last second, and in its "
      "busiest "
      "tenth",
-     0, 1, "", links_check, run_links},
+     0, 1, "", host_name_check, run_links},
     {"counters", "", "all counters", 0, 0, "", NULL, run_counters},
     {"fastpath", "[capture PORT|all FRAMES | capture end]",
      "ports, queues, flows, drops and cycles of this machine's duopoly-fastpath; or captures "
@@ -479,8 +480,7 @@ int command_find(const char *name, const struct command **ret_command, struct er
             *ret_command = c;
             return 0;
         }
-        size_t used = strlen(names);
-        snprintf(names + used, sizeof(names) - used, "%s%s", used ? ", " : "", c->name);
+        join_word(names, sizeof(names), ", ", c->name);
     }
     return err_set(err, EINVAL, "there is no command '%s'; there are: %s", name, names);
 }

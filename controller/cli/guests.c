@@ -1,22 +1,10 @@
 #include "controller/cli/guests.h"
 
+#include "controller/cli/table.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-
-static const struct column columns[] = {
-    {"application", "APPLICATION"},
-    {"host", "HOST"},
-    {"user", "USER"},
-    {"rung", "RUNG"},
-    {"level", "LEVEL"},
-    {"executors", "EXECUTORS"},
-    {"marked", "MARKED"},
-    {"cores", "CORES"},
-    {"received_bytes", "RECEIVED"},
-    {"text", "WHY NO HIGHER RUNG"},
-    {NULL, NULL},
-};
 
 static const char *rung_word(duopoly_Rung rung)
 {
@@ -24,65 +12,62 @@ static const char *rung_word(duopoly_Rung rung)
     return (uint32_t)rung < sizeof(words) / sizeof(words[0]) ? words[rung] : "other";
 }
 
-static void guest_row(const duopoly_GuestRow *row, struct writer *writer)
+#define ROW duopoly_GuestRow
+static struct value rung(const void *row, char words[CELL_WORDS])
 {
-    const duopoly_GuestApplication *application = &row->application;
-    writer_cell(writer, value_text(application->name));
-    writer_cell(writer, value_text(row->host));
-    writer_cell(writer, value_number(application->user));
-    writer_cell(writer, value_text(rung_word(application->rung)));
-    writer_cell(writer, application->level < 0 ? value_absent() : value_signed(application->level));
-    writer_cell(writer, value_number(application->guests));
-    writer_cell(writer, value_number(application->marked));
-    writer_cell(writer, value_number(application->cores));
-    writer_cell(writer, value_bytes(application->received_bytes));
-    writer_cell(writer, *application->text ? value_text(application->text) : value_absent());
+    (void)words;
+    return value_text(rung_word(((const ROW *)row)->application.rung));
 }
 
-/* Calls `each`, which may fail, for every row. */
+static const struct cell guest_cells[] = {
+    CELL("application", "APPLICATION", TEXT, application.name),
+    CELL("host", "HOST", TEXT, host),
+    CELL("user", "USER", NUMBER, application.user),
+    CELL_OF("rung", "RUNG", rung),
+    CELL("level", "LEVEL", SIGNED, application.level, UNLESS_NEGATIVE),
+    CELL("executors", "EXECUTORS", NUMBER, application.guests),
+    CELL("marked", "MARKED", NUMBER, application.marked),
+    CELL("cores", "CORES", NUMBER, application.cores),
+    CELL("received_bytes", "RECEIVED", BYTES, application.received_bytes),
+    CELL("text", "WHY NO HIGHER RUNG", TEXT, application.text, UNLESS_NOTHING),
+    {0},
+};
+#undef ROW
+static const struct list list_of_guests =
+    LIST_IN(LIST_GUESTS, "guests", guest_cells, guest_page, rows);
+
+/* Calls `each`, which may fail, for every row; a controller that knows no guests has none. */
 static int rows_read(struct client *client,
-                     int (*each)(void *user, const duopoly_GuestRow *row, struct err *err),
-                     void *user, struct err *err)
+                     int (*each)(void *user, const void *row, struct err *err), void *user,
+                     struct err *err)
 {
-    const duopoly_Envelope *answer;
-    duopoly_List list = {.of = duopoly_ListOf_LIST_GUESTS};
-    do {
-        client_request(client, duopoly_Envelope_list_tag)->body.list = list;
-        int r = client_call(client, duopoly_Envelope_guest_page_tag, &answer, err);
-        if (r < 0)
-            return client_refusal(client) == duopoly_Reason_REASON_UNSUPPORTED ? 0 : r;
-        const duopoly_GuestPage *page = &answer->body.guest_page;
-        for (pb_size_t i = 0; r >= 0 && i < page->rows_count; i++)
-            r = each(user, &page->rows[i], err);
-        if (r < 0)
-            return r;
-        list.cursor = page->cursor;
-    } while (list.cursor);
-    return 0;
+    int r = list_read(client, &list_of_guests, (duopoly_List){0}, each, user, NULL, err);
+    return r == -EREMOTEIO && client_refusal(client) == duopoly_Reason_REASON_UNSUPPORTED ? 0 : r;
 }
 
 struct host_table {
     struct writer *writer;
     bool begun;
+    struct table table;
 };
 
-static int host_row(void *user, const duopoly_GuestRow *row, struct err *err)
+static int host_row(void *user, const void *row, struct err *err)
 {
-    struct host_table *table = user;
+    struct host_table *hosts = user;
     (void)err;
-    if (!table->begun)
-        writer_table(table->writer, "guests", columns);
-    table->begun = true;
-    guest_row(row, table->writer);
+    if (!hosts->begun)
+        table_begin(&hosts->table, list_of_guests.key, list_of_guests.cells, hosts->writer);
+    hosts->begun = true;
+    table_row(&hosts->table, row);
     return 0;
 }
 
 int guests_write(struct client *client, struct writer *writer, struct err *err)
 {
-    struct host_table table = {.writer = writer};
-    int r = rows_read(client, host_row, &table, err);
-    if (r >= 0 && table.begun)
-        writer_table_end(writer);
+    struct host_table hosts = {.writer = writer};
+    int r = rows_read(client, host_row, &hosts, err);
+    if (r >= 0 && hosts.begun)
+        table_end(&hosts.table);
     return r;
 }
 
@@ -110,9 +95,9 @@ static struct sum *sum_get(struct sums *sums, const duopoly_GuestApplication *ro
     return sum;
 }
 
-static int sum_row(void *user, const duopoly_GuestRow *row, struct err *err)
+static int sum_row(void *user, const void *row, struct err *err)
 {
-    const duopoly_GuestApplication *here = &row->application;
+    const duopoly_GuestApplication *here = &((const duopoly_GuestRow *)row)->application;
     struct sum *sum = sum_get(user, here);
     if (!sum)
         return err_sys(err, ENOMEM, "applications of guests");
@@ -129,42 +114,37 @@ static int sum_row(void *user, const duopoly_GuestRow *row, struct err *err)
     return 0;
 }
 
-static const struct column application_columns[] = {
-    {"application", "APPLICATION"},
-    {"user", "USER"},
-    {"rung", "RUNG"},
-    {"level", "LEVEL"},
-    {"hosts", "HOSTS"},
-    {"executors", "EXECUTORS"},
-    {"marked", "MARKED"},
-    {"received_bytes", "RECEIVED"},
-    {"text", "WHY NO HIGHER RUNG"},
-    {NULL, NULL},
-};
-
-static void application_row(const struct sum *sum, struct writer *writer)
+#define ROW struct sum
+static struct value lowest_rung(const void *row, char words[CELL_WORDS])
 {
-    const duopoly_GuestApplication *whole = &sum->whole;
-    writer_cell(writer, value_text(whole->name));
-    writer_cell(writer, value_number(whole->user));
-    writer_cell(writer, value_text(rung_word(whole->rung)));
-    writer_cell(writer, whole->level < 0 ? value_absent() : value_signed(whole->level));
-    writer_cell(writer, value_number(sum->hosts));
-    writer_cell(writer, value_number(whole->guests));
-    writer_cell(writer, value_number(whole->marked));
-    writer_cell(writer, value_bytes(whole->received_bytes));
-    writer_cell(writer, *whole->text ? value_text(whole->text) : value_absent());
+    (void)words;
+    return value_text(rung_word(((const ROW *)row)->whole.rung));
 }
+
+static const struct cell application_cells[] = {
+    CELL("application", "APPLICATION", TEXT, whole.name),
+    CELL("user", "USER", NUMBER, whole.user),
+    CELL_OF("rung", "RUNG", lowest_rung),
+    CELL("level", "LEVEL", SIGNED, whole.level, UNLESS_NEGATIVE),
+    CELL("hosts", "HOSTS", NUMBER, hosts),
+    CELL("executors", "EXECUTORS", NUMBER, whole.guests),
+    CELL("marked", "MARKED", NUMBER, whole.marked),
+    CELL("received_bytes", "RECEIVED", BYTES, whole.received_bytes),
+    CELL("text", "WHY NO HIGHER RUNG", TEXT, whole.text, UNLESS_NOTHING),
+    {0},
+};
+#undef ROW
 
 int guests_write_applications(struct client *client, struct writer *writer, struct err *err)
 {
     struct sums sums = {0};
+    struct table table;
     int r = rows_read(client, sum_row, &sums, err);
     if (r >= 0 && sums.n) {
-        writer_table(writer, "applications", application_columns);
+        table_begin(&table, "applications", application_cells, writer);
         for (size_t i = 0; i < sums.n; i++)
-            application_row(&sums.all[i], writer);
-        writer_table_end(writer);
+            table_row(&table, &sums.all[i]);
+        table_end(&table);
     }
     free(sums.all);
     return r;

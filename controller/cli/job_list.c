@@ -50,17 +50,19 @@ static bool room_make(struct job_list *list, size_t length)
     return true;
 }
 
-static int row_keep(struct job_list *list, const duopoly_JobRow *row)
+static int row_keep(void *user, const void *row, struct err *err)
 {
+    struct job_list *list = user;
     size_t length;
     if (!pb_get_encoded_size(&length, duopoly_JobRow_fields, row) || !room_make(list, length))
-        return -ENOMEM;
+        return err_sys(err, ENOMEM, "the list of jobs");
     pb_ostream_t out = pb_ostream_from_buffer(list->bytes + list->used, length);
     if (!pb_encode(&out, duopoly_JobRow_fields, row))
-        return -EIO;
-    const enum group group = group_of(row);
+        return err_sys(err, EIO, "the list of jobs");
+    const duopoly_JobRow *job = row;
+    const enum group group = group_of(job);
     list->jobs[list->n++] =
-        (struct kept){group, group == ACTIVE ? row->key_ns : 0, row->job, list->used, length};
+        (struct kept){group, group == ACTIVE ? job->key_ns : 0, job->job, list->used, length};
     list->used += length;
     return 0;
 }
@@ -73,29 +75,11 @@ static int in_order(const void *a, const void *b)
                                 : (x->job > y->job) - (x->job < y->job);
 }
 
-static int pages_read(struct client *client, bool finished, struct job_list *list, struct err *err)
-{
-    duopoly_List request = {.of = duopoly_ListOf_LIST_JOBS, .finished = finished};
-    do {
-        const duopoly_Envelope *answer;
-        client_request(client, duopoly_Envelope_list_tag)->body.list = request;
-        int r = client_call(client, duopoly_Envelope_page_tag, &answer, err);
-        const duopoly_Page *page = r < 0 ? NULL : &answer->body.page;
-        for (pb_size_t i = 0; r == 0 && i < page->jobs_count; i++)
-            if ((r = row_keep(list, &page->jobs[i])) < 0)
-                err_sys(err, -r, "the list of jobs");
-        if (r < 0)
-            return r;
-        list->changed |= page->changed;
-        request.cursor = page->cursor;
-        request.version = page->version;
-    } while (request.cursor);
-    return 0;
-}
-
 static int rows_write(const struct job_list *list, struct writer *writer, struct err *err)
 {
     uint32_t place = 0;
+    struct table table;
+    table_begin(&table, list_of_jobs.key, list_of_jobs.cells, writer);
     for (size_t i = 0; i < list->n; i++) {
         const struct kept *kept = &list->jobs[i];
         duopoly_JobRow row = duopoly_JobRow_init_zero;
@@ -103,25 +87,22 @@ static int rows_write(const struct job_list *list, struct writer *writer, struct
         if (!pb_decode(&in, duopoly_JobRow_fields, &row))
             return err_sys(err, EIO, "the list of jobs");
         row.place = kept->group == ACTIVE ? ++place : 0;
-        job_cells_write(&row, writer);
+        table_row(&table, &row);
     }
+    table_end(&table);
+    writer_field(writer, "changed", NULL, value_bool(list->changed));
     return 0;
 }
 
 int job_list_write(struct client *client, bool finished, struct writer *writer, struct err *err)
 {
     struct job_list list = {0};
-    int r = pages_read(client, finished, &list, err);
+    int r = list_read(client, &list_of_jobs, (duopoly_List){.finished = finished}, row_keep, &list,
+                      &list.changed, err);
     if (r == 0 && list.n)
         qsort(list.jobs, list.n, sizeof(*list.jobs), in_order);
-    if (r == 0) {
-        job_table_begin(writer);
+    if (r == 0)
         r = rows_write(&list, writer, err);
-    }
-    if (r == 0) {
-        writer_table_end(writer);
-        writer_field(writer, "changed", NULL, value_bool(list.changed));
-    }
     free(list.jobs);
     free(list.bytes);
     return r;

@@ -1,22 +1,14 @@
 #include "controller/cli/links.h"
 
+#include "controller/cli/table.h"
+
 #include <errno.h>
 
-static const struct column columns[] = {
-    {"host", "HOST"},
-    {"port", "PORT"},
-    {"rate_bps", "RATE"},
-    {"sent_permille", "SENT USE"},
-    {"received_permille", "RECEIVED USE"},
-    {"sent_bps", "SENT"},
-    {"sent_peak_bps", "SENT PEAK"},
-    {"received_bps", "RECEIVED"},
-    {"received_peak_bps", "RECEIVED PEAK"},
-    {"dropped", "DROPPED"},
-    {"age_ns", "TOLD"},
-    {"text", "NOTE"},
-    {NULL, NULL},
-};
+#define ROW duopoly_LinkRow
+static bool is_gone(const void *row)
+{
+    return ((const ROW *)row)->gone;
+}
 
 static struct value use(uint64_t bps, uint64_t rate_bps)
 {
@@ -24,25 +16,38 @@ static struct value use(uint64_t bps, uint64_t rate_bps)
                     : value_absent();
 }
 
-static void link_row(const duopoly_LinkRow *row, struct writer *writer)
+static struct value sent_use(const void *row, char words[CELL_WORDS])
 {
-    const duopoly_Link *link = &row->link;
-    writer_cell(writer, value_text(row->host));
-    writer_cell(writer, value_text(link->port));
-    writer_cell(writer, link->rate_bps ? value_bit_rate(link->rate_bps) : value_absent());
-    const struct value carried[] = {
-        use(link->sent_bps, link->rate_bps), use(link->received_bps, link->rate_bps),
-        value_bit_rate(link->sent_bps),      value_bit_rate(link->sent_peak_bps),
-        value_bit_rate(link->received_bps),  value_bit_rate(link->received_peak_bps),
-        value_number(link->dropped),
-    };
-    for (size_t i = 0; i < sizeof(carried) / sizeof(carried[0]); i++)
-        writer_cell(writer, row->gone ? value_absent() : carried[i]);
-    writer_cell(writer, value_duration(row->age_ns));
-    writer_cell(writer, *row->text ? value_text(row->text) : value_absent());
+    const duopoly_Link *link = &((const ROW *)row)->link;
+    (void)words;
+    return use(link->sent_bps, link->rate_bps);
 }
 
-int links_check(const struct request *request, struct err *err)
+static struct value received_use(const void *row, char words[CELL_WORDS])
+{
+    const duopoly_Link *link = &((const ROW *)row)->link;
+    (void)words;
+    return use(link->received_bps, link->rate_bps);
+}
+
+static const struct cell cells[] = {
+    CELL("host", "HOST", TEXT, host),
+    CELL("port", "PORT", TEXT, link.port),
+    CELL("rate_bps", "RATE", BIT_RATE, link.rate_bps, UNLESS_NOTHING),
+    {"sent_permille", "SENT USE", .value = sent_use, .lacks = is_gone},
+    {"received_permille", "RECEIVED USE", .value = received_use, .lacks = is_gone},
+    CELL("sent_bps", "SENT", BIT_RATE, link.sent_bps, .lacks = is_gone),
+    CELL("sent_peak_bps", "SENT PEAK", BIT_RATE, link.sent_peak_bps, .lacks = is_gone),
+    CELL("received_bps", "RECEIVED", BIT_RATE, link.received_bps, .lacks = is_gone),
+    CELL("received_peak_bps", "RECEIVED PEAK", BIT_RATE, link.received_peak_bps, .lacks = is_gone),
+    CELL("dropped", "DROPPED", NUMBER, link.dropped, .lacks = is_gone),
+    CELL("age_ns", "TOLD", DURATION, age_ns),
+    CELL("text", "NOTE", TEXT, text, UNLESS_NOTHING),
+    {0},
+};
+static const struct list list_of_links = LIST_IN(LIST_LINKS, "links", cells, link_page, rows);
+
+int host_name_check(const struct request *request, struct err *err)
 {
     return !request->n_words || wire_name_valid(request->words[0])
                ? 0
@@ -52,23 +57,6 @@ int links_check(const struct request *request, struct err *err)
 int run_links(struct client *client, const struct request *request, struct writer *writer,
               struct err *err)
 {
-    const duopoly_Envelope *answer;
-    duopoly_List list = {.of = duopoly_ListOf_LIST_LINKS};
-    int took = request->n_words ? wire_take(list.name, sizeof(list.name), request->words[0],
-                                            "an agent's name", err)
-                                : 0;
-    if (took < 0)
-        return took;
-    writer_table(writer, "links", columns);
-    do {
-        client_request(client, duopoly_Envelope_list_tag)->body.list = list;
-        int r = client_call(client, duopoly_Envelope_link_page_tag, &answer, err);
-        if (r < 0)
-            return r;
-        for (pb_size_t i = 0; i < answer->body.link_page.rows_count; i++)
-            link_row(&answer->body.link_page.rows[i], writer);
-        list.cursor = answer->body.link_page.cursor;
-    } while (list.cursor);
-    writer_table_end(writer);
-    return 0;
+    return list_table_of(client, &list_of_links, request->n_words ? request->words[0] : "",
+                         "an agent's name", writer, err);
 }

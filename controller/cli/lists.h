@@ -3,11 +3,9 @@
  * different moments, none twice). For jobs: job_list.h. */
 #pragma once
 
-#include "lib/client.h"
-#include "lib/writer.h"
+#include "controller/cli/table.h"
 
-struct list;
-extern const struct list list_of_tasks, list_of_hosts, list_of_counters, list_of_keys;
+extern const struct list list_of_jobs, list_of_tasks, list_of_hosts, list_of_counters, list_of_keys;
 
 /* Reads all pages and writes one table. `job` 0: of all jobs; `finished`: also finished ones. */
 int list_write(struct client *client, const struct list *list, uint64_t job, bool finished,
@@ -19,7 +17,5 @@ int list_write(struct client *client, const struct list *list, uint64_t job, boo
 int job_tasks_write(struct client *client, const duopoly_JobRow *job, uint64_t most,
                     struct writer *writer, struct err *err);
 
-/* Begins the table of jobs; writes the cells of a row; writes one job as fields. */
-void job_table_begin(struct writer *writer);
-void job_cells_write(const duopoly_JobRow *row, struct writer *writer);
+/* One job as fields. */
 void job_fields_write(const duopoly_JobRow *row, struct writer *writer);

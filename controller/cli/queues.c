@@ -1,6 +1,8 @@
 #include "controller/cli/queues.h"
 
+#include "controller/cli/lists.h"
 #include "controller/cli/stance.h"
+#include "controller/cli/switches.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -24,36 +26,17 @@ static struct value text_or_none(const char *text)
     return *text ? value_text(text) : value_absent();
 }
 
-static int keep(struct rows *rows, const duopoly_HostRow *row, struct err *err)
+static int keep(void *user, const void *row, struct err *err)
 {
+    struct rows *rows = user;
     if (rows->n % GROW == 0) {
         duopoly_HostRow *items = reallocarray(rows->items, rows->n + GROW, sizeof(*items));
         if (!items)
             return err_sys(err, ENOMEM, "%u hosts", rows->n);
         rows->items = items;
     }
-    rows->items[rows->n++] = *row;
+    rows->items[rows->n++] = *(const duopoly_HostRow *)row;
     return 0;
-}
-
-static int read_hosts(struct client *client, struct rows *rows, struct err *err)
-{
-    const duopoly_Envelope *answer;
-    duopoly_List list = {.of = duopoly_ListOf_LIST_HOSTS};
-    int r = 0;
-    do {
-        client_request(client, duopoly_Envelope_list_tag)->body.list = list;
-        r = client_call(client, duopoly_Envelope_page_tag, &answer, err);
-        if (r < 0)
-            return r;
-        const duopoly_Page *page = &answer->body.page;
-        for (pb_size_t i = 0; r >= 0 && i < page->hosts_count; i++)
-            r = keep(rows, &page->hosts[i], err);
-        rows->changed |= page->changed;
-        list.cursor = page->cursor;
-        list.version = page->version;
-    } while (r >= 0 && list.cursor);
-    return r;
 }
 
 static void write_row(const duopoly_HostRow *host, const char *port, uint64_t rate_bps,
@@ -64,45 +47,44 @@ static void write_row(const duopoly_HostRow *host, const char *port, uint64_t ra
     writer_cell(writer, text_or_none(port));
     writer_cell(writer, value_text(host->state));
     writer_cell(writer, value_text(is_switch ? "switch" : "host"));
-    writer_cell(writer, text_or_none(stance_word(host->stance)));
+    writer_cell(writer, stance_value(host->stance));
     writer_cell(writer, rate_bps ? value_bit_rate(rate_bps) : value_absent());
     writer_cell(writer, text_or_none(queues));
 }
 
-static void write_port(const duopoly_HostRow *host, const duopoly_SwitchPort *port,
-                       struct writer *writer)
+struct ports {
+    const duopoly_HostRow *host;
+    struct writer *writer;
+    uint32_t n;
+};
+
+static int write_port(void *user, const void *row, struct err *err)
 {
+    struct ports *ports = user;
+    const duopoly_SwitchPort *port = row;
     char queues[sizeof(port->by) + sizeof(port->text) + 8];
+    (void)err;
     if (port->queues)
         snprintf(queues, sizeof(queues), "%s%s%s", port->by, *port->by && *port->text ? "; " : "",
                  port->text);
     else
         snprintf(queues, sizeof(queues), "none: %s", port->text);
-    write_row(host, port->name, port->rate_bps, queues, writer);
+    write_row(ports->host, port->name, port->rate_bps, queues, ports->writer);
+    ports->n++;
+    return 0;
 }
 
-/* Returns the number of ports; 0: its ports are not known yet. */
-static int write_ports(struct client *client, const duopoly_HostRow *host, struct writer *writer,
-                       struct err *err)
+/* The number of ports; 0: its ports are not known yet. */
+static int write_ports(struct client *client, const duopoly_HostRow *host, uint32_t *ret_n,
+                       struct writer *writer, struct err *err)
 {
-    const duopoly_Envelope *answer;
-    duopoly_List list = {.of = duopoly_ListOf_LIST_SWITCH_PORTS};
-    int n = 0;
+    struct ports ports = {.host = host, .writer = writer};
+    duopoly_List list = {0};
     wire_copy(list.name, sizeof(list.name), host->name);
-    do {
-        client_request(client, duopoly_Envelope_list_tag)->body.list = list;
-        int r = client_call(client, duopoly_Envelope_switch_page_tag, &answer, err);
-        if (r == -EREMOTEIO && client_refusal(client) == duopoly_Reason_REASON_UNKNOWN)
-            return 0;
-        if (r < 0)
-            return r;
-        const duopoly_SwitchPage *page = &answer->body.switch_page;
-        for (pb_size_t i = 0; i < page->ports_count; i++)
-            write_port(host, &page->ports[i], writer);
-        n += (int)page->ports_count;
-        list.cursor = page->cursor;
-    } while (list.cursor);
-    return n;
+    int r = list_read(client, &list_of_ports, list, write_port, &ports, NULL, err);
+    bool unknown = r == -EREMOTEIO && client_refusal(client) == duopoly_Reason_REASON_UNKNOWN;
+    *ret_n = unknown ? 0 : ports.n;
+    return unknown ? 0 : r;
 }
 
 int run_queues(struct client *client, const struct request *request, struct writer *writer,
@@ -110,16 +92,18 @@ int run_queues(struct client *client, const struct request *request, struct writ
 {
     struct rows rows = {0};
     (void)request;
-    int r = read_hosts(client, &rows, err);
+    int r = list_read(client, &list_of_hosts, (duopoly_List){0}, keep, &rows, &rows.changed, err);
     writer_table(writer, "queues", columns);
-    for (uint32_t i = 0; r >= 0 && i < rows.n; i++) {
+    for (uint32_t i = 0; r == 0 && i < rows.n; i++) {
         const duopoly_HostRow *host = &rows.items[i];
-        r = host->role == duopoly_Role_ROLE_SWITCH ? write_ports(client, host, writer, err) : 0;
-        if (r == 0)
+        uint32_t ports = 0;
+        if (host->role == duopoly_Role_ROLE_SWITCH)
+            r = write_ports(client, host, &ports, writer, err);
+        if (r == 0 && !ports)
             write_row(host, "", 0, host->queues, writer);
     }
     writer_table_end(writer);
     writer_field(writer, "changed", NULL, value_bool(rows.changed));
     free(rows.items);
-    return r < 0 ? r : 0;
+    return r;
 }

@@ -1,5 +1,7 @@
 #include "controller/cli/stance.h"
 
+#include "controller/cli/lists.h"
+#include "lib/join.h"
 #include "lib/now.h"
 
 #include <errno.h>
@@ -11,9 +13,10 @@
 
 static const char *const words[] = {"", "observe", "mark", "enforce"};
 
-const char *stance_word(duopoly_Stance stance)
+struct value stance_value(duopoly_Stance stance)
 {
-    return (size_t)stance < sizeof(words) / sizeof(words[0]) ? words[stance] : "";
+    bool said = stance && (size_t)stance < sizeof(words) / sizeof(words[0]);
+    return said ? value_text(words[stance]) : value_absent();
 }
 
 static duopoly_Stance stance_of(const char *word)
@@ -42,45 +45,39 @@ int stance_check(const struct request *request, struct err *err)
 enum { OTHERS_NAMED = 4 };
 
 struct census {
+    const struct request *request;
+    duopoly_Stance stance;
     uint32_t hosts, there, away; /* in scope; of these with the stance; of these not up */
     uint32_t different;          /* up, with another stance */
     char others[320];            /* names of these, the first OTHERS_NAMED */
 };
 
-static void count(struct census *census, const duopoly_HostRow *row, const struct request *request,
-                  duopoly_Stance stance)
+static int count(void *user, const void *host, struct err *err)
 {
-    size_t used = strlen(census->others);
+    struct census *census = user;
+    const duopoly_HostRow *row = host;
+    const struct request *request = census->request;
+    (void)err;
     if ((request->host && strcmp(request->host, row->name) != 0) ||
         (request->rack && strcmp(request->rack, row->rack) != 0))
-        return;
+        return 0;
     census->hosts++;
     if (strcmp(row->state, "silent") == 0 || strcmp(row->state, "lost") == 0)
         census->away++;
-    else if (row->stance == stance)
+    else if (row->stance == census->stance)
         census->there++;
     else if (census->different++ < OTHERS_NAMED)
-        snprintf(census->others + used, sizeof(census->others) - used, "%s%s", used ? ", " : "",
-                 row->name);
+        join_word(census->others, sizeof(census->others), ", ", row->name);
+    return 0;
 }
 
 static int take_census(struct client *client, const struct request *request, duopoly_Stance stance,
                        struct census *ret_census, struct err *err)
 {
-    struct census census = {0};
-    duopoly_List list = {.of = duopoly_ListOf_LIST_HOSTS};
-    const duopoly_Envelope *answer;
-    do {
-        client_request(client, duopoly_Envelope_list_tag)->body.list = list;
-        int r = client_call(client, duopoly_Envelope_page_tag, &answer, err);
-        if (r < 0)
-            return r;
-        const duopoly_Page *page = &answer->body.page;
-        for (pb_size_t i = 0; i < page->hosts_count; i++)
-            count(&census, &page->hosts[i], request, stance);
-        list.cursor = page->cursor;
-        list.version = page->version;
-    } while (list.cursor);
+    struct census census = {.request = request, .stance = stance};
+    int r = list_read(client, &list_of_hosts, (duopoly_List){0}, count, &census, NULL, err);
+    if (r < 0)
+        return r;
     size_t used = strlen(census.others);
     if (census.different > OTHERS_NAMED)
         snprintf(census.others + used, sizeof(census.others) - used, " and %u more",
@@ -118,7 +115,7 @@ int run_stance(struct client *client, const struct request *request, struct writ
             break;
         nanosleep(&pause, NULL);
     }
-    writer_field(writer, "stance", "stance", value_text(stance_word(stance)));
+    writer_field(writer, "stance", "stance", stance_value(stance));
     writer_field(writer, "hosts", "hosts", value_number(census.hosts));
     writer_field(writer, "there", "have it", value_number(census.there));
     writer_field(writer, "away", census.away ? "not up, told when back" : NULL,

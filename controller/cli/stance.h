@@ -4,7 +4,7 @@
 
 #include "controller/cli/commands.h"
 
-const char *stance_word(duopoly_Stance stance); /* "" of UNSAID */
+struct value stance_value(duopoly_Stance stance); /* absent of UNSAID */
 
 int stance_check(const struct request *request, struct err *err);
 int run_stance(struct client *client, const struct request *request, struct writer *writer,

@@ -2,6 +2,7 @@
 
 #include "controller/cli/render.h"
 #include "controller/cli/stance.h"
+#include "controller/cli/table.h"
 #include "lib/conf.h"
 
 #include <errno.h>
@@ -54,88 +55,71 @@ int switch_check(const struct request *request, struct err *err)
     return r == 0 && is_verb(request, "render") ? render_check(request, err) : r;
 }
 
-static struct value text_or_none(const char *text)
+#define ROW duopoly_SwitchRow
+static struct value switch_stance(const void *row, char words[CELL_WORDS])
 {
-    return *text ? value_text(text) : value_absent();
+    (void)words;
+    return stance_value(((const ROW *)row)->stance);
 }
 
-static void switch_row(const duopoly_SwitchRow *row, struct writer *writer)
+static struct value confirm_within(const void *row, char words[CELL_WORDS])
 {
-    writer_cell(writer, value_text(row->name));
-    writer_cell(writer, text_or_none(row->state));
-    writer_cell(writer, value_text(row->driver));
-    writer_cell(writer, text_or_none(stance_word(row->stance)));
-    writer_cell(writer, value_number(row->ports));
-    writer_cell(writer, value_number(row->steps));
-    writer_cell(writer, row->differs_ns < 0 ? value_absent() : value_duration(row->differs_ns));
-    writer_cell(writer, row->confirm_s ? value_duration(row->confirm_s * SECOND) : value_absent());
-    writer_cell(writer, text_or_none(row->text));
+    const uint32_t confirm_s = ((const ROW *)row)->confirm_s;
+    (void)words;
+    return confirm_s ? value_duration(confirm_s * SECOND) : value_absent();
 }
 
-static void port_row(const duopoly_SwitchPort *row, struct writer *writer)
-{
-    writer_cell(writer, value_text(row->name));
-    writer_cell(writer, row->rate_bps ? value_bit_rate(row->rate_bps) : value_absent());
-    writer_cell(writer, row->queues ? value_number(row->queues) : value_absent());
-    writer_cell(writer, text_or_none(row->text));
-}
+static const struct cell switch_cells[] = {
+    CELL("name", "SWITCH", TEXT, name),
+    CELL("state", "STATE", TEXT, state, UNLESS_NOTHING),
+    CELL("driver", "DRIVER", TEXT, driver),
+    CELL_OF("stance", "STANCE", switch_stance),
+    CELL("ports", "PORTS", NUMBER, ports),
+    CELL("steps", "TO DO", NUMBER, steps),
+    CELL("differs_ns", "DIFFERS", DURATION, differs_ns, UNLESS_NEGATIVE),
+    CELL_OF("confirm_ns", "CONFIRM WITHIN", confirm_within),
+    CELL("text", "NOTE", TEXT, text, UNLESS_NOTHING),
+    {0},
+};
+#undef ROW
 
-static void step_row(const duopoly_SwitchStep *row, struct writer *writer)
-{
-    writer_cell(writer, value_text(row->verb));
-    writer_cell(writer, text_or_none(row->port));
-    writer_cell(writer, value_text(row->text));
-}
+#define ROW duopoly_SwitchPort
+static const struct cell port_cells[] = {
+    CELL("name", "PORT", TEXT, name),
+    CELL("rate_bps", "RATE", BIT_RATE, rate_bps, UNLESS_NOTHING),
+    CELL("queues", "QUEUES", NUMBER, queues, UNLESS_NOTHING),
+    CELL("text", "NOTE", TEXT, text, UNLESS_NOTHING),
+    {0},
+};
+#undef ROW
 
-static void rows(const duopoly_SwitchPage *page, struct writer *writer)
-{
-    for (pb_size_t i = 0; i < page->switches_count; i++)
-        switch_row(&page->switches[i], writer);
-    for (pb_size_t i = 0; i < page->ports_count; i++)
-        port_row(&page->ports[i], writer);
-    for (pb_size_t i = 0; i < page->steps_count; i++)
-        step_row(&page->steps[i], writer);
-}
+#define ROW duopoly_SwitchStep
+static const struct cell step_cells[] = {
+    CELL("verb", "DO", TEXT, verb),
+    CELL("port", "PORT", TEXT, port, UNLESS_NOTHING),
+    CELL("text", "WHAT", TEXT, text),
+    {0},
+};
+#undef ROW
 
-static int table(struct client *client, duopoly_ListOf of, const char *name, const char *key,
-                 const struct column *columns, struct writer *writer, struct err *err)
-{
-    const duopoly_Envelope *answer;
-    duopoly_List list = {.of = of};
-    int took = wire_take(list.name, sizeof(list.name), name, "a switch's name", err);
-    if (took < 0)
-        return took;
-    writer_table(writer, key, columns);
-    do {
-        client_request(client, duopoly_Envelope_list_tag)->body.list = list;
-        int r = client_call(client, duopoly_Envelope_switch_page_tag, &answer, err);
-        if (r < 0)
-            return r;
-        rows(&answer->body.switch_page, writer);
-        list.cursor = answer->body.switch_page.cursor;
-    } while (list.cursor);
-    writer_table_end(writer);
-    return 0;
-}
+static const struct list list_of_switches =
+    LIST_IN(LIST_SWITCHES, "switches", switch_cells, switch_page, switches);
+const struct list list_of_ports =
+    LIST_IN(LIST_SWITCH_PORTS, "ports", port_cells, switch_page, ports);
+static const struct list list_of_steps =
+    LIST_IN(LIST_SWITCH_STEPS, "plan", step_cells, switch_page, steps);
 
-static int list_switches(struct client *client, const char *name, struct writer *writer,
-                         struct err *err)
+static int table(struct client *client, const struct list *list, const char *name,
+                 struct writer *writer, struct err *err)
 {
-    static const struct column columns[] = {
-        {"name", "SWITCH"},        {"state", "STATE"},
-        {"driver", "DRIVER"},      {"stance", "STANCE"},
-        {"ports", "PORTS"},        {"steps", "TO DO"},
-        {"differs_ns", "DIFFERS"}, {"confirm_ns", "CONFIRM WITHIN"},
-        {"text", "NOTE"},          {NULL, NULL},
-    };
-    return table(client, duopoly_ListOf_LIST_SWITCHES, name, "switches", columns, writer, err);
+    return list_table_of(client, list, name, "a switch's name", writer, err);
 }
 
 int run_switches(struct client *client, const struct request *request, struct writer *writer,
                  struct err *err)
 {
     (void)request;
-    return list_switches(client, "", writer, err);
+    return table(client, &list_of_switches, "", writer, err);
 }
 
 static int set_stance(struct client *client, const struct request *request, struct writer *writer,
@@ -159,22 +143,14 @@ static int set_stance(struct client *client, const struct request *request, stru
 int run_switch(struct client *client, const struct request *request, struct writer *writer,
                struct err *err)
 {
-    static const struct column ports[] = {{"name", "PORT"},
-                                          {"rate_bps", "RATE"},
-                                          {"queues", "QUEUES"},
-                                          {"text", "NOTE"},
-                                          {NULL, NULL}};
-    static const struct column steps[] = {
-        {"verb", "DO"}, {"port", "PORT"}, {"text", "WHAT"}, {NULL, NULL}};
     const char *name = request->words[0];
     if (is_verb(request, "render"))
         return run_render(client, request, writer, err);
     if (is_verb(request, "apply") || is_verb(request, "restore"))
         return set_stance(client, request, writer, err);
-    int r = list_switches(client, name, writer, err);
-    if (r == 0 && is_verb(request, "plan"))
-        return table(client, duopoly_ListOf_LIST_SWITCH_STEPS, name, "plan", steps, writer, err);
-    return r < 0
-               ? r
-               : table(client, duopoly_ListOf_LIST_SWITCH_PORTS, name, "ports", ports, writer, err);
+    int r = table(client, &list_of_switches, name, writer, err);
+    if (r < 0)
+        return r;
+    return table(client, is_verb(request, "plan") ? &list_of_steps : &list_of_ports, name, writer,
+                 err);
 }

@@ -3,6 +3,5 @@
 
 #include "controller/cli/commands.h"
 
-int units_check(const struct request *request, struct err *err);
 int run_units(struct client *client, const struct request *request, struct writer *writer,
               struct err *err);

@@ -291,6 +291,55 @@ static void values_have_words(void **state)
         assert_string_equal(value_words(&cases[i].value, words, sizeof(words)), cases[i].words);
 }
 
+#define ROW struct sample
+struct sample {
+    char text[8];
+    uint32_t u32;
+    uint64_t u64;
+    int32_t i32;
+    int64_t i64;
+    bool yes;
+};
+
+static bool is_without_u32(const void *row)
+{
+    return ((const ROW *)row)->u32 == 0;
+}
+
+static struct value twice(const void *row, char words[CELL_WORDS])
+{
+    snprintf(words, CELL_WORDS, "%s%s", ((const ROW *)row)->text, ((const ROW *)row)->text);
+    return value_text(words);
+}
+
+/* Each type of member, what is shown as nothing, and what is no member. */
+static void a_cell_is_what_its_row_has(void **state)
+{
+    (void)state;
+    static const struct cell cells[] = {
+        CELL("text", "TEXT", TEXT, text, UNLESS_NOTHING),
+        CELL("u32", "U32", NUMBER, u32, .lacks = is_without_u32),
+        CELL("u64", "U64", BYTES, u64, UNLESS_NOTHING),
+        CELL("i32", "I32", SIGNED, i32, UNLESS_NEGATIVE),
+        CELL("i64", "I64", DURATION, i64),
+        CELL("yes", "YES", BOOL, yes),
+        CELL_OF("twice", "TWICE", twice),
+        {0},
+    };
+    static const struct sample rows[] = {{"a", 4000000000, UINT64_MAX, 7, -1000000000, true},
+                                         {"", 0, 0, -1, 0, false}};
+    static const char *const words[][7] = {
+        {"a", "4000000000", "18.4 EB", "7", "-1.0 s", "yes", "aa"},
+        {"-", "-", "-", "-", "0 s", "no", ""}};
+    for (size_t row = 0; row < 2; row++)
+        for (size_t i = 0; cells[i].key; i++) {
+            char room[CELL_WORDS], text[64];
+            struct value value = cell_value(&cells[i], &rows[row], room);
+            assert_string_equal(value_words(&value, text, sizeof(text)), words[row][i]);
+        }
+}
+#undef ROW
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -304,6 +353,7 @@ int main(void)
         cmocka_unit_test(every_form_keeps_the_contract),
         cmocka_unit_test(values_have_words),
         cmocka_unit_test(a_failed_job_shows_its_reason),
+        cmocka_unit_test(a_cell_is_what_its_row_has),
     };
     return cmocka_run_group_tests_name("cli", tests, NULL, NULL);
 }

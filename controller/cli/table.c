@@ -1,0 +1,113 @@
+#include "controller/cli/table.h"
+
+#include <assert.h>
+
+static int64_t number_at(enum cell_type type, const void *at)
+{
+    switch (type) {
+    case CELL_U32:
+        return *(const uint32_t *)at;
+    case CELL_U64:
+        return (int64_t)(*(const uint64_t *)at);
+    case CELL_I32:
+        return *(const int32_t *)at;
+    case CELL_I64:
+        return *(const int64_t *)at;
+    default:
+        return *(const bool *)at;
+    }
+}
+
+struct value cell_value(const struct cell *cell, const void *row, char words[CELL_WORDS])
+{
+    const char *at = (const char *)row + cell->offset;
+    if (cell->lacks && cell->lacks(row))
+        return value_absent();
+    if (cell->value)
+        return cell->value(row, words);
+    if (cell->type == CELL_TEXT)
+        return *at || cell->unless != UNLESS_NOTHING ? value_text(at) : value_absent();
+    const int64_t number = number_at(cell->type, at);
+    if ((cell->unless == UNLESS_NOTHING && number == 0) ||
+        (cell->unless == UNLESS_NEGATIVE && number < 0))
+        return value_absent();
+    return (struct value){.kind = cell->kind, .number = (uint64_t)number, .signed_number = number};
+}
+
+void table_begin(struct table *table, const char *key, const struct cell *cells,
+                 struct writer *writer)
+{
+    size_t n = 0;
+    *table = (struct table){.writer = writer, .cells = cells};
+    for (; cells[n].key; n++) {
+        assert(n < TABLE_COLUMNS_MAX);
+        table->columns[n] = (struct column){cells[n].key, cells[n].heading};
+    }
+    writer_table(writer, key, table->columns);
+}
+
+void table_row(struct table *table, const void *row)
+{
+    char words[CELL_WORDS];
+    for (const struct cell *cell = table->cells; cell->key; cell++)
+        writer_cell(table->writer, cell_value(cell, row, words));
+}
+
+void table_end(struct table *table)
+{
+    writer_table_end(table->writer);
+}
+
+int list_read(struct client *client, const struct list *list, duopoly_List request,
+              int (*each)(void *user, const void *row, struct err *err), void *user,
+              bool *ret_changed, struct err *err)
+{
+    request.of = list->of;
+    request.cursor = 0;
+    do {
+        const duopoly_Envelope *answer;
+        client_request(client, duopoly_Envelope_list_tag)->body.list = request;
+        int r = client_call(client, list->page, &answer, err);
+        if (r < 0)
+            return r;
+        const char *page = (const char *)answer;
+        const pb_size_t n = *(const pb_size_t *)(page + list->count);
+        request.cursor = *(const uint64_t *)(page + list->cursor);
+        if (list->page == duopoly_Envelope_page_tag) {
+            request.version = answer->body.page.version;
+            if (ret_changed)
+                *ret_changed |= answer->body.page.changed;
+        }
+        for (pb_size_t i = 0; r == 0 && i < n; i++)
+            r = each(user, page + list->rows + i * list->row_bytes, err);
+        if (r)
+            return r < 0 ? r : 0;
+    } while (request.cursor);
+    return 0;
+}
+
+static int row_write(void *user, const void *row, struct err *err)
+{
+    (void)err;
+    table_row(user, row);
+    return 0;
+}
+
+int list_table(struct client *client, const struct list *list, duopoly_List request,
+               struct writer *writer, bool *ret_changed, struct err *err)
+{
+    struct table table;
+    table_begin(&table, list->key, list->cells, writer);
+    int r = list_read(client, list, request, row_write, &table, ret_changed, err);
+    if (r == 0)
+        table_end(&table);
+    return r;
+}
+
+int list_table_of(struct client *client, const struct list *list, const char *name,
+                  const char *what, struct writer *writer, struct err *err)
+{
+    duopoly_List request = {0};
+    int r = wire_take(request.name, sizeof(request.name), name, what, err);
+    return r < 0 ? r : list_table(client, list, request, writer, NULL, err);
+}
