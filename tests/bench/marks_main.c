@@ -13,7 +13,6 @@
 #include <linux/if_ether.h>
 #include <stdbool.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 

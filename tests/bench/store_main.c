@@ -14,7 +14,6 @@
 #include "lib/now.h"
 #include "tests/model/script.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <poll.h>

@@ -16,7 +16,6 @@
 #include "hostagent/switches/switch.h"
 #include "lib/now.h"
 
-#include <errno.h>
 #include <poll.h>
 
 enum { PORTS = 64, ROUNDS = 20, KILLS = 200 };

@@ -9,10 +9,8 @@
 #include "hostagent/marks/mark_abi.h"
 
 #include <linux/bpf.h>
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>

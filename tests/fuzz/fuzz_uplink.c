@@ -8,7 +8,6 @@
 #include "tests/fuzz/script.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>

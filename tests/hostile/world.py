@@ -171,9 +171,6 @@ class World:
         finally:
             door.close()
 
-    def namespace_of(self, number):
-        return self.net.hosts[number]
-
     # ---- what is looked at ----
 
     def hosts(self):

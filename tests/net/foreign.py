@@ -20,7 +20,6 @@ LEAVES = {
     "fq": lambda r: ["limit", str(r.randrange(100, 9000)), "flow_limit", str(r.randrange(10, 99)), "quantum", str(r.randrange(1500, 9000))],
 }
 CLASSFUL = ["htb", "hfsc", "drr", "qfq", "prio", "ets"]
-WITH_CLASSES = ["htb", "hfsc"]
 SAMPLE = {"prio": [], "htb": [], "hfsc": [], "drr": [], "qfq": [], "ets": ["bands", "3"], "tbf": ["rate", "1mbit", "burst", "10kb", "limit", "10kb"],
           "pfifo": ["limit", "3"], "bfifo": ["limit", "3000"], "netem": ["delay", "1ms"]}
 FILTERS = {

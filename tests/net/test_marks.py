@@ -14,7 +14,6 @@ import tcx
 from nets import Capture, Net, connection, needs_root, pass_bytes, run, tcp_queued, tcp_sent_again, wait_for
 
 pytestmark = needs_root
-UNMARKED = 255
 
 
 def dscp(level):

@@ -5,7 +5,6 @@
 #include "controller/agents/agent_guests.h"
 #include "lib/wire.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #define AGENTS 3

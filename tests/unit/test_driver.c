@@ -1,7 +1,6 @@
 /* The replay's driver against a controller that a test plays on the Unix socket. */
 #include "tests/unit/deadline.h"
 
-#include <errno.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/wait.h>

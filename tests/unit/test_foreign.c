@@ -8,7 +8,6 @@
 #include <linux/netlink.h>
 #include <linux/pkt_cls.h>
 #include <linux/pkt_sched.h>
-#include <stdbool.h>
 #include <string.h>
 
 static const char tree[] = "htb 00050000 ffffffff 08000500e8030000\n"

@@ -2,7 +2,6 @@
  * flow, whether costs stand in the halves, in the table, or move between the two. */
 #include "tests/unit/test.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <string.h>
 

@@ -8,10 +8,8 @@
 #include "testbed/sim/network/fluid.h"
 #include "testbed/sim/network/topology.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <math.h>
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>

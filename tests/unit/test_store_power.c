@@ -6,7 +6,6 @@
 
 #include "controller/store/store_tables.h"
 
-#include <errno.h>
 #include <string.h>
 
 enum { JOBS = 24, PARTS = 3, SEEDS = 2, PART_BYTES = 1500 };

@@ -8,7 +8,6 @@
 #include "hostagent/task/settings.h"
 #include "lib/attempt.h"
 
-#include <errno.h>
 #include <linux/capability.h>
 #include <stdbool.h>
 #include <stdio.h>

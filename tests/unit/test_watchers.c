@@ -3,7 +3,6 @@
 
 #include "controller/clients/watchers.h"
 
-#include <stdio.h>
 #include <string.h>
 
 enum { PLACES = 4 };
