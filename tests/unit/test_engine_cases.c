@@ -20,7 +20,7 @@ static void begin(struct script *s, const char *place, const char *network)
 enum { KEPT_MAX = 3, STEPS_MAX = 24 };
 struct step {
     void (*does)(struct script *s, uint64_t *kept, const struct step *step);
-    uint64_t a, b, c, d, e;
+    uint64_t of[5];
 };
 struct engine_case {
     const char *name, *place, *network;
@@ -65,15 +65,15 @@ static void chain(struct script *s, uint64_t job, uint32_t stages)
     static void name(struct script *s __attribute__((unused)),                                     \
                      uint64_t *kept __attribute__((unused)),                                       \
                      const struct step *step __attribute__((unused)))
-#define TASK step->a, (uint32_t)step->b, (uint32_t)step->c
+#define TASK step->of[0], (uint32_t)step->of[1], (uint32_t)step->of[2]
 
 STEP(do_host)
 {
-    script_host(s, (uint32_t)step->a, step->b);
+    script_host(s, (uint32_t)step->of[0], step->of[1]);
 }
 STEP(do_at)
 {
-    s->now_ns = (int64_t)step->a * SECOND;
+    s->now_ns = (int64_t)step->of[0] * SECOND;
 }
 STEP(do_nothing)
 {
@@ -81,53 +81,53 @@ STEP(do_nothing)
 }
 STEP(do_job)
 {
-    two_stages(s, step->a, (uint32_t)step->b, (uint32_t)step->c, (uint32_t)step->d);
+    two_stages(s, step->of[0], (uint32_t)step->of[1], (uint32_t)step->of[2], (uint32_t)step->of[3]);
 }
 STEP(do_blocks)
 {
-    blocks(s, step->a, (uint32_t)step->b);
+    blocks(s, step->of[0], (uint32_t)step->of[1]);
 }
 STEP(do_chain)
 {
-    chain(s, step->a, (uint32_t)step->b);
+    chain(s, step->of[0], (uint32_t)step->of[1]);
 }
 STEP(do_arriving)
 {
-    script_job_begin(s, step->a);
-    script_stage(s, step->a, 0, 1, ENGINE_NONE, 0);
+    script_job_begin(s, step->of[0]);
+    script_stage(s, step->of[0], 0, 1, ENGINE_NONE, 0);
 }
 STEP(do_cancel)
 {
-    script_cancel(s, step->a);
+    script_cancel(s, step->of[0]);
 }
 STEP(do_host_event)
 {
-    script_host_event(s, (enum event_kind)step->b, (uint32_t)step->a);
+    script_host_event(s, (enum event_kind)step->of[1], (uint32_t)step->of[0]);
 }
 STEP(do_load)
 {
-    script_load(s, (uint32_t)step->a, (uint32_t)step->b);
+    script_load(s, (uint32_t)step->of[0], (uint32_t)step->of[1]);
 }
 STEP(do_end)
 {
-    script_attempt(s, (enum event_kind)step->d, script_attempt_of(s, TASK), 0);
+    script_attempt(s, (enum event_kind)step->of[3], script_attempt_of(s, TASK), 0);
 }
 STEP(do_keep)
 {
-    kept[step->d] = script_attempt_of(s, TASK);
-    assert_int_not_equal(kept[step->d], 0);
+    kept[step->of[3]] = script_attempt_of(s, TASK);
+    assert_int_not_equal(kept[step->of[3]], 0);
 }
 STEP(do_say)
 {
-    kept[step->a] = step->b;
+    kept[step->of[0]] = step->of[1];
 }
 STEP(do_end_kept)
 {
-    script_attempt(s, (enum event_kind)step->b, kept[step->a], 0);
+    script_attempt(s, (enum event_kind)step->of[1], kept[step->of[0]], 0);
 }
 STEP(do_seen)
 {
-    script_event(s, script_seen_event(kept[step->e], TASK, (uint32_t)step->d));
+    script_event(s, script_seen_event(kept[step->of[4]], TASK, (uint32_t)step->of[3]));
 }
 STEP(is_started)
 {
@@ -143,55 +143,55 @@ STEP(is_not_started)
 }
 STEP(is_state)
 {
-    assert_int_equal(script_task_state(s, TASK), step->d);
+    assert_int_equal(script_task_state(s, TASK), step->of[3]);
 }
 STEP(is_attempt)
 {
-    assert_true(script_attempt_of(s, TASK) == kept[step->d]);
+    assert_true(script_attempt_of(s, TASK) == kept[step->of[3]]);
 }
 STEP(is_later)
 {
-    assert_true(script_attempt_of(s, TASK) > kept[step->d]);
+    assert_true(script_attempt_of(s, TASK) > kept[step->of[3]]);
 }
 STEP(is_count)
 {
-    assert_int_equal(script_count(s, (enum decision_kind)step->a), step->b);
+    assert_int_equal(script_count(s, (enum decision_kind)step->of[0]), step->of[1]);
 }
 STEP(is_rejected)
 {
-    assert_int_equal(script_rejection(s), step->a);
+    assert_int_equal(script_rejection(s), step->of[0]);
 }
 STEP(is_stopped)
 {
     const struct decision *stop = script_decision(s, DECISION_STOP, 0);
     assert_non_null(stop);
-    assert_true(stop->stop.attempt == kept[step->a]);
-    assert_int_equal(stop->reason, step->b);
+    assert_true(stop->stop.attempt == kept[step->of[0]]);
+    assert_int_equal(stop->reason, step->of[1]);
 }
 STEP(is_start_of_job)
 {
-    assert_int_equal(script_decision(s, DECISION_START, 0)->start.job, step->a);
+    assert_int_equal(script_decision(s, DECISION_START, 0)->start.job, step->of[0]);
 }
 STEP(are_started_after_hold)
 {
-    assert_int_equal(script_count(s, DECISION_START), step->a);
-    for (size_t i = 0; i < step->a; i++) {
+    assert_int_equal(script_count(s, DECISION_START), step->of[0]);
+    for (size_t i = 0; i < step->of[0]; i++) {
         assert_int_equal(script_decision(s, DECISION_START, i)->reason, REASON_HOLD_EXPIRED);
-        assert_int_equal(script_decision(s, DECISION_START, i)->left, step->b * SECOND);
+        assert_int_equal(script_decision(s, DECISION_START, i)->left, step->of[1] * SECOND);
     }
 }
 STEP(is_hold)
 {
-    int64_t until_ns = (int64_t)step->a * SECOND;
+    int64_t until_ns = (int64_t)step->of[0] * SECOND;
     assert_int_equal(script_decision(s, DECISION_HOLD, 0)->hold.until_ns, until_ns);
 }
 STEP(is_held)
 {
     struct stage_view view;
-    assert_int_equal(engine_stage(s->engine, step->a, (uint32_t)step->b, &view), 0);
+    assert_int_equal(engine_stage(s->engine, step->of[0], (uint32_t)step->of[1], &view), 0);
     assert_true(view.held);
-    assert_int_equal(view.held_until_ns, step->c * SECOND);
-    assert_int_equal(engine_deadline_ns(s->engine), step->c * SECOND);
+    assert_int_equal(view.held_until_ns, step->of[2] * SECOND);
+    assert_int_equal(engine_deadline_ns(s->engine), step->of[2] * SECOND);
 }
 STEP(is_unheld)
 {
@@ -201,19 +201,19 @@ STEP(is_failures)
 {
     struct task_view task;
     assert_int_equal(engine_task(s->engine, TASK, &task), 0);
-    assert_int_equal(task.failures, step->d);
+    assert_int_equal(task.failures, step->of[3]);
 }
 STEP(is_attempts)
 {
     struct engine_status status;
     engine_status(s->engine, &status);
-    assert_int_equal(status.attempts, step->a);
+    assert_int_equal(status.attempts, step->of[0]);
 }
 STEP(is_congested)
 {
     struct engine_status status;
     engine_status(s->engine, &status);
-    assert_int_equal(status.congested, step->a);
+    assert_int_equal(status.congested, step->of[0]);
 }
 STEP(do_empty_claim)
 {
@@ -222,19 +222,19 @@ STEP(do_empty_claim)
 #undef STEP
 #undef TASK
 
-#define S(...)                                                                                     \
+#define S(does_, ...)                                                                              \
     {                                                                                              \
-        __VA_ARGS__                                                                                \
+        .does = (does_), .of = { __VA_ARGS__ }                                                     \
     }
 #define HOST(host, slots)               S(do_host, host, slots)
 #define AT(seconds)                     S(do_at, seconds)
-#define TURN                            S(do_nothing)
+#define TURN                            S(do_nothing, 0)
 #define JOB(job, maps, reduces, edge)   S(do_job, job, maps, reduces, EDGE_##edge)
 #define BLOCKS(job, maps)               S(do_blocks, job, maps)
 #define CHAIN(job, stages)              S(do_chain, job, stages)
 #define ARRIVING(job)                   S(do_arriving, job)
 #define CANCEL(job)                     S(do_cancel, job)
-#define EMPTY_CLAIM                     S(do_empty_claim)
+#define EMPTY_CLAIM                     S(do_empty_claim, 0)
 #define SILENT(host)                    S(do_host_event, host, EVENT_HOST_SILENT)
 #define LOST(host)                      S(do_host_event, host, EVENT_HOST_LOST)
 #define FORGET(host)                    S(do_host_event, host, EVENT_HOST_FORGET)
@@ -261,7 +261,7 @@ STEP(do_empty_claim)
 #define STARTED_AFTER_HOLD(n, seconds)  S(are_started_after_hold, n, seconds)
 #define HOLD(until)                     S(is_hold, until)
 #define HELD(job, stage, until)         S(is_held, job, stage, until)
-#define UNHELD                          S(is_unheld)
+#define UNHELD                          S(is_unheld, 0)
 #define ATTEMPTS(n)                     S(is_attempts, n)
 #define CONGESTED(yes)                  S(is_congested, yes)
 
