@@ -269,6 +269,11 @@ uint64_t m_turn(const struct model *m, const struct m_job *j)
         return m_dominant(m, j);
     if (strncmp(m->config.turn, "srpt", 4) == 0)
         return m_left(m, j);
+    if (strcmp(m->config.turn, "fair") != 0) {
+        struct job_view view = {0}; /* no opinion on the turns of others */
+        engine_job(m->script.engine, j->number, &view);
+        return view.key;
+    }
     for (uint32_t s = 0; s < j->n_stages; s++)
         running += m_stage_count(&j->stage[s], false) - m_stage_count(&j->stage[s], true);
     return running;
