@@ -313,7 +313,7 @@ def test_a_jobs_tasks_are_listed_over_numbers_without_stages(site):
     app.stage(7, 900, 1, parents=[3])
     app.settle()
     job = rows(daemon)["app-1/query-7"]["job"]
-    listed = [(row["stage"], row["task"]) for row in daemon.ctl("tasks", str(job))["tasks"]]
+    listed = [(row["stage"], row["task"]) for row in daemon.ctl("tasks", str(job), "-a")["tasks"]]
     assert sorted(listed) == [(3, 0), (3, 1), (900, 0)]
 
 
