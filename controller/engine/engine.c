@@ -11,6 +11,7 @@
 #include "controller/engine/books/removal.h"
 #include "controller/engine/books/retry.h"
 #include "controller/engine/books/stage.h"
+#include "controller/engine/books/variant.h"
 #include "controller/engine/commit/commit.h"
 #include "controller/engine/commit/start.h"
 #include "controller/engine/facts/attempts.h"
@@ -128,6 +129,7 @@ int engine_create(const struct engine_config *config, struct engine **ret_engine
     engine->config = *config;
     engine->now_ns = INT64_MIN;
     TAILQ_INIT(&engine->removed);
+    TAILQ_INIT(&engine->ways);
     engine->idle_since_ns = INT64_MAX;
     engine->mode_since_ns = INT64_MIN / 2;
     engine->hosts = calloc(config->hosts_max, sizeof(struct host *));
@@ -260,15 +262,16 @@ static uint64_t inputs_of(const struct stage *stage)
 }
 
 /* Starts the claim's task if the commit policy admits it. */
-static void commit(struct engine *engine, const struct claim *claim)
+static void commit(struct engine *engine, struct claim *claim)
 {
+    variant_prefer(claim);
     struct policy_why why = {0};
     if (engine->commit->admits(engine, claim, &why)) {
         engine->step_starts++;
         engine->step_inputs += inputs_of(claim->task->stage);
         attempt_start(engine, claim);
     } else {
-        refusal_take(engine, claim->task->stage, why);
+        refusal_take(engine, claim->task->stage->first, why);
     }
     mode_update(engine);
 }

@@ -248,9 +248,18 @@ struct stage_view {
     uint64_t coflow_bytes;
     bool held;
     int64_t held_until_ns;
-    bool gated;       /* a framework's: its tasks start only where allowed */
-    bool left;        /* a framework's: it was opened; its framework places its tasks */
-    uint32_t allowed; /* tasks that may start and were not seen yet */
+    bool gated;        /* a framework's: its tasks start only where allowed */
+    bool left;         /* a framework's: it was opened; its framework places its tasks */
+    uint32_t allowed;  /* tasks that may start and were not seen yet */
+    uint32_t variants; /* ways to run it; command and constraint are those of the first */
+};
+/* A way to run a stage. */
+struct variant_view {
+    uint32_t variant; /* from 0, in order of preference */
+    const char *command, *constraint;
+    struct resources demand;
+    int64_t fit;       /* so many more of its tasks fit now */
+    uint32_t possible; /* units of joined hosts that could hold one when empty */
 };
 struct task_view {
     uint64_t job;
@@ -280,6 +289,7 @@ struct attempt_view {
     int64_t received_ns; /* when it had all its input; 0: not yet, it reads nothing, or unknown */
     bool found;          /* it was found running */
     bool in_own_room;    /* in its application's own room there (room.h) */
+    uint32_t variant;    /* in which way it runs */
 };
 /* By identity: 0 or −ENOENT. O(log n). */
 int engine_host(const struct engine *engine, uint32_t host, struct host_view *ret_view);
@@ -293,6 +303,8 @@ int engine_stage(const struct engine *engine, uint64_t job, uint32_t stage,
  * the stages without tasks before it. */
 int engine_stage_from(const struct engine *engine, uint64_t job, uint32_t from,
                       struct stage_view *ret_view);
+int engine_variant(const struct engine *engine, uint64_t job, uint32_t stage, uint32_t variant,
+                   struct variant_view *ret_view);
 int engine_task(const struct engine *engine, uint64_t job, uint32_t stage, uint32_t task,
                 struct task_view *ret_view);
 int engine_attempt(const struct engine *engine, uint64_t attempt, struct attempt_view *ret_view);
@@ -389,8 +401,9 @@ struct engine_explanation {
 /* Why EVENT_JOB_END would be rejected now, and the stage concerned; REASON_NONE: it would not.
  * O(stages). */
 enum reason engine_job_obstacle(const struct engine *engine, uint64_t job, uint32_t *ret_stage);
-/* For REASON_NEVER_FITS: the stage's demand and the largest unit of a known host. A sentence
- * without a full stop; "" for an unknown stage. O(units of all hosts). */
+/* For REASON_NEVER_FITS: the demand of the stage (of its first variant that never fits) and the
+ * largest unit of a known host. A sentence without a full stop; "" for an unknown stage. O(units of
+ * all hosts). */
 void engine_say_never_fits(const struct engine *engine, uint64_t job, uint32_t stage, char *text,
                            size_t size);
 

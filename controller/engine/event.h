@@ -21,6 +21,7 @@ enum {
     ENGINE_UNIT_NAME_MAX = 32, /* bytes of a unit's name with its terminating zero */
     ENGINE_RESOURCES = 6,      /* entries of a resource vector */
     ENGINE_REPLICAS_MAX = 8,   /* hosts that hold one task's block */
+    ENGINE_VARIANTS_MAX = 4,   /* ways to run a stage */
     ENGINE_LEVELS_MAX =
         64, /* bounded levels; 0 levels = unlimited, the level is then the size itself */
 };
@@ -139,6 +140,11 @@ struct event {
             const char *constraint; /* lib/constraint.h; "" none */
             struct u32s parents;    /* smaller stages */
             struct u32s edges;      /* enum edge_kind, one per parent */
+            /* Further ways to run it, up to ENGINE_VARIANTS_MAX − 1, in order of preference:
+             * ENGINE_RESOURCES values each; the other two one line each, NULL or "" where all are
+             * empty. No two variants have one demand and one constraint. */
+            struct u64s variant_demands;
+            const char *variant_commands, *variant_constraints;
         } job_stage;
         struct {
             uint64_t job;
@@ -148,6 +154,8 @@ struct event {
                 replicas; /* host indexes, replicas_per_task per task, ENGINE_NONE fills up */
             struct u64s input_bytes; /* one per task; 0 of a framework: not known */
             struct u64s compute_ns;  /* one per task */
+            /* Not 0: computing by that variant alone, no blocks; never told: as by the first */
+            uint32_t variant;
         } job_tasks;
         struct {
             uint64_t job;
@@ -209,6 +217,7 @@ struct event {
             uint32_t phase; /* enum attempt_state, ≥ ATTEMPT_QUEUED and running */
             struct resources resources;
             uint64_t received_bytes;
+            uint32_t variant;
         } attempt_seen; /* SEEN, GRANTED */
         struct {
             uint64_t attempt;
@@ -385,7 +394,8 @@ struct decision {
             uint64_t coflow_level, macroflow_level;
             uint32_t queue; /* 1: may wait on the node */
             uint64_t
-                input_bytes; /* over the network, from other hosts; engine_inputs() lists them */
+                input_bytes;  /* over the network, from other hosts; engine_inputs() lists them */
+            uint32_t variant; /* the way in which it runs; 0: the first */
         } start;
         struct {
             uint64_t attempt;
@@ -407,6 +417,7 @@ struct decision {
             uint32_t stage;
             uint32_t host;    /* ENGINE_NONE: any */
             int64_t until_ns; /* UNHOLD: by the wait since its last start */
+            uint32_t variant; /* for slots of which it is kept back */
         } hold;               /* HOLD, UNHOLD */
         struct {
             uint64_t job;

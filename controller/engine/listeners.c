@@ -13,11 +13,12 @@
 #include "controller/engine/watch/queues.h"
 #include "controller/engine/watch/refusal.h"
 #include "controller/engine/watch/source.h"
+#include "controller/engine/watch/works.h"
 
 const struct listener listener_policies;
 
 const struct listener *const engine_listeners[] = {
-    &locality_hears, &queues_hears,  &source_hears, &failing_hears,  &allow_hears,
-    &hold_hears,     &refusal_hears, &gate_hears,   &estimate_hears, &listener_policies,
-    &sizes_hears,    &order_hears,   NULL,
+    &locality_hears,    &queues_hears,  &source_hears, &failing_hears, &allow_hears,
+    &hold_hears,        &refusal_hears, &gate_hears,   &works_hears,   &estimate_hears,
+    &listener_policies, &sizes_hears,   &order_hears,  NULL,
 };

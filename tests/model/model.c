@@ -92,6 +92,36 @@ int64_t m_times(const struct model *m, struct m_demand d)
     return times;
 }
 
+int64_t m_times_stage(const struct model *m, const struct m_stage *s)
+{
+    int64_t times = 0;
+    for (uint32_t v = 0; v < s->n_ways; v++)
+        times += m_times(m, s->way[v].demand);
+    return times;
+}
+
+bool m_possible(const struct model *m, struct m_demand d)
+{
+    for (uint32_t h = 0; h < M_HOSTS; h++)
+        for (uint32_t u = 0; m->host[h].joined && u < m->host[h].n_units; u++)
+            if (m_has_label(&m->host[h], d.label) &&
+                m_times_in(m->host[h].slots[u], m->host[h].mem[u], d))
+                return true;
+    return false;
+}
+
+/* What a task's computing counts as: in the shortest way that joined hosts could hold. */
+static uint64_t m_work(const struct model *m, const struct m_stage *s, const struct m_task *t)
+{
+    uint64_t least = UINT64_MAX;
+    for (uint32_t v = 0; v < s->n_ways; v++) {
+        uint64_t compute = v && s->way[v].told ? t->compute_by[v] : t->compute;
+        if (m_possible(m, s->way[v].demand) && compute < least)
+            least = compute;
+    }
+    return least == UINT64_MAX ? t->compute : least;
+}
+
 bool m_capable_host(const struct model *m, uint32_t host, struct m_demand d)
 {
     for (uint32_t u = 0; u < m->host[host].n_units; u++)
@@ -155,11 +185,25 @@ bool m_same_demand(struct m_demand a, struct m_demand b)
     return a.slots == b.slots && a.mem == b.mem && a.label == b.label;
 }
 
-static uint64_t m_job_ready(const struct m_job *j, struct m_demand d)
+/* Of the ways the one of which most fit; of equals the first that some host could hold, else the
+ * first. */
+static struct m_demand m_roomiest(const struct model *m, const struct m_stage *s)
+{
+    uint32_t best = 0;
+    for (uint32_t v = 1; v < s->n_ways; v++) {
+        int64_t more = m_times(m, s->way[v].demand) - m_times(m, s->way[best].demand);
+        if (more > 0 ||
+            (!more && m_capable(m, s->way[v].demand) && !m_capable(m, s->way[best].demand)))
+            best = v;
+    }
+    return s->way[best].demand;
+}
+
+static uint64_t m_job_ready(const struct model *m, const struct m_job *j, struct m_demand d)
 {
     uint64_t n = 0;
     for (uint32_t s = 0; s < j->n_stages; s++)
-        n += m_same_demand(j->stage[s].demand, d) ? m_stage_ready(j, s) : 0;
+        n += m_same_demand(m_roomiest(m, &j->stage[s]), d) ? m_stage_ready(j, s) : 0;
     return n;
 }
 
@@ -212,7 +256,7 @@ static uint64_t m_left(const struct model *m, const struct m_job *j)
             all += task->bytes;
             bytes += past ? 0 : task->bytes;
             maps += !past && !task->bytes;
-            work += past || task->bytes ? 0 : task->compute;
+            work += past || task->bytes ? 0 : m_work(m, &j->stage[s], task);
         }
     if (j->estimate_ns >= 0)
         work = (m_wide)maps * (uint64_t)j->estimate_ns;
@@ -359,7 +403,7 @@ uint64_t m_estimate(const struct model *m, const struct m_job *j)
             const struct m_task *task = &j->stage[s].task[t];
             bytes += task->bytes;
             maps += task->bytes == 0;
-            work += task->bytes ? 0 : task->compute;
+            work += task->bytes ? 0 : m_work(m, &j->stage[s], task);
         }
     if (j->estimate_ns >= 0)
         work = maps * (uint64_t)j->estimate_ns;
@@ -372,6 +416,9 @@ uint64_t m_estimate(const struct model *m, const struct m_job *j)
 void m_rekey(struct model *m)
 {
     uint64_t slots = m_slots_up(m), bps = m_bps_up(m);
+    for (int i = 0; m->variants && i < M_JOBS; i++)
+        if (m->job[i].number)
+            m->job[i].key = m_estimate(m, &m->job[i]);
     bool more = slots >= 2 * (m->keyed_slots + 1) || bps >= 2 * (m->keyed_bps + 1),
          less =
              (slots && 2 * (slots + 1) <= m->keyed_slots) || (bps && 2 * (bps + 1) <= m->keyed_bps),
@@ -393,10 +440,10 @@ static bool m_starved(struct model *m)
         return strcmp(m->config.mode, "starved") == 0;
     for (int i = 0; jobs[i] && (i == 0 || all); i++)
         for (uint32_t s = 0; s < jobs[i]->n_stages; s++) {
-            struct m_demand d = jobs[i]->stage[s].demand;
+            struct m_demand d = m_roomiest(m, &jobs[i]->stage[s]);
             uint64_t ready = 0;
             for (int k = 0; jobs[k]; k++)
-                ready += k == 0 || all ? m_job_ready(jobs[k], d) : 0;
+                ready += k == 0 || all ? m_job_ready(m, jobs[k], d) : 0;
             if (m_capable(m, d) && (int64_t)ready > m_times(m, d))
                 return true;
         }

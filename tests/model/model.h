@@ -17,8 +17,9 @@ enum {
     M_TASKS = 6,
     M_JOBS = 10,
     M_REPLICAS = 3,
+    M_WAYS = 4,
     M_ATTEMPTS = 128,
-    M_EVENTS = 32
+    M_EVENTS = 48
 };
 enum { M_MEGABYTE = 1000000 };
 
@@ -41,20 +42,28 @@ struct m_host {
 struct m_task {
     enum { M_IDLE, M_RUNNING, M_DONE } state;
     uint64_t bytes, input, compute;
+    uint64_t compute_by[M_WAYS]; /* from 1: by the other ways to run it */
     uint32_t replicas[M_REPLICAS];
     uint32_t failures, done_host;
     uint64_t done_attempt;
     int64_t could_run; /* the end of the first step that left it a slot; 0: none yet */
 };
+/* A way to run a stage. */
+struct m_way {
+    struct m_demand demand;
+    bool told; /* how long its tasks compute so */
+    bool held, overdue;
+    int64_t held_until;
+};
 struct m_stage {
-    uint32_t n_tasks, n_parents, n_replicas;
+    uint32_t n_tasks, n_parents, n_replicas, n_ways;
+    struct m_way way[M_WAYS];
     uint32_t parents[M_STAGES], kinds[M_STAGES], matrix[M_STAGES];
     uint64_t cells[M_STAGES][M_TASKS * M_TASKS], sums[M_STAGES][M_TASKS];
-    struct m_demand demand;
     struct m_task task[M_TASKS];
-    bool coflow_fixed, held, overdue;
+    bool coflow_fixed;
     uint64_t coflow;
-    int64_t held_until, due; /* due: hold_max after the first such step of the stage; 0: none */
+    int64_t due; /* hold_max after the first step that left it a slot; 0: none */
 };
 struct m_job {
     uint64_t number; /* 0: this place is free */
@@ -66,7 +75,7 @@ struct m_job {
 };
 struct m_attempt {
     uint64_t number, job; /* number 0: this place is free */
-    uint32_t stage, task, host, unit;
+    uint32_t stage, task, host, unit, variant;
     int64_t slots, mem;
     enum attempt_state state;
     bool receiving, orphan;
@@ -107,6 +116,7 @@ struct model {
     enum flow_kind order[2];    /* by mode: what the network serves by */
     const struct policy *place; /* the one in force */
     bool mode_events, holds, patient;
+    bool variants; /* stages can run in several ways: not under judges, which know of one */
 
     struct event events[M_EVENTS];
     uint32_t n_events;
@@ -128,6 +138,10 @@ int64_t m_times_in(int64_t slots, int64_t mem, struct m_demand d);
 int64_t m_times_unit(const struct model *m, uint32_t host, uint32_t unit, struct m_demand d);
 int64_t m_times_host(const struct model *m, uint32_t host, struct m_demand d);
 int64_t m_times(const struct model *m, struct m_demand d);
+/* In all its ways together. */
+int64_t m_times_stage(const struct model *m, const struct m_stage *s);
+/* Some joined host could ever hold it. */
+bool m_possible(const struct model *m, struct m_demand d);
 bool m_capable_host(const struct model *m, uint32_t host, struct m_demand d);
 uint32_t m_stage_count(const struct m_stage *s, bool done_only);
 bool m_ready(const struct m_job *j, uint32_t stage, uint32_t task);

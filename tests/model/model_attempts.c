@@ -117,6 +117,7 @@ void m_seen(struct model *m)
     e->attempt_seen.host = host;
     e->attempt_seen.unit = unit;
     e->attempt_seen.resources.amount[RES_SLOTS] = 1;
+    e->attempt_seen.variant = m->variants ? (uint32_t)m_random(m, M_WAYS) : 0;
     e->attempt_seen.phase = m_random(m, 2) ? ATTEMPT_STARTED : ATTEMPT_COMPUTING;
     if (!m->host[host].known) {
         m->host[host].known = true;
@@ -126,6 +127,7 @@ void m_seen(struct model *m)
     struct m_job *of = over ? NULL : j;
     struct m_attempt *a = m_add_attempt(m, number, of, s, t, host, unit);
     a->slots = 1;
+    a->variant = e->attempt_seen.variant;
     a->state = (enum attempt_state)e->attempt_seen.phase;
     if (!of) {
         m->stop_due[m->n_stop_due++] = number;

@@ -82,7 +82,7 @@ static void m_lose_slot(struct model *m, const struct m_attempt *a)
 {
     struct m_job *j = a->orphan ? NULL : m_find_job(m, a->job);
     if (j && j->stage[a->stage].task[a->task].state == M_IDLE && m->host[a->host].lost &&
-        m_times(m, j->stage[a->stage].demand) <= 0)
+        m_times_stage(m, &j->stage[a->stage]) <= 0)
         m_stop_children(m, j, a->stage);
 }
 

@@ -62,7 +62,8 @@ static bool may_be_packed(const struct m_job *j)
 {
     bool may = true;
     for (uint32_t s = 0; s < j->n_stages; s++) {
-        may &= m_same_demand(j->stage[s].demand, j->stage[0].demand);
+        may &= j->stage[s].n_ways == 1 &&
+               m_same_demand(j->stage[s].way[0].demand, j->stage[0].way[0].demand);
         for (uint32_t i = 0; i < j->stage[s].n_parents; i++)
             may &= j->stage[s].kinds[i] == EDGE_BARRIER;
         for (uint32_t t = 0; t < j->stage[s].n_tasks; t++)
@@ -110,7 +111,7 @@ static wide spread_bytes(const struct m_job *j, uint64_t hosts)
 
 static bool is_worth_it(struct model *m, const struct m_job *j, uint32_t host, int64_t *ret_wait_ns)
 {
-    struct m_demand d = j->stage[0].demand;
+    struct m_demand d = j->stage[0].way[0].demand;
     uint64_t hosts = 0, bytes = 0, inputs = 0, work = 0, slots = (uint64_t)m_slots(m, host, d);
     for (uint32_t h = 0; h < M_HOSTS; h++)
         hosts += m_capable_host(m, h, d);
@@ -180,7 +181,7 @@ bool m_homed(const struct model *m, const struct m_job *j)
     if (!home->packed || !m_home_next(j, &s, &t))
         return false;
     assert_int_equal(engine_task(m->script.engine, j->number, s, t, &view), 0);
-    return m_capable_host(m, home->host, j->stage[s].demand) &&
+    return m_capable_host(m, home->host, j->stage[s].way[0].demand) &&
            m_outputs_on(j, home->host) == all_outputs(j) &&
            m->script.now_ns < view.ready_ns + home->wait_ns;
 }
@@ -200,13 +201,14 @@ uint32_t m_only_source(const struct model *m, const struct m_job *j)
     uint32_t s, t;
     bool one_demand = true;
     for (uint32_t k = 0; k < j->n_stages; k++)
-        one_demand &= m_same_demand(j->stage[k].demand, j->stage[0].demand);
+        one_demand &= j->stage[k].n_ways == 1 &&
+                      m_same_demand(j->stage[k].way[0].demand, j->stage[0].way[0].demand);
     if (!engine_config_value(&m->config, "lies_there") || !one_demand || !m_home_next(j, &s, &t) ||
         !j->stage[s].task[t].bytes || !reads_only_barriers(&j->stage[s]))
         return ENGINE_NONE;
     for (uint32_t h = 0; h < M_HOSTS; h++)
         if (m_outputs_on(j, h) && m_outputs_on(j, h) == all_outputs(j) &&
-            m_capable_host(m, h, j->stage[s].demand))
+            m_capable_host(m, h, j->stage[s].way[0].demand))
             return h;
     return ENGINE_NONE;
 }

@@ -8,9 +8,10 @@ static void m_make_stage(struct model *m, struct m_job *j, uint32_t stage)
 {
     struct m_stage *s = &j->stage[stage];
     s->n_tasks = 1 + (uint32_t)m_random(m, M_TASKS);
-    s->demand = (struct m_demand){1, 0, 0};
+    s->n_ways = 1;
+    s->way[0].demand = (struct m_demand){1, 0, 0};
     if (m_random(m, 4) == 0)
-        s->demand = (struct m_demand){
+        s->way[0].demand = (struct m_demand){
             1 + (int64_t)m_random(m, 2), (int64_t)m_random(m, 4),
             (uint32_t)m_random(m, sizeof(m_constraints) / sizeof(m_constraints[0]))};
     for (uint32_t p = 0; p < stage; p++)
@@ -26,6 +27,24 @@ static void m_make_stage(struct model *m, struct m_job *j, uint32_t stage)
         s->task[t].input = m_random(m, 4) && !s->n_parents ? M_MEGABYTE * (1 + m_random(m, 3)) : 0;
         for (uint32_t i = 0; i < s->n_replicas; i++)
             s->task[t].replicas[i] = m_random(m, 12) ? (uint32_t)m_random(m, M_HOSTS) : ENGINE_NONE;
+    }
+}
+
+/* Others than those before. */
+static void m_make_ways(struct model *m, struct m_stage *s)
+{
+    uint32_t more = m->variants && m_random(m, 2) ? 1 + (uint32_t)m_random(m, M_WAYS - 1) : 0;
+    while (more--) {
+        struct m_way way = {.demand = {1 + (int64_t)m_random(m, 2), (int64_t)m_random(m, 4),
+                                       (uint32_t)m_random(m, 5)},
+                            .told = m_random(m, 3)};
+        bool known = !m_possible(m, way.demand);
+        for (uint32_t v = 0; v < s->n_ways; v++)
+            known |= m_same_demand(way.demand, s->way[v].demand);
+        for (uint32_t t = 0; t < s->n_tasks; t++)
+            s->task[t].compute_by[s->n_ways] = 1000000 * m_random(m, 1000);
+        if (!known)
+            s->way[s->n_ways++] = way;
     }
 }
 
@@ -45,6 +64,41 @@ static void m_make_bytes(struct model *m, struct m_job *j, uint32_t stage)
     }
 }
 
+static void m_name_ways(struct model *m, struct m_stage *s, struct event *e)
+{
+    static char constraints[M_STAGES][M_WAYS * 32];
+    char *text = constraints[e->job_stage.stage];
+    uint32_t n = s->n_ways - 1;
+    uint64_t *demands = m_u64s(m, n * ENGINE_RESOURCES);
+    memset(demands, 0, n * ENGINE_RESOURCES * sizeof(*demands));
+    *text = '\0';
+    for (uint32_t i = 0; i < n; i++) {
+        const struct m_demand *d = &s->way[i + 1].demand;
+        demands[i * ENGINE_RESOURCES + RES_SLOTS] = (uint64_t)d->slots;
+        demands[i * ENGINE_RESOURCES + RES_MEM_BYTES] = (uint64_t)d->mem;
+        snprintf(text + strlen(text), 64, "%s%s", i ? "\n" : "", m_constraints[d->label]);
+    }
+    e->job_stage.variant_demands = (struct u64s){demands, n * ENGINE_RESOURCES};
+    e->job_stage.variant_constraints = text;
+}
+
+static void m_work_events(struct model *m, const struct m_job *j, uint32_t stage)
+{
+    const struct m_stage *s = &j->stage[stage];
+    for (uint32_t v = 1; v < s->n_ways; v++) {
+        uint64_t *compute = m_u64s(m, s->n_tasks);
+        for (uint32_t t = 0; t < s->n_tasks; t++)
+            compute[t] = s->task[t].compute_by[v];
+        if (!s->way[v].told)
+            continue;
+        struct event *e = m_event(m, EVENT_JOB_TASKS);
+        e->job_tasks.job = j->number;
+        e->job_tasks.stage = stage;
+        e->job_tasks.compute_ns = (struct u64s){compute, s->n_tasks};
+        e->job_tasks.variant = v;
+    }
+}
+
 static void m_stage_events(struct model *m, struct m_job *j, uint32_t stage)
 {
     struct m_stage *s = &j->stage[stage];
@@ -52,12 +106,13 @@ static void m_stage_events(struct model *m, struct m_job *j, uint32_t stage)
     e->job_stage.job = j->number;
     e->job_stage.stage = stage;
     e->job_stage.tasks = s->n_tasks;
-    e->job_stage.demand.amount[RES_SLOTS] = s->demand.slots;
-    e->job_stage.demand.amount[RES_MEM_BYTES] = s->demand.mem;
+    e->job_stage.demand.amount[RES_SLOTS] = s->way[0].demand.slots;
+    e->job_stage.demand.amount[RES_MEM_BYTES] = s->way[0].demand.mem;
     e->job_stage.command = "";
-    e->job_stage.constraint = m_constraints[s->demand.label];
+    e->job_stage.constraint = m_constraints[s->way[0].demand.label];
     e->job_stage.parents = (struct u32s){s->parents, s->n_parents};
     e->job_stage.edges = (struct u32s){s->kinds, s->n_parents};
+    m_name_ways(m, s, e);
     e = m_event(m, EVENT_JOB_TASKS);
     uint64_t *input = m_u64s(m, s->n_tasks), *compute = m_u64s(m, s->n_tasks);
     uint32_t *replicas = m_u32s(m, s->n_tasks * s->n_replicas);
@@ -73,6 +128,7 @@ static void m_stage_events(struct model *m, struct m_job *j, uint32_t stage)
     e->job_tasks.replicas = (struct u32s){replicas, s->n_tasks * s->n_replicas};
     e->job_tasks.input_bytes = (struct u64s){input, s->n_tasks};
     e->job_tasks.compute_ns = (struct u64s){compute, s->n_tasks};
+    m_work_events(m, j, stage);
     for (uint32_t i = 0; i < s->n_parents; i++) {
         e = m_event(m, EVENT_JOB_BYTES);
         e->job_bytes.job = j->number;
@@ -86,17 +142,12 @@ static void m_stage_events(struct model *m, struct m_job *j, uint32_t stage)
 }
 
 /* A demand that no joined host could ever meet is refused: such a job does not count. */
-static bool m_possible(const struct model *m, struct m_demand d)
+static bool m_is_taken(const struct model *m, struct m_demand d)
 {
     bool joined = false;
-    for (uint32_t h = 0; h < M_HOSTS; h++) {
+    for (uint32_t h = 0; h < M_HOSTS; h++)
         joined |= m->host[h].joined;
-        for (uint32_t u = 0; m->host[h].joined && u < m->host[h].n_units; u++)
-            if (m_has_label(&m->host[h], d.label) &&
-                m_times_in(m->host[h].slots[u], m->host[h].mem[u], d))
-                return true;
-    }
-    return !joined;
+    return !joined || m_possible(m, d);
 }
 
 /* An even part of a job's maps on one host, as even_wait has it; fixed at submission. */
@@ -132,8 +183,9 @@ void m_submit(struct model *m)
     snprintf(j->name, sizeof(j->name), "job %llu", (unsigned long long)j->number);
     for (uint32_t s = 0; s < j->n_stages; s++) {
         m_make_stage(m, j, s);
-        while (!m_possible(m, j->stage[s].demand))
-            j->stage[s].demand = (struct m_demand){1, 0, 0};
+        while (!m_is_taken(m, j->stage[s].way[0].demand))
+            j->stage[s].way[0].demand = (struct m_demand){1, 0, 0};
+        m_make_ways(m, &j->stage[s]);
         m_make_bytes(m, j, s);
     }
     struct event *e = m_event(m, EVENT_JOB_BEGIN);

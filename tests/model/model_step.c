@@ -20,7 +20,8 @@ static void m_forget_overdue(struct model *m)
     for (int i = 0; i < M_JOBS; i++)
         for (uint32_t s = 0; m->job[i].number && s < m->job[i].n_stages; s++)
             if (!m_stage_ready(&m->job[i], s)) {
-                m->job[i].stage[s].overdue = false;
+                for (uint32_t v = 0; v < m->job[i].stage[s].n_ways; v++)
+                    m->job[i].stage[s].way[v].overdue = false;
                 m->job[i].stage[s].due = 0;
             }
     for (int i = 0; i < M_JOBS; i++)
@@ -42,7 +43,7 @@ static struct m_stage *m_find_stage(struct model *m, uint64_t job, uint32_t stag
 static void m_hold_max(struct model *m, const struct m_job *j, uint32_t s)
 {
     struct m_stage *stage = m_find_stage(m, j->number, s);
-    bool slot = m->holds && m_times(m, stage->demand) > 0 && !(m->patient && m_last_slots(m));
+    bool slot = m->holds && m_times_stage(m, stage) > 0 && !(m->patient && m_last_slots(m));
     for (uint32_t t = 0; t < stage->n_tasks; t++) {
         struct m_task *task = &stage->task[t];
         if (m->patient && task->bytes)
@@ -145,9 +146,9 @@ static int64_t m_longest_hold(const struct model *m, const struct m_job *j, cons
     return longest;
 }
 
-static int64_t m_hold_end(const struct m_stage *s)
+static int64_t m_hold_end(const struct m_stage *s, uint32_t v)
 {
-    return s->held_until < s->due ? s->held_until : s->due;
+    return s->way[v].held_until < s->due ? s->way[v].held_until : s->due;
 }
 
 static void m_see_input(void *context, const struct engine_input *input)
@@ -172,54 +173,71 @@ static void m_take_block(struct model *m, struct m_attempt *a, bool block)
     assert_true(!block || m_good(m, a->block) || (!good && !m->host[a->block].lost));
 }
 
+static void m_serve(struct model *m, struct m_job *j, uint32_t stage)
+{
+    struct m_stage *s = &j->stage[stage];
+    for (uint32_t v = 0; v < s->n_ways; v++) {
+        struct m_way *way = &s->way[v];
+        if (way->held)
+            way->held_until = m->script.now_ns + m_longest_hold(m, j, s);
+        way->overdue = way->overdue && m->patient && !m_ready_map(j, stage);
+    }
+}
+
 static void m_apply_start(struct model *m, const struct decision *d)
 {
     struct m_job *j = m_find_job(m, d->start.job);
     assert_non_null(j);
     struct m_stage *s = &j->stage[d->start.stage];
     assert_true(m_ready(j, d->start.stage, d->start.task));
-    assert_true(m_times_unit(m, d->start.host, d->start.unit, s->demand) > 0);
+    assert_true(d->start.variant < s->n_ways);
+    for (uint32_t v = 0; v < d->start.variant; v++)
+        assert_int_equal(m_times_host(m, d->start.host, s->way[v].demand), 0);
+    const struct m_demand demand = s->way[d->start.variant].demand;
+    assert_true(m_times_unit(m, d->start.host, d->start.unit, demand) > 0);
     assert_null(m_find_attempt(m, d->start.attempt));
     bool block = m_reads_block(m, s, &s->task[d->start.task], d->start.host);
     uint64_t remote = m_remote_bytes(m, j, d->start.stage, d->start.task, d->start.host, block);
     struct m_attempt *a = m_add_attempt(m, d->start.attempt, j, d->start.stage, d->start.task,
                                         d->start.host, d->start.unit);
-    a->slots = s->demand.slots;
-    a->mem = s->demand.mem;
+    a->slots = demand.slots;
+    a->mem = demand.mem;
+    a->variant = d->start.variant;
     m_set_sizes(a, s, block);
     a->receiving = remote > 0;
     m->host[d->start.host].ours |= a->receiving;
     m_take_block(m, a, block);
     assert_int_equal(d->start.input_bytes, remote);
     m_check_levels(m, d, a);
-    if (s->held)
-        s->held_until = m->script.now_ns + m_longest_hold(m, j, s);
-    s->overdue = s->overdue && m->patient && !m_ready_map(j, d->start.stage);
+    m_serve(m, j, d->start.stage);
     m->starts++;
 }
 
 static void m_apply_hold(struct model *m, const struct decision *d)
 {
     struct m_stage *s = m_find_stage(m, d->hold.job, d->hold.stage);
+    const uint32_t v = d->hold.variant;
+    struct m_way *way = s ? &s->way[v] : NULL;
+    assert_true(!s || v < s->n_ways);
     if (d->kind == DECISION_HOLD) {
         assert_non_null(s);
         assert_true(m->holds);
-        assert_false(s->held);
+        assert_false(way->held);
         assert_true(m_stage_ready(m_find_job(m, d->hold.job), d->hold.stage) > 0);
-        assert_true(m_times(m, s->demand) > 0);
-        s->held_until = m->script.now_ns + m_longest_hold(m, m_find_job(m, d->hold.job), s);
+        assert_true(m_times(m, way->demand) > 0);
+        way->held_until = m->script.now_ns + m_longest_hold(m, m_find_job(m, d->hold.job), s);
         s->due = s->due ? s->due : m->script.now_ns + m->config.hold_max_ns;
-        assert_int_equal(d->hold.until_ns, m_hold_end(s));
+        assert_int_equal(d->hold.until_ns, m_hold_end(s, v));
         assert_true(d->hold.until_ns > m->script.now_ns);
-        s->held = true;
+        way->held = true;
         return;
     }
     if (!s)
         return;
-    assert_true(s->held);
-    s->held = false;
-    s->overdue = d->reason == REASON_HOLD_EXPIRED;
-    assert_true(!s->overdue || m_hold_end(s) <= m->script.now_ns);
+    assert_true(way->held);
+    way->held = false;
+    way->overdue = d->reason == REASON_HOLD_EXPIRED;
+    assert_true(!way->overdue || m_hold_end(s, v) <= m->script.now_ns);
 }
 
 static void m_apply_mode(struct model *m, const struct decision *d)
@@ -299,6 +317,34 @@ static void m_compare_hosts(const struct model *m, int64_t *ret_total, int64_t *
     }
 }
 
+static void m_compare_holds(const struct model *m, const struct m_stage *stage,
+                            const struct stage_view *view)
+{
+    int64_t until = INT64_MAX;
+    for (uint32_t v = 0; v < stage->n_ways; v++) {
+        const struct m_way *way = &stage->way[v];
+        if (way->held && m_hold_end(stage, v) < until)
+            until = m_hold_end(stage, v);
+        assert_true(!m->holds || !view->ready || way->held || way->overdue ||
+                    m_times(m, way->demand) == 0 || (m->patient && m_last_slots(m)));
+    }
+    assert_int_equal(view->variants, stage->n_ways);
+    assert_int_equal(view->held, until != INT64_MAX);
+    assert_true(!view->held || view->held_until_ns > m->script.now_ns);
+    assert_true(!view->held || view->held_until_ns == until);
+}
+
+static void m_compare_attempts(const struct model *m)
+{
+    struct attempt_view view;
+    for (int i = 0; i < M_ATTEMPTS; i++) {
+        if (!m->attempt[i].number)
+            continue;
+        assert_int_equal(engine_attempt(m->script.engine, m->attempt[i].number, &view), 0);
+        assert_int_equal(view.variant, m->attempt[i].variant);
+    }
+}
+
 static void m_compare_stage(const struct model *m, const struct m_job *j, uint32_t s,
                             uint64_t counts[3])
 {
@@ -309,11 +355,7 @@ static void m_compare_stage(const struct model *m, const struct m_job *j, uint32
     assert_int_equal(view.done, m_stage_count(stage, true));
     assert_int_equal(view.running, m_stage_count(stage, false) - view.done);
     assert_int_equal(view.coflow_bytes, m_coflow(stage));
-    assert_int_equal(view.held, stage->held);
-    assert_true(!view.held || view.held_until_ns > m->script.now_ns);
-    assert_true(!view.held || view.held_until_ns == m_hold_end(stage));
-    assert_true(!m->holds || !view.ready || view.held || stage->overdue ||
-                m_times(m, stage->demand) == 0 || (m->patient && m_last_slots(m)));
+    m_compare_holds(m, stage, &view);
     counts[0] += view.ready;
     counts[1] += view.running;
     counts[2] += view.done;
@@ -336,6 +378,7 @@ void m_compare(struct model *m)
     int64_t total, free_slots;
     uint64_t ready = 0, n = 0;
     m_compare_hosts(m, &total, &free_slots);
+    m_compare_attempts(m);
     m_in_turn(m, jobs);
     for (; jobs[n]; n++) {
         struct job_view view;

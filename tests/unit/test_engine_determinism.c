@@ -31,8 +31,8 @@ static void same_decisions(const struct decisions *a, const struct decisions *b)
 }
 
 /* A run of random events; with a twin, which is loaded anew from a dump now and then, beside it. */
-static uint64_t run(const char *turn, const char *place, const char *network, uint64_t seed,
-                    int steps, bool even_maps, bool with_twin)
+static uint64_t run_with(const char *turn, const char *place, const char *network, uint64_t seed,
+                         int steps, bool even_maps, bool with_twin, bool variants)
 {
     static struct model m;
     struct decisions decisions = {0};
@@ -50,6 +50,7 @@ static uint64_t run(const char *turn, const char *place, const char *network, ui
     strcpy(config.network, network);
     model_begin(&m, &config, seed);
     m.mode_events = true;
+    m.variants = variants;
     for (int step = 0; step < steps; step++) {
         model_step(&m);
         hash = hash_decisions(hash, &m.script.decisions);
@@ -70,6 +71,12 @@ static uint64_t run(const char *turn, const char *place, const char *network, ui
     decisions_done(&decisions);
     model_end(&m);
     return hash;
+}
+
+static uint64_t run(const char *turn, const char *place, const char *network, uint64_t seed,
+                    int steps, bool even_maps, bool with_twin)
+{
+    return run_with(turn, place, network, seed, steps, even_maps, with_twin, false);
 }
 
 /* Changes whenever the engine decides differently: then look whether it should, and put the new
@@ -108,6 +115,20 @@ static void test_loaded_twin_decides_the_same(void **state)
             : i % 3 == 1 ? "srpt"
                          : "drf",
             "joint", "rank", test_random(&stream), 400, i % 2, true);
+}
+
+/* Stages run in one way or another. */
+static void test_loaded_twin_runs_it_in_the_same_way(void **state)
+{
+    (void)state;
+    uint64_t stream = test_seed();
+    static const char *const turns[] = {"sjf", "srpt", "drf"}, *const places[] = {"nats",  "greedy",
+                                                                                  "delay", "random",
+                                                                                  "joint", "neat"},
+                             *const networks[] = {"cans", "rank"};
+    for (int i = 0; i < 18; i++)
+        run_with(turns[i % 3], places[i / 3], networks[i / 3 == 4], test_random(&stream), 200,
+                 i % 2, true, true);
 }
 
 /* A step is given to the twin unless it was idle, and idle ones come in between: a fact about an
@@ -168,6 +189,7 @@ int main(void)
         cmocka_unit_test(test_golden_run),
         cmocka_unit_test(test_again),
         cmocka_unit_test(test_loaded_twin_decides_the_same),
+        cmocka_unit_test(test_loaded_twin_runs_it_in_the_same_way),
         cmocka_unit_test(test_idle_steps_change_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -30,8 +30,8 @@ static uint64_t link_bytes(const struct model *m, uint64_t ms)
 
 static enum rule rule_of(struct model *m, const struct m_job *j, struct found *f)
 {
-    int64_t slots = m_slots(m, f->host, j->stage[f->stage].demand),
-            free = m_times_host(m, f->host, j->stage[f->stage].demand), longs = 0;
+    int64_t slots = m_slots(m, f->host, j->stage[f->stage].way[0].demand),
+            free = m_times_host(m, f->host, j->stage[f->stage].way[0].demand), longs = 0;
     int64_t r = slots / 4 > 1 ? slots / 4 : 1;
     r = r < slots ? r : slots - 1;
     bool own = false;
@@ -118,7 +118,7 @@ static bool waits_for_home(const struct model *m, const struct m_job *j, uint32_
     struct task_view view;
     for (uint32_t h = 0; h < M_HOSTS; h++)
         up += m_up(&m->host[h]);
-    if (home == ENGINE_NONE || !up || !m_capable_host(m, home, j->stage[s].demand))
+    if (home == ENGINE_NONE || !up || !m_capable_host(m, home, j->stage[s].way[0].demand))
         return false;
     uint64_t bytes = home_bytes(m, j, s, t, home), part = j->stage[s].task[t].bytes / up;
     assert_int_equal(engine_task(m->script.engine, j->number, s, t, &view), 0);
@@ -173,7 +173,7 @@ static struct found of_stage(struct model *m, const struct m_job *j, uint32_t s)
     for (uint32_t h = 0; largest.task && !leaves && h < M_HOSTS; h++) {
         f = largest;
         f.host = h;
-        if (m_times_host(m, f.host, j->stage[s].demand) <= 0)
+        if (m_times_host(m, f.host, j->stage[s].way[0].demand) <= 0)
             continue;
         enum rule rule = rule_of(m, j, &f);
         if (rule == OPEN && waits && !is_home(m, j, s, f.index, h)) {
@@ -220,7 +220,7 @@ static bool any_local(const struct model *m, const struct m_job *j, struct m_dem
         for (uint32_t t = 0; t < j->stage[s].n_tasks; t++)
             for (uint32_t h = 0; h < M_HOSTS; h++)
                 if (m_ready(j, s, t) && !j->stage[s].task[t].bytes &&
-                    m_same_demand(j->stage[s].demand, d) &&
+                    m_same_demand(j->stage[s].way[0].demand, d) &&
                     has_it_here(&j->stage[s], &j->stage[s].task[t], h) && m_capable_host(m, h, d) &&
                     (!room || m_times_host(m, h, d) > 0) &&
                     (!under || placed_on(m, j, h) < j->share))
@@ -238,7 +238,7 @@ static bool is_kept_even(const struct m_job *j)
 static bool is_even_place(const struct model *m, const struct m_job *j, uint32_t s, uint32_t t,
                           uint32_t host)
 {
-    struct m_demand d = j->stage[s].demand;
+    struct m_demand d = j->stage[s].way[0].demand;
     return has_it_here(&j->stage[s], &j->stage[s].task[t], host) && m_times_host(m, host, d) > 0 &&
            (!is_kept_even(j) || placed_on(m, j, host) < j->share ||
             !any_local(m, j, d, false, true));
@@ -259,7 +259,8 @@ static bool is_small(const struct model *m, const struct m_job *j, uint64_t ms)
 static bool is_uneven(const struct m_job *j, struct m_demand d)
 {
     for (uint32_t s = 0; s < j->n_stages; s++)
-        if (j->stage[s].overdue && m_same_demand(j->stage[s].demand, d) && m_stage_ready(j, s))
+        if (j->stage[s].way[0].overdue && m_same_demand(j->stage[s].way[0].demand, d) &&
+            m_stage_ready(j, s))
             return true;
     return false;
 }
@@ -269,7 +270,7 @@ static bool any_unlocated(const struct m_job *j, struct m_demand d)
     for (uint32_t s = 0; s < j->n_stages; s++)
         for (uint32_t t = 0; t < j->stage[s].n_tasks; t++)
             if (m_ready(j, s, t) && !j->stage[s].task[t].bytes &&
-                m_same_demand(j->stage[s].demand, d) &&
+                m_same_demand(j->stage[s].way[0].demand, d) &&
                 !m_has_block(&j->stage[s], &j->stage[s].task[t]))
                 return true;
     return false;
@@ -282,7 +283,7 @@ static bool runs_already(const struct m_job *j, struct m_demand d)
         bool ready = false, running = false;
         for (uint32_t t = 0; t < j->stage[s].n_tasks; t++) {
             ready |= m_ready(j, s, t) && !j->stage[s].task[t].bytes &&
-                     m_same_demand(j->stage[s].demand, d);
+                     m_same_demand(j->stage[s].way[0].demand, d);
             running |= j->stage[s].task[t].state == M_RUNNING;
         }
         if (ready)
@@ -311,23 +312,23 @@ static enum place place_of(const struct model *m, const struct m_job *j, uint32_
     const struct m_stage *stage = &j->stage[s];
     const struct m_task *task = &stage->task[t];
     bool last = m_last_slots(m);
-    if (m_times_host(m, host, stage->demand) <= 0 || (last && !is_small(m, j, 10000)))
+    if (m_times_host(m, host, stage->way[0].demand) <= 0 || (last && !is_small(m, j, 10000)))
         return NOWHERE;
     if (last)
-        return !waits_for_own_slots(m, j, stage->demand) &&
+        return !waits_for_own_slots(m, j, stage->way[0].demand) &&
                        (has_it_here(stage, task, host) ||
-                        !any_local(m, j, stage->demand, true, false))
+                        !any_local(m, j, stage->way[0].demand, true, false))
                    ? ANYWHERE
                    : NOWHERE;
     if (is_even_place(m, j, s, t, host))
         return EVENLY;
     if (!m_has_block(stage, task) ||
-        (is_kept_even(j) && !any_local(m, j, stage->demand, false, false)))
+        (is_kept_even(j) && !any_local(m, j, stage->way[0].demand, false, false)))
         return FREELY;
-    if (has_it_here(stage, task, host) && is_uneven(j, stage->demand))
+    if (has_it_here(stage, task, host) && is_uneven(j, stage->way[0].demand))
         return NEXT_TO_BLOCK;
     if (is_small(m, j, 1000) &&
-        (has_it_here(stage, task, host) || !any_local(m, j, stage->demand, true, false)))
+        (has_it_here(stage, task, host) || !any_local(m, j, stage->way[0].demand, true, false)))
         return ANYWHERE;
     return NOWHERE;
 }
@@ -350,8 +351,9 @@ static enum place best_place(const struct model *m, const struct m_job *j)
 static bool is_late(const struct model *m, const struct m_job *j, uint32_t s, bool overdue)
 {
     const struct m_stage *stage = &j->stage[s];
-    return stage->due && stage->due <= m->script.now_ns && !stage->held &&
-           (stage->overdue || !overdue) && m_ready_map(j, s) && m_times(m, stage->demand) > 0;
+    return stage->due && stage->due <= m->script.now_ns && !stage->way[0].held &&
+           (stage->way[0].overdue || !overdue) && m_ready_map(j, s) &&
+           m_times(m, stage->way[0].demand) > 0;
 }
 
 static bool any_late(struct model *m, struct m_job *const *jobs, bool overdue)
@@ -372,7 +374,7 @@ struct pick {
 
 static bool any_room(const struct model *m, const struct m_job *j)
 {
-    return m_times(m, j->stage[0].demand) > 0;
+    return m_times(m, j->stage[0].way[0].demand) > 0;
 }
 
 /* Whether its next task goes where its job is at home, or has all outputs; *ret_else: it may go
@@ -382,7 +384,7 @@ static uint32_t home_with_room(const struct model *m, const struct m_job *j, boo
     bool homed = m_homed(m, j);
     uint32_t host = homed ? m_home_host(j) : m_only_source(m, j);
     *ret_else = !homed;
-    if (host == ENGINE_NONE || m_times_host(m, host, j->stage[0].demand) > 0)
+    if (host == ENGINE_NONE || m_times_host(m, host, j->stage[0].way[0].demand) > 0)
         return host;
     home_waits += homed && any_room(m, j);
     return ENGINE_NONE;
@@ -453,7 +455,8 @@ static void check_start(struct model *m, const struct decision *d)
     bool map = !j->stage[s].task[t].bytes;
     bool same_late = false;
     for (uint32_t k = 0; k < j->n_stages; k++)
-        same_late |= (k == s || map) && m_same_demand(j->stage[k].demand, j->stage[s].demand) &&
+        same_late |= (k == s || map) &&
+                     m_same_demand(j->stage[k].way[0].demand, j->stage[s].way[0].demand) &&
                      is_late(m, j, k, false);
     if (!m_last_slots(m) && any_late(m, jobs, true)) {
         assert_true(same_late);
@@ -581,7 +584,7 @@ static void judge_end(struct model *m)
     assert_true(m_last_slots(m) || !any_late(m, jobs, false));
     for (int i = 0; jobs[i] && is_idle(m); i++)
         for (uint32_t s = 0; s < jobs[i]->n_stages; s++)
-            assert_true(!m_stage_ready(jobs[i], s) || !m_times(m, jobs[i]->stage[s].demand));
+            assert_true(!m_stage_ready(jobs[i], s) || !m_times(m, jobs[i]->stage[s].way[0].demand));
     check_levels(m, jobs);
     check_lazy(m, jobs);
 }

@@ -35,7 +35,7 @@ static struct m_task *of(struct literal_task t)
 
 static struct m_demand demand_of(struct literal_task t)
 {
-    return t.job->stage[t.stage].demand;
+    return t.job->stage[t.stage].way[0].demand;
 }
 
 /* Ready tasks of the job with a free slot somewhere: maps, or reduce tasks. Returns how many. */
@@ -46,7 +46,7 @@ static uint32_t ready_tasks(const struct model *m, struct m_job *job, bool maps,
     for (uint32_t s = 0; s < job->n_stages; s++)
         for (uint32_t t = 0; t < job->stage[s].n_tasks; t++)
             if (m_ready(job, s, t) && (job->stage[s].task[t].bytes == 0) == maps &&
-                m_times(m, job->stage[s].demand) > 0)
+                m_times(m, job->stage[s].way[0].demand) > 0)
                 ret_tasks[n++] = (struct literal_task){job, s, t};
     return n;
 }
@@ -294,12 +294,13 @@ static bool select_reduce(const struct model *m, struct m_job *job, bool largest
  * demand do. */
 static void offer_stage(const struct model *m, struct m_job *job, uint32_t s, struct offers *offers)
 {
-    const struct m_demand demand = job->stage[s].demand;
+    const struct m_demand demand = job->stage[s].way[0].demand;
     for (uint32_t k = 0; k < job->n_stages; k++)
         for (uint32_t t = 0; t < job->stage[k].n_tasks; t++)
             for (uint32_t h = 0; h < M_HOSTS; h++)
                 if (m_ready(job, k, t) && (k == s || !job->stage[k].task[t].bytes) &&
-                    m_times_host(m, h, demand) > 0 && m_same_demand(job->stage[k].demand, demand))
+                    m_times_host(m, h, demand) > 0 &&
+                    m_same_demand(job->stage[k].way[0].demand, demand))
                     offer(offers, (struct literal_task){job, k, t}, h);
 }
 
@@ -310,7 +311,8 @@ static bool offer_overdue(const struct model *m, struct m_job **jobs, struct off
     for (int i = 0; jobs[i]; i++)
         for (uint32_t s = 0; s < jobs[i]->n_stages; s++) {
             struct m_stage *stage = &jobs[i]->stage[s];
-            if (stage->overdue && m_stage_ready(jobs[i], s) && m_times(m, stage->demand))
+            if (stage->way[0].overdue && m_stage_ready(jobs[i], s) &&
+                m_times(m, stage->way[0].demand))
                 offer_stage(m, jobs[i], s, offers);
         }
     return offers->n > before;
@@ -322,7 +324,7 @@ static bool offer_late(const struct model *m, struct m_job **jobs, struct offers
     for (int i = 0; jobs[i]; i++)
         for (uint32_t s = 0; s < jobs[i]->n_stages; s++) {
             const struct m_stage *stage = &jobs[i]->stage[s];
-            if (!stage->held && stage->due && stage->due <= m->script.now_ns)
+            if (!stage->way[0].held && stage->due && stage->due <= m->script.now_ns)
                 offer_stage(m, jobs[i], s, offers);
         }
     return offers->n > 0;

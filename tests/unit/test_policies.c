@@ -65,7 +65,7 @@ static void check_nothing_left(struct model *m)
 {
     for (int i = 0; i < M_JOBS && !m->holds; i++)
         for (uint32_t s = 0; m->job[i].number && s < m->job[i].n_stages; s++)
-            assert_true(!m_stage_ready(&m->job[i], s) || !m_times(m, m->job[i].stage[s].demand));
+            assert_true(!m_stage_ready(&m->job[i], s) || !m_times_stage(m, &m->job[i].stage[s]));
 }
 
 static void no_opinion(struct model *m, const struct decision *start)
@@ -90,6 +90,7 @@ static void test_every_combination(void **state)
                 model_begin(&m, &config, test_random(&stream));
                 m.judge = &judge;
                 m.mode_events = true;
+                m.variants = (t + p + n) % 3;
                 for (int step = 0; step < 150; step++)
                     model_step(&m);
                 assert_true(m.starts > 0);

@@ -86,7 +86,7 @@ static uint32_t hosts_with_block_and_room(const struct model *m, const struct m_
 {
     uint32_t n = 0;
     for (uint32_t h = 0; h < M_HOSTS; h++)
-        n += has_block_on(s, t, h) && m_times_host(m, h, s->demand) > 0;
+        n += has_block_on(s, t, h) && m_times_host(m, h, s->way[0].demand) > 0;
     return n;
 }
 
@@ -95,7 +95,7 @@ static uint32_t local_tasks(const struct m_job *j, struct m_demand demand, uint3
     uint32_t n = 0;
     for (uint32_t s = 0; s < j->n_stages; s++)
         for (uint32_t t = 0; t < j->stage[s].n_tasks; t++)
-            n += m_same_demand(j->stage[s].demand, demand) && m_ready(j, s, t) &&
+            n += m_same_demand(j->stage[s].way[0].demand, demand) && m_ready(j, s, t) &&
                  !j->stage[s].task[t].bytes &&
                  has_block_on(&j->stage[s], &j->stage[s].task[t], host);
     return n;
@@ -161,16 +161,16 @@ static void check_start(struct model *m, const struct decision *d)
     if (gave(d, "local-block")) {
         assert_true(has_block_on(s, t, host));
         assert_int_equal(d->left, hosts_with_block_and_room(m, s, t));
-        assert_int_equal(d->right, local_tasks(j, s->demand, host));
+        assert_int_equal(d->right, local_tasks(j, s->way[0].demand, host));
     } else if (gave(d, "no-local-slot")) {
         assert_int_equal(hosts_with_block_and_room(m, s, t), 0);
         assert_true(has_block(s, t));
         assert_int_equal(d->right, m_running_on(m, host));
-        assert_true(is_least_loaded(m, host, s->demand));
+        assert_true(is_least_loaded(m, host, s->way[0].demand));
     } else if (gave(d, "no-block")) {
         assert_false(has_block(s, t));
         assert_int_equal(d->right, m_running_on(m, host));
-        assert_true(is_least_loaded(m, host, s->demand));
+        assert_true(is_least_loaded(m, host, s->way[0].demand));
     } else if (gave(d, "link-unused")) {
         assert_int_equal(receiving, 0);
         assert_int_equal(d->left, own);
@@ -179,16 +179,16 @@ static void check_start(struct model *m, const struct decision *d)
         assert_int_equal(d->right, smallest);
         assert_true(own < smallest);
     } else if (gave(d, "hold-expired")) {
-        assert_true(s->overdue || (s->due && s->due <= m->script.now_ns));
+        assert_true(s->way[0].overdue || (s->due && s->due <= m->script.now_ns));
         assert_true(d->left > 0);
     } else if (gave(d, "idle-cluster")) {
         for (int i = 0; i < M_ATTEMPTS; i++)
             assert_int_equal(m->attempt[i].number, 0);
     } else if (gave(d, "greedy")) {
         assert_int_equal(d->right, m_running_on(m, host));
-        assert_true(is_least_loaded(m, host, s->demand));
+        assert_true(is_least_loaded(m, host, s->way[0].demand));
     } else if (gave(d, "random")) {
-        assert_int_equal(d->right, fitting_units(m, s->demand));
+        assert_int_equal(d->right, fitting_units(m, s->way[0].demand));
     } else if (gave(d, "ends-first")) {
         assert_true(t->bytes > 0);
         assert_true(d->left >= 0 && d->right >= 0); /* the sums themselves: test_baselines.c */
@@ -288,7 +288,7 @@ static void check_held_by_joint(const struct model *m, const struct engine_expla
         if (strncmp(at, words[i], strlen(words[i])) == 0)
             sscanf(at + strlen(words[i]), "%u of %u hosts", &closed, &all);
     assert_true(closed > 0 && closed <= all);
-    assert_int_equal(all, hosts_with_room(m, stage->demand));
+    assert_int_equal(all, hosts_with_room(m, stage->way[0].demand));
 }
 
 /* Held with a slot free for it: which rule, by the literal model. */
@@ -320,7 +320,7 @@ static void check_held(struct model *m, struct m_job *first, struct m_job *j, ui
         says(&e, "its %s of %llu bytes would be first on no downlink",
              unit == M_COFLOW ? "Coflow" : "Macroflow", (unsigned long long)own);
         for (uint32_t h = 0; h < M_HOSTS; h++)
-            if (m_times_host(m, h, stage->demand) > 0)
+            if (m_times_host(m, h, stage->way[0].demand) > 0)
                 assert_true(m_receiving_on(m, h, unit, &smallest) > 0 && smallest <= own);
     }
 }
@@ -333,7 +333,7 @@ static void check_waiting(struct model *m, struct m_job *first, struct m_job *j,
         assert_int_equal(engine_explain(m->script.engine, j->number, s, t, &e), 0);
         says(&e, "Waits for a slot: the last ");
         last_slots++;
-    } else if (j->stage[s].held) {
+    } else if (j->stage[s].way[0].held) {
         check_held(m, first, j, s, t);
     }
 }
@@ -356,7 +356,7 @@ static void check_step(struct model *m)
     for (int i = 0; jobs[i]; i++)
         for (uint32_t s = 0; s < jobs[i]->n_stages; s++)
             for (uint32_t t = 0; t < jobs[i]->stage[s].n_tasks; t++)
-                if (m_ready(jobs[i], s, t) && m_times(m, jobs[i]->stage[s].demand) > 0)
+                if (m_ready(jobs[i], s, t) && m_times(m, jobs[i]->stage[s].way[0].demand) > 0)
                     check_waiting(m, jobs[0], jobs[i], s, t);
 }
 

@@ -119,6 +119,19 @@ static void check_orders(const struct engine *engine)
     }
 }
 
+/* A further way to run a stage stands in queues, so placements keep of it what they keep of a
+ * stage; nobody else does. */
+static void check_variant(const struct engine *engine, const struct stage *variant)
+{
+    for (int q = 0; q < QUESTIONS; q++)
+        assert_int_equal(variant->kept[q] != NULL,
+                         q == QUESTION_PLACE && engine->policies[q]->state[POLICY_STAGE].size > 0);
+    assert_int_equal(variant->n_ready, variant->first->n_ready);
+    for (uint32_t t = 0; t < variant->n_tasks; t++)
+        assert_int_equal(variant->tasks[t].state == TASK_READY,
+                         variant->first->tasks[t].state == TASK_READY);
+}
+
 static void check_all_kept(const struct engine *engine)
 {
     const struct sorted_node *node;
@@ -142,6 +155,8 @@ static void check_all_kept(const struct engine *engine)
         for (uint32_t s = 0; s < job->n_stages; s++) {
             check_kept(engine, POLICY_STAGE, job->stages[s]->kept);
             check_kept(engine, POLICY_TASK, job->stages[s]->kept_tasks);
+            for (uint32_t i = 0; i < job->stages[s]->n_others; i++)
+                check_variant(engine, job->stages[s]->others[i]);
         }
     }
 }
@@ -173,6 +188,7 @@ static void check_there_and_back(const struct engine_config *config, uint64_t st
     struct engine *twin = NULL;
     model_begin(&m, config, stream);
     m.mode_events = true;
+    m.variants = stream % 2;
     for (int step = 0; step < 120; step++) {
         if (step == 8)
             twin = load_dump_of(m.script.engine);
@@ -251,6 +267,7 @@ static void check_switches(const struct engine_config *config, uint64_t stream)
     struct decisions decisions = {0};
     struct engine *twin = NULL;
     model_begin(&m, config, stream);
+    m.variants = stream % 2;
     for (int step = 0; step < 160; step++) {
         if (step % 8 == 7)
             switch_one(&m, &stream);

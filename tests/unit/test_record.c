@@ -34,7 +34,7 @@ struct row {
     E(attempt_seen.attempt, U64), E(attempt_seen.job, U64), E(attempt_seen.stage, U32),            \
         E(attempt_seen.task, U32), E(attempt_seen.host, U32), E(attempt_seen.unit, U32),           \
         E(attempt_seen.phase, U32), E(attempt_seen.resources, RESOURCES),                          \
-        E(attempt_seen.received_bytes, U64)
+        E(attempt_seen.received_bytes, U64), E(attempt_seen.variant, U32)
 #define HOST     E(host.host, U32)
 #define ATTEMPT  E(attempt.attempt, U64)
 #define RECEIVED ATTEMPT, E(attempt.received_bytes, U64)
@@ -48,11 +48,12 @@ static const struct row event_rows[] = {
     {EVENT_JOB_STAGE,
      {E(request, U64), E(job_stage.job, U64), E(job_stage.stage, U32), E(job_stage.tasks, U32),
       E(job_stage.demand, RESOURCES), E(job_stage.command, STRING), E(job_stage.constraint, STRING),
-      E(job_stage.parents, U32S), E(job_stage.edges, U32S)}},
+      E(job_stage.parents, U32S), E(job_stage.edges, U32S), E(job_stage.variant_demands, U64S),
+      E(job_stage.variant_commands, STRING), E(job_stage.variant_constraints, STRING)}},
     {EVENT_JOB_TASKS,
      {E(request, U64), E(job_tasks.job, U64), E(job_tasks.stage, U32), E(job_tasks.first, U32),
       E(job_tasks.replicas_per_task, U32), E(job_tasks.replicas, U32S),
-      E(job_tasks.input_bytes, U64S), E(job_tasks.compute_ns, U64S)}},
+      E(job_tasks.input_bytes, U64S), E(job_tasks.compute_ns, U64S), E(job_tasks.variant, U32)}},
     {EVENT_JOB_BYTES,
      {E(request, U64), E(job_bytes.job, U64), E(job_bytes.stage, U32), E(job_bytes.parent, U32),
       E(job_bytes.first, U32), E(job_bytes.matrix, U32), E(job_bytes.bytes, U64S)}},
@@ -134,13 +135,15 @@ static const struct row event_rows[] = {
     {                                                                                              \
         type, offsetof(struct decision, member)                                                    \
     }
-#define HOLD D(hold.job, U64), D(hold.stage, U32), D(hold.host, U32), D(hold.until_ns, I64)
+#define HOLD                                                                                       \
+    D(hold.job, U64), D(hold.stage, U32), D(hold.host, U32), D(hold.until_ns, I64),                \
+        D(hold.variant, U32)
 static const struct row decision_rows[] = {
     {DECISION_START,
      {D(start.attempt, U64), D(start.job, U64), D(start.stage, U32), D(start.task, U32),
       D(start.host, U32), D(start.unit, U32), D(start.resources, RESOURCES),
       D(start.coflow_level, U64), D(start.macroflow_level, U64), D(start.queue, U32),
-      D(start.input_bytes, U64)}},
+      D(start.input_bytes, U64), D(start.variant, U32)}},
     {DECISION_STOP,
      {D(stop.attempt, U64), D(stop.host, U32), D(stop.grace_ns, U64), D(stop.requeue, U32)}},
     {DECISION_LEVEL,

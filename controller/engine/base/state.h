@@ -67,6 +67,7 @@ struct attempt {
     bool receiving, stopping;
     bool foreign; /* a framework's: the engine neither starts nor stops it */
     uint32_t n_stalls;
+    uint32_t variant;         /* in which way it runs */
     struct host *block_of;    /* the host whose block_readers has it; NULL: none */
     int64_t allowed_until_ns; /* until when it is an allow (allow.h); 0: it is none */
     struct account *account;  /* index: the framework's account that it counts for; NULL: none */
@@ -179,10 +180,32 @@ struct framework_stage {
     TAILQ_ENTRY(framework_stage) of_waits;
 };
 
+/* Shapes of a stage's variants, in order: variant.h. */
+struct ways {
+    struct shape *shapes[ENGINE_VARIANTS_MAX];
+    uint32_t n;
+    uint32_t users;   /* choices */
+    uint32_t held;    /* index: variants that some joined host could hold, a bit each */
+    uint64_t n_ready; /* index: tasks */
+    TAILQ_ENTRY(ways) of_engine;
+};
+
+/* Those of a job's stages: how many of their tasks are ready. */
+struct choice {
+    struct ways *ways;
+    uint64_t n_ready; /* index */
+};
+
 struct stage {
     struct job *job;
     struct bucket *bucket;
     uint32_t index, n_tasks;
+    /* A way to run another stage is a stage of its own in the queues (variant.h). */
+    uint32_t variant, n_others;
+    struct stage *first; /* whose way it is: itself, where variant = 0, which has: */
+    struct stage *others[ENGINE_VARIANTS_MAX - 1];
+    struct choice *choice; /* NULL: there is but one way */
+    uint32_t n_held;       /* index: variants that are held */
     char command[ENGINE_NAME_MAX];
     struct edge *edges;
     uint32_t n_edges, n_children;
@@ -223,7 +246,7 @@ struct bucket {
     struct shape *shape;
     struct sorted_node by_turn_maps; /* shape->maps */
     struct job *job;
-    uint32_t n_ready;
+    uint32_t n_ready;                          /* that can run in no other way (choices) */
     uint32_t n_up, n_under;                    /* index: locals */
     bool begun;                                /* index: locality_begin was called */
     bool synced;                               /* index: pairs were right at change number `seen` */
@@ -274,6 +297,8 @@ struct job {
     uint64_t counted;        /* index: its bytes, by account.h */
     struct bucket **buckets;
     uint32_t n_buckets;
+    uint32_t n_choices;
+    struct choice **choices; /* of stages that can run in several ways */
     uint64_t n_tasks, n_ready, n_running, n_done;
     uint64_t n_retries; /* tasks that wait for another host (retry.h); not in n_ready */
     uint64_t n_allowed; /* a framework's: may start, not seen yet; also in n_running */
@@ -445,8 +470,8 @@ struct shape {
     uint32_t possible,
         capable; /* units of joined hosts, of hosts that are up, that could hold one when empty */
     uint32_t capable_hosts, clean_hosts; /* index: host_shapes that are so */
-    uint64_t n_ready;
-    uint32_t fitting; /* units with room */
+    uint64_t n_ready;                    /* as of buckets */
+    uint32_t fitting;                    /* units with room */
     struct sorted
         by_load; /* hosts with room, as the first unit that has it; in other orders where a policy
                     wants them: */
@@ -464,7 +489,8 @@ struct shape {
         overdue; /* stages with ready tasks, by turn; overdue: value = when it goes anywhere */
 };
 
-/* A task, where it may run, and why there. */
+/* A task, of a further variant the one that stands for it there (variant.h), where it may run, and
+ * why there. */
 struct claim {
     struct task *task;
     struct fit *fit;
@@ -524,6 +550,7 @@ struct engine {
     uint64_t keyed_slots, keyed_bps; /* what SJF keys were last computed for; 0: never */
     struct shape **shapes;
     uint32_t n_shapes;
+    TAILQ_HEAD(, ways) ways;
     uint32_t changes[CHANGES]; /* hosts whose room or load changed, a ring */
     uint64_t n_changes;
 

@@ -3,6 +3,7 @@
 #include "controller/engine/base/ground.h"
 #include "controller/engine/base/packed.h"
 #include "controller/engine/books/job.h"
+#include "controller/engine/books/variant.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -20,9 +21,10 @@ static void count(struct job *job, struct stage *stage, const struct task *task)
     stage->total_bytes += task->bytes;
     job->shuffle_bytes += task->bytes;
     job->left_bytes += task->bytes;
-    job->left_ns += task->compute_ns;
+    const uint64_t work_ns = variant_work_ns(task);
+    job->left_ns += work_ns;
     job->maps += !task->bytes;
-    job->maps_ns += task->bytes ? 0 : task->compute_ns;
+    job->maps_ns += task->bytes ? 0 : work_ns;
     if (task->input_bytes > job->largest_input)
         job->largest_input = task->input_bytes;
 }
@@ -44,6 +46,7 @@ static bool make_tasks(struct job *job, uint64_t *left)
             struct task *task = &stage->tasks[a->task];
             if (!task->stage)
                 assembly_make_task(stage, a->task);
+            variant_make_task(stage, a->task);
             count(job, stage, task);
         }
         if (a->task < stage->n_tasks)
@@ -118,6 +121,13 @@ bool assembly_go_on(struct engine *engine, struct job *job, uint64_t most)
 bool assembly_begun(const struct job *job)
 {
     return job->assembly;
+}
+
+bool assembly_has_counted(const struct stage *stage, uint32_t task)
+{
+    const struct assembly *a = stage->job->assembly;
+    return stage->job->state == JOB_ACTIVE ||
+           (a && (stage->index < a->stage || (stage->index == a->stage && task < a->task)));
 }
 
 void assembly_forget(struct job *job)

@@ -12,6 +12,8 @@
  * and takes no more parts from the first call on. */
 bool assembly_go_on(struct engine *engine, struct job *job, uint64_t most);
 bool assembly_begun(const struct job *job);
+/* This task of the stage is in its job's sums. O(1). */
+bool assembly_has_counted(const struct stage *stage, uint32_t task);
 /* Links stages to their children, which ends the assembly. O(stages² + edges). */
 void assembly_end(struct engine *engine, struct job *job);
 /* Frees the state of an unfinished assembly; assembly_end does so too. */

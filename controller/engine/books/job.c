@@ -14,6 +14,7 @@
 #include "controller/engine/books/retry.h"
 #include "controller/engine/books/spread.h"
 #include "controller/engine/books/stage.h"
+#include "controller/engine/books/variant.h"
 #include "controller/engine/policy/policy.h"
 #include "lib/fnv1a.h"
 #include "lib/invariant.h"
@@ -98,6 +99,9 @@ uint32_t job_incomplete_stage(const struct job *job)
         const struct stage *stage = job->stages[s];
         if (stage->tasks_given && stage->tasks_given != stage->n_tasks)
             return s;
+        for (uint32_t i = 0; i < stage->n_others; i++)
+            if (stage->others[i]->tasks_given && stage->others[i]->tasks_given != stage->n_tasks)
+                return s;
         for (uint32_t i = 0; i < stage->n_edges; i++) {
             const struct edge *edge = &stage->edges[i];
             if (edge->given &&
@@ -174,6 +178,7 @@ void job_destroy(struct engine *engine, struct job *job)
     engine->framework_tasks -= job->framework ? job->n_tasks : 0;
     account_leave(engine, job);
     tell_job_gone(engine, job);
+    variant_end_job(engine, job);
     for (uint32_t s = 0; s < job->n_stages; s++)
         free(job->stages[s]->framework);
     for (uint32_t i = 0; i < job->n_buckets; i++) {

@@ -4,7 +4,7 @@
  * Its stages and tasks: stage.h.
  *
  * One object in several files, which call each other: job, stage, attempt, cluster, room, limit,
- * account, retry, rerun, losing, outputs, assembly, removal. */
+ * account, retry, rerun, losing, outputs, assembly, removal, variant. */
 #pragma once
 
 #include "controller/engine/base/state.h"

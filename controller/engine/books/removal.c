@@ -27,16 +27,31 @@ static void tasks_shrink(struct stage *stage, uint32_t *left)
     stage->tasks = shrunk ? shrunk : stage->tasks;
 }
 
+/* Its last way but the first. */
+static void variant_shrink(struct stage *stage, uint32_t *left)
+{
+    struct stage *other = stage->others[stage->n_others - 1];
+    if (other->n_tasks)
+        tasks_shrink(other, left);
+    if (other->n_tasks)
+        return;
+    free(other->tasks);
+    free(other);
+    stage->n_others--;
+}
+
 /* True: all of it is freed. */
 static bool stage_shrink(struct stage *stage, uint32_t *left)
 {
+    while (stage->n_others && *left)
+        variant_shrink(stage, left);
     while (stage->n_edges && *left)
         if (packed_shrink(&stage->edges[stage->n_edges - 1].bytes, left) &&
             late_shrink(&stage->edges[stage->n_edges - 1].late, left))
             stage->n_edges--;
     if (stage->n_tasks && *left)
         tasks_shrink(stage, left);
-    if (stage->n_edges || stage->n_tasks || !*left)
+    if (stage->n_others || stage->n_edges || stage->n_tasks || !*left)
         return false;
     --*left;
     free(stage->edges);

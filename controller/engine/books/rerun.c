@@ -28,14 +28,22 @@ static bool has(const struct reruns *reruns, const struct host *host)
     return false;
 }
 
-/* Whether another host could hold it on which none of its outputs was lost. */
-static bool elsewhere(const struct task *task)
+static bool has_others(const struct task *task, const struct shape *shape)
 {
-    const struct shape *shape = task->stage->bucket->shape;
     uint32_t hosts = shape->capable_hosts;
     for (uint32_t i = 0; i < task->reruns->n; i++)
         hosts -= task->reruns->hosts[i]->shapes[shape->index]->capable;
     return hosts > 0;
+}
+
+/* Whether another host could hold it on which none of its outputs was lost. */
+static bool elsewhere(const struct task *task)
+{
+    const struct stage *stage = task->stage;
+    bool others = has_others(task, stage->bucket->shape);
+    for (uint32_t i = 0; i < stage->n_others; i++)
+        others = others || has_others(task, stage->others[i]->bucket->shape);
+    return others;
 }
 
 /* False: that host lost an output of the task before, so this one does not count. */

@@ -3,6 +3,7 @@
 #include "controller/engine/base/ground.h"
 #include "controller/engine/books/cluster.h"
 #include "controller/engine/books/stage.h"
+#include "controller/engine/books/variant.h"
 
 #include <stdlib.h>
 
@@ -63,15 +64,23 @@ void retry_failed(struct engine *engine, struct task *task, struct host *host)
 
 /* Hosts that could hold the task and on which it has not failed: of all that are up, or of those
  * without a failure since their last done attempt. */
-static bool elsewhere(const struct task *task, bool clean)
+static bool has_others(const struct task *task, const struct shape *shape, bool clean)
 {
-    const struct shape *shape = task->stage->bucket->shape;
     uint32_t hosts = clean ? shape->clean_hosts : shape->capable_hosts;
     for (uint32_t i = 0; i < task->retry->n; i++) {
         const struct host_shape *there = task->retry->tried[i].host->shapes[shape->index];
         hosts -= clean ? there->clean : there->capable;
     }
     return hosts > 0;
+}
+
+static bool elsewhere(const struct task *task, bool clean)
+{
+    const struct stage *stage = task->stage;
+    bool others = has_others(task, stage->bucket->shape, clean);
+    for (uint32_t i = 0; i < stage->n_others; i++)
+        others = others || has_others(task, stage->others[i]->bucket->shape, clean);
+    return others;
 }
 
 bool retry_repeats(const struct engine *engine, const struct task *task, const struct host *host)
@@ -160,10 +169,9 @@ void retry_forget(struct engine *engine, struct task *task)
     task->retry = NULL;
 }
 
-static struct fit *room_for(struct engine *engine, const struct task *task)
+static struct fit *room_of(struct engine *engine, const struct task *task,
+                           const struct shape *shape, bool clean)
 {
-    const struct shape *shape = task->stage->bucket->shape;
-    bool clean = elsewhere(task, true);
     struct sorted_node *node = sorted_first(&shape->by_load);
     for (int looks = 0; node && looks < RETRY_LOOKS; node = sorted_next(node), looks++) {
         struct fit *fit = container_of(node, struct fit, by_load);
@@ -172,6 +180,20 @@ static struct fit *room_for(struct engine *engine, const struct task *task)
             return fit;
     }
     return NULL;
+}
+
+/* In the first way that it has room for, as the task that stands for it; false: none. */
+static bool room_for(struct engine *engine, const struct task *task, struct claim *ret_claim)
+{
+    bool clean = elsewhere(task, true);
+    struct stage *way;
+    VARIANT_FOREACH (way, task->stage) {
+        ret_claim->task = &way->tasks[task->index];
+        ret_claim->fit = room_of(engine, task, way->bucket->shape, clean);
+        if (ret_claim->fit)
+            return true;
+    }
+    return false;
 }
 
 static bool is_over(const struct engine *engine, const struct task *task)
@@ -189,10 +211,11 @@ bool retry_pick(struct engine *engine, struct claim *ret_claim)
             task_queue_anywhere(engine, task);
             continue;
         }
-        struct fit *fit = room_for(engine, task);
-        if (!fit)
+        if (!room_for(engine, task, ret_claim))
             continue;
-        *ret_claim = (struct claim){task, fit, REASON_RETRY, task->retry->n, fit->host->running};
+        ret_claim->reason = REASON_RETRY;
+        ret_claim->left = task->retry->n;
+        ret_claim->right = ret_claim->fit->host->running;
         return true;
     }
     return false;

@@ -7,18 +7,26 @@
 #include "controller/engine/books/job.h"
 #include "controller/engine/books/outputs.h"
 #include "controller/engine/books/retry.h"
+#include "controller/engine/books/variant.h"
 #include "controller/engine/policy/policy.h"
 
-uint64_t stage_coflow_bytes(const struct stage *stage)
+uint64_t stage_coflow_bytes(const struct stage *of)
 {
+    const struct stage *stage = of->first;
     return stage->coflow_fixed ? stage->coflow_bytes : stage->total_bytes;
 }
 
 static void count_ready(struct engine *engine, struct stage *stage, int by)
 {
     stage->n_ready += (uint32_t)by;
-    stage->bucket->n_ready += (uint32_t)by;
-    stage->bucket->shape->n_ready += (uint64_t)(int64_t)by;
+    if (stage->variant)
+        return;
+    if (stage->choice) {
+        choice_count(stage->choice, by);
+    } else {
+        stage->bucket->n_ready += (uint32_t)by;
+        stage->bucket->shape->n_ready += (uint64_t)(int64_t)by;
+    }
     stage->job->n_ready += (uint64_t)(int64_t)by;
     engine->n_ready += (uint64_t)(int64_t)by;
 }
@@ -39,10 +47,9 @@ static void queue_reduce(struct task *task)
     sorted_insert(&stage->ready_reduces, &task->ready, key, 0);
 }
 
-void task_queue_since(struct engine *engine, struct task *task, int64_t ready_ns)
+/* In the queues of one variant. */
+static void queue(struct engine *engine, struct task *task, int64_t ready_ns)
 {
-    if (retry_take(engine, task))
-        return;
     task->state = TASK_READY;
     task->ready_ns = ready_ns;
     task->stage->readied++;
@@ -52,6 +59,16 @@ void task_queue_since(struct engine *engine, struct task *task, int64_t ready_ns
         queue_map(task);
     count_ready(engine, task->stage, 1);
     tell_task_ready(engine, task);
+}
+
+void task_queue_since(struct engine *engine, struct task *task, int64_t ready_ns)
+{
+    const struct stage *stage = task->stage;
+    if (retry_take(engine, task))
+        return;
+    queue(engine, task, ready_ns);
+    for (uint32_t i = 0; i < stage->n_others; i++)
+        queue(engine, &stage->others[i]->tasks[task->index], ready_ns);
 }
 
 void task_queue(struct engine *engine, struct task *task)
@@ -66,7 +83,7 @@ void task_queue_anywhere(struct engine *engine, struct task *task)
     task_queue_since(engine, task, task->ready_ns);
 }
 
-void task_unqueue(struct engine *engine, struct task *task, enum task_state state)
+static void unqueue(struct engine *engine, struct task *task, enum task_state state)
 {
     struct stage *stage = task->stage;
     struct bucket *bucket = stage->bucket;
@@ -82,6 +99,14 @@ void task_unqueue(struct engine *engine, struct task *task, enum task_state stat
     tell_task_unready(engine, task);
     if (!stage->n_ready)
         tell_stage_empty(engine, stage);
+}
+
+void task_unqueue(struct engine *engine, struct task *task, enum task_state state)
+{
+    const struct stage *stage = task->stage;
+    unqueue(engine, task, state);
+    for (uint32_t i = 0; i < stage->n_others; i++)
+        unqueue(engine, &stage->others[i]->tasks[task->index], TASK_BLOCKED);
 }
 
 static bool parent_is_ready(const struct stage *stage, const struct edge *edge)
@@ -124,7 +149,7 @@ enum { READYING = 16 };
 /* What a task of the stage costs: policies look up its block, and each map's bytes for it. */
 static uint64_t cost_of_task(const struct stage *stage)
 {
-    uint64_t cost = READYING * (1 + (uint64_t)stage->replicas_per_task);
+    uint64_t cost = READYING * (1 + (uint64_t)stage->replicas_per_task) * variant_count(stage);
     for (uint32_t i = 0; i < stage->n_edges; i++)
         if (stage->edges[i].matrix)
             cost += job_stage_at(stage->job, stage->edges[i].parent)->n_tasks / 2;
@@ -182,6 +207,17 @@ void stage_go_on(struct engine *engine)
         open_some(engine, container_of(node, struct stage, of_opening));
 }
 
+static void queues_withdraw(struct engine *engine, struct stage *stage)
+{
+    if (stage->ready_reduces.n)
+        TAILQ_REMOVE(&stage->bucket->reduce_stages, stage, of_bucket);
+    stage->ready_reduces = (struct sorted){0};
+    if (!stage->n_ready)
+        return;
+    count_ready(engine, stage, -(int)stage->n_ready);
+    tell_stage_empty(engine, stage);
+}
+
 void stage_withdraw(struct engine *engine, struct stage *stage)
 {
     if (stage->framework) {
@@ -194,13 +230,9 @@ void stage_withdraw(struct engine *engine, struct stage *stage)
         return;
     stage->open = false;
     stop_opening(engine, stage);
-    if (stage->ready_reduces.n)
-        TAILQ_REMOVE(&stage->bucket->reduce_stages, stage, of_bucket);
-    stage->ready_reduces = (struct sorted){0};
-    if (stage->n_ready) {
-        count_ready(engine, stage, -(int)stage->n_ready);
-        tell_stage_empty(engine, stage);
-    }
+    struct stage *way;
+    VARIANT_FOREACH (way, stage)
+        queues_withdraw(engine, way);
     tell_stage_closed(engine, stage);
 }
 
@@ -244,21 +276,27 @@ static void maps_leave(struct engine *engine, struct stage *stage)
     have_left(engine, stage, true, n);
 }
 
+static void close_queues(struct engine *engine, struct stage *stage)
+{
+    stage->closed++;
+    reduces_leave(engine, stage);
+    maps_leave(engine, stage);
+    for (uint32_t t = 0; stage->n_ready && t < stage->n_tasks; t++)
+        if (stage->tasks[t].state == TASK_READY)
+            unqueue(engine, &stage->tasks[t], TASK_BLOCKED);
+}
+
 void stage_close(struct engine *engine, struct stage *stage)
 {
     if (!stage->open)
         return;
     stage->open = false;
-    stage->closed++;
     stop_opening(engine, stage);
-    reduces_leave(engine, stage);
-    maps_leave(engine, stage);
-    const bool more = stage->n_ready || stage->job->n_retries;
-    for (uint32_t t = 0; more && t < stage->n_tasks; t++)
-        if (stage->tasks[t].state == TASK_READY)
-            task_unqueue(engine, &stage->tasks[t], TASK_BLOCKED);
-        else
-            retry_leave(engine, &stage->tasks[t]);
+    struct stage *way;
+    VARIANT_FOREACH (way, stage)
+        close_queues(engine, way);
+    for (uint32_t t = 0; stage->job->n_retries && t < stage->n_tasks; t++)
+        retry_leave(engine, &stage->tasks[t]);
     tell_stage_closed(engine, stage);
 }
 
@@ -289,7 +327,8 @@ void stage_children_follow(struct engine *engine, struct stage *stage)
 static void count_left(struct task *task, bool left)
 {
     struct job *job = task->stage->job;
-    job->left_ns += left ? task->compute_ns : -task->compute_ns;
+    uint64_t work_ns = variant_work_ns(task);
+    job->left_ns += left ? work_ns : -work_ns;
     job->left_bytes += left ? task->bytes : -task->bytes;
 }
 
@@ -425,7 +464,7 @@ static void stop_readers(struct engine *engine, struct stage *stage)
 
 void task_lose_slot(struct engine *engine, struct task *task)
 {
-    if (task->state != TASK_DONE && task->stage->bucket->shape->times <= 0)
+    if (task->state != TASK_DONE && !variant_has_room(task->stage))
         stop_readers(engine, task->stage);
 }
 

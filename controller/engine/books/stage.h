@@ -4,7 +4,8 @@
  * A stage is open when every barrier parent has ended and every task of every pipelined parent runs
  * or has ended, unless a claim of it was refused (refusal.h). Tasks of an open stage that neither
  * run nor are done are ready, and in the queues of their bucket: reduce tasks by bytes, maps by
- * locality.h (a large stage's tasks enter in portions, step by step). This module makes all changes
+ * locality.h (a large stage's tasks enter in portions, step by step); of a stage that can run in
+ * several ways, in those of each (variant.h). This module makes all changes
  * that a transition means for queues, for counts of stage, job and engine, and for the job's turn.
  * O(log n), plus the tasks and attempts that change state.
  *
@@ -13,7 +14,8 @@
 
 #include "controller/engine/base/state.h"
 
-/* Bytes into the stage: fixed at the first dispatch, an estimate before. */
+/* Bytes into the stage, or into the one whose way it is: fixed at the first dispatch, an estimate
+ * before. */
 uint64_t stage_coflow_bytes(const struct stage *stage);
 /* Makes its tasks ready if its parents allow it; makes them blocked again. */
 void stage_open_if_due(struct engine *engine, struct stage *stage);

@@ -1,6 +1,7 @@
 #include "controller/engine/base/ground.h"
 #include "controller/engine/books/cluster.h"
 #include "controller/engine/books/job.h"
+#include "controller/engine/books/variant.h"
 #include "controller/engine/commit/commit.h"
 #include "controller/engine/commit/start.h"
 
@@ -23,7 +24,8 @@ static const struct policy_reason reasons[] = {
 const struct commit_policy commit_single = {.policy = {.name = "single", .reasons = reasons},
                                             .admits = admits};
 
-/* The claim of item i; false when it has no such ready task or unit, or may not commit. */
+/* The claim of item i, for the first way to run it that fits there; false when it has no such ready
+ * task or unit, or may not commit. */
 static bool claim_of_item(struct engine *engine, const struct event *event, uint32_t i,
                           struct claim *ret_claim)
 {
@@ -33,10 +35,16 @@ static bool claim_of_item(struct engine *engine, const struct event *event, uint
     uint32_t unit = event->claim.units.at[i];
     if (!task || task->state != TASK_READY || !host || unit >= host->n_units)
         return false;
-    struct fit *fit = &host->shapes[task->stage->bucket->shape->index]->fit[unit];
     struct policy_why why;
-    *ret_claim = (struct claim){task, fit, REASON_CLAIMED, event->claim.scheduler, 0};
-    return fit->times > 0 && engine->commit->admits(engine, ret_claim, &why);
+    struct stage *way;
+    VARIANT_FOREACH (way, task->stage) {
+        struct fit *fit = &host->shapes[way->bucket->shape->index]->fit[unit];
+        *ret_claim = (struct claim){&way->tasks[task->index], fit, REASON_CLAIMED,
+                                    event->claim.scheduler, 0};
+        if (fit->times > 0)
+            return engine->commit->admits(engine, ret_claim, &why);
+    }
+    return false;
 }
 
 static void answer(struct engine *engine, const struct event *event, uint32_t i,

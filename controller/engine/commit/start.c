@@ -4,6 +4,7 @@
 #include "controller/engine/books/attempt.h"
 #include "controller/engine/books/cluster.h"
 #include "controller/engine/books/stage.h"
+#include "controller/engine/books/variant.h"
 #include "controller/engine/watch/allow.h"
 #include "controller/engine/watch/failing.h"
 #include "controller/engine/watch/hold.h"
@@ -35,17 +36,20 @@ static void say_start(struct engine *engine, const struct attempt *attempt,
     decision->start.coflow_level = attempt->level[ORDER_COFLOW];
     decision->start.macroflow_level = attempt->level[ORDER_MACROFLOW];
     decision->start.input_bytes = attempt->remote_bytes;
+    decision->start.variant = attempt->variant;
     engine->counters.starts++;
 }
 
 struct attempt *attempt_start(struct engine *engine, const struct claim *claim)
 {
-    struct task *task = claim->task;
+    const struct stage *way = claim->task->stage;
+    struct task *task = variant_first(claim->task);
     struct host *host = claim->fit->host;
     uint64_t number = next_number(engine);
-    const struct resources *demand = &task->stage->bucket->shape->demand;
+    const struct resources *demand = &way->bucket->shape->demand;
     task_run(engine, task);
     struct attempt *attempt = attempt_create(engine, number, task, host, claim->fit->unit, demand);
+    attempt->variant = way->variant;
     source_set_block(engine, attempt, source_choose(engine, task, host, number));
     if (host->failing.suspect)
         failing_started(engine, attempt);

@@ -17,6 +17,7 @@ struct attempt_record {
     int64_t started_ns, left, right;
     bool orphan, receiving, stopping;
     enum reason reason;
+    uint32_t variant;
 };
 DUMP_FITS(struct attempt_record);
 
@@ -50,6 +51,7 @@ static int load_attempt(struct engine *engine, const void *object, struct err *e
     attempt->left = record->left;
     attempt->right = record->right;
     attempt->reason = record->reason;
+    attempt->variant = record->variant;
     attempt->stopping = record->stopping;
     attempt_set_receiving(engine, attempt, record->receiving);
     host_touch(engine, host);
@@ -82,7 +84,8 @@ const struct dump_kind attempt_kinds[] = {
                    F(attempt_record, orphan, BOOL),
                    F(attempt_record, receiving, BOOL),
                    F(attempt_record, stopping, BOOL),
-                   F(attempt_record, reason, REASON)}},
+                   F(attempt_record, reason, REASON),
+                   FIELD_LEAN(attempt_record, variant, U32)}},
                  load_attempt},
     {{0}, NULL},
 };
@@ -112,6 +115,7 @@ void attempt_dump(struct dumper *d, const struct attempt *attempt)
         .receiving = attempt->receiving,
         .stopping = attempt->stopping,
         .reason = attempt->reason,
+        .variant = attempt->variant,
     };
     dump_record(d, &attempt_kinds[ATTEMPT].kind, &record);
     if (attempt->foreign)

@@ -2,6 +2,7 @@
 
 #include "controller/engine/base/numbered.h"
 #include "controller/engine/books/job.h"
+#include "controller/engine/books/variant.h"
 #include "controller/engine/policy/policy.h"
 #include "controller/engine/watch/gate.h"
 #include "controller/engine/watch/hold.h"
@@ -236,8 +237,10 @@ static void load_end(struct engine *engine, const struct clock_record *clock)
     for (struct sorted_node *node = sorted_first(&engine->active); node; node = sorted_next(node)) {
         struct job *job = container_of(node, struct job, by_turn);
         for (uint32_t s = 0; s < job->n_stages; s++) {
-            if (job->stages[s]->held || job->stages[s]->overdue)
-                hold_restore(engine, job->stages[s]);
+            struct stage *way;
+            VARIANT_FOREACH (way, job->stages[s])
+                if (way->held || way->overdue)
+                    hold_restore(engine, way);
             if (job->framework)
                 gate_restore(engine, job->stages[s]);
         }

@@ -6,12 +6,15 @@
 #include "controller/engine/books/cluster.h"
 #include "controller/engine/books/job.h"
 #include "controller/engine/books/stage.h"
+#include "controller/engine/books/variant.h"
 #include "controller/engine/dump/dump.h"
 #include "controller/engine/watch/locality.h"
 #include "controller/engine/watch/refusal.h"
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
 
 struct job_record {
     uint64_t job;
@@ -34,6 +37,7 @@ struct stage_record {
     /* Of a refused claim; all 0 without one */
     enum reason refusal_reason;
     int64_t refusal_left, refusal_right, refusal_since_ns, refusal_due_ns;
+    uint32_t variant; /* of another than the first only what is held of it */
 };
 struct task_record {
     uint64_t job;
@@ -75,18 +79,8 @@ static int load_job(struct engine *engine, const void *object, struct err *err)
     return 0;
 }
 
-static int load_stage(struct engine *engine, const void *object, struct err *err)
+static void load_hold(struct stage *stage, const struct stage_record *record)
 {
-    const struct stage_record *record = object;
-    struct task *first = job_find_task(engine, record->job, record->stage, 0);
-    if (!first || first->stage->job->state != JOB_ACTIVE)
-        return err_set(err, EINVAL, "stage %u of job %" PRIu64 " is not there", record->stage,
-                       record->job);
-    struct stage *stage = first->stage;
-    stage->open = record->open;
-    stage->coflow_fixed = record->coflow_fixed;
-    stage->coflow_bytes = record->coflow_bytes;
-    stage->received_bytes = record->received_bytes;
     stage->held = record->held;
     stage->overdue = record->overdue;
     stage->hold_reason = record->hold_reason;
@@ -94,6 +88,24 @@ static int load_stage(struct engine *engine, const void *object, struct err *err
     stage->hold_right = record->hold_right;
     stage->held_since_ns = record->held_since_ns;
     stage->held_until_ns = record->held_until_ns;
+}
+
+static int load_stage(struct engine *engine, const void *object, struct err *err)
+{
+    const struct stage_record *record = object;
+    struct task *first = job_find_task(engine, record->job, record->stage, 0);
+    if (!first || first->stage->job->state != JOB_ACTIVE ||
+        record->variant > first->stage->n_others)
+        return err_set(err, EINVAL, "stage %u of job %" PRIu64 " is not there", record->stage,
+                       record->job);
+    struct stage *stage = first->stage;
+    load_hold(variant_of(stage, record->variant), record);
+    if (record->variant)
+        return 0;
+    stage->open = record->open;
+    stage->coflow_fixed = record->coflow_fixed;
+    stage->coflow_bytes = record->coflow_bytes;
+    stage->received_bytes = record->received_bytes;
     stage->hold_due_ns = record->hold_due_ns;
     if (record->opening && stage->open)
         stage_restore_opening(engine, stage, record->opening - 1);
@@ -122,6 +134,8 @@ static int load_task(struct engine *engine, const void *object, struct err *err)
     task->failures = record->failures;
     task->ready_ns = record->ready_ns;
     task->started_ns = record->started_ns;
+    for (uint32_t i = 0; i < task->stage->n_others; i++)
+        task->stage->others[i]->tasks[task->index].ready_ns = record->ready_ns;
     return 0;
 }
 
@@ -184,7 +198,8 @@ const struct dump_kind job_kinds[] = {
                  LEAN(stage_record, refusal_left, I64),
                  LEAN(stage_record, refusal_right, I64),
                  LEAN(stage_record, refusal_since_ns, I64),
-                 LEAN(stage_record, refusal_due_ns, I64)}},
+                 LEAN(stage_record, refusal_due_ns, I64),
+                 LEAN(stage_record, variant, U32)}},
                load_stage},
     [TASK] = {{"task",
                {F(task_record, job, U64), F(task_record, stage, U32), F(task_record, task, U32),
@@ -228,6 +243,24 @@ void job_dump_tasks_given(struct dumper *d, const struct stage *stage)
     }
 }
 
+/* Computing by a variant, where it was told. */
+static void dump_work_given(struct dumper *d, const struct stage *variant)
+{
+    uint64_t *values = d->lists;
+    for (uint32_t first = 0; first < variant->tasks_given; first += DUMP_CHUNK) {
+        uint32_t left = variant->tasks_given - first, n = left < DUMP_CHUNK ? left : DUMP_CHUNK;
+        for (uint32_t i = 0; i < n; i++)
+            values[i] = variant->tasks[first + i].compute_ns;
+        struct event event = {.kind = EVENT_JOB_TASKS};
+        event.job_tasks.job = variant->job->number;
+        event.job_tasks.stage = variant->index;
+        event.job_tasks.first = first;
+        event.job_tasks.compute_ns = (struct u64s){values, n};
+        event.job_tasks.variant = variant->variant;
+        dump_event(d, &event);
+    }
+}
+
 static void dump_edge(struct dumper *d, const struct stage *stage, const struct edge *edge)
 {
     uint64_t *values = d->lists;
@@ -247,6 +280,30 @@ static void dump_edge(struct dumper *d, const struct stage *stage, const struct 
     }
 }
 
+enum { OTHERS = ENGINE_VARIANTS_MAX - 1 };
+
+/* The event of a stage, with its variants but the first. */
+static void dump_with_variants(struct dumper *d, const struct stage *stage, struct event *event)
+{
+    uint64_t demands[OTHERS * ENGINE_RESOURCES];
+    char commands[OTHERS * ENGINE_NAME_MAX] = "", constraints[OTHERS * CONSTRAINT_MAX] = "";
+    for (uint32_t i = 0; i < stage->n_others; i++) {
+        const struct stage *other = stage->others[i];
+        const struct shape *shape = other->bucket->shape;
+        size_t command = strlen(commands), constraint = strlen(constraints);
+        const char *separator = i ? "\n" : "";
+        for (uint32_t r = 0; r < ENGINE_RESOURCES; r++)
+            demands[i * ENGINE_RESOURCES + r] = (uint64_t)shape->demand.amount[r];
+        snprintf(commands + command, sizeof(commands) - command, "%s%s", separator, other->command);
+        snprintf(constraints + constraint, sizeof(constraints) - constraint, "%s%s", separator,
+                 shape->constraint);
+    }
+    event->job_stage.variant_demands = (struct u64s){demands, stage->n_others * ENGINE_RESOURCES};
+    event->job_stage.variant_commands = commands;
+    event->job_stage.variant_constraints = constraints;
+    dump_event(d, event);
+}
+
 static void dump_stage_given(struct dumper *d, const struct stage *stage)
 {
     uint32_t *lists = (uint32_t *)d->lists;
@@ -263,8 +320,10 @@ static void dump_stage_given(struct dumper *d, const struct stage *stage)
     event.job_stage.constraint = stage->bucket->shape->constraint;
     event.job_stage.parents = (struct u32s){lists, stage->n_edges};
     event.job_stage.edges = (struct u32s){lists + stage->n_edges, stage->n_edges};
-    dump_event(d, &event);
+    dump_with_variants(d, stage, &event);
     job_dump_tasks_given(d, stage);
+    for (uint32_t i = 0; i < stage->n_others; i++)
+        dump_work_given(d, stage->others[i]);
     for (uint32_t i = 0; i < stage->n_edges; i++)
         if (stage->edges[i].given)
             dump_edge(d, stage, &stage->edges[i]);
@@ -301,11 +360,12 @@ static void refusal_fill(const struct refusal *refusal, struct stage_record *rec
     record->refusal_due_ns = refusal->due_ns;
 }
 
-static void dump_stage(struct dumper *d, const struct stage *stage)
+static struct stage_record record_of(const struct stage *stage)
 {
-    struct stage_record record = {
+    return (struct stage_record){
         .job = stage->job->number,
         .stage = stage->index,
+        .variant = stage->variant,
         .open = stage->open,
         .coflow_fixed = stage->coflow_fixed,
         .held = stage->held,
@@ -320,12 +380,26 @@ static void dump_stage(struct dumper *d, const struct stage *stage)
         .hold_due_ns = stage->hold_due_ns,
         .opening = stage->of_opening.in ? stage->opening + 1 : 0,
     };
+}
+
+/* WHY always: what it was held for last is told as long as it is there. */
+static void dump_variant(struct dumper *d, const struct stage *variant)
+{
+    const struct stage_record record = record_of(variant);
+    dump_record(d, &job_kinds[STAGE].kind, &record);
+}
+
+static void dump_stage(struct dumper *d, const struct stage *stage)
+{
+    struct stage_record record = record_of(stage);
     if (stage->refusal)
         refusal_fill(stage->refusal, &record);
     if (stage->n_tasks)
         dump_record(d, &job_kinds[STAGE].kind, &record);
     if (stage->framework)
         framework_dump_stage(d, stage);
+    for (uint32_t i = 0; i < stage->n_others; i++)
+        dump_variant(d, stage->others[i]);
     for (uint32_t t = 0; t < stage->n_tasks; t++)
         dump_task(d, &stage->tasks[t]);
 }

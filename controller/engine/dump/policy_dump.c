@@ -6,6 +6,7 @@
 #include "controller/engine/books/attempt.h"
 #include "controller/engine/books/cluster.h"
 #include "controller/engine/books/job.h"
+#include "controller/engine/books/variant.h"
 #include "controller/engine/policy/policy.h"
 
 #include <errno.h>
@@ -21,11 +22,12 @@ static const struct field head_fields[] = {
 
 struct identity {
     uint64_t job, attempt;
-    uint32_t stage, task, host;
+    uint32_t stage, task, host, variant;
 };
 #define JOB     FIELD_OF(identity, job, U64)
 #define STAGE   FIELD_OF(identity, stage, U32)
 #define TASK    FIELD_OF(identity, task, U32)
+#define VARIANT FIELD_LEAN(identity, variant, U32)
 #define HOST    FIELD_OF(identity, host, U32)
 #define ATTEMPT FIELD_OF(identity, attempt, U64)
 
@@ -33,9 +35,12 @@ static const struct {
     const char *word;
     struct field identity[4];
 } things[POLICY_THINGS] = {
-    [POLICY_ENGINE] = {"engine", {{0}}},      [POLICY_JOB] = {"job", {JOB}},
-    [POLICY_STAGE] = {"stage", {JOB, STAGE}}, [POLICY_TASK] = {"task", {JOB, STAGE, TASK}},
-    [POLICY_HOST] = {"host", {HOST}},         [POLICY_ATTEMPT] = {"attempt", {ATTEMPT}},
+    [POLICY_ENGINE] = {"engine", {{0}}},
+    [POLICY_JOB] = {"job", {JOB}},
+    [POLICY_STAGE] = {"stage", {JOB, STAGE, VARIANT}},
+    [POLICY_TASK] = {"task", {JOB, STAGE, TASK}},
+    [POLICY_HOST] = {"host", {HOST}},
+    [POLICY_ATTEMPT] = {"attempt", {ATTEMPT}},
 };
 
 struct policy_dumper {
@@ -70,7 +75,8 @@ static void put_state(struct policy_dumper *d, enum policy_thing thing, struct i
 static void put_stage(struct policy_dumper *d, const struct stage *stage)
 {
     size_t size = d->engine->policies[d->question]->state[POLICY_TASK].size;
-    struct identity identity = {.job = stage->job->number, .stage = stage->index};
+    struct identity identity = {
+        .job = stage->job->number, .stage = stage->index, .variant = stage->variant};
     put_state(d, POLICY_STAGE, identity, stage->kept[d->question]);
     for (uint32_t t = 0; stage->kept_tasks[d->question] && t < stage->n_tasks; t++) {
         identity.task = t;
@@ -90,8 +96,11 @@ static void put_policy(struct policy_dumper *d)
     for (node = sorted_first(&engine->jobs); node; node = sorted_next(node)) {
         const struct job *job = container_of(node, struct job, by_number);
         put_state(d, POLICY_JOB, (struct identity){.job = job->number}, job->kept[d->question]);
-        for (uint32_t s = 0; s < job->n_stages; s++)
+        for (uint32_t s = 0; s < job->n_stages; s++) {
             put_stage(d, job->stages[s]);
+            for (uint32_t i = 0; i < job->stages[s]->n_others; i++)
+                put_stage(d, job->stages[s]->others[i]);
+        }
     }
     const struct attempt *attempt;
     for (attempt = numbered_after(&engine->attempts, 0); attempt;
@@ -119,7 +128,9 @@ static void *find_state(struct engine *engine, enum question q, enum policy_thin
                         const struct identity *identity, union policy_of *ret_of)
 {
     struct job *job = job_find(engine, identity->job);
-    struct stage *stage = job ? job_stage_at(job, identity->stage) : NULL;
+    struct stage *first = job ? job_stage_at(job, identity->stage) : NULL;
+    struct stage *stage =
+        first && identity->variant <= first->n_others ? variant_of(first, identity->variant) : NULL;
     struct task *task =
         stage && identity->task < stage->n_tasks ? &stage->tasks[identity->task] : NULL;
     size_t size = engine->policies[q]->state[thing].size;

@@ -50,6 +50,7 @@ static void adopt(struct engine *engine, const struct event *event, struct host 
     attempt->job_number = event->attempt_seen.job;
     attempt->stage_index = event->attempt_seen.stage;
     attempt->task_index = event->attempt_seen.task;
+    attempt->variant = event->attempt_seen.variant;
     attempt_set_state(engine, attempt, attempt_seen_phase(event->attempt_seen.phase));
     if (!attempt->task) {
         attempt_stop(engine, attempt, over ? REASON_REPLACED : REASON_ORPHAN, false);

@@ -99,6 +99,7 @@ static struct stage *make_stage(struct engine *engine, struct job *job, uint32_t
         return framework_beyond(engine);
     struct stage *stage = engine_allocate(engine, 1, sizeof(*stage));
     stage->job = job;
+    stage->first = stage;
     stage->bucket = job_bucket(engine, job, shape);
     stage->index = index;
     stage->tasks = engine_allocate(engine, 0, sizeof(*stage->tasks));

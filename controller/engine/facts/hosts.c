@@ -136,6 +136,7 @@ void cluster_forget(struct engine *engine, const struct event *event)
     describe(engine, host, &gone);
     congestion_follow_hosts(engine);
     host_touch(engine, host);
+    tell_cluster_changed(engine);
 }
 
 void cluster_back(struct engine *engine, const struct event *event)

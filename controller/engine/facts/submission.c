@@ -7,6 +7,7 @@
 #include "controller/engine/books/cluster.h"
 #include "controller/engine/books/job.h"
 #include "controller/engine/books/stage.h"
+#include "controller/engine/books/variant.h"
 #include "controller/engine/watch/estimate.h"
 #include "controller/engine/watch/order.h"
 
@@ -116,7 +117,8 @@ static bool stage_is_valid(struct engine *engine, const struct job *job, const s
     const struct engine_config *config = &engine->config;
     uint32_t tasks = event->job_stage.tasks, stage = event->job_stage.stage;
     if (stage != job->n_stages || tasks == 0 ||
-        event->job_stage.parents.n != event->job_stage.edges.n || !values_are_valid(event)) {
+        event->job_stage.parents.n != event->job_stage.edges.n || !values_are_valid(event) ||
+        variant_told(event) < 0) {
         engine_reject(engine, event, REASON_BAD_VALUE, stage, job->n_stages);
         return false;
     }
@@ -137,24 +139,31 @@ static bool stage_is_valid(struct engine *engine, const struct job *job, const s
     return true;
 }
 
+static uint64_t bytes_of_stage(const struct event *event)
+{
+    uint64_t variants = 1 + (uint64_t)variant_told(event);
+    return ACCOUNT_STAGE * variants + (uint64_t)ACCOUNT_EDGE * event->job_stage.parents.n +
+           ACCOUNT_TASK * variants * event->job_stage.tasks;
+}
+
 void job_stage(struct engine *engine, const struct event *event)
 {
     struct job *job = taking_parts(engine, event, event->job_stage.job);
     if (!job || !stage_is_valid(engine, job, event))
         return;
-    const char *constraint = event->job_stage.constraint ? event->job_stage.constraint : "";
-    struct shape *shape = cluster_shape(engine, &event->job_stage.demand, constraint,
-                                        &(struct shape_of){0, 0}, job->account);
-    uint64_t bytes = ACCOUNT_STAGE + (uint64_t)ACCOUNT_EDGE * event->job_stage.parents.n +
-                     (uint64_t)ACCOUNT_TASK * event->job_stage.tasks;
-    if (!shape || !account_take(engine, job, bytes)) {
+    struct shape *shapes[ENGINE_VARIANTS_MAX];
+    bool found = variant_find_shapes(engine, event, job->account, shapes);
+    if (!found || !account_take(engine, job, bytes_of_stage(event))) {
+        if (found)
+            variant_leave_shapes(event, shapes);
         engine_reject(engine, event, REASON_TABLE_FULL, event->job_stage.stage,
                       engine->config.shapes_max);
         return;
     }
     struct stage *stage = engine_allocate(engine, 1, sizeof(*stage));
     stage->job = job;
-    stage->bucket = job_bucket(engine, job, shape);
+    stage->first = stage;
+    stage->bucket = job_bucket(engine, job, shapes[0]);
     stage->index = job->n_stages;
     stage->n_tasks = event->job_stage.tasks;
     strncpy(stage->command, event->job_stage.command ? event->job_stage.command : "",
@@ -168,10 +177,26 @@ void job_stage(struct engine *engine, const struct event *event)
             event->job_stage.edges.at[i] == EDGE_PIPELINED ? EDGE_PIPELINED : EDGE_BARRIER;
     }
     TAILQ_INIT(&stage->attempts);
+    variant_make(engine, stage, event, shapes);
+    variant_leave_shapes(event, shapes);
     job->stages = engine_grow(engine, job->stages, job->n_stages);
     job->stages[job->n_stages++] = stage;
     job->n_tasks += stage->n_tasks;
     engine->n_tasks += stage->n_tasks;
+}
+
+/* Computing of tasks by another variant than the first. */
+static void variant_tasks(struct engine *engine, struct stage *stage, const struct event *event)
+{
+    uint32_t variant = event->job_tasks.variant, first = event->job_tasks.first,
+             n = event->job_tasks.compute_ns.n;
+    struct stage *of = stage && variant <= stage->n_others ? variant_of(stage, variant) : NULL;
+    if (!of || first != of->tasks_given || n > of->n_tasks - first ||
+        event->job_tasks.input_bytes.n || event->job_tasks.replicas.n)
+        engine_reject(engine, event, stage ? REASON_BAD_VALUE : REASON_UNKNOWN_STAGE, first,
+                      of ? of->tasks_given : 0);
+    else
+        variant_take_work(of, first, &event->job_tasks.compute_ns);
 }
 
 void job_tasks(struct engine *engine, const struct event *event)
@@ -180,6 +205,10 @@ void job_tasks(struct engine *engine, const struct event *event)
     if (!job)
         return;
     struct stage *stage = job_find_stage(engine, job->number, event->job_tasks.stage);
+    if (event->job_tasks.variant) {
+        variant_tasks(engine, stage, event);
+        return;
+    }
     uint32_t first = event->job_tasks.first, n = event->job_tasks.compute_ns.n,
              per = event->job_tasks.replicas_per_task;
     if (!stage || first != stage->tasks_given || n > stage->n_tasks - first ||
@@ -267,14 +296,15 @@ void job_bytes(struct engine *engine, const struct event *event)
     edge->filled += event->job_bytes.bytes.n;
 }
 
-/* Why an arriving job cannot begin; REASON_NONE: it can. */
+/* Why an arriving job cannot begin; REASON_NONE: it can. WHY each variant: one that no known host
+ * could ever run is a mistake, and would only be found by who wonders why nothing runs so. */
 static enum reason obstacle(const struct engine *engine, const struct job *job, uint32_t *ret_stage)
 {
     *ret_stage = job_incomplete_stage(job);
     if (!job->n_stages || *ret_stage < job->n_stages)
         return REASON_INCOMPLETE;
     for (*ret_stage = 0; engine->joined && *ret_stage < job->n_stages; ++*ret_stage)
-        if (!job->stages[*ret_stage]->bucket->shape->possible)
+        if (variant_impossible(job->stages[*ret_stage]))
             return REASON_NEVER_FITS;
     return REASON_NONE;
 }

@@ -6,6 +6,7 @@
 #include "controller/engine/books/job.h"
 #include "controller/engine/books/limit.h"
 #include "controller/engine/books/retry.h"
+#include "controller/engine/books/variant.h"
 #include "controller/engine/look/reason.h"
 #include "controller/engine/mode/mode_rule.h"
 #include "controller/engine/network/network.h"
@@ -92,17 +93,32 @@ static bool is_label(const char *constraint)
     return !strpbrk(constraint, " &|!()=");
 }
 
+/* " as variant 1", where there are several. */
+struct way_said {
+    char text[32];
+};
+static struct way_said say_way(const struct stage *stage)
+{
+    struct way_said said = {""};
+    if (stage->first->n_others)
+        snprintf(said.text, sizeof(said.text), " as variant %u", stage->variant);
+    return said;
+}
+
 /* No known host meets the constraint: names its first part that is met by none of the hosts that
  * meet all parts before it. */
-static void say_unmet(const struct engine *engine, uint32_t stage, const char *constraint,
-                      char *text, size_t size)
+static void say_unmet(const struct engine *engine, const struct stage *of, char *text, size_t size)
 {
+    const char *constraint = of->bucket->shape->constraint;
+    const uint32_t stage = of->index;
+    const struct way_said way = say_way(of);
     struct constraint_span part;
     size_t before = 0;
     unsigned i = 0;
     if (is_label(constraint)) {
-        snprintf(text, size, "no known host could ever run a task of stage %u: none has label '%s'",
-                 stage, constraint);
+        snprintf(text, size,
+                 "no known host could ever run a task of stage %u%s: none has label '%s'", stage,
+                 way.text, constraint);
         return;
     }
     while (constraint_part(constraint, i, &part) &&
@@ -111,8 +127,8 @@ static void say_unmet(const struct engine *engine, uint32_t stage, const char *c
         i++;
     }
     snprintf(text, size,
-             "no known host could ever run a task of stage %u: none%s%.*s%s meets '%.*s'", stage,
-             i ? " that meets '" : "", (int)before, constraint, i ? "'" : "",
+             "no known host could ever run a task of stage %u%s: none%s%.*s%s meets '%.*s'", stage,
+             way.text, i ? " that meets '" : "", (int)before, constraint, i ? "'" : "",
              (int)(part.end - part.begin), constraint + part.begin);
 }
 
@@ -125,18 +141,20 @@ void engine_say_never_fits(const struct engine *engine, uint64_t job, uint32_t s
     *text = '\0';
     if (!task)
         return;
-    const struct shape *shape = task->stage->bucket->shape;
+    const struct stage *never = variant_impossible(task->stage);
+    const struct stage *of = never ? never : task->stage;
+    const struct shape *shape = of->bucket->shape;
     const char *constraint = shape->constraint;
     uint32_t hosts = most_of_a_unit(engine, shape, &most);
     resources_say(&shape->demand, &shape->demand, needs, sizeof(needs));
     resources_say(&shape->demand, &most, has, sizeof(has));
     if (!hosts)
-        say_unmet(engine, stage, constraint, text, size);
+        say_unmet(engine, of, text, size);
     else
         snprintf(text, size,
-                 "no known host could ever run a task of stage %u: it needs %s in one unit; the "
+                 "no known host could ever run a task of stage %u%s: it needs %s in one unit; the "
                  "most that a unit%s%s%s has is %s",
-                 stage, needs,
+                 stage, say_way(of).text, needs,
                  !*constraint           ? ""
                  : is_label(constraint) ? " with label '"
                                         : " of those that meet '",
@@ -264,11 +282,23 @@ static void say_stalls(const struct engine *engine, struct engine_explanation *e
     add_fact(e, "stalled_s", "%.3f", (double)(engine->now_ns - blind->since_ns) / 1e9);
 }
 
+/* In which of several ways it runs. */
+static void say_variant(struct engine_explanation *e, const struct attempt *a)
+{
+    const struct stage *stage = a->task ? a->task->stage : NULL;
+    if (!stage || a->variant > stage->n_others || !stage->n_others)
+        return;
+    const char *command = a->variant ? stage->others[a->variant - 1]->command : stage->command;
+    say(e, "It runs as variant %u of %u (%s). ", a->variant, variant_count(stage), command);
+    add_fact(e, "variant", "%u of %u", a->variant, variant_count(stage));
+}
+
 static void explain_attempt(const struct engine *engine, struct engine_explanation *e,
                             const struct attempt *a)
 {
     enum transfer_order order = engine->network->order(engine->mode);
     say_start(engine, e, a);
+    say_variant(e, a);
     if (a->remote_bytes)
         say_level(engine, e, a);
     else
@@ -354,9 +384,36 @@ static void explain_lapses(struct engine_explanation *e, const struct account *a
             user->limit);
 }
 
-static void explain_ready(const struct engine *engine, struct engine_explanation *e,
-                          const struct task *task)
+/* It, as the variant of which most fit now. */
+static const struct task *in_roomiest_way(const struct engine *engine, const struct task *task)
 {
+    const struct choice *choice = task->stage->choice;
+    const struct shape *shape = choice ? ways_roomiest(engine, choice->ways) : NULL;
+    struct stage *way;
+    VARIANT_FOREACH (way, task->stage)
+        if (!shape || way->bucket->shape == shape)
+            return &way->tasks[task->index];
+    return task;
+}
+
+/* How many more fit in each way, where there are several. */
+static void explain_ways(const struct engine *engine, struct engine_explanation *e,
+                         const struct task *task)
+{
+    struct stage *way;
+    char name[32];
+    VARIANT_FOREACH (way, task->stage->first) {
+        snprintf(name, sizeof(name), "variant_%u", way->variant);
+        if (task->stage->first->n_others)
+            add_fact(e, name, "%s: %" PRId64 " fit", way->command,
+                     shape_times(engine, way->bucket->shape));
+    }
+}
+
+static void explain_ready(const struct engine *engine, struct engine_explanation *e,
+                          const struct task *first)
+{
+    const struct task *task = in_roomiest_way(engine, first);
     const struct shape *shape = task->stage->bucket->shape;
     if (engine->suspects)
         add_fact(e, "suspect_hosts", "%u", engine->suspects);
@@ -384,6 +441,7 @@ static void explain_ready(const struct engine *engine, struct engine_explanation
             engine->suspects == 1 ? " gets" : "s get");
     add_fact(e, "waits_s", "%.3f", (double)(engine->now_ns - task->ready_ns) / 1e9);
     add_fact(e, "free_slots_for_it", "%" PRId64, shape_times(engine, shape));
+    explain_ways(engine, e, task);
     if (task->stage->held) {
         add_fact(e, "hold_reason", "%s", reason_name(task->stage->hold_reason));
         add_fact(e, "hold_left", "%" PRId64, task->stage->hold_left);

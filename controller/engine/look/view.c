@@ -7,6 +7,7 @@
 #include "controller/engine/books/job.h"
 #include "controller/engine/books/retry.h"
 #include "controller/engine/books/stage.h"
+#include "controller/engine/books/variant.h"
 #include "controller/engine/mode/mode_rule.h"
 #include "controller/engine/watch/framework_sizes.h"
 #include "controller/engine/watch/gate.h"
@@ -219,6 +220,20 @@ int engine_finished_after(const struct engine *engine, uint64_t after, struct jo
     return 0;
 }
 
+/* Of its variants that are held, or else of the first, the soonest. */
+static int64_t held_until_ns(const struct stage *first)
+{
+    int64_t until_ns = hold_end_ns(first);
+    bool held = first->held;
+    for (uint32_t i = 0; i < first->n_others; i++) {
+        const struct stage *other = first->others[i];
+        if (other->held && (!held || hold_end_ns(other) < until_ns))
+            until_ns = hold_end_ns(other);
+        held |= other->held;
+    }
+    return until_ns;
+}
+
 static void view_stage(const struct stage *stage, struct stage_view *ret_view)
 {
     *ret_view = (struct stage_view){
@@ -231,11 +246,12 @@ static void view_stage(const struct stage *stage, struct stage_view *ret_view)
         .command = stage->command,
         .constraint = stage->bucket->shape->constraint,
         .coflow_bytes = stage_coflow_bytes(stage),
-        .held = (stage->held || stage->refusal) && (!stage->framework || gate_is_shut(stage)),
-        .held_until_ns = stage->refusal ? stage->refusal->due_ns : hold_end_ns(stage),
+        .held = (stage->n_held || stage->refusal) && (!stage->framework || gate_is_shut(stage)),
+        .held_until_ns = stage->refusal ? stage->refusal->due_ns : held_until_ns(stage),
         .gated = gate_is_shut(stage),
         .left = stage->framework && stage->framework->left,
         .allowed = stage->framework ? stage->framework->allowed : 0,
+        .variants = variant_count(stage),
     };
 }
 
@@ -259,6 +275,23 @@ int engine_stage_from(const struct engine *engine, uint64_t number, uint32_t fro
             return 0;
         }
     return -ENOENT;
+}
+
+int engine_variant(const struct engine *engine, uint64_t job, uint32_t index, uint32_t variant,
+                   struct variant_view *ret_view)
+{
+    struct stage *first = job_find_stage(engine, job, index);
+    if (!first || variant >= variant_count(first))
+        return -ENOENT;
+    const struct stage *stage = variant_of(first, variant);
+    const struct shape *shape = stage->bucket->shape;
+    *ret_view = (struct variant_view){.variant = variant,
+                                      .command = stage->command,
+                                      .constraint = shape->constraint,
+                                      .demand = shape->demand,
+                                      .fit = shape_times(engine, shape),
+                                      .possible = shape->possible};
+    return 0;
 }
 
 static bool loss_fails(const struct engine *engine, const struct task *task)
@@ -321,6 +354,7 @@ static void view_attempt(const struct attempt *attempt, struct attempt_view *ret
         .received_ns = attempt->received_ns,
         .found = attempt->reason == REASON_NONE,
         .in_own_room = attempt->room && attempt->room->application != ENGINE_EVERYBODY,
+        .variant = attempt->variant,
     };
 }
 

@@ -1,9 +1,21 @@
 #include "controller/engine/books/cluster.h"
+#include "controller/engine/books/variant.h"
 #include "controller/engine/mode/mode_rule.h"
 
 #define REASON_ALL_BLOCKED ((enum reason)17)
 #define REASON_ALL_FIT     ((enum reason)18)
 #define SENTENCE           "all jobs have {left} ready tasks and {right} free slots for them"
+
+/* Each once, of those with several ways to run against the one of which most fit. */
+static uint64_t count_ready(const struct engine *engine, const struct shape *shape)
+{
+    const struct ways *ways;
+    uint64_t n = shape->n_ready;
+    TAILQ_FOREACH (ways, &engine->ways, of_engine)
+        if (ways->n_ready && ways_roomiest(engine, ways) == shape)
+            n += ways->n_ready;
+    return n;
+}
 
 static void numbers_of_all(const struct engine *engine, uint64_t *ret_ready, int64_t *ret_free)
 {
@@ -12,8 +24,9 @@ static void numbers_of_all(const struct engine *engine, uint64_t *ret_ready, int
     for (uint32_t i = 0; i < engine->n_shapes; i++) {
         const struct shape *shape = engine->shapes[i];
         int64_t free = shape_times(engine, shape);
-        if (shape->capable && (int64_t)shape->n_ready - free > (int64_t)*ret_ready - *ret_free) {
-            *ret_ready = shape->n_ready;
+        uint64_t ready = count_ready(engine, shape);
+        if (shape->capable && (int64_t)ready - free > (int64_t)*ret_ready - *ret_free) {
+            *ret_ready = ready;
             *ret_free = free;
         }
     }

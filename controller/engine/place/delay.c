@@ -31,7 +31,7 @@ static struct bucket *first_reduce(const struct engine *engine)
                                        ? sorted_first(&engine->shapes[i]->reduces)
                                        : NULL;
         struct bucket *bucket = node ? container_of(node, struct bucket, by_turn_reduces) : NULL;
-        if (bucket && (!best || sorted_compare(bucket->job->turn, best->job->turn) < 0))
+        if (bucket && (!best || bucket_is_sooner(bucket, best)))
             best = bucket;
     }
     return best;

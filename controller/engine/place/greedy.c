@@ -89,7 +89,7 @@ bool place_pair_of_job(struct engine *engine, struct job *job, bool local_only,
 
 static void sooner(struct sorted_node *node, struct bucket *bucket, struct bucket **best)
 {
-    if (node && (!*best || sorted_compare(bucket->job->turn, (*best)->job->turn) < 0))
+    if (node && (!*best || bucket_is_sooner(bucket, *best)))
         *best = bucket;
 }
 
@@ -130,7 +130,7 @@ struct bucket *place_first_local(struct engine *engine)
             continue;
         struct bucket *local = waiting_first(engine, shape);
         struct sorted_node *unlocated = sorted_first(&shape->unlocated);
-        if (local && (!best || sorted_compare(local->job->turn, best->job->turn) < 0))
+        if (local && (!best || bucket_is_sooner(local, best)))
             best = local;
         sooner(unlocated,
                unlocated ? container_of(unlocated, struct bucket, by_turn_unlocated) : NULL, &best);

@@ -49,6 +49,7 @@
 #include "controller/engine/books/cluster.h"
 #include "controller/engine/books/spread.h"
 #include "controller/engine/books/stage.h"
+#include "controller/engine/books/variant.h"
 #include "controller/engine/place/place.h"
 #include "controller/engine/watch/hold.h"
 #include "controller/engine/watch/queues.h"
@@ -112,6 +113,14 @@ static bool may_remember(const struct asking *a, const struct joint_stage *kept)
            all->moves == kept->moves && a->engine->n_changes - kept->changes <= CHANGES;
 }
 
+static void list_homeless(struct joint_engine *all, const struct stage *stage,
+                          struct joint_stage *kept)
+{
+    struct sorted_key key = {kept->far_until_ns, stage->job->number,
+                             (uint64_t)stage->variant << 32 | stage->index};
+    sorted_place(&all->homeless, &kept->of_homeless, key, 0);
+}
+
 /* Its largest task waits for a slot at home: a step is due when the wait ends. */
 static void wait_for_home(const struct asking *a)
 {
@@ -119,8 +128,7 @@ static void wait_for_home(const struct asking *a)
     const struct stage *stage = a->task->stage;
     struct joint_stage *kept = stage->kept[QUESTION_PLACE];
     kept->far_until_ns = (uint64_t)a->until_ns;
-    sorted_place(&all->homeless, &kept->of_homeless,
-                 (struct sorted_key){kept->far_until_ns, stage->job->number, stage->index}, 0);
+    list_homeless(all, stage, kept);
 }
 
 static void home_no_more(struct engine *engine, struct joint_stage *kept)
@@ -277,6 +285,13 @@ static bool pick_of_shape(struct engine *engine, struct shape *shape, const stru
     return false;
 }
 
+/* Or the same, in a way that its stage prefers. */
+static bool is_larger(const struct task *a, const struct task *b)
+{
+    return a->bytes > b->bytes ||
+           (variant_first(a) == variant_first(b) && a->stage->variant < b->stage->variant);
+}
+
 static bool pick_reduce(struct engine *engine, const struct job *before, struct claim *ret_claim)
 {
     struct claim claim;
@@ -288,7 +303,7 @@ static bool pick_reduce(struct engine *engine, const struct job *before, struct 
         const struct job *job = claim.task->stage->job;
         const struct job *other = found ? ret_claim->task->stage->job : NULL;
         if (found && (joint_is_sooner(other, job) ||
-                      (other == job && ret_claim->task->bytes >= claim.task->bytes)))
+                      (other == job && !is_larger(claim.task, ret_claim->task))))
             continue;
         *ret_claim = claim;
         found = true;
@@ -404,9 +419,11 @@ static void init_job(struct engine *engine, union policy_of of, void *state)
     for (uint32_t s = 0; job->framework && s < job->n_stages; s++)
         for (uint32_t t = 0; t < job->stages[s]->n_tasks; t++)
             joint_count_block(state, joint_block_of(&job->stages[s]->tasks[t]));
+    struct stage *way;
     for (uint32_t s = 0; s < job->n_stages; s++)
-        if (job->stages[s]->n_running)
-            locality_begin(engine, job->stages[s]->bucket);
+        VARIANT_FOREACH (way, job->stages[s])
+            if (job->stages[s]->n_running)
+                locality_begin(engine, way->bucket);
     job_grew(engine, of.job);
 }
 
@@ -426,16 +443,22 @@ static uint64_t reduce_value(struct engine *engine, const struct bucket *bucket)
     return least;
 }
 
+static void queues_follow(struct engine *engine, struct stage *stage, bool runs)
+{
+    if (runs)
+        locality_begin(engine, stage->bucket);
+    joint_maps_follow(engine, stage->bucket);
+    if (!stage->ready_reduces.n)
+        home_no_more(engine, stage->kept[QUESTION_PLACE]);
+}
+
 static void task_moved(struct engine *engine, struct task *task, enum task_state before)
 {
     struct joint_job *kept = task->stage->job->kept[QUESTION_PLACE];
-    struct bucket *bucket = task->stage->bucket;
     kept->map_moves += !task->bytes;
-    if (task->state == TASK_RUNNING)
-        locality_begin(engine, bucket);
-    joint_maps_follow(engine, bucket);
-    if (!task->stage->ready_reduces.n)
-        home_no_more(engine, task->stage->kept[QUESTION_PLACE]);
+    struct stage *way;
+    VARIANT_FOREACH (way, task->stage)
+        queues_follow(engine, way, task->state == TASK_RUNNING);
     if (task->state == TASK_DONE && before == TASK_RUNNING)
         pack_learn(engine, task);
     pack_follow(engine, task->stage->job);
@@ -484,9 +507,7 @@ static void load_stage(struct engine *engine, union policy_of of, void *state)
     struct joint_engine *all = engine->kept[QUESTION_PLACE];
     struct joint_stage *kept = state;
     if (kept->far_until_ns)
-        sorted_place(
-            &all->homeless, &kept->of_homeless,
-            (struct sorted_key){kept->far_until_ns, of.stage->job->number, of.stage->index}, 0);
+        list_homeless(all, of.stage, kept);
 }
 
 static int64_t deadline_ns(const struct engine *engine)
@@ -510,10 +531,12 @@ static void settle(struct engine *engine)
     while ((node = sorted_first(&all->homeless)) && node->key.a <= (uint64_t)engine->now_ns)
         home_no_more(engine, container_of(node, struct joint_stage, of_homeless));
     for (node = sorted_first(&engine->opening); node; node = sorted_next(node)) {
-        const struct stage *stage = container_of(node, struct stage, of_opening);
-        struct joint_stage *kept = stage->kept[QUESTION_PLACE];
-        if (!stage->framework)
-            near_follow(engine, stage, &kept->near);
+        struct stage *way, *stage = container_of(node, struct stage, of_opening);
+        VARIANT_FOREACH (way, stage) {
+            struct joint_stage *kept = way->kept[QUESTION_PLACE];
+            if (!stage->framework)
+                near_follow(engine, way, &kept->near);
+        }
     }
 }
 

@@ -15,7 +15,7 @@ static uint64_t small_bytes(const struct job *job)
 
 static void sooner(struct joint_map *choice, struct bucket *bucket, enum map_place place)
 {
-    if (bucket && (!choice->bucket || joint_is_sooner(bucket->job, choice->bucket->job)))
+    if (bucket && (!choice->bucket || bucket_is_sooner(bucket, choice->bucket)))
         *choice = (struct joint_map){bucket, place};
 }
 
@@ -82,7 +82,7 @@ static const struct stage *first_stage(const struct bucket *bucket)
  * longer than all before it if it is far from its block. */
 static bool waits_for_own_slots(const struct engine *engine, const struct bucket *bucket)
 {
-    return first_stage(bucket)->n_running && !locality_anywhere(engine, bucket);
+    return first_stage(bucket)->first->n_running && !locality_anywhere(engine, bucket);
 }
 
 /* Which slots a job's maps may have, by its size as far as that is known; values of shape->maps. */

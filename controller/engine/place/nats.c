@@ -118,7 +118,7 @@ static struct bucket *earlier(struct bucket *a, struct bucket *b)
 {
     if (!a || !b)
         return a ? a : b;
-    return sorted_compare(b->job->turn, a->job->turn) < 0 ? b : a;
+    return bucket_is_sooner(b, a) ? b : a;
 }
 
 static struct bucket *first_map(const struct engine *engine)

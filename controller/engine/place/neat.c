@@ -14,6 +14,7 @@
 #include "controller/engine/base/ground.h"
 #include "controller/engine/books/cluster.h"
 #include "controller/engine/books/spread.h"
+#include "controller/engine/books/stage.h"
 #include "controller/engine/place/place.h"
 #include "controller/engine/watch/queues.h"
 
@@ -195,8 +196,7 @@ static void clear_hosts(const struct engine *engine)
 static struct claim choose(struct engine *engine, struct bucket *bucket, bool fair)
 {
     struct neat n = {engine, bucket_largest(engine, bucket), 0, fair};
-    n.coflow =
-        n.task->stage->coflow_fixed ? n.task->stage->coflow_bytes : n.task->stage->total_bytes;
+    n.coflow = stage_coflow_bytes(n.task->stage);
     clear_hosts(engine);
     const struct neat_job *list = outputs_of(engine, n.task->stage->job);
     for (uint32_t i = 0; i < list->n; i++)

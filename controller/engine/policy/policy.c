@@ -160,20 +160,41 @@ static void end_tasks(struct engine *engine, enum question q, struct stage *stag
     stage->kept_tasks[q] = NULL;
 }
 
+static void begin_stage(struct engine *engine, enum question q, struct stage *stage)
+{
+    begin_one(engine, q, POLICY_STAGE, (union policy_of){.stage = stage});
+    begin_tasks(engine, q, stage);
+}
+
+static void end_stage(struct engine *engine, enum question q, struct stage *stage)
+{
+    end_tasks(engine, q, stage);
+    end_one(engine, q, POLICY_STAGE, (union policy_of){.stage = stage});
+}
+
+/* What a placement keeps of a stage is about its queues, of which each variant has its own; all
+ * others ask for the stage as one. */
+static uint32_t ways_kept(enum question q, const struct stage *stage)
+{
+    return q == QUESTION_PLACE ? stage->n_others : 0;
+}
+
 static void begin_job(struct engine *engine, enum question q, struct job *job)
 {
     begin_one(engine, q, POLICY_JOB, (union policy_of){.job = job});
     for (uint32_t s = 0; s < job->n_stages; s++) {
-        begin_one(engine, q, POLICY_STAGE, (union policy_of){.stage = job->stages[s]});
-        begin_tasks(engine, q, job->stages[s]);
+        begin_stage(engine, q, job->stages[s]);
+        for (uint32_t i = 0; i < ways_kept(q, job->stages[s]); i++)
+            begin_stage(engine, q, job->stages[s]->others[i]);
     }
 }
 
 static void end_job(struct engine *engine, enum question q, struct job *job)
 {
     for (uint32_t s = 0; s < job->n_stages; s++) {
-        end_tasks(engine, q, job->stages[s]);
-        end_one(engine, q, POLICY_STAGE, (union policy_of){.stage = job->stages[s]});
+        end_stage(engine, q, job->stages[s]);
+        for (uint32_t i = 0; i < ways_kept(q, job->stages[s]); i++)
+            end_stage(engine, q, job->stages[s]->others[i]);
     }
     end_one(engine, q, POLICY_JOB, (union policy_of){.job = job});
 }
@@ -186,10 +207,8 @@ void policy_begin_job(struct engine *engine, struct job *job)
 
 void policy_begin_stage(struct engine *engine, struct stage *stage)
 {
-    for (enum question q = 0; q < QUESTIONS; q++) {
-        begin_one(engine, q, POLICY_STAGE, (union policy_of){.stage = stage});
-        begin_tasks(engine, q, stage);
-    }
+    for (enum question q = 0; q < QUESTIONS; q++)
+        begin_stage(engine, q, stage);
 }
 
 static void grow_tasks(struct engine *engine, enum question q, struct stage *stage, uint32_t n,

@@ -8,6 +8,7 @@
  * earlier, which is a bounded amount of work. (K grows when outputs are lost.) As a part of the key
  * and not of the waiting time, ageing moves no job by itself. */
 #include "controller/engine/base/say.h"
+#include "controller/engine/books/variant.h"
 #include "controller/engine/turn/turn.h"
 
 __extension__ typedef unsigned __int128 wide;
@@ -41,7 +42,8 @@ static void count(struct srpt_job *left, const struct task *task, bool past)
         return;
     }
     left->maps += past ? -UINT64_C(1) : 1;
-    left->work_ns += past ? -(wide)task->compute_ns : (wide)task->compute_ns;
+    wide work_ns = variant_work_ns(task);
+    left->work_ns += past ? -work_ns : work_ns;
 }
 
 /* Begins with everything left: tasks follow. */

@@ -4,6 +4,7 @@
 #include "controller/engine/base/resources.h"
 #include "controller/engine/books/cluster.h"
 #include "controller/engine/books/retry.h"
+#include "controller/engine/books/variant.h"
 #include "controller/engine/watch/queues.h"
 
 const struct policy_reason failing_reasons[] = {
@@ -155,7 +156,7 @@ static struct fit *room_on(const struct engine *engine, const struct host *host,
  * job. */
 static bool may_probe(const struct task *task, const struct host *host)
 {
-    return !task->stage->bucket->shape->capable || !retry_failed_on(task, host);
+    return !task->stage->bucket->shape->capable || !retry_failed_on(variant_first(task), host);
 }
 
 static struct task *first_map(struct engine *engine, const struct bucket *bucket,

@@ -2,6 +2,7 @@
 
 #include "controller/engine/base/ground.h"
 #include "controller/engine/books/cluster.h"
+#include "controller/engine/books/variant.h"
 #include "controller/engine/policy/questions.h"
 #include "controller/engine/watch/gate.h"
 #include "controller/engine/watch/locality.h"
@@ -9,6 +10,12 @@
 static struct sorted_key waiting_key(const struct stage *stage)
 {
     return (struct sorted_key){stage->job->turn.a, stage->job->turn.b, stage->index};
+}
+
+static struct sorted_key timer_key(int64_t due_ns, const struct stage *stage)
+{
+    return (struct sorted_key){(uint64_t)due_ns, stage->job->number,
+                               (uint64_t)stage->variant << 32 | stage->index};
 }
 
 /* Whether only reduce tasks are ready, which a patient policy does not force on a host. */
@@ -19,7 +26,7 @@ static bool stays_overdue(const struct engine *engine, const struct stage *stage
 
 static void wait_in(struct engine *engine, struct sorted *set, struct stage *stage)
 {
-    uint64_t due = stays_overdue(engine, stage) ? UINT64_MAX : (uint64_t)stage->hold_due_ns;
+    uint64_t due = stays_overdue(engine, stage) ? UINT64_MAX : (uint64_t)stage->first->hold_due_ns;
     if (!stage->waiting.in)
         TAILQ_INSERT_TAIL(&stage->job->waiting, stage, of_job);
     sorted_place(set, &stage->waiting, waiting_key(stage), due);
@@ -34,8 +41,7 @@ static void wait_no_more(struct sorted *set, struct stage *stage)
 
 static void start_timer(struct engine *engine, struct stage *stage)
 {
-    struct sorted_key key = {(uint64_t)hold_end_ns(stage), stage->job->number, stage->index};
-    sorted_place(&engine->hold_timers, &stage->hold_timer, key, 0);
+    sorted_place(&engine->hold_timers, &stage->hold_timer, timer_key(hold_end_ns(stage), stage), 0);
 }
 
 const struct engine_parameter parameter_start_wait = {
@@ -60,13 +66,15 @@ static int64_t longest_ns(const struct engine *engine, const struct stage *stage
 
 int64_t hold_end_ns(const struct stage *stage)
 {
-    return stage->held_until_ns < stage->hold_due_ns ? stage->held_until_ns : stage->hold_due_ns;
+    int64_t due_ns = stage->first->hold_due_ns;
+    return stage->held_until_ns < due_ns ? stage->held_until_ns : due_ns;
 }
 
 /* It has waited for hold_max. */
 static bool hold_is_late(const struct engine *engine, const struct stage *stage)
 {
-    return stage->hold_due_ns && stage->hold_due_ns <= engine->now_ns;
+    int64_t due_ns = stage->first->hold_due_ns;
+    return due_ns && due_ns <= engine->now_ns;
 }
 
 /* While the policy may leave it until it is late, a step is due when it is. */
@@ -75,20 +83,23 @@ static void wait_overdue(struct engine *engine, struct stage *stage)
     wait_in(engine, &stage->bucket->shape->overdue, stage);
     if (!engine->place->patient || hold_is_late(engine, stage))
         return;
-    struct sorted_key due = {(uint64_t)stage->hold_due_ns, stage->job->number, stage->index};
-    sorted_place(&engine->hold_timers, &stage->hold_timer, due, 0);
+    sorted_place(&engine->hold_timers, &stage->hold_timer,
+                 timer_key(stage->first->hold_due_ns, stage), 0);
 }
 
 static void make_overdue(struct engine *engine, struct stage *stage)
 {
     stage->overdue = true;
-    stage->held_since_ns = stage->hold_due_ns - engine->config.hold_max_ns;
+    stage->held_since_ns = stage->first->hold_due_ns - engine->config.hold_max_ns;
     wait_overdue(engine, stage);
 }
 
 static void count_held(struct engine *engine, struct stage *stage, bool held)
 {
     stage->held = held;
+    stage->first->n_held += held ? 1 : -1u;
+    if (stage->first->n_held > held)
+        return;
     stage->job->held_stages += held ? 1 : -1u;
     engine->held_stages += held ? 1 : (uint64_t)-1;
 }
@@ -109,6 +120,7 @@ static void end_hold(struct engine *engine, struct stage *stage, enum reason rea
         decision->hold.stage = stage->index;
         decision->hold.host = ENGINE_NONE;
         decision->hold.until_ns = stage->held_until_ns;
+        decision->hold.variant = stage->variant;
     }
     sorted_remove(&engine->hold_timers, &stage->hold_timer);
     count_held(engine, stage, false);
@@ -139,7 +151,7 @@ static void stage_empty(struct engine *engine, struct stage *stage)
     if (stage->overdue)
         sorted_remove(&engine->hold_timers, &stage->hold_timer);
     stage->overdue = false;
-    stage->hold_due_ns = 0;
+    stage->first->hold_due_ns = 0;
 }
 
 static void end_overdue(struct engine *engine, struct stage *stage)
@@ -153,13 +165,20 @@ static void end_overdue(struct engine *engine, struct stage *stage)
         wait_in(engine, &stage->bucket->shape->unheld, stage);
 }
 
-void hold_stage_served(struct engine *engine, struct stage *stage)
+static void serve(struct engine *engine, struct stage *stage)
 {
     if (stage->held) {
         stage->held_until_ns = engine->now_ns + longest_ns(engine, stage);
         start_timer(engine, stage);
     }
     end_overdue(engine, stage);
+}
+
+void hold_stage_served(struct engine *engine, struct stage *stage)
+{
+    struct stage *way;
+    VARIANT_FOREACH (way, stage)
+        serve(engine, way);
     /* Maps of another stage of its job that started in its place took the slot that was left. */
     if (engine->late)
         end_overdue(engine, engine->late);
@@ -170,8 +189,8 @@ static void begin_hold(struct engine *engine, struct stage *stage)
 {
     stage->held_since_ns = engine->now_ns;
     stage->held_until_ns = engine->now_ns + longest_ns(engine, stage);
-    if (!stage->hold_due_ns)
-        stage->hold_due_ns = engine->now_ns + engine->config.hold_max_ns;
+    if (!stage->first->hold_due_ns)
+        stage->first->hold_due_ns = engine->now_ns + engine->config.hold_max_ns;
     struct policy_why why = engine->place->held(engine, stage, NULL);
     stage->hold_reason = why.reason;
     stage->hold_left = why.left;
@@ -183,6 +202,7 @@ static void begin_hold(struct engine *engine, struct stage *stage)
         decision->hold.stage = stage->index;
         decision->hold.host = ENGINE_NONE;
         decision->hold.until_ns = hold_end_ns(stage);
+        decision->hold.variant = stage->variant;
         engine->counters.holds++;
     }
     count_held(engine, stage, true);
@@ -244,8 +264,8 @@ void hold_restore(struct engine *engine, struct stage *stage)
         wait_overdue(engine, stage);
     } else {
         /* WHY: older dumps, where hold_max was counted per stage, lack this instant. */
-        if (!stage->hold_due_ns)
-            stage->hold_due_ns = stage->held_until_ns;
+        if (!stage->first->hold_due_ns)
+            stage->first->hold_due_ns = stage->held_until_ns;
         count_held(engine, stage, true);
         start_timer(engine, stage);
     }

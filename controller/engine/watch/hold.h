@@ -19,6 +19,10 @@
  * (place.h) does not start hold_max either. WHY: else all stages that queue would be late, and late
  * maps read their blocks from other hosts.
  *
+ * Of a stage that can run in several ways each is held by itself, as long as a slot for it is free;
+ * a start of any of its tasks serves all, and hold_max counts from the first step that left a slot
+ * for one of them.
+ *
  * Every stage with ready tasks is in one of three states: unheld, held, overdue. Marking costs
  * O(log n) per stage and change of state, never a scan over stages that are held already. */
 #pragma once

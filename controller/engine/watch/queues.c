@@ -62,6 +62,20 @@ struct task *bucket_largest(struct engine *engine, const struct bucket *bucket)
     return largest;
 }
 
+static uint32_t next_variant(const struct bucket *bucket)
+{
+    struct sorted_node *map = sorted_first(&bucket->ready_maps);
+    const struct stage *stage =
+        map ? container_of(map, struct task, ready)->stage : TAILQ_FIRST(&bucket->reduce_stages);
+    return stage ? stage->variant : 0;
+}
+
+bool bucket_is_sooner(const struct bucket *a, const struct bucket *b)
+{
+    int order = sorted_compare(a->job->turn, b->job->turn);
+    return order ? order < 0 : a->job->n_choices && next_variant(a) < next_variant(b);
+}
+
 void queues_reorder(struct engine *engine, struct job *job)
 {
     for (uint32_t i = 0; i < job->n_buckets; i++)
