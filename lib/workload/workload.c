@@ -11,6 +11,9 @@ static void stage_done(struct workload_stage *stage)
         free(stage->parents[i].matrix);
     }
     free(stage->parents);
+    for (uint32_t i = 0; stage->variants && i < stage->n_variants; i++)
+        free(stage->variants[i].compute_ns);
+    free(stage->variants);
     free(stage->input_bytes);
     free(stage->replicas);
     free(stage->compute_ns);
@@ -24,6 +27,29 @@ void workload_job_done(struct workload_job *job)
         stage_done(&job->stages[i]);
     free(job->stages);
     memset(job, 0, sizeof(*job));
+}
+
+const struct workload_demand *workload_demand_of(const struct workload_stage *stage,
+                                                 uint32_t variant)
+{
+    return variant ? &stage->variants[variant - 1].demand : &stage->demand;
+}
+
+const char *workload_command_of(const struct workload_stage *stage, uint32_t variant)
+{
+    return variant ? stage->variants[variant - 1].command : stage->command;
+}
+
+const char *workload_constraint_of(const struct workload_stage *stage, uint32_t variant)
+{
+    return variant ? stage->variants[variant - 1].constraint : stage->constraint;
+}
+
+uint64_t workload_compute_ns(const struct workload_stage *stage, uint32_t variant, uint32_t task)
+{
+    const uint64_t *own = variant ? stage->variants[variant - 1].compute_ns : NULL;
+    const uint64_t *compute_ns = own ? own : stage->compute_ns;
+    return compute_ns ? compute_ns[task] : 0;
 }
 
 uint64_t workload_split_part(uint64_t whole, uint64_t parts, uint64_t part)
@@ -131,6 +157,50 @@ static bool demand_is_nothing(const struct workload_demand *d)
            !d->io_bytes_s;
 }
 
+static bool says_the_same(const struct workload_stage *stage, uint32_t a, uint32_t b)
+{
+    return memcmp(workload_demand_of(stage, a), workload_demand_of(stage, b),
+                  sizeof(struct workload_demand)) == 0 &&
+           strcmp(workload_constraint_of(stage, a), workload_constraint_of(stage, b)) == 0;
+}
+
+static int check_variant(const struct workload_stage *stage, uint32_t index, uint32_t variant,
+                         struct err *err)
+{
+    const struct workload_variant *v = &stage->variants[variant - 1];
+    if (!demand_is_valid(&v->demand) || demand_is_nothing(&v->demand))
+        return err_set(err, EINVAL, "stages[%u].variants[%u].demand %s", index, variant - 1,
+                       demand_is_valid(&v->demand) ? "is nothing; let a task take at least one slot"
+                                                   : "has a negative member");
+    if (strchr(v->command, '\n'))
+        return err_set(err, EINVAL, "stages[%u].variants[%u].command has a line end", index,
+                       variant - 1);
+    for (uint32_t t = 0; v->compute_ns && t < stage->tasks; t++)
+        if (v->compute_ns[t] > WORKLOAD_TIME_MAX)
+            return err_set(err, EINVAL, "stages[%u].variants[%u].compute_ms is over 146 years",
+                           index, variant - 1);
+    for (uint32_t before = 0; before < variant; before++)
+        if (says_the_same(stage, variant, before))
+            return err_set(err, EINVAL,
+                           "stages[%u].variants[%u] has the demand and the constraint of %s, so it "
+                           "would never be chosen; give it others",
+                           index, variant - 1, before ? "one before it" : "the stage");
+    return 0;
+}
+
+static int check_variants(const struct workload_stage *stage, uint32_t index, struct err *err)
+{
+    int r = 0;
+    if (stage->n_variants >= WORKLOAD_VARIANTS_MAX)
+        return err_set(err, EINVAL,
+                       "stages[%u].variants has %u ways to run it; with the first, %d at most are "
+                       "taken",
+                       index, stage->n_variants, WORKLOAD_VARIANTS_MAX);
+    for (uint32_t v = 1; r == 0 && v <= stage->n_variants; v++)
+        r = check_variant(stage, index, v, err);
+    return r;
+}
+
 static int check_stage(const struct workload_header *header, const struct workload_job *job,
                        uint32_t index, uint64_t *input, struct err *err)
 {
@@ -151,7 +221,8 @@ static int check_stage(const struct workload_header *header, const struct worklo
     if (!bytes_add(input, stage->input_bytes, stage->tasks))
         return err_set(err, EINVAL, "stages[%u].input_bytes: the job reads more than 2^53 bytes",
                        index);
-    return check_replicas(header, stage, index, err);
+    int r = check_variants(stage, index, err);
+    return r < 0 ? r : check_replicas(header, stage, index, err);
 }
 
 int workload_job_check(const struct workload_header *header, const struct workload_job *job,

@@ -33,6 +33,7 @@ enum {
     WORKLOAD_TASKS_MAX = 1000000,
     WORKLOAD_CELLS_MAX = 16 << 20, /* of all matrices of one job */
     WORKLOAD_REPLICAS_MAX = 8,
+    WORKLOAD_VARIANTS_MAX = 4, /* ways to run a stage, with the first */
     WORKLOAD_SCALE_MAX = 1000000000,
     WORKLOAD_LINE_MAX = 64 << 20, /* bytes of one line */
 };
@@ -70,6 +71,15 @@ struct workload_edge {
     uint64_t *matrix; /* cell (parent's task · tasks of this stage + task) */
 };
 
+/* A way to run the tasks of a stage beside the one that the stage itself says. No two ways of a
+ * stage have the same demand and the same constraint. */
+struct workload_variant {
+    char command[64];
+    char constraint[CONSTRAINT_MAX];
+    struct workload_demand demand;
+    uint64_t *compute_ns; /* NULL: as the stage's */
+};
+
 struct workload_stage {
     uint32_t tasks;
     char command[64];
@@ -80,6 +90,8 @@ struct workload_stage {
     uint64_t *compute_ns;
     uint32_t n_parents;
     struct workload_edge *parents;
+    uint32_t n_variants; /* further ways, in order of preference; < WORKLOAD_VARIANTS_MAX */
+    struct workload_variant *variants;
 };
 
 struct workload_job {
@@ -117,6 +129,14 @@ int workload_job_check(const struct workload_header *header, const struct worklo
 
 /* Frees what the job owns and zeroes it. NULL and half-built jobs are fine. */
 void workload_job_done(struct workload_job *job);
+
+/* What a way to run the stage says: variant 0 is the stage itself, up to n_variants. O(1). */
+const struct workload_demand *workload_demand_of(const struct workload_stage *stage,
+                                                 uint32_t variant);
+const char *workload_command_of(const struct workload_stage *stage, uint32_t variant);
+const char *workload_constraint_of(const struct workload_stage *stage, uint32_t variant);
+/* How long the task computes so. */
+uint64_t workload_compute_ns(const struct workload_stage *stage, uint32_t variant, uint32_t task);
 
 /* Part `part` of `whole` split evenly in `parts` > 0: the first ones take the remainder. */
 uint64_t workload_split_part(uint64_t whole, uint64_t parts, uint64_t part);

@@ -23,6 +23,7 @@ const struct workload_convert workload_convert_defaults = {
     .compute_bytes_s = 100000000,
     .map_mb = 1000,
     .replicas = 3,
+    .gpu_speed_milli = 4000,
 };
 
 uint64_t workload_random(uint64_t *state)
@@ -66,6 +67,35 @@ static void choose_replicas(uint64_t *random, uint32_t hosts, uint32_t n,
     }
 }
 
+/* WHY numbers of its own: blocks lie where they lie without. */
+static bool can_use_gpu(const struct workload_convert *options, uint64_t id)
+{
+    uint64_t random = random_of_job(~options->seed, id);
+    return workload_random_below(&random, 1000) < options->gpu_milli;
+}
+
+/* The slot becomes the second way, behind a slot with a GPU. */
+static int prefer_gpu(const struct workload_convert *options, struct workload_stage *stage)
+{
+    stage->variants = calloc(1, sizeof(*stage->variants));
+    if (!stage->variants)
+        return -ENOMEM;
+    stage->n_variants = 1;
+    struct workload_variant *slot = &stage->variants[0];
+    strcpy(slot->command, stage->command);
+    slot->demand = stage->demand;
+    slot->compute_ns = stage->compute_ns;
+    strcpy(stage->command, "map-gpu");
+    stage->demand.gpu_milli = 1000;
+    stage->compute_ns = calloc(stage->tasks, sizeof(*stage->compute_ns));
+    if (!stage->compute_ns)
+        return -ENOMEM;
+    for (uint32_t t = 0; t < stage->tasks; t++)
+        stage->compute_ns[t] =
+            (uint64_t)((wide)slot->compute_ns[t] * 1000 / options->gpu_speed_milli);
+    return 0;
+}
+
 static int make_maps(const struct workload_convert *options, uint64_t id, uint64_t bytes,
                      struct workload_stage *stage)
 {
@@ -83,7 +113,7 @@ static int make_maps(const struct workload_convert *options, uint64_t id, uint64
         stage->compute_ns[t] = compute_ns(options, stage->input_bytes[t]);
         choose_replicas(&random, options->hosts, n, &stage->replicas[t]);
     }
-    return 0;
+    return can_use_gpu(options, id) ? prefer_gpu(options, stage) : 0;
 }
 
 static int make_reduces(const struct workload_convert *options, const uint64_t *bytes,
@@ -155,6 +185,16 @@ static int check_options(const struct workload_convert *o, struct err *err)
     return 0;
 }
 
+/* What it adds to the description. */
+static void describe_gpus(const struct workload_convert *o, char *text, size_t size)
+{
+    if (o->gpu_milli)
+        snprintf(text, size,
+                 "; the maps of %u.%03u of the jobs can run on a GPU too, %u.%03u times as fast",
+                 o->gpu_milli / 1000, o->gpu_milli % 1000, o->gpu_speed_milli / 1000,
+                 o->gpu_speed_milli % 1000);
+}
+
 static int total_bytes(const struct workload_fb_coflow *coflow, uint64_t *ret_bytes,
                        struct err *err)
 {
@@ -207,6 +247,8 @@ void workload_converter_header(const struct workload_converter *converter, const
         converter->n, converter->trace->n_coflows, trace_name, o->speed_milli / 1000,
         o->speed_milli % 1000, converter->n_cut, o->cap_bytes, o->scale, converter->trace->n_ports,
         o->hosts, o->map_mb, o->replicas, o->seed, o->compute_bytes_s);
+    size_t length = strlen(ret_header->description);
+    describe_gpus(o, ret_header->description + length, sizeof(ret_header->description) - length);
 }
 
 /* Cut to the cap and scaled. Rounding runs along the reducers, so that their sum is exact to one

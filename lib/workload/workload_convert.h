@@ -33,15 +33,18 @@ struct workload_convert {
     uint32_t map_mb; /* a map's largest share, in the trace's MB of 2^20 bytes; 0: only its mappers
                         count */
     uint32_t replicas; /* of a block, 1…WORKLOAD_REPLICAS_MAX, at most `hosts` are used */
+    /* Of so many thousandths of the jobs the maps can run on a GPU as well, a whole one beside
+     * the slot, and compute so many thousandths times as fast there: that is their first way. */
+    uint32_t gpu_milli, gpu_speed_milli;
 };
 
 /* The defaults of the demo: 40 jobs, 5 times faster, cut at 10 GB (10^10), ÷ 10, 9 hosts of 4 slots
- * at 100 Mb/s, seed 1, 100 MB/s (10^8), 1000 MB a map, 3 replicas. */
+ * at 100 Mb/s, seed 1, 100 MB/s (10^8), 1000 MB a map, 3 replicas, no GPUs (4 times as fast). */
 extern const struct workload_convert workload_convert_defaults;
 
 /* Sets one option from the words a person gave: jobs, speed, cap, scale, hosts, slots, link, seed,
- * compute, map_mb, replicas. Numbers may end in k, M or G (10^3, 10^6, 10^9); cap in bytes, link in
- * bit/s, compute in bytes/s; speed may have up to three decimals. −EINVAL with a sentence for an
+ * compute, map_mb, replicas, gpu, gpu_speed. Numbers may end in k, M or G (10^3, 10^6, 10^9); cap in bytes, link in
+ * bit/s, compute in bytes/s; speed, gpu and gpu_speed may have up to three decimals. −EINVAL with a sentence for an
  * unknown name or a value out of range. */
 int workload_convert_set(struct workload_convert *options, const char *name, const char *value,
                          struct err *err);

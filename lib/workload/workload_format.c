@@ -79,7 +79,7 @@ static void put_replicas(FILE *out, const struct workload_stage *stage)
     fputc(']', out);
 }
 
-static void put_demand(FILE *out, const struct workload_demand *d)
+static void put_amounts(FILE *out, const struct workload_demand *d)
 {
     const struct {
         const char *name;
@@ -90,11 +90,8 @@ static void put_demand(FILE *out, const struct workload_demand *d)
                    {"gpu_milli", d->gpu_milli},
                    {"gpu_mem_bytes", d->gpu_mem_bytes},
                    {"io_bytes_s", d->io_bytes_s}};
-    const struct workload_demand plain = {.slots = 1};
     bool first = true;
-    if (memcmp(d, &plain, sizeof(plain)) == 0)
-        return;
-    fputs(", \"demand\": {", out);
+    fputc('{', out);
     for (size_t i = 0; i < sizeof(members) / sizeof(members[0]); i++) {
         if (members[i].number == 0)
             continue;
@@ -102,6 +99,15 @@ static void put_demand(FILE *out, const struct workload_demand *d)
         first = false;
     }
     fputc('}', out);
+}
+
+static void put_demand(FILE *out, const struct workload_demand *d)
+{
+    const struct workload_demand plain = {.slots = 1};
+    if (memcmp(d, &plain, sizeof(plain)) == 0)
+        return;
+    fputs(", \"demand\": ", out);
+    put_amounts(out, d);
 }
 
 static void put_edge(FILE *out, const struct workload_job *job, const struct workload_stage *stage,
@@ -125,6 +131,28 @@ static void put_edge(FILE *out, const struct workload_job *job, const struct wor
     fputc('}', out);
 }
 
+static void put_variant(FILE *out, const struct workload_stage *stage,
+                        const struct workload_variant *variant)
+{
+    fputs("{\"demand\": ", out);
+    put_amounts(out, &variant->demand);
+    if (strcmp(variant->command, stage->command) != 0)
+        put_text(out, "command", variant->command);
+    if (strcmp(variant->constraint, stage->constraint) != 0)
+        put_text(out, "constraint", variant->constraint);
+    put_per_task(out, "compute_ms", variant->compute_ns, stage->tasks, put_ms);
+    fputc('}', out);
+}
+
+static void put_variants(FILE *out, const struct workload_stage *stage)
+{
+    for (uint32_t i = 0; i < stage->n_variants; i++) {
+        fputs(i ? ", " : ", \"variants\": [", out);
+        put_variant(out, stage, &stage->variants[i]);
+    }
+    fputs(stage->n_variants ? "]" : "", out);
+}
+
 static void put_stage(FILE *out, const struct workload_job *job, const struct workload_stage *stage)
 {
     fprintf(out, "{\"tasks\": %u", stage->tasks);
@@ -136,6 +164,7 @@ static void put_stage(FILE *out, const struct workload_job *job, const struct wo
     put_per_task(out, "input_bytes", stage->input_bytes, stage->tasks, put_number);
     put_replicas(out, stage);
     put_per_task(out, "compute_ms", stage->compute_ns, stage->tasks, put_ms);
+    put_variants(out, stage);
     for (uint32_t i = 0; i < stage->n_parents; i++) {
         fputs(i ? ", " : ", \"parents\": [", out);
         put_edge(out, job, stage, &stage->parents[i]);

@@ -261,8 +261,9 @@ static int stage_edges(const json_t *object, const struct place *in, const struc
     return r;
 }
 
-static int stage_demand(const json_t *object, const struct place *in,
-                        struct workload_demand *demand)
+/* `absent` where the member is not there. */
+static int member_demand(const json_t *object, const struct place *in,
+                         const struct workload_demand *absent, struct workload_demand *demand)
 {
     const json_t *value = json_object_get(object, "demand");
     struct place at = place_in(in, "demand");
@@ -276,7 +277,7 @@ static int stage_demand(const json_t *object, const struct place *in,
                    {"gpu_mem_bytes", &demand->gpu_mem_bytes},
                    {"io_bytes_s", &demand->io_bytes_s}};
     int r = 0;
-    *demand = (struct workload_demand){.slots = value ? 0 : 1};
+    *demand = value ? (struct workload_demand){0} : *absent;
     if (value && !json_is_object(value))
         return err_set(at.err, EINVAL, "%s must be an object", at.text);
     for (size_t i = 0; value && r == 0 && i < sizeof(members) / sizeof(members[0]); i++)
@@ -284,15 +285,61 @@ static int stage_demand(const json_t *object, const struct place *in,
     return r;
 }
 
-static int stage_constraint(const struct workload_stage *stage, const struct place *at)
+/* Into what holds the default. */
+static int member_constraint(const json_t *object, const struct place *at, char *constraint)
 {
-    int r = constraint_check(stage->constraint, at->err);
+    int r = member_text(object, at, "constraint", constraint, CONSTRAINT_MAX);
+    if (r < 0)
+        return r;
+    r = constraint_check(constraint, at->err);
     return r < 0 ? err_prefix(at->err, "%s", at->text) : 0;
+}
+
+static int read_variant(const json_t *object, const struct place *at,
+                        const struct workload_stage *stage, struct workload_variant *variant)
+{
+    int r;
+    if (!json_is_object(object))
+        return err_set(at->err, EINVAL, "%s must be an object", at->text);
+    strcpy(variant->command, stage->command);
+    strcpy(variant->constraint, stage->constraint);
+    if ((r = member_text(object, at, "command", variant->command, sizeof(variant->command))) < 0 ||
+        (r = member_constraint(object, at, variant->constraint)) < 0 ||
+        (r = member_demand(object, at, &stage->demand, &variant->demand)) < 0)
+        return r;
+    return member_per_task(object, at, "compute_ms", stage->tasks, true, read_ms,
+                           &variant->compute_ns);
+}
+
+/* Behind what the stage itself says: that is what they do not say. */
+static int stage_variants(const json_t *object, const struct place *in,
+                          struct workload_stage *stage)
+{
+    const json_t *value = json_object_get(object, "variants");
+    struct place at = place_in(in, "variants");
+    int r = 0;
+    if (!value)
+        return 0;
+    if (!json_is_array(value) || json_array_size(value) >= WORKLOAD_VARIANTS_MAX)
+        return err_set(at.err, EINVAL,
+                       "%s must be an array of at most %d objects: with the stage's own there are "
+                       "%d ways to run it at most",
+                       at.text, WORKLOAD_VARIANTS_MAX - 1, WORKLOAD_VARIANTS_MAX);
+    stage->variants = calloc(json_array_size(value) + 1, sizeof(*stage->variants));
+    if (!stage->variants)
+        return err_sys(at.err, ENOMEM, "%s", at.text);
+    stage->n_variants = (uint32_t)json_array_size(value);
+    for (uint32_t i = 0; r == 0 && i < stage->n_variants; i++) {
+        struct place item = place_at(&at, i);
+        r = read_variant(json_array_get(value, i), &item, stage, &stage->variants[i]);
+    }
+    return r;
 }
 
 static int read_stage(const json_t *object, const struct place *at, const struct workload_job *job,
                       uint32_t index)
 {
+    static const struct workload_demand one_slot = {.slots = 1};
     struct workload_stage *stage = &job->stages[index];
     int64_t tasks;
     if (!json_is_object(object))
@@ -307,14 +354,13 @@ static int read_stage(const json_t *object, const struct place *at, const struct
         return r;
     strcpy(stage->command, stage->n_parents ? "reduce" : "map");
     if ((r = member_text(object, at, "command", stage->command, sizeof(stage->command))) < 0 ||
-        (r = member_text(object, at, "constraint", stage->constraint, sizeof(stage->constraint))) <
-            0 ||
-        (r = stage_constraint(stage, at)) < 0 ||
-        (r = stage_demand(object, at, &stage->demand)) < 0 ||
+        (r = member_constraint(object, at, stage->constraint)) < 0 ||
+        (r = member_demand(object, at, &one_slot, &stage->demand)) < 0 ||
         (r = member_per_task(object, at, "input_bytes", stage->tasks, true, read_bytes,
                              &stage->input_bytes)) < 0 ||
         (r = member_per_task(object, at, "compute_ms", stage->tasks, true, read_ms,
-                             &stage->compute_ns)) < 0)
+                             &stage->compute_ns)) < 0 ||
+        (r = stage_variants(object, at, stage)) < 0)
         return r;
     return stage_replicas(object, at, stage);
 }

@@ -55,6 +55,8 @@ static const struct option {
     ROW("compute", compute_bytes_s, false, 1, INT64_MAX / 1000),
     ROW("map_mb", map_mb, false, 0, UINT32_MAX),
     ROW("replicas", replicas, false, 1, WORKLOAD_REPLICAS_MAX),
+    ROW("gpu", gpu_milli, true, 0, 1000),
+    ROW("gpu_speed", gpu_speed_milli, true, 1, 1000000),
 #undef ROW
 };
 

@@ -74,6 +74,7 @@ static void compute(const struct run_setup *setup, double *part, struct answer *
         ret->row.slot_wait_s = result.slot_wait_s;
         ret->row.held_slot_s = result.held_slot_s;
         ret->row.link_use = result.link_use;
+        ret->row.device_use = result.device_use;
         ret->row.starved = result.starved;
         ret->row.makespan_s = result.makespan_s;
     } else {

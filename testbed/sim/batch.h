@@ -15,7 +15,7 @@ struct batch_row {
     struct job_classes classes;
     double bound_s; /* of the mean (bounds.h), */
     bool proven;    /* or an estimate */
-    double slot_wait_s, held_slot_s, link_use, starved, makespan_s;
+    double slot_wait_s, held_slot_s, link_use, device_use, starved, makespan_s;
 };
 
 struct batch_item {

@@ -53,13 +53,32 @@ struct task_least {
     double receive_s, compute_s, takes_s;
 };
 
+/* In the shortest way; its slots in the way that has the fewest. */
+static double least_compute_s(const struct workload_stage *stage, uint32_t task)
+{
+    uint64_t least_ns = workload_compute_ns(stage, 0, task);
+    for (uint32_t v = 1; v <= stage->n_variants; v++)
+        if (workload_compute_ns(stage, v, task) < least_ns)
+            least_ns = workload_compute_ns(stage, v, task);
+    return (double)least_ns * 1e-9;
+}
+
+static int64_t least_slots(const struct workload_stage *stage)
+{
+    int64_t slots = stage->demand.slots;
+    for (uint32_t v = 1; v <= stage->n_variants; v++)
+        if (workload_demand_of(stage, v)->slots < slots)
+            slots = workload_demand_of(stage, v)->slots;
+    return slots;
+}
+
 static struct task_least least_of_task(const struct capacity *c, const struct workload_job *job,
                                        uint32_t s, uint32_t task)
 {
     const struct workload_stage *stage = &job->stages[s];
-    struct task_least least = {
-        .receive_s = (double)workload_task_shuffle_bytes(job, s, task) / c->link_bytes_s,
-        .compute_s = stage->compute_ns ? (double)stage->compute_ns[task] * 1e-9 : 0};
+    struct task_least least = {.receive_s = (double)workload_task_shuffle_bytes(job, s, task) /
+                                            c->link_bytes_s,
+                               .compute_s = least_compute_s(stage, task)};
     least.takes_s = is_pipelined(stage) ? fmax(least.receive_s, least.compute_s)
                                         : least.receive_s + least.compute_s;
     return least;
@@ -124,7 +143,7 @@ static void add_stage(const struct capacity *c, const struct workload_job *job, 
     for (uint32_t t = 0; t < stage->tasks; t++) {
         struct task_least task = least_of_task(c, job, s, t);
         longest_s = fmax(longest_s, task.takes_s);
-        slot_s += task.takes_s * (double)stage->demand.slots;
+        slot_s += task.takes_s * (double)least_slots(stage);
         bytes += (double)workload_task_shuffle_bytes(job, s, t);
         if (task.receive_s > 0) {
             least->tail_s = fmin(least->tail_s, pipelined ? 0 : task.compute_s);

@@ -42,6 +42,7 @@ static const struct column columns[] = {
     {"slot-wait", offsetof(struct batch_row, slot_wait_s)},
     {"held", offsetof(struct batch_row, held_slot_s)},
     {"links", offsetof(struct batch_row, link_use)},
+    {"devices", offsetof(struct batch_row, device_use)},
     {"starved", offsetof(struct batch_row, starved)},
     {"bound", BOUND}, /* or an estimate: name_of */
 };
@@ -54,6 +55,21 @@ static const char *name_of(const struct grid *g, int column)
     return estimate ? "estimate" : columns[column].name;
 }
 
+/* Some device was used: where there is none, nothing is said of them. */
+static bool has_devices(const struct grid *g)
+{
+    bool used = false;
+    for (int p = 0; p < g->n_policies; p++)
+        for (int v = 0; v < g->n_values; v++)
+            used |= grid_median(g, p, v, offsetof(struct batch_row, device_use)) > 0;
+    return used;
+}
+
+static bool is_shown(const struct grid *g, int column)
+{
+    return columns[column].offset != offsetof(struct batch_row, device_use) || has_devices(g);
+}
+
 static size_t class_offset(size_t c)
 {
     return offsetof(struct batch_row, classes.mean_s) + c * sizeof(double);
@@ -63,7 +79,8 @@ static void print_csv(const struct grid *g)
 {
     printf("policy,%s,seeds", g->option ? g->option : "value");
     for (int c = 0; c < COLUMNS; c++)
-        printf(",%s", name_of(g, c));
+        if (is_shown(g, c))
+            printf(",%s", name_of(g, c));
     for (int c = 0; c < JOB_CLASSES; c++)
         printf(",\"mean of %s\"", job_class_names[c]);
     putchar('\n');
@@ -71,7 +88,8 @@ static void print_csv(const struct grid *g)
         for (int v = 0; v < g->n_values; v++) {
             printf("%s,%s,%d", g->policies[p]->name, g->values[v], g->n_seeds);
             for (int c = 0; c < COLUMNS; c++)
-                printf(",%.9g", grid_median(g, p, v, columns[c].offset));
+                if (is_shown(g, c))
+                    printf(",%.9g", grid_median(g, p, v, columns[c].offset));
             for (size_t c = 0; c < JOB_CLASSES; c++)
                 printf(",%.9g", grid_median(g, p, v, class_offset(c)));
             putchar('\n');
@@ -84,7 +102,8 @@ static void print_value(const struct grid *g, int v)
         printf("\n%s = %s\n", g->option, g->values[v]);
     printf("%-14s %9s %17s %8s", "policy", "mean", "[least, most]", "ratio");
     for (int c = 1; c < SHOWN; c++)
-        printf(" %9s", columns[c].name);
+        if (is_shown(g, c))
+            printf(" %9s", columns[c].name);
     putchar('\n');
     double first = grid_median(g, 0, v, MEAN);
     for (int p = 0; p < g->n_policies; p++) {
@@ -93,7 +112,8 @@ static void print_value(const struct grid *g, int v)
         printf("%-14s %9.2f [%7.2f,%7.2f] %8.3f", g->policies[p]->name, mean, least, most,
                first > 0 ? mean / first : 0);
         for (int c = 1; c < SHOWN; c++)
-            printf(" %9.4g", grid_median(g, p, v, columns[c].offset));
+            if (is_shown(g, c))
+                printf(" %9.4g", grid_median(g, p, v, columns[c].offset));
         putchar('\n');
     }
     double least = 0, most = 0, bound = grid_median(g, 0, v, BOUND);
@@ -149,7 +169,9 @@ static json_t *value_json(const struct grid *g, int p, int v)
     if (g->option)
         json_object_set_new(row, g->option, json_string(g->values[v]));
     for (int c = 0; c < COLUMNS; c++)
-        json_object_set_new(row, name_of(g, c), json_real(grid_median(g, p, v, columns[c].offset)));
+        if (is_shown(g, c))
+            json_object_set_new(row, name_of(g, c),
+                                json_real(grid_median(g, p, v, columns[c].offset)));
     grid_range(g, p, v, MEAN, &least, &most);
     json_object_set_new(row, "mean-least", json_real(least));
     json_object_set_new(row, "mean-most", json_real(most));
@@ -343,8 +365,8 @@ static int run_grid(int argc, char **argv, const char *command, bool needs_axis)
     r = r ? r : read_all(&given, &grid, needs_axis, &seeds, &err);
     r = r ? r : grid_prepare(&grid, &setup, seeds, &err);
     if (!r) {
-        status = 1;
         r = try_files(&given, &err);
+        status = r == -EINVAL ? 2 : 1;
         r = r ? r : grid_run(&all, 1, &err);
     }
     r = r ? r : print_grid(&given, &grid, &err);

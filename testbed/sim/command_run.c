@@ -305,8 +305,7 @@ static int simulate(struct one_run *job, struct err *err)
 static int prepare(struct one_run *job, struct err *err)
 {
     const char *log_path = job->given->value[WORD_LOG];
-    int r = run_inputs_read(job->given->setup, &job->in, err);
-    r = r ? r : output_try(job->given->value[WORD_CDF], err);
+    int r = output_try(job->given->value[WORD_CDF], err);
     r = r ? r : output_try(job->given->value[WORD_TIMELINE], err);
     r = r ? r : output_try(job->given->value[WORD_LINKS], err);
     if (!r && log_path && !(job->recording = fopen(log_path, "w")))
@@ -343,7 +342,6 @@ static int do_job(struct one_run *job, struct err *err)
     r = r ? r : answer(job, err);
     timeline_done(&job->timeline);
     free(job->result.jct_s);
-    run_inputs_done(&job->in);
     return r;
 }
 
@@ -374,8 +372,10 @@ static int run(int argc, char **argv)
     }
     r = r ? r : check(&given, &err);
     if (!r) {
-        status = 1;
-        r = do_job(&job, &err);
+        r = run_inputs_read(&setup, &job.in, &err);
+        status = r == -EINVAL ? 2 : 1;
+        r = r ? r : do_job(&job, &err);
+        run_inputs_done(&job.in);
     }
     if (r) {
         fprintf(stderr, "duopoly-sim: %s\n", err.text);

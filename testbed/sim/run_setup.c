@@ -5,6 +5,7 @@
 #include "lib/number.h"
 
 #include "lib/join.h"
+#include "testbed/sim/cluster/fitting.h"
 #include "testbed/sim/units.h"
 
 #include <errno.h>
@@ -26,8 +27,10 @@ const char run_setup_usage[] =
     "--trace FILE|--workload FILE [--policy NAME] [--turn NAME] [--place NAME] [--network NAME]\n"
     "      [--cluster FILE] [--servers N] [--slots N] [--racks N] [--link RATE[,NAME=RATE...]] "
     "[--levels N]\n"
-    "      [--map-mb N] [--compute BYTES_S] [--load FACTOR] [--jobs N] [--local free|network] "
-    "[--seed N]\n"
+    "      [--map-mb N] [--compute BYTES_S] [--gpu SHARE] [--gpu-speed TIMES] [--load FACTOR] "
+    "[--jobs "
+    "N]\n"
+    "      [--local free|network] [--seed N]\n"
     "      [--hold-max SECONDS|none] [--congested ON/OFF[/SHARE]] [--maps even|anywhere]\n"
     "      [--estimate-error SIGMA] [--oversubscription N] [--spines ideal|N]\n"
     "      [--report-delay SECONDS] [--decision-delay SECONDS]\n"
@@ -228,6 +231,8 @@ static const struct option {
     {"levels", .set = set_levels},
     {"link", .set = set_link},
     {"map-mb", .as = AS_CONVERT},
+    {"gpu", .as = AS_CONVERT},
+    {"gpu-speed", .as = AS_CONVERT},
     {"compute", .as = AS_CONVERT},
     {"load", .as = AS_REAL, .at = AT(load), .least = .001, .most = 1000},
     {"jobs", .as = AS_CONVERT},
@@ -296,6 +301,17 @@ static int set_other(const struct option *o, const char *value, int *ret, struct
                                                   o->name, o->word, o->other, value);
 }
 
+/* Its words have underlines. */
+static int set_convert(struct run_setup *setup, const char *name, const char *value,
+                       struct err *err)
+{
+    char word[32];
+    snprintf(word, sizeof(word), "%s", name);
+    for (char *at = word; *at; at++)
+        *at = *at == '-' ? '_' : *at;
+    return workload_convert_set(&setup->convert, word, value, err);
+}
+
 int run_setup_set(struct run_setup *setup, const char *name, const char *value, struct err *err)
 {
     const struct option *o = option_find(name);
@@ -324,8 +340,7 @@ int run_setup_set(struct run_setup *setup, const char *name, const char *value, 
     case AS_POLICY:
         return read_question(at, name, value, err);
     case AS_CONVERT:
-        return workload_convert_set(&setup->convert, strcmp(name, "map-mb") ? name : "map_mb",
-                                    value, err);
+        return set_convert(setup, name, value, err);
     default:
         return o->set(setup, value, err);
     }
@@ -391,7 +406,28 @@ void run_inputs_done(struct run_inputs *in)
     *in = (struct run_inputs){0};
 }
 
-static int read_jobs(struct workload_input *input, struct run_inputs *in, struct err *err)
+/* What the job asks for that no host of the run can give. */
+static int check_job(const struct run_setup *setup, const struct workload_input *input,
+                     const struct run_inputs *in, struct err *err)
+{
+    const struct workload_job *job = &in->jobs[in->n];
+    uint32_t slots = setup->slots ? setup->slots : in->header.slots ? in->header.slots : 4;
+    bool several = false;
+    for (uint32_t s = 0; s < job->n_stages; s++)
+        several |= job->stages[s].n_variants;
+    int r = several && setup->framework
+                ? err_set(err, EINVAL, "job %llu has variants, and --framework knows of none",
+                          (unsigned long long)job->id)
+                : fitting_check(&in->cluster, slots, job, err);
+    if (r < 0 && input->converted)
+        err_prefix(err, "%s", setup->path);
+    else if (r < 0)
+        err_prefix(err, "%s:%llu", setup->path, (unsigned long long)input->reader.line);
+    return r;
+}
+
+static int read_jobs(const struct run_setup *setup, struct workload_input *input,
+                     struct run_inputs *in, struct err *err)
 {
     int more;
     do {
@@ -399,9 +435,17 @@ static int read_jobs(struct workload_input *input, struct run_inputs *in, struct
             return err_set(err, ENOMEM, "not enough memory for %zu jobs", in->n + 1);
         in->jobs[in->n] = (struct workload_job){0};
         more = workload_input_next(input, &in->jobs[in->n], err);
+        int r = more > 0 ? check_job(setup, input, in, err) : 0;
         in->n += more > 0;
+        more = r < 0 ? r : more;
     } while (more > 0);
     return more;
+}
+
+static void scale_work(uint64_t *compute_ns, uint32_t task, double load)
+{
+    if (compute_ns)
+        compute_ns[task] = (uint64_t)((double)compute_ns[task] * load);
 }
 
 /* Compute times follow the bytes: a job of twice the bytes computes twice as long. */
@@ -412,8 +456,9 @@ static void scale_job(struct workload_job *job, double load)
         for (uint32_t t = 0; t < stage->tasks; t++) {
             if (stage->input_bytes)
                 stage->input_bytes[t] = (uint64_t)((double)stage->input_bytes[t] * load);
-            if (stage->compute_ns)
-                stage->compute_ns[t] = (uint64_t)((double)stage->compute_ns[t] * load);
+            scale_work(stage->compute_ns, t, load);
+            for (uint32_t v = 0; v < stage->n_variants; v++)
+                scale_work(stage->variants[v].compute_ns, t, load);
         }
         for (uint32_t e = 0; e < stage->n_parents; e++) {
             const struct workload_edge *edge = &stage->parents[e];
@@ -465,7 +510,7 @@ int run_inputs_read(const struct run_setup *setup, struct run_inputs *in, struct
     if (!r) {
         in->header = input.header;
         in->converted = input.converted;
-        r = read_jobs(&input, in, err);
+        r = read_jobs(setup, &input, in, err);
     }
     workload_input_done(&input);
     for (size_t i = 0; !r && setup->load != 1 && i < in->n; i++)

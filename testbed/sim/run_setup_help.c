@@ -23,6 +23,8 @@ const struct run_setup_meaning run_setup_meanings[] = {
     {"local", "free|network: bytes on the task's own host cost nothing, or use its links (free)"},
     {"levels", "N: of priority on the wire (8)"},
     {"map-mb", "N: most MB (2^20) that a map of a trace reads (1000)"},
+    {"gpu", "SHARE: of so many of a trace's jobs maps can run on a GPU as well, 0 to 1 (0)"},
+    {"gpu-speed", "TIMES: as fast as in a slot (4)"},
     {"compute", "BYTES_S: computed per slot of a trace (1G)"},
     {"load", "FACTOR: on all bytes and the computing that follows them (1)"},
     {"jobs", "N: the first N jobs of a trace only (all)"},

@@ -33,6 +33,8 @@ static const struct argp_option option_table[] = {
     {"speed", 'v', "X", 0, "convert: arrivals X times as fast (5)", 0},
     {"cap", 'C', "BYTES", 0, "convert: larger jobs are cut to this, 0: never (10G)", 0},
     {"map_mb", 'm', "MB", 0, "convert: a map's largest share before scaling (1000)", 0},
+    {"gpu", 'G', "SHARE", 0, "of so many of the jobs maps can run on a GPU too, 0 to 1 (0)", 0},
+    {"gpu_speed", 'S', "X", 0, "and compute X times as fast there (4)", 0},
     {"output", 'o', "FILE", 0, "write there instead of to standard output", 0},
     {0},
 };

@@ -1,6 +1,7 @@
 """Hosts that differ: the commands of their page as they stand there, what bad cluster files are told, and
 units and constraints on a real daemon, whose agents are played by the test."""
 
+import json
 import os
 import re
 import subprocess
@@ -49,10 +50,42 @@ def test_bad_cluster_files_are_refused(tmp_path, change, words):
 
 def test_what_no_host_of_the_file_meets_is_refused(tmp_path):
     jobs = tmp_path / "jobs.jsonl"
-    for constraint, words in (("gpu & rack=r9", "none that meets 'gpu' meets 'rack=r9'"), ("gpu & (spot", "column 7: this bracket is not closed")):
+    for constraint, words, status in (("gpu & rack=r9", "none that meets 'gpu' meets 'rack=r9'", 1), ("gpu & (spot", "column 7: this bracket is not closed", 2)):
         jobs.write_text('{"duopoly_workload": 1, "hosts": 2}\n{"id": 1, "stages": [{"tasks": 1, "constraint": "%s"}]}\n' % constraint)
         done = run(BUILD + "/duopoly-sim", "run", "--workload", jobs, "--cluster", EXAMPLE)
-        assert done.returncode == 1 and words in done.stderr, done.stderr
+        assert done.returncode == status and words in done.stderr, done.stderr
+
+
+GPU = '"command": "map-gpu", "demand": {"slots": 1, "gpu_milli": %d}'
+
+
+@pytest.mark.parametrize("variants,words", [
+    ([GPU % 1000, GPU % 900, GPU % 800, GPU % 700], ":3: stages[0].variants must be an array of at most 3 objects"),
+    ([GPU % 2000], ":3: stage 0 of job 2 can never run as variant 1: no host has so much in one unit"),
+    ([GPU % 500 + ', "constraint": "spot"'], ":3: stage 0 of job 2 can never run as variant 1: no host that meets its constraint has so much in one unit"),
+    ([GPU % 500 + ', "constraint": "fast"'], ":3: stage 0 of job 2 can never run as variant 1: no host meets its constraint"),
+    (['"command": "map2"'], ":3: stages[0].variants[0] has the demand and the constraint of the stage, so it would never be chosen")])
+def test_bad_variants_are_refused(tmp_path, variants, words):
+    """One sentence with file and line, exit status 2, and nothing is simulated."""
+    jobs = tmp_path / "jobs.jsonl"
+    jobs.write_text('{"duopoly_workload": 1, "hosts": 2}\n{"id": 1, "stages": [{"tasks": 1}]}\n{"id": 2, "stages": [{"tasks": 1, "variants": [%s]}]}\n'
+                    % ", ".join("{%s}" % variant for variant in variants))
+    for command in ("run", "compare"):
+        done = run(BUILD + "/duopoly-sim", command, "--workload", jobs, "--cluster", EXAMPLE)
+        assert done.returncode == 2 and not done.stdout and f"{jobs}{words}" in done.stderr, done.stderr
+
+
+def test_variants_run_where_they_fit(tmp_path):
+    """Of six tasks that take 4 s, or 1 s on a GPU, the file's six GPUs take all; a recording of it decides the same again."""
+    jobs, log = tmp_path / "jobs.jsonl", tmp_path / "run.log"
+    jobs.write_text('{"duopoly_workload": 1, "hosts": 9}\n{"id": 1, "stages": [{"tasks": 6, "demand": {"slots": 1, "gpu_milli": 1000}, "compute_ms": 1000,'
+                    ' "variants": [{"demand": {"slots": 1}, "compute_ms": 4000}]}]}\n')
+    for policy in ("greedy", "joint", "duopoly"):
+        done = run(BUILD + "/duopoly-sim", "run", "--workload", jobs, "--cluster", EXAMPLE, "--place" if policy == "greedy" else "--policy", policy,
+                   "--json", "--log", log)
+        assert done.returncode == 0, done.stderr
+        assert json.loads(done.stdout)["jobs"] == [{"id": 1, "jct_s": 1}], done.stdout
+        assert run(BUILD + "/duopoly-sim", "replay", "--quiet", log).returncode == 0
 
 
 def test_units_are_listed_by_their_names(cluster):

@@ -20,6 +20,23 @@ static uint64_t *random_array(uint64_t *stream, uint64_t n, uint64_t below)
     return array;
 }
 
+static void random_variants(uint64_t *stream, struct workload_stage *stage)
+{
+    static const char *const commands[] = {"", "map-gpu", "a \"quoted\" näme"};
+    stage->n_variants = (uint32_t)(test_random(stream) % WORKLOAD_VARIANTS_MAX);
+    stage->variants = calloc(stage->n_variants + 1, sizeof(*stage->variants));
+    assert_non_null(stage->variants);
+    for (uint32_t i = 0; i < stage->n_variants; i++) {
+        struct workload_variant *variant = &stage->variants[i];
+        variant->demand = stage->demand;
+        variant->demand.gpu_milli = 100 * (i + 1);
+        strcpy(variant->command, commands[test_random(stream) % 3]);
+        strcpy(variant->constraint, test_random(stream) % 2 ? stage->constraint : "!spot");
+        if (test_random(stream) % 2)
+            variant->compute_ns = random_array(stream, stage->tasks, (uint64_t)1 << 50);
+    }
+}
+
 static void random_stage(uint64_t *stream, struct workload_job *job, uint32_t index, uint32_t hosts)
 {
     struct workload_stage *stage = &job->stages[index];
@@ -45,6 +62,7 @@ static void random_stage(uint64_t *stream, struct workload_job *job, uint32_t in
                 stage->replicas[t].hosts[i] = (stage->replicas[t].hosts[0] + i) % hosts;
         }
     }
+    random_variants(stream, stage);
     stage->parents = calloc(index + 1, sizeof(*stage->parents));
     assert_non_null(stage->parents);
     for (uint32_t parent = 0; parent < index; parent++) {
@@ -107,6 +125,14 @@ static void assert_same_job(const struct workload_job *a, const struct workload_
             assert_int_equal(x->replicas[t].n, y->replicas[t].n);
             assert_memory_equal(x->replicas[t].hosts, y->replicas[t].hosts,
                                 x->replicas[t].n * sizeof(uint32_t));
+        }
+        assert_int_equal(x->n_variants, y->n_variants);
+        for (uint32_t v = 0; v < x->n_variants; v++) {
+            const struct workload_variant *one = &x->variants[v], *other = &y->variants[v];
+            assert_string_equal(one->command, other->command);
+            assert_string_equal(one->constraint, other->constraint);
+            assert_memory_equal(&one->demand, &other->demand, sizeof(one->demand));
+            assert_same_array(one->compute_ns, other->compute_ns, x->tasks);
         }
         assert_int_equal(x->n_parents, y->n_parents);
         for (uint32_t p = 0; p < x->n_parents; p++) {
@@ -248,6 +274,54 @@ static void test_wrong_jobs_are_refused(void **state)
                    "[{\"stage\": 0, "
                    "\"matrix\": []}]}]}",
                    "5000 rows");
+}
+
+#define STAGE(members) "{\"id\": 1, \"stages\": [{\"tasks\": 2, " members "}]}"
+#define GPU(milli)     "{\"demand\": {\"gpu_milli\": " #milli "}}"
+
+static void test_wrong_variants_are_refused(void **state)
+{
+    (void)state;
+    assert_refused(STAGE("\"variants\": 1"), "stages[0].variants must be an array");
+    assert_refused(STAGE("\"variants\": [1]"), "stages[0].variants[0] must be an object");
+    assert_refused(STAGE("\"variants\": [" GPU(1) "," GPU(2) "," GPU(3) "," GPU(4) "]"),
+                   "4 ways to run it at most");
+    assert_refused(STAGE("\"variants\": [" GPU(1) "," GPU(1) "]"),
+                   "stages[0].variants[1] has the demand and the constraint of one before it");
+    assert_refused(STAGE("\"variants\": [{\"compute_ms\": 1}]"),
+                   "stages[0].variants[0] has the demand and the constraint of the stage");
+    assert_refused(STAGE("\"variants\": [{\"demand\": {}}]"),
+                   "stages[0].variants[0].demand is nothing");
+    assert_refused(STAGE("\"variants\": [{\"constraint\": \"gpu &\"}]"), "stages[0].variants[0]");
+    assert_refused(STAGE("\"variants\": [{\"constraint\": \"a\", \"command\": \"a\\nb\"}]"),
+                   "stages[0].variants[0].command has a line end");
+    assert_refused(STAGE("\"variants\": [{\"constraint\": \"a\", \"compute_ms\": [1]}]"),
+                   "stages[0].variants[0].compute_ms must be an array of 2 numbers");
+}
+
+/* What it does not say is as the stage says it. */
+static void test_a_variant_is_as_the_stage_says(void **state)
+{
+    (void)state;
+    const struct workload_header header = {.hosts = 9, .scale = 1};
+    static const char text[] =
+        STAGE("\"command\": \"c\", \"constraint\": \"gpu\", \"compute_ms\": 8, "
+              "\"variants\": [" GPU(500) ", {\"constraint\": \"\", "
+                                         "\"command\": \"d\", \"compute_ms\": [1, 2]}]");
+    struct workload_job job;
+    assert_int_equal(workload_job_parse(&header, text, strlen(text), &job, NULL), 0);
+    const struct workload_stage *stage = &job.stages[0];
+    assert_string_equal(workload_command_of(stage, 1), "c");
+    assert_string_equal(workload_constraint_of(stage, 1), "gpu");
+    assert_int_equal(workload_demand_of(stage, 1)->slots, 0);
+    assert_int_equal(workload_demand_of(stage, 1)->gpu_milli, 500);
+    assert_int_equal(workload_compute_ns(stage, 1, 1), 8000000);
+    assert_string_equal(workload_command_of(stage, 2), "d");
+    assert_string_equal(workload_constraint_of(stage, 2), "");
+    assert_int_equal(workload_demand_of(stage, 2)->slots, 1);
+    assert_int_equal(workload_compute_ns(stage, 2, 1), 2000000);
+    assert_int_equal(workload_compute_ns(stage, 0, 1), 8000000);
+    workload_job_done(&job);
 }
 
 static void test_defaults_and_unknown_members(void **state)
@@ -400,6 +474,38 @@ static void test_a_trace_is_converted_as_the_document_says(void **state)
     workload_fb_destroy(trace);
 }
 
+/* Of a third of the jobs, whichever their blocks are; without the option nothing is another. */
+static void test_maps_of_some_jobs_can_run_on_gpus(void **state)
+{
+    (void)state;
+    struct workload_convert options = workload_convert_defaults, plain;
+    uint64_t bytes[1] = {1 << 20}, several = 0;
+    struct err err = {0};
+    plain = options;
+    assert_int_equal(workload_convert_set(&options, "gpu", "0.333", &err), 0);
+    assert_int_equal(workload_convert_set(&options, "gpu", "1.5", &err), -EINVAL);
+    for (uint64_t id = 1; id <= 600; id++) {
+        struct workload_job job, without;
+        assert_int_equal(workload_make_mapreduce(&options, id, 2, bytes, 1, &job, &err), 0);
+        assert_int_equal(workload_make_mapreduce(&plain, id, 2, bytes, 1, &without, &err), 0);
+        const struct workload_stage *maps = &job.stages[0];
+        assert_int_equal(without.stages[0].n_variants, 0);
+        assert_memory_equal(maps->replicas, without.stages[0].replicas,
+                            2 * sizeof(*maps->replicas));
+        several += maps->n_variants;
+        const uint64_t plain_ns = workload_compute_ns(&without.stages[0], 0, 0);
+        assert_int_equal(workload_compute_ns(maps, maps->n_variants, 0), plain_ns);
+        assert_int_equal(workload_compute_ns(maps, 0, 0),
+                         maps->n_variants ? plain_ns / 4 : plain_ns);
+        assert_int_equal(workload_demand_of(maps, 0)->gpu_milli, 1000 * maps->n_variants);
+        assert_int_equal(workload_demand_of(maps, maps->n_variants)->gpu_milli, 0);
+        assert_int_equal(job.stages[1].n_variants, 0);
+        workload_job_done(&job);
+        workload_job_done(&without);
+    }
+    assert_true(several > 150 && several < 250);
+}
+
 static void test_options_are_read_from_words(void **state)
 {
     (void)state;
@@ -512,10 +618,13 @@ int main(void)
         cmocka_unit_test(test_any_cut_of_a_line_is_refused_with_a_sentence),
         cmocka_unit_test(test_damaged_lines_are_refused_or_keep_the_rules),
         cmocka_unit_test(test_wrong_jobs_are_refused),
+        cmocka_unit_test(test_wrong_variants_are_refused),
+        cmocka_unit_test(test_a_variant_is_as_the_stage_says),
         cmocka_unit_test(test_defaults_and_unknown_members),
         cmocka_unit_test(test_files_say_where_they_are_wrong),
         cmocka_unit_test(test_ids_in_any_order_are_told_apart),
         cmocka_unit_test(test_a_trace_is_converted_as_the_document_says),
+        cmocka_unit_test(test_maps_of_some_jobs_can_run_on_gpus),
         cmocka_unit_test(test_options_are_read_from_words),
         cmocka_unit_test(test_the_real_trace_converts),
         cmocka_unit_test(test_generated_jobs_keep_the_load_and_the_rules),

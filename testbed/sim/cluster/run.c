@@ -427,6 +427,17 @@ static struct stats coflow_times(struct run *run)
     return stats_of(run->coflow_s, n);
 }
 
+static double device_use(const struct run *run)
+{
+    double gpu_milli = 0;
+    for (uint32_t h = 0; run->config->cluster && h < run->config->hosts; h++) {
+        const struct cluster_class *class = run->config->cluster->hosts[h].class;
+        for (uint32_t u = 0; u < class->n_units; u++)
+            gpu_milli += (double)class->units[u].gpu_milli;
+    }
+    return gpu_milli > 0 ? run->gpu_milli_ns * 1e-9 / gpu_milli / run->result->makespan_s : 0;
+}
+
 static void conclude(struct run *run)
 {
     struct engine_counters counters;
@@ -448,6 +459,7 @@ static void conclude(struct run *run)
     if (result->makespan_s > 0) {
         result->link_use = run->wire_bytes / could_bytes;
         result->starved = (double)counters.starved_ns * 1e-9 / result->makespan_s;
+        result->device_use = device_use(run);
     }
 }
 

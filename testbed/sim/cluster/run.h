@@ -124,7 +124,8 @@ struct run_result {
     double slot_wait_s; /* mean over tasks: from ready to start */
     double held_slot_s; /* free slots × time while a task that could use one was held back */
     double link_use; /* bytes over uplinks ÷ what they could have carried in the makespan, 0…1 */
-    double starved;  /* part of the makespan in slot-starved mode, 0…1 */
+    double device_use; /* GPU time that attempts had ÷ what there was in the makespan, 0…1 */
+    double starved;    /* part of the makespan in slot-starved mode, 0…1 */
     uint64_t tasks, mode_switches, holds, steps;
     uint64_t attempts, copies, lost_attempts, host_failures; /* copies are attempts too */
     /* The longest wait of a framework's task with a free slot, until it was allowed or its stage

@@ -69,6 +69,7 @@ static void forget(struct run *run, struct run_attempt *a)
     if (a->pipelined && a->phase == PHASE_RECEIVING)
         LIST_REMOVE(a, of_pipelined);
     copies_forget(run, a);
+    run->gpu_milli_ns += (double)a->gpu_milli * (double)(run->now_ns - a->decided_ns);
     HASH_DELETE(hh, run->live, a);
     run->attempts[a->id] = NULL;
     run->spare[run->n_spare++] = a->id;
@@ -246,10 +247,13 @@ int run_attempt_gather(struct run *run, struct run_attempt *a)
     if (engine_task(run->engine, a->job, a->stage, a->task, &task))
         return err_set(run->err, EINVAL, "job %llu lost a task that was just started",
                        (unsigned long long)a->job);
+    const struct workload_stage *spec = &run->jobs[run_job_index(run, a->job)].stages[a->stage];
     a->gathered = true;
-    a->expected_ns = (int64_t)task.compute_ns;
+    a->gpu_milli = workload_demand_of(spec, a->variant)->gpu_milli;
+    a->expected_ns = a->variant ? (int64_t)workload_compute_ns(spec, a->variant, a->task)
+                                : (int64_t)task.compute_ns;
     double slowness = faults_slowness(&run->config->faults, a->job, a->stage, a->task, a->host);
-    a->compute_ns = slowness > 1 ? (int64_t)((double)task.compute_ns * slowness) : a->expected_ns;
+    a->compute_ns = slowness > 1 ? (int64_t)((double)a->expected_ns * slowness) : a->expected_ns;
     if (run->config->told)
         g.factor = run->config->told[run_job_index(run, a->job)];
     if (run->config->local_free)

@@ -43,8 +43,8 @@ static int find_suspects(struct run *run)
 
 static struct resources demand_of(const struct run *run, const struct run_attempt *a)
 {
-    const struct workload_demand *d =
-        &run->jobs[run_job_index(run, a->job)].stages[a->stage].demand;
+    const struct workload_stage *stage = &run->jobs[run_job_index(run, a->job)].stages[a->stage];
+    const struct workload_demand *d = workload_demand_of(stage, a->variant);
     return (struct resources){
         {d->slots, d->cpu_milli, d->mem_bytes, d->gpu_milli, d->gpu_mem_bytes, d->io_bytes_s}};
 }
@@ -82,6 +82,7 @@ static int send(struct run *run, const struct run_attempt *a, uint64_t number, u
     if (!copy)
         return run_out_of_memory(run);
     copy->copied = true;
+    copy->variant = a->variant;
     order.decision.start.attempt = number;
     return run->config->decision_delay_ns &&
                    delay_line_push(&run->orders, run->now_ns + run->config->decision_delay_ns,
@@ -117,6 +118,7 @@ static int start_copy(struct run *run, struct run_attempt *a, uint32_t host,
     e.attempt_seen.host = host;
     e.attempt_seen.phase = ATTEMPT_STARTED;
     e.attempt_seen.resources = *demand;
+    e.attempt_seen.variant = a->variant;
     int r = send(run, a, number, host);
     r = r ? r : run_step(run, &e, 1);
     return r ? r : begin(run, number);

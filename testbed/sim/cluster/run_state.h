@@ -46,7 +46,9 @@ enum attempt_phase { PHASE_SENT, PHASE_RECEIVING, PHASE_COMPUTING };
 struct run_attempt {
     uint64_t number, job;
     uint32_t stage, task, host;
-    uint32_t id; /* place in run.attempts; reused */
+    uint32_t variant;  /* the way in which it runs */
+    int64_t gpu_milli; /* that it has meanwhile */
+    uint32_t id;       /* place in run.attempts; reused */
     enum attempt_phase phase;
     bool pipelined;     /* computes while it receives */
     bool copied;        /* is a copy, or has one */
@@ -213,6 +215,7 @@ struct run {
     struct fluid_source *sources;
     uint32_t n_sources;
     double wire_bytes;
+    double gpu_milli_ns;        /* that attempts which are over had */
     struct run_coflow *coflows; /* of all jobs' stages */
     size_t *first_coflow;       /* per job */
     double *coflow_s;           /* scratch: as many */

@@ -52,6 +52,37 @@ static int add_begin(struct submission *s, const struct workload_job *job)
     return 0;
 }
 
+/* The words of further ways to run it, one a line. */
+static char *lines_of(struct submission *s, const struct workload_stage *stage,
+                      const char *(*word)(const struct workload_stage *, uint32_t))
+{
+    size_t size = 1;
+    for (uint32_t v = 1; v <= stage->n_variants; v++)
+        size += strlen(word(stage, v)) + 1;
+    char *text = array(s, size, 1);
+    for (uint32_t v = 1; text && v <= stage->n_variants; v++) {
+        strcat(text, v > 1 ? "\n" : "");
+        strcat(text, word(stage, v));
+    }
+    return text;
+}
+
+static int add_variants(struct submission *s, const struct workload_stage *stage, struct event *e)
+{
+    uint64_t *demands = array(s, (size_t)stage->n_variants * ENGINE_RESOURCES, sizeof(*demands));
+    e->job_stage.variant_commands = lines_of(s, stage, workload_command_of);
+    e->job_stage.variant_constraints = lines_of(s, stage, workload_constraint_of);
+    if (!demands || !e->job_stage.variant_commands || !e->job_stage.variant_constraints)
+        return -ENOMEM;
+    for (uint32_t v = 0; v < stage->n_variants; v++) {
+        const struct resources demand = submission_demand(workload_demand_of(stage, v + 1));
+        for (uint32_t r = 0; r < ENGINE_RESOURCES; r++)
+            demands[v * ENGINE_RESOURCES + r] = (uint64_t)demand.amount[r];
+    }
+    e->job_stage.variant_demands = (struct u64s){demands, stage->n_variants * ENGINE_RESOURCES};
+    return 0;
+}
+
 static int add_stage(struct submission *s, const struct workload_job *job, uint32_t index)
 {
     const struct workload_stage *stage = &job->stages[index];
@@ -72,7 +103,7 @@ static int add_stage(struct submission *s, const struct workload_job *job, uint3
     e->job_stage.constraint = stage->constraint;
     e->job_stage.parents = (struct u32s){parents, stage->n_parents};
     e->job_stage.edges = (struct u32s){edges, stage->n_parents};
-    return 0;
+    return add_variants(s, stage, e);
 }
 
 static uint32_t replicas_most(const struct workload_stage *stage)
@@ -115,6 +146,23 @@ static int add_tasks(struct submission *s, const struct workload_job *job, uint3
     return 0;
 }
 
+static int add_work(struct submission *s, const struct workload_job *job, uint32_t index)
+{
+    const struct workload_stage *stage = &job->stages[index];
+    for (uint32_t v = 0; v < stage->n_variants; v++) {
+        if (!stage->variants[v].compute_ns)
+            continue;
+        struct event *e = event(s, EVENT_JOB_TASKS, job->id);
+        if (!e)
+            return -ENOMEM;
+        e->job_tasks.job = job->id;
+        e->job_tasks.stage = index;
+        e->job_tasks.compute_ns = (struct u64s){stage->variants[v].compute_ns, stage->tasks};
+        e->job_tasks.variant = v + 1;
+    }
+    return 0;
+}
+
 static int add_bytes(struct submission *s, const struct workload_job *job, uint32_t index)
 {
     const struct workload_stage *stage = &job->stages[index];
@@ -143,7 +191,8 @@ int submission_make(struct submission *s, const struct workload_job *job, uint32
     if (add_begin(s, job))
         return -ENOMEM;
     for (uint32_t i = 0; i < job->n_stages; i++)
-        if (add_stage(s, job, i) || add_tasks(s, job, i, hosts) || add_bytes(s, job, i))
+        if (add_stage(s, job, i) || add_tasks(s, job, i, hosts) || add_work(s, job, i) ||
+            add_bytes(s, job, i))
             return -ENOMEM;
     struct event *e = event(s, EVENT_JOB_END, job->id);
     if (!e)
@@ -188,7 +237,7 @@ static int rows_of(struct submission *s, const struct event *told, uint32_t redu
 
 static int as_fact(struct submission *s, const struct event *told, uint32_t *reduces)
 {
-    if (told->kind == EVENT_JOB_END)
+    if (told->kind == EVENT_JOB_END || (told->kind == EVENT_JOB_TASKS && told->job_tasks.variant))
         return 0;
     if (told->kind == EVENT_JOB_BYTES)
         return rows_of(s, told, *reduces);
