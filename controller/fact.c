@@ -52,7 +52,7 @@ static void foreign_say(const struct ending *ending, const char *host, const cha
 static void ending_say(const struct engine *engine, const struct ending *ending,
                        const char *peers_words, char *text)
 {
-    struct stage_view stage;
+    struct variant_view way;
     char who[192], words[256];
     const char *host = host_name(engine, ending->host);
     fact_words(peers_words, words, sizeof(words));
@@ -60,9 +60,10 @@ static void ending_say(const struct engine *engine, const struct ending *ending,
         foreign_say(ending, host, words, text);
         return;
     }
-    bool known = engine_stage(engine, ending->job, ending->stage, &stage) == 0 && *stage.command;
+    bool known = engine_variant(engine, ending->job, ending->stage, ending->variant, &way) == 0 &&
+                 *way.command;
     snprintf(who, sizeof(who), "attempt %" PRIu64 "%s%.63s%s on %.63s", ending->attempt,
-             known ? " ('" : "", known ? stage.command : "", known ? "')" : "", host);
+             known ? " ('" : "", known ? way.command : "", known ? "')" : "", host);
     if (ending->kind == ENDING_FAILED)
         failure_say(ending, who, words, text);
     else if (ending->kind == ENDING_KILLED)
@@ -136,6 +137,7 @@ static void fact_begin(const struct fact_sources *sources, const struct event *e
                                        .stage = attempt->stage,
                                        .task = attempt->task,
                                        .host = attempt->host,
+                                       .variant = attempt->variant,
                                        .kind = kind,
                                        .ended_ns = sources->now_ns,
                                        .words = ret_fact->words};
@@ -155,6 +157,7 @@ static bool attempt_find(const struct fact_sources *sources, uint64_t number,
                                          .stage = before->attempt_seen.stage,
                                          .task = before->attempt_seen.task,
                                          .host = before->attempt_seen.host,
+                                         .variant = before->attempt_seen.variant,
                                          .found = true};
     return true;
 }

@@ -37,6 +37,7 @@ struct spent {
 struct ending {
     uint64_t attempt, job;
     uint32_t stage, task, host;
+    uint32_t variant; /* in which way it ran */
     enum ending_kind kind;
     int64_t exit_status;
     int64_t ended_ns;

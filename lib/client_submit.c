@@ -25,6 +25,26 @@ static uint64_t least(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
+static duopoly_Resources demand_of(const struct workload_demand *demand)
+{
+    return (duopoly_Resources){
+        .slots = demand->slots,
+        .cpu_milli = demand->cpu_milli,
+        .mem_bytes = demand->mem_bytes,
+        .gpu_milli = demand->gpu_milli,
+        .gpu_mem_bytes = demand->gpu_mem_bytes,
+        .io_bytes_s = demand->io_bytes_s,
+    };
+}
+
+static void variant_fill(const struct workload_variant *variant, duopoly_Variant *ret_variant)
+{
+    ret_variant->has_demand = true;
+    ret_variant->demand = demand_of(&variant->demand);
+    wire_copy(ret_variant->command, sizeof(ret_variant->command), variant->command);
+    wire_copy(ret_variant->constraint, sizeof(ret_variant->constraint), variant->constraint);
+}
+
 static int stage_part(struct walk *walk, uint32_t index, struct err *err)
 {
     const struct workload_stage *stage = &walk->job->stages[index];
@@ -36,14 +56,10 @@ static int stage_part(struct walk *walk, uint32_t index, struct err *err)
     part->stage = index;
     part->tasks = stage->tasks;
     part->has_demand = true;
-    part->demand = (duopoly_Resources){
-        .slots = stage->demand.slots,
-        .cpu_milli = stage->demand.cpu_milli,
-        .mem_bytes = stage->demand.mem_bytes,
-        .gpu_milli = stage->demand.gpu_milli,
-        .gpu_mem_bytes = stage->demand.gpu_mem_bytes,
-        .io_bytes_s = stage->demand.io_bytes_s,
-    };
+    part->demand = demand_of(&stage->demand);
+    part->variants_count = (pb_size_t)stage->n_variants;
+    for (uint32_t i = 0; i < stage->n_variants; i++)
+        variant_fill(&stage->variants[i], &part->variants[i]);
     wire_copy(part->command, sizeof(part->command), stage->command);
     wire_copy(part->constraint, sizeof(part->constraint), stage->constraint);
     part->parents_count = (pb_size_t)stage->n_parents;
@@ -84,6 +100,27 @@ static int task_parts(struct walk *walk, uint32_t index, struct err *err)
     return r;
 }
 
+/* How long they compute by a further variant, where the job says. */
+static int work_parts(struct walk *walk, uint32_t index, uint32_t variant, struct err *err)
+{
+    const struct workload_stage *stage = &walk->job->stages[index];
+    const uint64_t *compute_ns = stage->variants[variant - 1].compute_ns;
+    int r = 0;
+    for (uint32_t first = 0; compute_ns && first < stage->tasks && r == 0;
+         first += TASKS_PER_PART) {
+        duopoly_SubmitTasks *part =
+            &client_request(walk->client, duopoly_Envelope_submit_tasks_tag)->body.submit_tasks;
+        part->stage = index;
+        part->first = first;
+        part->variant = variant;
+        part->tasks_count = (pb_size_t)least(stage->tasks - first, TASKS_PER_PART);
+        for (uint32_t i = 0; i < part->tasks_count; i++)
+            part->tasks[i].compute_ns = compute_ns[first + i];
+        r = walk->part(walk, err);
+    }
+    return r;
+}
+
 static int byte_parts(struct walk *walk, uint32_t index, const struct workload_edge *edge,
                       struct err *err)
 {
@@ -114,6 +151,8 @@ static int all_parts(struct walk *walk, struct err *err)
     for (uint32_t i = 0; i < walk->job->n_stages && r == 0; i++) {
         const struct workload_stage *stage = &walk->job->stages[i];
         r = task_parts(walk, i, err);
+        for (uint32_t v = 1; v <= stage->n_variants && r == 0; v++)
+            r = work_parts(walk, i, v, err);
         for (uint32_t parent = 0; parent < stage->n_parents && r == 0; parent++)
             r = byte_parts(walk, i, &stage->parents[parent], err);
     }

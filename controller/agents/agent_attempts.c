@@ -194,6 +194,7 @@ static void seen_tell(struct agent *agent, const duopoly_AttemptState *state,
     event.attempt_seen.task = state->task;
     event.attempt_seen.host = agent_who(agent)->host;
     event.attempt_seen.unit = state->unit;
+    event.attempt_seen.variant = state->variant;
     event.attempt_seen.phase = phase;
     event.attempt_seen.received_bytes = state->received_bytes;
     struct resources *resources = &event.attempt_seen.resources;

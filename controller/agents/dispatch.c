@@ -56,7 +56,7 @@ static void start_send(const struct engine *engine, struct agents *agents, int64
                        const struct decision *decision, struct dispatch_scratch *scratch)
 {
     struct gathering gathering = {agents, scratch, decision->start.host};
-    struct stage_view stage;
+    struct variant_view variant;
     struct task_view task;
     duopoly_Start start = {
         .attempt = decision->start.attempt,
@@ -69,11 +69,13 @@ static void start_send(const struct engine *engine, struct agents *agents, int64
         .coflow_level = level_on_wire(decision->start.coflow_level),
         .macroflow_level = level_on_wire(decision->start.macroflow_level),
         .queue = decision->start.queue != 0,
+        .variant = decision->start.variant,
     };
-    if (engine_stage(engine, start.job, start.stage, &stage) == 0)
-        wire_copy(start.command, sizeof(start.command), stage.command);
+    if (engine_variant(engine, start.job, start.stage, start.variant, &variant) == 0)
+        wire_copy(start.command, sizeof(start.command), variant.command);
     if (engine_task(engine, start.job, start.stage, start.task, &task) == 0) {
-        start.compute_ns = task.compute_ns;
+        start.compute_ns =
+            engine_compute_ns(engine, start.job, start.stage, start.task, start.variant);
         start.output_bytes = task.output_bytes;
     }
     scratch->n = 0;

@@ -94,6 +94,11 @@ static bool is_unmeasured_task(const void *row)
     return ((const ROW *)row)->unmeasured;
 }
 
+static bool is_of_no_variant(const void *row)
+{
+    return !((const ROW *)row)->has_variant;
+}
+
 static const struct cell task_cells[] = {
     CELL("job", "JOB", NUMBER, job),
     CELL("stage", "STAGE", NUMBER, stage),
@@ -110,6 +115,7 @@ static const struct cell task_cells[] = {
     CELL("receive_ns", "TRANSFER", DURATION, receive_ns, UNLESS_NEGATIVE),
     CELL("compute_ns", "COMPUTE", DURATION, compute_ns, UNLESS_NEGATIVE),
     CELL("attempt", "ATTEMPT", NUMBER, attempt, UNLESS_NOTHING),
+    CELL("variant", "VARIANT", NUMBER, variant, .lacks = is_of_no_variant),
     CELL("failures", "FAILURES", NUMBER, failures, UNLESS_NOTHING),
     CELL("text", "NOTE", TEXT, text, UNLESS_NOTHING),
     {0},

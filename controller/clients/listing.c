@@ -83,8 +83,12 @@ static void one_job(const struct conductor_parts *parts, uint64_t number, duopol
 {
     const struct engine *engine = parts->engine;
     struct job_view job;
-    if (engine_job(engine, number, &job) == 0)
-        job_row(parts, &job, engine_job_place(engine, number), &page->jobs[page->jobs_count++]);
+    if (engine_job(engine, number, &job) < 0)
+        return;
+    duopoly_JobRow *row = &page->jobs[page->jobs_count++];
+    job_row(parts, &job, engine_job_place(engine, number), row);
+    if (!*row->text)
+        engine_say_variants(engine, number, row->text, sizeof(row->text));
 }
 
 /* The job with the least number above `after`: of active ones, and of ended ones if asked for. */
@@ -162,6 +166,15 @@ static void attempt_fill(const struct conductor_parts *parts, const struct attem
     row->age_ns = clock_now_ns(parts->clock) - attempt->started_ns;
 }
 
+/* Of a stage that lists but one way nothing is said. */
+static void variant_fill(const struct engine *engine, uint32_t variant, duopoly_TaskRow *row)
+{
+    struct stage_view stage;
+    row->has_variant =
+        engine_stage(engine, row->job, row->stage, &stage) == 0 && stage.variants > 1;
+    row->variant = row->has_variant ? variant : 0;
+}
+
 static void task_row(const struct conductor_parts *parts, const struct task_view *task,
                      duopoly_TaskRow *row)
 {
@@ -181,13 +194,16 @@ static void task_row(const struct conductor_parts *parts, const struct task_view
     if (task->attempt && engine_attempt(parts->engine, task->attempt, &attempt) == 0) {
         attempt_fill(parts, &attempt, row);
         times_fill(&attempt, task, clock_now_ns(parts->clock), row);
+        variant_fill(parts->engine, attempt.variant, row);
         state = attempt_state_name(attempt.state);
     }
     wire_copy(row->state, sizeof(row->state), state);
     row->failures = task->failures;
     const struct ending *last = history_task(parts->history, task->job, task->stage, task->task);
-    if (last && last->kind == ENDING_DONE && task->state == TASK_DONE)
+    if (last && last->kind == ENDING_DONE && task->state == TASK_DONE) {
         spent_fill(last, row);
+        variant_fill(parts->engine, last->variant, row);
+    }
     if (last)
         wire_copy(row->text, sizeof(row->text), last->words);
     else

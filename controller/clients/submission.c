@@ -114,10 +114,62 @@ static bool begin_take(struct submission *submission, struct conductor *conducto
     return false;
 }
 
+/* Further ways to run a stage, in the form of its event. */
+struct variants {
+    uint64_t demands[(ENGINE_VARIANTS_MAX - 1) * ENGINE_RESOURCES];
+    char commands[(ENGINE_VARIANTS_MAX - 1) * ENGINE_NAME_MAX];
+    char constraints[(ENGINE_VARIANTS_MAX - 1) * CONSTRAINT_MAX];
+};
+
+static void line_add(char *lines, size_t size, const char *word, bool first)
+{
+    size_t used = strlen(lines);
+    snprintf(lines + used, size - used, "%s%s", first ? "" : "\n", word);
+}
+
+/* False after an answer that refuses it. */
+static bool variant_is_good(uint32_t stage, uint32_t variant, const duopoly_Variant *v,
+                            duopoly_Envelope *answer)
+{
+    const struct resources demand = resources_from_wire(&v->demand);
+    struct err err = {0};
+    if (!resources_are_nothing(&demand) && constraint_check(v->constraint, &err) == 0 &&
+        !strchr(v->command, '\n'))
+        return true;
+    refused_answer(answer, duopoly_Reason_REASON_MALFORMED,
+                   "stage %" PRIu32 ", variant %" PRIu32 ": %s", stage, variant,
+                   resources_are_nothing(&demand) ? "it demands nothing; let it take at least one "
+                                                    "slot or a part of a GPU"
+                   : *err.text                    ? err.text
+                                                  : "its command has a line end");
+    return false;
+}
+
+static bool variants_take(const duopoly_SubmitStage *stage, struct variants *variants,
+                          struct event *event, duopoly_Envelope *answer)
+{
+    for (pb_size_t i = 0; i < stage->variants_count; i++) {
+        const duopoly_Variant *v = &stage->variants[i];
+        const struct resources demand = resources_from_wire(&v->demand);
+        if (!variant_is_good(stage->stage, i + 1u, v, answer))
+            return false;
+        for (uint32_t r = 0; r < ENGINE_RESOURCES; r++)
+            variants->demands[i * ENGINE_RESOURCES + r] = (uint64_t)demand.amount[r];
+        line_add(variants->commands, sizeof(variants->commands), v->command, i == 0);
+        line_add(variants->constraints, sizeof(variants->constraints), v->constraint, i == 0);
+    }
+    event->job_stage.variant_demands =
+        (struct u64s){variants->demands, stage->variants_count * ENGINE_RESOURCES};
+    event->job_stage.variant_commands = variants->commands;
+    event->job_stage.variant_constraints = variants->constraints;
+    return true;
+}
+
 static bool stage_take(struct submission *submission, struct conductor *conductor,
                        const duopoly_SubmitStage *stage, duopoly_Envelope *answer)
 {
     struct event event = {.kind = EVENT_JOB_STAGE};
+    struct variants variants = {0};
     struct err err;
     uint32_t parents[PARENTS_MAX], edges[PARENTS_MAX];
     const struct resources demand = resources_from_wire(&stage->demand);
@@ -146,6 +198,8 @@ static bool stage_take(struct submission *submission, struct conductor *conducto
     event.job_stage.constraint = stage->constraint;
     event.job_stage.parents = (struct u32s){parents, stage->parents_count};
     event.job_stage.edges = (struct u32s){edges, stage->parents_count};
+    if (!variants_take(stage, &variants, &event, answer))
+        return false;
     return asked(submission, conductor, &event, answer);
 }
 
@@ -184,10 +238,13 @@ static bool tasks_take(struct submission *submission, struct conductor *conducto
     event.job_tasks.job = submission->job;
     event.job_tasks.stage = tasks->stage;
     event.job_tasks.first = tasks->first;
-    event.job_tasks.replicas_per_task = per_task;
-    event.job_tasks.replicas = (struct u32s){replicas, tasks->tasks_count * per_task};
-    event.job_tasks.input_bytes = (struct u64s){input_bytes, tasks->tasks_count};
     event.job_tasks.compute_ns = (struct u64s){compute_ns, tasks->tasks_count};
+    event.job_tasks.variant = tasks->variant;
+    if (!tasks->variant) {
+        event.job_tasks.replicas_per_task = per_task;
+        event.job_tasks.replicas = (struct u32s){replicas, tasks->tasks_count * per_task};
+        event.job_tasks.input_bytes = (struct u64s){input_bytes, tasks->tasks_count};
+    }
     return asked(submission, conductor, &event, answer);
 }
 

@@ -305,6 +305,9 @@ int engine_stage_from(const struct engine *engine, uint64_t job, uint32_t from,
                       struct stage_view *ret_view);
 int engine_variant(const struct engine *engine, uint64_t job, uint32_t stage, uint32_t variant,
                    struct variant_view *ret_view);
+/* How long the task computes when it runs so; 0: not known, or there is no such. */
+uint64_t engine_compute_ns(const struct engine *engine, uint64_t job, uint32_t stage, uint32_t task,
+                           uint32_t variant);
 int engine_task(const struct engine *engine, uint64_t job, uint32_t stage, uint32_t task,
                 struct task_view *ret_view);
 int engine_attempt(const struct engine *engine, uint64_t attempt, struct attempt_view *ret_view);
@@ -406,6 +409,10 @@ enum reason engine_job_obstacle(const struct engine *engine, uint64_t job, uint3
  * all hosts). */
 void engine_say_never_fits(const struct engine *engine, uint64_t job, uint32_t stage, char *text,
                            size_t size);
+
+/* Of a job's stages that can run in several ways, how many attempts run in each: clauses without a
+ * full stop; "" where there is no such stage. O(stages + their attempts). */
+void engine_say_variants(const struct engine *engine, uint64_t job, char *text, size_t size);
 
 /* What the policies in force do differently in the other mode: clauses without a full stop. */
 void engine_say_mode_use(const struct engine *engine, char *text, size_t size);

@@ -214,6 +214,18 @@ static void print_start(FILE *file, const duopoly_Start *start)
             start->output_bytes, start->stall_ms);
     if (start->proof)
         fprintf(file, "proof %" PRIu64 "\n", start->proof);
+    if (start->variant)
+        fprintf(file, "variant %" PRIu32 "\n", start->variant);
+}
+
+/* Of the first there is no line. */
+static uint32_t variant_of(const char *head)
+{
+    const char *line = strstr(head, "\nvariant ");
+    uint32_t variant = 0;
+    if (line)
+        sscanf(line, "\nvariant %" SCNu32, &variant);
+    return variant;
 }
 
 /* By one write if possible: a record with an incomplete head is invalid. */
@@ -297,6 +309,7 @@ int attempt_store_read(const struct attempt_store *store, uint64_t attempt,
         start.attempt != attempt)
         return err_set(err, EBADMSG, "%s is not the record of an attempt", path);
     start.has_resources = true;
+    start.variant = variant_of(head);
     *ret_start = start;
     *ret_stopped = stopped != 0;
     return 0;

@@ -87,7 +87,8 @@ static duopoly_AttemptState state_of(const struct agent_attempt *attempt)
                                   .macroflow_level = start->macroflow_level,
                                   .has_resources = true,
                                   .resources = start->resources,
-                                  .proof = start->proof};
+                                  .proof = start->proof,
+                                  .variant = start->variant};
     if (attempt->phase == duopoly_AttemptPhase_PHASE_FAILED)
         snprintf(state.text, sizeof(state.text), "%s", attempt->status.last_line);
     return state;

@@ -129,3 +129,57 @@ def test_constraints_are_expressions(cluster):
     assert "column 10: this bracket is not closed" in asked("host=h2 |(gpu")
     asked("host=h2 & !gpu", expect=0)
     assert hosts[1].expect("start").start.attempt and not hosts[0].running
+
+
+def test_a_task_runs_in_one_of_its_ways(cluster):
+    """START, the lists, explain and an inventory name it; a failed attempt comes back as another."""
+    daemon = cluster.daemon()
+    h1, h2 = cluster.agent(daemon, "h1", slots=1), cluster.agent(daemon, "h2")
+    h2.units = [pb.Resources(slots=1, gpu_milli=1000)]
+    h1.join()
+    h2.join()
+    job = {"id": 1, "name": "ways", "stages": [{
+        "tasks": 2, "command": "map-gpu", "demand": {"slots": 1, "gpu_milli": 1000}, "compute_ms": 2,
+        "variants": [{"command": "map", "demand": {"slots": 1}, "compute_ms": 8}]}]}
+    number = daemon.ctl("submit", workload(daemon.folder, [job]))["jobs"][0]["job"]
+    gpu, plain = h2.expect("start").start, h1.expect("start").start
+    assert [(s.variant, s.command, s.compute_ns) for s in (gpu, plain)] == [(0, "map-gpu", 2_000_000), (1, "map", 8_000_000)]
+    assert (gpu.resources.gpu_milli, plain.resources.gpu_milli) == (1000, 0)
+    rows = {row["task"]: (row["host"], row["variant"]) for row in daemon.ctl("tasks", number)["tasks"]}
+    assert rows == {gpu.task: ("h2", 0), plain.task: ("h1", 1)}
+    assert "It runs as variant 1 of 2 (map)." in daemon.ctl("explain", f"{number}/0/{plain.task}")["text"]
+    assert daemon.ctl("job", number)["text"] == "stage 0 runs 1 as map-gpu, 1 as map"
+    for phase in ("STARTED", "COMPUTING", "DONE"):
+        h1.state(plain.attempt, phase)
+    h1.acknowledged(h1.sent)
+    h2.state(gpu.attempt, "FAILED", exit_status=1, text="no GPU answers")
+    again = h1.expect("start").start
+    assert (again.task, again.variant, again.command) == (gpu.task, 1, "map"), "where it failed it is not tried again"
+    failed = next(row for row in daemon.ctl("tasks", number)["tasks"] if row["task"] == gpu.task)
+    assert "('map-gpu') on h2" in failed["text"] and (failed["host"], failed["variant"]) == ("h1", 1)
+    daemon.kill()
+    daemon.start()
+    h1.hello_sequence = h2.hello_sequence = 2
+    h2.connect()
+    h2.hello()
+    h2.epoch = h2.expect("welcome").epoch
+    h2.send(numbered=True, inventory_end=pb.InventoryEnd(parts=0))
+    h1.connect()
+    h1.join([pb.AttemptState(attempt=again.attempt, phase=pb.PHASE_COMPUTING, job=number, task=again.task, resources=again.resources, variant=1,
+                             proof=again.proof)])
+    assert [row["variant"] for row in daemon.ctl("tasks", number)["tasks"] if row["task"] == again.task] == [1]
+    assert daemon.stop() == 0
+    replay = [BUILD + "/duopoly-sim", "replay", "--quiet", daemon.folder / "log" / "duopoly.log"]
+    assert subprocess.run(replay, timeout=20, check=False).returncode == 0, "the log decides the same again"
+
+
+@pytest.mark.parametrize("variants,words", [
+    ([{"demand": {"slots": 9}}], "as variant 1: it needs slots 9 in one unit"),
+    ([{"constraint": "fast"}], "as variant 1: none has label 'fast'")])
+def test_a_variant_that_no_host_fits_is_refused(cluster, variants, words):
+    daemon = cluster.daemon()
+    cluster.agent(daemon, "h1").join()
+    job = one_job()
+    job["stages"][0]["variants"] = variants
+    assert words in daemon.ctl("submit", workload(daemon.folder, [job]), expect=1)
+    assert daemon.ctl("jobs")["jobs"] == []

@@ -61,7 +61,8 @@ static void count_output(void *user, const duopoly_OutputHeld *output)
 static void test_input_is_the_schema_s_example(void **state)
 {
     (void)state;
-    const duopoly_Start start = start_of(4294967297, 12);
+    duopoly_Start start = start_of(4294967297, 12);
+    start.variant = 1;
     duopoly_Input inputs[3] = {{.bytes = 1500000, .stage = 0, .task = 2, .attempt = 4294967290},
                                {.bytes = 4000000, .block = true},
                                {.bytes = 9, .stage = 1, .attempt = 5}};
@@ -77,7 +78,7 @@ static void test_input_is_the_schema_s_example(void **state)
     assert_non_null(strstr(text, "\njob 12\n"));
     assert_string_equal(strstr(text, "job 12"), "job 12\nstage 1\ntask 3\nattempt 4294967297\n"
                                                 "compute_ns 25500000\noutput_bytes 4000000\n"
-                                                "stall_ms 10000\nunit_name gpu0\n"
+                                                "stall_ms 10000\nvariant 1\nunit_name gpu0\n"
                                                 "input 10.77.0.3 1500000 map 0 2 4294967290\n"
                                                 "input 10.77.0.5 4000000 block\n"
                                                 "input fd00::1 9 map 1 0 5\n");
@@ -104,6 +105,7 @@ static void test_an_attempt_comes_back(void **state)
     (void)state;
     duopoly_Start start = start_of(77, 12), back;
     start.proof = UINT64_MAX;
+    start.variant = 3;
     struct attempt_status status = {.exit_status = 3, .last_line = "no luck"}, read;
     uint64_t sum = 0;
     bool stopped = true;

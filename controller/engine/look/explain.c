@@ -293,6 +293,32 @@ static void say_variant(struct engine_explanation *e, const struct attempt *a)
     add_fact(e, "variant", "%u of %u", a->variant, variant_count(stage));
 }
 
+static void say_ways_of(const struct stage *first, char *text, size_t size)
+{
+    for (uint32_t v = 0; v < variant_count(first); v++) {
+        const struct attempt *attempt;
+        size_t used = strlen(text);
+        uint32_t n = 0;
+        TAILQ_FOREACH (attempt, &first->attempts, of_stage)
+            n += attempt->variant == v;
+        snprintf(text + used, size - used, "%s %u as %s", v ? "," : "", n,
+                 v ? first->others[v - 1]->command : first->command);
+    }
+}
+
+void engine_say_variants(const struct engine *engine, uint64_t number, char *text, size_t size)
+{
+    const struct job *job = job_find(engine, number);
+    *text = '\0';
+    for (uint32_t s = 0; job && s < job->n_stages; s++) {
+        size_t used = strlen(text);
+        if (!job->stages[s]->n_others)
+            continue;
+        snprintf(text + used, size - used, "%sstage %u runs", used ? "; " : "", s);
+        say_ways_of(job->stages[s], text, size);
+    }
+}
+
 static void explain_attempt(const struct engine *engine, struct engine_explanation *e,
                             const struct attempt *a)
 {

@@ -220,6 +220,15 @@ int engine_finished_after(const struct engine *engine, uint64_t after, struct jo
     return 0;
 }
 
+uint64_t engine_compute_ns(const struct engine *engine, uint64_t job, uint32_t stage, uint32_t task,
+                           uint32_t variant)
+{
+    const struct task *first = job_find_task(engine, job, stage, task);
+    if (!first || variant > first->stage->n_others)
+        return 0;
+    return variant_of(first->stage, variant)->tasks[task].compute_ns;
+}
+
 /* Of its variants that are held, or else of the first, the soonest. */
 static int64_t held_until_ns(const struct stage *first)
 {
