@@ -43,9 +43,9 @@ struct workload_convert {
 extern const struct workload_convert workload_convert_defaults;
 
 /* Sets one option from the words a person gave: jobs, speed, cap, scale, hosts, slots, link, seed,
- * compute, map_mb, replicas, gpu, gpu_speed. Numbers may end in k, M or G (10^3, 10^6, 10^9); cap in bytes, link in
- * bit/s, compute in bytes/s; speed, gpu and gpu_speed may have up to three decimals. −EINVAL with a sentence for an
- * unknown name or a value out of range. */
+ * compute, map_mb, replicas, gpu, gpu_speed. Numbers may end in k, M or G (10^3, 10^6, 10^9); cap
+ * in bytes, link in bit/s, compute in bytes/s; speed, gpu and gpu_speed may have up to three
+ * decimals. −EINVAL with a sentence for an unknown name or a value out of range. */
 int workload_convert_set(struct workload_convert *options, const char *name, const char *value,
                          struct err *err);
 

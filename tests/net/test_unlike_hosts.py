@@ -24,11 +24,14 @@ def test_the_commands_of_the_page_run(tmp_path):
     with open(PAGE, encoding="utf-8") as page:
         commands = re.findall(r"^build/.*$", page.read(), re.M)
     said = [run(*command.split(), cwd=tmp_path) for command in commands]
-    assert [done.returncode for done in said] == [0, 0, 0], said
+    assert [done.returncode for done in said] == [0] * 5, said
     hosts = [line.split() for line in said[0].stdout.splitlines()[1:]]
     assert [host[0] for host in hosts] == ["g1", "g2", "g3", "p1", "p2", "p3", "s1", "s2", "s3"]
     assert "gpu1: 1 slots 1000 gpu_milli 8000000000 gpu_mem_bytes" in said[0].stdout and hosts[6][1:4] == ["r3", "spot", "500"]
     assert re.search(r"9 hosts of \S+mixed.yaml with 36 slots", said[2].stdout)
+    for policy in "drf", "joint":
+        shares = re.search(r"^policy .* devices .*\n(?:.*\n)*?%s +(.*)" % policy, said[4].stdout, re.M)[1].split()
+        assert 0 < float(shares[-2]) < 1, said[4].stdout
 
 
 @pytest.mark.parametrize("change,words", [

@@ -10,6 +10,7 @@ struct size {
 struct scene {
     const char *name, *turn, *place, *network;
     bool blocks, starved, even_maps, stalls;
+    bool variants;        /* maps of four demands in slots, or on GPUs, of hosts of five units */
     bool pack;            /* shuffles are dear and computing is not: its jobs have homes */
     uint64_t block_bytes; /* 0: MEGABYTE */
 };
@@ -22,6 +23,34 @@ static uint32_t *make_blocks(const struct size *size, uint32_t job)
     for (uint32_t i = 0; i < size->tasks * 3; i++)
         blocks[i] = (i * 7 + job + i / 3) % size->hosts;
     return blocks;
+}
+
+static void submit_with_variant(struct script *s, const struct script_job *job)
+{
+    const uint64_t mem = 1 + job->number % 4,
+                   on_gpu[ENGINE_RESOURCES] = {[RES_GPU_MILLI] = 1000, [RES_MEM_BYTES] = mem};
+    struct event events[8];
+    char name[32];
+    uint64_t *room = calloc(2 * (size_t)(job->maps + job->reduces) + 1, sizeof(*room));
+    size_t n = script_job_events(job, events, room, name, sizeof(name));
+    assert_int_equal(events[1].kind, EVENT_JOB_STAGE);
+    events[1].job_stage.demand.amount[RES_MEM_BYTES] = (int64_t)mem;
+    events[1].job_stage.variant_demands = (struct u64s){on_gpu, ENGINE_RESOURCES};
+    script_events(s, events, n);
+    free(room);
+}
+
+/* Two units of a slot each, three of a GPU. */
+static void join_with_units(struct script *s, uint32_t host)
+{
+    uint64_t vectors[5 * ENGINE_RESOURCES] = {0};
+    struct event join = script_join(host, 2, vectors);
+    for (uint32_t u = 0; u < 5; u++) {
+        vectors[u * ENGINE_RESOURCES + RES_MEM_BYTES] = 16;
+        vectors[u * ENGINE_RESOURCES + (u < 2 ? RES_SLOTS : RES_GPU_MILLI)] = u < 2 ? 1 : 1000;
+    }
+    join.host_join.units.n = 5 * ENGINE_RESOURCES;
+    script_event(s, join);
 }
 
 static void submit(struct script *s, const struct scene *scene, const struct size *size,
@@ -40,7 +69,10 @@ static void submit(struct script *s, const struct scene *scene, const struct siz
         j.map_ns = SECOND / 500;
         j.reduce_ns = SECOND / 10;
     }
-    script_submit(s, &j);
+    if (scene->variants)
+        submit_with_variant(s, &j);
+    else
+        script_submit(s, &j);
     free(blocks);
 }
 
@@ -96,7 +128,10 @@ static uint64_t cost(const struct scene *scene, const struct size *size)
         strcpy(config.mode, "starved");
     script_begin(&s, &config);
     for (uint32_t h = 0; h < size->hosts; h++)
-        script_host(&s, h, 2);
+        if (scene->variants)
+            join_with_units(&s, h);
+        else
+            script_host(&s, h, 2);
     for (uint32_t j = 1; j <= size->jobs; j++)
         submit(&s, scene, size, j);
     probe(&s, scene, size);
@@ -199,6 +234,22 @@ static void test_maps_that_wait_for_own_slots(void **state)
                         .block_bytes = 64 * UINT64_C(1000000)};
     check(&own, "jobs and hosts", (struct size){20, 20, 20}, (struct size){200, 200, 20});
     check(&own, "jobs and hosts", (struct size){40, 20, 60}, (struct size){400, 200, 60});
+}
+
+/* Five units, eight shapes and two variants. */
+static void test_variants(void **state)
+{
+    (void)state;
+    static const struct scene scenes[] = {
+        {.name = "variants, greedy", .turn = "fifo", .place = "greedy", .network = "none"},
+        {.name = "variants, drf", .turn = "drf", .place = "greedy", .network = "none"},
+        {.name = "variants, nats", .turn = "sjf", .place = "nats", .network = "cans"},
+        {.name = "variants, joint", .turn = "srpt", .place = "joint", .network = "rank"}};
+    for (size_t i = 0; i < sizeof(scenes) / sizeof(scenes[0]); i++) {
+        struct scene scene = scenes[i];
+        scene.variants = true;
+        all_sizes(&scene);
+    }
 }
 
 static void test_stalls(void **state)
@@ -448,6 +499,7 @@ int main(void)
         cmocka_unit_test(test_joint),
         cmocka_unit_test(test_only_the_unit_that_changed_is_fitted),
         cmocka_unit_test(test_maps_that_wait_for_own_slots),
+        cmocka_unit_test(test_variants),
         cmocka_unit_test(test_stalls),
         cmocka_unit_test(test_baselines),
         cmocka_unit_test(test_fair),

@@ -66,6 +66,18 @@ static bool is_request(enum event_kind kind)
     return kind < EVENT_HOST_JOIN || kind == EVENT_POLICY_PARAMETER;
 }
 
+/* Further ways to run a stage, as many as there are words for or not. */
+static void make_ways(struct chaos *c, struct event *e)
+{
+    static const char *const words[] = {"", "a", "a\nb", "ssd\n", "\nbig\n", "a\nb\nc\nd"};
+    uint32_t n = (uint32_t)any(c, 5) * ENGINE_RESOURCES + (any(c, 20) == 0);
+    if (any(c, 3))
+        return;
+    e->job_stage.variant_demands = u64s(c, 2, n, 3);
+    e->job_stage.variant_commands = words[any(c, sizeof(words) / sizeof(words[0]))];
+    e->job_stage.variant_constraints = words[any(c, sizeof(words) / sizeof(words[0]))];
+}
+
 static void make_request(struct chaos *c, struct event *e)
 {
     uint64_t job = 1 + number(c, CHAOS_JOBS);
@@ -89,6 +101,7 @@ static void make_request(struct chaos *c, struct event *e)
         e->job_stage.constraint = any(c, 4) ? "" : word(c);
         e->job_stage.parents = u32s(c, 0, few, 3);
         e->job_stage.edges = u32s(c, 1, any(c, 30) ? few : few + 1, 2);
+        make_ways(c, e);
         break;
     case EVENT_JOB_TASKS:
         e->job_tasks.job = job;
@@ -98,6 +111,7 @@ static void make_request(struct chaos *c, struct event *e)
         e->job_tasks.replicas = u32s(c, 0, n * e->job_tasks.replicas_per_task, CHAOS_HOSTS);
         e->job_tasks.input_bytes = u64s(c, 0, n, 3 * MEGABYTE);
         e->job_tasks.compute_ns = u64s(c, 1, n, 3 * MEGABYTE);
+        e->job_tasks.variant = any(c, 3) ? 0 : (uint32_t)number(c, 4);
         break;
     case EVENT_JOB_BYTES:
         e->job_bytes.job = job;
@@ -167,6 +181,7 @@ static void make_fact(struct chaos *c, struct event *e)
         e->attempt_seen.phase = (uint32_t)number(c, 9);
         e->attempt_seen.resources = some_resources(c);
         e->attempt_seen.received_bytes = number(c, 20 * MEGABYTE);
+        e->attempt_seen.variant = any(c, 3) ? 0 : (uint32_t)number(c, 4);
         break;
     case EVENT_OUTPUT_LOST:
         e->output_lost.job = 1 + number(c, CHAOS_JOBS);
@@ -192,6 +207,20 @@ static void make_fact(struct chaos *c, struct event *e)
     }
 }
 
+/* Its maps can run in up to four ways. */
+static void submit_in_ways(struct chaos *c, const struct script_job *job)
+{
+    struct event events[8];
+    uint64_t room[64];
+    char name[32];
+    size_t n = script_job_events(job, events, room, name, sizeof(name));
+    uint32_t more = 1 + (uint32_t)any(c, ENGINE_VARIANTS_MAX - 1);
+    events[1].job_stage.variant_demands = u64s(c, 2, more * ENGINE_RESOURCES, 2);
+    for (uint32_t i = 0; i < more; i++)
+        c->u64s[2][i * ENGINE_RESOURCES + RES_MEM_BYTES] = i + 1;
+    script_events(&c->script, events, n);
+}
+
 /* A whole job that is likely to be good. */
 static void submit(struct chaos *c)
 {
@@ -209,7 +238,10 @@ static void submit(struct chaos *c)
                            SECOND,
                            sums,
                            0};
-    script_submit(&c->script, &j);
+    if (any(c, 2))
+        script_submit(&c->script, &j);
+    else
+        submit_in_ways(c, &j);
 }
 
 /* Sums that the engine keeps are what its parts add up to. */

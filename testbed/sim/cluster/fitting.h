@@ -6,7 +6,7 @@
 #include "testbed/sim/cluster/cluster_file.h"
 
 /* 0, or −EINVAL with a sentence for the first way that none of the hosts could run. Stages that
- * list but one way are the engine's to refuse. `slots`: of hosts that say no units. Of hosts without
- * a cluster file (no hosts) only their slots count. O(hosts), each way. */
+ * list but one way are the engine's to refuse. `slots`: of hosts that say no units. Of hosts
+ * without a cluster file (no hosts) only their slots count. O(hosts), each way. */
 int fitting_check(const struct cluster *cluster, uint32_t slots, const struct workload_job *job,
                   struct err *err);
