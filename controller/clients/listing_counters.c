@@ -76,6 +76,7 @@ static void engine_tell(struct telling *telling, const struct engine *engine)
     tell(telling, "engine.allows_unused", c.allows_unused);
     tell(telling, "engine.granted_unasked", c.granted_unasked);
     tell(telling, "engine.opens", c.opens);
+    tell(telling, "engine.binds", c.binds);
     tell(telling, "engine.visits", c.visits);
 }
 

@@ -64,7 +64,8 @@ enum engine_rule {
     RULE_GROWS,       /* stages get their tasks in portions (framework_grow.h) */
     RULE_KEEPS_WAIT,  /* outputs that get their first reader are counted in portions (outputs.h) */
     RULE_HOMES_ANEW,  /* each pick reports which stages wait for a slot at home (joint.c) */
-    ENGINE_RULES = RULE_HOMES_ANEW
+    RULE_INPUT_GUESSED, /* before the first shuffle, sizes are guessed by input */
+    ENGINE_RULES = RULE_INPUT_GUESSED
 };
 
 struct engine_config {
@@ -249,6 +250,7 @@ struct stage_view {
     bool held;
     int64_t held_until_ns;
     bool gated;        /* a framework's: its tasks start only where allowed */
+    bool bound;        /* a gated stage without parents */
     bool left;         /* a framework's: it was opened; its framework places its tasks */
     uint32_t allowed;  /* tasks that may start and were not seen yet */
     uint32_t variants; /* ways to run it; command and constraint are those of the first */
@@ -377,8 +379,8 @@ struct engine_counters {
     uint64_t stalls, suspicions, sources_replaced; /* attempts × silent sources; hosts that became
                                                       suspect; attempts that run again because of
                                                       their source */
-    uint64_t allows, allows_used, allows_unused, granted_unasked, opens; /* frameworks' */
-    uint64_t visits;                                                     /* objects looked at */
+    uint64_t allows, allows_used, allows_unused, granted_unasked, opens, binds; /* frameworks' */
+    uint64_t visits; /* objects looked at */
 };
 void engine_counters(const struct engine *engine, struct engine_counters *ret_counters);
 

@@ -246,6 +246,8 @@ struct event {
                                     none */
             uint32_t phase;      /* enum framework_phase */
             uint32_t ungated;    /* 1: never held (barrier stages, streams) */
+            uint32_t bindable;   /* 1: it has no parents, no host is better for any of its tasks,
+                                    and its framework follows DECISION_BIND */
         } framework_stage;
         struct {
             uint64_t job;
@@ -331,6 +333,7 @@ enum decision_kind {
     DECISION_FORGET,
     DECISION_ALLOW_END, /* an allow ended */
     DECISION_OPEN,      /* from now on the framework places a stage's tasks by itself */
+    DECISION_BIND,      /* from now on tasks of a bindable stage start only where allowed */
     DECISION_KINDS
 };
 
@@ -436,6 +439,10 @@ struct decision {
             uint64_t job;
             uint32_t stage;
         } open;
+        struct {
+            uint64_t job;
+            uint32_t stage;
+        } bind;
         struct {
             uint64_t request;
             uint32_t item;

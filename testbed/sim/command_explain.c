@@ -100,6 +100,11 @@ static void about_frameworks_task(struct question *q, int64_t now_ns, const stru
         say_when(q, now_ns);
         printf("Its stage is left to its framework: %s (%" PRId64 ").\n", reason_name(d->reason),
                d->left);
+    } else if (d->kind == DECISION_BIND && d->bind.job == q->job && d->bind.stage == q->stage) {
+        say_when(q, now_ns);
+        printf("Tasks of its stage start where they are allowed: on one host its job takes %.1f s; "
+               "spread, it would take and cost those behind it %.1f s.\n",
+               (double)d->left * 1e-9, (double)d->right * 1e-9);
     }
 }
 

@@ -142,6 +142,32 @@ static void test_guesses(void **state)
     script_end(&s);
 }
 
+/* Before any ratio was seen a shuffle is taken to be what its maps read from files. */
+static void test_input_is_a_first_guess(void **state)
+{
+    (void)state;
+    for (uint32_t rules = RULE_INPUT_GUESSED - 1; rules <= RULE_INPUT_GUESSED; rules++) {
+        struct script s;
+        struct engine_config config = script_config();
+        const uint64_t input[] = {30 * MEGABYTE, 70 * MEGABYTE}, none[] = {0, 0};
+        config.framework_jobs_max = 1000;
+        config.rules = rules;
+        script_begin(&s, &config);
+        s.reload = true;
+        script_host(&s, 0, 2);
+        struct event e = {.kind = EVENT_FRAMEWORK_TASKS};
+        e.job_tasks.job = 1;
+        e.job_tasks.input_bytes = (struct u64s){input, 2};
+        e.job_tasks.compute_ns = (struct u64s){none, 2};
+        script_event(&s, e);
+        script_event(&s, stage_event(1, 1, 4, 0));
+        script_event(&s, stage_event(1, 0, 2, 0));
+        assert_int_equal(script_task_view(&s, 1, 1, 3).bytes,
+                         rules == RULE_INPUT_GUESSED ? 25 * MEGABYTE : MEGABYTE);
+        script_end(&s);
+    }
+}
+
 /* They speak for the others, at 1, 2, 4, … of them, and in place of what was before. */
 static void test_guesses_by_maps_that_ended(void **state)
 {
@@ -383,11 +409,118 @@ static void test_facts_cost_what_they_change(void **state)
                 2 * all <= 3 * small);
 }
 
+/* ---- maps that are bound ---- */
+
+static void begin_packing(struct script *s)
+{
+    struct engine_config config = script_config();
+    config.framework_jobs_max = 1000;
+    strcpy(config.place, "joint");
+    strcpy(config.network, "rank");
+    engine_config_say(&config, "pack", 1, NULL);
+    script_begin(s, &config);
+    s->reload = true;
+    for (uint32_t h = 0; h < 2; h++)
+        script_host(s, h, 2);
+}
+
+/* Two reduce tasks of so many bytes, before their maps are known. */
+static void reduces_of(struct script *s, uint64_t job, uint64_t each)
+{
+    const uint64_t sums[] = {each, each};
+    script_event(s, stage_event(job, 1, 2, 0));
+    tell(s, job, BYTES_SUMS, 0, sums, 2, NULL);
+}
+
+static void maps_of(struct script *s, uint64_t job, uint32_t phase, bool bindable)
+{
+    struct event e = stage_event(job, 0, 2, 0);
+    e.framework_stage.phase = phase;
+    e.framework_stage.bindable = bindable;
+    script_event(s, e);
+}
+
+static bool is_bound(const struct script *s, uint64_t job)
+{
+    struct stage_view stage;
+    assert_int_equal(engine_stage(s->engine, job, 0, &stage), 0);
+    assert_true(stage.gated == stage.bound);
+    return stage.bound;
+}
+
+/* Once, as soon as both are known: that its job stays on one host, and that who runs it follows. */
+static void test_maps_of_a_packed_job_are_bound(void **state)
+{
+    (void)state;
+    struct script s;
+    begin_packing(&s);
+    reduces_of(&s, 1, 100 * MEGABYTE);
+    maps_of(&s, 1, FRAMEWORK_KNOWN, false);
+    assert_int_equal(script_count(&s, DECISION_ALLOW), 2);
+    assert_int_equal(script_decision(&s, DECISION_ALLOW, 0)->allow.host,
+                     script_decision(&s, DECISION_ALLOW, 1)->allow.host);
+    assert_int_equal(script_count(&s, DECISION_BIND), 0);
+    assert_false(is_bound(&s, 1));
+    maps_of(&s, 1, FRAMEWORK_OFFERED, true);
+    const struct decision *bind = script_decision(&s, DECISION_BIND, 0);
+    assert_true(bind->bind.job == 1 && bind->bind.stage == 0 && bind->left < bind->right);
+    assert_string_equal(reason_name(bind->reason), "home");
+    assert_true(is_bound(&s, 1));
+    maps_of(&s, 1, FRAMEWORK_OFFERED, true);
+    assert_int_equal(script_count(&s, DECISION_BIND), 0);
+    maps_of(&s, 1, FRAMEWORK_OFFERED, false);
+    assert_false(is_bound(&s, 1));
+    script_end(&s);
+}
+
+/* What gains nothing by one host, and what is never held. */
+static void test_other_maps_are_free(void **state)
+{
+    (void)state;
+    struct script s;
+    begin_packing(&s);
+    reduces_of(&s, 1, 0);
+    maps_of(&s, 1, FRAMEWORK_OFFERED, true);
+    assert_int_equal(script_count(&s, DECISION_BIND), 0);
+    reduces_of(&s, 2, 100 * MEGABYTE);
+    struct event e = stage_event(2, 0, 2, 0);
+    e.framework_stage.ungated = e.framework_stage.bindable = 1;
+    script_event(&s, e);
+    assert_int_equal(script_count(&s, DECISION_BIND), 0);
+    assert_false(is_bound(&s, 1) || is_bound(&s, 2));
+    script_end(&s);
+}
+
+/* The first allow of it says so, too: whoever is told of both starts nothing elsewhere between. */
+static void test_a_job_that_waited_is_bound_with_its_first_allow(void **state)
+{
+    (void)state;
+    struct script s;
+    begin_packing(&s);
+    for (uint32_t t = 0; t < 4; t++)
+        script_started(&s, NUMBER(t), 9, 0, t, t % 2);
+    reduces_of(&s, 1, 100 * MEGABYTE);
+    maps_of(&s, 1, FRAMEWORK_OFFERED, true);
+    assert_int_equal(script_count(&s, DECISION_BIND) + script_count(&s, DECISION_ALLOW), 0);
+    done(&s, NUMBER(1), 9, 0, 1, 1);
+    assert_int_equal(script_count(&s, DECISION_BIND), 1);
+    assert_int_equal(script_decision(&s, DECISION_ALLOW, 0)->allow.host, 1);
+    done(&s, NUMBER(0), 9, 0, 0, 0);
+    assert_int_equal(script_count(&s, DECISION_ALLOW), 0); /* it waits for its home */
+    done(&s, NUMBER(3), 9, 0, 3, 1);
+    assert_int_equal(script_decision(&s, DECISION_ALLOW, 0)->allow.host, 1);
+    script_end(&s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_cells_sums_and_hosts_in_any_order),
         cmocka_unit_test(test_guesses),
+        cmocka_unit_test(test_input_is_a_first_guess),
+        cmocka_unit_test(test_maps_of_a_packed_job_are_bound),
+        cmocka_unit_test(test_other_maps_are_free),
+        cmocka_unit_test(test_a_job_that_waited_is_bound_with_its_first_allow),
         cmocka_unit_test(test_guesses_by_maps_that_ended),
         cmocka_unit_test(test_history_orders_jobs),
         cmocka_unit_test(test_sizes_in_order_of_learning),

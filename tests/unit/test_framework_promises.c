@@ -16,7 +16,8 @@ enum {
     STAGES = 3,
     TASKS = 6,
     ALLOWS = 4096,
-    BATCH = 4096
+    BATCH = 4096,
+    BINDING = 6 /* runs where stages may be bound */
 };
 #define TICK         (SECOND / 10)
 #define HOLD_MAX     (10 * SECOND)
@@ -36,11 +37,12 @@ struct w_task {
 struct w_stage {
     uint32_t tasks;
     struct w_task task[TASKS];
-    bool announced, sized, open, offered;
+    bool announced, sized, open, offered, bindable, bound;
 };
 struct w_job {
     bool here, over, silent; /* silent: its framework announces nothing */
     uint32_t stages;
+    int64_t arrived_ns;
     struct w_stage stage[STAGES];
 };
 struct w_allow {
@@ -52,7 +54,8 @@ struct w_allow {
 /* How it behaves, in per mille. */
 struct manners {
     const char *name;
-    uint32_t slow, disobedient, forgetful, copies, losses, growing, unsized, unnamed, rooms;
+    uint32_t slow, disobedient, forgetful, copies, losses, growing, unsized, unnamed, rooms,
+        bindable;
 };
 
 struct world {
@@ -72,7 +75,7 @@ struct world {
     struct engine *twin;
     struct decisions of_twin;
     int64_t idle_since_ns; /* the first allow was given of those that turned out to be unused */
-    uint64_t longest_ns;
+    uint64_t longest_ns, bound; /* bound: so many stages were */
 };
 
 static uint64_t draw(struct world *w, uint64_t n)
@@ -151,6 +154,15 @@ static void end_allow(struct world *w, uint64_t number)
     fail_msg("allow %llu ended without having begun", (unsigned long long)number);
 }
 
+/* Only who follows that is told, and once. */
+static void take_bind(struct world *w, const struct decision *d)
+{
+    struct w_stage *stage = &w->job[job_of(d->bind.job)].stage[d->bind.stage];
+    assert_true(stage->bindable && !stage->bound && !stage->open && !d->bind.stage);
+    stage->bound = true;
+    w->bound++;
+}
+
 static void take_decisions(struct world *w)
 {
     w->idle_since_ns = INT64_MAX;
@@ -164,6 +176,8 @@ static void take_decisions(struct world *w)
         if (d->reason == REASON_UNUSED && d->kind == DECISION_ALLOW_END &&
             w->s.now_ns - d->left < w->idle_since_ns)
             w->idle_since_ns = w->s.now_ns - d->left;
+        if (d->kind == DECISION_BIND)
+            take_bind(w, d);
         if (d->kind == DECISION_OPEN)
             w->job[job_of(d->open.job)].stage[d->open.stage].open = true;
     }
@@ -209,6 +223,9 @@ static void announce(struct world *w, uint32_t j, uint32_t s)
     e->framework_stage.edges = (struct u32s){edges, s > 0};
     e->framework_stage.history = s + 1;
     e->framework_stage.phase = w->job[j].stage[s].offered ? FRAMEWORK_OFFERED : FRAMEWORK_KNOWN;
+    w->job[j].stage[s].bindable = (!s && chance(w, w->manners.bindable));
+    e->framework_stage.bindable = w->job[j].stage[s].bindable;
+    w->job[j].stage[s].bound = w->job[j].stage[s].bound && w->job[j].stage[s].bindable;
     w->job[j].stage[s].announced = true;
 }
 
@@ -247,6 +264,7 @@ static void arrive(struct world *w, uint32_t j)
     struct w_job *job = &w->job[j];
     *job = (struct w_job){.here = true,
                           .stages = 1 + (uint32_t)draw(w, STAGES),
+                          .arrived_ns = w->s.now_ns,
                           .silent = chance(w, w->manners.unnamed)};
     for (uint32_t s = 0; s < job->stages; s++)
         job->stage[s].tasks = 1 + (uint32_t)draw(w, TASKS);
@@ -353,7 +371,10 @@ static void try(struct world *w, uint32_t j, uint32_t s, uint32_t t)
     uint32_t application = application_of(w, j), anywhere = free_host(w, application);
     if (task->state != W_WAITS || anywhere == ENGINE_NONE)
         return;
-    if (!s || stage->open || w->job[j].silent || chance(w, w->manners.disobedient / 20)) {
+    if (!s && stage->bindable && w->s.now_ns == w->job[j].arrived_ns)
+        return; /* it waits for the first word */
+    if ((!s && !stage->bound) || stage->open || w->job[j].silent ||
+        chance(w, w->manners.disobedient / 20)) {
         start(w, j, s, t, anywhere, 0);
         return;
     }
@@ -514,7 +535,8 @@ static void check_wait(struct world *w, struct w_task *task, bool spare)
 static void check_waits(struct world *w, uint32_t j, uint32_t s, bool spare)
 {
     struct w_stage *stage = &w->job[j].stage[s];
-    bool gated = s && !stage->open && !w->job[j].silent && runnable(&w->job[j], s);
+    bool gated =
+        (s || stage->bound) && !stage->open && !w->job[j].silent && runnable(&w->job[j], s);
     for (uint32_t t = 0; t < stage->tasks; t++)
         if (gated && stage->task[t].state == W_WAITS)
             check_wait(w, &stage->task[t], spare);
@@ -621,6 +643,8 @@ static void begin(struct world *w, const struct manners *manners, const char *co
     strcpy(config.turn, policy[0]);
     strcpy(config.place, policy[1]);
     strcpy(config.network, policy[2]);
+    if (strcmp(config.place, "joint") == 0)
+        engine_config_say(&config, "pack", 1, NULL);
     memset(w, 0, sizeof(*w));
     script_begin(&w->s, &config);
     w->s.now_ns = SECOND;
@@ -654,6 +678,8 @@ static void check_cut_dump(const struct engine *engine)
     free(lines.text);
 }
 
+static uint64_t all_bound;
+
 static void run(const struct manners *manners, const char *const policy[3], uint64_t seed,
                 bool with_twin)
 {
@@ -677,10 +703,13 @@ static void run(const struct manners *manners, const char *const policy[3], uint
     struct engine_status status;
     engine_counters(w.s.engine, &counters);
     engine_status(w.s.engine, &status);
-    print_message("  longest wait %.1f s, %llu allows, %llu used, %llu unused, %llu opened\n",
+    print_message("  longest wait %.1f s, %llu allows, %llu used, %llu unused, %llu opened, "
+                  "%llu bound\n",
                   (double)w.longest_ns / 1e9, (unsigned long long)counters.allows,
                   (unsigned long long)counters.allows_used,
-                  (unsigned long long)counters.allows_unused, (unsigned long long)counters.opens);
+                  (unsigned long long)counters.allows_unused, (unsigned long long)counters.opens,
+                  (unsigned long long)w.bound);
+    all_bound += w.bound;
     assert_int_equal(status.attempts, 0);
     assert_int_equal(status.tasks_ready, 0);
     engine_destroy(w.twin);
@@ -690,15 +719,16 @@ static void run(const struct manners *manners, const char *const policy[3], uint
 
 static const struct manners all_manners[] = {
     {.name = "prompt"},
-    {.name = "slow", .slow = 600},
-    {.name = "disobedient", .disobedient = 400},
-    {.name = "forgetful", .forgetful = 400},
-    {.name = "mute", .forgetful = 1000},
+    {.name = "bound", .bindable = 1000},
+    {.name = "slow", .slow = 600, .bindable = 900},
+    {.name = "disobedient", .disobedient = 400, .bindable = 500},
+    {.name = "forgetful", .forgetful = 400, .bindable = 900},
+    {.name = "mute", .forgetful = 1000, .bindable = 1000},
     {.name = "speculating", .copies = 50, .slow = 100},
     {.name = "growing", .growing = 700, .unsized = 900, .unnamed = 100},
-    {.name = "losing", .losses = 100, .unsized = 300},
-    {.name = "moving", .rooms = 20},
-    {.name = "all", 200, 200, 200, 30, 60, 300, 500, 100, 10},
+    {.name = "losing", .losses = 100, .unsized = 300, .bindable = 900},
+    {.name = "moving", .rooms = 20, .bindable = 900},
+    {.name = "all", 200, 200, 200, 30, 60, 300, 500, 100, 10, 500},
 };
 static const char *const all_policies[][3] = {{"srpt", "joint", "rank"},
                                               {"sjf", "nats", "cans"},
@@ -710,13 +740,15 @@ static void each(bool with_twin)
     uint64_t stream = test_seed();
     for (size_t m = 0; m < sizeof(all_manners) / sizeof(all_manners[0]); m++)
         for (size_t p = 0; p < sizeof(all_policies) / sizeof(all_policies[0]); p++)
-            run(&all_manners[m], all_policies[p], test_random(&stream), with_twin);
+            for (int n = all_manners[m].bindable && !p && !with_twin ? BINDING : 1; n-- > 0;)
+                run(&all_manners[m], all_policies[p], test_random(&stream), with_twin);
 }
 
 static void test_nothing_waits_and_no_slot_counts_twice(void **state)
 {
     (void)state;
     each(false);
+    assert_true(all_bound > 20);
 }
 
 static void test_a_twin_decides_the_same(void **state)

@@ -171,6 +171,7 @@ static const struct row decision_rows[] = {
      {D(allow_end.allow, U64), D(allow_end.job, U64), D(allow_end.stage, U32),
       D(allow_end.host, U32)}},
     {DECISION_OPEN, {D(open.job, U64), D(open.stage, U32)}},
+    {DECISION_BIND, {D(bind.job, U64), D(bind.stage, U32)}},
 };
 #undef D
 
@@ -634,6 +635,19 @@ static void test_a_record_from_before_there_was_a_field(void **state)
     record_room_done(&room);
 }
 
+/* What a framework says that knows of no binding is recorded as before. */
+static void test_bindable_is_written_where_it_is_said(void **state)
+{
+    (void)state;
+    char line[256];
+    struct event event = {.kind = EVENT_FRAMEWORK_STAGE};
+    assert_true(record_encode_event(&event, line, sizeof(line)) > 0);
+    assert_null(strstr(line, "bindable"));
+    event.framework_stage.bindable = 1;
+    assert_true(record_encode_event(&event, line, sizeof(line)) > 0);
+    assert_non_null(strstr(line, " ungated=0 bindable=1"));
+}
+
 static void test_kinds_out_of_range(void **state)
 {
     (void)state;
@@ -697,6 +711,7 @@ int main(void)
         cmocka_unit_test(test_kinds_out_of_range),
         cmocka_unit_test(test_numbers_of_kinds_stay),
         cmocka_unit_test(test_names_out_of_range),
+        cmocka_unit_test(test_bindable_is_written_where_it_is_said),
     };
     return cmocka_run_group_tests_name("record", tests, NULL, NULL);
 }

@@ -249,6 +249,76 @@ static void test_manners_over_seeds(void **state)
     }
 }
 
+/* ---- maps without places ---- */
+
+enum { PLACELESS_JOBS = 40 };
+
+/* Shuffles that are dear, on four hosts with two slots and 50 Mb/s: (i % 5 + 1)² MB each. */
+static void placeless_jobs(struct workload_job *jobs)
+{
+    for (int i = 0; i < PLACELESS_JOBS; i++) {
+        char line[512];
+        const int mega = (i % 5 + 1) * (i % 5 + 1);
+        snprintf(line, sizeof(line),
+                 "{\"id\":%d,\"arrival_ms\":%d,\"stages\":[{\"tasks\":4,\"compute_ms\":200},"
+                 "{\"tasks\":4,\"compute_ms\":100,\"parents\":[{\"stage\":0,\"sums\":"
+                 "[%d00000,%d00000,%d00000,%d00000]}]}]}",
+                 i + 1, i * 500, mega, 2 * mega, 3 * mega, 4 * mega);
+        jobs[i] = job_of(line);
+    }
+}
+
+static double mean_of_placeless(const struct workload_job *jobs, const char *name,
+                                struct run_result *ret_result, FILE **ret_recording)
+{
+    double jct_s[PLACELESS_JOBS], sum_s = 0;
+    struct run_config config = config_of("joint", 4, 2, 50 * (uint64_t)UNIT);
+    config.framework = manners_find(name);
+    config.engine.framework_jobs_max = config.engine.jobs_max;
+    config.engine.hold_max_ns = HOLD_MAX_S * INT64_C(1000000000);
+    config.recording = *ret_recording = tmpfile();
+    *ret_result = simulate(&config, jobs, PLACELESS_JOBS, jct_s);
+    for (int i = 0; i < PLACELESS_JOBS; i++)
+        sum_s += jct_s[i];
+    print_message("%s: mean %.2f s, longest wait %.1f s\n", name, sum_s / PLACELESS_JOBS,
+                  ret_result->framework_wait_s);
+    return sum_s / PLACELESS_JOBS;
+}
+
+static bool has_line(FILE *recording, const char *word)
+{
+    size_t size;
+    char *text = text_of(recording, &size);
+    text[size] = 0;
+    bool has = strstr(text, word);
+    free(text);
+    return has;
+}
+
+/* Who starts maps where it has a slot loses what its jobs have of one host; who follows what binds
+ * them has it; whatever their manners, nothing waits for longer than it may. */
+static void test_bound_maps_stay_together(void **state)
+{
+    (void)state;
+    struct workload_job jobs[PLACELESS_JOBS];
+    struct run_result result;
+    FILE *recording;
+    placeless_jobs(jobs);
+    double free_s = mean_of_placeless(jobs, "free", &result, &recording);
+    assert_false(has_line(recording, "\nd bind "));
+    fclose(recording);
+    for (const struct manners *m = manners; m->name; m++) {
+        double mean_s = mean_of_placeless(jobs, m->name, &result, &recording);
+        assert_true(result.framework_wait_s <= HOLD_MAX_S + NEWS_S);
+        assert_true(has_line(recording, "\nd bind ") == m->bindable);
+        if (strcmp(m->name, "bound") == 0)
+            assert_true(mean_s < free_s * .6);
+        fclose(recording);
+    }
+    for (int i = 0; i < PLACELESS_JOBS; i++)
+        workload_job_done(&jobs[i]);
+}
+
 static void test_unknown_manners(void **state)
 {
     struct run_setup setup;
@@ -256,8 +326,8 @@ static void test_unknown_manners(void **state)
     (void)state;
     run_setup_init(&setup);
     assert_int_equal(run_setup_set(&setup, "framework", "rude", &err), -EINVAL);
-    assert_string_equal(err.text, "--framework is one of prompt, slow, disobedient, forgetful, "
-                                  "speculating, growing, losing, none, not 'rude'");
+    assert_string_equal(err.text, "--framework is one of prompt, free, bound, slow, disobedient, "
+                                  "forgetful, speculating, growing, losing, none, not 'rude'");
 }
 
 int main(void)
@@ -265,6 +335,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_same_plan_as_own_slots),
         cmocka_unit_test(test_manners_over_seeds),
+        cmocka_unit_test(test_bound_maps_stay_together),
         cmocka_unit_test(test_unknown_manners),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -112,7 +112,7 @@ static const struct record_kind event_kinds[EVENT_KINDS] = {
                                 E(framework_stage.tasks, U32), E(framework_stage.demand, RESOURCES),
                                 E(framework_stage.parents, U32S), E(framework_stage.edges, U32S),
                                 E(framework_stage.history, U64), E(framework_stage.phase, U32),
-                                E(framework_stage.ungated, U32)}},
+                                E(framework_stage.ungated, U32), L(framework_stage.bindable, U32)}},
     [EVENT_FRAMEWORK_TASKS] = {"framework_tasks",
                                {E(job_tasks.job, U64), E(job_tasks.stage, U32),
                                 E(job_tasks.first, U32), E(job_tasks.replicas_per_task, U32),
@@ -203,6 +203,9 @@ static const struct record_kind decision_kinds[DECISION_KINDS] = {
     [DECISION_OPEN] = {"open",
                        {D(reason, REASON), D(left, I64), D(right, I64), D(open.job, U64),
                         D(open.stage, U32)}},
+    [DECISION_BIND] = {"bind",
+                       {D(reason, REASON), D(left, I64), D(right, I64), D(bind.job, U64),
+                        D(bind.stage, U32)}},
 };
 
 int record_encode_event(const struct event *event, char *buffer, size_t size)

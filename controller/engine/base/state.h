@@ -155,12 +155,14 @@ struct framework_stage {
     uint64_t history;
     bool announced; /* else a seen task, a child or reported sizes made it */
     bool offered, ungated, left;
-    bool apart;               /* its shape is its application's alone: lapse.h */
-    uint32_t room;            /* tasks that memory was allocated for */
-    uint32_t allowed;         /* allowed tasks that were not seen yet */
-    uint32_t unused;          /* successive allows without a start */
-    uint32_t guessed;         /* tasks */
-    uint64_t guess;           /* bytes of each guessed task, at least */
+    bool bindable;    /* no host is better for any of its tasks, and its framework follows */
+    bool bound;       /* DECISION_BIND, and was told that (gate.h) */
+    bool apart;       /* its shape is its application's alone: lapse.h */
+    uint32_t room;    /* tasks that memory was allocated for */
+    uint32_t allowed; /* allowed tasks that were not seen yet */
+    uint32_t unused;  /* successive allows without a start */
+    uint32_t guessed; /* tasks */
+    uint64_t guess;   /* bytes of each guessed task, at least */
     uint32_t sizing, unsized; /* in engine->sizing: the next task to size, and how many remain */
     struct sorted_node of_sizing;
     /* Tasks that it is to have (framework_grow.h). While it has fewer, it is in engine->growing, */

@@ -38,7 +38,7 @@ struct apart_record {
 struct gate_record {
     uint64_t job;
     uint32_t stage;
-    bool announced, offered, ungated, left, waits;
+    bool announced, offered, ungated, left, waits, bindable, bound;
     uint32_t unused;
     uint64_t guess;
     int64_t ready_ns, due_ns;
@@ -153,6 +153,8 @@ static int load_gate(struct engine *engine, const void *object, struct err *err)
     own->offered = record->offered;
     own->ungated = record->ungated;
     own->left = record->left;
+    own->bindable = record->bindable;
+    own->bound = record->bound;
     own->unused = record->unused;
     for (uint32_t i = 0; i < stage->n_children; i++)
         sizes_follow_parents(engine, job_stage_at(job, stage->children[i]));
@@ -269,7 +271,8 @@ const struct dump_kind framework_kinds[] = {
                 F(gate_record, ungated, BOOL), F(gate_record, left, BOOL),
                 F(gate_record, waits, BOOL), F(gate_record, unused, U32),
                 F(gate_record, guess, U64), F(gate_record, ready_ns, I64),
-                F(gate_record, due_ns, I64)}},
+                F(gate_record, due_ns, I64), FIELD_LEAN(gate_record, bindable, BOOL),
+                FIELD_LEAN(gate_record, bound, BOOL)}},
               load_gate},
     [SIZED] = {{"sized",
                 {F(sized_record, job, U64), F(sized_record, stage, U32), F(sized_record, task, U32),
@@ -443,6 +446,8 @@ void framework_dump_stage(struct dumper *d, const struct stage *stage)
         .guess = own->guess,
         .ready_ns = own->waits ? own->ready_ns : 0,
         .due_ns = own->due_ns,
+        .bindable = own->bindable,
+        .bound = own->bound,
     };
     dump_record(d, &framework_kinds[GATE].kind, &record);
     for (uint32_t t = 0; t < stage->n_tasks; t++) {

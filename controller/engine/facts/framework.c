@@ -182,6 +182,7 @@ static void announce(struct engine *engine, struct stage *stage, const struct ev
     if (event->framework_stage.history)
         own->history = event->framework_stage.history;
     own->ungated = event->framework_stage.ungated;
+    gate_let_bind(engine, stage, event->framework_stage.bindable);
     own->offered = event->framework_stage.phase == FRAMEWORK_OFFERED;
     if (event->framework_stage.tasks)
         growing_begin(engine, stage, event->framework_stage.tasks);

@@ -6,8 +6,8 @@
  *  - a claim becomes an *allow* instead of a start (allow.h), and what its framework starts is
  *    *adopted*, wherever and whatever it is; the engine never starts or stops its tasks;
  *  - stages with network input are *gated*: their tasks start where they are allowed, until the
- *    stage is opened (gate.h). For all other stages an allow is advice, and what they start is only
- *    accounted for;
+ *    stage is opened (gate.h); so are stages that the placement binds. For all other stages an
+ *    allow is advice, and what they start is only accounted for;
  *  - it grows while it runs. Facts about stages, tasks, blocks, bytes, starts and ends come in any
  *    order and any number of times; each makes what it needs: the job, the stage, the tasks up to
  *    its own, an edge and the stage that the edge comes from. A stage made this way becomes ready

@@ -258,6 +258,7 @@ static void view_stage(const struct stage *stage, struct stage_view *ret_view)
         .held = (stage->n_held || stage->refusal) && (!stage->framework || gate_is_shut(stage)),
         .held_until_ns = stage->refusal ? stage->refusal->due_ns : held_until_ns(stage),
         .gated = gate_is_shut(stage),
+        .bound = gate_is_bound(stage),
         .left = stage->framework && stage->framework->left,
         .allowed = stage->framework ? stage->framework->allowed : 0,
         .variants = variant_count(stage),

@@ -5,6 +5,7 @@
 #include "controller/engine/books/job.h"
 #include "controller/engine/books/spread.h"
 #include "controller/engine/place/joint.h"
+#include "controller/engine/watch/gate.h"
 #include "controller/engine/watch/homes.h"
 #include "controller/engine/watch/queues.h"
 
@@ -251,11 +252,20 @@ static void set_waiting(const struct engine *engine, struct job *job, bool waits
         sorted_remove(&all_of(engine)->waiting, &pack->of_waiting);
 }
 
+/* WHY: a framework starts maps where it likes, and one elsewhere ends what its job gains. */
+static void bind_maps(struct engine *engine, const struct job *job)
+{
+    const struct pack_job *pack = pack_of(job);
+    for (uint32_t s = 0; pack->packed && job->framework && s < job->n_stages; s++)
+        gate_bind(engine, job->stages[s], REASON_HOME, pack->one_ns, pack->spread_ns);
+}
+
 void pack_follow(struct engine *engine, struct job *job)
 {
     bool has_home = job->n_buckets && job->buckets[0]->home;
     if (!has_home && !pack_of(job)->packed && !is_on(engine, &parameter_lies_there))
         return;
+    bind_maps(engine, job);
     int64_t until_ns = 0;
     struct task *next = job->n_buckets == 1 ? next_task(engine, job->buckets[0]) : NULL;
     struct host *home = next ? home_of(engine, job, next, &until_ns) : NULL;

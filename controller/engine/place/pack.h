@@ -30,6 +30,8 @@
  *    job's bytes and not the task's: by the task's siblings leave together and share the one uplink
  *    of their home.
  * 4. A job that has outputs elsewhere follows the ordinary rules.
+ * 5. A framework starts maps where it likes. Those of a packed job are bound (gate.h) where it
+ *    reports that it follows: they start where they are allowed.
  *
  * Beside that, where `lies_there` says so: all outputs of a job are on one host, and its largest
  * ready reduce task reads them alone. It may start there as well, since nothing of it comes over

@@ -285,6 +285,15 @@ static uint64_t input_of(const struct stage *stage)
     return bytes > UINT64_MAX ? UINT64_MAX : (uint64_t)bytes;
 }
 
+/* What its parents read that is no other stage's. O(parents). */
+static uint64_t blocks_of(const struct stage *stage)
+{
+    wide bytes = 0;
+    for (uint32_t i = 0; i < stage->n_edges; i++)
+        bytes += job_stage_at(stage->job, stage->edges[i].parent)->framework->input;
+    return bytes > UINT64_MAX ? UINT64_MAX : (uint64_t)bytes;
+}
+
 static uint64_t median(const struct sizes *sizes)
 {
     uint64_t values[SIZES_MEANS];
@@ -339,6 +348,8 @@ uint64_t sizes_guess(const struct engine *engine, const struct stage *stage)
     else if (sizes && sizes->input && input && stage->n_tasks) {
         wide bytes = (wide)input * sizes->shuffle / sizes->input / stage->n_tasks;
         guess = bytes > UINT64_MAX ? UINT64_MAX : (uint64_t)bytes;
+    } else if (stage->n_tasks && engine_follows(engine, RULE_INPUT_GUESSED) && blocks_of(stage)) {
+        guess = blocks_of(stage) / stage->n_tasks;
     } else if (sizes) {
         guess = median(sizes);
     }

@@ -11,9 +11,10 @@
  * same for all such tasks of a stage, at least 1 and at least what is known of it. The guess is the
  * first that exists of: the mean over the rows of ended maps, renewed each time that these have
  * doubled; the mean of the stage with this history number at its last run; its parents' input times
- * the ratio of shuffle to input seen so far; the median of the means of the last SIZES_MEANS
- * stages; the first threshold of the Macroflow levels. It is made when the stage or a parent is
- * announced and before its tasks are ready. A guess counts for turn, place and sums; on the wire
+ * the ratio of shuffle to input seen so far; what its parents read from files, before a ratio was
+ * seen (RULE_INPUT_GUESSED); the median of the means of the last SIZES_MEANS stages; the first
+ * threshold of the Macroflow levels. It is made when the stage or a parent is announced and before
+ * its tasks are ready. A guess counts for turn, place and sums; on the wire
  * such a task has the levels of the bytes received so far until it is known. Its level follows when
  * it becomes known and when its bytes are corrected.
  *

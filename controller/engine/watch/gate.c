@@ -6,7 +6,12 @@
 bool gate_is_shut(const struct stage *stage)
 {
     const struct framework_stage *own = stage->framework;
-    return own && stage->n_edges && !own->ungated && !own->left;
+    return own && (stage->n_edges || own->bound) && !own->ungated && !own->left;
+}
+
+bool gate_is_bound(const struct stage *stage)
+{
+    return gate_is_shut(stage) && !stage->n_edges;
 }
 
 static void wait_in_list(struct framework_stage *own, bool wait)
@@ -181,6 +186,33 @@ static void job_gone(struct engine *engine, struct job *job)
 {
     for (uint32_t s = 0; job->framework && s < job->n_stages; s++)
         gate_forget(engine, job->stages[s]);
+}
+
+void gate_let_bind(struct engine *engine, struct stage *stage, bool may)
+{
+    struct framework_stage *own = stage->framework;
+    own->bindable = may;
+    if (!own->bound || may)
+        return;
+    own->bound = false;
+    if (!gate_is_shut(stage))
+        gate_forget(engine, stage);
+}
+
+void gate_bind(struct engine *engine, struct stage *stage, enum reason reason, int64_t left,
+               int64_t right)
+{
+    struct framework_stage *own = stage->framework;
+    if (!own->bindable || own->bound || own->ungated || own->left || stage->n_edges ||
+        engine->suspended)
+        return;
+    struct decision *decision = engine_decide(engine, DECISION_BIND, reason, left, right);
+    decision->bind.job = stage->job->number;
+    decision->bind.stage = stage->index;
+    engine->counters.binds++;
+    own->bound = true;
+    if (stage->n_ready)
+        begin_to_wait(engine, stage);
 }
 
 const struct listener gate_hears = {.task_ready = task_ready,

@@ -9,6 +9,11 @@
  * a row, since they keep room from others. Time goes on while tasks are allowed and not seen, and
  * ends when none waits.
  *
+ * A stage without parents starts where its framework likes, unless the placement *binds* it
+ * (DECISION_BIND) because its job should stay on one host: then it is gated like the others. Only
+ * stages are bound whose framework reports that it follows this, and that no host is better for any
+ * of their tasks; a later report to the contrary frees them.
+ *
  * So no stage waits for us longer than hold_max plus the time of the messages. Each stage is listed
  * and gets its timer once each time that it begins to wait: O(log n). */
 #pragma once
@@ -19,6 +24,13 @@ enum { ALLOW_UNUSED_MAX = 3 };
 
 /* Whether its framework has to wait for allows. */
 bool gate_is_shut(const struct stage *stage);
+/* The same, and it has no parents. */
+bool gate_is_bound(const struct stage *stage);
+/* Whether it may be bound, by its framework's report. */
+void gate_let_bind(struct engine *engine, struct stage *stage, bool may);
+/* Binds the stage if it may be bound; again: does nothing. `left`, `right`: of the decision. */
+void gate_bind(struct engine *engine, struct stage *stage, enum reason reason, int64_t left,
+               int64_t right);
 void gate_rest(struct engine *engine, struct stage *stage);
 /* An allow of the stage was not used while a task of it waits: its time counts from `since_ns`
  * on. */

@@ -9,9 +9,10 @@ struct manners {
     /* Per mille: of its allows, those used late; used for another host or partition; never used; of
      * its attempts, those that get a copy. */
     uint32_t slow, disobedient, forgetful, copies;
-    bool advised; /* its tasks without network input also start where advised */
-    bool growing; /* it reports a stage when the stages before it are done */
-    bool losing;  /* its executors end now and then */
+    bool advised;  /* its tasks without network input also start where advised */
+    bool bindable; /* it follows DECISION_BIND, and reports that */
+    bool growing;  /* it reports a stage when the stages before it are done */
+    bool losing;   /* its executors end now and then */
 };
 
 /* The last one has no name. */

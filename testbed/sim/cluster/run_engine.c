@@ -144,6 +144,9 @@ static int take_decision(struct run *run, const struct decision *d)
     case DECISION_OPEN:
         framework_opened(run, d);
         return 0;
+    case DECISION_BIND:
+        framework_bound(run, d);
+        return 0;
     case DECISION_JOB_DONE:
         return job_done(run, d);
     case DECISION_JOB_FAILED:

@@ -3,8 +3,8 @@
  * It may do what the engine allows, and its manners (manners.h) say how it uses its allows. A
  * prompt framework starts each allowed task at once, as allowed, and its maps as advised: so it
  * carries out the plan that the engine would make for slots of its own, which tests check. All
- * others start tasks without network input wherever they have a slot, and so does each with tasks
- * that the engine left to it.
+ * others start tasks without network input wherever they have a slot, unless the engine has bound
+ * their stage, and so does each with tasks that the engine left to it.
  *
  * It never uses a slot twice, and knows no more than a real one: what it reported, what runs, what
  * it may start. Chance depends on the engine's seed. A step costs O(allows in force + hosts +
@@ -106,6 +106,26 @@ static uint32_t stage_told(const struct event *event)
                                                   : ENGINE_NONE;
 }
 
+static bool has_blocks(const struct workload_stage *spec)
+{
+    for (uint32_t t = 0; spec->replicas && t < spec->tasks; t++)
+        if (spec->replicas[t].n)
+            return true;
+    return false;
+}
+
+static void say_bindable(const struct run *run, size_t index, struct submission *submission)
+{
+    for (size_t i = 0; run->config->framework->bindable && i < submission->n; i++) {
+        struct event *event = &submission->events[i];
+        if (event->kind != EVENT_FRAMEWORK_STAGE)
+            continue;
+        const struct workload_stage *spec =
+            framework_spec(run, index, event->framework_stage.stage);
+        event->framework_stage.bindable = !spec->n_parents && !has_blocks(spec);
+    }
+}
+
 /* Keeps the facts about a job that are due: of `stage`, or at its arrival (ENGINE_NONE). */
 static void keep_due(struct run *run, size_t index, uint32_t stage, struct submission *submission)
 {
@@ -127,6 +147,7 @@ int framework_arrive(struct run *run, size_t index, struct submission *submissio
         job->stages[s].told =
             !run->config->framework->growing || !framework_spec(run, index, s)->n_parents;
     int r = submission_as_facts(submission);
+    say_bindable(run, index, submission);
     keep_due(run, index, ENGINE_NONE, submission);
     return r;
 }
@@ -139,6 +160,7 @@ static int tell_stage(struct run *run, size_t index, uint32_t stage)
     if (!r && run->config->told)
         r = submission_tell(&told, run->config->told[index]);
     r = r ? r : submission_as_facts(&told);
+    say_bindable(run, index, &told);
     keep_due(run, index, stage, &told);
     r = r ? run_out_of_memory(run) : run_step(run, told.events, told.n);
     submission_done(&told);
@@ -245,6 +267,11 @@ void framework_opened(struct run *run, const struct decision *d)
     framework_own_stage(run, run_job_index(run, d->open.job), d->open.stage)->open = true;
 }
 
+void framework_bound(struct run *run, const struct decision *d)
+{
+    framework_own_stage(run, run_job_index(run, d->bind.job), d->bind.stage)->bound = true;
+}
+
 static int use_allow(struct run *run, struct own_allow *allow)
 {
     struct own_start start = allow->start;
@@ -269,8 +296,9 @@ static int use_allow(struct run *run, struct own_allow *allow)
 
 static int look_at_stage(struct run *run, size_t job, uint32_t s, bool *room)
 {
-    const bool held = framework_spec(run, job, s)->n_parents || run->config->framework->advised;
     struct own_stage *stage = framework_own_stage(run, job, s);
+    const bool held =
+        framework_spec(run, job, s)->n_parents || run->config->framework->advised || stage->bound;
     int r = 0;
     if (!stage->n_waiting || !is_ready(run, job, s))
         return 0;
@@ -381,8 +409,8 @@ static bool has_spare_slot(const struct run *run)
 static void measure_stage(struct run *run, size_t job, uint32_t s, bool spare)
 {
     struct own_stage *stage = framework_own_stage(run, job, s);
-    const bool waits = framework_spec(run, job, s)->n_parents && stage->told && !stage->open &&
-                       stage->n_waiting && is_ready(run, job, s);
+    const bool waits = (framework_spec(run, job, s)->n_parents || stage->bound) && stage->told &&
+                       !stage->open && stage->n_waiting && is_ready(run, job, s);
     if (stage->waits_since_ns >= 0) {
         double s_long = (double)(run->now_ns - stage->waits_since_ns) * 1e-9;
         if (s_long > run->result->framework_wait_s)

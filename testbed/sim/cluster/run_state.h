@@ -119,7 +119,7 @@ struct own_task {
 struct own_stage {
     struct own_task *tasks;
     uint32_t n_waiting, n_done;
-    bool told, open;
+    bool told, open, bound;
     int64_t waits_since_ns; /* −1: no task waits for the engine */
 };
 struct own_job {
@@ -341,10 +341,12 @@ int framework_open(struct run *run);
 void framework_close(struct run *run);
 /* What it reports of an arriving job, in place of a submission. */
 int framework_arrive(struct run *run, size_t index, struct submission *submission);
-/* An allow; the end of one; the framework places this stage itself from now on. */
+/* An allow; the end of one; the framework places this stage itself from now on; it starts tasks of
+ * this stage only where allowed. */
 int framework_allow(struct run *run, const struct decision *d);
 void framework_allow_ended(struct run *run, const struct decision *d);
 void framework_opened(struct run *run, const struct decision *d);
+void framework_bound(struct run *run, const struct decision *d);
 /* Starts what it may and wants to, in steps of the engine. */
 int framework_start(struct run *run);
 /* The same in every run with this seed: a number below n; true in `permille` of a thousand
