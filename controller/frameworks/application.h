@@ -81,6 +81,7 @@ void application_allow(struct application *application, int64_t now_ns,
                        const struct decision *decision);
 void application_end_allow(struct application *application, const struct decision *decision);
 void application_open(struct application *application, uint64_t job, uint32_t stage);
+void application_bind(struct application *application, uint64_t job, uint32_t stage);
 void application_level(struct application *application, uint64_t attempt, uint64_t coflow_level,
                        uint64_t macroflow_level);
 /* Fill an allow, or levels of an attempt, as messages carry them. */

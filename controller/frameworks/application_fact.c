@@ -186,6 +186,7 @@ static int stage_take(struct application *application, const duopoly_FrameworkSt
         : stage->phase == duopoly_FrameworkPhase_PHASE_SKIPPED ? FRAMEWORK_SKIPPED
                                                                : FRAMEWORK_KNOWN;
     event.framework_stage.ungated = stage->ungated;
+    event.framework_stage.bindable = stage->bindable && !stage->parents_count;
     emit(application, &event);
     if (stage->name[0])
         stage_names_put(&application->names, event.framework_stage.job, stage->stage, stage->id,

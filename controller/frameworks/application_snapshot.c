@@ -88,6 +88,11 @@ void application_open(struct application *application, uint64_t job, uint32_t st
     *LIST_ADD(application, opened) = (duopoly_OpenedStage){framework_job_of(job), stage};
 }
 
+void application_bind(struct application *application, uint64_t job, uint32_t stage)
+{
+    *LIST_ADD(application, bound) = (duopoly_OpenedStage){framework_job_of(job), stage};
+}
+
 duopoly_TaskLevels application_level_of(uint64_t attempt, uint64_t coflow_level,
                                         uint64_t macroflow_level)
 {
@@ -136,6 +141,8 @@ static void job_tell_whole(struct application *application, uint64_t job)
     for (uint32_t s = 0; engine_stage_from(engine, job, s, &stage) == 0; s = stage.stage + 1) {
         if (stage.left)
             application_open(application, job, stage.stage);
+        if (stage.bound)
+            application_bind(application, job, stage.stage);
         engine_stage_attempts(engine, job, stage.stage, allow_tell, application);
     }
 }
@@ -171,7 +178,7 @@ void application_flush(struct application *application, int64_t now_ns, bool bea
     if (beat && application->stale)
         application_order(application);
     if (beat || next->allows_count || next->ended_count || next->opened_count ||
-        next->levels_count || next->ordered)
+        next->bound_count || next->levels_count || next->ordered)
         snapshot_send(application, now_ns, true);
     else if (wire_session_owes(&application->session)) {
         wire_begin(&frameworks->out, duopoly_Envelope_acknowledge_tag);

@@ -533,6 +533,11 @@ bool frameworks_decision(struct frameworks *frameworks, int64_t now_ns,
         if (application && decision->reason == REASON_TABLE_FULL)
             application_over(application);
         return true;
+    case DECISION_BIND:
+        application = application_of_job(frameworks, decision->bind.job);
+        if (application && application->peer)
+            application_bind(application, decision->bind.job, decision->bind.stage);
+        return true;
     case DECISION_LEVEL:
         return level_take(frameworks, now_ns, decision);
     default:

@@ -99,7 +99,8 @@ bool frameworks_knows(const struct frameworks *frameworks, uint64_t peer);
 /* The connection is closed. */
 void frameworks_gone(struct frameworks *frameworks, uint64_t peer);
 
-/* Takes DECISION_ALLOW, ALLOW_END, OPEN, and LEVEL of a framework's attempt; false: another's. */
+/* Takes DECISION_ALLOW, ALLOW_END, OPEN, BIND, and LEVEL of a framework's attempt; false:
+ * another's. */
 bool frameworks_decision(struct frameworks *frameworks, int64_t now_ns,
                          const struct decision *decision);
 /* The engine has taken the facts: sends its decisions, and acknowledges. */

@@ -127,7 +127,7 @@ class Framework(Agent):
     def begin(self):
         self.sent = self.effected = self.epoch = 0
         self.allows, self.opened, self.order, self.levels, self.refusals = {}, set(), [], {}, []
-        self.answered, self.number, self.filling = 0, 0, False
+        self.answered, self.number, self.filling, self.bound = 0, 0, False, set()
         self.send(framework_hello=pb.FrameworkHello(version_min=1, version_max=1, name=self.name, boot=self.boot,
                                                     hello_sequence=self.hello_sequence, user=self.user))
         envelope = self.receive()
@@ -154,6 +154,7 @@ class Framework(Agent):
             for ended in snapshot.ended:
                 self.allows.pop(ended, None)
             self.opened |= {(o.job, o.stage) for o in snapshot.opened}
+            self.bound |= {(o.job, o.stage) for o in snapshot.bound}
             self.levels.update({l.attempt: (l.coflow_level, l.macroflow_level) for l in snapshot.levels})
             if snapshot.ordered:
                 self.order = list(snapshot.order)
@@ -340,6 +341,34 @@ def test_the_log_has_their_frameworks_names(site):
     assert "app-1/query-7: stage 13.2 (count) is left to its framework: " in said, said
     assert "(app-1/query-7, its application's job 7) failed: its application says so" in said, said
     assert "(app-1/query-8, its application's job 8): cancelled by its application" in said, said
+
+
+def test_maps_of_a_job_that_stays_on_one_host_are_bound(site):
+    """Where their framework says that it follows; a later session is told so, until it says otherwise."""
+    _daemon, _agents, framework = site()
+    app = framework().begin()
+
+    def maps(phase, **more):
+        app.stage(7, 0, SLOTS, phase=phase, **more)
+        app.settle()
+
+    def again():
+        app.connect()
+        app.hello_sequence += 1
+        app.begin()
+        return app.bound
+    app.tell(job=pb.FrameworkJob(job=7, name="query-7"))
+    app.stage(7, 1, 2, parents=[0])
+    app.tell(bytes=pb.FrameworkBytes(job=7, stage=1, parent=0, form=pb.FORM_SUMS, bytes=[50_000_000] * 2))
+    maps(pb.PHASE_KNOWN)
+    app.until(lambda: len(app.of(7, 0)) == SLOTS, "its maps are allowed")
+    assert not app.bound and len({allow.host for allow in app.of(7, 0)}) == 1
+    maps(pb.PHASE_OFFERED, bindable=True)
+    assert app.bound == {(7, 0)} == again()
+    maps(pb.PHASE_OFFERED, bindable=True)
+    assert app.bound == {(7, 0)}
+    maps(pb.PHASE_OFFERED)
+    assert not again() and not app.refusals
 
 
 def test_the_order_of_jobs_comes_down(site):
