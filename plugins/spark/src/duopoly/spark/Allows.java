@@ -17,7 +17,7 @@ final class Allows {
     private static final long NS_PER_MS = 1_000_000;
     private static final int NAME_MOST = 63;
     /* Fields of Snapshot and of Allow. */
-    private static final int NUMBER = 1, WHOLE = 2, LAST = 3, VALID_MS = 4, ALLOWS = 5, ENDED = 6, OPENED = 7, ORDERED = 9, ORDER = 10;
+    private static final int NUMBER = 1, WHOLE = 2, LAST = 3, VALID_MS = 4, ALLOWS = 5, ENDED = 6, OPENED = 7, ORDERED = 9, ORDER = 10, BOUND = 11;
 
     /** Permission to start one task of a stage on a host, once. */
     static final class Allow {
@@ -63,6 +63,7 @@ final class Allows {
     private final Map<Long, List<Allow>> ofStage = new HashMap<>();
     private final Map<String, List<Allow>> ofHost = new HashMap<>();
     private final Set<Long> opened = new HashSet<>();
+    private final Set<Long> bound = new HashSet<>();
     private List<Integer> order = List.of();
     private long validUntilNs;
     private boolean said;    /* there was a whole snapshot: validUntilNs counts */
@@ -82,6 +83,7 @@ final class Allows {
         List<Allow> allowed = new ArrayList<>();
         List<Long> ended = new ArrayList<>();
         List<Long> open = new ArrayList<>();
+        List<Long> bind = new ArrayList<>();
         List<Integer> turns = new ArrayList<>();
         while (snapshot.next())
             switch (snapshot.field()) {
@@ -107,6 +109,9 @@ final class Allows {
             case OPENED:
                 open.add(stageOf(snapshot.part()));
                 break;
+            case BOUND:
+                bind.add(stageOf(snapshot.part()));
+                break;
             case ORDERED:
                 ordered = snapshot.number() != 0;
                 break;
@@ -121,6 +126,7 @@ final class Allows {
             clear();
         partial = whole && !last;
         opened.addAll(open);
+        bound.addAll(bind);
         allowed.forEach(this::add);
         ended.forEach(number -> remove(all.get(number)));
         if (ordered)
@@ -146,6 +152,7 @@ final class Allows {
         ofStage.clear();
         ofHost.clear();
         opened.clear();
+        bound.clear();
     }
 
     private void add(Allow allow) {
@@ -173,6 +180,11 @@ final class Allows {
     /** Whether this stage starts nothing without an allow, now. */
     synchronized boolean hold(int job, int stage, long nowNs) {
         return isValid(nowNs) && !opened.contains(key(job, stage));
+    }
+
+    /** Whether this stage, which reads no shuffle, starts nothing without an allow either, now. */
+    synchronized boolean isBound(int job, int stage, long nowNs) {
+        return bound.contains(key(job, stage)) && hold(job, stage, nowNs);
     }
 
     /** Whether the last snapshot is still valid. */

@@ -20,7 +20,7 @@ public final class Application implements AutoCloseable {
         Slots slots = new Slots();
         Gate gate = new Gate(context, slots);
         Executors executors = new Executors(context.conf().getInt(TASK_CORES, 1));
-        facts = new Facts(context.appName(), gate.whyNot().isEmpty(), shuffles, slots, executors);
+        facts = new Facts(context.appName(), gate.whyNot().isEmpty(), gate.binds(), shuffles, slots, executors);
         gate.follow(facts.stages(), facts.numbered());
         String unmarked = Unmarked.why(context.conf());
         String said = gate.whyNot().isEmpty() || unmarked.isEmpty() ? gate.whyNot() + unmarked : gate.whyNot() + "; " + unmarked;

@@ -2,6 +2,7 @@ package duopoly.spark;
 
 import java.util.ArrayList;
 import java.util.Collection;
+import java.util.Collections;
 import java.util.Comparator;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
@@ -30,6 +31,7 @@ import org.apache.spark.scheduler.TaskInfo;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import scala.Option;
+import scala.collection.immutable.Seq;
 import scala.jdk.javaapi.CollectionConverters;
 
 /**
@@ -48,6 +50,7 @@ final class Facts extends SparkListener implements Session.Source {
 
     private final String application;
     private final boolean gated;
+    private final boolean binds;
     private final Shuffles shuffles;
     private final Slots slots;
     private final Executors executors;
@@ -67,10 +70,11 @@ final class Facts extends SparkListener implements Session.Source {
     /* that run, by Spark's task ids */
     private final Map<Long, Job.Attempt> attempts = new LinkedHashMap<>();
 
-    /** `gated`: allows are obeyed. */
-    Facts(String application, boolean gated, Shuffles shuffles, Slots slots, Executors executors) {
+    /** `gated`: allows are obeyed; `binds`: so are they of stages that are bound. */
+    Facts(String application, boolean gated, boolean binds, Shuffles shuffles, Slots slots, Executors executors) {
         this.application = application;
         this.gated = gated;
+        this.binds = binds;
         this.shuffles = shuffles;
         this.slots = slots;
         this.executors = executors;
@@ -109,10 +113,11 @@ final class Facts extends SparkListener implements Session.Source {
         executors.whole(all::add);
         for (Job job : current()) {
             all.add(job.fact());
-            job.stages.values().forEach(stage -> {
+            for (Job.Stage stage : childrenFirst(job.stages.values())) {
+                stage.inputs(all::add);
                 all.add(stage.fact());
                 stage.blocks(all::add);
-            });
+            }
             for (Job.Stage stage : job.stages.values()) {
                 for (Job.Attempt attempt : stage.done)
                     if (attempt != null)
@@ -179,9 +184,22 @@ final class Facts extends SparkListener implements Session.Source {
         job.running++;
         jobs.put(event.jobId(), job);
         Map<StageInfo, Integer> places = places(infos, job.stages.size());
+        List<Job.Stage> made = new ArrayList<>();
         for (StageInfo info : infos)
             if (!job.stages.containsKey(info.stageId()))
-                stageAdd(job, info, properties.getProperty(STREAM) != null, history(job, info, places.get(info)));
+                made.add(stageAdd(job, info, properties.getProperty(STREAM) != null, history(job, info, places.get(info))));
+        for (Job.Stage stage : childrenFirst(made)) {
+            stage.inputs(this::say);
+            say(stage.fact());
+        }
+    }
+
+    /* WHY: what is announced without parents may run at once, and where is decided by what comes
+     * after it. */
+    private static List<Job.Stage> childrenFirst(Collection<Job.Stage> stages) {
+        List<Job.Stage> reversed = new ArrayList<>(stages);
+        Collections.reverse(reversed);
+        return reversed;
     }
 
     /* In the order in which the program made their data. WHY not by id: parents of one stage have
@@ -214,18 +232,19 @@ final class Facts extends SparkListener implements Session.Source {
         return number + "-" + clean.substring(0, Math.min(clean.length(), 24));
     }
 
-    private void stageAdd(Job job, StageInfo info, boolean stream, long history) {
+    private Job.Stage stageAdd(Job job, StageInfo info, boolean stream, long history) {
         Job.Stage[] parents = CollectionConverters.asJava(info.parentIds()).stream().map(id -> job.stages.get(((Number) id).intValue()))
                                   .filter(Objects::nonNull).toArray(Job.Stage[]::new);
         boolean barrier = CollectionConverters.asJava(info.rddInfos()).stream().anyMatch(rdd -> rdd.isBarrier());
         boolean partial = info.rddInfos().nonEmpty() && info.rddInfos().head().numPartitions() != info.numTasks();
         Option<Object> shuffle = info.shuffleDepId();
         Job.Stage stage = new Job.Stage(job, info.numTasks(), parents, shuffle.isEmpty() ? -1 : ((Number) shuffle.get()).intValue(),
-                                        !gated || barrier || stream, partial, history, info.stageId(), info.name());
+                                        !gated || barrier || stream, partial, history, info.stageId(), info.name(),
+                                        parents.length == 0 && !partial ? shuffles.inputs(info.stageId(), info.numTasks()) : null);
         job.stages.put(info.stageId(), stage);
         stages.putIfAbsent(info.stageId(), stage);
         numbered.put(Allows.key(job.number, stage.number), stage);
-        say(stage.fact());
+        return stage;
     }
 
     /* FNV-1a; job names carry a number of this run. */
@@ -293,10 +312,15 @@ final class Facts extends SparkListener implements Session.Source {
                 outputsLost(stage);
             else if (stage.parents.length == 0 && !stage.isPartial())
                 stage.located(Blocks.of(event.stageInfo(), stage.tasks), this::say);
+            stage.bindable(binds && hasNoBetterHost(event.stageInfo(), stage.tasks));
             stage.offer(this::say);
             stage.sizes(shuffles, this::say);
             stage.parentsEnded(this::say);
         });
+    }
+
+    private static boolean hasNoBetterHost(StageInfo info, int tasks) {
+        return info.taskLocalityPreferences().size() == tasks && info.taskLocalityPreferences().forall(Seq::isEmpty);
     }
 
     /* A stage runs again for its missing outputs. */

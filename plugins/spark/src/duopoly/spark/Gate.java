@@ -31,7 +31,8 @@ import scala.collection.mutable.HashMap;
  * into its pools, whatever the cluster manager: each stage gets tasks that ask first (GatedTasks).
  * Barrier stages, copies of running tasks, streams and stages without a shuffle to read never wait,
  * except for a slot that has just become free (Slots) and for one that duopoly has allowed to
- * another task.
+ * another task. Stages without a shuffle to read, for whose tasks no host is better than another,
+ * may be bound by duopoly: their tasks then start where they are allowed, too.
  *
  * After any failure Spark continues as without the gate: no valid snapshot, a stage that duopoly
  * opened or does not know, an exception. Nothing waits if no task of the application has run for
@@ -95,6 +96,12 @@ final class Gate implements SchedulableBuilder, Session.Follower {
     /** Why it holds nothing; empty: it is in place. */
     String whyNot() {
         return whyNot;
+    }
+
+    /** Whether stages without a shuffle may be bound. WHY not if Spark excludes hosts: then it alone
+     * knows where a task may run. */
+    boolean binds() {
+        return holds && scheduler.healthTrackerOpt().isEmpty();
     }
 
     /** The stages that duopoly knows, by Spark's numbers and by its own. */
@@ -181,8 +188,10 @@ final class Gate implements SchedulableBuilder, Session.Follower {
     boolean holds(GatedTasks tasks) {
         long now = System.nanoTime();
         Job.Stage stage = stageOf(tasks.taskSet());
-        if (broken || !tasks.readsShuffle || (stage != null && stage.ungated) || isOnlyWork(now))
+        if (broken || !(tasks.readsShuffle || tasks.bindable) || (stage != null && stage.ungated) || isOnlyWork(now))
             return false;
+        if (!tasks.readsShuffle)
+            return stage != null && !stage.isPartial() && allows.isBound(stage.job.number, stage.number, now);
         if (stage == null)
             return allows.isValid(now) && now - tasks.sinceNs < UNKNOWN_NS;
         return allows.hold(stage.job.number, stage.number, now);
@@ -195,15 +204,31 @@ final class Gate implements SchedulableBuilder, Session.Follower {
             return false;
         if (!slots.isKept(executor, now) && !allows.waits(host, this::isForHeld, USE_NS, now))
             return false;
+        offerSoon();
+        return true;
+    }
+
+    /** Whether tasks that may be bound wait for duopoly's first word on them, now. */
+    boolean awaits(GatedTasks tasks) {
+        long now = System.nanoTime();
+        if (!tasks.bindable || now - tasks.sinceNs >= Slots.ANSWER_NS || broken || !allows.isValid(now))
+            return false;
+        Job.Stage stage = stageOf(tasks.taskSet());
+        if ((stage != null && (stage.ungated || stage.isPartial() || slots.isAnswered(stage.offeredBy()))) || isOnlyWork(now))
+            return false;
+        offerSoon();
+        return true;
+    }
+
+    private void offerSoon() {
         if (!left.getAndSet(true))
             clock.schedule(this::offerLeft, Slots.ANSWER_NS, TimeUnit.NANOSECONDS);
-        return true;
     }
 
     /* Other tasks start where Spark wants. */
     private boolean isForHeld(Allows.Allow allow) {
         Job.Stage stage = numbered.get(Allows.key(allow.job, allow.stage));
-        return stage != null && stage.parents.length > 0 && !stage.ungated;
+        return stage != null && !stage.ungated && (stage.parents.length > 0 || allows.isBound(allow.job, allow.stage, System.nanoTime()));
     }
 
     void free(String executor, long task) {

@@ -12,23 +12,28 @@ import scala.Tuple3;
 
 /**
  * Spark's tasks of one stage. Those that will receive a shuffle wait for an allow for the offered
- * host; others leave slots that duopoly may want, or wants, for another task. Spark's own answer
- * counts if nothing is held (Gate.holds), and for copies of running tasks. Called under the
- * scheduler's lock.
+ * host, and so do those that duopoly has bound; others leave slots that duopoly may want, or wants,
+ * for another task. Spark's own answer counts if nothing is held (Gate.holds), and for copies of
+ * running tasks. Called under the scheduler's lock.
  */
 final class GatedTasks extends TaskSetManager {
     private final Gate gate;
     private final Map<Integer, Integer> indexOf = new HashMap<>(); /* by partition */
     final long sinceNs = System.nanoTime();
     final boolean readsShuffle;
+    final boolean bindable; /* duopoly may bind them: no host is better for any of them */
 
     GatedTasks(Gate gate, TaskSchedulerImpl scheduler, TaskSetManager spark, boolean readsShuffle) {
         super(scheduler, spark.taskSet(), scheduler.maxTaskFailures(), scheduler.healthTrackerOpt(), Gate.clock());
         this.gate = gate;
         this.readsShuffle = readsShuffle;
         Task<?>[] tasks = spark.taskSet().tasks();
-        for (int i = 0; i < tasks.length; i++)
+        boolean placeless = true;
+        for (int i = 0; i < tasks.length; i++) {
             indexOf.put(tasks[i].partitionId(), i);
+            placeless = placeless && tasks[i].preferredLocations().isEmpty();
+        }
+        bindable = placeless && !readsShuffle && gate.binds() && spark.taskSet().stageAttemptId() == 0;
     }
 
     @Override
@@ -38,7 +43,7 @@ final class GatedTasks extends TaskSetManager {
             if (!speculative && !isBarrier()) {
                 if (gate.holds(this))
                     return allowed(executor, host, most);
-                if (gate.keeps(executor, host))
+                if (gate.keeps(executor, host) || gate.awaits(this))
                     return Option.empty();
             }
             return super.dequeueTaskHelper(executor, host, most, speculative);

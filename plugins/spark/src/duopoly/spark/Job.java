@@ -65,11 +65,15 @@ final class Job {
         /* allows of partitions that are about to start */
         final Map<Integer, Long> allowed = new ConcurrentHashMap<>();
         private Blocks blocks; /* null: the place of its tasks' input is unknown */
+        private final Inputs inputs; /* null: its amount is unknown, or it has a place */
+        private boolean bindable;
+        /* The number of the message that reported its begin: the session's thread writes it. */
+        private volatile long offeredBy = Long.MAX_VALUE;
         private int phase = KNOWN;
         private int ended; /* tasks that are done */
         private Fact last; /* that its last task's slot is free */
 
-        Stage(Job job, int tasks, Stage[] parents, int shuffle, boolean ungated, boolean partial, long history, int id, String name) {
+        Stage(Job job, int tasks, Stage[] parents, int shuffle, boolean ungated, boolean partial, long history, int id, String name, Inputs inputs) {
             this.job = job;
             this.number = job.stages.size();
             this.tasks = tasks;
@@ -80,6 +84,7 @@ final class Job {
             this.history = history;
             this.id = id;
             this.name = name;
+            this.inputs = inputs;
             this.done = new Attempt[tasks];
             for (Stage parent : parents)
                 parent.children.add(this);
@@ -101,6 +106,21 @@ final class Job {
                 say.accept(blocks.fact(job.number, number));
         }
 
+        /** What it reads, before it is announced: then it counts from its first task on. */
+        void inputs(Consumer<Fact> say) {
+            if (inputs != null)
+                say.accept(inputs.fact(job.number, number));
+        }
+
+        /** Whether duopoly may bind it (Gate). */
+        void bindable(boolean may) {
+            bindable = may && parents.length == 0 && partial == null && blocks == null && !ungated && attempt == 0;
+        }
+
+        long offeredBy() {
+            return offeredBy;
+        }
+
         boolean offered() {
             return phase == OFFERED;
         }
@@ -111,6 +131,7 @@ final class Job {
                 parent.skip(say);
             phase = OFFERED;
             say.accept(fact());
+            say.accept(teller -> offeredBy = teller.told());
         }
 
         private void skip(Consumer<Fact> say) {
@@ -159,7 +180,7 @@ final class Job {
             for (int i = 0; i < parents.length && i < PARENTS_MOST; i++)
                 body.part(5, new Message().number(1, parents[i].number));
             return Fact.of(Fact.STAGE, body.number(6, history).number(7, phase).flag(8, ungated)
-                                           .number(9, id).number(10, attempt).text(11, name, NAME_MOST));
+                                           .number(9, id).number(10, attempt).text(11, name, NAME_MOST).flag(12, bindable));
         }
 
         /**

@@ -8,6 +8,7 @@ import org.apache.spark.ShuffleStatus;
 import org.apache.spark.scheduler.DAGScheduler;
 import org.apache.spark.scheduler.MapStatus;
 import org.apache.spark.scheduler.ShuffleMapStage;
+import org.apache.spark.scheduler.Stage;
 import scala.Option;
 
 /**
@@ -34,6 +35,19 @@ final class Shuffles {
     MapStatus[] outputs(int shuffle) {
         Option<ShuffleStatus> status = tracker.shuffleStatuses().get(shuffle);
         return status.isEmpty() ? new MapStatus[0] : status.get().mapStatuses().clone();
+    }
+
+    /**
+     * What tasks of this stage of Spark's read from files; null: unknown. Spark's own thread may
+     * change what it is looked up in: a miss is as if nothing were known.
+     */
+    Inputs inputs(int stageId, int tasks) {
+        try {
+            Option<Stage> stage = scheduler.stageIdToStage().get(stageId);
+            return stage.isEmpty() ? null : Inputs.of(stage.get().rdd(), tasks);
+        } catch (RuntimeException | LinkageError e) {
+            return null;
+        }
     }
 
     /**

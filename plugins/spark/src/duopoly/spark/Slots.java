@@ -43,6 +43,11 @@ final class Slots {
         answered = number;
     }
 
+    /** Whether the message with this number has taken effect. */
+    synchronized boolean isAnswered(long number) {
+        return number <= answered;
+    }
+
     /** A session has ended: no answers will come. */
     synchronized void forget() {
         newest.clear();

@@ -43,6 +43,10 @@ public final class AllowsCheck {
         check(!allows.waits("w4", one -> true, 500 * MS, 1500 * MS) && allows.waits("w5", one -> true, 500 * MS, 1500 * MS), "an opened stage keeps no slot");
         check(!allows.hold(7, 1, 1500 * MS) && allows.hold(7, 2, 1500 * MS), "an opened stage is Spark's");
 
+        check(!allows.isBound(7, 2, 1500 * MS), "nothing was bound");
+        take(allows, snapshot(4, false, true).part(11, new Message().number(1, 7).number(2, 2)).part(11, new Message().number(1, 7).number(2, 1)), 1500);
+        check(allows.isBound(7, 2, 1500 * MS) && !allows.isBound(7, 1, 1500 * MS), "a bound stage, and one that was opened");
+        check(!allows.isBound(7, 2, 3500 * MS), "bound as long as what was said counts");
         check(take(allows, snapshot(5, false, true).flag(9, true).numbers(10, new long[] {9, 7, 8}, 0, 3), 1500), "another order");
         check(allows.place(9) == 0 && allows.place(8) == 2 && allows.place(4) == 3, "places");
         check(!take(allows, snapshot(6, false, true), 1500), "the same order");
@@ -50,6 +54,6 @@ public final class AllowsCheck {
         take(allows, snapshot(1, true, false).part(5, allow(20, 1, 0, "w1", 5000)), 1500);
         take(allows, snapshot(1, true, true).part(5, allow(21, 3, 0, "w1", 5000)), 1600);
         check(allows.find(7, 1, "w1", 1600 * MS) == null && allows.find(7, 3, "w1", 1600 * MS).number == 21, "another session's first begins anew");
-        check(allows.hold(7, 1, 1600 * MS), "and so does what was opened");
+        check(allows.hold(7, 1, 1600 * MS) && !allows.isBound(7, 2, 1600 * MS), "and so does what was opened and bound");
     }
 }

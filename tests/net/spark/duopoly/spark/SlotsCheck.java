@@ -19,6 +19,8 @@ public final class SlotsCheck {
         slots.answered(5);
         check(!slots.isKept("1", 0), "answered");
 
+        check(slots.isAnswered(5) && !slots.isAnswered(6) && !slots.isAnswered(Long.MAX_VALUE), "what has taken effect");
+
         slots.free("1", 11, 0);
         slots.told("1", 11, 5);
         check(!slots.isKept("1", 0), "answered before it is known what was told");
