@@ -1,0 +1,405 @@
+/* Requested amounts: the source's table 2 as corrected (its last column is wrong from row 3 on, and
+ * the sixth row is missing there), granules, and what holds for any offers. */
+#include "tests/unit/test.h"
+
+#include "controller/engine/share/granule.h"
+#include "controller/engine/share/offer.h"
+
+#include <errno.h>
+#include <string.h>
+
+enum { USERS = 6, DEBT_MAX = 400 };
+
+struct world {
+    struct sequence *sequence;
+    struct offer_user user[USERS];
+    int64_t parts[USERS];
+    struct offer offer;
+    /* Each user's next task, 0: none; called when one has run. */
+    uint64_t next[USERS];
+    void (*ran)(struct world *w, uint32_t user);
+    uint64_t stream, ran_in_all[USERS];
+    const uint64_t *tasks[USERS];
+};
+
+static void begin(struct world *w, const uint32_t *shares, uint32_t n, enum sequence_order order)
+{
+    struct sequence_user users[USERS];
+    struct err err = {0};
+    for (uint32_t i = 0; i < n; i++)
+        users[i] = (struct sequence_user){i, shares[i]};
+    if (sequence_create(users, n, order, &w->sequence, &err) < 0)
+        fail_msg("%s", err.text);
+    w->offer = (struct offer){.sequence = w->sequence,
+                              .users = w->user,
+                              .parts = w->parts,
+                              .n = n,
+                              .permille = 1000,
+                              .debt_max = OFFER_DEBT_MAX};
+}
+
+/* Steps 3 and 4. */
+static void serve(struct world *w)
+{
+    struct offer *o = &w->offer;
+    uint32_t spare;
+    for (uint32_t i = 0; i < o->n; i++)
+        while (w->next[i] && !w->user[i].held && offer_run(o, i, w->next[i]))
+            w->ran(w, i);
+    uint64_t sizes[USERS];
+    for (;;) {
+        for (uint32_t i = 0; i < o->n; i++)
+            sizes[i] = w->user[i].held ? 0 : w->next[i];
+        if ((spare = offer_spare(o, sizes)) == o->n)
+            return;
+        assert_true(offer_lend(o, spare, sizes[spare]));
+        w->ran(w, spare);
+    }
+}
+
+static void ran_of_list(struct world *w, uint32_t user)
+{
+    w->ran_in_all[user] += w->next[user];
+    w->next[user] = *++w->tasks[user];
+}
+
+static void test_table_2(void **state)
+{
+    (void)state;
+    static const uint64_t a[] = {12, 15, 8, 6, 11, 10, 14, 9, 0};
+    static const uint64_t b[] = {8, 6, 10, 11, 5, 7, 6, 5, 0};
+    static const struct {
+        uint64_t offer;
+        uint32_t position;
+        int64_t balance;
+        uint64_t used_a, used_b;
+    } rows[] = {{30, 2, 4, 12, 14},  {35, 3, 2, 35, 24},  {32, 7, 2, 52, 35},
+                {31, 4, -3, 76, 40}, {20, 4, -2, 85, 47}, {33, 7, 4, 85, 58}};
+    struct world w = {.ran = ran_of_list, .tasks = {a, b}, .next = {12, 8}};
+    uint32_t shares[2];
+    assert_int_equal(granule_share(1000000, 50000000, 0, &shares[0], NULL), 0);
+    assert_int_equal(granule_share(1000000, 30000000, 1, &shares[1], NULL), 0);
+    begin(&w, shares, 2, SEQUENCE_LITERAL);
+    assert_int_equal(sequence_entries(w.sequence), 8);
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        w.user[0].idle = !w.next[0];
+        w.user[1].idle = !w.next[1];
+        offer_open(&w.offer, rows[i].offer);
+        serve(&w);
+        offer_close(&w.offer);
+        assert_int_equal(sequence_position(w.sequence), rows[i].position);
+        assert_int_equal(w.user[0].balance, rows[i].balance);
+        assert_int_equal(w.user[1].balance, -rows[i].balance);
+        assert_int_equal(w.ran_in_all[0], rows[i].used_a);
+        assert_int_equal(w.ran_in_all[1], rows[i].used_b);
+    }
+    sequence_destroy(w.sequence);
+}
+
+static void ran_for_ever(struct world *w, uint32_t user)
+{
+    w->ran_in_all[user] += w->next[user];
+}
+
+/* Offers that hold two tasks of one user and none of the other's: the other is owed, and nothing
+ * bounds that but the rule. */
+static void test_who_never_fits_is_owed_up_to_the_bound(void **state)
+{
+    (void)state;
+    struct world w = {.ran = ran_for_ever, .next = {5, 40}};
+    begin(&w, (uint32_t[]){1, 1}, 2, SEQUENCE_EVEN);
+    w.offer.debt_max = DEBT_MAX;
+    for (int i = 1; i <= 200; i++) {
+        offer_open(&w.offer, 10);
+        serve(&w);
+        offer_close(&w.offer);
+        assert_int_equal(w.user[1].balance, 5 * i < DEBT_MAX ? 5 * i : DEBT_MAX);
+        assert_int_equal(w.user[0].balance, -w.user[1].balance);
+    }
+    /* What is paid back is only what is owed. */
+    w.next[1] = 5;
+    for (int i = 0; i < 1000; i++) {
+        offer_open(&w.offer, 10);
+        serve(&w);
+        offer_close(&w.offer);
+    }
+    assert_int_equal(w.user[1].balance, 0);
+    assert_int_equal(w.ran_in_all[1], 10000 / 2 + DEBT_MAX);
+    sequence_destroy(w.sequence);
+}
+
+static void test_what_is_a_loan(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t next; /* of the second user */
+        bool held;
+        int64_t owed;
+    } cases[] = {{0, false, 4}, {9, false, 4}, {2, true, 0}};
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct world w = {.ran = ran_for_ever, .next = {1, cases[i].next}};
+        begin(&w, (uint32_t[]){1, 1}, 2, SEQUENCE_EVEN);
+        w.user[1].idle = !cases[i].next;
+        w.user[1].held = cases[i].held;
+        offer_open(&w.offer, 8);
+        serve(&w);
+        offer_close(&w.offer);
+        assert_int_equal(w.ran_in_all[0], 8);
+        assert_int_equal(w.user[1].balance, cases[i].owed);
+        assert_int_equal(w.user[0].balance, -cases[i].owed);
+        sequence_destroy(w.sequence);
+    }
+}
+
+/* What an idle user is owed waits until it has work: others keep what is theirs. */
+static void test_who_is_idle_is_not_paid(void **state)
+{
+    (void)state;
+    struct world w = {.ran = ran_for_ever, .next = {1, 1, 0}};
+    begin(&w, (uint32_t[]){1, 1, 1}, 3, SEQUENCE_EVEN);
+    w.user[0].balance = -6;
+    w.user[2].balance = 6;
+    w.user[2].idle = true;
+    offer_open(&w.offer, 3);
+    for (uint32_t i = 0; i < 3; i++)
+        assert_int_equal(w.user[i].quota, 1);
+    serve(&w);
+    offer_close(&w.offer);
+    assert_int_equal(w.user[0].balance, -6);
+    assert_int_equal(w.user[1].balance, -1);
+    w.user[2].idle = false;
+    offer_open(&w.offer, 3);
+    assert_int_equal(w.user[0].quota, 0);
+    assert_int_equal(w.user[1].quota, 0);
+    assert_int_equal(w.user[2].quota, 3);
+    sequence_destroy(w.sequence);
+}
+
+static void test_what_did_not_run_is_offered_again(void **state)
+{
+    (void)state;
+    struct world w = {.ran = ran_for_ever, .next = {3, 2}};
+    begin(&w, (uint32_t[]){3, 2}, 2, SEQUENCE_EVEN);
+    offer_open(&w.offer, 5);
+    serve(&w);
+    offer_close(&w.offer);
+    assert_int_equal(w.user[0].balance, 0);
+    uint32_t position = sequence_position(w.sequence);
+    offer_return(&w.offer, 0, 3);
+    assert_int_equal(w.user[0].balance + w.user[1].balance, 0);
+    offer_open(&w.offer, 3);
+    assert_true(offer_lend(&w.offer, 0, 3));
+    offer_close(&w.offer);
+    assert_int_equal(w.user[0].balance, 0);
+    assert_int_equal(sequence_position(w.sequence), position);
+    sequence_destroy(w.sequence);
+}
+
+/* The largest that fits; of equals whose user has most left for its share. */
+static void test_which_spare_runs(void **state)
+{
+    (void)state;
+    struct world w = {.ran = ran_for_ever};
+    begin(&w, (uint32_t[]){4, 2, 2}, 3, SEQUENCE_EVEN);
+    offer_open(&w.offer, 8);
+    assert_int_equal(offer_spare(&w.offer, (uint64_t[]){3, 5, 9}), 1);
+    assert_int_equal(offer_spare(&w.offer, (uint64_t[]){9, 0, 9}), 3);
+    assert_true(offer_lend(&w.offer, 0, 3));
+    assert_true(offer_lend(&w.offer, 1, 1));
+    /* 1 of 4, 1 of 2, 2 of 2 are left. */
+    assert_int_equal(offer_spare(&w.offer, (uint64_t[]){2, 2, 2}), 2);
+    assert_int_equal(offer_spare(&w.offer, (uint64_t[]){2, 2, 0}), 1);
+    offer_close(&w.offer);
+    sequence_destroy(w.sequence);
+}
+
+static void test_a_borrower_with_work_keeps_its_part(void **state)
+{
+    (void)state;
+    struct world w = {.ran = ran_for_ever, .next = {1, 1}};
+    begin(&w, (uint32_t[]){1, 1}, 2, SEQUENCE_EVEN);
+    w.offer.permille = 250;
+    w.user[0].balance = -1000;
+    w.user[1].balance = 1000;
+    for (uint64_t i = 1; i <= 2000; i++) {
+        offer_open(&w.offer, 2);
+        serve(&w);
+        offer_close(&w.offer);
+        /* A quarter of its own goes back; the lender is repaid as fast as that. */
+        assert_true(4 * w.ran_in_all[0] + 3 >= 3 * i);
+        assert_true(4 * (w.user[1].balance - 1000) <= -(int64_t)i + 3);
+    }
+    sequence_destroy(w.sequence);
+}
+
+/* --- any offers --- */
+
+static uint64_t draw(struct world *w, uint64_t below)
+{
+    return test_random(&w->stream) % below;
+}
+
+static void ran_at_random(struct world *w, uint32_t user)
+{
+    w->ran_in_all[user] += w->next[user];
+    w->next[user] = draw(w, 12) ? 1 + draw(w, 1 + 6 * user) : 0;
+}
+
+static void check(const struct world *w)
+{
+    int64_t sum = 0;
+    for (uint32_t i = 0; i < w->offer.n; i++) {
+        sum += w->user[i].balance;
+        assert_true(w->user[i].balance >= -w->offer.debt_max);
+        assert_true(w->user[i].balance <= (int64_t)(w->offer.n - 1) * w->offer.debt_max);
+        assert_true(w->user[i].carry < 1000);
+    }
+    assert_int_equal(sum, 0);
+}
+
+static void prepare(struct world *w)
+{
+    for (uint32_t i = 0; i < w->offer.n; i++) {
+        if (!w->next[i] && !draw(w, 4))
+            w->next[i] = 1 + draw(w, 30);
+        w->user[i].idle = !w->next[i];
+        w->user[i].held = w->next[i] && !draw(w, 20);
+    }
+    w->offer.permille = 1 + (uint32_t)draw(w, 1000);
+}
+
+static void offer_at_random(struct world *w)
+{
+    prepare(w);
+    offer_open(&w->offer, draw(w, 80));
+    int64_t quotas = 0;
+    for (uint32_t i = 0; i < w->offer.n; i++) {
+        assert_true(w->user[i].quota >= 0);
+        quotas += w->user[i].quota;
+    }
+    assert_int_equal(quotas, w->offer.amount);
+    serve(w);
+    /* Nothing is left that some user's next task fits, save what is held on purpose. */
+    for (uint32_t i = 0; i < w->offer.n; i++)
+        assert_true(!w->next[i] || w->user[i].held || w->next[i] > (uint64_t)w->offer.left);
+    offer_close(&w->offer);
+    check(w);
+}
+
+static void test_any_offers_keep_the_balances(void **state)
+{
+    (void)state;
+    struct world w = {.ran = ran_at_random, .stream = test_seed() + 4};
+    for (uint32_t round = 0; round < 1000; round++) {
+        uint32_t shares[USERS], n = 2 + (uint32_t)draw(&w, USERS - 1);
+        for (uint32_t i = 0; i < n; i++)
+            shares[i] = 1 + (uint32_t)draw(&w, 20);
+        memset(w.user, 0, sizeof(w.user));
+        begin(&w, shares, n, round % SEQUENCE_ORDERS);
+        w.offer.debt_max = 1 + (int64_t)draw(&w, 300);
+        for (uint32_t k = 0; k < 1000; k++) {
+            offer_at_random(&w);
+            if (!draw(&w, 10))
+                offer_return(&w.offer, (uint32_t)draw(&w, n), draw(&w, 20));
+            check(&w);
+        }
+        sequence_destroy(w.sequence);
+    }
+}
+
+/* Always busy, in single units: each user has its entries, whatever the offers. */
+static void test_busy_users_have_their_entries(void **state)
+{
+    (void)state;
+    struct world w = {.ran = ran_for_ever, .stream = test_seed() + 5};
+    for (uint32_t round = 0; round < 200; round++) {
+        uint32_t shares[USERS], n = 2 + (uint32_t)draw(&w, USERS - 1);
+        for (uint32_t i = 0; i < n; i++) {
+            shares[i] = 1 + (uint32_t)draw(&w, 20);
+            w.next[i] = 1;
+        }
+        memset(w.user, 0, sizeof(w.user));
+        memset(w.ran_in_all, 0, sizeof(w.ran_in_all));
+        begin(&w, shares, n, SEQUENCE_EVEN);
+        uint64_t offered = 0, entries = sequence_entries(w.sequence);
+        for (uint32_t k = 0; k < 200; k++) {
+            uint64_t amount = draw(&w, 30);
+            offered += amount;
+            offer_open(&w.offer, amount);
+            serve(&w);
+            offer_close(&w.offer);
+            for (uint32_t i = 0; i < n; i++) {
+                int64_t off = (int64_t)(w.ran_in_all[i] * entries) -
+                              (int64_t)(offered * sequence_share(w.sequence, i));
+                assert_int_equal(w.user[i].balance, 0);
+                assert_true(llabs(off) < (int64_t)entries);
+            }
+        }
+        sequence_destroy(w.sequence);
+    }
+}
+
+static void test_granules(void **state)
+{
+    (void)state;
+    const int64_t granule[] = {1000, 0, 1 << 20};
+    struct err err;
+    uint32_t share;
+    /* As many as fit in every dimension; as many as the largest takes. */
+    assert_int_equal(granule_offer(granule, (int64_t[]){4500, 0, 3 << 20}, 3), 3);
+    assert_int_equal(granule_offer(granule, (int64_t[]){4500, 0, 9 << 20}, 3), 4);
+    assert_int_equal(granule_offer(granule, (int64_t[]){-1, 7, 9 << 20}, 3), 0);
+    assert_int_equal(granule_task(granule, (int64_t[]){1001, 99, 1 << 20}, 3), 2);
+    assert_int_equal(granule_task(granule, (int64_t[]){1000, 99, (5 << 20) + 1}, 3), 6);
+    assert_int_equal(granule_task(granule, (int64_t[]){0, 99, 0}, 3), 1);
+    assert_int_equal(granule_share(7, 5, 3, &share, &err), -ERANGE);
+    assert_string_equal(err.text, "the granule of 7 is larger than the share of user 3, 5; choose "
+                                  "one that divides every share");
+    assert_int_equal(granule_share(2, 5, 3, &share, &err), -EINVAL);
+    assert_int_equal(granule_share(0, 5, 3, &share, &err), -EINVAL);
+    assert_int_equal(granule_share(1, (uint64_t)1 << 32, 3, &share, &err), -EINVAL);
+}
+
+/* A task that fits its quota fits what is left. */
+static void test_tasks_within_a_quota_fit(void **state)
+{
+    (void)state;
+    uint64_t stream = test_seed() + 6;
+    for (int round = 0; round < 100000; round++) {
+        int64_t granule[3], room[3];
+        for (int d = 0; d < 3; d++) {
+            granule[d] = 1 + (int64_t)(test_random(&stream) % 50);
+            room[d] = (int64_t)(test_random(&stream) % 5000);
+        }
+        uint64_t left = granule_offer(granule, room, 3);
+        for (int k = 0; k < 20; k++) {
+            int64_t demand[3];
+            for (int d = 0; d < 3; d++)
+                demand[d] = (int64_t)(test_random(&stream) % 300);
+            uint64_t size = granule_task(granule, demand, 3);
+            if (size > left)
+                continue;
+            left -= size;
+            for (int d = 0; d < 3; d++)
+                assert_true((room[d] -= demand[d]) >= 0);
+        }
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_any_offers_keep_the_balances),
+        cmocka_unit_test(test_busy_users_have_their_entries),
+        cmocka_unit_test(test_tasks_within_a_quota_fit),
+        cmocka_unit_test(test_table_2),
+        cmocka_unit_test(test_who_never_fits_is_owed_up_to_the_bound),
+        cmocka_unit_test(test_what_is_a_loan),
+        cmocka_unit_test(test_who_is_idle_is_not_paid),
+        cmocka_unit_test(test_what_did_not_run_is_offered_again),
+        cmocka_unit_test(test_which_spare_runs),
+        cmocka_unit_test(test_a_borrower_with_work_keeps_its_part),
+        cmocka_unit_test(test_granules),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
