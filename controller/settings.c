@@ -249,6 +249,14 @@ static const struct conf_field table_fields[] = {
 static const struct conf_section table_section = {table_fields, sizeof(struct settings_tables),
                                                   NULL};
 
+static const char *const unknowns[] = {
+    [SETTINGS_UNKNOWN_OF_USER_0] = "user-0", [SETTINGS_UNKNOWN_REFUSED] = "refuse", NULL};
+static const struct conf_field user_fields[] = {
+    CHOICE(settings_users, unknown, unknowns, "user-0"),
+    END,
+};
+static const struct conf_section user_section = {user_fields, sizeof(struct settings_users), NULL};
+
 static const struct conf_field bound_fields[] = {
     NUMBER(settings_bounds, hosts, "hosts", "10000", 1, 1000000),
     NUMBER(settings_bounds, units_per_host, "units_per_host", "16", 1, 16),
@@ -302,6 +310,7 @@ static const struct conf_field settings_fields[] = {
     SECTION(settings, store, &store_section),
     SECTION(settings, policy, &policy_section),
     SECTION(settings, levels, &table_section),
+    SECTION(settings, users, &user_section),
     SECTION(settings, bounds, &bound_section),
     END,
 };
@@ -362,6 +371,7 @@ void settings_engine(const struct settings *settings, uint32_t epoch,
     levels_fill(&settings->levels.coflow, &ret_config->coflow);
     levels_fill(&settings->levels.macroflow, &ret_config->macroflow);
     levels_fill(&settings->levels.dclas, &ret_config->dclas);
+    ret_config->refuse_unknown_users = settings->users.unknown == SETTINGS_UNKNOWN_REFUSED;
     ret_config->hosts_max = (uint32_t)bounds->hosts;
     ret_config->units_per_host_max = (uint32_t)bounds->units_per_host;
     ret_config->jobs_max = (uint32_t)bounds->jobs;

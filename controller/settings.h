@@ -13,6 +13,7 @@
 /* Used allows that offset as many that lapse. */
 #define SETTINGS_LAPSES_SPARED 64
 
+enum { SETTINGS_UNKNOWN_OF_USER_0, SETTINGS_UNKNOWN_REFUSED };
 enum { SETTINGS_TRUST_KEYS, SETTINGS_TRUST_EVERYBODY };
 
 struct settings_timers {
@@ -62,6 +63,10 @@ struct settings_tables {
     struct settings_levels coflow, macroflow, dclas;
 };
 
+struct settings_users {
+    int unknown; /* SETTINGS_UNKNOWN_…: jobs of users that nobody set */
+};
+
 struct settings_bounds {
     int64_t hosts, units_per_host, jobs, stages_per_job, tasks, cells_per_job, finished, shapes;
     int64_t memory_bytes, framework_memory_bytes, framework_time_permille, tasks_per_stage;
@@ -83,6 +88,7 @@ struct settings {
     struct settings_store store;
     struct settings_policy policy;
     struct settings_tables levels;
+    struct settings_users users;
     struct settings_bounds bounds;
 };
 

@@ -14,6 +14,7 @@
 #include "controller/cli/submit.h"
 #include "controller/cli/switches.h"
 #include "controller/cli/units.h"
+#include "controller/cli/users.h"
 #include "lib/join.h"
 #include "lib/number.h"
 
@@ -464,6 +465,11 @@ const struct command cli_commands[] = {
      "mode, and its parameters, until the next change; configured: back to the configuration; "
      "--all: every combination of policies, and which do not work together",
      0, 10, "a", policy_check, run_policy},
+    {"users", "", "the users, their shares and how many jobs they have", 0, 0, "", NULL, run_users},
+    {"user", "set NAME [share=N] [number=N] | leave NAME",
+     "makes a user known, renames the one with that number, or changes its share; leave: it goes, "
+     "with the last of its jobs",
+     2, 4, "", user_check, run_user},
     {"explain", "TASK", "why a task runs there with that level, or why it waits", 1, 1, "",
      subject_check, run_explain},
     {"keys", "make NAMES --role ROLE",

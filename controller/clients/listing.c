@@ -9,6 +9,7 @@
 #include "controller/clients/listing_place.h"
 #include "controller/clients/listing_switches.h"
 #include "controller/clients/listing_units.h"
+#include "controller/clients/listing_users.h"
 #include "controller/clients/refusal.h"
 #include "controller/resources_wire.h"
 
@@ -532,6 +533,9 @@ void listing_page(const struct listing_sources *sources, const duopoly_List *lis
         break;
     case duopoly_ListOf_LIST_UNITS:
         listing_units(parts, list, answer);
+        break;
+    case duopoly_ListOf_LIST_USERS:
+        listing_users(parts, list, answer);
         break;
     case duopoly_ListOf_LIST_COMBINATIONS:
         listing_combinations(parts, list, answer);

@@ -22,6 +22,7 @@ duopoly_Reason reason_on_wire(enum reason reason)
     case REASON_UNKNOWN_STAGE:
     case REASON_UNKNOWN_TASK:
     case REASON_UNKNOWN_HOST:
+    case REASON_UNKNOWN_USER:
         return duopoly_Reason_REASON_UNKNOWN;
     case REASON_NAME_TAKEN:
     case REASON_NUMBER_TAKEN:
@@ -43,6 +44,7 @@ static const char *bound_name(uint32_t event)
     return event == EVENT_JOB_BEGIN   ? "jobs"
            : event == EVENT_JOB_STAGE ? "stages, tasks or kinds of demand"
            : event == EVENT_JOB_BYTES ? "a job's matrix of bytes"
+           : event == EVENT_USER_SET  ? "users"
                                       : "its tables";
 }
 
@@ -71,6 +73,12 @@ void rejection_answer(const struct conductor_parts *parts, const struct decision
         break;
     case REASON_UNKNOWN_HOST:
         refused_answer(answer, reason, "there is no such host");
+        break;
+    case REASON_UNKNOWN_USER:
+        refused_answer(answer, reason,
+                       "user %" PRId64 " is not known, or leaves: `duopolyctl users` lists users, "
+                       "`duopolyctl user set NAME number=%" PRId64 "` makes it known",
+                       rejection->left, rejection->left);
         break;
     case REASON_NAME_TAKEN:
         refused_answer(answer, reason, "job %" PRId64 " has that name and another content",

@@ -7,6 +7,7 @@
 #include "controller/clients/refusal.h"
 #include "controller/clients/stance_requests.h"
 #include "controller/clients/status.h"
+#include "controller/clients/user_requests.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -146,6 +147,20 @@ static void policy_answer(struct control *control, struct requester *requester,
     }
     policy_set_answer(control->conductor, set, &control->answer);
     control_log(control, requester->client, "policy %s %s%s", set->question, set->name, values);
+}
+
+static void user_answer(struct control *control, struct requester *requester,
+                        const duopoly_Envelope *request)
+{
+    const duopoly_SetUser *set = &request->body.set_user;
+    user_set_answer(control->conductor, set, &control->answer);
+    if (set->leave)
+        control_log(control, requester->client, "user leave %s", set->name);
+    else if (set->has_share)
+        control_log(control, requester->client, "user set %s share=%" PRIu32, set->name,
+                    set->share);
+    else
+        control_log(control, requester->client, "user set %s", set->name);
 }
 
 static void watch_answer(struct control *control, struct requester *requester,
@@ -299,6 +314,7 @@ static const struct {
     [WIRE_KIND(drain_host)] = {.answer = drain_answer, .roles = OPERATE, .lasts = true},
     [WIRE_KIND(forget_host)] = {.answer = forget_answer, .roles = OPERATE, .lasts = true},
     [WIRE_KIND(set_policy)] = {.answer = policy_answer, .roles = OPERATE, .lasts = true},
+    [WIRE_KIND(set_user)] = {.answer = user_answer, .roles = OPERATE, .lasts = true},
     [WIRE_KIND(set_stance)] = {.answer = stance_answer, .roles = OPERATE}, /* request_is_kept */
 
     [WIRE_KIND(key_revoke)] = {.answer = keys_revoke, .roles = ADMIN, .lasts = true},

@@ -11,6 +11,7 @@
 #include "controller/engine/books/removal.h"
 #include "controller/engine/books/retry.h"
 #include "controller/engine/books/stage.h"
+#include "controller/engine/books/users.h"
 #include "controller/engine/books/variant.h"
 #include "controller/engine/commit/commit.h"
 #include "controller/engine/commit/start.h"
@@ -24,6 +25,7 @@
 #include "controller/engine/facts/policy_set.h"
 #include "controller/engine/facts/rooms.h"
 #include "controller/engine/facts/submission.h"
+#include "controller/engine/facts/users.h"
 #include "controller/engine/place/place.h"
 #include "controller/engine/watch/failing.h"
 #include "controller/engine/watch/framework_sizes.h"
@@ -135,7 +137,7 @@ int engine_create(const struct engine_config *config, struct engine **ret_engine
     engine->hosts = calloc(config->hosts_max, sizeof(struct host *));
     engine->shapes = calloc(config->shapes_max, sizeof(struct shape *));
     r = policy_choose(engine, err);
-    if (!engine->hosts || !engine->shapes)
+    if (!engine->hosts || !engine->shapes || users_begin(engine) < 0)
         r = err_set(err, ENOMEM, "no memory for tables of %u hosts", config->hosts_max);
     else if (r == 0 && setjmp(engine->no_memory) == 0)
         policy_begin(engine);
@@ -171,6 +173,7 @@ void engine_destroy(struct engine *engine)
     sizes_done(engine);
     cluster_done(engine);
     account_done(engine);
+    users_done(engine);
     policy_end(engine);
     numbered_done(&engine->attempts);
     free(engine);
@@ -187,6 +190,8 @@ static void (*const handlers[EVENT_KINDS])(struct engine *, const struct event *
     [EVENT_CLAIM] = commit_claim,
     [EVENT_POLICY_SET] = policy_set,
     [EVENT_POLICY_PARAMETER] = policy_parameter,
+    [EVENT_USER_SET] = user_set,
+    [EVENT_USER_LEAVE] = user_leave,
     [EVENT_HOST_DRAIN] = cluster_drain,
     [EVENT_HOST_JOIN] = cluster_join,
     [EVENT_HOST_CHANGE] = cluster_change,

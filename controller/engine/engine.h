@@ -140,6 +140,9 @@ struct engine_config {
      * and counted. */
     uint32_t hosts_max, units_per_host_max, jobs_max, stages_per_job_max, finished_max, shapes_max;
     uint64_t tasks_max, cells_per_job_max;
+    /* Rejects jobs of users that were not set, as soon as one was; else they count as user 0's
+     * (users.h). */
+    bool refuse_unknown_users;
     /* The last rule in force; default ENGINE_RULES. Smaller: decisions ignore later rules, as in
      * older logs. */
     uint32_t rules;
@@ -313,6 +316,18 @@ uint64_t engine_compute_ns(const struct engine *engine, uint64_t job, uint32_t s
 int engine_task(const struct engine *engine, uint64_t job, uint32_t stage, uint32_t task,
                 struct task_view *ret_view);
 int engine_attempt(const struct engine *engine, uint64_t attempt, struct attempt_view *ret_view);
+/* A tenant. User 0 is always there. */
+struct user_view {
+    uint32_t user, share;
+    const char *name; /* borrowed until the next step */
+    int64_t since_ns;
+    uint64_t jobs; /* that are not over; of user 0 also those of users that nobody told of */
+    bool leaves;   /* it goes with the last of them */
+};
+/* The first with a number ≥ `from`. 0 or −ENOENT. O(log users). */
+int engine_user_from(const struct engine *engine, uint64_t from, struct user_view *ret_view);
+/* 0 or −ENOENT: nobody has this name. O(users). */
+int engine_user_named(const struct engine *engine, const char *name, struct user_view *ret_view);
 /* The one with the smallest number > after (≥ 1 for jobs and attempts), for cursors. 0 or −ENOENT
  * at the end. O(log n). */
 int engine_job_after(const struct engine *engine, uint64_t after, struct job_view *ret_view);

@@ -22,6 +22,7 @@ enum {
     ENGINE_RESOURCES = 6,      /* entries of a resource vector */
     ENGINE_REPLICAS_MAX = 8,   /* hosts that hold one task's block */
     ENGINE_VARIANTS_MAX = 4,   /* ways to run a stage */
+    ENGINE_USERS_MAX = 4096,   /* users that are known at once */
     ENGINE_LEVELS_MAX =
         64, /* bounded levels; 0 levels = unlimited, the level is then the size itself */
 };
@@ -105,6 +106,8 @@ enum event_kind {
     EVENT_FRAMEWORK_OWNER,   /* an application's owner, its session, or its end (account.h) */
     EVENT_JOB_SUBMITTER,    /* the owner of the job that begins next; without it the job has none */
     EVENT_POLICY_PARAMETER, /* a request: sets a policy's parameter */
+    EVENT_USER_SET,         /* a request: makes a user known, or changes its name and share */
+    EVENT_USER_LEAVE,       /* a request: the user goes, with the last of its jobs */
     EVENT_KINDS
 };
 
@@ -187,6 +190,15 @@ struct event {
             const char *word; /* struct engine_parameter */
             int64_t value;
         } policy_parameter;
+        struct {
+            uint32_t user;
+            uint32_t share;   /* 1…2^31 */
+            const char *name; /* 1 to ENGINE_NAME_MAX − 1 bytes, no other user's */
+            int64_t since_ns; /* of one that is new: when it came; 0: now */
+        } user_set;
+        struct {
+            uint32_t user;
+        } user_leave;
         struct {
             uint32_t host;
             uint32_t undo;
@@ -381,8 +393,9 @@ enum reason {
     REASON_RETRY, /* start: not where it failed; left = hosts where it did, right = tasks there */
     REASON_PROBE, /* start: tests whether a suspect host works; left = probes that failed there,
                      right = attempts that did */
-    REASON_TOO_MANY_RERUNS, /* its output was lost again and again; left = how often */
-    REASON_TOO_MANY_LOSSES, /* it was lost with several hosts; left = how many */
+    REASON_TOO_MANY_RERUNS,   /* its output was lost again and again; left = how often */
+    REASON_TOO_MANY_LOSSES,   /* it was lost with several hosts; left = how many */
+    REASON_UNKNOWN_USER = 90, /* left = the user, which is not known, or leaves */
 };
 
 struct decision {

@@ -3,6 +3,7 @@
 #include "controller/engine/base/record.h"
 #include "controller/frameworks/framework_numbers.h"
 #include "controller/store/record_times.h"
+#include "controller/store/user_setting.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -38,7 +39,7 @@ struct reader {
     bool there;
 };
 
-enum phase { HEAD, SIZES, HOSTS, FINISHED, JOBS, PARTS, TASKS, TAIL };
+enum phase { HEAD, SIZES, HOSTS, USERS, FINISHED, JOBS, PARTS, TASKS, TAIL };
 
 struct recovery {
     struct store *store;
@@ -47,6 +48,8 @@ struct recovery {
     struct lines empty;
     size_t tail; /* where what belongs behind jobs begins in `empty` */
     size_t position;
+    struct lines users; /* the events that set them */
+    size_t user;        /* how far they are told */
     struct recovered *recovered;
     uint32_t *places; /* of hosts in `recovered`, by number, from 1; 0: unused */
     uint32_t hosts_max;
@@ -294,6 +297,27 @@ static int64_t time_of(const struct recovery *recovery, int64_t wall_ns)
     return time_ns < recovery->now_ns ? time_ns : recovery->now_ns;
 }
 
+/* WHY none leaves yet: it would be gone at once, since its jobs come later. */
+static void user_keep(void *context, uint32_t number, const struct user_kept *kept)
+{
+    struct recovery *recovery = context;
+    struct event event = {.kind = EVENT_USER_SET};
+    char line[512];
+    event.user_set.user = number;
+    event.user_set.share = kept->share;
+    event.user_set.name = kept->name;
+    event.user_set.since_ns = time_of(recovery, kept->since_s * 1000000000);
+    int n = record_encode_event(&event, line, sizeof(line));
+    if (n < 0 || line_keep(&recovery->users, line, (size_t)n) < 0)
+        recovery->users.failed = true;
+}
+
+static int users_read(struct recovery *recovery)
+{
+    user_settings(recovery->store, user_keep, recovery);
+    return recovery->users.failed ? err_sys(recovery->err, ENOMEM, "the store's users") : 0;
+}
+
 static int record_line(struct recovery *recovery, const struct row_value *record)
 {
     int n = record_times_shift(record->at, record->length, -recovery->offset_ns, recovery->now_ns,
@@ -487,14 +511,19 @@ static int job_begin(struct recovery *recovery)
     return r < 0 ? r : 1;
 }
 
+static int line_of(const struct lines *lines, size_t *position, size_t until, const char **ret_line)
+{
+    if (*position >= until)
+        return 0;
+    *ret_line = lines->at + *position;
+    size_t length = strlen(*ret_line);
+    *position += length + 1;
+    return (int)length;
+}
+
 static int empty_line(struct recovery *recovery, size_t until, const char **ret_line)
 {
-    if (recovery->position >= until)
-        return 0;
-    *ret_line = recovery->empty.at + recovery->position;
-    size_t length = strlen(*ret_line);
-    recovery->position += length + 1;
-    return (int)length;
+    return line_of(&recovery->empty, &recovery->position, until, ret_line);
 }
 
 /* The present phase's next line: > 0: its length, 0: none. */
@@ -508,6 +537,8 @@ static int phase_line(struct recovery *recovery, const char **ret_line)
         return sizes_line(recovery);
     case HOSTS:
         return host_line(recovery);
+    case USERS:
+        return line_of(&recovery->users, &recovery->user, recovery->users.used, ret_line);
     case FINISHED:
         return finished_line(recovery);
     case JOBS:
@@ -543,6 +574,7 @@ struct resumption {
     int error;
     unsigned refused;  /* policies, */
     char unknown[128]; /* the last of them */
+    uint32_t gone[ENGINE_USERS_MAX], n_gone;
 };
 
 static bool step_one(struct resumption *resumption, struct event *event)
@@ -598,6 +630,29 @@ static void parameter_resume(void *context, const char *word, const char *value)
                  value);
 }
 
+static void user_resume(void *context, uint32_t number, const struct user_kept *kept)
+{
+    struct resumption *resumption = context;
+    struct event event = {.kind = EVENT_USER_LEAVE};
+    struct user_view user;
+    event.user_leave.user = number;
+    if (!kept->leaves || !step_one(resumption, &event))
+        return;
+    const struct engine *engine = resumption->recovery->recovered->engine;
+    bool gone = engine_user_from(engine, number, &user) < 0 || user.user != number;
+    if (gone && resumption->n_gone < ENGINE_USERS_MAX)
+        resumption->gone[resumption->n_gone++] = number;
+}
+
+/* Those that were leaving do so, and are no more kept when they are gone. */
+static void users_resume(struct resumption *resumption)
+{
+    struct store *store = resumption->recovery->store;
+    user_settings(store, user_resume, resumption);
+    for (uint32_t i = 0; i < resumption->n_gone; i++)
+        user_setting_put(store, resumption->gone[i], NULL);
+}
+
 static int resume(struct recovery *recovery)
 {
     const struct recovered *recovered = recovery->recovered;
@@ -616,6 +671,7 @@ static int resume(struct recovery *recovery)
         event.output_lost.attempt = recovery->lost[i].attempt;
         step_one(&resumption, &event);
     }
+    users_resume(&resumption);
     store_settings(recovery->store, "parameter", parameter_resume, &resumption);
     policies_resume(&resumption);
     decisions_done(&resumption.decisions);
@@ -628,6 +684,7 @@ static int load(struct recovery *recovery, const struct engine_config *config)
     int r = empty_dump(recovery, config, err);
     r = r < 0 ? r : hosts_read(recovery);
     r = r < 0 ? r : learnt_read(recovery);
+    r = r < 0 ? r : users_read(recovery);
     r = r < 0 ? r : reader_open(recovery, STORE_FINISHED, &recovery->finished);
     r = r < 0 ? r : reader_open(recovery, STORE_JOBS, &recovery->jobs);
     r = r < 0 ? r : reader_open(recovery, STORE_PARTS, &recovery->parts);
@@ -667,6 +724,7 @@ int recovery_run(struct store *store, const struct engine_config *config, int64_
     store_cursor_close(recovery.tasks.cursor);
     store_cursor_close(recovery.finished.cursor);
     free(recovery.empty.at);
+    free(recovery.users.at);
     free(recovery.places);
     free(recovery.lost);
     free(recovery.learnt);

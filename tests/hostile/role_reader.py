@@ -5,7 +5,7 @@ from .doors import Packets, Tcp
 from .role import Move, any_kind, of_the_transport
 from controller import pb
 
-CHANGES = ("cancel_job", "drain_host", "set_policy", "forget_host", "set_stance", "key_revoke", "key_set", "store_care", "rotate_controller", "submit_begin")
+CHANGES = ("cancel_job", "drain_host", "set_policy", "set_user", "forget_host", "set_stance", "key_revoke", "key_set", "store_care", "rotate_controller", "submit_begin")
 
 
 def door(role):

@@ -63,7 +63,7 @@ static uint64_t some_attempt(struct chaos *c)
 
 static bool is_request(enum event_kind kind)
 {
-    return kind < EVENT_HOST_JOIN || kind == EVENT_POLICY_PARAMETER;
+    return kind < EVENT_HOST_JOIN || kind >= EVENT_POLICY_PARAMETER;
 }
 
 /* Further ways to run a stage, as many as there are words for or not. */
@@ -88,6 +88,7 @@ static void make_request(struct chaos *c, struct event *e)
         e->job_begin.job = job;
         e->job_begin.name = word(c);
         e->job_begin.content = any(c, 2);
+        e->job_begin.user = (uint32_t)any(c, 4);
         e->job_begin.job_kind = (uint32_t)number(c, 3);
         e->job_begin.estimate_bytes = (int64_t)number(c, 5) - 1;
         e->job_begin.estimate_ns = (int64_t)number(c, 5) - 1;
@@ -141,6 +142,14 @@ static void make_request(struct chaos *c, struct event *e)
     case EVENT_POLICY_PARAMETER:
         e->policy_parameter.word = any(c, 3) ? "even_wait" : any(c, 2) ? "ignore_held" : word(c);
         e->policy_parameter.value = any(c, 3) ? (int64_t)any(c, 3) : (int64_t)any(c, 1000000000);
+        break;
+    case EVENT_USER_SET:
+        e->user_set.user = (uint32_t)any(c, 4);
+        e->user_set.share = (uint32_t)any(c, 5);
+        e->user_set.name = word(c);
+        break;
+    case EVENT_USER_LEAVE:
+        e->user_leave.user = (uint32_t)any(c, 5);
         break;
     case EVENT_HOST_DRAIN:
         e->host_drain.host = (uint32_t)number(c, CHAOS_HOSTS);

@@ -286,10 +286,21 @@ struct assembly {
     uint64_t part, reached;
 };
 
+/* A tenant: users.h. */
+struct user {
+    struct sorted_node by_number; /* engine->users */
+    uint32_t number, share;
+    char name[ENGINE_NAME_MAX];
+    int64_t since_ns;
+    bool leaves;   /* it goes with the last of its jobs */
+    uint64_t jobs; /* index: of its number, that are not over; of user 0 also of unknown ones */
+};
+
 struct job {
     uint64_t number, content;
     char name[ENGINE_NAME_MAX];
     uint32_t user, kind;
+    struct user *tenant; /* index: the user, or user 0 where that is not known */
     int64_t priority, deadline_ns, estimate_bytes, estimate_ns;
     enum job_state state;
     struct stage **stages; /* in order of their numbers; a framework's: only the reported ones */
@@ -565,6 +576,7 @@ struct engine {
     bool mode_pending; /* the mode changes when the dwell ends */
 
     struct numbered attempts;
+    struct sorted users; /* user 0, and those that were told of */
     struct sorted jobs, active, names, finished, finished_age, hold_timers;
     uint64_t finished_counter, n_tasks, n_ready, held_stages;
     struct stage *late;       /* between hold_mark and the start that it causes; else NULL */

@@ -14,6 +14,7 @@
 #include "controller/engine/books/retry.h"
 #include "controller/engine/books/spread.h"
 #include "controller/engine/books/stage.h"
+#include "controller/engine/books/users.h"
 #include "controller/engine/books/variant.h"
 #include "controller/engine/policy/policy.h"
 #include "lib/fnv1a.h"
@@ -177,6 +178,7 @@ void job_destroy(struct engine *engine, struct job *job)
     engine->n_tasks -= job->n_tasks;
     engine->framework_tasks -= job->framework ? job->n_tasks : 0;
     account_leave(engine, job);
+    users_part(engine, job);
     tell_job_gone(engine, job);
     variant_end_job(engine, job);
     for (uint32_t s = 0; s < job->n_stages; s++)

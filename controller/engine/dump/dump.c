@@ -79,9 +79,9 @@ static const struct record_kind kinds[RECORDS] = {
     [RECORD_END] = {"end", {{0}}},
 };
 
-static const struct dump_kind *const parts[] = {cluster_kinds, job_kinds,     attempt_kinds,
-                                                source_kinds,  failing_kinds, framework_kinds,
-                                                rerun_kinds,   loss_kinds,    account_kinds};
+static const struct dump_kind *const parts[] = {
+    cluster_kinds,   job_kinds,   attempt_kinds, source_kinds,  failing_kinds,
+    framework_kinds, rerun_kinds, loss_kinds,    account_kinds, user_kinds};
 
 static void send_line(struct dumper *d, int length)
 {
@@ -145,6 +145,7 @@ int engine_dump_in(const struct engine *engine, void *room,
     loss_dump_config(&d, engine);
     account_dump_config(&d, engine);
     framework_dump_config(&d, engine);
+    user_dump_config(&d, engine);
     struct clock_record clock = {
         .now_ns = engine->now_ns,
         .mode_since_ns = engine->mode_since_ns,
@@ -164,6 +165,7 @@ int engine_dump_in(const struct engine *engine, void *room,
         if (engine->hosts[i])
             cluster_dump_host(&d, engine->hosts[i]);
     room_dump(&d, engine);
+    user_dump(&d, engine);
     for (node = sorted_first(&engine->finished_age); node; node = sorted_next(node))
         job_dump_finished(&d, container_of(node, struct finished, by_age));
     for (node = sorted_first(&engine->jobs); node; node = sorted_next(node))

@@ -2,9 +2,9 @@
  *
  * dump.c decides the order of records and reads them back. Files beside it write each thing's
  * records and make the thing from them again (cluster_dump.c, job_dump.c, attempt_dump.c,
- * source_dump.c, failing_dump.c, framework_dump.c, account_dump.c, policy_dump.c). Jobs and hosts
- * are written as the events that made them, then as records of what changed since. Records may only
- * grow (field.h), so that older dumps can be read.
+ * source_dump.c, failing_dump.c, framework_dump.c, account_dump.c, user_dump.c, policy_dump.c).
+ * Jobs and hosts are written as the events that made them, then as records of what changed since.
+ * Records may only grow (field.h), so that older dumps can be read.
  *
  * WHY not the views (view.c), which name many of the same members: a view shows people and programs
  * the present, also what can be computed, in terms that stay when the engine changes; a record has
@@ -26,7 +26,7 @@ struct dump_kind {
     int (*load)(struct engine *engine, const void *record, struct err *err);
 };
 extern const struct dump_kind cluster_kinds[], job_kinds[], attempt_kinds[], source_kinds[],
-    failing_kinds[], framework_kinds[], rerun_kinds[], loss_kinds[], account_kinds[];
+    failing_kinds[], framework_kinds[], rerun_kinds[], loss_kinds[], account_kinds[], user_kinds[];
 
 struct dumper {
     int (*sink)(void *context, const char *line, size_t length);
@@ -73,3 +73,5 @@ void loss_dump_task(struct dumper *d, const struct task *task);
 void source_dump_blind(struct dumper *d, const struct blind *blind);
 
 void room_dump(struct dumper *d, const struct engine *engine);
+void user_dump_config(struct dumper *d, const struct engine *engine);
+void user_dump(struct dumper *d, const struct engine *engine);

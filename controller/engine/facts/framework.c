@@ -10,6 +10,7 @@
 #include "controller/engine/books/outputs.h"
 #include "controller/engine/books/room.h"
 #include "controller/engine/books/stage.h"
+#include "controller/engine/books/users.h"
 #include "controller/engine/facts/attempts.h"
 #include "controller/engine/facts/framework_grow.h"
 #include "controller/engine/facts/framework_skip.h"
@@ -67,6 +68,7 @@ struct job *framework_find_job(struct engine *engine, uint64_t number)
         return framework_beyond(engine);
     job = job_make(engine, number);
     account_join(engine, job, account);
+    users_join(engine, job, 0);
     job->framework = engine_allocate(engine, 1, sizeof(*job->framework));
     job->estimate_bytes = job->estimate_ns = -1;
     job->hosts = engine->joined ? engine->joined : 1;
@@ -85,7 +87,7 @@ void framework_job(struct engine *engine, const struct event *event)
     size_t length = strnlen(name, sizeof(job->name) - 1);
     memset(job->name, 0, sizeof(job->name));
     memcpy(job->name, name, length);
-    job->user = event->framework_job.user;
+    users_join(engine, job, event->framework_job.user);
     job->priority = event->framework_job.priority;
     order_change(engine, job);
 }

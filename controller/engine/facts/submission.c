@@ -7,6 +7,7 @@
 #include "controller/engine/books/cluster.h"
 #include "controller/engine/books/job.h"
 #include "controller/engine/books/stage.h"
+#include "controller/engine/books/users.h"
 #include "controller/engine/books/variant.h"
 #include "controller/engine/watch/estimate.h"
 #include "controller/engine/watch/order.h"
@@ -57,6 +58,10 @@ void job_begin(struct engine *engine, const struct event *event)
         engine_reject(engine, event, REASON_NUMBER_TAKEN, clamp_i64(number), 0);
         return;
     }
+    if (!users_admit(engine, event->job_begin.user)) {
+        engine_reject(engine, event, REASON_UNKNOWN_USER, event->job_begin.user, 0);
+        return;
+    }
     struct account *account = account_of_submitter(engine, submitter);
     if (engine->jobs.n - (account ? engine->framework_jobs : 0) >= engine->config.jobs_max ||
         !account_admits_job(engine, account)) {
@@ -67,7 +72,7 @@ void job_begin(struct engine *engine, const struct event *event)
     account_join(engine, job, account);
     job->content = event->job_begin.content;
     memcpy(job->name, name, length);
-    job->user = event->job_begin.user;
+    users_join(engine, job, event->job_begin.user);
     job->kind = event->job_begin.job_kind;
     job->priority = event->job_begin.priority;
     job->deadline_ns = event->job_begin.deadline_ns;

@@ -43,6 +43,7 @@ static const char *const words[] = {
     [REASON_PROBE] = "probe",
     [REASON_TOO_MANY_RERUNS] = "too-many-reruns",
     [REASON_TOO_MANY_LOSSES] = "too-many-losses",
+    [REASON_UNKNOWN_USER] = "unknown-user",
 };
 #define WORDS (sizeof(words) / sizeof(*words))
 

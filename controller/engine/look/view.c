@@ -7,6 +7,7 @@
 #include "controller/engine/books/job.h"
 #include "controller/engine/books/retry.h"
 #include "controller/engine/books/stage.h"
+#include "controller/engine/books/users.h"
 #include "controller/engine/books/variant.h"
 #include "controller/engine/mode/mode_rule.h"
 #include "controller/engine/watch/framework_sizes.h"
@@ -478,4 +479,27 @@ int engine_sizes_after(const struct engine *engine, uint64_t place, struct sizes
     const struct sizes_stage *stage = container_of(node, const struct sizes_stage, by_age);
     *ret_view = (struct sizes_view){node->key.a + 1, stage->history, stage->mean};
     return 0;
+}
+
+static int view_user(const struct user *user, struct user_view *ret_view)
+{
+    if (!user)
+        return -ENOENT;
+    *ret_view = (struct user_view){.user = user->number,
+                                   .share = user->share,
+                                   .name = user->name,
+                                   .since_ns = user->since_ns,
+                                   .jobs = user->jobs,
+                                   .leaves = user->leaves};
+    return 0;
+}
+
+int engine_user_from(const struct engine *engine, uint64_t from, struct user_view *ret_view)
+{
+    return view_user(users_from(engine, from), ret_view);
+}
+
+int engine_user_named(const struct engine *engine, const char *name, struct user_view *ret_view)
+{
+    return view_user(users_named(engine, name), ret_view);
 }

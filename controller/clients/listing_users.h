@@ -1,0 +1,8 @@
+/* Pages of the users that are known, in the order of their numbers. */
+#pragma once
+
+#include "controller/conductor.h"
+#include "schemas/duopoly.pb.h"
+
+void listing_users(const struct conductor_parts *parts, const duopoly_List *list,
+                   duopoly_Envelope *answer);

@@ -1,0 +1,117 @@
+"""Users as an operator sets and lists them: a real daemon and duopolyctl; nothing runs."""
+
+import subprocess
+
+import pytest
+
+from controller import BUILD, workload
+
+
+def users(daemon):
+    """What `duopolyctl users` says: name, share, jobs and whether it leaves, by number."""
+    return {row["user"]: (row["name"], row["share"], row["jobs"], row["leaves"])
+            for row in daemon.ctl("users")["users"]}
+
+
+def submit(daemon, name, user, expect=0):
+    job = {"id": 1, "name": name, "user": user, "arrival_ms": 0,
+           "stages": [{"tasks": 1, "compute_ms": 10}]}
+    return daemon.ctl("submit", workload(daemon.folder, [job]), expect=expect)
+
+
+def restart(daemon):
+    assert daemon.stop() == 0
+    daemon.start()
+
+
+EVERYBODY = ("everybody", 1, 0, False)
+
+
+def test_users_are_set_listed_and_kept(cluster):
+    daemon = cluster.daemon()
+    assert users(daemon) == {0: EVERYBODY}
+    assert daemon.ctl("users")["users"][0]["age_ns"] is None
+    said = daemon.ctl("user", "set", "ann", "share=5")["text"]
+    assert said == "user ann has number 1 and share 5"
+    daemon.ctl("user", "set", "bob", "number=7")
+    daemon.ctl("user", "set", "cyd%,=", "share=2147483648")
+    daemon.ctl("user", "set", "all", "number=0", "share=3")
+    daemon.ctl("user", "set", "eve", "number=7", "share=2")
+    known = {0: ("all", 3, 0, False), 1: ("ann", 5, 0, False), 2: ("cyd%,=", 2 ** 31, 0, False),
+             7: ("eve", 2, 0, False)}
+    assert users(daemon) == known
+    restart(daemon)
+    assert users(daemon) == known
+    assert all(row["age_ns"] >= 0 for row in daemon.ctl("users")["users"] if row["user"])
+    assert daemon.ctl("user", "leave", "eve")["text"] == "user eve is gone"
+    del known[7]
+    assert users(daemon) == known
+    restart(daemon)
+    assert users(daemon) == known
+    changes = [row["what"] for row in daemon.ctl("audit")["audit"]]
+    assert "user set ann share=5" in changes and "user leave eve" in changes
+
+
+def test_a_user_leaves_with_its_last_job(cluster):
+    daemon = cluster.daemon()
+    submit(daemon, "before", 4)
+    daemon.ctl("user", "set", "ann", "number=4")
+    submit(daemon, "after", 4)
+    submit(daemon, "stranger", 9)
+    assert users(daemon) == {0: ("everybody", 1, 1, False), 4: ("ann", 1, 2, False)}
+    said = daemon.ctl("user", "leave", "ann")["text"]
+    assert said == ("user ann has 2 jobs: it leaves with the last of them, and new ones are "
+                    "refused")
+    refused = submit(daemon, "late", 4, expect=1)
+    assert "user 4 is not known, or leaves" in refused
+    daemon.ctl("cancel", 1)
+    restart(daemon)
+    assert users(daemon)[4] == ("ann", 1, 1, True)
+    daemon.ctl("cancel", 2)
+    assert 4 not in users(daemon)
+    restart(daemon)
+    assert users(daemon) == {0: ("everybody", 1, 1, False)}
+    daemon.ctl("user", "set", "bob", "share=2")
+    assert users(daemon)[1] == ("bob", 2, 0, False)
+
+
+def test_unknown_users_are_refused_where_that_is_said(cluster):
+    daemon = cluster.daemon(config="users: {unknown: refuse}\n")
+    submit(daemon, "alone", 4)
+    daemon.ctl("user", "set", "ann", "number=5")
+    assert "`duopolyctl user set NAME number=4`" in submit(daemon, "stranger", 4, expect=1)
+    submit(daemon, "known", 5)
+    restart(daemon)
+    assert users(daemon) == {0: ("everybody", 1, 1, False), 5: ("ann", 1, 1, False)}
+
+
+@pytest.mark.parametrize("words, status, sentence", [
+    (["set", "ann", "share=0"], 2, "share is a number from 1 to 2147483648, not '0'"),
+    (["set", "ann", "share=-1"], 2, "share is a number from 1 to 2147483648, not '-1'"),
+    (["set", "ann", "share=2147483649"], 2, "not '2147483649'"),
+    (["set", "ann", "share=x"], 2, "not 'x'"),
+    (["set", "ann", "sahre=2"], 2, "of a user can be set: share=N, number=N, not 'sahre=2'"),
+    (["set", "a/b", "share=2"], 2, "'a/b' cannot be a user's name"),
+    (["set", "bob", "number=4294967296"], 2, "not '4294967296'"),
+    (["set", "bob", "number=2"], 1, "user 1 has the name bob already"),
+    (["leave", "bob", "share=1"], 2, "user leave takes a NAME and nothing more"),
+    (["leave", "ann"], 1, "there is no user ann"),
+    (["leave", "everybody"], 1, "user 0 (everybody) stays"),
+    (["kick", "bob"], 2, "a user can be told to: set NAME, leave NAME; not 'kick'"),
+])
+def test_what_is_refused_changes_nothing(cluster, words, status, sentence):
+    daemon = cluster.daemon()
+    daemon.ctl("user", "set", "bob")
+    assert sentence in daemon.ctl("user", *words, expect=status)
+    assert users(daemon) == {0: EVERYBODY, 1: ("bob", 1, 0, False)}
+
+
+def test_the_recording_decides_the_same_again(cluster):
+    daemon = cluster.daemon()
+    daemon.ctl("user", "set", "ann", "share=5")
+    submit(daemon, "one", 1)
+    daemon.ctl("user", "leave", "ann")
+    daemon.ctl("cancel", 1)
+    assert daemon.stop() == 0
+    replay = [BUILD / "duopoly-sim", "replay", "--quiet", daemon.folder / "log" / "duopoly.log"]
+    assert subprocess.run(replay, timeout=20, check=False).returncode == 0
