@@ -413,6 +413,11 @@ void conductor_close(struct conductor *conductor)
     portions_close(conductor->tidying);
     peers_close(&conductor->peers);
     history_destroy(conductor->history);
+    if (conductor->after) {
+        uint64_t ticket;
+        ledger_rest(conductor->ledger);
+        store_commit(conductor->parts.store, &ticket);
+    }
     ledger_destroy(conductor->ledger);
     recording_close(conductor->recording);
     engine_destroy(conductor->engine);

@@ -69,6 +69,11 @@ static int mode_parse(const char *text, void *target, struct err *err)
     return policy_or_preset("mode", text, target, err);
 }
 
+static int users_parse(const char *text, void *target, struct err *err)
+{
+    return policy_parse("users", text, target, err);
+}
+
 static int preset_parse(const char *text, void *target, struct err *err)
 {
     const struct preset *preset = preset_find(text);
@@ -88,7 +93,7 @@ static int preset_parse(const char *text, void *target, struct err *err)
 /* Parameter number `index` of the questions from `first` to before `end`. */
 static const char *parameter_word(int first, int end, unsigned index)
 {
-    static const char *const questions[] = {"mode", "turn", "place", "commit", "network"};
+    static const char *const questions[] = {"mode", "turn", "place", "commit", "network", "users"};
     const struct engine_parameter *parameter;
     for (int q = first; q < end; q++)
         for (unsigned i = 0; (parameter = engine_question_parameter(questions[q], i)); i++)
@@ -104,7 +109,7 @@ static const char *mode_word(unsigned index)
 
 static const char *policy_word(unsigned index)
 {
-    return parameter_word(1, 5, index);
+    return parameter_word(1, 6, index);
 }
 
 static int value_take(const char *word, const char *text, void *target, struct err *err)
@@ -201,6 +206,7 @@ static const struct conf_field policy_fields[] = {
     POLICY(settings_policy, place, "place", OF_PRESET),
     POLICY(settings_policy, commit, "commit", "single"),
     POLICY(settings_policy, network, "network", OF_PRESET),
+    POLICY(settings_policy, users, "users", "none"),
     NUMBER(settings_policy, seed, "seed", "1", 0, INT64_MAX),
     SECTION(settings_policy, mode, &mode_section),
     SHARE(settings_policy, congested_permille, "congested", "90 %", 0, 1000),
@@ -343,6 +349,7 @@ static void policy_fill(const struct settings_policy *policy, struct engine_conf
     if (policy->network[0])
         strcpy(ret_config->network, policy->network);
     strcpy(ret_config->commit, policy->commit);
+    strcpy(ret_config->users, policy->users);
     if (policy->mode.mode[0])
         strcpy(ret_config->mode, policy->mode.mode);
     values_fill(&policy->values, ret_config);

@@ -47,7 +47,7 @@ struct settings_mode {
 /* "preset" leaves the choice to the preset: "" for a name, no value for a parameter. */
 struct settings_policy {
     char preset[32];
-    char turn[16], place[16], commit[16], network[16];
+    char turn[16], place[16], commit[16], network[16], users[16];
     int64_t seed;
     struct settings_mode mode;
     int64_t congested_permille, cleared_permille, congested_share_permille;

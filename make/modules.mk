@@ -1,7 +1,7 @@
 # Modules: each archive, and the folders whose sources it holds.
 ARCHIVES       := lib engine mincost mcmf plainflow controller render cli agent task sim replay taskloop verify workload dataplane model
 DIRS_lib       := lib lib/workload lib/port lib/sonic
-DIRS_engine    := controller/engine $(addprefix controller/engine/,base share books watch policy turn place commit network mode facts look dump)
+DIRS_engine    := controller/engine $(addprefix controller/engine/,base share books watch policy turn users place commit network mode facts look dump)
 DIRS_mincost   := lib/mincost
 DIRS_mcmf      := controller/mcmf
 DIRS_plainflow := tests/mincost

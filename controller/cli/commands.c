@@ -461,11 +461,14 @@ const struct command cli_commands[] = {
      "TIME (10min, 2026-01-31, 2026-01-31T12:00:00Z), with this result; the newest N of them",
      0, 0, "f", audit_check, run_audit},
     {"policy", "[QUESTION NAME [WORD=VALUE...]] | --all",
-     "the policies in force and their parameters; or sets the policy of turn, place, network or "
-     "mode, and its parameters, until the next change; configured: back to the configuration; "
+     "the policies in force and their parameters; or sets the policy of turn, place, network, "
+     "mode or users, and its parameters, until the next change; configured: back to the "
+     "configuration; "
      "--all: every combination of policies, and which do not work together",
      0, 10, "a", policy_check, run_policy},
     {"users", "", "the users, their shares and how many jobs they have", 0, 0, "", NULL, run_users},
+    {"debts", "", "which user owes which one, how much and since when (policy users sequence)", 0,
+     0, "", NULL, run_debts},
     {"user", "set NAME [share=N] [number=N] | leave NAME",
      "makes a user known, renames the one with that number, or changes its share; leave: it goes, "
      "with the last of its jobs",

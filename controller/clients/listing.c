@@ -537,6 +537,9 @@ void listing_page(const struct listing_sources *sources, const duopoly_List *lis
     case duopoly_ListOf_LIST_USERS:
         listing_users(parts, list, answer);
         break;
+    case duopoly_ListOf_LIST_DEBTS:
+        listing_debts(parts, list, answer);
+        break;
     case duopoly_ListOf_LIST_COMBINATIONS:
         listing_combinations(parts, list, answer);
         break;

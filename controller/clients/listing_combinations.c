@@ -20,10 +20,12 @@ static void row_fill(const struct engine *engine, const struct engine_combinatio
     wire_copy(row->commit, sizeof(row->commit), all->commit);
     wire_copy(row->network, sizeof(row->network), all->network);
     wire_copy(row->mode, sizeof(row->mode), all->mode);
+    wire_copy(row->users, sizeof(row->users), all->users);
     wire_copy(row->refused, sizeof(row->refused), all->refused);
     row->in_force = answers(engine, "turn", all->turn) && answers(engine, "place", all->place) &&
                     answers(engine, "commit", all->commit) &&
-                    answers(engine, "network", all->network) && answers(engine, "mode", all->mode);
+                    answers(engine, "network", all->network) &&
+                    answers(engine, "mode", all->mode) && answers(engine, "users", all->users);
 }
 
 void listing_combinations(const struct conductor_parts *parts, const duopoly_List *list,

@@ -1,8 +1,10 @@
-/* Pages of the users that are known, in the order of their numbers. */
+/* Pages of the users that are known, in the order of their numbers, and of who owes whom. */
 #pragma once
 
 #include "controller/conductor.h"
 #include "schemas/duopoly.pb.h"
 
 void listing_users(const struct conductor_parts *parts, const duopoly_List *list,
+                   duopoly_Envelope *answer);
+void listing_debts(const struct conductor_parts *parts, const duopoly_List *list,
                    duopoly_Envelope *answer);

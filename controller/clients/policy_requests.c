@@ -21,7 +21,8 @@ static void policies_refuse(duopoly_Envelope *answer, const duopoly_SetPolicy *s
                        "%s has no policy '%s'; there are: %s", set->question, set->name, names);
     else
         refused_answer(answer, duopoly_Reason_REASON_UNSUPPORTED,
-                       "there is no question '%s'; there are: turn, place, commit, network, mode",
+                       "there is no question '%s'; there are: turn, place, commit, network, "
+                       "mode, users",
                        set->question);
 }
 
@@ -35,6 +36,7 @@ static const char *policy_configured(const struct conductor *conductor, const ch
            : strcmp(question, "commit") == 0  ? config->commit
            : strcmp(question, "network") == 0 ? config->network
            : strcmp(question, "mode") == 0    ? config->mode
+           : strcmp(question, "users") == 0   ? config->users
                                               : NULL;
 }
 
@@ -170,7 +172,7 @@ static void row_add(const struct engine *engine, const char *question,
 
 void policies_fill(const struct engine *engine, duopoly_Status *out)
 {
-    static const char *const questions[] = {"turn", "place", "commit", "network", "mode"};
+    static const char *const questions[] = {"turn", "place", "commit", "network", "mode", "users"};
     for (size_t q = 0; q < sizeof(questions) / sizeof(questions[0]); q++) {
         const char *policy = engine_policy(engine, questions[q]);
         const struct engine_parameter *parameter;

@@ -68,6 +68,11 @@ static void leave(struct conductor *conductor, const duopoly_SetUser *set, duopo
     keep(parts, user.user, false);
     if (engine_user_named(parts->engine, set->name, &user) < 0)
         accepted_answer(answer, "user %s is gone", set->name);
+    else if (!user.jobs)
+        accepted_answer(answer,
+                        "user %s owes %" PRId64 " granules: it leaves when its part of the "
+                        "cluster has paid them back",
+                        set->name, -user.owed);
     else
         accepted_answer(answer,
                         "user %s has %" PRIu64 " jobs: it leaves with the last of them, and new "
@@ -100,9 +105,15 @@ void user_set_answer(struct conductor *conductor, const duopoly_SetUser *set,
     }
     uint32_t number = set->has_user ? set->user : known ? user.user : free_number(parts->engine);
     known = engine_user_from(parts->engine, number, &user) == 0 && user.user == number;
+    uint32_t share = set->has_share ? set->share : known ? user.share : 1;
+    struct err err = {0};
+    if (engine_user_fits(parts->engine, number, share, &err) < 0) {
+        refused_answer(answer, duopoly_Reason_REASON_LIMIT, "%s", err.text);
+        return;
+    }
     event.user_set.user = number;
     event.user_set.name = set->name;
-    event.user_set.share = set->has_share ? set->share : known ? user.share : 1;
+    event.user_set.share = share;
     if (conductor_request(conductor, &event, &rejection) < 0) {
         rejected(parts, &rejection, set, answer);
         return;

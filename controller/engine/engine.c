@@ -235,6 +235,8 @@ void engine_apply(struct engine *engine, const struct event *event)
 static void pass_time(struct engine *engine, int64_t now_ns)
 {
     int64_t passed = engine->now_ns == INT64_MIN ? 0 : now_ns - engine->now_ns;
+    if (engine->division->pass)
+        engine->division->pass(engine, now_ns);
     if (engine->held_stages && engine->free.amount[RES_SLOTS] > 0)
         engine->counters.held_slot_ns =
             (int64_t)((uint64_t)engine->counters.held_slot_ns +
@@ -272,6 +274,8 @@ static void commit(struct engine *engine, struct claim *claim)
     variant_prefer(claim);
     struct policy_why why = {0};
     if (engine->commit->admits(engine, claim, &why)) {
+        if (engine->division->charge)
+            engine->division->charge(engine, claim);
         engine->step_starts++;
         engine->step_inputs += inputs_of(claim->task->stage);
         attempt_start(engine, claim);
@@ -293,13 +297,19 @@ static bool place_failed(struct engine *engine)
     return placed;
 }
 
+static bool pick(struct engine *engine, struct claim *ret_claim)
+{
+    return engine->division->pick ? engine->division->pick(engine, ret_claim)
+                                  : engine->place->pick(engine, ret_claim);
+}
+
 /* True when claims were proposed, even if none was admitted. */
 static bool place_ready(struct engine *engine)
 {
     struct claim claim;
     bool proposed = place_failed(engine);
     lapse_step_aside(engine);
-    while (engine->n_ready && may_start(engine) && engine->place->pick(engine, &claim)) {
+    while (engine->n_ready && may_start(engine) && pick(engine, &claim)) {
         proposed = true;
         if (lapse_set_apart(engine, claim.task->stage))
             continue;
@@ -355,6 +365,8 @@ int engine_step(struct engine *engine, int64_t now_ns, const struct event *event
      * not for a slot. */
     while (may_start(engine) && hold_mark(engine))
         proposed |= place_ready(engine);
+    if (engine->division->over)
+        engine->division->over(engine);
     if (!engine->cut_short)
         gate_mark(engine);
     tell_settle(engine);

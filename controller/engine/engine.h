@@ -1,8 +1,9 @@
 /* The scheduling engine: events and the time in, decisions out.
  *
- * It decides which job is next, which task runs where or is held back, whether a claim may commit,
- * and how urgent a transfer is on the wire. A policy that the configuration names answers each
- * question; policies are const tables of functions in turn/, place/, commit/, network/ and mode/.
+ * It decides which user gets what is free, which job is next, which task runs where or is held
+ * back, whether a claim may commit, and how urgent a transfer is on the wire. A policy that the
+ * configuration names answers each question; policies are const tables of functions in users/,
+ * turn/, place/, commit/, network/ and mode/.
  * Combinations that do not work together are refused (engine_policy_fits).
  *
  * Pure: no clock, I/O, log, global, thread. Equal inputs give equal decisions byte for byte, on
@@ -76,6 +77,7 @@ struct engine_config {
     char commit[16];       /* single */
     char network[16];      /* cans cans-coflow cans-macroflow dclas scf none */
     char mode[16];         /* first all rich starved */
+    char users[16];        /* none sequence sequence-time proportional capacity drf */
     int64_t mode_dwell_ns; /* shortest stay in a mode; 0 in the simulator, 50 ms live */
     uint32_t congested_permille; /* an uplink used above it is hot, 900 */
     uint32_t cleared_permille;   /* a hot uplink used below it is hot no more, 800 */
@@ -322,10 +324,26 @@ struct user_view {
     const char *name; /* borrowed until the next step */
     int64_t since_ns;
     uint64_t jobs; /* that are not over; of user 0 also those of users that nobody told of */
+    int64_t owed;  /* granules that others owe it, less what it owes */
     bool leaves;   /* it goes with the last of them */
 };
 /* The first with a number ≥ `from`. 0 or −ENOENT. O(log users). */
 int engine_user_from(const struct engine *engine, uint64_t from, struct user_view *ret_view);
+/* Whether this user may have this share: 0; −E2BIG with a sentence that names the shares, and then
+ * EVENT_USER_SET is rejected. O(users). */
+int engine_user_fits(const struct engine *engine, uint32_t user, uint32_t share, struct err *err);
+/* What a user ran in another one's part of the cluster, where somebody divides it. */
+struct debt_view {
+    uint32_t borrower, lender;
+    uint64_t amount; /* granules: the policy's parameter */
+    int64_t since_ns;
+};
+/* So many entries of the present turn are used (share/sequence.h). O(1). */
+uint64_t engine_users_position(const struct engine *engine);
+/* The first, in order of borrowers and lenders, of a borrower > or with a lender ≥. 0 or −ENOENT.
+ * O(log debts). */
+int engine_debt_from(const struct engine *engine, uint32_t borrower, uint32_t lender,
+                     struct debt_view *ret_view);
 /* 0 or −ENOENT: nobody has this name. O(users). */
 int engine_user_named(const struct engine *engine, const char *name, struct user_view *ret_view);
 /* The one with the smallest number > after (≥ 1 for jobs and attempts), for cursors. 0 or −ENOENT
@@ -486,8 +504,8 @@ const char *mode_name(enum mode mode);
 const char *job_state_name(enum job_state state);
 const char *task_state_name(enum task_state state);
 const char *attempt_state_name(enum attempt_state state);
-/* The policies of a question ("turn", "place", "commit", "network" or "mode"), index from 0; NULL
- * at the end. */
+/* The policies of a question ("turn", "place", "commit", "network", "mode" or "users"), index from
+ * 0; NULL at the end. */
 const char *engine_policy_name(const char *question, unsigned index);
 /* The policy that answers a question now; NULL for an unknown question. */
 const char *engine_policy(const struct engine *engine, const char *question);
@@ -499,11 +517,11 @@ int engine_policy_fits(const struct engine *engine, const char *question, const 
                        struct err *err);
 /* A policy for each question. */
 struct engine_combination {
-    const char *turn, *place, *commit, *network, *mode;
+    const char *turn, *place, *commit, *network, *mode, *users;
     char refused[256]; /* why they do not work together, a sentence without its full stop; "": they
                           do */
 };
-/* Number `index` of all combinations, from 0, in order of the tables; the mode changes fastest.
+/* Number `index` of all combinations, from 0, in order of the tables; users change fastest.
  * −ENOENT: no more. O(policies). */
 int engine_combination(uint64_t index, struct engine_combination *ret_combination);
 

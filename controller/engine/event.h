@@ -183,7 +183,7 @@ struct event {
             struct u32s stages, tasks, hosts, units;
         } claim;
         struct {
-            const char *question; /* "turn", "place", "commit", "network" or "mode" */
+            const char *question; /* "turn", "place", "commit", "network", "mode", "users" */
             const char *name;
         } policy_set;
         struct {
@@ -396,6 +396,7 @@ enum reason {
     REASON_TOO_MANY_RERUNS,   /* its output was lost again and again; left = how often */
     REASON_TOO_MANY_LOSSES,   /* it was lost with several hosts; left = how many */
     REASON_UNKNOWN_USER = 90, /* left = the user, which is not known, or leaves */
+    REASON_TURN_TOO_LONG,     /* with the share left a turn has more entries than right */
 };
 
 struct decision {

@@ -5,6 +5,7 @@
 #include "controller/engine/network/network.h"
 #include "controller/engine/place/place.h"
 #include "controller/engine/turn/turn.h"
+#include "controller/engine/users/division.h"
 
 const struct turn_policy *const turn_policies[] = {
     &turn_fifo, &turn_sjf, &turn_fair, &turn_srpt, &turn_srpt_ageless, &turn_drf, NULL};
@@ -22,7 +23,15 @@ const struct network_policy *const network_policies[] = {
 const struct mode_policy *const mode_policies[] = {&mode_first, &mode_all, &mode_rich,
                                                    &mode_starved, NULL};
 
+const struct users_policy *const users_policies[] = {&users_none,
+                                                     &users_sequence,
+                                                     &users_sequence_time,
+                                                     &users_proportional,
+                                                     &users_capacity,
+                                                     &users_drf,
+                                                     NULL};
+
 const char *const policy_defaults[QUESTIONS] = {
     [QUESTION_TURN] = "sjf",     [QUESTION_PLACE] = "nats", [QUESTION_COMMIT] = "single",
-    [QUESTION_NETWORK] = "cans", [QUESTION_MODE] = "first",
+    [QUESTION_NETWORK] = "cans", [QUESTION_MODE] = "first", [QUESTION_USERS] = "none",
 };

@@ -2,12 +2,14 @@
 
 #include "controller/engine/base/record.h"
 #include "controller/frameworks/framework_numbers.h"
+#include "controller/store/division_setting.h"
 #include "controller/store/record_times.h"
 #include "lib/grow.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <uthash.h>
 
 /* Which bytes of an edge a part has. */
@@ -58,7 +60,9 @@ struct ledger {
     size_t length; /* of `record` */
     struct arriving *arriving;
     struct pending pending;
-    uint64_t sizes; /* the last place in the order of learning that has a row */
+    uint64_t sizes;    /* the last place in the order of learning that has a row */
+    uint64_t position; /* of users' turn, as it was put last, */
+    time_t put_s;      /* then */
 };
 
 int ledger_create(struct store *store, const struct engine *engine, int64_t offset_ns,
@@ -67,7 +71,10 @@ int ledger_create(struct store *store, const struct engine *engine, int64_t offs
     struct ledger *ledger = calloc(1, sizeof(*ledger));
     if (!ledger)
         return -ENOMEM;
-    *ledger = (struct ledger){.store = store, .engine = engine, .offset_ns = offset_ns};
+    *ledger = (struct ledger){.store = store,
+                              .engine = engine,
+                              .offset_ns = offset_ns,
+                              .position = engine_users_position(engine)};
     struct sizes_view sizes;
     while (engine_sizes_after(engine, ledger->sizes, &sizes) == 0)
         ledger->sizes = sizes.place;
@@ -491,10 +498,31 @@ static void host_put(struct ledger *ledger, const struct agents *agents, uint32_
     store_put(ledger->store, STORE_HOSTS, row);
 }
 
+void ledger_rest(struct ledger *ledger)
+{
+    division_setting_put(ledger->store, ledger->engine, ledger->offset_ns);
+}
+
+/* WHY once a second: starts make no rows, and each of them moves it. */
+static void put_division(struct ledger *ledger)
+{
+    uint64_t position = engine_users_position(ledger->engine);
+    struct timespec now;
+    if (position == ledger->position)
+        return;
+    clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+    if (now.tv_sec == ledger->put_s)
+        return;
+    ledger->put_s = now.tv_sec;
+    ledger->position = position;
+    ledger_rest(ledger);
+}
+
 int ledger_commit(struct ledger *ledger, const struct agents *agents, uint64_t *ret_ticket)
 {
     for (size_t i = 0; i < ledger->n_moved; i++)
         host_put(ledger, agents, ledger->moved[i]);
     ledger->n_moved = 0;
+    put_division(ledger);
     return ledger->failed ? -ENOMEM : store_commit(ledger->store, ret_ticket);
 }

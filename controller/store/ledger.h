@@ -1,6 +1,7 @@
 /* Writes the engine's input and decisions as rows of the store: which job was accepted, which task
  * is done, failed or lost its output, how a job ended, the sizes of frameworks' stages, the hosts'
- * numbers. It decides nothing and never reads the store (recovery.h does).
+ * numbers, once a second how far users' turn is and who owes whom. It decides nothing and never
+ * reads the store (recovery.h does).
  *
  * A framework reports its running jobs again after a restart: their tasks make no rows, their ends
  * do.
@@ -38,5 +39,7 @@ bool ledger_failed(const struct ledger *ledger);
 /* agents_hooks.host_moved: its row must be written again. */
 void ledger_host_moved(struct ledger *ledger, uint32_t host);
 
+/* The controller ends: adds to the open change what is else written once a second. */
+void ledger_rest(struct ledger *ledger);
 /* Ends the open change: writes the rows of hosts, then store_commit. 0 or −ENOMEM. */
 int ledger_commit(struct ledger *ledger, const struct agents *agents, uint64_t *ret_ticket);

@@ -2,6 +2,7 @@
 
 #include "controller/engine/base/record.h"
 #include "controller/frameworks/framework_numbers.h"
+#include "controller/store/division_setting.h"
 #include "controller/store/record_times.h"
 #include "controller/store/user_setting.h"
 
@@ -312,9 +313,36 @@ static void user_keep(void *context, uint32_t number, const struct user_kept *ke
         recovery->users.failed = true;
 }
 
+static bool is_known(const struct recovery *recovery, uint32_t user)
+{
+    struct user_kept kept;
+    return !user || user_setting_get(recovery->store, user, &kept);
+}
+
+/* WHY not of one who left since debts were written last: they went with it. */
+static void debt_keep(void *context, const struct debt_view *debt)
+{
+    struct recovery *recovery = context;
+    char line[160];
+    if (!is_known(recovery, debt->borrower) || !is_known(recovery, debt->lender))
+        return;
+    int n = snprintf(line, sizeof(line),
+                     "debt borrower=%" PRIu32 " lender=%" PRIu32 " amount=%" PRIu64
+                     " since_ns=%" PRId64,
+                     debt->borrower, debt->lender, debt->amount, time_of(recovery, debt->since_ns));
+    if (line_keep(&recovery->users, line, (size_t)n) < 0)
+        recovery->users.failed = true;
+}
+
 static int users_read(struct recovery *recovery)
 {
+    char line[64];
+    uint64_t position = division_setting_position(recovery->store);
     user_settings(recovery->store, user_keep, recovery);
+    int n = snprintf(line, sizeof(line), "users_turn position=%" PRIu64, position);
+    if (position && line_keep(&recovery->users, line, (size_t)n) < 0)
+        recovery->users.failed = true;
+    division_setting_debts(recovery->store, debt_keep, recovery);
     return recovery->users.failed ? err_sys(recovery->err, ENOMEM, "the store's users") : 0;
 }
 

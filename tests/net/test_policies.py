@@ -6,7 +6,7 @@ import subprocess
 
 from controller import BUILD
 
-QUESTIONS = ("turn", "place", "commit", "network", "mode")
+QUESTIONS = ("turn", "place", "commit", "network", "mode", "users")
 
 
 def ends_and_replays(daemon):
@@ -32,7 +32,7 @@ def test_policies_are_set_and_agents_hear_of_the_mode(cluster):
     for question, name, sentence in (
             ("mode", "poor", "there are: first, all, rich, starved"),
             ("place", "best", "there are: nats, "),
-            ("colour", "red", "there are: turn, place, commit, network, mode")):
+            ("colour", "red", "there are: turn, place, commit, network, mode, users")):
         assert sentence in daemon.ctl("policy", question, name, expect=1)
     ends_and_replays(daemon)
 
@@ -57,7 +57,8 @@ REFUSED = (
 def test_parameters_of_policies_are_set_shown_and_kept(cluster):
     daemon = cluster.daemon()
     assert {r["question"]: r["policy"] for r in daemon.ctl("policy")["policies"]} == {
-        "turn": "srpt", "place": "joint", "commit": "single", "network": "rank", "mode": "first"}
+        "turn": "srpt", "place": "joint", "commit": "single", "network": "rank", "mode": "first",
+        "users": "none"}
     assert in_force(daemon, "even_wait") == ("joint", "200 ms")
     said = daemon.ctl("policy", "place", "nats", "even_wait=1.5 s", "start_wait=2 s")["text"]
     assert "place is nats with even_wait=1.5 s, start_wait=2 s from now on" in said
@@ -112,6 +113,6 @@ def test_the_table_of_combinations_is_listed(cluster):
     assert len(walked) > 10
     command = [BUILD / "duopolyctl", "-s", daemon.socket, "policy", "--all"]
     text = subprocess.run(command, capture_output=True, text=True, timeout=20, check=True).stdout
-    lines = [tuple(line.split()[:5]) for line in text.splitlines() if line]
+    lines = [tuple(line.split()[:6]) for line in text.splitlines() if line]
     assert "IN FORCE" in text and lines[1:] == [combination(row) for row in rows]
     assert "it sets none" in daemon.ctl("policy", "--all", "turn", "fifo", expect=2)

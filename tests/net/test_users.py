@@ -13,9 +13,9 @@ def users(daemon):
             for row in daemon.ctl("users")["users"]}
 
 
-def submit(daemon, name, user, expect=0):
+def submit(daemon, name, user, tasks=1, expect=0):
     job = {"id": 1, "name": name, "user": user, "arrival_ms": 0,
-           "stages": [{"tasks": 1, "compute_ms": 10}]}
+           "stages": [{"tasks": tasks, "compute_ms": 10}]}
     return daemon.ctl("submit", workload(daemon.folder, [job]), expect=expect)
 
 
@@ -34,10 +34,10 @@ def test_users_are_set_listed_and_kept(cluster):
     said = daemon.ctl("user", "set", "ann", "share=5")["text"]
     assert said == "user ann has number 1 and share 5"
     daemon.ctl("user", "set", "bob", "number=7")
-    daemon.ctl("user", "set", "cyd%,=", "share=2147483648")
+    daemon.ctl("user", "set", "cyd%,=", "share=1000000")
     daemon.ctl("user", "set", "all", "number=0", "share=3")
     daemon.ctl("user", "set", "eve", "number=7", "share=2")
-    known = {0: ("all", 3, 0, False), 1: ("ann", 5, 0, False), 2: ("cyd%,=", 2 ** 31, 0, False),
+    known = {0: ("all", 3, 0, False), 1: ("ann", 5, 0, False), 2: ("cyd%,=", 1000000, 0, False),
              7: ("eve", 2, 0, False)}
     assert users(daemon) == known
     restart(daemon)
@@ -115,3 +115,64 @@ def test_the_recording_decides_the_same_again(cluster):
     assert daemon.stop() == 0
     replay = [BUILD / "duopoly-sim", "replay", "--quiet", daemon.folder / "log" / "duopoly.log"]
     assert subprocess.run(replay, timeout=20, check=False).returncode == 0
+
+
+def debts(daemon):
+    """What `duopolyctl debts` says: who owes whom how much."""
+    return [(row["borrower"], row["lender"], row["amount"])
+            for row in daemon.ctl("debts")["debts"]]
+
+
+def starts(agent, number):
+    """The next starts, also those that came while it joined; each is answered. Their jobs."""
+    while len(agent.running) < number:
+        agent.receive_start()
+    got = list(agent.running.values())
+    agent.running.clear()
+    for start in got:
+        agent.state(start.attempt, "COMPUTING", job=start.job, stage=start.stage, task=start.task)
+    return sorted(start.job for start in got)
+
+
+DIVIDED = "policy: {place: greedy, users: sequence}\n"
+
+
+def test_slots_go_to_users_by_their_shares(cluster):
+    """Who has nothing to run lends, and is paid back; debts outlive a restart."""
+    daemon = cluster.daemon(config=DIVIDED)
+    daemon.ctl("user", "set", "ann", "share=2")
+    daemon.ctl("user", "set", "bob")
+    h1 = cluster.agent(daemon, "h1", slots=4)
+    h1.join()
+    submit(daemon, "a", 1, tasks=8)
+    assert starts(h1, 4) == [1] * 4
+    owed = [("ann", "everybody", 1), ("ann", "bob", 1)]
+    assert debts(daemon) == owed
+    assert {r["name"]: r["owed"] for r in daemon.ctl("users")["users"]} == {
+        "everybody": 1, "ann": -2, "bob": 1}
+    said = daemon.ctl("explain", "1/0/7")["text"]
+    assert "Its user ann has 2 of 4 places of a turn" in said and "owes 2 granules" in said
+    h1.close()
+    restart(daemon)
+    assert debts(daemon) == owed
+    submit(daemon, "b", 2, tasks=8)
+    h1 = cluster.agent(daemon, "h1", slots=4, hello_sequence=2)
+    h1.join()
+    jobs = starts(h1, 4)
+    assert sum(job != 1 for job in jobs) == 2, "its own, and what is paid back to it"
+
+
+def test_what_cannot_be_divided_is_refused(cluster):
+    daemon = cluster.daemon(config=DIVIDED)
+    why = ("users sequence needs place greedy or random, and place is nats: others cannot be asked "
+           "for one user at a time")
+    assert why in daemon.ctl("policy", "place", "nats", expect=1)
+    said = daemon.ctl("user", "set", "ann", "share=1048576", expect=1)
+    assert "a turn of these shares has 1048577 entries" in said and "user 1 has 1048576" in said
+    daemon.ctl("policy", "users", "none")
+    daemon.ctl("policy", "place", "nats")
+    assert why in daemon.ctl("policy", "users", "sequence", expect=1)
+    for value in ("0", "1001", "-1"):
+        wrong = daemon.ctl("policy", "users", "sequence", f"repay_permille={value}", expect=1)
+        assert "repay_permille" in wrong
+    assert users(daemon) == {0: EVERYBODY}

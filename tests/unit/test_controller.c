@@ -215,7 +215,7 @@ static void section_stands_in_the_manual(const char *question, const char *name)
 static void every_policy_has_its_section(void **state)
 {
     (void)state;
-    static const char *const questions[] = {"turn", "place", "commit", "network"};
+    static const char *const questions[] = {"turn", "place", "commit", "network", "users"};
     const char *name;
     for (size_t q = 0; q < sizeof(questions) / sizeof(questions[0]); q++)
         for (unsigned i = 0; (name = engine_policy_name(questions[q], i)); i++)
@@ -229,7 +229,7 @@ static void every_policy_has_its_section(void **state)
 static void every_parameter_stands_in_the_manual(void **state)
 {
     (void)state;
-    static const char *const questions[] = {"turn", "place", "commit", "network", "mode"};
+    static const char *const questions[] = {"turn", "place", "commit", "network", "mode", "users"};
     const struct engine_parameter *parameter;
     unsigned n = 0;
     for (size_t q = 0; q < sizeof(questions) / sizeof(questions[0]); q++)

@@ -9,6 +9,7 @@
 #include "controller/engine/network/network.h"
 #include "controller/engine/place/place.h"
 #include "controller/engine/turn/turn.h"
+#include "controller/engine/users/division.h"
 
 #include "docs/develop/adding-a-policy.h"
 
@@ -21,7 +22,9 @@ const struct place_policy *const place_policies[] = {&place_greedy, &place_quiet
 const struct commit_policy *const commit_policies[] = {&commit_single, NULL};
 const struct network_policy *const network_policies[] = {&network_none, &network_dclas, NULL};
 const struct mode_policy *const mode_policies[] = {&mode_first, &mode_half, NULL};
-const char *const policy_defaults[QUESTIONS] = {"left", "greedy", "single", "none", "first"};
+const struct users_policy *const users_policies[] = {&users_none, NULL};
+const char *const policy_defaults[QUESTIONS] = {"left", "greedy", "single",
+                                                "none", "first",  "none"};
 
 enum { MEGABYTE = 1000000 };
 

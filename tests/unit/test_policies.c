@@ -29,8 +29,8 @@ static unsigned count(const char *question)
 static void test_tables(void **state)
 {
     (void)state;
-    static const char *const questions[] = {"turn", "place", "commit", "network"};
-    for (int q = 0; q < 4; q++) {
+    static const char *const questions[] = {"turn", "place", "commit", "network", "users"};
+    for (int q = 0; q < 5; q++) {
         assert_true(count(questions[q]) > 0);
         for (unsigned i = 0; i < count(questions[q]); i++) {
             const char *name = engine_policy_name(questions[q], i);
@@ -116,6 +116,7 @@ static void take_names(struct engine_config *config, const struct engine_combina
     strcpy(config->commit, all->commit);
     strcpy(config->network, all->network);
     strcpy(config->mode, all->mode);
+    strcpy(config->users, all->users);
 }
 
 /* Each combination of the table is there once, can be made if it says so, and is refused with its
@@ -123,7 +124,7 @@ static void take_names(struct engine_config *config, const struct engine_combina
 static void test_the_table_of_combinations(void **state)
 {
     (void)state;
-    static const char *const questions[] = {"turn", "place", "commit", "network", "mode"};
+    static const char *const questions[] = {"turn", "place", "commit", "network", "mode", "users"};
     struct engine_combination all, before = {0};
     uint64_t n = 0, product = 1;
     for (int q = 0; q < QUESTIONS; q++) {
@@ -140,7 +141,7 @@ static void test_the_table_of_combinations(void **state)
         assert_int_equal(engine_create(&config, &engine, &err), *all.refused ? -EINVAL : 0);
         assert_string_equal(err.text, all.refused);
         engine_destroy(engine);
-        assert_true(!n || strcmp(all.mode, before.mode) != 0 || count("mode") == 1);
+        assert_true(!n || strcmp(all.users, before.users) != 0);
         before = all;
     }
     assert_int_equal(n, product);
@@ -476,20 +477,22 @@ static void test_dclas_follows_bytes_received(void **state)
 static void test_policy_set(void **state)
 {
     (void)state;
-    static const char *const questions[] = {"turn", "place", "commit", "network", "mode", "colour"};
-    static const char *const names[] = {"fifo", "greedy", "single", "none", "all", "red"};
+    static const char *const questions[] = {"turn", "place", "commit", "network",
+                                            "mode", "users", "colour"};
+    static const char *const names[] = {"fifo", "greedy",   "single", "dclas",
+                                        "all",  "sequence", "red"};
     struct script s;
     struct engine_config config = script_config();
     script_begin(&s, &config);
-    for (int q = 0; q < 6; q++)
-        for (int n = 0; n < 6; n++) {
+    for (int q = 0; q < 7; q++)
+        for (int n = 0; n < 7; n++) {
             struct event event = {.kind = EVENT_POLICY_SET, .request = 3};
             event.policy_set.question = questions[q];
             event.policy_set.name = names[n];
             script_event(&s, event);
             assert_int_equal(script_rejection(&s),
-                             q == n && q < 5 ? REASON_NONE : REASON_UNSUPPORTED);
-            if (q == n && q < 5)
+                             q == n && q < 6 ? REASON_NONE : REASON_UNSUPPORTED);
+            if (q == n && q < 6)
                 assert_string_equal(engine_policy(s.engine, questions[q]), names[n]);
         }
     script_end(&s);
@@ -556,10 +559,10 @@ static void test_waiting_maps_are_in_order_for_who_asks(void **state)
 static void test_parameters_are_whole(void **state)
 {
     (void)state;
-    static const char *const questions[] = {"turn", "place", "commit", "network", "mode"};
+    static const char *const questions[] = {"turn", "place", "commit", "network", "mode", "users"};
     const struct engine_parameter *parameter;
     unsigned n = 0;
-    for (int q = 0; q < 5; q++)
+    for (int q = 0; q < 6; q++)
         for (unsigned i = 0; engine_policy_name(questions[q], i); i++) {
             const char *policy = engine_policy_name(questions[q], i);
             unsigned at = 0;
@@ -571,7 +574,7 @@ static void test_parameters_are_whole(void **state)
             }
             assert_true(at <= 8);
         }
-    for (int q = 0; q < 5; q++)
+    for (int q = 0; q < 6; q++)
         for (unsigned i = 0; (parameter = engine_question_parameter(questions[q], i)); i++, n++)
             for (unsigned k = 0; k < i; k++)
                 assert_string_not_equal(parameter->word,

@@ -197,7 +197,7 @@ static void test_there_is_a_bound(void **state)
     char name[16];
     for (uint32_t user = 1; user <= ENGINE_USERS_MAX; user++) {
         snprintf(name, sizeof(name), "user%u", user);
-        set(&s, user, name, user);
+        set(&s, user, name, 1 + user % 200);
         assert_int_equal(script_rejection(&s),
                          user < ENGINE_USERS_MAX ? REASON_NONE : REASON_TABLE_FULL);
     }

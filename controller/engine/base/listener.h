@@ -65,6 +65,10 @@ struct task;
     /* The attempt is an allow that should end. */                                              \
     X(allow_unwanted, (struct engine *engine, struct attempt *attempt, enum reason reason),     \
       (engine, attempt, reason))                                                                \
+    /* The attempt was refused, lost or stopped by us: its user gets back what was charged. */  \
+    X(attempt_returned, (struct engine *engine, struct attempt *attempt), (engine, attempt))    \
+    /* Users came, went or have other shares. O(users). */                                      \
+    X(users_changed, (struct engine *engine), (engine))                                         \
     /* The attempt is about to leave its task; it is over, and its memory is about to go. */    \
     X(attempt_leaves, (struct engine *engine, struct attempt *attempt), (engine, attempt))      \
     X(attempt_over, (struct engine *engine, struct attempt *attempt), (engine, attempt))        \

@@ -21,6 +21,7 @@ enum question {
     QUESTION_COMMIT,
     QUESTION_NETWORK,
     QUESTION_MODE,
+    QUESTION_USERS,
     QUESTIONS
 };
 
@@ -259,6 +260,7 @@ struct bucket {
     TAILQ_HEAD(, stage) reduce_stages;         /* with ready tasks that have network input */
     struct sorted_node by_turn_unlocated;      /* shape->unlocated */
     struct sorted_node by_turn_reduces;        /* shape->reduces; value: its smallest transfer */
+    struct sorted_node by_user;                /* tenant->ready */
     struct sorted pairs;                       /* index */
     struct host *home;                         /* homes.h; NULL: none */
     bool homed;                                /* it starts there and nowhere else */
@@ -292,8 +294,15 @@ struct user {
     uint32_t number, share;
     char name[ENGINE_NAME_MAX];
     int64_t since_ns;
-    bool leaves;   /* it goes with the last of its jobs */
-    uint64_t jobs; /* index: of its number, that are not over; of user 0 also of unknown ones */
+    bool leaves;       /* it goes with the last of its jobs */
+    uint64_t jobs;     /* index: of its number, that are not over; of user 0 also of unknown ones */
+    uint32_t carry;    /* thousandths of a unit that it has not paid back yet: debts_due */
+    int64_t remainder; /* by a policy: granules that rounding owes it, in 1/users_total */
+    struct resources held; /* index: by attempts of its jobs */
+    /* Index, where somebody divides: its buckets with ready tasks, by turn, one set a shape. */
+    struct sorted *ready;
+    uint32_t n_ready;    /* sets */
+    uint64_t ready_here; /* buckets in all of them */
 };
 
 struct job {
@@ -526,6 +535,7 @@ struct engine {
             const struct commit_policy *commit;
             const struct network_policy *network;
             const struct mode_policy *mode_rule;
+            const struct users_policy *division;
         };
         const struct policy *policies[QUESTIONS];
     };
@@ -576,7 +586,11 @@ struct engine {
     bool mode_pending; /* the mode changes when the dwell ends */
 
     struct numbered attempts;
-    struct sorted users; /* user 0, and those that were told of */
+    struct sorted users;     /* user 0, and those that were told of */
+    uint64_t users_total;    /* index: their shares */
+    uint64_t users_position; /* entries of a turn that are used (sequence.h) */
+    struct debts *debts;     /* between users */
+    struct user *asked;      /* for whom a placement is asked now; NULL: for everybody */
     struct sorted jobs, active, names, finished, finished_age, hold_timers;
     uint64_t finished_counter, n_tasks, n_ready, held_stages;
     struct stage *late;       /* between hold_mark and the start that it causes; else NULL */

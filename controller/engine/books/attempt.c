@@ -12,6 +12,7 @@
 #include "controller/engine/books/room.h"
 #include "controller/engine/books/spread.h"
 #include "controller/engine/books/stage.h"
+#include "controller/engine/books/users.h"
 #include "controller/engine/policy/questions.h"
 #include "lib/invariant.h"
 
@@ -218,6 +219,7 @@ struct attempt *attempt_create(struct engine *engine, uint64_t number, struct ta
         join_task(attempt, task);
         room_enter(engine, attempt);
         spread_join(engine, attempt);
+        users_hold(attempt, true);
         tell_job_on_host(engine, task->stage->job, host);
     }
     policy_begin_attempt(engine, attempt);
@@ -244,6 +246,7 @@ void attempt_orphan(struct engine *engine, struct attempt *attempt)
     if (!attempt->task)
         return;
     tell_attempt_leaves(engine, attempt);
+    users_hold(attempt, false);
     struct task *task = attempt->task;
     if (attempt->allowed_until_ns) {
         task->stage->framework->allowed--;

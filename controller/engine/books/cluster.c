@@ -7,6 +7,7 @@
 #include "controller/engine/books/attempt.h"
 #include "controller/engine/books/limit.h"
 #include "controller/engine/books/room.h"
+#include "controller/engine/books/users.h"
 #include "controller/engine/policy/questions.h"
 #include "lib/invariant.h"
 
@@ -278,6 +279,7 @@ static void shape_drop(struct engine *engine, struct shape *shape)
     memmove(&engine->shapes[at], &engine->shapes[at + 1], after * sizeof(engine->shapes[0]));
     for (uint32_t i = at; i < engine->n_shapes; i++)
         engine->shapes[i]->index = i;
+    users_drop_shape(engine, at);
     account_give_shape(engine, shape);
     free(shape);
 }

@@ -1,6 +1,10 @@
 #include "controller/engine/books/users.h"
 
 #include "controller/engine/base/ground.h"
+#include "controller/engine/base/tell.h"
+#include "controller/engine/books/cluster.h"
+#include "controller/engine/policy/questions.h"
+#include "controller/engine/share/sequence.h"
 #include "lib/invariant.h"
 
 #include <errno.h>
@@ -15,23 +19,27 @@ static struct user *user_of(struct sorted_node *node)
 static void put(struct engine *engine, struct user *user, uint32_t number)
 {
     user->number = number;
-    user->share = 1;
     sorted_insert(&engine->users, &user->by_number, (struct sorted_key){number, 0, 0}, 0);
+    users_share(engine, user, 1);
 }
 
 int users_begin(struct engine *engine)
 {
     struct user *user = calloc(1, sizeof(*user));
-    if (!user)
+    engine->debts = debts_create();
+    if (!user || !engine->debts) {
+        free(user);
         return -ENOMEM;
+    }
     strcpy(user->name, "everybody");
     put(engine, user, 0);
     return 0;
 }
 
-static void forget(struct engine *engine, struct user *user)
+static void destroy(struct engine *engine, struct user *user)
 {
     sorted_remove(&engine->users, &user->by_number);
+    free(user->ready);
     free(user);
 }
 
@@ -39,7 +47,62 @@ void users_done(struct engine *engine)
 {
     struct user *user;
     while ((user = user_of(sorted_first(&engine->users))))
-        forget(engine, user);
+        destroy(engine, user);
+    debts_destroy(engine->debts);
+}
+
+void users_share(struct engine *engine, struct user *user, uint32_t share)
+{
+    uint64_t position = engine->users_position;
+    if (user->share)
+        position = sequence_left(position, engine->users_total, user->share);
+    engine->users_total -= user->share;
+    if (share)
+        position = sequence_joined(position, engine->users_total, share);
+    engine->users_total += share;
+    engine->users_position = engine->users_total ? position % engine->users_total : 0;
+    user->share = share;
+}
+
+/* Its claims go to the others by their shares; where nobody divides, its debts are no more. */
+static void inherit(struct engine *engine, const struct user *user)
+{
+    struct debt debt;
+    uint32_t n = 0;
+    while (debts_from(engine->debts, user->number, 0, &debt) && debt.borrower == user->number)
+        debts_repay(engine->debts, debt.borrower, debt.lender, debt.amount);
+    struct debts_heir *heirs = engine_allocate(engine, engine->users.n, sizeof(*heirs));
+    for (struct sorted_node *node = sorted_first(&engine->users); node; node = sorted_next(node))
+        if (user_of(node) != user)
+            heirs[n++] = (struct debts_heir){user_of(node)->number, user_of(node)->share};
+    int r = debts_leave(engine->debts, user->number, heirs, n);
+    free(heirs);
+    if (r < 0)
+        longjmp(engine->no_memory, 1);
+}
+
+static void forget(struct engine *engine, struct user *user)
+{
+    inherit(engine, user);
+    users_share(engine, user, 0);
+    destroy(engine, user);
+    tell_users_changed(engine);
+}
+
+static bool may_go(const struct engine *engine, const struct user *user)
+{
+    return user->leaves && !user->jobs &&
+           (!engine->division->pick || debts_position(engine->debts, user->number) >= 0);
+}
+
+void users_let_go(struct engine *engine)
+{
+    struct sorted_node *node = sorted_first(&engine->users), *next;
+    for (; node; node = next) {
+        next = sorted_next(node);
+        if (may_go(engine, user_of(node)))
+            forget(engine, user_of(node));
+    }
 }
 
 struct user *users_find(const struct engine *engine, uint32_t number)
@@ -60,6 +123,21 @@ struct user *users_named(const struct engine *engine, const char *name)
     return NULL;
 }
 
+int users_fit(const struct engine *engine, uint32_t number, uint32_t share, struct err *err)
+{
+    struct sequence_user *users = calloc(engine->users.n + 1, sizeof(*users));
+    uint32_t n = 0;
+    if (!users)
+        return err_set(err, ENOMEM, "no memory for %zu users", engine->users.n);
+    users[n++] = (struct sequence_user){number, share};
+    for (struct sorted_node *node = sorted_first(&engine->users); node; node = sorted_next(node))
+        if (user_of(node)->number != number)
+            users[n++] = (struct sequence_user){user_of(node)->number, user_of(node)->share};
+    int r = sequence_check(users, n, err);
+    free(users);
+    return r;
+}
+
 bool users_admit(const struct engine *engine, uint32_t number)
 {
     const struct user *user = users_find(engine, number);
@@ -70,31 +148,135 @@ bool users_admit(const struct engine *engine, uint32_t number)
     return !engine->config.refuse_unknown_users || engine->users.n == 1;
 }
 
-static void move(struct job *job, struct user *user)
+static struct sorted *ready_set(struct engine *engine, struct user *user, const struct shape *shape)
 {
+    if (shape->index >= user->n_ready) {
+        uint32_t n = shape->index + 8;
+        struct sorted *ready = engine_allocate(engine, n, sizeof(*ready));
+        if (user->ready)
+            memcpy(ready, user->ready, user->n_ready * sizeof(*ready));
+        free(user->ready);
+        user->ready = ready;
+        user->n_ready = n;
+    }
+    return &user->ready[shape->index];
+}
+
+/* Out of the set of the user that the job still has. */
+static void unplace(struct bucket *bucket)
+{
+    struct user *user = bucket->job->tenant;
+    if (!bucket->by_user.in)
+        return;
+    sorted_remove(&user->ready[bucket->shape->index], &bucket->by_user);
+    user->ready_here--;
+}
+
+void users_place(struct engine *engine, struct bucket *bucket, bool ready)
+{
+    struct user *user = bucket->job->tenant;
+    if (!ready || !engine->division->pick) {
+        unplace(bucket);
+        return;
+    }
+    user->ready_here += !bucket->by_user.in;
+    sorted_place(ready_set(engine, user, bucket->shape), &bucket->by_user, bucket->job->turn, 0);
+}
+
+void users_drop_shape(struct engine *engine, uint32_t index)
+{
+    for (struct sorted_node *node = sorted_first(&engine->users); node; node = sorted_next(node)) {
+        struct user *user = user_of(node);
+        if (index >= user->n_ready)
+            continue;
+        checked(!user->ready[index].n);
+        uint32_t after = --user->n_ready - index;
+        memmove(&user->ready[index], &user->ready[index + 1], after * sizeof(user->ready[0]));
+    }
+}
+
+struct bucket *users_first_ready(const struct engine *engine, const struct user *user)
+{
+    struct bucket *best = NULL;
+    for (uint32_t i = 0; user->ready_here && i < user->n_ready && i < engine->n_shapes; i++) {
+        struct sorted_node *node = sorted_first(&user->ready[i]);
+        struct bucket *bucket = node ? container_of(node, struct bucket, by_user) : NULL;
+        if (bucket && shape_times(engine, engine->shapes[i]) > 0 &&
+            (!best || sorted_compare(bucket->job->turn, best->job->turn) < 0))
+            best = bucket;
+    }
+    return best;
+}
+
+static void hold(struct user *user, const struct attempt *attempt, int64_t sign)
+{
+    for (int r = 0; r < ENGINE_RESOURCES; r++)
+        user->held.amount[r] += sign * attempt->resources.amount[r];
+}
+
+void users_hold(const struct attempt *attempt, bool holds)
+{
+    hold(attempt->task->stage->job->tenant, attempt, holds ? 1 : -1);
+}
+
+static void move_attempts(const struct job *job, struct user *user)
+{
+    const struct attempt *attempt;
+    for (uint32_t s = 0; s < job->n_stages; s++)
+        TAILQ_FOREACH (attempt, &job->stages[s]->attempts, of_stage) {
+            hold(job->tenant, attempt, -1);
+            hold(user, attempt, 1);
+        }
+}
+
+static void move(struct engine *engine, struct job *job, struct user *user)
+{
+    move_attempts(job, user);
+
+    struct user *before = job->tenant;
+    for (uint32_t i = 0; i < job->n_buckets; i++) {
+        struct bucket *bucket = job->buckets[i];
+        bool ready = bucket->by_user.in;
+        job->tenant = before;
+        unplace(bucket);
+        job->tenant = user;
+        users_place(engine, bucket, ready);
+    }
+}
+
+static void join(struct engine *engine, struct job *job, struct user *user)
+{
+    struct user *before = job->tenant;
+    if (before)
+        move(engine, job, user);
     job->tenant = user;
     user->jobs++;
+    if (!before)
+        return;
+    before->jobs--;
+    if (may_go(engine, before))
+        forget(engine, before);
 }
 
 void users_join(struct engine *engine, struct job *job, uint32_t number)
 {
     struct user *known = users_find(engine, number), *user = known ? known : users_find(engine, 0);
     job->user = number;
-    if (job->tenant == user)
-        return;
-    users_part(engine, job);
-    move(job, user);
+    if (job->tenant != user)
+        join(engine, job, user);
 }
 
 void users_part(struct engine *engine, struct job *job)
 {
     struct user *user = job->tenant;
-    job->tenant = NULL;
     if (!user)
         return;
+    for (uint32_t i = 0; i < job->n_buckets; i++)
+        unplace(job->buckets[i]);
+    job->tenant = NULL;
     checked(user->jobs > 0);
     user->jobs--;
-    if (user->leaves && !user->jobs)
+    if (may_go(engine, user))
         forget(engine, user);
 }
 
@@ -104,10 +286,8 @@ struct user *users_add(struct engine *engine, uint32_t number)
     put(engine, user, number);
     for (struct sorted_node *node = sorted_first(&engine->jobs); node; node = sorted_next(node)) {
         struct job *job = container_of(node, struct job, by_number);
-        if (job->user != number || !job->tenant)
-            continue;
-        users_part(engine, job);
-        move(job, user);
+        if (job->user == number && job->tenant)
+            join(engine, job, user);
     }
     return user;
 }
@@ -115,6 +295,6 @@ struct user *users_add(struct engine *engine, uint32_t number)
 void users_leave(struct engine *engine, struct user *user)
 {
     user->leaves = true;
-    if (!user->jobs)
+    if (may_go(engine, user))
         forget(engine, user);
 }

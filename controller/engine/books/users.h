@@ -6,11 +6,18 @@
  * the configuration refuses unknown users (refuse_unknown_users) it is rejected, unless nobody but
  * user 0 is known. Facts of frameworks are never rejected.
  *
- * A user that leaves is known until its last job is over, and its new jobs are rejected. What is
- * decided by shares is the policies' affair. */
+ * A user that leaves is known until its last job is over, and its new jobs are rejected; where
+ * somebody divides by shares (the question "users") it also pays back first what it owes.
+ *
+ * What divides is the policies' affair. What outlives a change of policy is kept here: how much of
+ * a turn is used, and who owes whom. Where a policy divides, buckets with ready tasks also stand
+ * with their users, so that a placement can be asked for one of them.
+ *
+ * One object in several files: job.h. */
 #pragma once
 
 #include "controller/engine/base/state.h"
+#include "controller/engine/share/debts.h"
 
 /* Makes user 0. −ENOMEM. */
 int users_begin(struct engine *engine);
@@ -22,6 +29,9 @@ struct user *users_find(const struct engine *engine, uint32_t number);
 struct user *users_from(const struct engine *engine, uint64_t number);
 /* NULL: nobody has this name. O(users). */
 struct user *users_named(const struct engine *engine, const char *name);
+/* Whether there is a turn (sequence.h) of all shares with this one of user `number`, known or not:
+ * 0, or −E2BIG with a sentence that names them. −ENOMEM. O(users). */
+int users_fit(const struct engine *engine, uint32_t number, uint32_t share, struct err *err);
 /* Whether a job of this user may begin; each may that a dump has. O(log users). */
 bool users_admit(const struct engine *engine, uint32_t number);
 
@@ -30,7 +40,22 @@ void users_join(struct engine *engine, struct job *job, uint32_t number);
 /* The job is over. O(log users). */
 void users_part(struct engine *engine, struct job *job);
 
+/* The attempt has a task and is made; is about to leave it. O(1). */
+void users_hold(const struct attempt *attempt, bool holds);
+
 /* A new one, with no job yet: those of its number are its own. O(jobs). */
 struct user *users_add(struct engine *engine, uint32_t number);
-/* It goes at once if it has no job, else with its last one. O(log users). */
+/* Its share is another one; the part of the present turn that is used follows (sequence.h). */
+void users_share(struct engine *engine, struct user *user, uint32_t share);
+/* It goes at once if nothing keeps it, else with its last job, or debt. O(users). */
 void users_leave(struct engine *engine, struct user *user);
+/* Those that leave and are kept by nothing any more go. O(users). */
+void users_let_go(struct engine *engine);
+
+/* Whether the bucket has something ready: it stands with its job's user, where somebody divides.
+ * O(log buckets). */
+void users_place(struct engine *engine, struct bucket *bucket, bool ready);
+/* The shape of this index goes, later ones move up; nothing of it is ready. O(users · shapes). */
+void users_drop_shape(struct engine *engine, uint32_t index);
+/* The user's first bucket by turn with something ready and room for it; NULL: none. O(shapes). */
+struct bucket *users_first_ready(const struct engine *engine, const struct user *user);

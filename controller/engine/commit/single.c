@@ -68,6 +68,8 @@ void commit_claim(struct engine *engine, const struct event *event)
     for (uint32_t i = 0; i < n; i++) {
         struct claim claim;
         bool granted = claim_of_item(engine, event, i, &claim);
+        if (granted && engine->division->charge)
+            engine->division->charge(engine, &claim);
         answer(engine, event, i, granted ? attempt_start(engine, &claim) : NULL);
     }
 }

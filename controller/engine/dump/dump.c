@@ -3,7 +3,7 @@
 #include "controller/engine/base/numbered.h"
 #include "controller/engine/books/job.h"
 #include "controller/engine/books/variant.h"
-#include "controller/engine/policy/policy.h"
+#include "controller/engine/policy/questions.h"
 #include "controller/engine/watch/gate.h"
 #include "controller/engine/watch/hold.h"
 #include "controller/engine/watch/mode.h"
@@ -69,7 +69,8 @@ static const struct record_kind kinds[RECORDS] = {
                         F(config_record, config.shapes_max, U32),
                         F(config_record, config.tasks_max, U64),
                         F(config_record, config.cells_per_job_max, U64),
-                        ADDED(config_record, config.rules, U32)}},
+                        ADDED(config_record, config.rules, U32),
+                        FIELD_LEAN(config_record, config.users, CHARS)}},
     [RECORD_CLOCK] = {"clock",
                       {F(clock_record, now_ns, I64), F(clock_record, mode_since_ns, I64),
                        F(clock_record, mode_sequence, U64), F(clock_record, attempt_counter, U64),
@@ -136,7 +137,10 @@ int engine_dump_in(const struct engine *engine, void *room,
     struct dumper d = {.sink = sink, .context = context, .lists = room};
     struct sorted_node *node;
     d.buffer = (char *)(d.lists + lists_max(&engine->config));
-    const struct config_record config = {.config = engine->config};
+    struct config_record config = {.config = engine->config};
+    /* WHY: as dumps of before, where nobody divides. */
+    if (strcmp(config.config.users, policy_defaults[QUESTION_USERS]) == 0)
+        config.config.users[0] = '\0';
     dump_record(&d, &kinds[RECORD_CONFIG], &config);
     dump_values(&d, &engine->config);
     source_dump_config(&d, engine);
@@ -354,6 +358,8 @@ static int load_first(struct loader *l, const char *line, struct err *err)
     int r = field_decode(&kinds[RECORD_CONFIG], line, NULL, &first, err);
     if (r == 0 && !first.config.mode[0])
         r = mode_of_former(&first, err);
+    if (!first.config.users[0])
+        strcpy(first.config.users, policy_defaults[QUESTION_USERS]);
     r = r < 0 ? r : values_of_former(&first, err);
     r = r < 0 ? r : engine_create(&first.config, &l->engine, err);
     if (r == 0)

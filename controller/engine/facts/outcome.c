@@ -1,5 +1,6 @@
 #include "controller/engine/facts/outcome.h"
 
+#include "controller/engine/base/tell.h"
 #include "controller/engine/books/cluster.h"
 #include "controller/engine/books/job.h"
 #include "controller/engine/books/losing.h"
@@ -24,6 +25,7 @@ void attempts_of_host_lost(struct engine *engine, struct host *host)
         failing_lost(engine, attempt);
         if (attempt->allowed_until_ns)
             allow_withdraw(engine, attempt, REASON_UNKNOWN_HOST);
+        tell_attempt_returned(engine, attempt);
         attempt_end(engine, attempt);
         if (host->lost && task && !task->attempts)
             task_lose_slot(engine, task);
@@ -78,6 +80,7 @@ static void over(struct engine *engine, const struct event *event)
     if (!attempt)
         return;
     failing_ended(engine, attempt);
+    tell_attempt_returned(engine, attempt);
     attempt_end(engine, attempt);
 }
 
@@ -117,6 +120,9 @@ void attempt_failed(struct engine *engine, const struct event *event)
  * once, for ever. */
 void attempt_refused(struct engine *engine, const struct event *event)
 {
+    struct attempt *attempt = attempt_find(engine, event->attempt.attempt);
+    if (attempt && !attempt->allowed_until_ns)
+        tell_attempt_returned(engine, attempt);
     fail(engine, event);
 }
 

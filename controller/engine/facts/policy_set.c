@@ -2,6 +2,7 @@
 
 #include "controller/engine/base/ground.h"
 #include "controller/engine/books/cluster.h"
+#include "controller/engine/books/users.h"
 #include "controller/engine/policy/policy.h"
 #include "controller/engine/watch/hold.h"
 #include "controller/engine/watch/locality.h"
@@ -28,6 +29,8 @@ static void put(struct engine *engine, enum question q, const struct policy *pol
         reorder(engine, container_of(node, struct job, by_turn));
     if (q == QUESTION_COMMIT)
         refusal_ask_all(engine);
+    if (q == QUESTION_USERS)
+        users_let_go(engine);
 }
 
 void policy_set(struct engine *engine, const struct event *event)

@@ -1,7 +1,9 @@
 #include "controller/engine/facts/users.h"
 
 #include "controller/engine/base/ground.h"
+#include "controller/engine/base/tell.h"
 #include "controller/engine/books/users.h"
+#include "controller/engine/share/sequence.h"
 
 #include <string.h>
 
@@ -22,6 +24,10 @@ static bool is_valid(struct engine *engine, const struct event *event)
         engine_reject(engine, event, REASON_NAME_TAKEN, named->number, 0);
         return false;
     }
+    if (users_fit(engine, event->user_set.user, event->user_set.share, NULL) < 0) {
+        engine_reject(engine, event, REASON_TURN_TOO_LONG, share, SEQUENCE_ENTRIES_MAX);
+        return false;
+    }
     return true;
 }
 
@@ -39,8 +45,9 @@ void user_set(struct engine *engine, const struct event *event)
         user->since_ns = event->user_set.since_ns ? event->user_set.since_ns : engine->now_ns;
     }
     user->leaves = false;
-    user->share = event->user_set.share;
+    users_share(engine, user, event->user_set.share);
     engine_copy_word(user->name, sizeof(user->name), event->user_set.name);
+    tell_users_changed(engine);
 }
 
 void user_leave(struct engine *engine, const struct event *event)

@@ -528,6 +528,18 @@ static void say_turn(const struct engine *engine, struct engine_explanation *e,
     say(e, ".");
 }
 
+static void say_user(const struct engine *engine, struct engine_explanation *e,
+                     const struct user *user)
+{
+    if (!engine->division->explain)
+        return;
+    say(e, " Its user %s ", user->name);
+    engine->division->explain(engine, user, e);
+    say(e, ".");
+    add_fact(e, "user", "%u %s", user->number, user->name);
+    add_fact(e, "user_share", "%u of %" PRIu64, user->share, engine->users_total);
+}
+
 static void add_context(const struct engine *engine, struct engine_explanation *e,
                         const struct task *task)
 {
@@ -570,8 +582,10 @@ int engine_explain(const struct engine *engine, uint64_t job, uint32_t stage, ui
         explain_refused(engine, e, task);
     else
         explain_blocked(e, task);
-    if (task->state != TASK_DONE && task->stage->job->state == JOB_ACTIVE)
+    if (task->state != TASK_DONE && task->stage->job->state == JOB_ACTIVE) {
         say_turn(engine, e, task->stage->job);
+        say_user(engine, e, task->stage->job->tenant);
+    }
     add_context(engine, e, task);
     return 0;
 }

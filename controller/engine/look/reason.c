@@ -44,6 +44,7 @@ static const char *const words[] = {
     [REASON_TOO_MANY_RERUNS] = "too-many-reruns",
     [REASON_TOO_MANY_LOSSES] = "too-many-losses",
     [REASON_UNKNOWN_USER] = "unknown-user",
+    [REASON_TURN_TOO_LONG] = "turn-too-long",
 };
 #define WORDS (sizeof(words) / sizeof(*words))
 

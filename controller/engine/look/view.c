@@ -481,7 +481,8 @@ int engine_sizes_after(const struct engine *engine, uint64_t place, struct sizes
     return 0;
 }
 
-static int view_user(const struct user *user, struct user_view *ret_view)
+static int view_user(const struct engine *engine, const struct user *user,
+                     struct user_view *ret_view)
 {
     if (!user)
         return -ENOENT;
@@ -490,16 +491,37 @@ static int view_user(const struct user *user, struct user_view *ret_view)
                                    .name = user->name,
                                    .since_ns = user->since_ns,
                                    .jobs = user->jobs,
+                                   .owed = debts_position(engine->debts, user->number),
                                    .leaves = user->leaves};
     return 0;
 }
 
 int engine_user_from(const struct engine *engine, uint64_t from, struct user_view *ret_view)
 {
-    return view_user(users_from(engine, from), ret_view);
+    return view_user(engine, users_from(engine, from), ret_view);
 }
 
 int engine_user_named(const struct engine *engine, const char *name, struct user_view *ret_view)
 {
-    return view_user(users_named(engine, name), ret_view);
+    return view_user(engine, users_named(engine, name), ret_view);
+}
+
+int engine_user_fits(const struct engine *engine, uint32_t user, uint32_t share, struct err *err)
+{
+    return users_fit(engine, user, share, err);
+}
+
+int engine_debt_from(const struct engine *engine, uint32_t borrower, uint32_t lender,
+                     struct debt_view *ret_view)
+{
+    struct debt debt;
+    if (!debts_from(engine->debts, borrower, lender, &debt))
+        return -ENOENT;
+    *ret_view = (struct debt_view){debt.borrower, debt.lender, debt.amount, debt.since_ns};
+    return 0;
+}
+
+uint64_t engine_users_position(const struct engine *engine)
+{
+    return engine->users_position;
 }

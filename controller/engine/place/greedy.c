@@ -1,5 +1,6 @@
 /* greedy, and the steps that other policies share with it: the best (task, server) pair of a bucket
  * or of a job, and which job is next, each a look at the first entry of an index. */
+#include "controller/engine/books/users.h"
 #include "controller/engine/place/place.h"
 #include "controller/engine/watch/queues.h"
 #include "controller/engine/watch/waiting.h"
@@ -96,6 +97,8 @@ static void sooner(struct sorted_node *node, struct bucket *bucket, struct bucke
 struct bucket *place_first_bucket(const struct engine *engine)
 {
     struct bucket *best = NULL;
+    if (engine->asked)
+        return users_first_ready(engine, engine->asked);
     for (uint32_t i = 0; i < engine->n_shapes; i++) {
         const struct shape *shape = engine->shapes[i];
         if (shape_times(engine, shape) <= 0)

@@ -83,6 +83,7 @@ int engine_combination(uint64_t index, struct engine_combination *ret_combinatio
         .commit = policies[QUESTION_COMMIT]->name,
         .network = policies[QUESTION_NETWORK]->name,
         .mode = policies[QUESTION_MODE]->name,
+        .users = policies[QUESTION_USERS]->name,
     };
     if (policy_check_needs(policies, &err) < 0)
         engine_copy_word(ret_combination->refused, sizeof(ret_combination->refused), err.text);

@@ -25,6 +25,8 @@ static const struct {
                           offsetof(struct engine_config, network)},
     [QUESTION_MODE] = {"mode", (const void *const *)mode_policies,
                        offsetof(struct engine_config, mode)},
+    [QUESTION_USERS] = {"users", (const void *const *)users_policies,
+                        offsetof(struct engine_config, users)},
 };
 
 const char *policy_question_name(enum question question)

@@ -80,11 +80,29 @@ struct mode_policy {
                         int64_t *ret_free);
 };
 
+/* Which user gets what is free, and how much of it. */
+struct users_policy {
+    struct policy policy;
+    /* As a placement's `pick`; it asks the placement for one user at a time (engine->asked). NULL:
+     * no user is asked for separately. */
+    bool (*pick)(struct engine *engine, struct claim *ret_claim);
+    /* A claim commits, whoever proposed it; NULL: nothing is charged. */
+    void (*charge)(struct engine *engine, const struct claim *claim);
+    /* Nothing more is started in this step. May be NULL. */
+    void (*over)(struct engine *engine);
+    /* Time passes until then, with what ran before. May be NULL. */
+    void (*pass)(struct engine *engine, int64_t now_ns);
+    /* How the user stands: a clause without its full stop, behind its name. NULL: nothing. */
+    void (*explain)(const struct engine *engine, const struct user *user,
+                    struct engine_explanation *e);
+};
+
 /* In the order of listings; each ends with NULL. */
 extern const struct turn_policy *const turn_policies[];
 extern const struct place_policy *const place_policies[];
 extern const struct commit_policy *const commit_policies[];
 extern const struct network_policy *const network_policies[];
 extern const struct mode_policy *const mode_policies[];
+extern const struct users_policy *const users_policies[];
 /* The choices of engine_config_default. */
 extern const char *const policy_defaults[QUESTIONS];

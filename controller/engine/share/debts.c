@@ -184,6 +184,13 @@ bool debts_after(const struct debts *debts, uint32_t borrower, uint32_t lender,
     return tell(note_of(sorted_from(&debts->by_borrower, after)), ret_debt);
 }
 
+bool debts_from(const struct debts *debts, uint32_t borrower, uint32_t lender,
+                struct debt *ret_debt)
+{
+    return tell(note_of(sorted_from(&debts->by_borrower, (struct sorted_key){borrower, lender, 0})),
+                ret_debt);
+}
+
 bool debts_first(const struct debts *debts, struct debt *ret_debt)
 {
     return tell(note_of(sorted_first(&debts->by_borrower)), ret_debt);

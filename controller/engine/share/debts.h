@@ -52,6 +52,9 @@ uint64_t debts_between(const struct debts *debts, uint32_t borrower, uint32_t le
  * is none. */
 bool debts_after(const struct debts *debts, uint32_t borrower, uint32_t lender,
                  struct debt *ret_debt);
+/* The same, or that one itself. */
+bool debts_from(const struct debts *debts, uint32_t borrower, uint32_t lender,
+                struct debt *ret_debt);
 /* The first debt in that order; false: nobody owes anything. */
 bool debts_first(const struct debts *debts, struct debt *ret_debt);
 /* Number of debts. O(1). */

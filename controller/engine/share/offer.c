@@ -74,6 +74,16 @@ void offer_open(struct offer *offer, uint64_t amount)
     pay(offer);
 }
 
+void offer_more(struct offer *offer, uint64_t amount)
+{
+    memset(offer->parts, 0, offer->n * sizeof(*offer->parts));
+    sequence_take(offer->sequence, amount, offer->parts);
+    offer->amount += (int64_t)amount;
+    offer->left += (int64_t)amount;
+    for (uint32_t i = 0; i < offer->n; i++)
+        offer->users[i].quota += offer->parts[i];
+}
+
 int64_t offer_room(const struct offer *offer, uint32_t user)
 {
     int64_t room = offer->users[user].quota - offer->users[user].used;

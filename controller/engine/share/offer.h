@@ -62,6 +62,8 @@ struct offer {
 
 /* Steps 1 and 2; `amount` ≤ OFFER_DEBT_MAX. O(users). */
 void offer_open(struct offer *offer, uint64_t amount);
+/* The open offer is larger by so much, with the entries that come next. O(users). */
+void offer_more(struct offer *offer, uint64_t amount);
 /* How much the user may still run by right: its quota less what it used, and at most what is
  * left. */
 int64_t offer_room(const struct offer *offer, uint32_t user);

@@ -67,6 +67,12 @@ static int check(const struct sequence_user *users, uint32_t n, uint32_t *ret_di
     return 0;
 }
 
+int sequence_check(const struct sequence_user *users, uint32_t n, struct err *err)
+{
+    uint32_t divisor, entries;
+    return check(users, n, &divisor, &entries, err);
+}
+
 static int allocate(const struct sequence_user *users, uint32_t n, uint32_t divisor,
                     uint32_t entries, struct sequence **ret_sequence)
 {

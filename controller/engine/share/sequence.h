@@ -43,6 +43,8 @@ struct sequence_user {
 
 struct sequence;
 
+/* Whether there is a turn of these users, n ≥ 1: 0, or as sequence_create says. O(n). */
+int sequence_check(const struct sequence_user *users, uint32_t n, struct err *err);
 /* A turn of these users, n ≥ 1, at its first entry. Everywhere below users are counted from 0 in
  * this order. −EINVAL: a share is 0 or above 2^31; −E2BIG: more than SEQUENCE_ENTRIES_MAX entries;
  * each with a sentence that names the shares. −ENOMEM. The caller owns it. */

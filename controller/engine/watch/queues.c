@@ -1,6 +1,7 @@
 #include "controller/engine/watch/queues.h"
 
 #include "controller/engine/books/stage.h"
+#include "controller/engine/books/users.h"
 #include "controller/engine/policy/questions.h"
 
 /* The smallest transfer into the bucket's ready reduce tasks, in the order that the network follows
@@ -44,6 +45,7 @@ void bucket_update(struct engine *engine, struct bucket *bucket)
                   of_maps);
     place_by_turn(&shape->reduces, &bucket->by_turn_reduces, bucket->job, reduces,
                   reduces ? reduce_value(engine, bucket) : 0);
+    users_place(engine, bucket, reduces || bucket->ready_maps.n > 0);
 }
 
 struct task *bucket_largest(struct engine *engine, const struct bucket *bucket)
@@ -95,11 +97,11 @@ static void task_moves(struct engine *engine, struct task *task)
 
 static void job_withdrawn(struct engine *engine, struct job *job)
 {
-    (void)engine;
     for (uint32_t i = 0; i < job->n_buckets; i++) {
         struct bucket *bucket = job->buckets[i];
         sorted_remove(&bucket->shape->maps, &bucket->by_turn_maps);
         sorted_remove(&bucket->shape->reduces, &bucket->by_turn_reduces);
+        users_place(engine, bucket, false);
     }
 }
 

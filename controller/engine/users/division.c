@@ -1,0 +1,72 @@
+#include "controller/engine/users/division.h"
+
+#include "controller/engine/books/cluster.h"
+#include "controller/engine/share/granule.h"
+
+static const char *const askable[] = {"greedy", "random", NULL};
+const struct policy_need division_needs[] = {
+    {QUESTION_PLACE, askable, "others cannot be asked for one user at a time"}, {0, NULL, NULL}};
+
+const struct engine_parameter parameter_granule_slots = {
+    "granule_slots",
+    ENGINE_UNIT_COUNT,
+    0,
+    1000000,
+    1,
+    "Slots of a granule, in which shares are counted; 0: slots do not count."};
+const struct engine_parameter parameter_granule_cpu = {
+    "granule_cpu_milli",
+    ENGINE_UNIT_COUNT,
+    0,
+    INT64_C(1) << 40,
+    0,
+    "Thousandths of a processor of a granule; 0: they do not count."};
+const struct engine_parameter parameter_granule_memory = {
+    "granule_mem_bytes",
+    ENGINE_UNIT_COUNT,
+    0,
+    INT64_C(1) << 50,
+    0,
+    "Bytes of memory of a granule; 0: they do not count."};
+
+struct resources division_granule(const struct engine *engine)
+{
+    struct resources granule = {0};
+    granule.amount[RES_SLOTS] = policy_value(engine, QUESTION_USERS, &parameter_granule_slots);
+    granule.amount[RES_CPU_MILLI] = policy_value(engine, QUESTION_USERS, &parameter_granule_cpu);
+    granule.amount[RES_MEM_BYTES] = policy_value(engine, QUESTION_USERS, &parameter_granule_memory);
+    /* WHY: a granule of nothing would make any offer endless. */
+    if (!granule.amount[RES_CPU_MILLI] && !granule.amount[RES_MEM_BYTES] &&
+        !granule.amount[RES_SLOTS])
+        granule.amount[RES_SLOTS] = 1;
+    return granule;
+}
+
+uint64_t division_free(const struct engine *engine, const struct resources *granule)
+{
+    return granule_offer(granule->amount, engine->free.amount, ENGINE_RESOURCES);
+}
+
+uint64_t division_claim_size(const struct resources *granule, const struct claim *claim)
+{
+    const struct resources *demand = &claim->task->stage->bucket->shape->demand;
+    return granule_task(granule->amount, demand->amount, ENGINE_RESOURCES);
+}
+
+bool division_has_room(const struct engine *engine)
+{
+    for (uint32_t i = 0; i < engine->n_shapes; i++)
+        if (engine->shapes[i]->n_ready && shape_times(engine, engine->shapes[i]) > 0)
+            return true;
+    return false;
+}
+
+bool division_ask(struct engine *engine, struct user *user, struct claim *ret_claim)
+{
+    if (!user->ready_here)
+        return false;
+    engine->asked = user;
+    bool found = engine->place->pick(engine, ret_claim);
+    engine->asked = NULL;
+    return found;
+}

@@ -1,0 +1,35 @@
+/* Which user gets what is free: who divides the cluster between users, and the steps that they
+ * share. Private to controller/engine. */
+#pragma once
+
+#include "controller/engine/policy/questions.h"
+
+/* Nobody: the placement is asked for all users at once. */
+extern const struct users_policy users_none;
+/* Sequence deployment with lending: Wang, Hong, Feng. */
+extern const struct users_policy users_sequence;
+/* The same by amount × time. */
+extern const struct users_policy users_sequence_time;
+/* Of each offer a part by shares, rounded: the plain way that the source compares with. */
+extern const struct users_policy users_proportional;
+/* Lowest use for its share first: of slots, or of what a user has most of. */
+extern const struct users_policy users_capacity, users_drf;
+
+/* Placements that can be asked for one user at a time. */
+extern const struct policy_need division_needs[];
+
+/* The parameters of those that count in granules. */
+extern const struct engine_parameter parameter_granule_slots, parameter_granule_cpu,
+    parameter_granule_memory;
+#define DIVISION_GRANULE_PARAMETERS                                                                \
+    &parameter_granule_slots, &parameter_granule_cpu, &parameter_granule_memory
+
+/* By these; a slot where all are 0. */
+struct resources division_granule(const struct engine *engine);
+/* Granules that are free, and that a claim takes. */
+uint64_t division_free(const struct engine *engine, const struct resources *granule);
+uint64_t division_claim_size(const struct resources *granule, const struct claim *claim);
+/* Whether something is ready for which a slot is free. O(shapes). */
+bool division_has_room(const struct engine *engine);
+/* The user's next claim; false: nothing of it is ready that fits. The cost of a pick. */
+bool division_ask(struct engine *engine, struct user *user, struct claim *ret_claim);

@@ -1,0 +1,3 @@
+#include "controller/engine/users/division.h"
+
+const struct users_policy users_none = {.policy = {.name = "none"}};

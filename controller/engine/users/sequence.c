@@ -1,0 +1,183 @@
+/* Sequence deployment: each step's free room is one offer (share/offer.h), of which each user has
+ * its entries of the sequence. Users run tasks by right in the order of their numbers; what is left
+ * is lent. Whatever starts without having been asked for here (a retry, a probe) is charged to its
+ * user all the same, as an offer of its own. */
+#include "controller/engine/base/say.h"
+#include "controller/engine/share/granule.h"
+#include "controller/engine/users/division.h"
+#include "controller/engine/users/turns.h"
+
+#include <inttypes.h>
+
+static const struct engine_parameter parameter_repay = {
+    "repay_permille",
+    ENGINE_UNIT_COUNT,
+    1,
+    1000,
+    500,
+    "So many thousandths of its own part a user that owes pays back while it has work."};
+static const struct engine_parameter *const parameters[] = {
+    &parameter_even, &parameter_repay, &parameter_debt_max, DIVISION_GRANULE_PARAMETERS, NULL};
+
+struct sequence_engine {
+    int64_t begun_ns; /* what started before was not charged */
+    struct resources granule;
+    struct turns turns;
+    uint32_t at; /* whose tasks run by right now; users: all have */
+    bool open;
+};
+static const struct field fields[] = {FIELD_OF(sequence_engine, begun_ns, I64), {0}};
+
+static int64_t value(const struct engine *engine, const struct engine_parameter *parameter)
+{
+    return policy_value(engine, QUESTION_USERS, parameter);
+}
+
+static void build(struct engine *engine, struct sequence_engine *k)
+{
+    turns_build(engine, &k->turns, (uint32_t)value(engine, &parameter_repay));
+}
+
+static void init(struct engine *engine, union policy_of of, void *state)
+{
+    struct sequence_engine *k = state;
+    (void)of;
+    k->begun_ns = engine->now_ns;
+    k->granule = division_granule(engine);
+    build(engine, k);
+}
+
+static void done(struct engine *engine, union policy_of of, void *state)
+{
+    (void)engine, (void)of;
+    turns_done(&((struct sequence_engine *)state)->turns);
+}
+
+static void open_offer(struct engine *engine, struct sequence_engine *k)
+{
+    for (uint32_t i = 0; i < k->turns.offer.n; i++)
+        k->turns.offer.users[i].idle = !k->turns.who[i]->ready_here;
+    uint64_t free = division_free(engine, &k->granule);
+    offer_open(&k->turns.offer, free < OFFER_DEBT_MAX ? free : OFFER_DEBT_MAX);
+    k->at = 0;
+    k->open = true;
+}
+
+static bool by_right(struct engine *engine, struct sequence_engine *k, struct claim *ret_claim)
+{
+    for (; k->at < k->turns.offer.n; k->at++) {
+        int64_t room = offer_room(&k->turns.offer, k->at);
+        if (room > 0 && division_ask(engine, k->turns.who[k->at], ret_claim) &&
+            division_claim_size(&k->granule, ret_claim) <= (uint64_t)room)
+            return true;
+    }
+    return false;
+}
+
+/* Of tasks that are larger than what is left, though there is room for them, the smallest: rounding
+ * to granules is to leave nothing idle. */
+static uint32_t smallest(const struct sequence_engine *k)
+{
+    uint32_t best = k->turns.offer.n;
+    for (uint32_t i = 0; i < k->turns.offer.n; i++)
+        if (k->turns.sizes[i] &&
+            (best == k->turns.offer.n || k->turns.sizes[i] < k->turns.sizes[best]))
+            best = i;
+    return best;
+}
+
+static bool by_loan(struct engine *engine, struct sequence_engine *k, struct claim *ret_claim)
+{
+    for (uint32_t i = 0; i < k->turns.offer.n; i++)
+        k->turns.sizes[i] = division_ask(engine, k->turns.who[i], ret_claim)
+                                ? division_claim_size(&k->granule, ret_claim)
+                                : 0;
+    uint32_t best = offer_spare(&k->turns.offer, k->turns.sizes);
+    best = best < k->turns.offer.n ? best : smallest(k);
+    return best < k->turns.offer.n && division_ask(engine, k->turns.who[best], ret_claim);
+}
+
+static bool pick(struct engine *engine, struct claim *ret_claim)
+{
+    struct sequence_engine *k = engine->kept[QUESTION_USERS];
+    if (!division_has_room(engine))
+        return false;
+    if (!k->open)
+        open_offer(engine, k);
+    return by_right(engine, k, ret_claim) || by_loan(engine, k, ret_claim);
+}
+
+static void over(struct engine *engine)
+{
+    struct sequence_engine *k = engine->kept[QUESTION_USERS];
+    if (!k->open)
+        return;
+    k->open = false;
+    offer_close(&k->turns.offer);
+    turns_settle(engine, &k->turns);
+}
+
+static void charge(struct engine *engine, const struct claim *claim)
+{
+    struct sequence_engine *k = engine->kept[QUESTION_USERS];
+    uint64_t size = division_claim_size(&k->granule, claim);
+    bool alone = !k->open;
+    if (alone)
+        offer_open(&k->turns.offer, 0);
+    if (size > (uint64_t)k->turns.offer.left)
+        offer_more(&k->turns.offer, size - (uint64_t)k->turns.offer.left);
+    offer_lend(&k->turns.offer, turns_index(&k->turns, claim->task->stage->job->tenant), size);
+    if (!alone)
+        return;
+    offer_close(&k->turns.offer);
+    turns_settle(engine, &k->turns);
+}
+
+static void returned(struct engine *engine, struct attempt *attempt)
+{
+    struct sequence_engine *k = engine->kept[QUESTION_USERS];
+    bool charged = attempt->number >> 32 == engine->config.epoch &&
+                   attempt->started_ns >= k->begun_ns && attempt->task;
+    if (!charged)
+        return;
+    offer_return(&k->turns.offer, turns_index(&k->turns, attempt->task->stage->job->tenant),
+                 granule_task(k->granule.amount, attempt->resources.amount, ENGINE_RESOURCES));
+    turns_settle(engine, &k->turns);
+}
+
+static void changed(struct engine *engine)
+{
+    build(engine, engine->kept[QUESTION_USERS]);
+}
+
+static void explain(const struct engine *engine, const struct user *user,
+                    struct engine_explanation *e)
+{
+    const struct sequence_engine *k = engine->kept[QUESTION_USERS];
+    const struct sequence *sequence = k->turns.offer.sequence;
+    int64_t owed = debts_position(engine->debts, user->number);
+    say(e, "has %u of %u places of a turn, of which %u are used, and ",
+        sequence_share(sequence, turns_index(&k->turns, user)), sequence_entries(sequence),
+        sequence_position(sequence));
+    if (owed < 0)
+        say(e, "owes %" PRId64 " granules, of which it pays back %lld of 1000 of its places", -owed,
+            (long long)value(engine, &parameter_repay));
+    else
+        say(e, "is owed %" PRId64 " granules", owed);
+}
+
+const struct users_policy users_sequence = {
+    .policy = {.name = "sequence",
+               .state[POLICY_ENGINE] = {.size = sizeof(struct sequence_engine),
+                                        .init = init,
+                                        .done = done,
+                                        .fields = fields},
+               .parameters = parameters,
+               .needs = division_needs,
+               .hears.users_changed = changed,
+               .hears.attempt_returned = returned},
+    .pick = pick,
+    .charge = charge,
+    .over = over,
+    .explain = explain,
+};

@@ -1,0 +1,499 @@
+/* Users' shares in the engine: whose tasks get what is free. */
+#include "tests/model/script.h"
+#include "tests/model/script_dump.h"
+
+#include "controller/engine/base/state.h"
+
+#include <errno.h>
+
+static void begin(struct script *s, const char *place, int64_t even)
+{
+    struct engine_config config = script_config();
+    strcpy(config.place, place);
+    strcpy(config.turn, "fifo");
+    strcpy(config.users, "sequence");
+    engine_config_say(&config, "even", even, NULL);
+    engine_config_say(&config, "repay_permille", 1000, NULL);
+    script_begin(s, &config);
+    s->reload = true;
+}
+
+static void set_user(struct script *s, uint32_t user, uint32_t share)
+{
+    char name[16];
+    struct event event = {.kind = EVENT_USER_SET, .request = ++s->requests};
+    snprintf(name, sizeof(name), "u%u", user);
+    event.user_set.user = user;
+    event.user_set.name = name;
+    event.user_set.share = share;
+    script_event(s, event);
+}
+
+static void leave(struct script *s, uint32_t user)
+{
+    struct event event = {.kind = EVENT_USER_LEAVE, .request = ++s->requests};
+    event.user_leave.user = user;
+    script_event(s, event);
+}
+
+static void choose(struct script *s, const char *question, const char *name)
+{
+    struct event event = {.kind = EVENT_POLICY_SET, .request = ++s->requests};
+    event.policy_set.question = question;
+    event.policy_set.name = name;
+    script_event(s, event);
+}
+
+/* A job of maps of so many slots each. */
+static void submit(struct script *s, uint64_t job, uint32_t user, uint32_t maps, int64_t slots)
+{
+    struct script_job of = {.number = job, .maps = maps, .map_ns = SECOND};
+    struct event events[8];
+    char name[32];
+    uint64_t *room = calloc(2 * (size_t)maps + 1, sizeof(*room));
+    size_t n = script_job_events(&of, events, room, name, sizeof(name));
+    events[0].job_begin.user = user;
+    events[1].job_stage.demand.amount[RES_SLOTS] = slots;
+    script_events(s, events, n);
+    free(room);
+}
+
+static struct user_view view(const struct script *s, uint32_t user)
+{
+    struct user_view view;
+    assert_int_equal(engine_user_from(s->engine, user, &view), 0);
+    assert_int_equal(view.user, user);
+    return view;
+}
+
+static bool is_there(const struct script *s, uint32_t user)
+{
+    struct user_view view;
+    return engine_user_from(s->engine, user, &view) == 0 && view.user == user;
+}
+
+static uint32_t user_of(const struct script *s, uint64_t job)
+{
+    struct job_view view;
+    assert_int_equal(engine_job(s->engine, job, &view), 0);
+    return view.user;
+}
+
+/* Starts of the last step, by user. */
+static void count_starts(const struct script *s, uint32_t *counts)
+{
+    const struct decision *start;
+    for (size_t n = 0; (start = script_decision(s, DECISION_START, n)); n++)
+        counts[user_of(s, start->start.job)]++;
+}
+
+/* All that run are done, in one step. */
+static void end_all(struct script *s)
+{
+    struct event events[64];
+    struct attempt_view attempt;
+    size_t n = 0;
+    for (uint64_t after = 0; engine_attempt_after(s->engine, after, &attempt) == 0;
+         after = attempt.attempt) {
+        events[n] = (struct event){.kind = EVENT_ATTEMPT_DONE};
+        events[n++].attempt.attempt = attempt.attempt;
+    }
+    script_events(s, events, n);
+}
+
+static void assert_owed(const struct script *s, uint32_t user, int64_t owed)
+{
+    assert_int_equal(view(s, user).owed, owed);
+}
+
+/* The source's table 1: shares 5 and 3, five slots. User 0 has a share too, which it lends. */
+static void test_busy_users_run_in_the_order_of_the_sequence(void **state)
+{
+    static const uint32_t totals[][2] = {{3, 2},  {6, 4},   {9, 6},   {13, 7},
+                                         {16, 9}, {19, 11}, {22, 13}, {25, 15}};
+    struct script s;
+    uint32_t counts[3] = {0};
+    (void)state;
+    begin(&s, "greedy", 0);
+    set_user(&s, 0, 5);
+    set_user(&s, 1, 3);
+    submit(&s, 1, 0, 100, 1);
+    submit(&s, 2, 1, 100, 1);
+    script_host(&s, 0, 5);
+    for (size_t i = 0; i < sizeof(totals) / sizeof(totals[0]); i++) {
+        count_starts(&s, counts);
+        assert_int_equal(counts[0], totals[i][0]);
+        assert_int_equal(counts[1], totals[i][1]);
+        assert_owed(&s, 0, 0);
+        end_all(&s);
+    }
+    script_end(&s);
+}
+
+static void test_slots_that_come_one_by_one_go_by_share_too(void **state)
+{
+    struct script s;
+    uint32_t counts[4] = {0};
+    (void)state;
+    begin(&s, "random", 1);
+    set_user(&s, 1, 4);
+    set_user(&s, 2, 2);
+    set_user(&s, 3, 1);
+    for (uint32_t user = 0; user < 4; user++)
+        submit(&s, user + 1, user, 200, 1);
+    script_host(&s, 0, 1);
+    for (uint32_t t = 1; t <= 80; t++) {
+        count_starts(&s, counts);
+        static const int64_t shares[] = {1, 4, 2, 1};
+        for (int u = 0; u < 4; u++)
+            assert_true(llabs((int64_t)counts[u] * 8 - t * shares[u]) < 8);
+        end_all(&s);
+    }
+    script_end(&s);
+}
+
+/* Who has nothing to run lends, and gets it back when it has. */
+static void test_lending_and_getting_back(void **state)
+{
+    struct script s;
+    struct debt_view debt;
+    uint32_t counts[3] = {0};
+    (void)state;
+    begin(&s, "greedy", 1);
+    set_user(&s, 0, 1);
+    set_user(&s, 1, 1);
+    script_host(&s, 0, 4);
+    submit(&s, 1, 0, 100, 1);
+    assert_int_equal(script_count(&s, DECISION_START), 4);
+    assert_owed(&s, 1, 2);
+    end_all(&s);
+    assert_owed(&s, 1, 4);
+    assert_owed(&s, 0, -4);
+    assert_int_equal(engine_debt_from(s.engine, 0, 0, &debt), 0);
+    assert_true(debt.borrower == 0 && debt.lender == 1 && debt.amount == 4);
+    assert_int_equal(engine_debt_from(s.engine, 0, 2, &debt), -ENOENT);
+    submit(&s, 2, 1, 100, 1);
+    for (int i = 0; i < 2; i++) {
+        end_all(&s);
+        count_starts(&s, counts);
+    }
+    assert_true(counts[0] == 0 && counts[1] == 8);
+    assert_owed(&s, 1, 0);
+    end_all(&s);
+    count_starts(&s, counts);
+    assert_true(counts[0] == 2 && counts[1] == 10);
+    script_end(&s);
+}
+
+/* What is larger than a user's part runs as a loan where it fits: nothing is left idle. */
+static void test_large_tasks_run_as_loans(void **state)
+{
+    struct script s;
+    (void)state;
+    begin(&s, "greedy", 1);
+    set_user(&s, 1, 1);
+    script_host(&s, 0, 4);
+    submit(&s, 1, 1, 100, 4);
+    assert_int_equal(script_count(&s, DECISION_START), 1);
+    assert_owed(&s, 1, -2);
+    script_end(&s);
+}
+
+static void test_what_is_refused_or_lost_comes_back(void **state)
+{
+    static const enum event_kind kinds[] = {EVENT_ATTEMPT_REFUSED, EVENT_ATTEMPT_LOST,
+                                            EVENT_ATTEMPT_KILLED};
+    (void)state;
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+        struct script s;
+        begin(&s, "greedy", 1);
+        set_user(&s, 1, 1);
+        script_host(&s, 0, 1);
+        submit(&s, 1, 1, 1, 1);
+        int64_t owed = view(&s, 1).owed;
+        script_attempt(&s, kinds[i], script_attempt_of(&s, 1, 0, 0), 0);
+        /* It started again, or waits for another host. */
+        if (!script_count(&s, DECISION_START))
+            script_cancel(&s, 1);
+        assert_true(llabs(view(&s, 1).owed) <= llabs(owed));
+        script_end(&s);
+    }
+}
+
+/* Kinds of demand that are over make room for others. */
+static void test_kinds_of_demand_come_and_go(void **state)
+{
+    struct script s;
+    (void)state;
+    begin(&s, "greedy", 1);
+    set_user(&s, 1, 1);
+    script_host(&s, 0, 3);
+    submit(&s, 1, 0, 1, 1);
+    submit(&s, 2, 1, 9, 2);
+    for (uint64_t job = 3; job < 12; job++) {
+        submit(&s, job, (uint32_t)(job % 2), 2, (int64_t)(job % 3) + 1);
+        end_all(&s);
+        assert_true(script_count(&s, DECISION_START) > 0);
+    }
+    script_end(&s);
+}
+
+static void test_who_leaves_pays_first(void **state)
+{
+    struct script s;
+    (void)state;
+    begin(&s, "greedy", 1);
+    set_user(&s, 1, 1);
+    script_host(&s, 0, 4);
+    submit(&s, 1, 1, 4, 1);
+    assert_owed(&s, 1, -2);
+    leave(&s, 1);
+    end_all(&s);
+    assert_true(is_there(&s, 1) && view(&s, 1).jobs == 0);
+    submit(&s, 2, 0, 100, 1);
+    assert_false(is_there(&s, 1));
+    script_end(&s);
+}
+
+static void test_who_leaves_is_inherited(void **state)
+{
+    struct script s;
+    (void)state;
+    begin(&s, "greedy", 1);
+    set_user(&s, 1, 1);
+    set_user(&s, 2, 2);
+    script_host(&s, 0, 4);
+    submit(&s, 1, 0, 100, 1);
+    assert_owed(&s, 0, -3);
+    assert_owed(&s, 2, 2);
+    leave(&s, 2);
+    assert_false(is_there(&s, 2));
+    /* Half of its 2 each to user 1 and to the debtor itself. */
+    assert_owed(&s, 1, 2);
+    assert_owed(&s, 0, -2);
+    script_end(&s);
+}
+
+static void test_debts_outlive_a_change_of_policy(void **state)
+{
+    struct script s;
+    (void)state;
+    begin(&s, "greedy", 1);
+    set_user(&s, 1, 1);
+    script_host(&s, 0, 4);
+    submit(&s, 1, 0, 100, 1);
+    assert_owed(&s, 1, 2);
+    choose(&s, "users", "none");
+    end_all(&s);
+    assert_owed(&s, 1, 2);
+    choose(&s, "place", "nats");
+    assert_int_equal(script_rejection(&s), REASON_NONE);
+    choose(&s, "users", "sequence");
+    assert_int_equal(script_rejection(&s), REASON_BAD_STATE);
+    choose(&s, "place", "random");
+    choose(&s, "users", "sequence");
+    assert_int_equal(script_rejection(&s), REASON_NONE);
+    choose(&s, "place", "nats");
+    assert_int_equal(script_rejection(&s), REASON_BAD_STATE);
+    submit(&s, 2, 1, 100, 1);
+    end_all(&s);
+    assert_int_equal(script_count(&s, DECISION_START), 4);
+    assert_owed(&s, 1, 0);
+    script_end(&s);
+}
+
+static void test_shares_without_a_turn_are_rejected(void **state)
+{
+    struct script s;
+    struct err err;
+    (void)state;
+    begin(&s, "greedy", 1);
+    set_user(&s, 1, 1u << 20);
+    assert_int_equal(script_rejection(&s), REASON_TURN_TOO_LONG);
+    assert_int_equal(engine_user_fits(s.engine, 1, 1u << 20, &err), -E2BIG);
+    assert_non_null(strstr(err.text, "user 1 has 1048576, user 0 has 1"));
+    set_user(&s, 1, (1u << 20) - 1);
+    assert_int_equal(script_rejection(&s), REASON_NONE);
+    script_end(&s);
+}
+
+/* Offers of one slot: the plain way gives the largest user all of them. */
+static void test_plain_parts_of_single_slots(void **state)
+{
+    (void)state;
+    for (int kept = 0; kept < 2; kept++) {
+        struct script s;
+        uint32_t counts[2] = {0};
+        struct event event = {.kind = EVENT_POLICY_PARAMETER};
+        begin(&s, "greedy", 1);
+        choose(&s, "users", "proportional");
+        event.policy_parameter.word = "remainders";
+        event.policy_parameter.value = kept;
+        script_event(&s, event);
+        set_user(&s, 0, 5);
+        set_user(&s, 1, 3);
+        submit(&s, 1, 0, 60, 1);
+        submit(&s, 2, 1, 60, 1);
+        script_host(&s, 0, 1);
+        for (int i = 0; i < 32; i++) {
+            count_starts(&s, counts);
+            end_all(&s);
+        }
+        assert_int_equal(counts[0], kept ? 20 : 32);
+        assert_int_equal(counts[1], kept ? 12 : 0);
+        script_end(&s);
+    }
+}
+
+/* What users hold follows their shares, and what one leaves the others take. */
+static void test_lowest_use_first(void **state)
+{
+    static const char *const names[] = {"capacity", "drf"};
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        struct script s;
+        uint32_t counts[3] = {0};
+        struct engine_explanation why;
+        begin(&s, "greedy", 1);
+        choose(&s, "users", names[i]);
+        set_user(&s, 1, 2);
+        set_user(&s, 2, 5);
+        script_host(&s, 0, 8);
+        submit(&s, 1, 0, 100, 1);
+        count_starts(&s, counts);
+        assert_int_equal(counts[0], 8);
+        submit(&s, 2, 1, 100, 1);
+        submit(&s, 3, 2, 100, 1);
+        memset(counts, 0, sizeof(counts));
+        end_all(&s);
+        count_starts(&s, counts);
+        assert_true(counts[0] == 1 && counts[1] == 2 && counts[2] == 5);
+        assert_int_equal(engine_explain(s.engine, 3, 0, 50, &why), 0);
+        assert_non_null(strstr(why.text, "Its user u2 holds 62.5 % of "));
+        assert_owed(&s, 2, 0);
+        script_end(&s);
+    }
+}
+
+static void test_explain_tells_the_users_part(void **state)
+{
+    struct script s;
+    struct engine_explanation why;
+    (void)state;
+    begin(&s, "greedy", 1);
+    set_user(&s, 1, 3);
+    script_host(&s, 0, 4);
+    submit(&s, 1, 0, 100, 1);
+    assert_int_equal(engine_explain(s.engine, 1, 0, 50, &why), 0);
+    assert_non_null(strstr(why.text, "Its user everybody has 1 of 4 places of a turn, of which 0 "
+                                     "are used, and owes 3 granules, of which it pays back 1000 "
+                                     "of 1000 of its places."));
+    script_end(&s);
+}
+
+/* ---- any users, jobs and ends ---- */
+
+enum { USERS = 5, HOSTS = 3 };
+
+struct chaos {
+    struct script s;
+    uint64_t stream, jobs;
+};
+
+static uint64_t draw(struct chaos *c, uint64_t below)
+{
+    return test_random(&c->stream) % below;
+}
+
+/* Some of what runs ends, in whatever way. */
+static void end_some(struct chaos *c)
+{
+    static const enum event_kind ends[] = {EVENT_ATTEMPT_DONE, EVENT_ATTEMPT_DONE,
+                                           EVENT_ATTEMPT_DONE, EVENT_ATTEMPT_LOST,
+                                           EVENT_ATTEMPT_FAILED};
+    struct event events[64];
+    struct attempt_view attempt;
+    size_t n = 0;
+    for (uint64_t after = 0; engine_attempt_after(c->s.engine, after, &attempt) == 0 && n < 64;
+         after = attempt.attempt) {
+        if (draw(c, 3))
+            continue;
+        events[n] = (struct event){.kind = ends[draw(c, 5)]};
+        events[n++].attempt.attempt = attempt.attempt;
+    }
+    script_events(&c->s, events, n);
+}
+
+static void do_something(struct chaos *c)
+{
+    uint64_t what = draw(c, 100);
+    c->s.now_ns += SECOND / 10;
+    if (what < 70)
+        end_some(c);
+    else if (what < 90)
+        submit(&c->s, ++c->jobs, (uint32_t)draw(c, USERS), 1 + (uint32_t)draw(c, 6),
+               1 + (int64_t)draw(c, 3));
+    else if (what < 95)
+        set_user(&c->s, (uint32_t)draw(c, USERS), 1 + (uint32_t)draw(c, 6));
+    else if (what < 98)
+        leave(&c->s, 1 + (uint32_t)draw(c, USERS - 1));
+    else
+        script_host_event(&c->s, draw(c, 2) ? EVENT_HOST_LOST : EVENT_HOST_BACK,
+                          (uint32_t)draw(c, HOSTS));
+}
+
+static void check(struct chaos *c)
+{
+    struct user_view user;
+    struct engine *engine = c->s.engine;
+    int64_t sum = 0;
+    for (uint64_t from = 0; engine_user_from(engine, from, &user) == 0;
+         from = (uint64_t)user.user + 1)
+        sum += user.owed;
+    assert_int_equal(sum, 0);
+    /* Nothing is left idle that something ready fits. */
+    for (uint32_t i = 0; engine_deadline_ns(engine) > c->s.now_ns && i < engine->n_shapes; i++)
+        assert_true(!engine->shapes[i]->n_ready || !engine->shapes[i]->fitting);
+}
+
+static void test_any_users_and_jobs(void **state)
+{
+    (void)state;
+    for (uint32_t round = 0; round < 20; round++) {
+        struct chaos c = {.stream = test_seed() + round};
+        begin(&c.s, round % 2 ? "greedy" : "random", round % 3 != 0);
+        if (round % 5 == 4)
+            choose(&c.s, "users", round % 2 ? "capacity" : "drf");
+        if (round % 5 == 3)
+            choose(&c.s, "users", "proportional");
+        c.s.reload = round % 4 == 0;
+        for (uint32_t h = 0; h < HOSTS; h++)
+            script_host(&c.s, h, 3);
+        for (uint32_t k = 0; k < 1000; k++) {
+            do_something(&c);
+            check(&c);
+        }
+        script_end(&c.s);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_any_users_and_jobs),
+        cmocka_unit_test(test_busy_users_run_in_the_order_of_the_sequence),
+        cmocka_unit_test(test_slots_that_come_one_by_one_go_by_share_too),
+        cmocka_unit_test(test_lending_and_getting_back),
+        cmocka_unit_test(test_large_tasks_run_as_loans),
+        cmocka_unit_test(test_what_is_refused_or_lost_comes_back),
+        cmocka_unit_test(test_kinds_of_demand_come_and_go),
+        cmocka_unit_test(test_who_leaves_pays_first),
+        cmocka_unit_test(test_who_leaves_is_inherited),
+        cmocka_unit_test(test_debts_outlive_a_change_of_policy),
+        cmocka_unit_test(test_shares_without_a_turn_are_rejected),
+        cmocka_unit_test(test_lowest_use_first),
+        cmocka_unit_test(test_plain_parts_of_single_slots),
+        cmocka_unit_test(test_explain_tells_the_users_part),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
