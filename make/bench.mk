@@ -23,6 +23,13 @@ bench-engine: $(BUILD)/bench-engine ## the engine's decisions a second, p99 of a
 	missed=0; $(BUILD)/bench-engine $(STEPS) || missed=1; \
 	tests/bench/engine_before.py $(BUILD)/bench-engine $(BEFORE) $(BUILD)/before && exit $$missed
 
+$(BUILD)/bench-fairness: $(BUILD)/obj/tests/bench/fairness_main.o $(call archive,engine) $(call archive,mincost) $(call archive,lib)
+	$(CC) $(PIE) $(LDFLAGS) -o $@ $< -Wl,--start-group $(filter %.a,$^) -Wl,--end-group -lyaml -ljansson -lxxhash -lsystemd -lm -pthread
+
+.PHONY: bench-fairness
+bench-fairness: $(BUILD)/bench-fairness ## users' shares over time under each answer to `users`, beside the source's bars, misses marked; pictures in $(BUILD)/fairness.html
+	$(BUILD)/bench-fairness $(BUILD)/fairness.html
+
 $(BUILD)/bench-frameworks: $(BUILD)/obj/tests/bench/frameworks_main.o $(foreach a,model engine mincost lib proto,$(call archive,$(a)))
 	$(CC) $(PIE) $(LDFLAGS) -o $@ $< -Wl,--start-group $(filter %.a,$^) -Wl,--end-group -lcmocka -lyaml -ljansson -lxxhash -lsystemd -lprotobuf-nanopb -lzmq -lsodium -lm -pthread
 
