@@ -1,5 +1,6 @@
 #include "hostagent/settings.h"
 
+#include "hostagent/settings_units.h"
 #include "lib/address.h"
 #include "lib/conf_check.h"
 #include "lib/conf_table.h"
@@ -72,27 +73,6 @@ static int cgroup_check(const char *text, struct err *err)
         return err_set(err, EINVAL, "'%s' is not the name of one directory, without slashes", text);
     return 0;
 }
-
-static int unit_name_check(const char *text, struct err *err)
-{
-    return !*text || (wire_name_valid(text) && !strchr(text, ','))
-               ? 0
-               : err_set(err, EINVAL,
-                         "'%s' cannot be a unit's name: no blank, comma, slash or quote", text);
-}
-
-static const struct conf_field unit_fields[] = {
-    CHECKED(settings_unit, name, "", unit_name_check),
-    NUMBER(settings_unit, slots, "slots", "0", 0, 1000000),
-    NUMBER(settings_unit, cpu_milli, "cpu_milli", "0", 0, INT64_MAX),
-    BYTES(settings_unit, mem_bytes, "memory", "0 B", 0, INT64_MAX),
-    NUMBER(settings_unit, gpu_milli, "gpu_milli", "0", 0, INT64_MAX),
-    BYTES(settings_unit, gpu_mem_bytes, "gpu_memory", "0 B", 0, INT64_MAX),
-    NUMBER(settings_unit, io_bytes_s, "io_bytes_s", "0", 0, INT64_MAX),
-    END,
-};
-static const struct conf_section unit_section = {unit_fields, sizeof(struct settings_unit), NULL};
-static const struct conf_field unit_item = {.type = CONF_SECTION, .section = &unit_section};
 
 static const struct conf_field ports_item = {
     .type = CONF_STRING, .size = PORT_PATTERN_BYTES, .check = port_pattern_check};
@@ -274,7 +254,8 @@ static const struct conf_field settings_fields[] = {
     PARSED(agent_settings, address, "address", parse_address, ""),
     STRING(agent_settings, rack, ""),
     LIST(agent_settings, labels, labels_n, &label_item),
-    LIST(agent_settings, units, units_n, &unit_item),
+    LIST_BESIDE(agent_settings, devices, devices_n, &settings_device_item, settings_device_beside),
+    LIST_BESIDE(agent_settings, units, units_n, &settings_unit_item, settings_unit_beside),
     CHECKED(agent_settings, state, "/run/duopoly-agent", conf_check_path),
     CHECKED(agent_settings, measurements, "", conf_check_file),
     CHOICE(agent_settings, log_level, log_levels, "note"),
@@ -292,8 +273,8 @@ static const struct conf_field settings_fields[] = {
 static int role_switch_check(const struct agent_settings *settings, struct err *err)
 {
     bool is_linux = switch_find(settings->switch_settings.driver) == &switch_linux;
-    if (settings->link.uplink[0] || settings->units_n)
-        return err_set(err, EINVAL, "a switch has neither link.uplink nor units");
+    if (settings->link.uplink[0] || settings->units_n || settings->devices_n)
+        return err_set(err, EINVAL, "a switch has neither link.uplink nor units nor devices");
     if (settings->frameworks.socket[0])
         return err_set(err, EINVAL, "a switch runs no framework: frameworks.socket is for hosts");
     if (settings->guests.rung != GUESTS_OFF)
@@ -315,11 +296,8 @@ static int role_host_check(const struct agent_settings *settings, struct err *er
             "a host names its link.uplink, or several in link.ports, and no link.bridge");
     if (!settings->units_n)
         return err_set(err, EINVAL, "a host has units: at least one, such as {slots: 4}");
-    for (uint32_t i = 0; i < settings->units_n; i++)
-        for (uint32_t j = 0; j < i; j++)
-            if (*settings->units[i].name &&
-                strcmp(settings->units[i].name, settings->units[j].name) == 0)
-                return err_set(err, EINVAL, "two units are called %s", settings->units[i].name);
+    if (settings_units_check(settings, err) < 0)
+        return -EINVAL;
     if (switch_find(settings->switch_settings.driver) != &switch_linux)
         return err_set(err, EINVAL, "a host has no section switch");
     if (settings->queues.dctcp && !settings->marks.members_n)

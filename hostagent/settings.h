@@ -5,6 +5,7 @@
  * Everything is inline: nothing to free. */
 #pragma once
 
+#include "hostagent/devices/device.h"
 #include "hostagent/files.h"
 #include "hostagent/guests/guests.h"
 #include "hostagent/marks/marks.h"
@@ -71,9 +72,19 @@ struct settings_guests {
     char socket[108];
 };
 
+struct settings_device {
+    char name[32], kind[16], at[64];
+    int64_t mem_bytes; /* 0: what its driver says, if it knows */
+};
+
 struct settings_unit {
     char name[32]; /* "": none */
     int64_t slots, cpu_milli, mem_bytes, gpu_milli, gpu_mem_bytes, io_bytes_s;
+    /* One: shared by gpu_mem_bytes and gpu_milli. Several: handed out whole. */
+    struct settings_device_name {
+        char text[32];
+    } devices[DEVICES_MAX];
+    uint32_t devices_n;
 };
 
 struct agent_settings {
@@ -86,6 +97,8 @@ struct agent_settings {
         char name[32];
     } labels[8];
     uint32_t labels_n;
+    struct settings_device devices[DEVICES_MAX];
+    uint32_t devices_n;
     struct settings_unit units[SLOTS_UNITS];
     uint32_t units_n;
     struct settings_link link;
@@ -105,6 +118,10 @@ extern const struct conf_section agent_settings_section;
 
 int agent_settings_read(const char *path, struct agent_settings *ret_settings, struct err *err);
 
+/* Of that name; NULL: there is none. */
+const struct settings_device *settings_find_device(const struct agent_settings *settings,
+                                                   const char *name);
+
 /* The settings combined with what this machine has. */
 struct settings_resolved {
     const char *file;         /* the configuration itself: duopoly-task reads its part of it */
@@ -120,6 +137,8 @@ struct settings_resolved {
     struct mark_config marks; /* borrows ports, cgroup, bpffs here; driver and state of settings */
     duopoly_Resources units[SLOTS_UNITS];
     const char *unit_names[SLOTS_UNITS]; /* borrowed from the settings; "": none */
+    uint32_t unit_devices[SLOTS_UNITS];  /* masks of `devices` */
+    struct device devices[DEVICES_MAX];  /* in the order of the settings */
 };
 
 /* Finds the present ports. `all`: each name and pattern must match one. */
@@ -135,6 +154,11 @@ uint64_t settings_port_bps(const struct settings_resolved *resolved, uint32_t po
  * `file` (the settings' path) must not move while marks are open. */
 int settings_resolve(const struct agent_settings *settings, const char *file,
                      struct settings_resolved *ret_resolved, struct err *err);
+
+/* The units by what `resolved->devices` say now: settings_resolve does it, and whoever has found more
+ * of them. */
+void settings_resolve_units(const struct agent_settings *settings,
+                            struct settings_resolved *resolved);
 
 /* The switch configuration for these settings; borrows both. Without `queues`: nothing of ours. */
 struct switch_config settings_switch(const struct agent_settings *settings,

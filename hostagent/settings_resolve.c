@@ -171,7 +171,37 @@ static int resolve_cgroup(const struct agent_settings *settings, struct settings
     return r;
 }
 
-static void resolve_units(const struct agent_settings *settings, struct settings_resolved *resolved)
+static void resolve_devices(const struct agent_settings *settings,
+                            struct settings_resolved *resolved)
+{
+    for (uint32_t d = 0; d < settings->devices_n; d++) {
+        const struct settings_device *from = &settings->devices[d];
+        struct device *device = &resolved->devices[d];
+        memcpy(device->name, from->name, sizeof(device->name));
+        memcpy(device->at, from->at, sizeof(device->at));
+        device->mem_bytes = from->mem_bytes;
+    }
+}
+
+/* What the unit does not say of its devices, they do. */
+static void resolve_unit_devices(const struct agent_settings *settings, uint32_t i,
+                                 struct settings_resolved *resolved)
+{
+    const struct settings_unit *unit = &settings->units[i];
+    duopoly_Resources *total = &resolved->units[i];
+    resolved->unit_devices[i] = 0;
+    for (uint32_t d = 0; d < unit->devices_n; d++)
+        resolved->unit_devices[i] |=
+            1u << (settings_find_device(settings, unit->devices[d].text) - settings->devices);
+    if (unit->devices_n && !total->gpu_milli)
+        total->gpu_milli = unit->devices_n * INT64_C(1000);
+    if (unit->devices_n == 1 && !total->gpu_mem_bytes)
+        total->gpu_mem_bytes =
+            resolved->devices[__builtin_ctz(resolved->unit_devices[i])].mem_bytes;
+}
+
+void settings_resolve_units(const struct agent_settings *settings,
+                            struct settings_resolved *resolved)
 {
     for (uint32_t i = 0; i < settings->units_n; i++) {
         const struct settings_unit *unit = &settings->units[i];
@@ -182,6 +212,7 @@ static void resolve_units(const struct agent_settings *settings, struct settings
                                                  .gpu_milli = unit->gpu_milli,
                                                  .gpu_mem_bytes = unit->gpu_mem_bytes,
                                                  .io_bytes_s = unit->io_bytes_s};
+        resolve_unit_devices(settings, i, resolved);
     }
 }
 
@@ -231,7 +262,8 @@ int settings_resolve(const struct agent_settings *settings, const char *file,
     }
     if (r < 0)
         return r;
-    resolve_units(settings, ret_resolved);
+    resolve_devices(settings, ret_resolved);
+    settings_resolve_units(settings, ret_resolved);
     resolve_network(settings, ret_resolved);
     return qdisc_classes(qdisc_find(settings->queues.driver), &ret_resolved->wish,
                          ret_resolved->marks.class_of, err);

@@ -215,15 +215,19 @@ static int list_set(const struct reader *r, const struct conf_field *field, cons
     if (code < 0)
         return fail_at(r, node, code);
     struct conf_field item = *field->item;
+    char *items = structure + field->offset;
     item.name = field->name;
     for (yaml_node_item_t *i = node->data.sequence.items.start; i < node->data.sequence.items.top;
          i++) {
         const yaml_node_t *child = yaml_document_get_node(r->document, *i);
-        char *target = structure + field->offset + count++ * field->size;
+        char *target = items + count * field->size;
         code = item.type == CONF_SECTION ? section_set(r, item.section, child, target)
                                          : scalar_set(r, &item, child, target);
         if (code < 0)
             return code;
+        if (field->beside && (code = field->beside(items, count, r->err)) < 0)
+            return fail_at(r, child, code);
+        count++;
     }
     memcpy(structure + field->count_offset, &count, sizeof(count));
     return 0;

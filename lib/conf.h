@@ -53,6 +53,9 @@ struct conf_field {
     const struct conf_section *section; /* CONF_SECTION */
     const struct conf_field *item;      /* CONF_LIST: name, offset ignored */
     size_t count_offset;                /* CONF_LIST */
+    /* CONF_LIST: checks item `i` beside those before it, such as that no two have one name; its
+     * sentence gets the item's position. May be NULL. */
+    int (*beside)(const void *items, uint32_t i, struct err *err);
     /* CONF_STRING: a further check of the word; may be NULL. An error's sentence needs no
      * position. */
     int (*check)(const char *text, struct err *err);

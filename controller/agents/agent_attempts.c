@@ -236,7 +236,9 @@ static void end_tell(struct agent *agent, const duopoly_AttemptState *state)
     /* It is its host's fault, not its task's: another host gets it, and no failure is counted. */
     enum event_kind kind =
         refused && *agent->attempts.no_room ? EVENT_ATTEMPT_LOST : kinds[state->phase];
-    if ((state->phase == duopoly_AttemptPhase_PHASE_FAILED || refused) && *state->text)
+    bool says_why = refused || state->phase == duopoly_AttemptPhase_PHASE_FAILED ||
+                    state->phase == duopoly_AttemptPhase_PHASE_LOST;
+    if (says_why && *state->text)
         agent->agents->hooks.failed(agent->agents->hooks.user, state->attempt, state->text);
     attempt_tell(agent, kind, state->attempt, state->received_bytes, state->exit_status);
 }

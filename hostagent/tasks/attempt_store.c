@@ -19,7 +19,7 @@
 #define STOPPED_SIZE 10 /* "stopped 0\n" */
 #define LEVELS_AT    (STOPPED_AT + STOPPED_SIZE)
 #define LEVELS_SIZE  29   /* "levels " and two numbers */
-#define HEAD_MAX     1536 /* all that comes before the inputs */
+#define HEAD_MAX     4096 /* all that comes before the inputs */
 
 static void attempts_path(const char *directory, char path[FILES_PATH])
 {
@@ -228,6 +228,18 @@ static uint32_t variant_of(const char *head)
     return variant;
 }
 
+static void print_place(FILE *file, const duopoly_Start *start, const struct attempt_place *place)
+{
+    if (*place->unit)
+        fprintf(file, "unit_name %s\n", place->unit);
+    if (place->devices_n)
+        fprintf(file, "gpu_milli %" PRId64 "\ngpu_mem_bytes %" PRId64 "\n",
+                start->resources.gpu_milli, start->resources.gpu_mem_bytes);
+    for (uint32_t d = 0; d < place->devices_n; d++)
+        fprintf(file, "device %s %" PRId64 " %s\n", place->devices[d].name,
+                place->devices[d].mem_bytes, *place->devices[d].at ? place->devices[d].at : "-");
+}
+
 /* By one write if possible: a record with an incomplete head is invalid. */
 static int write_new(const char *path, const char *text, size_t n, struct err *err)
 {
@@ -248,7 +260,7 @@ static int write_new(const char *path, const char *text, size_t n, struct err *e
 }
 
 int attempt_store_make(const struct attempt_store *store, const duopoly_Start *start,
-                       const char *unit_name, const duopoly_Input *inputs, uint32_t n,
+                       const struct attempt_place *place, const duopoly_Input *inputs, uint32_t n,
                        struct err *err)
 {
     char path[FILES_PATH], *text = NULL;
@@ -257,8 +269,7 @@ int attempt_store_make(const struct attempt_store *store, const duopoly_Start *s
     if (!file)
         return err_sys(err, errno, "an attempt's record");
     print_start(file, start);
-    if (*unit_name)
-        fprintf(file, "unit_name %s\n", unit_name);
+    print_place(file, start, place);
     for (uint32_t i = 0; i < n; i++)
         print_input(file, &inputs[i]);
     attempt_store_path(store, start->attempt, path);
@@ -284,8 +295,32 @@ static int read_head(const char *path, char head[HEAD_MAX + 1], struct err *err)
                : err_set(err, EBADMSG, "%s is not the record of an attempt", path);
 }
 
+static void read_device(const char *line, struct attempt_place *place)
+{
+    struct device *device = &place->devices[place->devices_n];
+    if (place->devices_n == DEVICES_MAX ||
+        sscanf(line, "device %31s %" SCNd64 " %63s", device->name, &device->mem_bytes,
+               device->at) != 3)
+        return;
+    if (strcmp(device->at, "-") == 0)
+        *device->at = '\0';
+    place->devices_n++;
+}
+
+/* Older records say nothing of it. */
+static void read_place(const char *head, struct attempt_place *place)
+{
+    *place = (struct attempt_place){0};
+    for (const char *line = head; line; line = (line = strchr(line, '\n')) ? line + 1 : NULL) {
+        if (sscanf(line, "unit_name %31s", place->unit) == 1)
+            continue;
+        read_device(line, place);
+    }
+}
+
 int attempt_store_read(const struct attempt_store *store, uint64_t attempt,
-                       duopoly_Start *ret_start, bool *ret_stopped, struct err *err)
+                       duopoly_Start *ret_start, struct attempt_place *ret_place,
+                       enum attempt_stopped *ret_stopped, struct err *err)
 {
     char path[FILES_PATH], head[HEAD_MAX + 1];
     duopoly_Start start = duopoly_Start_init_zero;
@@ -310,8 +345,10 @@ int attempt_store_read(const struct attempt_store *store, uint64_t attempt,
         return err_set(err, EBADMSG, "%s is not the record of an attempt", path);
     start.has_resources = true;
     start.variant = variant_of(head);
+    read_place(head + LEVELS_AT, ret_place);
     *ret_start = start;
-    *ret_stopped = stopped != 0;
+    *ret_stopped = stopped <= ATTEMPT_STOPPED_BY_HOST ? (enum attempt_stopped)stopped
+                                                      : ATTEMPT_STOPPED;
     return 0;
 }
 
@@ -336,9 +373,12 @@ int attempt_store_write_levels(const struct attempt_store *store, const duopoly_
     return write_at(store, start->attempt, text, LEVELS_SIZE, LEVELS_AT, err);
 }
 
-void attempt_store_set_stopped(const struct attempt_store *store, uint64_t attempt)
+void attempt_store_set_stopped(const struct attempt_store *store, uint64_t attempt,
+                               enum attempt_stopped stopped)
 {
-    write_at(store, attempt, "stopped 1\n", STOPPED_SIZE, STOPPED_AT, NULL);
+    const char text[STOPPED_SIZE + 1] = {'s', 't', 'o', 'p', 'p', 'e', 'd', ' ',
+                                         (char)('0' + stopped), '\n'};
+    write_at(store, attempt, text, STOPPED_SIZE, STOPPED_AT, NULL);
 }
 
 int attempt_store_status(const struct attempt_store *store, uint64_t attempt,

@@ -23,6 +23,7 @@
 #pragma once
 
 #include "hostagent/changes.h"
+#include "hostagent/devices/device.h"
 #include "hostagent/files.h"
 #include "lib/attempt.h"
 #include "lib/err.h"
@@ -42,6 +43,17 @@ struct attempt_store_owner {
     void (*clear)(void *user, const char *folder);
     void *user;
 };
+
+/* Where an attempt runs, as its command is told: its unit's name ("": none) and the devices that it
+ * has. */
+struct attempt_place {
+    char unit[32];
+    struct device devices[DEVICES_MAX];
+    uint32_t devices_n;
+};
+
+/* Who had it end: nobody, the controller, or this host, whose fault its end is then. */
+enum attempt_stopped { ATTEMPT_NOT_STOPPED, ATTEMPT_STOPPED, ATTEMPT_STOPPED_BY_HOST };
 
 struct attempt_store {
     char directory[FILES_PATH];
@@ -63,19 +75,21 @@ int attempt_store_plan(const char *directory, struct changes *changes, struct er
 int attempt_store_room(const struct attempt_store *store, struct err *err);
 int attempt_store_try(const struct attempt_store *store, struct err *err);
 
-/* Makes an attempt's record, with its unit's name ("": none). −EEXIST if it has one. O(inputs). */
+/* Makes an attempt's record. −EEXIST if it has one. O(inputs). */
 int attempt_store_make(const struct attempt_store *store, const duopoly_Start *start,
-                       const char *unit_name, const duopoly_Input *inputs, uint32_t n,
+                       const struct attempt_place *place, const duopoly_Input *inputs, uint32_t n,
                        struct err *err);
 
-/* Reads the order, with its levels, and whether the attempt's end was requested. */
+/* Reads the order, with its levels, where it runs, and who requested its end. */
 int attempt_store_read(const struct attempt_store *store, uint64_t attempt,
-                       duopoly_Start *ret_start, bool *ret_stopped, struct err *err);
+                       duopoly_Start *ret_start, struct attempt_place *ret_place,
+                       enum attempt_stopped *ret_stopped, struct err *err);
 
 /* Writes the levels, or the stop, into its record. */
 int attempt_store_write_levels(const struct attempt_store *store, const duopoly_Start *start,
                                struct err *err);
-void attempt_store_set_stopped(const struct attempt_store *store, uint64_t attempt);
+void attempt_store_set_stopped(const struct attempt_store *store, uint64_t attempt,
+                               enum attempt_stopped stopped);
 
 /* −ENOENT while it has not ended. */
 int attempt_store_status(const struct attempt_store *store, uint64_t attempt,

@@ -64,7 +64,8 @@ void attempt_drop(struct agent_attempt *attempt)
     if (attempt->phase == duopoly_AttemptPhase_PHASE_QUEUED)
         TAILQ_REMOVE(&tasks->queue, attempt, in_queue);
     if (attempt->holds_slot)
-        slots_give(&tasks->slots, attempt->start.unit, &attempt->start.resources);
+        slots_give(&tasks->slots, attempt->start.unit, &attempt->start.resources,
+                   attempt->devices);
     attempt_release(attempt);
     RB_REMOVE(attempt_tree, &tasks->attempts, attempt);
     assert(tasks->attempts_n > 0);
@@ -89,7 +90,8 @@ static duopoly_AttemptState state_of(const struct agent_attempt *attempt)
                                   .resources = start->resources,
                                   .proof = start->proof,
                                   .variant = start->variant};
-    if (attempt->phase == duopoly_AttemptPhase_PHASE_FAILED)
+    if (attempt->phase == duopoly_AttemptPhase_PHASE_FAILED ||
+        attempt->phase == duopoly_AttemptPhase_PHASE_LOST)
         snprintf(state.text, sizeof(state.text), "%s", attempt->status.last_line);
     return state;
 }
@@ -156,7 +158,7 @@ int tasks_open(const struct tasks_config *config, sd_event *event,
     RB_INIT(&tasks->attempts);
     TAILQ_INIT(&tasks->queue);
     tasks->tell_share = 1;
-    slots_init(&tasks->slots, config->units, config->units_n);
+    slots_init(&tasks->slots, config->units, config->unit_devices, config->units_n);
     const struct attempt_store_owner owner = {config->gid, clear_outputs, tasks};
     int r = attempt_store_init(&tasks->store, config->state_dir, &owner, err);
     if (r >= 0)
@@ -261,7 +263,7 @@ static void stop_running(struct agent_attempt *attempt, uint32_t grace_ms)
 {
     char text[64];
     attempt->stopped = true;
-    attempt_store_set_stopped(&attempt->tasks->store, attempt->start.attempt);
+    attempt_store_set_stopped(&attempt->tasks->store, attempt->start.attempt, ATTEMPT_STOPPED);
     int n = snprintf(text, sizeof(text), "stop %u", grace_ms);
     if (attempt->socket < 0 ||
         send(attempt->socket, text, (size_t)n, MSG_NOSIGNAL | MSG_DONTWAIT) < 0)

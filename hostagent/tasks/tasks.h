@@ -3,8 +3,8 @@
  *
  * An attempt goes through these phases (duopoly_AttemptPhase): SENT while inputs or its process are
  * on their way or QUEUED while no slot is free, STARTED when its process exists, COMPUTING when all
- * its input has arrived, then DONE, FAILED or KILLED, which stay on disk until tasks_acknowledge.
- * One that cannot be started is REFUSED and forgotten at once. on_state reports each change at
+ * its input has arrived, then DONE, FAILED, KILLED or (by this host's fault) LOST, which stay on
+ * disk until tasks_acknowledge. One that cannot be started is REFUSED and forgotten at once. on_state reports each change at
  * once. A new agent finds the attempts of the one before it: tasks_open asks the parents of those
  * that run.
  *
@@ -44,7 +44,10 @@ struct tasks_config {
     uint32_t gid;       /* of commands, never 0 */
     const duopoly_Resources *units;
     const char *const *unit_names; /* "": it has none; borrowed until tasks_close */
+    const uint32_t *unit_devices;  /* a mask for each (slots.h) */
     uint32_t units_n;
+    const struct device *devices; /* by index; borrowed until tasks_close */
+    uint32_t devices_n;
     const struct command *commands; /* borrowed until tasks_close */
     uint32_t commands_n;
     struct marks *marks;
@@ -71,6 +74,11 @@ int tasks_plan(const struct tasks_config *config, struct changes *changes, struc
 /* Kills all attempts of a former agent with this configuration, and removes their cgroups and
  * state. Waits up to 5 s for their ends. */
 int tasks_remove(const struct tasks_config *config, struct err *err);
+
+/* Which devices are usable from now on. A unit that has a closed one takes no attempts: those that
+ * wait for it, or come, are told as LOST, which is no failure of their tasks. What has a device
+ * that is gone ends, and is told so, too. O(attempts). */
+void tasks_set_devices(struct tasks *tasks, const struct devices_state *state);
 
 /* Starts an attempt; for a known one, reports its state again. on_state reports what happens. */
 void tasks_start(struct tasks *tasks, const duopoly_Start *start);

@@ -44,6 +44,8 @@ struct agent_attempt {
     sd_event_source *timer; /* for its inputs, then for its process */
     duopoly_AttemptPhase phase;
     bool holds_slot, stopped;
+    uint32_t devices; /* that it has, while it holds a slot */
+    bool host_fault;  /* it ends, or never begins, by this host's fault: told as LOST */
     bool begun; /* ordered from duopoly-task: there may be a process */
     int socket; /* to its parent */
     sd_event_source *socket_source;
@@ -67,6 +69,7 @@ struct tasks {
     struct starter *starter;
     sd_event *event;
     struct slots slots;
+    struct devices_state devices;
     struct attempt_tree attempts;
     struct attempt_queue queue; /* in order of arrival, all units */
     uint32_t attempts_n;
@@ -82,7 +85,8 @@ static inline bool attempt_ended(const struct agent_attempt *attempt)
 {
     return attempt->phase == duopoly_AttemptPhase_PHASE_DONE ||
            attempt->phase == duopoly_AttemptPhase_PHASE_FAILED ||
-           attempt->phase == duopoly_AttemptPhase_PHASE_KILLED;
+           attempt->phase == duopoly_AttemptPhase_PHASE_KILLED ||
+           attempt->phase == duopoly_AttemptPhase_PHASE_LOST;
 }
 static inline bool attempt_runs(const struct agent_attempt *attempt)
 {
@@ -121,6 +125,18 @@ int attempt_watch(struct agent_attempt *attempt, int socket, struct err *err);
 void attempt_finish(struct agent_attempt *attempt); /* its parent has ended: result, slot, marks */
 /* Takes over a former agent's attempt: running, or ended. */
 void attempt_take_over(struct tasks *tasks, uint64_t id);
+
+/* tasks_devices.c */
+/* Why the unit takes no attempts; NULL: it does, or there is none. */
+const char *tasks_unit_closed(const struct tasks *tasks, uint32_t unit);
+/* By this host's fault: it ends, or is told and dropped where it has not begun. */
+void attempt_lose(struct agent_attempt *attempt, const char *why);
+/* Where it runs, as its command is told. */
+void attempt_place(const struct agent_attempt *attempt, struct attempt_place *ret_place);
+/* Of a former agent's attempt: the unit by its name, which a new configuration may have moved, and
+ * its devices. One that is none of ours is named in *ret_missing; NULL: all are. */
+void attempt_find_place(struct agent_attempt *attempt, const struct attempt_place *place,
+                        const struct device **ret_missing);
 
 /* tasks_words.c */
 /* Counts one more message; false: it is one too many, and is ignored. */

@@ -20,7 +20,8 @@ void attempt_refuse(struct agent_attempt *attempt, const char *why)
     bool held = attempt->holds_slot;
     if (attempt->phase == duopoly_AttemptPhase_PHASE_QUEUED)
         TAILQ_REMOVE(&tasks->queue, attempt, in_queue);
-    attempt->phase = duopoly_AttemptPhase_PHASE_REFUSED;
+    attempt->phase = attempt->host_fault ? duopoly_AttemptPhase_PHASE_LOST
+                                         : duopoly_AttemptPhase_PHASE_REFUSED;
     tasks->counters.refused++;
     attempt_tell(attempt, why);
     attempt_drop(attempt);
@@ -90,6 +91,7 @@ static int find_subtree(struct tasks *tasks, struct err *err)
 static int run(struct agent_attempt *attempt, struct err *err)
 {
     struct tasks *tasks = attempt->tasks;
+    struct attempt_place place;
     int parent_fd = -1, task_fd = -1;
     int r = find_subtree(tasks, err);
     if (r >= 0)
@@ -97,8 +99,8 @@ static int run(struct agent_attempt *attempt, struct err *err)
                         &attempt->cgroup, err);
     if (r < 0)
         return r;
-    r = attempt_store_make(&tasks->store, &attempt->start,
-                           tasks->config.unit_names[attempt->start.unit], attempt->inputs,
+    attempt_place(attempt, &place);
+    r = attempt_store_make(&tasks->store, &attempt->start, &place, attempt->inputs,
                            attempt->inputs_n, err);
     log_debug("attempt %016" PRIx64 " of job %" PRIu64 ": %s", attempt->start.attempt,
               attempt->start.job, r < 0 ? "no record of it can be made" : "is recorded");
@@ -150,7 +152,8 @@ void attempt_on_no_start(struct agent_attempt *attempt, const char *why)
 
 static void take_slot(struct agent_attempt *attempt)
 {
-    slots_take(&attempt->tasks->slots, attempt->start.unit, &attempt->start.resources);
+    attempt->devices =
+        slots_take(&attempt->tasks->slots, attempt->start.unit, &attempt->start.resources);
     attempt->holds_slot = true;
 }
 
@@ -247,7 +250,12 @@ void tasks_start(struct tasks *tasks, const duopoly_Start *start)
     }
     attempt->request_ns = now_ns(CLOCK_MONOTONIC);
     attempt->phase = duopoly_AttemptPhase_PHASE_SENT;
+    const char *closed = tasks_unit_closed(tasks, start->unit);
     const char *why = why_not(tasks, start);
+    if (closed) {
+        attempt_lose(attempt, closed);
+        return;
+    }
     if (why) {
         attempt_refuse(attempt, why);
         return;

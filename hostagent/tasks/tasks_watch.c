@@ -80,11 +80,21 @@ static void on_said(struct agent_attempt *attempt, const char *text)
     }
 }
 
+/* It was done before it was ended. */
+static bool is_done(const struct agent_attempt *attempt)
+{
+    struct attempt_status status;
+    return attempt_store_status(&attempt->tasks->store, attempt->start.attempt, &status, NULL) ==
+               0 &&
+           status.exit_status == 0;
+}
+
 static void read_result(struct agent_attempt *attempt)
 {
     struct tasks *tasks = attempt->tasks;
     uint64_t id = attempt->start.attempt;
-    if (attempt->words.flood) {
+    bool ended_here = attempt->status.exit_status != 0; /* for the reason that stands there */
+    if (ended_here && !(attempt->host_fault && is_done(attempt))) {
         attempt_store_write_status(&tasks->store, id, &attempt->status, NULL);
     } else if (attempt_store_status(&tasks->store, id, &attempt->status, NULL) < 0) {
         attempt->status = (struct attempt_status){.exit_status = -SIGKILL,
@@ -93,6 +103,7 @@ static void read_result(struct agent_attempt *attempt)
         cgroup_kill(tasks->cgroup, id);
     }
     attempt->phase = attempt->status.exit_status == 0 ? duopoly_AttemptPhase_PHASE_DONE
+                     : attempt->host_fault            ? duopoly_AttemptPhase_PHASE_LOST
                      : attempt->stopped               ? duopoly_AttemptPhase_PHASE_KILLED
                                                       : duopoly_AttemptPhase_PHASE_FAILED;
 }
@@ -111,7 +122,8 @@ void attempt_finish(struct agent_attempt *attempt)
               attempt->start.attempt, attempt->status.exit_status,
               attempt->holds_output ? "output" : "no output");
     if (attempt->holds_slot)
-        slots_give(&tasks->slots, attempt->start.unit, &attempt->start.resources);
+        slots_give(&tasks->slots, attempt->start.unit, &attempt->start.resources,
+                   attempt->devices);
     attempt->holds_slot = false;
     attempt_release(attempt);
     /* The cgroup stands until the result is acknowledged: its count stays where a new agent finds
@@ -215,9 +227,11 @@ static int find_parent(const struct agent_attempt *attempt)
     return fd;
 }
 
-static void resume(struct agent_attempt *attempt)
+static void resume(struct agent_attempt *attempt, const struct attempt_place *place)
 {
     struct tasks *tasks = attempt->tasks;
+    const struct device *missing;
+    char why[DEVICE_WHY];
     int fd = find_parent(attempt);
     attempt->phase = duopoly_AttemptPhase_PHASE_STARTED;
     if (attempt->cgroup)
@@ -226,19 +240,31 @@ static void resume(struct agent_attempt *attempt)
         attempt_finish(attempt); /* with its status if it has one, else as lost with its parent */
         return;
     }
-    slots_take(&tasks->slots, attempt->start.unit, &attempt->start.resources);
+    attempt_find_place(attempt, place, &missing);
+    slots_take_found(&tasks->slots, attempt->start.unit, &attempt->start.resources,
+                     attempt->devices);
     attempt->holds_slot = true;
+    if (!missing && !attempt->host_fault)
+        return;
+    if (missing)
+        snprintf(why, sizeof(why), "the device %s is not in the configuration any more",
+                 missing->name);
+    else
+        snprintf(why, sizeof(why), "a device that it has is gone");
+    attempt->host_fault = false;
+    attempt_lose(attempt, why);
 }
 
 void attempt_take_over(struct tasks *tasks, uint64_t id)
 {
     duopoly_Start start;
+    struct attempt_place place;
     struct attempt_status status;
-    bool stopped = false;
+    enum attempt_stopped stopped;
     uint64_t cgroup = cgroup_id(tasks->cgroup, id);
     /* Its making was interrupted, so nothing ever ran; or it has no cgroup, which an attempt of
      * this boot keeps for as long as its record: it is of another boot, and nobody's any more. */
-    if (attempt_store_read(&tasks->store, id, &start, &stopped, NULL) < 0 || !cgroup) {
+    if (attempt_store_read(&tasks->store, id, &start, &place, &stopped, NULL) < 0 || !cgroup) {
         attempt_store_remove(&tasks->store, id);
         return;
     }
@@ -246,10 +272,11 @@ void attempt_take_over(struct tasks *tasks, uint64_t id)
     if (!attempt)
         return;
     attempt->begun = true;
-    attempt->stopped = stopped;
+    attempt->stopped = stopped == ATTEMPT_STOPPED;
+    attempt->host_fault = stopped == ATTEMPT_STOPPED_BY_HOST;
     attempt->cgroup = cgroup;
     if (attempt_store_status(&tasks->store, id, &status, NULL) < 0)
-        resume(attempt);
+        resume(attempt, &place);
     else
         attempt_finish(attempt); /* its result waits for the controller */
 }

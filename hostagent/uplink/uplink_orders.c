@@ -21,7 +21,7 @@
 static bool is_result(duopoly_AttemptPhase phase)
 {
     return phase == duopoly_AttemptPhase_PHASE_DONE || phase == duopoly_AttemptPhase_PHASE_FAILED ||
-           phase == duopoly_AttemptPhase_PHASE_KILLED;
+           phase == duopoly_AttemptPhase_PHASE_KILLED || phase == duopoly_AttemptPhase_PHASE_LOST;
 }
 
 static int note(struct uplink_notes *notes, uint64_t sequence, uint64_t attempt)

@@ -6,6 +6,7 @@
  * unless told not to, and prints one JSON object a line for every message. Lines on its standard
  * input, each answered by "ok" or "error …" first: start ATTEMPT JOB STAGE TASK COMMAND [SLOTS
  * [COFLOW MACROFLOW [QUEUE [COMPUTE_NS [ADDRESS BYTES]]]]] stop ATTEMPT GRACE_MS · ask ATTEMPT ·
+ * place UNIT GPU_MILLI GPU_MEM_BYTES (of the starts that follow) ·
  * forget JOB · levels ATTEMPT COFLOW MACROFLOW · mode MODE SEQUENCE · stance STANCE · lease MS ·
  * leases 0|1 · acknowledge 0|1 · epoch N · raw_epoch N (of the next message only) · drop (the
  * session) · rivals N (ends the session as if another agent of that name had it, and refuses the
@@ -28,6 +29,8 @@ static bool open_, leases = true, acknowledge = true;
 static unsigned long long rivals; /* how many HELLOs are refused, as if another had the name */
 static uint32_t epoch = 1, next_epoch;
 static uint32_t lease_ms = 10000;
+static unsigned unit; /* of starts, and what they take of its devices: */
+static long long gpu_milli, gpu_mem_bytes;
 static duopoly_Envelope out;
 
 static uint64_t now_ns(void)
@@ -82,6 +85,16 @@ static void print_guests(const duopoly_GuestsPart *part)
     printf("]");
 }
 
+/* [[slots, gpu_milli, gpu_mem_bytes], …] */
+static void print_units(const duopoly_Hello *hello)
+{
+    printf(", \"has\": [");
+    for (pb_size_t i = 0; i < hello->units_count; i++)
+        printf("%s[%" PRId64 ", %" PRId64 ", %" PRId64 "]", i ? ", " : "", hello->units[i].slots,
+               hello->units[i].gpu_milli, hello->units[i].gpu_mem_bytes);
+    printf("]");
+}
+
 static void print_body(const duopoly_Envelope *in)
 {
     printf("{\"kind\": \"%s\", \"acknowledged\": %" PRIu64 ", \"ns\": %" PRIu64,
@@ -112,6 +125,7 @@ static void print_body(const duopoly_Envelope *in)
                in->body.hello.name, in->epoch, in->body.hello.boot, in->body.hello.hello_sequence,
                (unsigned)in->body.hello.units_count, in->body.hello.units[0].slots,
                in->body.hello.uplink_bps, (int)in->body.hello.role);
+        print_units(&in->body.hello);
     } else if (in->which_body == duopoly_Envelope_load_tag) {
         printf(", \"up\": %u, \"down\": %u, \"up_users\": %u, \"down_users\": %u",
                in->body.load.uplink_permille, in->body.load.downlink_permille,
@@ -216,7 +230,10 @@ static int do_start(const char *line)
                          .stage = stage,
                          .task = task,
                          .has_resources = true,
-                         .resources = {.slots = slots},
+                         .unit = unit,
+                         .resources = {.slots = slots,
+                                       .gpu_milli = gpu_milli,
+                                       .gpu_mem_bytes = gpu_mem_bytes},
                          .coflow_level = coflow,
                          .macroflow_level = macroflow,
                          .compute_ns = compute,
@@ -281,6 +298,10 @@ static int do_line(const char *line)
     sscanf(line, "%31s %llu %llu %llu", word, &a, &b, &c);
     if (strcmp(word, "start") == 0)
         return do_start(line);
+    if (strcmp(word, "place") == 0)
+        return sscanf(line, "place %u %lld %lld", &unit, &gpu_milli, &gpu_mem_bytes) == 3
+                   ? 0
+                   : -EINVAL;
     if (strcmp(word, "guest") == 0)
         return do_guest(line);
     if (strcmp(word, "allow") == 0)

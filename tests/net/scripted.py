@@ -105,7 +105,7 @@ class Agent:
         if options.pop("role", "host") == "switch":
             lines += ["role: switch", f"link: {link or '{bridge: br0, rate: 100 Mbps}'}"]
         else:
-            lines += [f"address: {host.address}", "units: [{slots: 2}]", f"link: {link or '{uplink: up0, rate: 100 Mbps}'}"]
+            lines += [f"address: {host.address}", "units: " + options.pop("units", "[{slots: 2}]"), f"link: {link or '{uplink: up0, rate: 100 Mbps}'}"]
         self.rights = rights(self)
         lines += options.pop("lines", [])
         lines += ["tasks:", f"  cgroup: {self.rights.cgroup}", *self.rights.lines, *options.pop("task_lines", []), "  commands:"]

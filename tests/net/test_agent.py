@@ -283,7 +283,7 @@ def test_term_restores_queues_and_marks_and_restore_ends_all(site):
 
 
 @pytest.mark.parametrize("change,words", [
-    (("units: [{slots: 2}]", ""), ["units"]), (("units: [{slots: 2}]", "units: [{name: a, slots: 1}, {name: a, slots: 1}]"), ["two units are called a"]),
+    (("units: [{slots: 2}]", ""), ["units"]), (("units: [{slots: 2}]", "units: [{name: a, slots: 1}, {name: a, slots: 1}]"), [":7:30:", "two units are called a"]),
     (("units: [{slots: 2}]", "units: [{name: 'a b', slots: 1}]"), ["cannot be a unit's name"]), (("rate: 100 Mbps", "rate: 100"), [":8:", "100"]),
     (("name: h1", "name: h1\nnome: h2"), [":2:", "nome", "name"]), (("tcp://", "udp://"), [":2:13:", "udp://"]),
     (("10.99.0.0/24", "10.99.0.0/33"), ["10.99.0.0/33"]), ((":7000", ":70000"), [":2:13:", "'70000'"]), (("name: h1", "name: h/1"), [":1:7:", "h/1"]),
@@ -304,7 +304,7 @@ def test_bad_configurations_get_one_sentence_and_change_nothing(site, change, wo
         f.write(text.replace(*change))
     p = subprocess.run(["nsenter", "--net=/run/netns/" + site.agent.host.name, "--", BUILD + "/duopoly-agent", "--config", bad],
                        capture_output=True, text=True, timeout=10)
-    assert p.returncode == 1 and p.stderr.count("\n") == 1, p.stderr
+    assert p.returncode == 2 and p.stderr.count("\n") == 1, p.stderr
     assert all(word in p.stderr for word in words), p.stderr
     assert site.net.hosts[0].tc("qdisc", "show") == before
 

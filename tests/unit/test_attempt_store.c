@@ -15,6 +15,7 @@
 
 static char directory[] = "/tmp/duopoly-test-XXXXXX";
 static struct attempt_store store;
+static const struct attempt_place nowhere;
 
 static void clear(void *user, const char *folder)
 {
@@ -38,7 +39,10 @@ static duopoly_Start start_of(uint64_t attempt, uint64_t job)
                            .task = 3,
                            .unit = 2,
                            .has_resources = true,
-                           .resources = {.slots = 1, .mem_bytes = 1ll << 33},
+                           .resources = {.slots = 1,
+                                         .mem_bytes = 1ll << 33,
+                                         .gpu_milli = 1500,
+                                         .gpu_mem_bytes = 2000000000},
                            .coflow_level = 2,
                            .macroflow_level = 7,
                            .compute_ns = 25500000,
@@ -71,7 +75,11 @@ static void test_input_is_the_schema_s_example(void **state)
     memcpy(inputs[2].address, "\xfd\0\0\0\0\0\0\0\0\0\0\0\0\0\0\x01", 16);
     char path[FILES_PATH], text[1024];
     struct stat st;
-    assert_int_equal(attempt_store_make(&store, &start, "gpu0", inputs, 3, NULL), 0);
+    const struct attempt_place place = {
+        .unit = "gpu0",
+        .devices = {{.name = "g0", .at = "GPU-5", .mem_bytes = 8000000000}, {.name = "g1"}},
+        .devices_n = 2};
+    assert_int_equal(attempt_store_make(&store, &start, &place, inputs, 3, NULL), 0);
     attempt_store_path(&store, start.attempt, path);
     assert_int_equal(files_read(path, text, sizeof(text), NULL, NULL), 0);
     assert_memory_equal(text, ATTEMPT_RECORD, strlen(ATTEMPT_RECORD));
@@ -79,12 +87,14 @@ static void test_input_is_the_schema_s_example(void **state)
     assert_string_equal(strstr(text, "job 12"), "job 12\nstage 1\ntask 3\nattempt 4294967297\n"
                                                 "compute_ns 25500000\noutput_bytes 4000000\n"
                                                 "stall_ms 10000\nvariant 1\nunit_name gpu0\n"
+                                                "gpu_milli 1500\ngpu_mem_bytes 2000000000\n"
+                                                "device g0 8000000000 GPU-5\ndevice g1 0 -\n"
                                                 "input 10.77.0.3 1500000 map 0 2 4294967290\n"
                                                 "input 10.77.0.5 4000000 block\n"
                                                 "input fd00::1 9 map 1 0 5\n");
     assert_int_equal(stat(path, &st), 0);
     assert_int_equal(st.st_mode & 0777, 0644);
-    assert_int_equal(attempt_store_make(&store, &start, "", NULL, 0, NULL), -EEXIST);
+    assert_int_equal(attempt_store_make(&store, &start, &nowhere, NULL, 0, NULL), -EEXIST);
     attempt_store_remove(&store, start.attempt);
 }
 
@@ -108,29 +118,46 @@ static void test_an_attempt_comes_back(void **state)
     start.variant = 3;
     struct attempt_status status = {.exit_status = 3, .last_line = "no luck"}, read;
     uint64_t sum = 0;
-    bool stopped = true;
-    assert_int_equal(attempt_store_make(&store, &start, "", NULL, 0, NULL), 0);
-    assert_int_equal(attempt_store_read(&store, 77, &back, &stopped, NULL), 0);
+    enum attempt_stopped stopped;
+    struct attempt_place place = {.unit = "gpu0", .devices_n = DEVICES_MAX}, there;
+    for (uint32_t d = 0; d < DEVICES_MAX; d++) {
+        struct device *device = &place.devices[d];
+        memset(device->name, 'a' + (int)d, sizeof(device->name) - 1);
+        memset(device->at, 'A' + (int)d, d % 2 ? sizeof(device->at) - 1 : 0);
+        device->mem_bytes = INT64_MAX;
+    }
+    assert_int_equal(attempt_store_make(&store, &start, &place, NULL, 0, NULL), 0);
+    assert_int_equal(attempt_store_read(&store, 77, &back, &there, &stopped, NULL), 0);
     assert_same_start(&start, &back);
-    assert_false(stopped);
+    assert_int_equal(stopped, ATTEMPT_NOT_STOPPED);
+    assert_string_equal(there.unit, "gpu0");
+    assert_int_equal(there.devices_n, DEVICES_MAX);
+    for (uint32_t d = 0; d < DEVICES_MAX; d++) {
+        assert_string_equal(there.devices[d].name, place.devices[d].name);
+        assert_string_equal(there.devices[d].at, place.devices[d].at);
+        assert_int_equal(there.devices[d].mem_bytes, place.devices[d].mem_bytes);
+    }
     start.coflow_level = UINT32_MAX;
     assert_int_equal(attempt_store_write_levels(&store, &start, NULL), 0);
-    attempt_store_set_stopped(&store, 77);
+    attempt_store_set_stopped(&store, 77, ATTEMPT_STOPPED);
     assert_int_equal(attempt_store_status(&store, 77, &read, NULL), -ENOENT);
     assert_int_equal(attempt_store_write_status(&store, 77, &status, NULL), 0);
     assert_int_equal(attempt_store_status(&store, 77, &read, NULL), 0);
     assert_int_equal(read.exit_status, 3);
     assert_string_equal(read.last_line, "no luck");
-    assert_int_equal(attempt_store_read(&store, 77, &back, &stopped, NULL), 0);
+    assert_int_equal(attempt_store_read(&store, 77, &back, &there, &stopped, NULL), 0);
     assert_same_start(&start, &back);
-    assert_true(stopped);
+    assert_int_equal(stopped, ATTEMPT_STOPPED);
+    attempt_store_set_stopped(&store, 77, ATTEMPT_STOPPED_BY_HOST);
+    assert_int_equal(attempt_store_read(&store, 77, &back, &there, &stopped, NULL), 0);
+    assert_int_equal(stopped, ATTEMPT_STOPPED_BY_HOST);
     assert_int_equal(attempt_store_list(&store, count_one, &sum, NULL), 0);
     assert_int_equal(sum, 77);
     attempt_store_remove(&store, 77);
     sum = 0;
     attempt_store_list(&store, count_one, &sum, NULL);
     assert_int_equal(sum, 0);
-    assert_int_equal(attempt_store_read(&store, 77, &back, &stopped, NULL), -ENOENT);
+    assert_int_equal(attempt_store_read(&store, 77, &back, &there, &stopped, NULL), -ENOENT);
 }
 
 /* What is written later has its place from the beginning: a full file system refuses a new record
@@ -152,13 +179,13 @@ static void test_a_full_file_system(void **state)
     assert_int_equal(mount("none", small, "tmpfs", 0, "size=128k"), 0);
     int made = init(&on_small, small);
     int had_room = attempt_store_room(&on_small, NULL);
-    made = made < 0 ? made : attempt_store_make(&on_small, &start, "", NULL, 0, NULL);
+    made = made < 0 ? made : attempt_store_make(&on_small, &start, &nowhere, NULL, 0, NULL);
     int fd = open(filler, O_WRONLY | O_CREAT, 0600);
     while (write(fd, bytes, sizeof(bytes)) > 0)
         ;
     close(fd);
     int no_room = attempt_store_room(&on_small, &err);
-    int refused = attempt_store_make(&on_small, &next, "", NULL, 0, &err);
+    int refused = attempt_store_make(&on_small, &next, &nowhere, NULL, 0, &err);
     int written = attempt_store_write_status(&on_small, 7, &status, NULL);
     int read = attempt_store_status(&on_small, 7, &back, NULL);
     uint64_t sum = 0;
@@ -180,7 +207,7 @@ static void make_output(const duopoly_Start *start)
     char path[FILES_PATH];
     attempt_store_output_path(&store, start, path);
     assert_int_equal(mkdir(path, 0755), 0);
-    assert_int_equal(attempt_store_make(&store, start, "", NULL, 0, NULL), 0);
+    assert_int_equal(attempt_store_make(&store, start, &nowhere, NULL, 0, NULL), 0);
 }
 
 static bool is_there(const char *format, ...)

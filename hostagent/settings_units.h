@@ -1,0 +1,13 @@
+/* The parts `devices` and `units` of the agent's configuration. For settings.c only. */
+#pragma once
+
+#include "hostagent/settings.h"
+#include "lib/conf.h"
+
+/* Items of the two lists, and what is asked of each beside those before it. */
+extern const struct conf_field settings_device_item, settings_unit_item;
+int settings_device_beside(const void *items, uint32_t i, struct err *err);
+int settings_unit_beside(const void *items, uint32_t i, struct err *err);
+
+/* The devices of units are in the list, and have what the units promise of them. */
+int settings_units_check(const struct agent_settings *settings, struct err *err);
