@@ -3,7 +3,7 @@
 PREFIX ?= /usr
 INSTALL_sbin := $(filter-out $(LEFT_OUT),duopolyd duopoly-agent duopoly-task duopoly-fastpath)
 INSTALL_bin  := duopolyctl duopoly-sim duopoly-workload duopoly-verify duopoly-mcmf duopoly-replay
-INSTALL_lib  := replay-map replay-reduce replay-serve
+INSTALL_lib  := replay-map replay-reduce replay-gpu replay-serve
 INSTALL_units := $(filter-out $(LEFT_OUT:%=packaging/%.service),$(wildcard packaging/*.service packaging/*.socket))
 INSTALL_conf := $(filter-out $(LEFT_OUT:%=schemas/%.yaml),schemas/duopolyd.yaml packaging/duopoly-agent.yaml schemas/duopoly-fastpath.yaml)
 .PHONY: install

@@ -23,6 +23,7 @@ $(eval $(call program,duopoly-mcmf,controller/mcmf/main.c,mcmf mincost lib,))
 $(eval $(call program,duopoly-replay,testbed/replay/driver_main.c,replay lib proto,$(WIRE_LIBS) -ljansson -lxxhash -lm))
 $(eval $(call program,replay-map,testbed/replay/task_main.c,replay taskloop lib,$(STATIC) -lxxhash))
 $(eval $(call program,replay-reduce,testbed/replay/task_main.c,replay taskloop lib,$(STATIC) -lxxhash))
+$(eval $(call program,replay-gpu,testbed/replay/task_main.c,replay taskloop lib,$(STATIC) -lxxhash))
 $(eval $(call program,replay-serve,testbed/replay/serve_main.c,replay lib,-lsystemd -lxxhash))
 $(eval $(call program,duopoly-verify,testbed/verify/main.c,verify lib proto,$(WIRE_LIBS) -lpcap -lnl-route-3 -lnl-3))
 # Only where DPDK is (make deps-dpdk); `make` without it builds everything else.

@@ -60,6 +60,19 @@ static int add_part(struct input *input, char **words, unsigned n)
     return r;
 }
 
+/* "device NAME BYTES AT". */
+static int add_device(struct input *input, char **words, unsigned n)
+{
+    struct input_device *device = &input->devices[input->n_devices];
+    if (n < 4 || input->n_devices == INPUT_DEVICES_MAX ||
+        strlen(words[1]) >= sizeof(device->name) ||
+        number_read(words[2], 0, INT64_MAX, &device->bytes) < 0)
+        return -EINVAL;
+    strcpy(device->name, words[1]);
+    input->n_devices++;
+    return 0;
+}
+
 static int read_line(struct input *input, char *line, unsigned *version)
 {
     char *words[WORDS_MAX], *save = NULL;
@@ -71,6 +84,8 @@ static int read_line(struct input *input, char *line, unsigned *version)
         return 0;
     if (strcmp(words[0], "input") == 0)
         return add_part(input, words, n);
+    if (strcmp(words[0], "device") == 0)
+        return add_device(input, words, n);
     const struct {
         const char *name;
         uint64_t *number;
@@ -82,7 +97,9 @@ static int read_line(struct input *input, char *line, unsigned *version)
                 {"attempt", &input->attempt, NULL},
                 {"compute_ns", &input->compute_ns, NULL},
                 {"output_bytes", &input->output_bytes, NULL},
-                {"stall_ms", NULL, &input->stall_ms}};
+                {"stall_ms", NULL, &input->stall_ms},
+                {"gpu_milli", &input->gpu_milli, NULL},
+                {"gpu_mem_bytes", &input->gpu_mem_bytes, NULL}};
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         if (strcmp(words[0], rows[i].name) != 0)
             continue;

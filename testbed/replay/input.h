@@ -13,7 +13,12 @@
 
 #include "lib/err.h"
 
-enum { INPUT_PARTS_MAX = 1000000 };
+enum { INPUT_PARTS_MAX = 1000000, INPUT_DEVICES_MAX = 16 };
+
+struct input_device {
+    char name[32];
+    uint64_t bytes; /* its memory; 0: not known */
+};
 
 struct input_part {
     char address[INET6_ADDRSTRLEN]; /* numeric, as written */
@@ -30,6 +35,9 @@ struct input {
     uint64_t compute_ns;
     uint64_t output_bytes;
     uint32_t stall_ms; /* 0: sources that send nothing are not reported */
+    uint64_t gpu_milli, gpu_mem_bytes; /* the task's part of its devices */
+    uint32_t n_devices;
+    struct input_device devices[INPUT_DEVICES_MAX];
     size_t n_parts;
     struct input_part *parts;
 };

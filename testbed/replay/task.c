@@ -14,6 +14,7 @@
 
 #include <systemd/sd-event.h>
 
+#include "testbed/replay/device.h"
 #include "testbed/replay/fetch.h"
 #include "testbed/replay/input.h"
 #include "testbed/replay/ports.h"
@@ -26,7 +27,9 @@ struct replay_task {
     sd_event *event;
     sd_event_source *compute;
     struct fetch *fetch;
-    int socket, ports;
+    int socket, ports, uses;
+    int devices[INPUT_DEVICES_MAX]; /* while it computes on them; −1: not held */
+    struct device_use used[INPUT_DEVICES_MAX];
     struct err err; /* the first failure: it ends the loop */
 };
 
@@ -60,11 +63,49 @@ static void task_write_down(struct replay_task *task, const char *what,
         task_fail(task, &err);
 }
 
+static int write_use(const struct replay_task *task, uint32_t d, const char *what, struct err *err)
+{
+    return task->uses < 0 ? 0
+                          : device_uses_write(task->uses, what, &task->input.devices[d],
+                                              &task->used[d], err);
+}
+
+/* WHY the line before the lock goes: whoever takes the device next may write first. */
+static void give_devices(struct replay_task *task)
+{
+    struct err err;
+    for (uint32_t d = 0; d < task->input.n_devices; d++) {
+        if (task->devices[d] < 0)
+            continue;
+        if (write_use(task, d, "gave", &err) < 0)
+            task_fail(task, &err);
+        close(task->devices[d]);
+        task->devices[d] = -1;
+    }
+}
+
+static int take_devices(struct replay_task *task, struct err *err)
+{
+    const char *folder = task->options->devices;
+    int r = 0;
+    if (folder && !task->input.n_devices)
+        return err_set(err, EINVAL,
+                       "it computes on a device and was given none: its stage demands no "
+                       "gpu_milli, or its unit has no devices");
+    for (uint32_t d = 0; folder && r >= 0 && d < task->input.n_devices; d++) {
+        r = task->devices[d] = device_take(folder, &task->input, d, &task->used[d], err);
+        if (r >= 0)
+            r = write_use(task, d, "took", err);
+    }
+    return r < 0 ? r : 0;
+}
+
 static int on_computed(sd_event_source *s, uint64_t usec, void *context)
 {
     struct replay_task *task = context;
     (void)s;
     (void)usec;
+    give_devices(task);
     return sd_event_exit(task->event, 0);
 }
 
@@ -72,6 +113,10 @@ static void task_compute(struct replay_task *task)
 {
     struct err err;
     task_say(task, "received");
+    if (take_devices(task, &err) < 0) {
+        task_fail(task, &err);
+        return;
+    }
     int r = sd_event_add_time_relative(task->event, &task->compute, CLOCK_MONOTONIC,
                                        task->input.compute_ns / 1000, 1, on_computed, task);
     if (r < 0) {
@@ -146,6 +191,11 @@ static int task_prepare(struct replay_task *task, struct err *err)
         if (task->ports < 0)
             return task->ports;
     }
+    if (task->options->uses && task->input.n_devices > 0) {
+        task->uses = device_uses_open(task->options->uses, &task->input, err);
+        if (task->uses < 0)
+            return task->uses;
+    }
     r = sd_event_new(&task->event);
     return r < 0 ? err_sys(err, -r, "cannot make an event loop") : 0;
 }
@@ -182,7 +232,8 @@ static int task_leave_output(struct replay_task *task, struct err *err)
 
 int replay_task_run(const struct task_options *options, struct err *err)
 {
-    struct replay_task task = {.options = options, .socket = -1, .ports = -1};
+    struct replay_task task = {.options = options, .socket = -1, .ports = -1, .uses = -1};
+    memset(task.devices, -1, sizeof(task.devices));
     int r = task_prepare(&task, err);
     if (r == 0)
         r = task_loop(&task, err);
@@ -193,11 +244,14 @@ int replay_task_run(const struct task_options *options, struct err *err)
         r = -task.err.code;
         *err = task.err;
     }
+    give_devices(&task);
     fetch_destroy(task.fetch);
     sd_event_source_disable_unref(task.compute);
     sd_event_unref(task.event);
     input_done(&task.input);
     if (task.ports >= 0)
         close(task.ports);
+    if (task.uses >= 0)
+        close(task.uses);
     return r;
 }

@@ -9,8 +9,11 @@
 #include "lib/err.h"
 
 struct task_options {
-    uint16_t port;     /* of every host's replay server */
-    const char *ports; /* directory for schemas/ports.md; NULL: nothing is recorded */
+    uint16_t port;       /* of every host's replay server */
+    const char *ports;   /* directory for schemas/ports.md; NULL: nothing is recorded */
+    const char *devices; /* it computes on the devices that it was given, which are here
+                            (schemas/devices.md); NULL: on none */
+    const char *uses;    /* directory where it says when; NULL: nowhere */
 };
 
 /* Does the task that the environment describes (DUOPOLY_TASK_…) from beginning to end; blocks. 0 or

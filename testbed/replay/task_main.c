@@ -1,18 +1,21 @@
-/* replay-map and replay-reduce: one program under the names of the two kinds of task, so that `ps`
- * tells them apart. */
+/* replay-map, replay-reduce and replay-gpu: one program under the names of the kinds of task, so that
+ * `ps` tells them apart. replay-gpu is one that computes on devices. */
 #include <argp.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/prctl.h>
 
 #include "lib/program.h"
 #include "testbed/replay/options.h"
 #include "testbed/replay/task.h"
 
-const char *argp_program_version = "replay-map, replay-reduce " DUOPOLY_VERSION;
+const char *argp_program_version = "replay-map, replay-reduce, replay-gpu " DUOPOLY_VERSION;
 
 static const struct argp_option option_table[] = {
     {"port", 'p', "N", 0, "port of every host's replay server", 0},
     {"ports", 'P', "DIR", 0, "write connections down there (schemas/ports.md)", 0},
+    {"devices", 'd', "DIR", 0, "compute on the devices there (schemas/devices.md)", 0},
+    {"uses", 'u', "DIR", 0, "write the use of devices down there (schemas/devices.md)", 0},
     {0},
 };
 
@@ -26,9 +29,17 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
     case 'P':
         options->ports = value;
         return 0;
+    case 'd':
+        options->devices = value;
+        return 0;
+    case 'u':
+        options->uses = value;
+        return 0;
     case ARGP_KEY_END:
         if (!options->port)
             argp_failure(state, 2, 0, "--port is needed");
+        if (!options->devices && strcmp(program_invocation_short_name, "replay-gpu") == 0)
+            argp_failure(state, 2, 0, "--devices is needed");
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;

@@ -538,7 +538,7 @@ def test_what_nobody_reads_is_not_sent_to_the_controller(cluster):
 
 
 @pytest.mark.parametrize("program", ["duopolyd", "duopolyctl", "duopoly-agent", "duopoly-task", "duopoly-sim", "duopoly-workload",
-                                     "duopoly-mcmf", "duopoly-replay", "duopoly-verify", "replay-map", "replay-reduce", "replay-serve"])
+                                     "duopoly-mcmf", "duopoly-replay", "duopoly-verify", "replay-map", "replay-reduce", "replay-gpu", "replay-serve"])
 def test_one_version_everywhere(program):
     done = subprocess.run([BUILD / program, "--version"], capture_output=True, text=True, check=True)
     version = subprocess.run([BUILD / "duopolyd", "--version"], capture_output=True, text=True, check=True).stdout.split()[-1]

@@ -439,7 +439,7 @@ static int on_child(sd_event_source *s, const siginfo_t *info, void *context)
 static void child_run(struct scene *scene, int socket)
 {
     char text[128], ports[128];
-    const struct task_options options = {scene->port, ports};
+    const struct task_options options = {.port = scene->port, .ports = ports};
     struct err err = {0};
     snprintf(ports, sizeof(ports), "%s/ports", scene->directory);
     mkdir(ports, 0755);
