@@ -15,6 +15,7 @@
 #include "hostagent/tasks/tasks.h"
 #include "lib/conf.h"
 #include "lib/err.h"
+#include "lib/unit_devices.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -80,11 +81,7 @@ struct settings_device {
 struct settings_unit {
     char name[32]; /* "": none */
     int64_t slots, cpu_milli, mem_bytes, gpu_milli, gpu_mem_bytes, io_bytes_s;
-    /* One: shared by gpu_mem_bytes and gpu_milli. Several: handed out whole. */
-    struct settings_device_name {
-        char text[32];
-    } devices[DEVICES_MAX];
-    uint32_t devices_n;
+    struct unit_devices devices;
 };
 
 struct agent_settings {

@@ -190,12 +190,11 @@ static void resolve_unit_devices(const struct agent_settings *settings, uint32_t
     const struct settings_unit *unit = &settings->units[i];
     duopoly_Resources *total = &resolved->units[i];
     resolved->unit_devices[i] = 0;
-    for (uint32_t d = 0; d < unit->devices_n; d++)
+    for (uint32_t d = 0; d < unit->devices.n; d++)
         resolved->unit_devices[i] |=
-            1u << (settings_find_device(settings, unit->devices[d].text) - settings->devices);
-    if (unit->devices_n && !total->gpu_milli)
-        total->gpu_milli = unit->devices_n * INT64_C(1000);
-    if (unit->devices_n == 1 && !total->gpu_mem_bytes)
+            1u << (settings_find_device(settings, unit->devices.at[d].name) - settings->devices);
+    total->gpu_milli = unit_devices_milli(&unit->devices, unit->gpu_milli);
+    if (unit->devices.n == 1 && !total->gpu_mem_bytes)
         total->gpu_mem_bytes =
             resolved->devices[__builtin_ctz(resolved->unit_devices[i])].mem_bytes;
 }

@@ -9,8 +9,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#define WHOLE_MILLI INT64_C(1000) /* of one device */
-
 #define WORD(s, member, preset_, check_)                                                           \
     {                                                                                              \
         .name = #member, .type = CONF_STRING, .offset = offsetof(struct s, member),                \
@@ -65,8 +63,8 @@ static int device_check(const void *structure, struct err *err)
         return 0;
     return driver->at ? err_set(err, EINVAL, "%s is of kind %s, so `at` says which it is: %s",
                                 device->name, driver->name, driver->at)
-                      : err_set(err, EINVAL, "%s is of kind %s, which knows no `at`",
-                                device->name, driver->name);
+                      : err_set(err, EINVAL, "%s is of kind %s, which knows no `at`", device->name,
+                                driver->name);
 }
 
 static const struct conf_section device_section = {device_fields, sizeof(struct settings_device),
@@ -81,15 +79,12 @@ int settings_device_beside(const void *items, uint32_t i, struct err *err)
             return err_set(err, EINVAL, "two devices are called %s", devices[i].name);
         if (*devices[i].at && strcmp(devices[j].kind, devices[i].kind) == 0 &&
             strcmp(devices[j].at, devices[i].at) == 0)
-            return err_set(err, EINVAL, "%s and %s are one device: both are at %s",
-                           devices[j].name, devices[i].name, devices[i].at);
+            return err_set(err, EINVAL, "%s and %s are one device: both are at %s", devices[j].name,
+                           devices[i].name, devices[i].at);
     }
     return 0;
 }
 
-static const struct conf_field device_name_item = {.type = CONF_STRING,
-                                                   .size = sizeof(struct settings_device_name),
-                                                   .check = device_name_check};
 static const struct conf_field unit_fields[] = {
     WORD(settings_unit, name, "", unit_name_check),
     AMOUNT(settings_unit, slots, "slots", CONF_INT, "0", 1000000),
@@ -98,38 +93,14 @@ static const struct conf_field unit_fields[] = {
     AMOUNT(settings_unit, gpu_milli, "gpu_milli", CONF_INT, "0", INT64_MAX),
     AMOUNT(settings_unit, gpu_mem_bytes, "gpu_memory", CONF_BYTES, "0 B", INT64_MAX),
     AMOUNT(settings_unit, io_bytes_s, "io_bytes_s", CONF_INT, "0", INT64_MAX),
-    {.name = "devices",
-     .type = CONF_LIST,
-     .offset = offsetof(struct settings_unit, devices),
-     .size = sizeof(struct settings_device_name),
-     .max = DEVICES_MAX,
-     .item = &device_name_item,
-     .count_offset = offsetof(struct settings_unit, devices_n)},
+    UNIT_DEVICES_FIELD(settings_unit),
     {0},
 };
 
 static int unit_check(const void *structure, struct err *err)
 {
     const struct settings_unit *unit = structure;
-    const int64_t whole_milli = unit->devices_n * WHOLE_MILLI;
-    if (unit->devices_n <= 1)
-        return unit->gpu_milli <= WHOLE_MILLI
-                   ? 0
-                   : err_set(err, EINVAL,
-                             "gpu_milli is %" PRId64 ": it is per mille of one device, 1000 at "
-                             "most",
-                             unit->gpu_milli);
-    if (unit->gpu_milli && unit->gpu_milli != whole_milli)
-        return err_set(err, EINVAL,
-                       "a unit of %u devices hands each out whole: its gpu_milli is %" PRId64
-                       ", and need not be said",
-                       unit->devices_n, whole_milli);
-    return unit->gpu_mem_bytes
-               ? err_set(err, EINVAL,
-                         "a unit of %u devices hands each out whole: gpu_memory is of a unit "
-                         "with one device, which is shared",
-                         unit->devices_n)
-               : 0;
+    return unit_devices_check(&unit->devices, unit->gpu_milli, unit->gpu_mem_bytes, err);
 }
 
 static const struct conf_section unit_section = {unit_fields, sizeof(struct settings_unit),
@@ -145,38 +116,19 @@ static const char *unit_says(const struct settings_unit *units, uint32_t i, char
     return words;
 }
 
-static bool unit_has(const struct settings_unit *unit, const char *device, uint32_t before)
-{
-    for (uint32_t d = 0; d < before; d++)
-        if (strcmp(unit->devices[d].text, device) == 0)
-            return true;
-    return false;
-}
-
-/* No device is in two units, nor twice in one. */
-static int devices_beside(const struct settings_unit *units, uint32_t i, struct err *err)
-{
-    char words[2][64];
-    for (uint32_t d = 0; d < units[i].devices_n; d++) {
-        const char *device = units[i].devices[d].text;
-        if (unit_has(&units[i], device, d))
-            return err_set(err, EINVAL, "the device %s is in %s twice", device,
-                           unit_says(units, i, words[0]));
-        for (uint32_t j = 0; j < i; j++)
-            if (unit_has(&units[j], device, units[j].devices_n))
-                return err_set(err, EINVAL, "the device %s is in two units: %s and %s", device,
-                               unit_says(units, j, words[0]), unit_says(units, i, words[1]));
-    }
-    return 0;
-}
-
 int settings_unit_beside(const void *items, uint32_t i, struct err *err)
 {
     const struct settings_unit *units = items;
-    for (uint32_t j = 0; j < i; j++)
+    char words[2][64];
+    for (uint32_t j = 0; j < i; j++) {
+        const char *both = unit_devices_common(&units[i].devices, &units[j].devices);
         if (*units[i].name && strcmp(units[i].name, units[j].name) == 0)
             return err_set(err, EINVAL, "two units are called %s", units[i].name);
-    return devices_beside(units, i, err);
+        if (both)
+            return err_set(err, EINVAL, "the device %s is in two units: %s and %s", both,
+                           unit_says(units, j, words[0]), unit_says(units, i, words[1]));
+    }
+    return 0;
 }
 
 const struct settings_device *settings_find_device(const struct agent_settings *settings,
@@ -193,10 +145,10 @@ static int check_devices(const struct agent_settings *settings, uint32_t i, stru
     const struct settings_unit *unit = &settings->units[i];
     const struct settings_device *device = NULL;
     char words[64];
-    for (uint32_t d = 0; d < unit->devices_n; d++)
-        if (!(device = settings_find_device(settings, unit->devices[d].text)))
+    for (uint32_t d = 0; d < unit->devices.n; d++)
+        if (!(device = settings_find_device(settings, unit->devices.at[d].name)))
             return err_set(err, EINVAL, "%s has the device %s, which is not in `devices`",
-                           unit_says(settings->units, i, words), unit->devices[d].text);
+                           unit_says(settings->units, i, words), unit->devices.at[d].name);
     return !device || !device->mem_bytes || unit->gpu_mem_bytes <= device->mem_bytes
                ? 0
                : err_set(err, EINVAL,

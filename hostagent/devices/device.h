@@ -9,8 +9,8 @@
 #define DEVICE_WHY  160
 
 struct device {
-    char name[32];     /* in the configuration; no two are equal */
-    char at[64];       /* which one its driver finds: a UUID, an address, a number; "": none looks */
+    char name[32]; /* in the configuration; no two are equal */
+    char at[64];   /* which one its driver finds: a UUID, an address, a number; "": none looks */
     int64_t mem_bytes; /* 0: not known */
 };
 

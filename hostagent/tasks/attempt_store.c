@@ -347,8 +347,8 @@ int attempt_store_read(const struct attempt_store *store, uint64_t attempt,
     start.variant = variant_of(head);
     read_place(head + LEVELS_AT, ret_place);
     *ret_start = start;
-    *ret_stopped = stopped <= ATTEMPT_STOPPED_BY_HOST ? (enum attempt_stopped)stopped
-                                                      : ATTEMPT_STOPPED;
+    *ret_stopped =
+        stopped <= ATTEMPT_STOPPED_BY_HOST ? (enum attempt_stopped)stopped : ATTEMPT_STOPPED;
     return 0;
 }
 
@@ -376,8 +376,8 @@ int attempt_store_write_levels(const struct attempt_store *store, const duopoly_
 void attempt_store_set_stopped(const struct attempt_store *store, uint64_t attempt,
                                enum attempt_stopped stopped)
 {
-    const char text[STOPPED_SIZE + 1] = {'s', 't', 'o', 'p', 'p', 'e', 'd', ' ',
-                                         (char)('0' + stopped), '\n'};
+    const char text[STOPPED_SIZE + 1] = {
+        's', 't', 'o', 'p', 'p', 'e', 'd', ' ', (char)('0' + stopped), '\n'};
     write_at(store, attempt, text, STOPPED_SIZE, STOPPED_AT, NULL);
 }
 

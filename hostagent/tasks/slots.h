@@ -19,7 +19,7 @@
 struct slots {
     uint32_t units_n;
     duopoly_Resources total[SLOTS_UNITS], used[SLOTS_UNITS];
-    uint32_t devices[SLOTS_UNITS];  /* masks; no device is in two */
+    uint32_t devices[SLOTS_UNITS]; /* masks; no device is in two */
     uint32_t holders[DEVICES_MAX]; /* attempts that have the device */
 };
 

@@ -64,8 +64,7 @@ void attempt_drop(struct agent_attempt *attempt)
     if (attempt->phase == duopoly_AttemptPhase_PHASE_QUEUED)
         TAILQ_REMOVE(&tasks->queue, attempt, in_queue);
     if (attempt->holds_slot)
-        slots_give(&tasks->slots, attempt->start.unit, &attempt->start.resources,
-                   attempt->devices);
+        slots_give(&tasks->slots, attempt->start.unit, &attempt->start.resources, attempt->devices);
     attempt_release(attempt);
     RB_REMOVE(attempt_tree, &tasks->attempts, attempt);
     assert(tasks->attempts_n > 0);

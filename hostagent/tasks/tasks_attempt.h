@@ -46,8 +46,8 @@ struct agent_attempt {
     bool holds_slot, stopped;
     uint32_t devices; /* that it has, while it holds a slot */
     bool host_fault;  /* it ends, or never begins, by this host's fault: told as LOST */
-    bool begun; /* ordered from duopoly-task: there may be a process */
-    int socket; /* to its parent */
+    bool begun;       /* ordered from duopoly-task: there may be a process */
+    int socket;       /* to its parent */
     sd_event_source *socket_source;
     uint64_t cgroup;   /* id; 0: none */
     bool holds_output; /* it is DONE and left an output */

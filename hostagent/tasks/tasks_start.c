@@ -20,8 +20,8 @@ void attempt_refuse(struct agent_attempt *attempt, const char *why)
     bool held = attempt->holds_slot;
     if (attempt->phase == duopoly_AttemptPhase_PHASE_QUEUED)
         TAILQ_REMOVE(&tasks->queue, attempt, in_queue);
-    attempt->phase = attempt->host_fault ? duopoly_AttemptPhase_PHASE_LOST
-                                         : duopoly_AttemptPhase_PHASE_REFUSED;
+    attempt->phase =
+        attempt->host_fault ? duopoly_AttemptPhase_PHASE_LOST : duopoly_AttemptPhase_PHASE_REFUSED;
     tasks->counters.refused++;
     attempt_tell(attempt, why);
     attempt_drop(attempt);

@@ -122,8 +122,7 @@ void attempt_finish(struct agent_attempt *attempt)
               attempt->start.attempt, attempt->status.exit_status,
               attempt->holds_output ? "output" : "no output");
     if (attempt->holds_slot)
-        slots_give(&tasks->slots, attempt->start.unit, &attempt->start.resources,
-                   attempt->devices);
+        slots_give(&tasks->slots, attempt->start.unit, &attempt->start.resources, attempt->devices);
     attempt->holds_slot = false;
     attempt_release(attempt);
     /* The cgroup stands until the result is acknowledged: its count stays where a new agent finds

@@ -18,7 +18,7 @@ import subprocess
 import sys
 import time
 
-from testbed.demo import gap, inputs, latency, page, places, ports, report, spoilt, transport
+from testbed.demo import gap, inputs, latency, page, places, ports, report, spoilt, transport, uses
 from testbed.net import cluster, instance, network, system
 
 TREE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -152,6 +152,8 @@ def run_policy(net, asked, policy, path, folder):
     connections = ports.read(running.saved_ports)
     said += latency.lines(running.measurement_files(), running.log_files(), connections, machine["cpu_idle"])
     said.append(tcp)
+    used = uses.read(running.saved_uses)
+    said += uses.lines(used)
     simulated = simulate(asked, policy, path, logs)
     sides = gap.sides(running.log_files(), connections, results, simulated)
     said.append(gap.sentence(*sides))
@@ -160,7 +162,7 @@ def run_policy(net, asked, policy, path, folder):
         said.append("between racks: %.0f %% of what the shuffle moved between hosts, simulated %.0f %%" % (100 * live["crossed"], 100 * there["crossed"]))
     measured = dict(zip(net.hosts, latency.read(running.measurement_files(), [])[0]))
     return dict(live, **machine, frames_lost=verify.frames_lost(), silence=spoilt.longest_silence(measured, watch.begin_ns, watch.end_ns), marks_right=good,
-                simulated=there, parts=gap.means(*sides), logs=running.log_files(), ports=running.saved_ports), said
+                devices_over=uses.over(used), simulated=there, parts=gap.means(*sides), logs=running.log_files(), ports=running.saved_ports), said
 
 
 def simulate(asked, policy, path, folder, changed=None):
@@ -173,8 +175,8 @@ def simulate(asked, policy, path, folder, changed=None):
 
 def setting(asked, path):
     """Lines: the network in the first, then the workload and how it was mapped."""
-    return ["%d hosts with %d slots, links of %g Mb/s, %s; policies: %s" % (
-        asked.hosts, asked.slots, asked.link_bps / 1e6, asked.network(None).describe(), ", ".join(asked.policies)),
+    return ["%s, links of %g Mb/s, %s; policies: %s" % (
+        asked.describe_hosts(), asked.link_bps / 1e6, asked.network(None).describe(), ", ".join(asked.policies)),
         *("  " + line for line in asked.describe(path))]
 
 
@@ -213,12 +215,13 @@ def verdict(runs):
     lines = ([does_not_count] if does_not_count else []) + [report.sentence(runs)]
     if not all(run["marks_right"] for run in runs):
         lines.append("Some packets were not what they should have been (above).")
+    lines += ["Under %s device %s." % (run["label"], sentence) for run in runs for sentence in run.get("devices_over", [])]
     return lines
 
 
 def conclude(story, folder, talkative=False):
     runs = story.runs
-    all_good = all(run["marks_right"] for run in runs)
+    all_good = all(run["marks_right"] and not run.get("devices_over") for run in runs)
     paths = page.write(story, folder)
     print("\n" + (page.whole(story) if talkative else page.short(story)))
     if not talkative:

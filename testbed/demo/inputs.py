@@ -9,13 +9,15 @@ import re
 import subprocess
 
 from testbed.demo import places
-from testbed.net import cluster, network, networks, system
+from testbed.net import cluster, network, networks, system, unlike
 
-DEFAULT_INPUT = os.path.join("testbed", "workloads", "demo.jsonl")
+WORKLOADS = os.path.join("testbed", "workloads")
+DEFAULT_INPUT = os.path.join(WORKLOADS, "demo.jsonl")
+DEFAULT_POLICIES, UNLIKE_POLICIES = "fair aalo duopoly joint", "fifo drf fair duopoly joint"
 # Variable: default, smallest, largest. JOBS, SPEED, CAP and COMPUTE are duopoly-workload's affair.
 NUMBERS = {"HOSTS": (9, 1, network.HOSTS_MAX), "SLOTS": (4, 1, 1000), "SEED": (1, 0, 2**53),
            "SCALE": (10, 1, 10**9)}
-WORDS = ["LINK", "POLICIES", "TRACE", "JOBS", "SPEED", "CAP", "COMPUTE", "NET", "TOPO", "V", *NUMBERS,
+WORDS = ["CLUSTER", "LINK", "POLICIES", "TRACE", "JOBS", "SPEED", "CAP", "COMPUTE", "NET", "TOPO", "V", *NUMBERS,
          *(word for kind in networks.NETWORKS.values() for word in kind.VARIABLES)]
 SPARKS = ("ROWS", "WORKLOAD", "SPREAD", "REPEATS", "VERIFY")
 SOAKS = ("MINUTES", "KILL_EVERY")
@@ -56,13 +58,15 @@ def rate(environment, name, default):
 class Inputs:
     def __init__(self, environment, tree, build, lasting=False):
         self.tree, self.build, self.lasting = tree, build, lasting
-        self.hosts = number(environment, "HOSTS")
+        self.cluster_file = environment.get("CLUSTER")
+        self.described = self._read_hosts(environment)
+        self.hosts = len(self.described) or number(environment, "HOSTS")
         self.slots = number(environment, "SLOTS")
         self.seed = number(environment, "SEED")
         self.link_bps = rate(environment, "LINK", "100M")
         self.congestion, self.queue_lines, self.note = "cubic", [], None  # the note stands below the table
         self._read_network(environment)
-        self.policies = (environment.get("POLICIES") or "fair aalo duopoly joint").replace(",", " ").split()
+        self.policies = (environment.get("POLICIES") or (UNLIKE_POLICIES if self.described else DEFAULT_POLICIES)).replace(",", " ").split()
         cluster.check_policies(build, self.policies)
         self.trace = environment.get("TRACE")
         number(environment, "SCALE")
@@ -70,6 +74,15 @@ class Inputs:
                       if environment.get(name)}
         if not self.trace and ("speed" in self.words or "cap" in self.words):
             raise system.Failure("SPEED and CAP are of a trace: say which by TRACE=FILE")
+
+    def _read_hosts(self, environment):
+        """Those of a cluster file; none: all hosts are alike."""
+        if not self.cluster_file:
+            return []
+        if environment.get("HOSTS"):
+            raise system.Failure("HOSTS is how many hosts there are that are alike, CLUSTER says which there are: give one of them")
+        cluster.check_programs(self.build)
+        return unlike.read(self.build, self.cluster_file)
 
     def _read_network(self, environment):
         if environment.get("NET") in places.PLACES:
@@ -80,6 +93,8 @@ class Inputs:
         self.kind = networks.NETWORKS[asked]
         if self.lasting and not self.kind.lasting:
             raise system.Failure("this NET ends with the process that made it: it is for make demo alone")
+        if self.described and not self.kind.unlike:
+            raise system.Failure("NET=%s TOPO=%s has hosts that are alike: CLUSTER is for NET=netns TOPO=star" % asked)
         self.network_words = {word.lower(): number(environment, word, bounds) for word, bounds in self.kind.VARIABLES.items()}
         for other, kind in networks.NETWORKS.items():
             for word in kind.VARIABLES:
@@ -97,7 +112,8 @@ class Inputs:
 
     def network(self, instance):
         """The network that was asked for, in that instance; not made yet."""
-        net = self.kind(instance, self.hosts, self.link_bps, **self.network_words)
+        described = {"described": self.described} if self.described else {}
+        net = self.kind(instance, self.hosts, self.link_bps, **described, **self.network_words)
         net.congestion = self.congestion
         return net
 
@@ -126,6 +142,9 @@ class Inputs:
                 return os.path.abspath(self.trace)
             self._program("convert", self.trace, "--output=" + path, *flags)
             return path
+        own = os.path.join(self.tree, WORKLOADS, os.path.splitext(os.path.basename(self.cluster_file or ""))[0] + ".jsonl")
+        if self.cluster_file and not self.words and os.path.exists(own):
+            return own
         changed = self.words or (self.hosts, self.slots, self.seed, self.link_bps) != (9, 4, 1, 10**8)
         if not changed:
             return os.path.join(self.tree, DEFAULT_INPUT)
@@ -155,8 +174,15 @@ class Inputs:
     def simulator_options(self):
         """Options of duopoly-sim, so that it plans as the daemon does by its defaults, on links
         like ours."""
-        return {"servers": self.hosts, "slots": self.slots, "link": self.link_bps, "seed": self.seed,
+        hosts = {"cluster": self.cluster_file} if self.described else {"servers": self.hosts}
+        return {**hosts, "slots": self.slots, "link": self.link_bps, "seed": self.seed,
                 "mode-dwell": MODE_DWELL_S, "headers": network.HEADERS, **self.network(None).simulated}
+
+    def describe_hosts(self):
+        """In words."""
+        if self.described:
+            return "%d hosts of %s" % (self.hosts, self.cluster_file)
+        return "%d hosts with %d slots" % (self.hosts, self.slots)
 
     def describe(self, path):
         """Lines that say what the workload is and how it was mapped."""

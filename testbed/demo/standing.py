@@ -49,9 +49,8 @@ def up(environment):
     except BaseException:
         own.down()
         raise
-    print("%s stands: %d workers of %d slots; its logs are in %s" %
-          (running.policy, asked.hosts, asked.slots,
-                                                                     own.path("demo")))
+    print("%s stands: %s; its logs are in %s" %
+          (running.policy, asked.describe_hosts(), own.path("demo")))
     print("%s -s %s status" % (os.path.join(asked.build, "duopolyctl"), running.socket))
     return 0
 

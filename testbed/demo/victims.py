@@ -16,7 +16,7 @@ from testbed.net import network, system
 
 # The controller tries its disk again after 1 s.
 BACK_SECONDS = 5
-TASKS = ("replay-map", "replay-reduce")
+TASKS = ("replay-map", "replay-reduce", "replay-gpu")
 
 
 def programs(folder):

@@ -13,7 +13,7 @@ import uuid
 from testbed.net import network, system
 
 PROGRAMS = ("duopolyd", "duopolyctl", "duopoly-agent", "duopoly-task", "duopoly-replay", "duopoly-verify", "replay-map",
-            "replay-reduce", "replay-serve")
+            "replay-reduce", "replay-gpu", "replay-serve")
 CONTROL_PORT = 7600
 SERVE_PORT = 7070
 USER = "nobody"
@@ -81,6 +81,8 @@ class Cluster:
         self.directory = os.path.join(net.instance.memory(), policy)
         self.socket = os.path.join(self.directory, "duopolyd.sock")
         self.ports = os.path.join(self.directory, "ports") if ports else None
+        self.uses = os.path.join(self.directory, "uses") if ports and self._devices() else None
+        self.saved_uses = os.path.join(logs, "uses")  # {host}/…, when it is down (schemas/devices.md)
         self.log_folder = os.path.join(logs, "log")
         self.saved_ports = os.path.join(logs, "ports")  # when it is down
         self.small = {}  # name: the size of a file system of its own for its state, as tmpfs takes it
@@ -177,8 +179,9 @@ class Cluster:
         for child in reversed(self.processes.values()):
             system.stop([system.identify(child.pid)])
         self.processes = {}
-        if self.ports and os.path.isdir(self.ports):
-            shutil.copytree(self.ports, self.saved_ports, dirs_exist_ok=True)
+        for folder, saved in ((self.ports, self.saved_ports), (self.uses, self.saved_uses)):
+            if folder and os.path.isdir(folder):
+                shutil.copytree(folder, saved, dirs_exist_ok=True)
         for name in self.small:
             system.run("umount", "-l", self.state(name))
         shutil.rmtree(self.directory, ignore_errors=True)
@@ -238,11 +241,31 @@ class Cluster:
         if self.ports:
             os.makedirs(self.ports)
             os.chown(self.ports, user.pw_uid, user.pw_gid)
+        for host, devices in self._devices().items():
+            self._make_devices(host, devices, user)
         for name in [*self.net.hosts, *self.net.switches, network.CONTROLLER]:
             os.makedirs(self.state(name))
         for name, size in self.small.items():
             system.run("mount", "-t", "tmpfs", "-o", "mode=755,size=" + size, "duopoly-testbed", self.state(name))
         os.makedirs(self.net.instance.state["cgroup"], exist_ok=True)
+
+    def _devices(self):
+        """{host: its devices}, of those that have some."""
+        return {name: host.devices() for name, host in self.net.described.items() if host.devices()}
+
+    def _device_folder(self, host):
+        return os.path.join(self.directory, "devices", host)
+
+    def _make_devices(self, host, devices, user):
+        """What stands for its devices (schemas/devices.md), and where its tasks say when they use them."""
+        os.makedirs(self._device_folder(host))
+        for device in devices:
+            path = os.path.join(self._device_folder(host), device)
+            with open(path, "x"):
+                os.chown(path, user.pw_uid, user.pw_gid)
+        if self.uses:
+            os.makedirs(os.path.join(self.uses, host))
+            os.chown(os.path.join(self.uses, host), user.pw_uid, user.pw_gid)
 
     def _make_keys(self, names, role, folder):
         system.run(self.program("duopolyctl"), "-s", self.socket, "keys", "make", names, "--role", role, "--out", folder)
@@ -347,9 +370,17 @@ class Cluster:
                  "  cgroup_root: %s" % self.net.instance.state["cgroup"],
                  "  cgroup: %s" % name]
         if not switch:
-            lines.append("  commands:")
-            for command in ("map", "reduce"):
-                words = [self.program("replay-" + command), "--port", str(SERVE_PORT)] + (["--ports", self.ports] if self.ports else [])
-                lines.append("    - {name: %s, argv: [%s]}" % (command, ", ".join(words)))
-            lines += ["units:", "  - {slots: %d}" % self.slots]
+            lines += ["  commands:", *self._command_lines(name), *self._unit_lines(name)]
         return "\n".join(lines) + "\n"
+
+    def _command_lines(self, name):
+        shared = ["--port", str(SERVE_PORT)] + (["--ports", self.ports] if self.ports else [])
+        commands = {"map": ["replay-map"], "reduce": ["replay-reduce"]}
+        if name in self._devices():
+            commands["map-gpu"] = ["replay-gpu", "--devices", self._device_folder(name)] + (["--uses", os.path.join(self.uses, name)] if self.uses else [])
+        return ["    - {name: %s, argv: [%s]}" % (command, ", ".join([self.program(program), *shared, *words]))
+                for command, (program, *words) in commands.items()]
+
+    def _unit_lines(self, name):
+        host = self.net.described.get(name)
+        return host.agent_lines(self.slots) if host else ["units:", "  - {slots: %d}" % self.slots]

@@ -34,10 +34,14 @@ SYSCTLS = {
 HEADERS = (14 + 20 + 20 + 12) / 1514
 
 
-def host_names(count):
-    """The workers' names; Failure where there are too few or too many."""
+def check_count(count):
     if not 1 <= count <= HOSTS_MAX:
         raise system.Failure("HOSTS is %d, must be 1…%d" % (count, HOSTS_MAX))
+
+
+def host_names(count):
+    """The workers' names; Failure where there are too few or too many."""
+    check_count(count)
     return ["w%d" % (index + 1) for index in range(count)]
 
 
@@ -75,6 +79,10 @@ class Network:
     # Whether switches share a namespace. Their agents then begin one after the other: each tries
     # out its queues on an interface of one name.
     shared = False
+    # Whether its __init__ takes unlike hosts (unlike.Host) as `described`, which then is {name: host};
+    # else all are alike.
+    unlike = False
+    described = {}
     racks, simulated, congestion = {}, {}, "cubic"
 
     def __init__(self, instance):
@@ -178,15 +186,16 @@ class Network:
                          for key, value in sysctls.items())
         system.run(*self.enter(name, "sh", "-ec", writes))
 
-    def _link(self, one, device, other, other_device, bps):
-        """A link between two members, up, with its rate at both ends."""
+    def _link(self, one, device, other, other_device, bps, back_bps=None):
+        """A link between two members, up, with its rate at both ends; `back_bps`: at the other one,
+        where it differs."""
         spaces = self.instance.namespace(one), self.instance.namespace(other)
         system.run("ip", "link", "add", device, "netns", spaces[0], "type", "veth", "peer", "name",
                    other_device, "netns", spaces[1])
-        for where, end in ((one, device), (other, other_device)):
+        for where, end, rate in ((one, device, bps), (other, other_device, back_bps or bps)):
             self.ip(where, "link set %s up" % end)
             system.run(*self.enter(where, "ethtool", "-K", end, "tso", "off", "gso", "off", "gro",
                                    "off"))
             system.run(*self.enter(where, "tc", "qdisc", "add", "dev", end, "root", "tbf", "rate",
-                                   str(bps),
+                                   str(rate),
                                    "burst", str(BURST_BYTES), "limit", str(QUEUE_BYTES)))

@@ -9,19 +9,52 @@ PREFIX = "10.77.0"
 SWITCH, BRIDGE = "s", "br0"
 
 
+PORT_RATES = 32  # that an agent takes
+
+
 class Star(network.Network):
-    def __init__(self, instance, hosts, link_bps):
+    unlike = True
+
+    def __init__(self, instance, hosts, link_bps, described=()):
         super().__init__(instance)
-        self.hosts = network.host_names(hosts)
+        self.hosts = [host.name for host in described] or network.host_names(hosts)
+        self.described = {host.name: host for host in described}
         self.link_bps = link_bps
+        self._check_names()
         self.members = PREFIX + ".0/24"
         self.addresses = {name: "%s.%d" % (PREFIX, i + 1) for i, name in enumerate(self.hosts)}
         self.addresses.update({network.CONTROLLER: PREFIX + ".250", SWITCH: PREFIX + ".251"})
-        self.switches = {SWITCH: network.Switch(self.addresses[SWITCH],
-                                                ["bridge: " + BRIDGE, "rate: %d bps" % link_bps],
+        link = ["bridge: " + BRIDGE, "rate: %d bps" % link_bps, *self._rates()]
+        self.switches = {SWITCH: network.Switch(self.addresses[SWITCH], link,
                                                 {name: name
                                                  for name in [*self.hosts, network.CONTROLLER]})}
-        self.crossings = [link_bps] * 3
+        self.crossings = [min([link_bps, *(min(self._both(name)) for name in self.hosts)])] * 3
+
+    def _check_names(self):
+        network.check_count(len(self.hosts))
+        for name in {SWITCH, BRIDGE, network.CONTROLLER, "lo"} & set(self.hosts):
+            raise system.Failure("no host can be called %s: the testbed has something else of that "
+                                 "name" % name)
+
+    def _both(self, name):
+        """The rates of a worker's uplink and downlink."""
+        host = self.described.get(name)
+        if not host:
+            return self.link_bps, self.link_bps
+        return host.uplink_bps or self.link_bps, host.downlink_bps or self.link_bps
+
+    def rate(self, host):
+        return self._both(host)[0]
+
+    def _rates(self):
+        """What the switch's agent is told of ports that are not as the others."""
+        rates = [(name, self._both(name)[1]) for name in self.hosts
+                 if self._both(name)[1] != self.link_bps]
+        if len(rates) > PORT_RATES:
+            raise system.Failure("%d hosts have links of their own rate, an agent takes %d: give "
+                                 "the most frequent rate as LINK" % (len(rates), PORT_RATES))
+        said = ", ".join("{ports: %s, rate: %d bps}" % rate for rate in rates)
+        return ["rates: [%s]" % said] if rates else []
 
     def describe(self):
         return "one switch"
@@ -34,6 +67,6 @@ class Star(network.Network):
                 "address add %s/24 dev %s" % (self.addresses[SWITCH], BRIDGE),
                 "link set %s up" % BRIDGE)
         for name in [*self.hosts, network.CONTROLLER]:
-            self._link(name, self.uplink(name), SWITCH, name, self.link_bps)
+            self._link(name, self.uplink(name), SWITCH, name, *self._both(name))
             self.ip(name, "address add %s/24 dev %s" % (self.addresses[name], self.uplink(name)))
             self.ip(SWITCH, "link set %s master %s" % (name, BRIDGE))

@@ -34,7 +34,7 @@ struct input {
     uint64_t attempt;
     uint64_t compute_ns;
     uint64_t output_bytes;
-    uint32_t stall_ms; /* 0: sources that send nothing are not reported */
+    uint32_t stall_ms;                 /* 0: sources that send nothing are not reported */
     uint64_t gpu_milli, gpu_mem_bytes; /* the task's part of its devices */
     uint32_t n_devices;
     struct input_device devices[INPUT_DEVICES_MAX];

@@ -65,9 +65,9 @@ static void task_write_down(struct replay_task *task, const char *what,
 
 static int write_use(const struct replay_task *task, uint32_t d, const char *what, struct err *err)
 {
-    return task->uses < 0 ? 0
-                          : device_uses_write(task->uses, what, &task->input.devices[d],
-                                              &task->used[d], err);
+    return task->uses < 0
+               ? 0
+               : device_uses_write(task->uses, what, &task->input.devices[d], &task->used[d], err);
 }
 
 /* WHY the line before the lock goes: whoever takes the device next may write first. */

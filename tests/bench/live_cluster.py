@@ -18,7 +18,7 @@ SWITCH_SECONDS = 0.5
 @contextlib.contextmanager
 def running_cluster(name):
     """(cluster, workload, what was asked for, folder of logs) while it stands."""
-    asked = demo.prepare({})
+    asked = demo.prepare({name: os.environ[name] for name in ("CLUSTER",) if os.environ.get(name)})
     folder = os.path.join(asked.build, "bench-live", name)
     os.makedirs(folder, exist_ok=True)
     path = asked.workload(folder)

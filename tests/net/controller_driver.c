@@ -225,20 +225,19 @@ static int do_start(const char *line)
     if (n < 5)
         return -EINVAL;
     duopoly_Start *s = &wire_begin(&out, duopoly_Envelope_start_tag)->body.start;
-    *s = (duopoly_Start){.attempt = attempt,
-                         .job = job,
-                         .stage = stage,
-                         .task = task,
-                         .has_resources = true,
-                         .unit = unit,
-                         .resources = {.slots = slots,
-                                       .gpu_milli = gpu_milli,
-                                       .gpu_mem_bytes = gpu_mem_bytes},
-                         .coflow_level = coflow,
-                         .macroflow_level = macroflow,
-                         .compute_ns = compute,
-                         .queue = queue == 1,
-                         .inputs = n == 12};
+    *s = (duopoly_Start){
+        .attempt = attempt,
+        .job = job,
+        .stage = stage,
+        .task = task,
+        .has_resources = true,
+        .unit = unit,
+        .resources = {.slots = slots, .gpu_milli = gpu_milli, .gpu_mem_bytes = gpu_mem_bytes},
+        .coflow_level = coflow,
+        .macroflow_level = macroflow,
+        .compute_ns = compute,
+        .queue = queue == 1,
+        .inputs = n == 12};
     wire_copy(s->command, sizeof(s->command), command);
     int r = send_out(true);
     if (r < 0 || n < 12)
@@ -299,9 +298,8 @@ static int do_line(const char *line)
     if (strcmp(word, "start") == 0)
         return do_start(line);
     if (strcmp(word, "place") == 0)
-        return sscanf(line, "place %u %lld %lld", &unit, &gpu_milli, &gpu_mem_bytes) == 3
-                   ? 0
-                   : -EINVAL;
+        return sscanf(line, "place %u %lld %lld", &unit, &gpu_milli, &gpu_mem_bytes) == 3 ? 0
+                                                                                          : -EINVAL;
     if (strcmp(word, "guest") == 0)
         return do_guest(line);
     if (strcmp(word, "allow") == 0)

@@ -1,6 +1,7 @@
 """make demo, up and down as a user runs them, small: what they print, and that nothing of them is left on the machine."""
 
 import importlib.util
+import json
 import os
 import re
 import shutil
@@ -249,6 +250,31 @@ def test_a_demo_through_a_switch_in_user_space():
     assert len(re.findall(r"^hop by hop on [0-9]+ ports: [1-9].* 0 unexplained;", said, re.MULTILINE)) == 2
 
 
+UNLIKE = """classes:
+  - {names: [g], labels: [gpu], units: [{slots: 1}, {name: gpu0, slots: 3, devices: [gpu0], gpu_mem_bytes: 8 GB}]}
+  - {names: [p, q], units: [{slots: 2}], link: 50 Mbps}
+"""
+UNLIKE_LOAD = """{"duopoly_workload": 1, "hosts": 3, "scale": 400}
+%s"""
+
+
+def test_a_demo_on_hosts_that_differ(tmp_path):
+    """Stages that demand a device, or a label, are done there and nowhere else; no device was over what it has."""
+    demand = {"slots": 1, "gpu_milli": 400, "gpu_mem_bytes": 4 * 10**9}
+    jobs = [{"id": n, "arrival_ms": 50 * n, "stages": [
+        {"tasks": 4, "command": "map-gpu", "demand": demand, "compute_ms": 30},
+        {"tasks": 1, "constraint": "!gpu", "compute_ms": 5, "parents": [{"stage": 0, "sums": [40000]}]}]} for n in range(1, 6)]
+    (tmp_path / "hosts.yaml").write_text(UNLIKE)
+    (tmp_path / "jobs.jsonl").write_text(UNLIKE_LOAD % "".join(json.dumps(job) + "\n" for job in jobs))
+    child = start("demo", "V=1", "NO_INSTALL=1", "POLICIES=drf joint", "CLUSTER=%s/hosts.yaml" % tmp_path, "TRACE=%s/jobs.jsonl" % tmp_path)
+    said = child.communicate(timeout=180)[0]
+    assert child.returncode == 0, said
+    assert "3 hosts of %s/hosts.yaml" % tmp_path in said and len(re.findall(r"^(?:drf|joint) +5 jobs in", said, re.MULTILINE)) == 2
+    used = re.findall(r"^devices: 1 used by (\d+) tasks; .*memory at most (\d+) % of one, time (\d+) %; (.*)$", said, re.MULTILINE)
+    assert len(used) == 2 and all((tasks, words) == ("20", "none was ever over what it has") for tasks, _, _, words in used), said
+    assert all(50 <= int(memory) <= 100 and 40 <= int(time) <= 80 for _, memory, time, _ in used), "two at once at most, by memory"
+
+
 def test_what_ends_with_its_maker_cannot_be_left_standing():
     said = start("up", "NET=mininet", "NO_INSTALL=1").communicate(timeout=60)[0]
     assert "it is for make demo alone" in said, said
@@ -263,6 +289,10 @@ def test_what_ends_with_its_maker_cannot_be_left_standing():
     (["NET=dpdk", "TOPO=leafspine"], "NET=dpdk has no TOPO=leafspine, but star"),
     (["NET=dpdk", "HOSTS=31"], "a switch in user space has 32 ports, for 30 hosts"),
     (["NET=carrier"], "unknown network \"carrier\": NET takes netns, dpdk, mininet, guest"),
+    (["CLUSTER=testbed/clusters/mixed.yaml", "HOSTS=3"], "CLUSTER says which there are"),
+    (["CLUSTER=testbed/clusters/mixed.yaml", "TOPO=leafspine"], "CLUSTER is for NET=netns TOPO=star"),
+    (["CLUSTER=testbed/clusters/mixed.yaml", "NET=guest"], "CLUSTER is not for NET=guest"),
+    (["CLUSTER=/nosuch"], "/nosuch"),
     (["HOST=3"], "HOST is no variable here: HOSTS is"),
     (["policies=fair"], "policies is no variable here: POLICIES is"),
     (["REPEATS=2"], "REPEATS is of NET=spark alone"),

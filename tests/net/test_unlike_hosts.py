@@ -9,6 +9,9 @@ import subprocess
 import pytest
 from controller import pb, workload
 from test_controller import one_job
+from testbed.demo import uses
+from testbed.net import star, system, unlike
+from testbed.workloads import mixed
 
 BUILD = os.path.abspath(os.environ.get("BUILD", "build"))
 PAGE, EXAMPLE = "docs/operate/unlike-hosts.md", "testbed/clusters/mixed.yaml"
@@ -27,16 +30,21 @@ def test_the_commands_of_the_page_run(tmp_path):
     assert [done.returncode for done in said] == [0] * 5, said
     hosts = [line.split() for line in said[0].stdout.splitlines()[1:]]
     assert [host[0] for host in hosts] == ["g1", "g2", "g3", "p1", "p2", "p3", "s1", "s2", "s3"]
-    assert "gpu1: 1 slots 1000 gpu_milli 8000000000 gpu_mem_bytes" in said[0].stdout and hosts[6][1:4] == ["r3", "spot", "500"]
-    assert re.search(r"9 hosts of \S+mixed.yaml with 36 slots", said[2].stdout)
+    assert "gpu1: 2 slots 1000 gpu_milli 8000000000 gpu_mem_bytes (gpu1)" in said[0].stdout
+    assert hosts[6][1:4] == ["r3", "spot", "50"]
+    assert re.search(r"9 hosts of \S+mixed.yaml with 42 slots", said[2].stdout)
     for policy in "drf", "joint":
         shares = re.search(r"^policy .* devices .*\n(?:.*\n)*?%s +(.*)" % policy, said[4].stdout, re.M)[1].split()
         assert 0 < float(shares[-2]) < 1, said[4].stdout
 
 
 @pytest.mark.parametrize("change,words", [
-    (("hosts: 3", "hosts: -1"), ":4:12: "), (("names: [s1, s2, s3]", "names: [s1, g1]"), "two hosts are called g1: of class 1 and of class 3"),
-    (("rack: r1", "rakc: r1"), ":5:5: "), (("name: gpu1", "name: gpu0"), ": two units are called gpu0"), (("slots: 2", "slots: two"), ":20:21: ")])
+    (("hosts: 3", "hosts: -1"), ":5:12: "), (("names: [s1, s2, s3]", "names: [s1, g1]"), "two hosts are called g1: of class 1 and of class 3"),
+    (("rack: r1", "rakc: r1"), ":6:5: "), (("name: gpu1", "name: gpu0"), ": two units are called gpu0"), (("slots: 2}]", "slots: two}]"), ":21:21: "),
+    (("devices: [gpu1]", "devices: [gpu0]"), ":11:9: the device gpu0 is in two units"),
+    (("devices: [gpu1]", "devices: [gpu1, gpu1]"), ":11:48: the device gpu1 is in this unit twice"),
+    (("devices: [gpu1]", "gpu_milli: 1001, devices: [gpu1]"), ":11:9: gpu_milli is 1001: it is per mille of one device, 1000 at most"),
+    (("devices: [gpu1]", "devices: [gpu1, gpu2]"), ":11:9: a unit of 2 devices hands each out whole")])
 def test_bad_cluster_files_are_refused(tmp_path, change, words):
     """One sentence with the place, exit status 2, and nothing is simulated."""
     with open(EXAMPLE, encoding="utf-8") as file:
@@ -89,6 +97,47 @@ def test_variants_run_where_they_fit(tmp_path):
         assert done.returncode == 0, done.stderr
         assert json.loads(done.stdout)["jobs"] == [{"id": 1, "jct_s": 1}], done.stdout
         assert run(BUILD + "/duopoly-sim", "replay", "--quiet", log).returncode == 0
+
+
+def test_the_load_of_the_example_is_made_of_the_demo_s():
+    with open("testbed/workloads/demo.jsonl") as before, open("testbed/workloads/mixed.jsonl") as after:
+        assert mixed.make(before.read()) == after.read()
+
+
+def test_the_testbed_takes_what_the_simulator_reads():
+    """Each host's agent has its rack, labels, units and devices, the switch's the rates of links."""
+    hosts = unlike.read(BUILD, EXAMPLE)
+    assert hosts[0].agent_lines(9) == [
+        "rack: r1", "labels: [gpu]", "devices:", "  - {name: gpu0, memory: 8000000000 B}", "  - {name: gpu1, memory: 8000000000 B}", "units:",
+        "  - {slots: 4}", "  - {name: gpu0, slots: 2, gpu_milli: 1000, gpu_memory: 8000000000 B, devices: [gpu0]}",
+        "  - {name: gpu1, slots: 2, gpu_milli: 1000, gpu_memory: 8000000000 B, devices: [gpu1]}"]
+    assert hosts[8].agent_lines(9) == ["rack: r3", "labels: [spot]", "units:", "  - {slots: 2}"] and not hosts[8].devices()
+    net = star.Star(None, 9, 10**8, hosts)
+    assert net.hosts[:2] == ["g1", "g2"] and [net.rate(name) for name in ("g1", "s3")] == [10**8, 5 * 10**7]
+    assert net.switches["s"].agent_link[2] == "rates: [%s]" % ", ".join("{ports: s%d, rate: 50000000 bps}" % n for n in (1, 2, 3))
+
+
+@pytest.mark.parametrize("name,words", [("c", "no host can be called c"), ("a-very-long-name-of-a-host", "15 letters and digits at most")])
+def test_names_that_the_testbed_cannot_have(tmp_path, name, words):
+    path = tmp_path / "cluster.yaml"
+    path.write_text("classes: [{names: [%s]}]\n" % name)
+    with pytest.raises(system.Failure, match=words):
+        star.Star(None, 1, 10**8, unlike.read(BUILD, str(path)))
+
+
+def test_uses_of_devices_are_added_up(tmp_path):
+    """Also when one ends as the next begins; a task that was killed says no end and is left out."""
+    (tmp_path / "g1").mkdir()
+    lines = {1: "took d 8 5 600 100\ngave d 8 5 600 200\n", 2: "took d 8 3 400 150\ngave d 8 3 400 250\n", 3: "took d 8 5 600 200\ngave d 8 5 600 300\n",
+             4: "took d 8 8 900 120\n", 5: "took d 8 1 0 290\ngave d 8 1 0 292\ngave d 8"}
+    for attempt, text in lines.items():
+        (tmp_path / "g1" / ("1-0-%d-%d" % (attempt, attempt))).write_text(text)
+    found = uses.read(tmp_path)
+    assert len(found["g1", "d"]) == 4 and uses.most(found["g1", "d"]) == (8, 1000, 200) and not uses.over(found)
+    assert "1 used by 4 tasks; in use 100 % of the time" in uses.lines(found)[0] and "none was ever over" in uses.lines(found)[0]
+    (tmp_path / "g1" / "1-0-6-6").write_text("took d 8 1 1 240\ngave d 8 1 1 245\n")
+    assert uses.over(uses.read(tmp_path)) == ["d of g1 had 9 B in use at once, of 8 B", "d of g1 was used by 1001 per mille at once"]
+    assert uses.read(tmp_path / "none") == {} and uses.lines({}) == []
 
 
 def test_units_are_listed_by_their_names(cluster):

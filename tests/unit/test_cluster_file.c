@@ -61,7 +61,8 @@ static void test_classes_become_hosts(void **state)
     (void)state;
     static const char text[] = "classes:\n"
                                "  - {name: g, hosts: 2, rack: r1, labels: [gpu, big],\n"
-                               "     units: [{slots: 4}, {slots: 1, gpu_mem_bytes: 8 GB}],\n"
+                               "     units: [{slots: 4}, {slots: 1, gpu_mem_bytes: 8 GB},\n"
+                               "             {devices: [d0]}, {slots: 1, devices: [d1, d2]}],\n"
                                "     link: 1 Gbps, downlink: 2 Gbps, disk: 200 MB}\n"
                                "  - {names: [a, b]}\n"
                                "  - {hosts: 1, uplink: 5 Mbps}\n";
@@ -80,7 +81,11 @@ static void test_classes_become_hosts(void **state)
     assert_string_equal(first->rack, "r1");
     assert_int_equal(first->units[1].gpu_mem_bytes, 8000000000);
     assert_int_equal(first->disk_bytes_s, 200000000);
-    assert_int_equal(cluster_slots(first, 9), 5);
+    assert_int_equal(first->units[1].gpu_milli, 0);
+    assert_int_equal(first->units[2].gpu_milli, 1000);
+    assert_int_equal(first->units[3].gpu_milli, 2000);
+    assert_string_equal(first->units[3].devices.at[1].name, "d2");
+    assert_int_equal(cluster_slots(first, 9), 6);
     assert_int_equal(cluster_slots(last, 9), 9);
     assert_int_equal(cluster_uplink_bps(first), 1000000000);
     assert_int_equal(cluster_downlink_bps(first), 2000000000);
@@ -103,6 +108,20 @@ static void test_what_is_refused(void **state)
         {"classes:\n  - {hosts: 1, colour: red}\n", ":2:16: "},
         {"classes:\n  - {hosts: 1, units: [{}]}\n", ":2:24: a unit has something"},
         {"classes:\n  - {hosts: 1, units: [{slots: -1}]}\n", ":2:32: "},
+        {"classes:\n  - {hosts: 1, units: [{gpu_milli: 1001}]}\n",
+         ":2:24: gpu_milli is 1001: it is per mille of one device, 1000 at most"},
+        {"classes:\n  - {hosts: 1, units: [{devices: [a, b], gpu_milli: 1000}]}\n",
+         ":2:24: a unit of 2 devices hands each out whole: its gpu_milli is 2000"},
+        {"classes:\n  - {hosts: 1, units: [{devices: [a, b], gpu_mem_bytes: 1 B}]}\n",
+         ":2:24: a unit of 2 devices hands each out whole: memory"},
+        {"classes:\n  - {hosts: 1, units: [{devices: [a]}, {devices: [b, a]}]}\n",
+         ":2:40: the device a is in two units"},
+        {"classes:\n  - {hosts: 1, units: [{devices: [a, a]}]}\n",
+         ":2:38: the device a is in this unit twice"},
+        {"classes:\n  - {hosts: 1, units: [{devices: [a/b]}]}\n",
+         "'a/b' cannot be a device's name"},
+        {"classes:\n  - {hosts: 1, units: [{name: u, slots: 1}, {name: u, slots: 2}]}\n",
+         ":2:45: two units are called u"},
         {"classes:\n  - {names: [a b]}\n", ":2:14: names: 'a b' cannot be a name"},
         {"classes:\n  - {names: [a]}\n  - {names: [b, a]}\n",
          ": two hosts are called a: of class 1 and of class 2"},

@@ -58,6 +58,14 @@ static const struct conf_field command_fields[] = {
      .count_offset = offsetof(struct command, n_words)},
     {.name = NULL},
 };
+static int command_beside(const void *items, uint32_t i, struct err *err)
+{
+    const struct command *commands = items;
+    for (uint32_t j = 0; j < i; j++)
+        if (strcmp(commands[j].name, commands[i].name) == 0)
+            return err_set(err, EINVAL, "%s stands there twice", commands[i].name);
+    return 0;
+}
 static const struct conf_section command_section = {command_fields, sizeof(struct command), NULL};
 static const struct conf_field command_item = {"", CONF_SECTION, .section = &command_section};
 static const struct conf_field fields[] = {
@@ -71,7 +79,8 @@ static const struct conf_field fields[] = {
      .preset = "duopoly"},
     {"timers", CONF_SECTION, offsetof(struct settings, timers), .section = &timer_section},
     {"commands", CONF_LIST, offsetof(struct settings, commands), .size = sizeof(struct command),
-     .max = 2, .item = &command_item, .count_offset = offsetof(struct settings, n_commands)},
+     .max = 2, .item = &command_item, .count_offset = offsetof(struct settings, n_commands),
+     .beside = command_beside},
     {"first", CONF_PARSED, offsetof(struct settings, first), .parse = first_parse, .preset = "x"},
     {.name = NULL},
 };
@@ -142,6 +151,7 @@ static void wrong_files_are_refused_whole(void **state)
          "f:1:9: listen: too long: 40 bytes, at most 31"},
         {"commands: [{name: a}, {name: b}, {name: c}]\n", "f:1:11: commands: more than 2 items"},
         {"commands: [{words: [a]}]\n", "f:1:12: 'name' is missing"},
+        {"commands: [{name: a},\n  {name: a}]\n", "f:2:3: a stands there twice"},
         {"commands: [{name: ''}]\n", "f:1:19: name: must not be empty"},
         {"commands: no\n", "f:1:11: commands: a list is expected here"},
         {"first: '!a'\n", "f:1:8: first: '!a' begins badly"},

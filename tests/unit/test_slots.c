@@ -65,8 +65,8 @@ static void test_a_found_attempt_may_overfill_and_nothing_fits_then(void **state
 static void test_one_device_is_shared(void **state)
 {
     (void)state;
-    const duopoly_Resources units[2] = {
-        {.slots = 4}, {.slots = 4, .gpu_milli = 1000, .gpu_mem_bytes = 8000}};
+    const duopoly_Resources units[2] = {{.slots = 4},
+                                        {.slots = 4, .gpu_milli = 1000, .gpu_mem_bytes = 8000}};
     const uint32_t devices[2] = {0, 1u << 3};
     const duopoly_Resources half = {.slots = 1, .gpu_milli = 500, .gpu_mem_bytes = 3000};
     struct slots slots;

@@ -45,14 +45,15 @@ static const struct conf_field unit_fields[] = {{AT(cluster_unit, name), .type =
                                                 COUNT(gpu_milli),
                                                 SIZE(gpu_mem_bytes),
                                                 SIZE(io_bytes_s),
+                                                UNIT_DEVICES_FIELD(cluster_unit),
                                                 {0}};
 
 static int unit_check(const void *structure, struct err *err)
 {
     const struct cluster_unit *unit = structure;
     return unit->slots || unit->cpu_milli || unit->mem_bytes || unit->gpu_milli ||
-                   unit->gpu_mem_bytes || unit->io_bytes_s
-               ? 0
+                   unit->gpu_mem_bytes || unit->io_bytes_s || unit->devices.n
+               ? unit_devices_check(&unit->devices, unit->gpu_milli, unit->gpu_mem_bytes, err)
                : err_set(err, EINVAL,
                          "a unit has something: slots, cpu_milli, mem_bytes, gpu_milli, "
                          "gpu_mem_bytes or io_bytes_s");
@@ -82,13 +83,29 @@ static const struct conf_field label_item = {
         .name = (key), .offset = offsetof(struct cluster_class, member_), .type = CONF_RATE,       \
         .max = INT64_C(8000000000000000), .preset = "0 bps"                                        \
     }
+/* Beside those before it in its class. */
+static int unit_beside(const void *items, uint32_t i, struct err *err)
+{
+    const struct cluster_unit *units = items;
+    for (uint32_t j = 0; j < i; j++) {
+        const char *both = unit_devices_common(&units[i].devices, &units[j].devices);
+        if (*units[i].name && strcmp(units[i].name, units[j].name) == 0)
+            return err_set(err, EINVAL, "two units are called %s", units[i].name);
+        if (both)
+            return err_set(err, EINVAL, "the device %s is in two units", both);
+    }
+    return 0;
+}
+
 static const struct conf_field class_fields[] = {
     WORD(name),
     {AT(cluster_class, hosts), .type = CONF_INT, .max = CLUSTER_HOSTS_MAX, .preset = "0"},
     LIST(cluster_class, names, n_names, name_item, CLUSTER_NAMES_MAX),
     WORD(rack),
     LIST(cluster_class, labels, n_labels, label_item, CLUSTER_LABELS_MAX),
-    LIST(cluster_class, units, n_units, unit_item, CLUSTER_UNITS_MAX),
+    {AT(cluster_class, units), .type = CONF_LIST, .size = sizeof(struct cluster_unit),
+     .max = CLUSTER_UNITS_MAX, .item = &unit_item, .beside = unit_beside,
+     .count_offset = offsetof(struct cluster_class, n_units)},
     RATE("link", link_bps),
     RATE("uplink", uplink_bps),
     RATE("downlink", downlink_bps),
@@ -97,15 +114,6 @@ static const struct conf_field class_fields[] = {
      .type = CONF_BYTES,
      .preset = "0 B"},
     {0}};
-
-static int unit_names_check(const struct cluster_class *class, struct err *err)
-{
-    for (uint32_t u = 0; u < class->n_units; u++)
-        for (uint32_t v = 0; v < u; v++)
-            if (*class->units[u].name && strcmp(class->units[u].name, class->units[v].name) == 0)
-                return err_set(err, EINVAL, "two units are called %s", class->units[u].name);
-    return 0;
-}
 
 static int class_check(const void *structure, struct err *err)
 {
@@ -116,7 +124,7 @@ static int class_check(const void *structure, struct err *err)
                        "which (names: [a, b])");
     return class->n_names && *class->name
                ? err_set(err, EINVAL, "the hosts of a class have its name, or names of their own")
-               : unit_names_check(class, err);
+               : 0;
 }
 
 static const struct conf_section class_section = {class_fields, sizeof(struct cluster_class),
@@ -200,6 +208,14 @@ static void list_hosts(struct cluster *cluster)
         }
 }
 
+static void complete_units(struct cluster_class *class)
+{
+    for (uint32_t u = 0; u < class->n_units; u++) {
+        struct cluster_unit *unit = &class->units[u];
+        unit->gpu_milli = unit_devices_milli(&unit->devices, unit->gpu_milli);
+    }
+}
+
 static int take_classes(const struct file *file, struct cluster *cluster)
 {
     uint64_t hosts = 0;
@@ -212,6 +228,8 @@ static int take_classes(const struct file *file, struct cluster *cluster)
     if (!cluster->classes || !cluster->hosts)
         return -ENOMEM;
     memcpy(cluster->classes, file->classes, file->n * sizeof(*cluster->classes));
+    for (uint32_t c = 0; c < file->n; c++)
+        complete_units(&cluster->classes[c]);
     list_hosts(cluster);
     return 0;
 }

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "lib/err.h"
+#include "lib/unit_devices.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -21,6 +22,7 @@ enum {
 struct cluster_unit {
     char name[32]; /* "": none */
     int64_t slots, cpu_milli, mem_bytes, gpu_milli, gpu_mem_bytes, io_bytes_s;
+    struct unit_devices devices;
 };
 
 struct cluster_class {
