@@ -21,6 +21,11 @@
 int agent_run(const struct agent_settings *settings, struct settings_resolved *resolved,
               bool replace, struct err *err);
 
+/* −ENODEV: a device of the configuration is not there, or nobody knows; −EINVAL: a unit promises
+ * what its device has not. Blocks for DEVICE_WATCH_FIRST_MS at most. */
+int agent_check_devices(const struct agent_settings *settings, struct settings_resolved *resolved,
+                        struct err *err);
+
 /* Sets this host's stance (stance.h), for the agent that runs, or else for the next one and for
  * what the last one left. In force when it returns. */
 int agent_take_stance(const struct agent_settings *settings, struct settings_resolved *resolved,

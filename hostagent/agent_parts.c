@@ -170,12 +170,14 @@ void agent_say_host(struct agent_parts *agent)
     join(state.text, sizeof(state.text), "; ", agent->notice);
     if (state.stance == duopoly_Stance_STANCE_ENFORCE)
         join(state.text, sizeof(state.text), "; ", agent->troubles_words);
+    join(state.text, sizeof(state.text), "; ", agent->devices_words);
     join(state.text, sizeof(state.text), "; ", agent->guests_words);
     join(state.text, sizeof(state.text), "; ", agent->tunnels_words);
     join(state.queues, sizeof(state.queues), ". ", agent->queues_words);
     join(state.queues, sizeof(state.queues), ". ", agent->routes_words);
     snprintf(state.marks, sizeof(state.marks), "%s%s", agent->probe_words[0] ? "passed by: " : "",
              marks_says(agent->marks));
+    agent_say_units(agent, &state);
     if (agent->uplink)
         uplink_tell_host(agent->uplink, &state);
 }
@@ -281,7 +283,10 @@ static int open_host(struct agent_parts *agent, struct err *err)
                                           .on_room = on_room,
                                           .user = agent};
     links_init(&agent->links, agent->resolved->link_bps);
-    return tasks_open(&config, agent->event, &handler, &agent->tasks, err);
+    int r = tasks_open(&config, agent->event, &handler, &agent->tasks, err);
+    if (r >= 0)
+        tasks_set_devices(agent->tasks, &agent->devices_state);
+    return r;
 }
 
 static void fill_hello(const struct agent_parts *agent, duopoly_Hello *hello)
@@ -292,8 +297,7 @@ static void fill_hello(const struct agent_parts *agent, duopoly_Hello *hello)
     memcpy(hello->address, settings->address, sizeof(hello->address));
     hello->role = (duopoly_Role)settings->role;
     hello->uplink_bps = hello->downlink_bps = agent->resolved->link_bps;
-    hello->units_count = (pb_size_t)settings->units_n;
-    memcpy(hello->units, agent->resolved->units, settings->units_n * sizeof(hello->units[0]));
+    agent_fill_units(agent, hello);
     for (uint32_t i = 0; i < settings->units_n; i++) {
         if (*settings->units[i].name)
             hello->unit_names_count = hello->units_count;
@@ -503,6 +507,11 @@ static void close_host(struct agent_parts *agent)
     tasks_close(agent->tasks);
 }
 
+static void close_devices(struct agent_parts *agent)
+{
+    device_watch_close(agent->devices);
+}
+
 static void close_uplink(struct agent_parts *agent)
 {
     uplink_close(agent->uplink);
@@ -543,6 +552,7 @@ static const struct part {
     {OF_HOSTS, open_cgroup, NULL},
     {OF_ALL, open_marks, close_marks},
     {OF_ALL, open_fastpath, NULL},
+    {OF_HOSTS, agent_open_devices, close_devices}, /* forks: not confined, and without threads */
     {OF_ALL, limit_files, NULL},
     {OF_ALL, open_stance, close_stance},
     {OF_ALL, open_guard, close_guard},

@@ -1,8 +1,9 @@
 /* What the agent's files share: its parts, and the functions that open, watch and close them. For
- * agent.c, agent_parts.c, agent_ports.c and agent_samples.c only. */
+ * agent.c, agent_parts.c, agent_devices.c, agent_ports.c and agent_samples.c only. */
 #pragma once
 
 #include "hostagent/agent.h"
+#include "hostagent/devices/device_watch.h"
 #include "hostagent/files.h"
 #include "hostagent/guard.h"
 #include "hostagent/guests/guests.h"
@@ -37,6 +38,9 @@ struct agent_parts {
     char probe_words[PROBE_TEXT];     /* where packets bypass our programs */
     char troubles_words[200];         /* which ports lack what is wished, and why */
     char lacks[128];                  /* as last logged */
+    struct device_watch *devices;     /* of a host */
+    struct devices_state devices_state;
+    char devices_words[DEVICE_WHY]; /* which are not there, and why */
     struct tasks *tasks;
     struct links_nl *links_nl; /* of the ports; NULL: there are none */
     struct links links;        /* of a host */
@@ -93,6 +97,14 @@ int agent_set_queues(struct agent_parts *agent, struct err *err);
 void agent_set_routes(struct agent_parts *agent, bool enforce);
 /* Undoes what an earlier agent left on ports that are not ours. */
 int agent_leave_former(struct agent_parts *agent, struct err *err);
+
+/* ---- a host's devices (agent_devices.c) ---- */
+
+int agent_open_devices(struct agent_parts *agent, struct err *err);
+/* What the units have now: nothing where a device is not usable. */
+void agent_fill_units(const struct agent_parts *agent, duopoly_Hello *hello);
+/* How units hand out which devices, for people. */
+void agent_say_units(const struct agent_parts *agent, duopoly_HostState *state);
 
 /* ---- periodic samples and reports (agent_samples.c) ---- */
 

@@ -111,11 +111,13 @@ static int plan(const struct arguments *arguments, const struct agent_settings *
 /* The exit status, or −errno. A port without queues need not be the file's fault, but --check
  * reports it. */
 static int check(const struct arguments *arguments, const struct agent_settings *settings,
-                 const struct settings_resolved *resolved, struct err *err)
+                 struct settings_resolved *resolved, struct err *err)
 {
     const char *file = arguments->config;
     struct changes changes = {0};
     int r = check_agent(settings, err);
+    if (r >= 0)
+        r = agent_check_devices(settings, resolved, err);
     if (r < 0)
         return r;
     plan_look_at_ports(settings, resolved, arguments->replace, &changes);

@@ -152,8 +152,8 @@ uint64_t settings_port_bps(const struct settings_resolved *resolved, uint32_t po
 int settings_resolve(const struct agent_settings *settings, const char *file,
                      struct settings_resolved *ret_resolved, struct err *err);
 
-/* The units by what `resolved->devices` say now: settings_resolve does it, and whoever has found more
- * of them. */
+/* The units by what `resolved->devices` say now: settings_resolve does it, and whoever has found
+ * more of them. */
 void settings_resolve_units(const struct agent_settings *settings,
                             struct settings_resolved *resolved);
 

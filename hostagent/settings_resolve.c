@@ -1,3 +1,4 @@
+#include "hostagent/devices/device_driver.h"
 #include "hostagent/queues/link_speed.h"
 #include "hostagent/settings.h"
 #include "hostagent/tasks/cgroup.h"
@@ -180,6 +181,7 @@ static void resolve_devices(const struct agent_settings *settings,
         memcpy(device->name, from->name, sizeof(device->name));
         memcpy(device->at, from->at, sizeof(device->at));
         device->mem_bytes = from->mem_bytes;
+        device->driver = device_driver_find(from->kind);
     }
 }
 

@@ -41,6 +41,7 @@ static int view_fill(const struct agent *agent, struct agent_view *ret_view)
         .trouble = agent->state.text,
         .queues = agent->state.queues,
         .marks = agent->state.marks,
+        .said = &agent->state,
         .refused_words = agent->words.refused,
         .refused_about = agent->words.about,
         .claims_cut = agent->claims.cut,

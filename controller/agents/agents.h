@@ -268,17 +268,18 @@ struct agent_view {
     bool is_switch;
     uint32_t host; /* ENGINE_NONE for a switch */
     uint64_t boot;
-    duopoly_Stance stance;     /* in force there, as last reported */
-    const char *trouble;       /* another owner's changes on its ports; "": none */
-    const char *queues;        /* what makes the queues of its ports, and why */
-    const char *marks;         /* its mark driver, and why no better one */
-    uint64_t refused_words;    /* refused reports about others, since this controller started */
-    const char *refused_about; /* the last of them; "": none */
-    uint64_t claims_cut;       /* claimed things that were not kept, likewise */
-    const char *cut_about;     /* the last of them; NULL: none */
-    int64_t heard_ns;          /* when it was last heard; at the earliest when this controller
+    duopoly_Stance stance;         /* in force there, as last reported */
+    const char *trouble;           /* another owner's changes on its ports; "": none */
+    const char *queues;            /* what makes the queues of its ports, and why */
+    const char *marks;             /* its mark driver, and why no better one */
+    const duopoly_HostState *said; /* all of its last report, of which this is a part */
+    uint64_t refused_words;        /* refused reports about others, since this controller started */
+    const char *refused_about;     /* the last of them; "": none */
+    uint64_t claims_cut;           /* claimed things that were not kept, likewise */
+    const char *cut_about;         /* the last of them; NULL: none */
+    int64_t heard_ns;              /* when it was last heard; at the earliest when this controller
                                 * started */
-    int64_t lost_ns;           /* LOST: since when; 0: since before this controller started */
+    int64_t lost_ns;               /* LOST: since when; 0: since before this controller started */
     uint8_t address[16];
     const duopoly_AgentCounters *counters; /* the last that it sent */
     const struct agent_links *links;

@@ -50,6 +50,7 @@ static const struct cell cells[] = {
     CELL("host", "HOST", TEXT, host),
     CELL("unit", "UNIT", NUMBER, unit),
     CELL("name", "NAME", TEXT, name, UNLESS_NOTHING),
+    CELL("devices", "DEVICES", TEXT, devices, UNLESS_NOTHING),
     CELL_OF("has", "HAS", has),
     {"free", "FREE", .value = is_free, .lacks = is_gone},
     CELL("running", "RUNNING", NUMBER, running),

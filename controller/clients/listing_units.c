@@ -61,6 +61,8 @@ static void fill(const struct conductor_parts *parts, const struct agent_view *a
                              .running = unit.running};
     wire_copy(row->host, sizeof(row->host), agent->name);
     wire_copy(row->name, sizeof(row->name), unit.name);
+    if (number < agent->said->devices_count)
+        wire_copy(row->devices, sizeof(row->devices), agent->said->devices[number]);
     row->gone = listing_gone(agent, 0, NULL, 0);
     name_tasks(parts->engine, unit.host, row);
 }

@@ -6,12 +6,15 @@
 #include <stdint.h>
 
 #define DEVICES_MAX 16
-#define DEVICE_WHY  160
+#define DEVICE_WHY  192
+
+struct device_driver;
 
 struct device {
-    char name[32]; /* in the configuration; no two are equal */
-    char at[64];   /* which one its driver finds: a UUID, an address, a number; "": none looks */
-    int64_t mem_bytes; /* 0: not known */
+    char name[32];                      /* in the configuration; no two are equal */
+    char at[64];                        /* which one its driver finds; "": its driver knows none */
+    int64_t mem_bytes;                  /* 0: not known */
+    const struct device_driver *driver; /* NULL in records of attempts */
 };
 
 struct devices_state {

@@ -5,7 +5,7 @@
 
 static const struct device_driver device_plain = {.name = "plain"};
 
-const struct device_driver *const device_driver_all[] = {&device_plain, NULL};
+const struct device_driver *const device_driver_all[] = {&device_plain, &device_nvidia, NULL};
 
 const struct device_driver *device_driver_find(const char *name)
 {

@@ -4,9 +4,9 @@
  * An attempt goes through these phases (duopoly_AttemptPhase): SENT while inputs or its process are
  * on their way or QUEUED while no slot is free, STARTED when its process exists, COMPUTING when all
  * its input has arrived, then DONE, FAILED, KILLED or (by this host's fault) LOST, which stay on
- * disk until tasks_acknowledge. One that cannot be started is REFUSED and forgotten at once. on_state reports each change at
- * once. A new agent finds the attempts of the one before it: tasks_open asks the parents of those
- * that run.
+ * disk until tasks_acknowledge. One that cannot be started is REFUSED and forgotten at once.
+ * on_state reports each change at once. A new agent finds the attempts of the one before it:
+ * tasks_open asks the parents of those that run.
  *
  * Every attempt has its cgroup and its levels in the marks before its process exists, and is
  * unmarked when it ends. A slot is free when all processes of the attempt are dead.

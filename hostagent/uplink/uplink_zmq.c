@@ -112,6 +112,21 @@ static void say_hello(struct uplink *uplink)
     uplink->silent_ns = HELLO_WAIT_NS;
 }
 
+void uplink_set_units(struct uplink *uplink, const duopoly_Resources *units, uint32_t n)
+{
+    duopoly_Hello *hello = &uplink->config.hello;
+    if (n == hello->units_count && memcmp(hello->units, units, n * sizeof(units[0])) == 0)
+        return;
+    memcpy(hello->units, units, n * sizeof(units[0]));
+    hello->units_count = (pb_size_t)n;
+    if (!uplink->open && !uplink->greeted)
+        return;
+    log_note("the session with the controller begins anew: units of this host have changed");
+    uplink->open = false; /* WHY: it does not end by any fault */
+    uplink_end(uplink, "");
+    say_hello(uplink);
+}
+
 static void on_up(void *user)
 {
     struct uplink *uplink = user;

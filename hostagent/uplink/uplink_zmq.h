@@ -60,6 +60,9 @@ int uplink_open(const struct uplink_config *config, sd_event *event, struct upli
                 struct err *err);
 void uplink_close(struct uplink *uplink); /* takes NULL */
 
+/* The host's units have these amounts from now on; an open session begins anew, which tells it. */
+void uplink_set_units(struct uplink *uplink, const duopoly_Resources *units, uint32_t n);
+
 /* Attempts to order and to list; call it before the loop runs. */
 void uplink_set_tasks(struct uplink *uplink, struct tasks *tasks);
 

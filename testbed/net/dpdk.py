@@ -17,6 +17,8 @@ READY_SECONDS = 30
 
 
 class Star(star.Star):
+    unlike = False
+
     def __init__(self, instance, hosts, link_bps):
         super().__init__(instance, hosts, link_bps)
         if len(self.hosts) > PORTS_MAX - 2:

@@ -79,8 +79,8 @@ class Network:
     # Whether switches share a namespace. Their agents then begin one after the other: each tries
     # out its queues on an interface of one name.
     shared = False
-    # Whether its __init__ takes unlike hosts (unlike.Host) as `described`, which then is {name: host};
-    # else all are alike.
+    # Whether its __init__ takes unlike hosts (unlike.Host) as `described`, which then is {name:
+    # host}; else all are alike.
     unlike = False
     described = {}
     racks, simulated, congestion = {}, {}, "cubic"

@@ -1,4 +1,5 @@
-/* Devices as the replay's tasks use them (schemas/devices.md): a file for each in the host's folder.
+/* Devices as the replay's tasks use them (schemas/devices.md): a file for each in the host's
+ * folder.
  *
  * A file has DEVICE_SHARES shares. A task that uses the device locks one, writes into it what it
  * uses, and marks it, by another lock, as written; the kernel keeps the locks for as long as the
@@ -21,8 +22,8 @@ struct device_use {
 };
 
 /* Takes the task's part of its device number `index` in `folder`. Several devices of a task are its
- * own each. Returns a descriptor, whose close gives it back, and *ret_use. −ENOENT: there is no such
- * device; −EOVERFLOW: all who use it use more than it has; −EBUSY: all shares are taken; else
+ * own each. Returns a descriptor, whose close gives it back, and *ret_use. −ENOENT: there is no
+ * such device; −EOVERFLOW: all who use it use more than it has; −EBUSY: all shares are taken; else
  * −errno; with a sentence. O(DEVICE_SHARES). */
 int device_take(const char *folder, const struct input *task, uint32_t index,
                 struct device_use *ret_use, struct err *err);

@@ -1,5 +1,5 @@
-/* replay-map, replay-reduce and replay-gpu: one program under the names of the kinds of task, so that
- * `ps` tells them apart. replay-gpu is one that computes on devices. */
+/* replay-map, replay-reduce and replay-gpu: one program under the names of the kinds of task, so
+ * that `ps` tells them apart. replay-gpu is one that computes on devices. */
 #include <argp.h>
 #include <stdio.h>
 #include <string.h>

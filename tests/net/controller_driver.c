@@ -106,6 +106,10 @@ static void print_body(const duopoly_Envelope *in)
         printf(", \"stance\": %d, \"text\": \"%s\", \"queues\": \"%s\", \"marks\": \"%s\"",
                (int)in->body.host_state.stance, in->body.host_state.text,
                in->body.host_state.queues, in->body.host_state.marks);
+        printf(", \"devices\": [");
+        for (pb_size_t i = 0; i < in->body.host_state.devices_count; i++)
+            printf("%s\"%s\"", i ? ", " : "", in->body.host_state.devices[i]);
+        printf("]");
     } else if (in->which_body == duopoly_Envelope_inventory_part_tag) {
         const duopoly_InventoryPart *part = &in->body.inventory_part;
         printf(", \"attempts\": [");

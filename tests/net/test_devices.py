@@ -38,9 +38,21 @@ def change(agent, *pairs):
         file.write(text)
 
 
+def wait_lost(controller, attempt):
+    """By a message of its own, or in an inventory."""
+    def lost():
+        listed = [state for part in controller.of("inventory_part") for state in part["attempts"]]
+        told = [state for state in controller.states(attempt) + listed
+                if state["attempt"] == attempt and state["phase"] == LOST]
+        return told[-1] if told else None
+    return wait_for("the loss of attempt %d" % attempt, lost)
+
+
 def test_a_task_is_told_its_unit_and_devices(site):
     controller, _ = begin(site, told=TOLD)
     assert controller.of("hello")[0]["has"] == [[2, 0, 0], [4, 1000, 8_000_000_000], [2, 2000, 0]]
+    wait_for("what units hand out", lambda: controller.of("host_state"))
+    assert controller.of("host_state")[-1]["devices"] == ["", "shared g0", "whole w0 w1"]
     wanted = {(PLAIN, 0, 0): "", (SHARED, 0, 0): "unit_name shared",
               (SHARED, 500, 3_000_000_000): "unit_name shared; gpu_milli 500; "
                                             "gpu_mem_bytes 3000000000; device g0 8000000000 -",
@@ -86,7 +98,7 @@ def test_a_device_that_left_the_configuration(site):
            ("{name: shared, slots: 4, devices: [g0]}, ", ""))
     agent.start()
     site.wait_session(2)
-    lost = controller.wait_phase(FIRST + 1, LOST)
+    lost = wait_lost(controller, FIRST + 1)
     assert "the device g0 is not in the configuration any more" in lost["text"]
     wait_for("its processes to go", lambda: not agent.pids(FIRST + 1))
     listed = {state["attempt"]: state for part in controller.of("inventory_part")
@@ -108,7 +120,7 @@ def test_what_was_lost_is_told_again(site):
     agent.kill()
     change(agent, ("name: g0", "name: g9"), ("devices: [g0]", "devices: [g9]"))
     agent.start()
-    controller.wait_phase(FIRST, LOST)
+    wait_lost(controller, FIRST)
     told = len(controller.of("inventory_end"))
     agent.kill()
     agent.start()
@@ -145,6 +157,8 @@ WHOLE_WORDS = "a unit of 2 devices hands each out whole: "
 def test_bad_lists_get_one_sentence(site, one, other, words):
     _, agent = begin(site)
     agent.terminate()
+    with open(agent.config) as file:
+        right = file.read()
     change(agent, (one, other))
     for more in ([], ["--check"]):
         command = ["nsenter", "--net=/run/netns/" + agent.host.name, "--", BUILD + "/duopoly-agent",
@@ -152,4 +166,5 @@ def test_bad_lists_get_one_sentence(site, one, other, words):
         done = subprocess.run(command, capture_output=True, text=True, timeout=20, check=False)
         assert done.returncode == 2 and done.stderr.count("\n") == 1, done
         assert all(word in done.stderr for word in words), done.stderr
-    change(agent, (other, one))
+    with open(agent.config, "w") as file:
+        file.write(right)

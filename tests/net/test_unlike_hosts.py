@@ -8,7 +8,7 @@ import subprocess
 
 import pytest
 from controller import pb, workload
-from test_controller import one_job
+from test_controller import next_start, one_job
 from testbed.demo import uses
 from testbed.net import star, system, unlike
 from testbed.workloads import mixed
@@ -162,6 +162,36 @@ def test_units_are_listed_by_their_names(cluster):
     assert daemon.stop() == 0
     replay = [BUILD + "/duopoly-sim", "replay", "--quiet", daemon.folder / "log" / "duopoly.log"]
     assert subprocess.run(replay, timeout=20, check=False).returncode == 0, "the log decides the same again"
+
+
+def test_what_is_lost_with_a_device_is_no_failure_of_its_task(cluster):
+    """The agent says why, and in a new session that the unit has nothing: the task runs elsewhere. What a unit hands out is shown."""
+    daemon = cluster.daemon()
+    hosts = [cluster.agent(daemon, name) for name in ("h1", "h2")]
+    for host in hosts:
+        host.units, host.unit_names = [pb.Resources(slots=1), pb.Resources(slots=1, gpu_milli=1000)], ["", "gpu0"]
+        host.join()
+        host.acknowledged(host.send(numbered=True, host_state=pb.HostState(devices=["", "shared g0"])))
+    assert [row["devices"] for row in daemon.ctl("units", "h2")["units"]] == [None, "shared g0"]
+    job = one_job()
+    job["stages"][0]["demand"] = {"slots": 1, "gpu_milli": 600}
+    daemon.ctl("submit", workload(daemon.folder, [job]))
+    first, start = next_start(*hosts)
+    first.state(start.attempt, "STARTED")
+    first.acknowledged(first.state(start.attempt, "LOST", text="device g0 is gone: it left"))
+    second, again = next_start(*hosts)
+    assert (again.task, again.unit) == (start.task, 1)
+    task = next(row for row in daemon.ctl("tasks")["tasks"] if row["stage"] == 0)
+    assert not task["failures"] and "device g0 is gone: it left" in task["text"], task
+    second.state(again.attempt, "STARTED")
+    first.units[1] = pb.Resources()
+    first.hello_sequence += 1
+    first.sent = first.effected = 0
+    running = [pb.AttemptState(attempt=again.attempt, phase=pb.PHASE_STARTED, unit=1, job=again.job, stage=again.stage, task=again.task,
+                               resources=again.resources)] if first is second else []
+    first.join(running)
+    has = {row["host"]: row["has"] for row in daemon.ctl("units")["units"] if row["unit"] == 1}
+    assert has[first.name] == "" and len(has) == 2, has
 
 
 def test_constraints_are_expressions(cluster):
