@@ -73,7 +73,7 @@ struct engine_config {
     uint64_t seed;
     uint32_t epoch;        /* upper half of attempt numbers; from the controller's epoch file */
     char turn[16];         /* fifo sjf fair srpt srpt-ageless drf */
-    char place[16];        /* nats greedy delay neat neat-fair random */
+    char place[16];        /* nats greedy delay neat neat-fair gather random */
     char commit[16];       /* single */
     char network[16];      /* cans cans-coflow cans-macroflow dclas scf none */
     char mode[16];         /* first all rich starved */

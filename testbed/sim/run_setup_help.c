@@ -6,8 +6,8 @@ const struct run_setup_meaning run_setup_meanings[] = {
     {"workload", "FILE: a workload (schemas/workload.md); both read either"},
     {"policy", "NAME: one of those below (joint)"},
     {"turn", "NAME: whose job is next, instead of the policy's: fifo, sjf, fair, srpt, drf"},
-    {"place", "NAME: where tasks go, idem: nats, greedy, delay, neat, neat-fair, random, "
-              "joint"},
+    {"place", "NAME: where tasks go, idem: nats, greedy, delay, neat, neat-fair, gather, "
+              "random, joint"},
     {"network", "NAME: how urgent transfers are, idem: cans, cans-coflow, cans-macroflow, dclas, "
                 "scf, rank, none"},
     {"servers", "N: hosts (50 for a trace, else the workload's)"},

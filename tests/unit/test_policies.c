@@ -281,6 +281,44 @@ static void test_fair_is_fair(void **state)
     script_end(&s);
 }
 
+static void check_running(const struct script *s, uint64_t a, uint64_t b)
+{
+    struct job_view view;
+    assert_int_equal(engine_job(s->engine, 1, &view), 0);
+    assert_int_equal(view.running, a);
+    assert_int_equal(engine_job(s->engine, 2, &view), 0);
+    assert_int_equal(view.running, b);
+}
+
+/* A full host: the job whose task left a slot gets it back, though another one has fewer running
+ * tasks and greedy would give it to that; when it has no ready task any more, the other has it. */
+static void test_a_freed_slot_goes_back(void **state)
+{
+    static const char *const places[] = {"gather", "greedy"};
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        struct script s;
+        struct engine_config config = script_config();
+        strcpy(config.turn, "fair");
+        strcpy(config.place, places[i]);
+        script_begin(&s, &config);
+        s.reload = true;
+        script_host(&s, 0, 2);
+        script_submit(&s, &(struct script_job){1, 4, 0, 0, NULL, 0, SECOND, 0, NULL, 1});
+        script_submit(&s, &(struct script_job){2, 4, 0, 0, NULL, 0, SECOND, 0, NULL, 1});
+        script_attempt(&s, EVENT_ATTEMPT_DONE, script_attempt_of(&s, 1, 0, 0), 0);
+        check_running(&s, i ? 1 : 2, i ? 1 : 0);
+        if (i == 0) {
+            const struct decision *start = script_decision(&s, DECISION_START, 0);
+            assert_reason(start, "freed-slot");
+            script_attempt(&s, EVENT_ATTEMPT_DONE, script_attempt_of(&s, 1, 0, 1), 0);
+            script_attempt(&s, EVENT_ATTEMPT_DONE, script_attempt_of(&s, 1, 0, 2), 0);
+            check_running(&s, 1, 1);
+        }
+        script_end(&s);
+    }
+}
+
 /* A job of `tasks` that want so much, all given but its end. */
 static void demand(struct script *s, uint64_t job, uint32_t tasks, const struct resources *of_each)
 {
@@ -298,15 +336,6 @@ static struct event join_of(uint32_t host, uint64_t cpu_milli, uint64_t mem_byte
     vectors[host][RES_CPU_MILLI] = cpu_milli;
     vectors[host][RES_MEM_BYTES] = mem_bytes;
     return script_join(host, 100, vectors[host]);
-}
-
-static void check_running(const struct script *s, uint64_t a, uint64_t b)
-{
-    struct job_view view;
-    assert_int_equal(engine_job(s->engine, 1, &view), 0);
-    assert_int_equal(view.running, a);
-    assert_int_equal(engine_job(s->engine, 2, &view), 0);
-    assert_int_equal(view.running, b);
 }
 
 /* The example of its source (Ghodsi and others, section 4.1): 9 processors and 18 GB, tasks of 1
@@ -654,6 +683,7 @@ int main(void)
         cmocka_unit_test(test_fair_is_fair),
         cmocka_unit_test(test_drf_is_its_sources_example),
         cmocka_unit_test(test_random_spreads),
+        cmocka_unit_test(test_a_freed_slot_goes_back),
         cmocka_unit_test(test_level_tables),
         cmocka_unit_test(test_parameters_are_whole),
         cmocka_unit_test(test_parameters_are_set),

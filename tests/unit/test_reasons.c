@@ -72,6 +72,7 @@ static const struct {
     {61, "home"},
     {62, "for-home"},
     {63, "all-there"},
+    {64, "freed-slot"},
 };
 enum { BEFORE = sizeof(before) / sizeof(*before) };
 

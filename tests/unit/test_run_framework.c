@@ -190,6 +190,29 @@ static void same_again(struct run_config *config, const struct run_inputs *in, F
     free(again);
 }
 
+/* Bytes between its stages come when a job is told of, or later. */
+static void check_when_sizes_come(FILE *recording, bool late)
+{
+    static unsigned long long told[4096];
+    char *line = malloc(LINE);
+    unsigned long long now = 0;
+    uint64_t pieces = 0;
+    rewind(recording);
+    while (fgets(line, LINE, recording)) {
+        const char *job = strstr(line, "framework_job "), *bytes = strstr(line, "framework_bytes ");
+        if (strncmp(line, "step ", 5) == 0)
+            now = strtoull(line + 5, NULL, 10);
+        if (job && job - line <= 2)
+            told[field(job, "job") % 4096] = now;
+        if (!bytes || bytes - line > 2)
+            continue;
+        assert_int_equal(now > told[field(bytes, "job") % 4096], late);
+        pieces++;
+    }
+    assert_true(pieces > 10);
+    free(line);
+}
+
 /* It does as its name says. */
 static void check_manners(const struct manners *m, const struct engine_counters *counters,
                           const struct run_result *result)
@@ -229,6 +252,8 @@ static uint64_t with_manners(const struct manners *m, const char *policy, uint64
                   (unsigned long long)counters.opens);
     assert_true(result.framework_wait_s <= HOLD_MAX_S + NEWS_S);
     check_manners(m, &counters, &result);
+    if (m->advised)
+        check_when_sizes_come(recording, m->late);
     same_again(&config, &in, recording);
     fclose(recording);
     run_inputs_done(&in);
@@ -326,8 +351,9 @@ static void test_unknown_manners(void **state)
     (void)state;
     run_setup_init(&setup);
     assert_int_equal(run_setup_set(&setup, "framework", "rude", &err), -EINVAL);
-    assert_string_equal(err.text, "--framework is one of prompt, free, bound, slow, disobedient, "
-                                  "forgetful, speculating, growing, losing, none, not 'rude'");
+    assert_string_equal(err.text,
+                        "--framework is one of prompt, late, free, bound, slow, disobedient, "
+                        "forgetful, speculating, growing, losing, none, not 'rude'");
 }
 
 int main(void)

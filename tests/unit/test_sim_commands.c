@@ -100,7 +100,7 @@ static void test_wrong_arguments_get_one_sentence(void **state)
         {"run --levels 65", "duopoly-sim: --levels takes a number from 0 to 64, not '65'\n"},
         {"run --place best", "duopoly-sim: --place knows no 'best'; choose one of nats, greedy, "
                              "delay, neat, neat-fair, "
-                             "random, joint\n"},
+                             "gather, random, joint\n"},
         {"run --policy", "duopoly-sim: --policy needs a value\n"},
         {"run --report-delay -1",
          "duopoly-sim: --report-delay takes a number from 0 to 3600, not '-1'\n"},

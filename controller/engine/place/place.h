@@ -16,6 +16,8 @@ extern const struct place_policy place_delay;
 extern const struct place_policy place_neat, place_neat_fair;
 /* One receiver a job and host, behind the earlier jobs, slots kept: for a network by rank. */
 extern const struct place_policy place_joint;
+/* Greedy, but a slot that falls free goes back to the job whose task left it: as Spark's FAIR. */
+extern const struct place_policy place_gather;
 /* Ablation (F): first job, any fitting host. */
 extern const struct place_policy place_random;
 

@@ -5,6 +5,10 @@
 
 const struct manners manners[] = {
     {.name = "prompt", .what = "starts what it may, where and when it may", .advised = true},
+    {.name = "late",
+     .what = "as prompt, but tells sizes when they are made, and computing never",
+     .advised = true,
+     .late = true},
     {.name = "free", .what = "as prompt, but its maps start wherever it has a slot"},
     {.name = "bound",
      .what = "as free, but its maps stay where they are bound to",

@@ -44,7 +44,8 @@ static int take_computing(struct run *run)
     while (run->computing.n && run->computing.items[0].key <= (double)run->now_ns) {
         struct run_attempt *a = run->attempts[heap_pop(&run->computing, run->computing_where).id];
         run_watch(run, RUN_DONE, a, a->host);
-        if (run_report_attempt(run, EVENT_ATTEMPT_DONE, a->number, (uint64_t)a->remote_bytes) ||
+        if (framework_tell_sizes(run, a) ||
+            run_report_attempt(run, EVENT_ATTEMPT_DONE, a->number, (uint64_t)a->remote_bytes) ||
             framework_task_done(run, a) || run_attempt_drop(run, a))
             return -ENOMEM;
     }

@@ -149,21 +149,66 @@ int framework_arrive(struct run *run, size_t index, struct submission *submissio
     int r = submission_as_facts(submission);
     say_bindable(run, index, submission);
     keep_due(run, index, ENGINE_NONE, submission);
-    return r;
+    return r || !run->config->framework->late ? r : submission_hide(submission);
+}
+
+/* All that was not told of the stage when its job came: of one whose tasks are known, bytes. */
+static void keep_bytes(struct submission *submission)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < submission->n; i++)
+        if (submission->events[i].kind == EVENT_FRAMEWORK_BYTES)
+            submission->events[n++] = submission->events[i];
+    submission->n = n;
 }
 
 static int tell_stage(struct run *run, size_t index, uint32_t stage)
 {
     struct submission told = {0};
-    framework_own_stage(run, index, stage)->told = true;
+    struct own_stage *own = framework_own_stage(run, index, stage);
+    const bool known = own->told;
+    own->told = own->sized = true;
     int r = submission_make(&told, &run->jobs[index], run->config->hosts);
     if (!r && run->config->told)
         r = submission_tell(&told, run->config->told[index]);
     r = r ? r : submission_as_facts(&told);
     say_bindable(run, index, &told);
     keep_due(run, index, stage, &told);
+    if (known)
+        keep_bytes(&told);
     r = r ? run_out_of_memory(run) : run_step(run, told.events, told.n);
     submission_done(&told);
+    return r;
+}
+
+/* When this task ends, all that the stage reads is done. */
+static bool waits_for_it_alone(struct run *run, size_t job, uint32_t s, const struct run_attempt *a)
+{
+    const struct workload_stage *spec = framework_spec(run, job, s);
+    bool reads = false;
+    for (uint32_t e = 0; e < spec->n_parents; e++) {
+        const uint32_t parent = spec->parents[e].parent;
+        const bool own = parent == a->stage;
+        if (framework_own_stage(run, job, parent)->n_done + own <
+            framework_spec(run, job, parent)->tasks)
+            return false;
+        reads |= own;
+    }
+    return reads;
+}
+
+int framework_tell_sizes(struct run *run, const struct run_attempt *a)
+{
+    if (!run->config->framework || !run->config->framework->late)
+        return 0;
+    const size_t job = run_job_index(run, a->job);
+    int r = 0;
+    /* WHY: it starts nothing before all ends of this instant are told. */
+    run->framework.busy = true;
+    for (uint32_t s = a->stage + 1; !r && s < run->jobs[job].n_stages; s++)
+        if (!framework_own_stage(run, job, s)->sized && waits_for_it_alone(run, job, s, a))
+            r = tell_stage(run, job, s);
+    run->framework.busy = false;
     return r;
 }
 

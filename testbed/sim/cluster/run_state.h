@@ -119,7 +119,7 @@ struct own_task {
 struct own_stage {
     struct own_task *tasks;
     uint32_t n_waiting, n_done;
-    bool told, open, bound;
+    bool told, sized, open, bound;
     int64_t waits_since_ns; /* −1: no task waits for the engine */
 };
 struct own_job {
@@ -364,6 +364,8 @@ int framework_push(struct run *run, struct own_start start);
 
 /* In run_framework_ends.c; without a framework they do nothing. */
 
+/* A task of it is about to end: what a late one reports before its engine hears that. */
+int framework_tell_sizes(struct run *run, const struct run_attempt *a);
 /* A task of it ended, as the engine knows: the last one ends its job. */
 int framework_task_done(struct run *run, const struct run_attempt *a);
 /* When it acts by itself; FLUID_NEVER: never. */

@@ -280,6 +280,24 @@ int submission_as_facts(struct submission *s)
     return r;
 }
 
+int submission_hide(struct submission *s)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < s->n; i++) {
+        struct event *e = &s->events[i];
+        if (e->kind == EVENT_FRAMEWORK_BYTES)
+            continue;
+        if (e->kind == EVENT_FRAMEWORK_TASKS) {
+            e->job_tasks.compute_ns.at = array(s, e->job_tasks.compute_ns.n, sizeof(uint64_t));
+            if (!e->job_tasks.compute_ns.at)
+                return -ENOMEM;
+        }
+        s->events[n++] = *e;
+    }
+    s->n = n;
+    return 0;
+}
+
 void submission_done(struct submission *s)
 {
     for (size_t i = 0; i < s->n_arrays; i++)

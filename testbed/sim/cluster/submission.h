@@ -25,6 +25,9 @@ int submission_tell(struct submission *s, double factor);
 
 /* The same as a framework's facts: matrices in rows. 0 or −ENOMEM. */
 int submission_as_facts(struct submission *s);
+/* Without what a framework cannot tell at the beginning: bytes between stages, and how long tasks
+ * compute. −ENOMEM. */
+int submission_hide(struct submission *s);
 
 struct resources submission_demand(const struct workload_demand *d);
 

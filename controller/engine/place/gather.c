@@ -1,0 +1,115 @@
+/* gather: a slot that falls free goes to the job whose task left it, while that has a ready task
+ * for which no place is to be waited; all else goes as under greedy.
+ *
+ * WHY: Spark's FAIR does so by accident. It offers a freed slot to the job with the fewest running
+ * tasks, which is the job that has just lost one, so a job's tasks stay where its first ones were,
+ * and its reduce tasks find much of their input there. It is a baseline for work whose input has no
+ * place (docs/results/joint.md); turn fair goes with it. */
+#include "controller/engine/base/ground.h"
+#include "controller/engine/books/job.h"
+#include "controller/engine/place/place.h"
+#include "controller/engine/watch/queues.h"
+
+#define REASON_FREED_SLOT ((enum reason)64)
+
+struct gather_engine {
+    struct sorted freed; /* hosts on which something ended in this step, by index */
+};
+struct gather_host {
+    uint64_t job; /* whose task ended there last */
+    struct sorted_node freed;
+};
+
+static struct gather_engine *all_of(const struct engine *engine)
+{
+    return engine->kept[QUESTION_PLACE];
+}
+
+static void forget(struct engine *engine, struct gather_host *kept)
+{
+    sorted_remove(&all_of(engine)->freed, &kept->freed);
+}
+
+static void attempt_over(struct engine *engine, struct attempt *attempt)
+{
+    struct gather_host *kept = attempt->host->kept[QUESTION_PLACE];
+    kept->job = attempt->job_number;
+    sorted_place(&all_of(engine)->freed, &kept->freed,
+                 (struct sorted_key){attempt->host->index, 0, 0}, 0);
+}
+
+static struct task *next_task(struct engine *engine, const struct bucket *bucket)
+{
+    struct sorted_node *map = sorted_first(&bucket->unlocated);
+    if (map)
+        return container_of(map, struct task, ready_unlocated);
+    return TAILQ_EMPTY(&bucket->reduce_stages) ? NULL : bucket_largest(engine, bucket);
+}
+
+/* Of any of its demands for which the host has room. */
+static bool goes_back(struct engine *engine, const struct job *job, struct host *host,
+                      struct claim *ret_claim)
+{
+    for (uint32_t i = 0; i < job->n_buckets; i++) {
+        const struct bucket *bucket = job->buckets[i];
+        bool room = host->shapes[bucket->shape->index]->fitting;
+        struct task *task = room ? next_task(engine, bucket) : NULL;
+        engine->counters.visits++;
+        if (!task)
+            continue;
+        *ret_claim = (struct claim){task, host_fit(host, bucket->shape), REASON_FREED_SLOT, 0,
+                                    host->running};
+        return true;
+    }
+    return false;
+}
+
+static bool gather_pick(struct engine *engine, struct claim *ret_claim)
+{
+    struct sorted_node *node;
+    while ((node = sorted_first(&all_of(engine)->freed))) {
+        struct gather_host *kept = container_of(node, struct gather_host, freed);
+        struct host *host = cluster_host(engine, (uint32_t)node->key.a);
+        const struct job *job = job_find(engine, kept->job);
+        forget(engine, kept);
+        if (host && job && job->by_turn.in && goes_back(engine, job, host, ret_claim))
+            return true;
+    }
+    return place_greedy.pick(engine, ret_claim);
+}
+
+/* What nobody took in this step is free for everybody. */
+static void settle(struct engine *engine)
+{
+    struct sorted_node *node;
+    while ((node = sorted_first(&all_of(engine)->freed)))
+        forget(engine, container_of(node, struct gather_host, freed));
+}
+
+static void done_host(struct engine *engine, union policy_of of, void *state)
+{
+    (void)of;
+    forget(engine, state);
+}
+
+static const struct policy_reason reasons[] = {
+    PLACE_PAIR_REASONS,
+    PLACE_GREEDY_REASON,
+    {DECISION_START, REASON_FREED_SLOT, "freed-slot", NULL, "tasks that ran there",
+     "Runs on {host} ({right} tasks), where a task of its job has just ended. "},
+    {0}};
+
+const struct place_policy place_gather = {
+    .policy = {.name = "gather",
+               .state = {[POLICY_ENGINE] = {.size = sizeof(struct gather_engine)},
+                         [POLICY_JOB] = {.size = sizeof(struct locality_job),
+                                         .init = locality_job_init},
+                         [POLICY_HOST] = {.size = sizeof(struct gather_host), .done = done_host}},
+               .parameters = place_even_parameters,
+               .reasons = reasons,
+               .hears.job_grew = locality_job_grew,
+               .hears.attempt_over = attempt_over,
+               .hears.settle = settle},
+    .pick = gather_pick,
+    .even = true,
+};
