@@ -66,7 +66,8 @@ enum engine_rule {
     RULE_KEEPS_WAIT,  /* outputs that get their first reader are counted in portions (outputs.h) */
     RULE_HOMES_ANEW,  /* each pick reports which stages wait for a slot at home (joint.c) */
     RULE_INPUT_GUESSED, /* before the first shuffle, sizes are guessed by input */
-    ENGINE_RULES = RULE_INPUT_GUESSED
+    RULE_LINKS_SHARED,  /* a home depends on the other jobs that use the links (pack.h) */
+    ENGINE_RULES = RULE_LINKS_SHARED
 };
 
 struct engine_config {

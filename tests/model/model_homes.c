@@ -80,14 +80,30 @@ static wide link_ns(const struct model *m, wide bytes)
     return up ? bytes * 8 * up * 1000000000 / m_bps_up(m) : 0;
 }
 
-static uint32_t jobs_behind(struct model *m, const struct m_job *j)
+static uint64_t left_bytes(const struct m_job *j)
+{
+    uint64_t bytes = 0;
+    for (uint32_t s = 0; s < j->n_stages; s++)
+        for (uint32_t t = 0; t < j->stage[s].n_tasks; t++)
+            bytes += j->stage[s].task[t].state == M_DONE ? 0 : j->stage[s].task[t].bytes;
+    return bytes;
+}
+
+/* Jobs behind it that use the links, and what those before it still have for them. */
+static uint32_t on_the_links(struct model *m, const struct m_job *j, wide *ret_ahead)
 {
     struct m_job *jobs[M_JOBS + 1];
-    uint32_t n = 0;
+    uint32_t behind = 0;
+    *ret_ahead = 0;
     m_in_turn(m, jobs);
-    for (int i = 0; jobs[i]; i++)
-        n += m_sooner(m, j, jobs[i]);
-    return n;
+    for (int i = 0; jobs[i]; i++) {
+        if (jobs[i] == j || home_of_job(jobs[i])->packed)
+            continue;
+        bool before = m_sooner(m, jobs[i], j);
+        behind += !before;
+        *ret_ahead += before ? left_bytes(jobs[i]) : 0;
+    }
+    return behind;
 }
 
 /* Bytes of all its transfers on the link that has most of them, when it is spread over so many
@@ -123,9 +139,10 @@ static bool is_worth_it(struct model *m, const struct m_job *j, uint32_t host, i
         }
     if (hosts < 2)
         return false;
+    wide ahead, behind = on_the_links(m, j, &ahead);
     wide one = work / slots + link_ns(m, inputs);
     wide spread = work / slots / hosts + link_ns(m, spread_bytes(j, hosts)) +
-                  jobs_behind(m, j) * link_ns(m, bytes) / hosts;
+                  (behind * link_ns(m, bytes) + link_ns(m, ahead)) / hosts;
     *ret_wait_ns = (int64_t)(4 * link_ns(m, bytes));
     return one < spread && work / slots <= (uint64_t)m->config.hold_max_ns / 3;
 }

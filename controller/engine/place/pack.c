@@ -117,18 +117,53 @@ static struct work work_of(const struct engine *engine, const struct job *job, u
     return work;
 }
 
-static uint32_t jobs_behind(const struct job *job)
+static bool uses_links(const struct engine *engine, const struct job *job)
 {
-    uint32_t n = 0;
+    return !engine_follows(engine, RULE_LINKS_SHARED) || !job->kept[QUESTION_PLACE] ||
+           !pack_of(job)->packed;
+}
+
+static uint32_t jobs_behind(const struct engine *engine, const struct job *job)
+{
+    uint32_t n = 0, looked = 0;
     const struct sorted_node *node = sorted_next(&job->by_turn);
-    for (; node && n < PACK_BEHIND; node = sorted_next(node))
-        n++;
+    for (; node && looked < PACK_BEHIND; node = sorted_next(node), looked++)
+        n += uses_links(engine, container_of(node, struct job, by_turn));
     return n;
+}
+
+static wide bytes_ahead(const struct engine *engine, const struct job *job)
+{
+    wide bytes = 0;
+    uint32_t looked = 0;
+    const struct sorted_node *node = sorted_previous(&job->by_turn);
+    bool counts = engine_follows(engine, RULE_LINKS_SHARED);
+    for (; counts && node && looked < PACK_BEHIND; node = sorted_previous(node), looked++) {
+        const struct job *other = container_of(node, struct job, by_turn);
+        bytes += uses_links(engine, other) ? other->left_bytes : 0;
+    }
+    return bytes;
 }
 
 static int64_t clamp(wide ns)
 {
     return ns > INT64_MAX / 4 ? INT64_MAX / 4 : (int64_t)ns;
+}
+
+static bool is_guessed(const struct stage *stage)
+{
+    return stage->framework && stage->framework->guessed;
+}
+
+/* Of a framework's job the larger of the two that is a guess: what tasks compute is one, for it may
+ * be what others took, what they receive is one until it is told. */
+static wide guessed_ns(const struct engine *engine, const struct job *job, wide compute_ns,
+                       wide shuffle_ns)
+{
+    bool bytes = !engine_follows(engine, RULE_LINKS_SHARED);
+    for (uint32_t s = 0; s < job->n_stages; s++)
+        bytes |= is_guessed(job->stages[s]);
+    return bytes ? most(compute_ns, shuffle_ns) : compute_ns;
 }
 
 /* True: it is better off on that host, and those behind it are. */
@@ -144,12 +179,15 @@ static bool is_worth_it(const struct engine *engine, const struct job *job, cons
     wide compute_ns = work.compute_ns / (uint64_t)slots,
          shuffle_ns = link_ns(engine, job->shuffle_bytes);
     wide one_ns = compute_ns + link_ns(engine, work.input_bytes),
-         spread_ns = compute_ns / hosts + link_ns(engine, work.spread_bytes) +
-                     jobs_behind(job) * shuffle_ns / hosts;
+         spread_ns =
+             compute_ns / hosts + link_ns(engine, work.spread_bytes) +
+             (jobs_behind(engine, job) * shuffle_ns + link_ns(engine, bytes_ahead(engine, job))) /
+                 hosts;
     ret_pack->one_ns = clamp(one_ns);
     ret_pack->spread_ns = clamp(spread_ns);
     ret_pack->wait_ns = clamp(PACK_PATIENCE * shuffle_ns);
-    bool guessed = job->framework && most(compute_ns, shuffle_ns) > PACK_GUESSED_NS;
+    bool guessed =
+        job->framework && guessed_ns(engine, job, compute_ns, shuffle_ns) > PACK_GUESSED_NS;
     return one_ns < spread_ns && !guessed && compute_ns <= (uint64_t)engine->config.hold_max_ns / 3;
 }
 

@@ -9,20 +9,23 @@
  *    pipelined and all tasks have one demand, the job is *packed*, and the host of that map its
  *    *home*, where
  *
- *        C + I/B  <  C/H + (max(I/H, i) + sum over stages of max(S_i/H, m_i))/B + n·S/(H·B)
+ *        C + I/B  <  C/H + (max(I/H, i) + sum over stages of max(S_i/H, m_i))/B + (n·S + L)/(H·B)
  *
  *    C: computing of all tasks ÷ slots of that host; H: hosts that can run them; S_i: bytes into
  *    stage i; m_i: of its largest task; S: all of these; I: bytes that tasks read from a place that
  *    is no host, i: the most that one does; B: the mean rate of the links; n: active jobs behind it
- *    in turn, at most PACK_BEHIND of them. On the left is its time on one host, on the right its
- *    time when spread, and what its transfers cost those behind it. WHY one host or all: on k hosts
- *    computing takes C/k, shuffles (k − 1)/k² of their time on one link, and those behind it wait
- *    for 1 − 1/k of it. In 1/k the first and last are linear and the second is concave, so the
- *    least is at k = 1 or k = H.
+ *    in turn, L: what those before it still receive. Packed jobs are not counted in either, for
+ *    they leave the links alone; PACK_BEHIND jobs at most are looked at on each side. On the left
+ *    is its time on one host, on the right its time when spread, and what its transfers cost those
+ *    behind it. WHY L: all links together are one fast server and each host is a slow one. The
+ *    first job takes the links while they are free, and others are done sooner at home than behind
+ *    it. WHY one host or all: on k hosts computing takes C/k, shuffles (k − 1)/k² of their time on
+ *    one link, and those behind it wait for 1 − 1/k of it. In 1/k the first and last are linear and
+ *    the second is concave, so the least is at k = 1 or k = H.
  * 2. It is not where C is more than a third of hold_max, nor where it has more than PACK_TASKS
  *    tasks: all of them are looked at in one step, which holds everybody (10⁶: 10 ms). A
- *    framework's is not, either, where C or S/B is more than PACK_GUESSED_NS: both are guesses (its
- *    tasks compute for as long as such maps took lately).
+ *    framework's is not, either, where C is more than PACK_GUESSED_NS, or S/B while any bytes of it
+ *    are guessed: C is a guess (its tasks compute for as long as such maps took lately).
  * 3. While all outputs of a packed job are at home its tasks start only there, maps first, then the
  *    largest reduce task: until 4·S/B after the next of them was ready. hold_max ends it for maps
  *    as it ends all that they wait for. It does not wait while its home cannot run it. What such a
