@@ -240,13 +240,6 @@ static void gather_block_of_copy(struct run *run, struct run_attempt *a)
     }
 }
 
-/* WHY not as the engine knows it: a framework may not have told it. */
-static uint64_t compute_ns(const struct run *run, const struct run_attempt *a)
-{
-    const struct workload_stage *stage = &run->jobs[run_job_index(run, a->job)].stages[a->stage];
-    return stage->compute_ns ? stage->compute_ns[a->task] : 0;
-}
-
 int run_attempt_gather(struct run *run, struct run_attempt *a)
 {
     struct gathering g = {.run = run, .attempt = a, .factor = 1, .free_host = ENGINE_NONE};
@@ -257,8 +250,8 @@ int run_attempt_gather(struct run *run, struct run_attempt *a)
     const struct workload_stage *spec = &run->jobs[run_job_index(run, a->job)].stages[a->stage];
     a->gathered = true;
     a->gpu_milli = workload_demand_of(spec, a->variant)->gpu_milli;
-    a->expected_ns = (int64_t)(a->variant ? workload_compute_ns(spec, a->variant, a->task)
-                                          : compute_ns(run, a));
+    /* WHY not as the engine knows it: a framework may not have told it. */
+    a->expected_ns = (int64_t)workload_compute_ns(spec, a->variant, a->task);
     double slowness = faults_slowness(&run->config->faults, a->job, a->stage, a->task, a->host);
     a->compute_ns = slowness > 1 ? (int64_t)((double)a->expected_ns * slowness) : a->expected_ns;
     if (run->config->told)
