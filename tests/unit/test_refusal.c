@@ -9,6 +9,7 @@
 #include "controller/engine/network/network.h"
 #include "controller/engine/place/place.h"
 #include "controller/engine/turn/turn.h"
+#include "controller/engine/users/division.h"
 #include "controller/engine/watch/refusal.h"
 
 #define REASON_SHUT ((enum reason)900)
@@ -85,7 +86,11 @@ const struct network_policy *const network_policies[] = {
     &network_scf,  &network_rank,        &network_none,           NULL};
 const struct mode_policy *const mode_policies[] = {&mode_first, &mode_all, &mode_rich,
                                                    &mode_starved, NULL};
-const char *const policy_defaults[QUESTIONS] = {"fifo", "greedy", "shut", "none", "first"};
+const struct users_policy *const users_policies[] = {&users_none, NULL};
+const char *const policy_defaults[QUESTIONS] = {
+    [QUESTION_TURN] = "fifo",    [QUESTION_PLACE] = "greedy", [QUESTION_COMMIT] = "shut",
+    [QUESTION_NETWORK] = "none", [QUESTION_MODE] = "first",   [QUESTION_USERS] = "none",
+};
 
 enum { MAPS = 40, SLOTS = 200 };
 

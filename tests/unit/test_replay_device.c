@@ -193,7 +193,7 @@ static int run_task(const char *lines, char *ret_words, size_t size)
     snprintf(input, sizeof(input), "%s/input", folder);
     FILE *out = fopen(input, "we");
     assert_non_null(out);
-    fprintf(out, "duopoly-task-input 1\njob 1\nstage 2\ntask 3\nattempt 4\ncompute_ns 1000000\n%s",
+    fprintf(out, "duopoly-task-input 1\njob 1\nstage 2\ntask 3\nattempt 4\ncompute_ns 20000000\n%s",
             lines);
     fclose(out);
     assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, sockets), 0);
@@ -234,7 +234,8 @@ static void test_a_task_computes_on_its_device_and_says_when(void **state)
     assert_int_equal(sscanf(line, "took g0 8000000000 3000000000 250 %llu", &took), 1);
     assert_non_null(fgets(line, sizeof(line), in));
     assert_int_equal(sscanf(line, "gave g0 8000000000 3000000000 250 %llu", &gave), 1);
-    assert_true(gave >= took + 1000000);
+    /* Half of it: this test's loop counts from before the device was taken. */
+    assert_true(gave >= took + 10000000);
     assert_null(fgets(line, sizeof(line), in));
     fclose(in);
 }
