@@ -47,7 +47,7 @@ static const struct argp_option options[] = {
     {0},
 };
 
-enum { EXIT_BAD_FILE = 2, EXIT_CHANGES = 3 };
+enum { EXIT_CHANGES = 3 };
 #define PROGRAM "duopoly-agent"
 
 struct arguments {
@@ -134,7 +134,6 @@ struct site {
     const struct arguments *arguments;
     struct agent_settings settings;
     struct settings_resolved resolved;
-    bool bad_file; /* the configuration itself is wrong, as last read */
 };
 
 /* −ENODEV, −ENETDOWN: an interface is missing. −EROFS: the state folder is not writable. */
@@ -144,7 +143,6 @@ static int site_read(void *user, struct err *err)
     const struct arguments *arguments = site->arguments;
     struct settings_resolved *resolved = &site->resolved;
     int r = agent_settings_read(arguments->config, &site->settings, err);
-    site->bad_file = r == -EINVAL;
     if (r >= 0)
         r = settings_resolve(&site->settings, arguments->config, resolved, err);
     if (r >= 0 && !arguments->restore && !arguments->stance)
@@ -168,21 +166,22 @@ static int begin(const struct arguments *arguments, struct site *site, struct er
 }
 
 /* The exit status, or −errno. */
-static int run(struct site *site, struct err *err)
+static int run(const struct arguments *arguments, struct err *err)
 {
-    const struct arguments *arguments = site->arguments;
+    static struct site site;
+    site.arguments = arguments;
     if (begins(arguments))
-        return begin(arguments, site, err);
-    int r = site_read(site, err);
+        return begin(arguments, &site, err);
+    int r = site_read(&site, err);
     if (r < 0)
         return r;
     if (arguments->check)
-        return check(arguments, &site->settings, &site->resolved, err);
+        return check(arguments, &site.settings, &site.resolved, err);
     if (arguments->plan)
-        return plan(arguments, &site->settings, &site->resolved, err);
+        return plan(arguments, &site.settings, &site.resolved, err);
     if (arguments->stance)
-        return agent_take_stance(&site->settings, &site->resolved, arguments->stance, err);
-    return agent_restore(&site->settings, &site->resolved, err);
+        return agent_take_stance(&site.settings, &site.resolved, arguments->stance, err);
+    return agent_restore(&site.settings, &site.resolved, err);
 }
 
 int main(int argc, char **argv)
@@ -190,7 +189,6 @@ int main(int argc, char **argv)
     static const struct argp argp = {.options = options, .parser = parse, .doc = doc};
     struct arguments arguments = {.config = "/etc/duopoly/duopoly-agent.yaml",
                                   .form = &writer_form_text};
-    static struct site site;
     struct err err = {0};
     program_begin();
     signal(SIGPIPE, SIG_IGN); /* a switch that goes is an error of the write */
@@ -198,11 +196,10 @@ int main(int argc, char **argv)
     log_open(PROGRAM, LOG_LEVEL_NOTE);
     if (begins(&arguments))
         log_with_times();
-    site.arguments = &arguments;
-    int status = run(&site, &err);
+    int status = run(&arguments, &err);
     if (status < 0) {
         log_error(LOG_FAULT_NONE, "%s", err.text);
-        return site.bad_file ? EXIT_BAD_FILE : EXIT_FAILURE;
+        return EXIT_FAILURE;
     }
     if (arguments.check && status == EXIT_SUCCESS)
         printf("%s: right\n", arguments.config);

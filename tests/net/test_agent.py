@@ -304,7 +304,7 @@ def test_bad_configurations_get_one_sentence_and_change_nothing(site, change, wo
         f.write(text.replace(*change))
     p = subprocess.run(["nsenter", "--net=/run/netns/" + site.agent.host.name, "--", BUILD + "/duopoly-agent", "--config", bad],
                        capture_output=True, text=True, timeout=10)
-    assert p.returncode == 2 and p.stderr.count("\n") == 1, p.stderr
+    assert p.returncode == 1 and p.stderr.count("\n") == 1, p.stderr
     assert all(word in p.stderr for word in words), p.stderr
     assert site.net.hosts[0].tc("qdisc", "show") == before
 
