@@ -11,12 +11,12 @@
 enum { PORTION = 1024 };
 
 /* Frees the last tasks. WHY an array that shrinks: pages of a large one go back as it does. */
-static void tasks_shrink(struct stage *stage, uint32_t *left)
+static void tasks_shrink(struct stage *stage, bool begun, uint32_t *left)
 {
     uint32_t n = stage->n_tasks, until = n > *left ? n - *left : 0;
-    /* WHY not of a stage none of which was ever ready: to look at a task that nobody made would
+    /* WHY not of a job that never began (assembly.h): to look at a task that nobody made would
      * make its page. */
-    for (uint32_t t = until; stage->readied && t < n; t++) {
+    for (uint32_t t = until; begun && t < n; t++) {
         free(stage->tasks[t].refs);
         free(stage->tasks[t].retry);
         free(stage->tasks[t].reruns);
@@ -32,7 +32,7 @@ static void variant_shrink(struct stage *stage, uint32_t *left)
 {
     struct stage *other = stage->others[stage->n_others - 1];
     if (other->n_tasks)
-        tasks_shrink(other, left);
+        tasks_shrink(other, stage->children, left);
     if (other->n_tasks)
         return;
     free(other->tasks);
@@ -50,7 +50,7 @@ static bool stage_shrink(struct stage *stage, uint32_t *left)
             late_shrink(&stage->edges[stage->n_edges - 1].late, left))
             stage->n_edges--;
     if (stage->n_tasks && *left)
-        tasks_shrink(stage, left);
+        tasks_shrink(stage, stage->children, left);
     if (stage->n_others || stage->n_edges || stage->n_tasks || !*left)
         return false;
     --*left;
