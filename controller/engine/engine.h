@@ -64,7 +64,7 @@ enum engine_rule {
     RULE_SKIPS_WAIT,  /* stages are skipped in portions (framework_skip.h) */
     RULE_GROWS,       /* stages get their tasks in portions (framework_grow.h) */
     RULE_KEEPS_WAIT,  /* outputs that get their first reader are counted in portions (outputs.h) */
-    RULE_HOMES_ANEW,  /* each pick reports which stages wait for a slot at home (joint.c) */
+    RULE_FAR_ANEW,    /* each pick reports which stages wait for preferred hosts (joint.c) */
     RULE_INPUT_GUESSED, /* before the first shuffle, sizes are guessed by input */
     RULE_LINKS_SHARED,  /* a home depends on the other jobs that use the links (pack.h) */
     ENGINE_RULES = RULE_LINKS_SHARED

@@ -10,7 +10,8 @@ __extension__ typedef unsigned __int128 wide;
 
 enum rule { OWN, EARLIER, KEPT, FAR, OPEN, RULES };
 static uint64_t closed[RULES], places[8], levels_shared, relabelled, unchanged, long_starts,
-    last_left, last_taken, own_waits, home_instead, packed, home_starts, home_waits, there_starts;
+    last_left, last_taken, own_waits, preferred_instead, packed, home_starts, home_waits,
+    there_starts;
 
 /* ---- reduces ---- */
 
@@ -77,9 +78,9 @@ static bool is_told_apart(const struct m_stage *s)
     return apart;
 }
 
-/* What of it would be at home on that host. */
-static uint64_t home_bytes(const struct model *m, const struct m_job *j, uint32_t s, uint32_t t,
-                           uint32_t host)
+/* What of its input is on that host. */
+static uint64_t preferred_bytes(const struct model *m, const struct m_job *j, uint32_t s,
+                                uint32_t t, uint32_t host)
 {
     uint64_t all = 0;
     if (is_told_apart(&j->stage[s]))
@@ -90,51 +91,53 @@ static uint64_t home_bytes(const struct model *m, const struct m_job *j, uint32_
 }
 
 /* ENGINE_NONE: it has none. */
-static uint32_t home_of(const struct model *m, const struct m_job *j, uint32_t s, uint32_t t)
+static uint32_t preferred_of(const struct model *m, const struct m_job *j, uint32_t s, uint32_t t)
 {
-    uint32_t home = ENGINE_NONE;
+    uint32_t preferred = ENGINE_NONE;
     for (uint32_t i = 0; i < j->stage[s].n_parents; i++)
         if (j->stage[s].kinds[i] != EDGE_BARRIER)
             return ENGINE_NONE;
     for (uint32_t h = 0; h < M_HOSTS; h++)
-        if (home_bytes(m, j, s, t, h) > (home == ENGINE_NONE ? 0 : home_bytes(m, j, s, t, home)))
-            home = h;
-    return home;
+        if (preferred_bytes(m, j, s, t, h) >
+            (preferred == ENGINE_NONE ? 0 : preferred_bytes(m, j, s, t, preferred)))
+            preferred = h;
+    return preferred;
 }
 
 /* Only where outputs split evenly are there several. */
-static bool is_home(const struct model *m, const struct m_job *j, uint32_t s, uint32_t t,
-                    uint32_t host)
+static bool is_preferred(const struct model *m, const struct m_job *j, uint32_t s, uint32_t t,
+                         uint32_t host)
 {
-    uint32_t home = home_of(m, j, s, t);
-    return home == host || (home != ENGINE_NONE && !is_told_apart(&j->stage[s]) &&
-                            m_outputs_on(j, host) == m_outputs_on(j, home));
+    uint32_t preferred = preferred_of(m, j, s, t);
+    return preferred == host || (preferred != ENGINE_NONE && !is_told_apart(&j->stage[s]) &&
+                                 m_outputs_on(j, host) == m_outputs_on(j, preferred));
 }
 
-static bool waits_for_home(const struct model *m, const struct m_job *j, uint32_t s, uint32_t t)
+static bool waits_for_preferred(const struct model *m, const struct m_job *j, uint32_t s,
+                                uint32_t t)
 {
     uint64_t up = 0;
-    uint32_t home = home_of(m, j, s, t);
+    uint32_t preferred = preferred_of(m, j, s, t);
     struct task_view view;
     for (uint32_t h = 0; h < M_HOSTS; h++)
         up += m_up(&m->host[h]);
-    if (home == ENGINE_NONE || !up || !m_capable_host(m, home, j->stage[s].way[0].demand))
+    if (preferred == ENGINE_NONE || !up || !m_capable_host(m, preferred, j->stage[s].way[0].demand))
         return false;
-    uint64_t bytes = home_bytes(m, j, s, t, home), part = j->stage[s].task[t].bytes / up;
+    uint64_t bytes = preferred_bytes(m, j, s, t, preferred), part = j->stage[s].task[t].bytes / up;
     assert_int_equal(engine_task(m->script.engine, j->number, s, t, &view), 0);
     return bytes > part &&
            m->script.now_ns < view.ready_ns + 2 * (int64_t)((wide)(bytes - part) * 8 * up *
                                                             1000000000 / m_bps_up(m));
 }
 
-/* The stage's largest that is at home there by what it reads itself; false: none is. */
-static bool take_home(const struct model *m, const struct m_job *j, struct found *f)
+/* The stage's largest task that prefers the host by its own input; false: none does. */
+static bool take_preferred(const struct model *m, const struct m_job *j, struct found *f)
 {
     f->task = NULL;
     for (uint32_t t = 0; is_told_apart(&j->stage[f->stage]) && t < j->stage[f->stage].n_tasks;
          t++) {
         const struct m_task *task = &j->stage[f->stage].task[t];
-        if (m_ready(j, f->stage, t) && task->bytes && home_of(m, j, f->stage, t) == f->host &&
+        if (m_ready(j, f->stage, t) && task->bytes && preferred_of(m, j, f->stage, t) == f->host &&
             (!f->task || task->bytes > f->task->bytes)) {
             f->task = task;
             f->index = t;
@@ -167,7 +170,7 @@ static struct found of_stage(struct model *m, const struct m_job *j, uint32_t s)
         }
     }
     bool leaves = f.task && f.task->bytes > link_bytes(m, 1000) && m_last_slots(m);
-    bool waits = f.task && waits_for_home(m, j, s, f.index);
+    bool waits = f.task && waits_for_preferred(m, j, s, f.index);
     const struct found largest = f;
     last_left += leaves;
     for (uint32_t h = 0; largest.task && !leaves && h < M_HOSTS; h++) {
@@ -176,9 +179,9 @@ static struct found of_stage(struct model *m, const struct m_job *j, uint32_t s)
         if (m_times_host(m, f.host, j->stage[s].way[0].demand) <= 0)
             continue;
         enum rule rule = rule_of(m, j, &f);
-        if (rule == OPEN && waits && !is_home(m, j, s, f.index, h)) {
-            rule = take_home(m, j, &f) ? OPEN : FAR;
-            home_instead += rule == OPEN;
+        if (rule == OPEN && waits && !is_preferred(m, j, s, f.index, h)) {
+            rule = take_preferred(m, j, &f) ? OPEN : FAR;
+            preferred_instead += rule == OPEN;
         }
         if (rule != OPEN) {
             closed[rule]++;
@@ -636,19 +639,19 @@ static const char *unneeded(void)
     for (int place = 0; place <= NOWHERE; place++)
         if (places[place] < 3)
             return where[place];
-    return long_starts < 5      ? "long transfers"
-           : last_left < 20     ? "the last slots are left"
-           : last_taken < 20    ? "the last slots are taken"
-           : own_waits < 20     ? "maps wait for slots next to their blocks"
-           : home_instead < 5   ? "one that is at home goes instead"
-           : packed < 20        ? "jobs are packed"
-           : home_starts < 20   ? "tasks start at home"
-           : home_waits < 20    ? "tasks wait for their job's home"
-           : there_starts < 5   ? "a task goes where all its input is"
-           : levels_shared < 20 ? "the last level is shared"
-           : relabelled < 100   ? "labels anew"
-           : unchanged < 100    ? "labels that hold"
-                                : NULL;
+    return long_starts < 5         ? "long transfers"
+           : last_left < 20        ? "the last slots are left"
+           : last_taken < 20       ? "the last slots are taken"
+           : own_waits < 20        ? "maps wait for slots next to their blocks"
+           : preferred_instead < 5 ? "one that prefers the host goes instead"
+           : packed < 20           ? "jobs are packed"
+           : home_starts < 20      ? "tasks start at home"
+           : home_waits < 20       ? "tasks wait for their job's home"
+           : there_starts < 5      ? "a task goes where all its input is"
+           : levels_shared < 20    ? "the last level is shared"
+           : relabelled < 100      ? "labels anew"
+           : unchanged < 100       ? "labels that hold"
+                                   : NULL;
 }
 
 static void test_every_start_is_by_the_rules(void **state)

@@ -107,7 +107,7 @@ static void drain(struct script *s, uint32_t host, bool undo)
 }
 
 /* Each of two stages' pairs has its bytes, and no host has room until all tasks of the second are
- * ready: then the first question where they are at home is not about all of them. */
+ * ready: then the first question which hosts they prefer is not about all of them. */
 static void inputs_are_looked_at_while_a_stage_opens(void **state)
 {
     enum { WIDE = 128 };

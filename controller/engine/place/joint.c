@@ -11,14 +11,14 @@
  * - Reduces: a stage's largest ready one, on a host with a free slot that no rule closes. The
  *   rules: own: no task of its job receives there; earlier: no task of an earlier job receives
  *   there, or one does and more than r + 1 slots are free and fewer than FEW taken; kept: if the
- *   task receives for over LONG_MS, fewer than slots − r such tasks run there; far: it is at home
- *   there (near.h), or has waited for that. Where it has not, the stage's largest task that is at
- *   home there goes instead. Of the open hosts: fewest receivers of earlier jobs, least traffic of
- *   others on the downlink (in quarters of its rate), most outputs of its own job, fewest
- *   receivers, fewest tasks, lowest index. (Closing hosts with traffic of others to later jobs, or
- *   to long transfers, costs more than it brings: such a link still carries useful bytes.) r is a
- *   quarter of the host's slots of that shape, at least 1 and at most all but one. Bytes become
- *   times by the mean rate of the links of hosts that are up.
+ *   task receives for over LONG_MS, fewer than slots − r such tasks run there; far: the task
+ *   prefers the host (near.h), or has waited for its preferred one. Where it has not, the stage's
+ *   largest task that prefers the host goes instead. Of the open hosts: fewest receivers of earlier
+ *   jobs, least traffic of others on the downlink (in quarters of its rate), most outputs of its
+ *   own job, fewest receivers, fewest tasks, lowest index. (Closing hosts with traffic of others to
+ *   later jobs, or to long transfers, costs more than it brings: such a link still carries useful
+ *   bytes.) r is a quarter of the host's slots of that shape, at least 1 and at most all but one.
+ *   Bytes become times by the mean rate of the links of hosts that are up.
  * - The last free slots of the cluster, one in JOINT_LAST_SHARE, are for reduces that receive for
  *   at most SHORT_MS and for maps of jobs with a shuffle and blocks of up to ten times what is
  *   small. Such maps go anywhere; those of jobs that are more than small only when nothing of their
@@ -31,8 +31,8 @@
  *
  * hold_max ends what maps wait for. A reduce task waits for links that its own or earlier jobs use,
  * where it could not receive yet and would hold its slot for as long, and for a slot among those
- * for transfers of its length; no slot is kept from it in the hope of a better one. For a slot at
- * home it waits at most for twice what that saves.
+ * for transfers of its length; no slot is kept from it in the hope of a better one. For a slot on
+ * its preferred host it waits at most for twice what that saves.
  *
  * Which jobs are asked. Every rule except "own" closes at least as many hosts to a later job. So
  * when a job's task was refused by other rules, no later job under the same or more rules is asked
@@ -41,9 +41,9 @@
  * outputs of its job, then the rest in the order of by_load, where of n idle hosts, in random
  * order, log n are better than all before them. It looks at each host with room when none takes the
  * task, or when outputs are on as many; a start looks at all its inputs. For stages that wait for
- * slots at home, HOMELESS_MAX at most, only the homes. For the last slots the first job whose maps
- * go anywhere is found by its value; of the many before it that wait for slots of their own, those
- * with maps on the few hosts with room. */
+ * slots on preferred hosts, FAR_MAX at most, only these hosts. For the last slots the first job
+ * whose maps go anywhere is found by its value; of the many before it that wait for slots of their
+ * own, those with maps on the few hosts with room. */
 #include "controller/engine/place/joint.h"
 #include "controller/engine/base/ground.h"
 #include "controller/engine/books/cluster.h"
@@ -60,7 +60,7 @@
 #define REASON_KEPT_SLOT        ((enum reason)47)
 #define REASON_FAR              ((enum reason)48)
 
-enum { HOMELESS_MAX = 16 }; /* stages that wait for slots at home: each is asked each time */
+enum { FAR_MAX = 16 }; /* stages that wait for preferred hosts: each is asked each time */
 
 static const struct field stage_fields[] = {FIELD_OF(joint_stage, far_until_ns, U64), {0}};
 static const struct field job_fields[] = {
@@ -77,7 +77,7 @@ static struct asking ask_for_host(struct engine *engine, const struct task *task
     a.near = &kept->near;
     int64_t until_ns = near_until_ns(engine, a.near, task);
     const struct joint_engine *all = engine->kept[QUESTION_PLACE];
-    bool may_wait = kept->far_until_ns || all->homeless.n < HOMELESS_MAX;
+    bool may_wait = kept->far_until_ns || all->far.n < FAR_MAX;
     a.until_ns = may_wait && engine->now_ns < until_ns ? until_ns : 0;
     return a;
 }
@@ -113,28 +113,28 @@ static bool may_remember(const struct asking *a, const struct joint_stage *kept)
            all->moves == kept->moves && a->engine->n_changes - kept->changes <= CHANGES;
 }
 
-static void list_homeless(struct joint_engine *all, const struct stage *stage,
+static void list_far(struct joint_engine *all, const struct stage *stage,
                           struct joint_stage *kept)
 {
     struct sorted_key key = {kept->far_until_ns, stage->job->number,
                              (uint64_t)stage->variant << 32 | stage->index};
-    sorted_place(&all->homeless, &kept->of_homeless, key, 0);
+    sorted_place(&all->far, &kept->of_far, key, 0);
 }
 
-/* Its largest task waits for a slot at home: a step is due when the wait ends. */
-static void wait_for_home(const struct asking *a)
+/* Its largest task waits for its preferred host: a step is due when the wait ends. */
+static void wait_for_preferred(const struct asking *a)
 {
     struct joint_engine *all = a->engine->kept[QUESTION_PLACE];
     const struct stage *stage = a->task->stage;
     struct joint_stage *kept = stage->kept[QUESTION_PLACE];
     kept->far_until_ns = (uint64_t)a->until_ns;
-    list_homeless(all, stage, kept);
+    list_far(all, stage, kept);
 }
 
-static void home_no_more(struct engine *engine, struct joint_stage *kept)
+static void far_no_more(struct engine *engine, struct joint_stage *kept)
 {
     struct joint_engine *all = engine->kept[QUESTION_PLACE];
-    sorted_remove(&all->homeless, &kept->of_homeless);
+    sorted_remove(&all->far, &kept->of_far);
     kept->far_until_ns = 0;
 }
 
@@ -144,8 +144,8 @@ static void ask_anew(struct engine *engine)
 {
     const struct joint_engine *all = engine->kept[QUESTION_PLACE];
     struct sorted_node *node;
-    while (engine_follows(engine, RULE_HOMES_ANEW) && (node = sorted_first(&all->homeless)))
-        home_no_more(engine, container_of(node, struct joint_stage, of_homeless));
+    while (engine_follows(engine, RULE_FAR_ANEW) && (node = sorted_first(&all->far)))
+        far_no_more(engine, container_of(node, struct joint_stage, of_far));
 }
 
 /* Hosts without outputs can be better than the best so far only with less host_crowd(). */
@@ -194,26 +194,27 @@ static struct offer find_host(const struct asking *a, struct joint_stage *kept)
     return best;
 }
 
-/* Over the hosts where tasks of its stage are at home. */
-struct homes {
+/* Over the hosts that tasks of its stage prefer. */
+struct preferred {
     const struct asking *a;
     struct offer best;
     bool open;
 };
 
-static void consider_home(void *context, uint32_t host)
+static void consider_preferred(void *context, uint32_t host)
 {
-    struct homes *homes = context;
-    consider(homes->a, cluster_host(homes->a->engine, host), &homes->best, &homes->open);
+    struct preferred *preferred = context;
+    consider(preferred->a, cluster_host(preferred->a->engine, host), &preferred->best,
+             &preferred->open);
 }
 
-static struct offer find_home(const struct asking *a)
+static struct offer find_preferred(const struct asking *a)
 {
-    struct homes homes = {.a = a};
-    near_each_home(a->near, a->task, consider_home, &homes);
-    if (!homes.best.host)
-        wait_for_home(a);
-    return homes.best;
+    struct preferred preferred = {.a = a};
+    near_each_preferred(a->near, a->task, consider_preferred, &preferred);
+    if (!preferred.best.host)
+        wait_for_preferred(a);
+    return preferred.best;
 }
 
 static bool goes_before(const struct task *a, const struct task *b)
@@ -222,7 +223,7 @@ static bool goes_before(const struct task *a, const struct task *b)
 }
 
 /* The largest of the bucket's stages' largest ready reduce tasks that some host takes; for those
- * that wait for home, of the tasks at home. */
+ * that wait for their preferred host, of the tasks that prefer a host. */
 static bool ask_bucket(struct engine *engine, struct bucket *bucket, struct claim *ret_claim,
                        bool *ret_open)
 {
@@ -237,7 +238,7 @@ static bool ask_bucket(struct engine *engine, struct bucket *bucket, struct clai
             continue;
         if (a.length != RECEIVES_SHORT && joint_only_short(engine))
             continue;
-        struct offer offer = a.until_ns ? find_home(&a) : find_host(&a, kept);
+        struct offer offer = a.until_ns ? find_preferred(&a) : find_host(&a, kept);
         *ret_open |= a.until_ns || kept->open;
         if (!offer.host || (best && !goes_before(offer.task, best)))
             continue;
@@ -449,7 +450,7 @@ static void queues_follow(struct engine *engine, struct stage *stage, bool runs)
         locality_begin(engine, stage->bucket);
     joint_maps_follow(engine, stage->bucket);
     if (!stage->ready_reduces.n)
-        home_no_more(engine, stage->kept[QUESTION_PLACE]);
+        far_no_more(engine, stage->kept[QUESTION_PLACE]);
 }
 
 static void task_moved(struct engine *engine, struct task *task, enum task_state before)
@@ -468,7 +469,7 @@ static void done_stage(struct engine *engine, union policy_of of, void *state)
 {
     struct joint_stage *kept = state;
     (void)of;
-    home_no_more(engine, kept);
+    far_no_more(engine, kept);
     near_done(&kept->near);
 }
 
@@ -507,13 +508,13 @@ static void load_stage(struct engine *engine, union policy_of of, void *state)
     struct joint_engine *all = engine->kept[QUESTION_PLACE];
     struct joint_stage *kept = state;
     if (kept->far_until_ns)
-        list_homeless(all, of.stage, kept);
+        list_far(all, of.stage, kept);
 }
 
 static int64_t deadline_ns(const struct engine *engine)
 {
     const struct joint_engine *all = engine->kept[QUESTION_PLACE];
-    const struct sorted_node *node = sorted_first(&all->homeless);
+    const struct sorted_node *node = sorted_first(&all->far);
     int64_t first = node ? (int64_t)node->key.a : INT64_MAX, pack = pack_deadline_ns(engine);
     return pack < first ? pack : first;
 }
@@ -528,8 +529,8 @@ static void settle(struct engine *engine)
 {
     struct joint_engine *all = engine->kept[QUESTION_PLACE];
     struct sorted_node *node;
-    while ((node = sorted_first(&all->homeless)) && node->key.a <= (uint64_t)engine->now_ns)
-        home_no_more(engine, container_of(node, struct joint_stage, of_homeless));
+    while ((node = sorted_first(&all->far)) && node->key.a <= (uint64_t)engine->now_ns)
+        far_no_more(engine, container_of(node, struct joint_stage, of_far));
     for (node = sorted_first(&engine->opening); node; node = sorted_next(node)) {
         struct stage *way, *stage = container_of(node, struct stage, of_opening);
         VARIANT_FOREACH (way, stage) {

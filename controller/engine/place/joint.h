@@ -19,9 +19,9 @@ _Static_assert(JOINT_RATE_MS % JOINT_SMALL_MS == 0 && JOINT_RATE_MS % JOINT_LAST
                "buckets have right values as long as the rate is the same");
 
 struct joint_engine {
-    uint64_t rate;  /* what a link moves in JOINT_RATE_MS, on which buckets' values depend */
-    uint64_t moves; /* how often jobs passed others, and transfers lost their job */
-    struct sorted homeless; /* stages that wait for slots at home, by until when */
+    uint64_t rate;     /* what a link moves in JOINT_RATE_MS, on which buckets' values depend */
+    uint64_t moves;    /* how often jobs passed others, and transfers lost their job */
+    struct sorted far; /* stages that wait for preferred hosts, by until when */
     struct pack_engine pack;
 };
 struct joint_job {
@@ -38,8 +38,8 @@ struct joint_stage {
     bool maps_refused;
     uint64_t map_moves, maps, map_changes;
     struct near near;
-    uint64_t far_until_ns; /* it is in `homeless`; 0: it is not */
-    struct sorted_node of_homeless;
+    uint64_t far_until_ns; /* it is in `far`; 0: it is not */
+    struct sorted_node of_far;
 };
 
 /* Whether only the last free slots of the cluster are left. */

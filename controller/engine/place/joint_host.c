@@ -90,7 +90,7 @@ enum rule joint_closed_by(const struct asking *a, struct host *host, struct offe
         return RULE_EARLIER;
     if (a->length == RECEIVES_LONG && long_tasks(host, a->long_bytes) >= slots - reserve)
         return RULE_KEPT;
-    if (a->until_ns && !near_is_home(a->near, a->task, host))
+    if (a->until_ns && !near_is_preferred(a->near, a->task, host))
         return RULE_FAR;
     return RULES;
 }

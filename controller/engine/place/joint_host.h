@@ -18,10 +18,10 @@ struct asking {
     uint64_t short_bytes, long_bytes;
     enum length length;
     struct near *near;
-    int64_t until_ns; /* it waits for a slot at home; 0: it does not */
+    int64_t until_ns; /* it waits for its preferred host; 0: it does not */
 };
 
-/* A host that may take it, or a task of its stage that is at home there. */
+/* A host that may take it, or a task of its stage that prefers it. */
 struct offer {
     struct host *host;
     struct task *task;
@@ -32,7 +32,7 @@ struct offer {
 uint64_t joint_link_bytes(const struct engine *engine, uint32_t ms);
 /* How many such tasks the host would hold when empty. */
 int64_t joint_slots(const struct host *host, const struct shape *shape);
-/* The task with its length; whether it waits for a slot at home is not known yet. */
+/* The task with its length; whether it waits for its preferred host is not known yet. */
 struct asking joint_ask(const struct engine *engine, const struct task *task);
 /* The first rule that closes the host, which has room; RULES: none. From RULE_EARLIER on, ret_offer
  * has how good the host is, without its outputs. O(receivers + tasks there). */

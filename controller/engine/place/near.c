@@ -13,13 +13,11 @@ __extension__ typedef unsigned __int128 wide;
 
 enum { PATIENCE = 2 }; /* times what it saves */
 
-/* ---- what is told ---- */
-
 /* Bytes of one task by host, and the most of them; of equals on the lowest host. */
 struct tally {
     uint64_t *bytes;
     uint32_t hosts;
-    struct near_home most;
+    struct near_preferred most;
 };
 
 static void add(void *context, const struct engine_input *input)
@@ -29,7 +27,7 @@ static void add(void *context, const struct engine_input *input)
         return;
     uint64_t bytes = tally->bytes[input->host] += input->bytes;
     if (bytes > tally->most.bytes || (bytes == tally->most.bytes && input->host < tally->most.host))
-        tally->most = (struct near_home){.host = input->host, .bytes = bytes};
+        tally->most = (struct near_preferred){.host = input->host, .bytes = bytes};
 }
 
 static void clear(void *context, const struct engine_input *input)
@@ -39,10 +37,10 @@ static void clear(void *context, const struct engine_input *input)
         tally->bytes[input->host] = 0;
 }
 
-static void home_learn(struct engine *engine, struct tally *tally, const struct task *task,
-                       struct near_home *home)
+static void preferred_learn(struct engine *engine, struct tally *tally, const struct task *task,
+                            struct near_preferred *preferred)
 {
-    tally->most = (struct near_home){.host = ENGINE_NONE};
+    tally->most = (struct near_preferred){.host = ENGINE_NONE};
     if (!task->guessed) {
         uint32_t n = (uint32_t)task_outputs_read(task, add, tally);
         engine->counters.visits += n;
@@ -51,16 +49,16 @@ static void home_learn(struct engine *engine, struct tally *tally, const struct 
         else
             memset(tally->bytes, 0, tally->hosts * sizeof(*tally->bytes));
     }
-    home->known = true;
-    home->host = tally->most.host;
-    home->bytes = tally->most.bytes;
+    preferred->known = true;
+    preferred->host = tally->most.host;
+    preferred->bytes = tally->most.bytes;
 }
 
 static struct tally tally_begin(struct engine *engine, const struct stage *stage, struct near *near)
 {
     struct tally tally = {.hosts = engine->n_hosts};
-    if (!near->homes)
-        near->homes = engine_allocate(engine, stage->n_tasks, sizeof(*near->homes));
+    if (!near->preferred)
+        near->preferred = engine_allocate(engine, stage->n_tasks, sizeof(*near->preferred));
     tally.bytes = engine_allocate(engine, tally.hosts, sizeof(*tally.bytes));
     return tally;
 }
@@ -80,7 +78,7 @@ static bool is_pipelined(const struct stage *stage)
     return false;
 }
 
-static bool has_homes(const struct stage *stage)
+static bool has_preferred(const struct stage *stage)
 {
     bool apart = false;
     for (uint32_t i = 0; i < stage->n_edges; i++)
@@ -88,17 +86,17 @@ static bool has_homes(const struct stage *stage)
     return apart && !is_pipelined(stage);
 }
 
-/* A ready task stands where it is at home. */
+/* Lists a ready task by its preferred host. */
 static void list(struct engine *engine, struct tally *tally, struct near *near,
                  const struct task *task)
 {
-    struct near_home *home = &near->homes[task->index];
-    if (!home->known)
-        home_learn(engine, tally, task, home);
-    struct sorted_key key = {home->host, UINT64_MAX - task->bytes, task->index};
+    struct near_preferred *preferred = &near->preferred[task->index];
+    if (!preferred->known)
+        preferred_learn(engine, tally, task, preferred);
+    struct sorted_key key = {preferred->host, UINT64_MAX - task->bytes, task->index};
     engine->counters.visits++;
-    if (home->host != ENGINE_NONE)
-        sorted_place(&near->at, &home->listed, key, 0);
+    if (preferred->host != ENGINE_NONE)
+        sorted_place(&near->at, &preferred->listed, key, 0);
 }
 
 static void list_all(struct engine *engine, const struct stage *stage, struct near *near)
@@ -119,11 +117,11 @@ static void list_fresh(struct engine *engine, const struct stage *stage, struct 
     free(tally.bytes);
 }
 
-/* Who became ready since was heard of, and nothing else has changed. WHY a task's home stays while
- * its stage is open: no output moves, for that would close it. */
+/* Only tasks that became ready since were reported, and nothing else has changed. WHY a task's
+ * preferred host stays while its stage is open: a moved output would close the stage. */
 static bool only_fresh(const struct stage *stage, const struct near *near)
 {
-    return !stage->framework && near->homes && near->closed == stage->closed &&
+    return !stage->framework && near->preferred && near->closed == stage->closed &&
            stage->readied - near->readied == near->n_fresh;
 }
 
@@ -139,13 +137,13 @@ void near_follow(struct engine *engine, const struct stage *stage, struct near *
     near->n_fresh = 0;
     near->readied = stage->readied;
     near->closed = stage->closed;
-    if (!fresh && has_homes(stage) && stage->ready_reduces.n)
+    if (!fresh && has_preferred(stage) && stage->ready_reduces.n)
         list_all(engine, stage, near);
 }
 
 void near_ready(struct engine *engine, struct near *near, const struct task *task)
 {
-    if (!near->homes || near->n_fresh == task->stage->n_tasks)
+    if (!near->preferred || near->n_fresh == task->stage->n_tasks)
         return;
     if (!near->fresh)
         near->fresh = engine_allocate(engine, task->stage->n_tasks, sizeof(*near->fresh));
@@ -155,33 +153,31 @@ void near_ready(struct engine *engine, struct near *near, const struct task *tas
 void near_done(struct near *near)
 {
     free(near->fresh);
-    free(near->homes);
+    free(near->preferred);
     *near = (struct near){0};
 }
-
-/* ---- questions ---- */
 
 static uint64_t most_outputs(const struct job *job)
 {
     return job->output_hosts ? UINT64_MAX - sorted_least(spread_ordered(job)) : 0;
 }
 
-/* Of evenly split bytes: the first host with most of the job's outputs. */
-static struct near_home home_by_outputs(const struct task *task)
+/* For evenly split bytes: the first host with most of the job's outputs. */
+static struct near_preferred preferred_by_outputs(const struct task *task)
 {
     const struct job *job = task->stage->job;
     uint64_t most = most_outputs(job);
     if (!most || task->guessed || is_pipelined(task->stage))
-        return (struct near_home){.host = ENGINE_NONE};
+        return (struct near_preferred){.host = ENGINE_NONE};
     const struct sorted_node *node = sorted_first_below(spread_ordered(job), UINT64_MAX - most + 1);
-    return (struct near_home){.host = (uint32_t)node->key.a,
-                              .bytes = (uint64_t)((wide)task->bytes * most / job->n_outputs)};
+    return (struct near_preferred){.host = (uint32_t)node->key.a,
+                                   .bytes = (uint64_t)((wide)task->bytes * most / job->n_outputs)};
 }
 
-/* Its home could run it. */
-static bool is_open(const struct engine *engine, const struct task *task, uint32_t home)
+/* Whether its preferred host could run it. */
+static bool is_open(const struct engine *engine, const struct task *task, uint32_t preferred)
 {
-    const struct host *host = home == ENGINE_NONE ? NULL : cluster_host(engine, home);
+    const struct host *host = preferred == ENGINE_NONE ? NULL : cluster_host(engine, preferred);
     return host && host->shapes[task->stage->bucket->shape->index]->capable;
 }
 
@@ -195,17 +191,18 @@ static int64_t link_ns(const struct engine *engine, uint64_t bytes)
 
 int64_t near_until_ns(const struct engine *engine, const struct near *near, const struct task *task)
 {
-    struct near_home home = near->homes ? near->homes[task->index] : home_by_outputs(task);
+    struct near_preferred preferred =
+        near->preferred ? near->preferred[task->index] : preferred_by_outputs(task);
     uint64_t part = engine->up ? task->bytes / engine->up : task->bytes;
-    if (home.bytes <= part || !is_open(engine, task, home.host))
+    if (preferred.bytes <= part || !is_open(engine, task, preferred.host))
         return task->ready_ns;
-    return task->ready_ns + PATIENCE * link_ns(engine, home.bytes - part);
+    return task->ready_ns + PATIENCE * link_ns(engine, preferred.bytes - part);
 }
 
-bool near_is_home(const struct near *near, const struct task *task, const struct host *host)
+bool near_is_preferred(const struct near *near, const struct task *task, const struct host *host)
 {
-    if (near->homes)
-        return near->homes[task->index].host == host->index;
+    if (near->preferred)
+        return near->preferred[task->index].host == host->index;
     const struct job *job = task->stage->job;
     uint32_t outputs = spread_outputs(job, host);
     return outputs && outputs == most_outputs(job);
@@ -220,17 +217,17 @@ static void each_by_outputs(const struct job *job, void (*each)(void *context, u
         each(context, (uint32_t)node->key.a);
 }
 
-void near_each_home(const struct near *near, const struct task *task,
-                    void (*each)(void *context, uint32_t host), void *context)
+void near_each_preferred(const struct near *near, const struct task *task,
+                         void (*each)(void *context, uint32_t host), void *context)
 {
-    if (!near->homes)
+    if (!near->preferred)
         each_by_outputs(task->stage->job, each, context);
     for (struct sorted_node *node = sorted_first(&near->at); node;
          node = sorted_from(&near->at, (struct sorted_key){node->key.a + 1, 0, 0}))
         each(context, (uint32_t)node->key.a);
 }
 
-/* WHY what is no longer ready leaves only here: nobody asks for others. */
+/* WHY tasks that are no longer ready leave only here: no other question lists them. */
 struct task *near_largest(struct near *near, const struct stage *stage, const struct host *host)
 {
     const struct sorted_key first = {host->index, 0, 0};
