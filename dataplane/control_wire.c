@@ -112,7 +112,7 @@ static duopoly_Reason reason_of(int r)
 
 static void take_ports(struct fastpath_control *control, const duopoly_Envelope *envelope)
 {
-    const duopoly_SetPlanePorts *message = &envelope->body.set_plane_ports;
+    const duopoly_SetDataplanePorts *message = &envelope->body.set_dataplane_ports;
     struct egress egress;
     struct err err = {0};
     int r = egress_read(workers_egress(control->workers), message, &egress, &err);
@@ -124,7 +124,7 @@ static void take_ports(struct fastpath_control *control, const duopoly_Envelope 
         accept_it(control);
 }
 
-static void fill_counters(const struct workers_port *from, duopoly_PlanePort *port)
+static void fill_counters(const struct workers_port *from, duopoly_DataplanePort *port)
 {
     port->came_bytes = from->came_bytes;
     port->went_bytes = from->went_bytes;
@@ -146,8 +146,8 @@ static void tell_ports(struct fastpath_control *control, const duopoly_Envelope 
         refuse(control, duopoly_Reason_REASON_STATE, "a worker does not answer");
         return;
     }
-    duopoly_PlanePorts *message =
-        &wire_begin(&control->answer, duopoly_Envelope_plane_ports_tag)->body.plane_ports;
+    duopoly_DataplanePorts *message =
+        &wire_begin(&control->answer, duopoly_Envelope_dataplane_ports_tag)->body.dataplane_ports;
     egress_write(workers_egress(control->workers), message);
     for (pb_size_t i = 0; i < message->ports_count; i++)
         fill_counters(&stats.ports[i], &message->ports[i]);
@@ -331,12 +331,12 @@ static const struct {
 } requests[WIRE_KINDS] = {
     [WIRE_KIND(begin_capture)] = {.take = begin_capture},
     [WIRE_KIND(end_capture)] = {.take = end_capture},
-    [WIRE_KIND(get_plane_ports)] = {.take = tell_ports, .looks = true},
+    [WIRE_KIND(get_dataplane_ports)] = {.take = tell_ports, .looks = true},
     [WIRE_KIND(lease)] = {.take = take_lease},
     [WIRE_KIND(list)] = {.take = list, .looks = true},
     [WIRE_KIND(mode)] = {.take = take_mode},
     [WIRE_KIND(set_flows)] = {.take = take_flows},
-    [WIRE_KIND(set_plane_ports)] = {.take = take_ports},
+    [WIRE_KIND(set_dataplane_ports)] = {.take = take_ports},
 };
 
 static bool may(struct fastpath_control *control, uint64_t client, pb_size_t kind)

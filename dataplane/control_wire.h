@@ -4,7 +4,7 @@
  *   Lease     marks are written for this long from now
  *   Mode      0 or 1
  *   SetFlows  levels of connections: all of one message are taken, or none
- *   SetPlanePorts  queues of ports: all of one message, or none; GetPlanePorts  as they are
+ *   SetDataplanePorts  queues of ports: all of one message, or none; GetDataplanePorts  as they are
  *   BeginCapture, EndCapture  frames into a file beside the socket
  *   List      LIST_COUNTERS: counters of sides, queues, marks and flows, in pages. All pages show
  *             the moment of the first one, unless another client began a list meanwhile

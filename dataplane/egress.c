@@ -8,19 +8,20 @@
 
 bool egress_differs(const struct egress *egress, const struct egress *others, uint32_t i)
 {
-    duopoly_PlanePort is = duopoly_PlanePort_init_zero, other = duopoly_PlanePort_init_zero;
+    duopoly_DataplanePort is = duopoly_DataplanePort_init_zero,
+                          other = duopoly_DataplanePort_init_zero;
     port_message_write(&egress->ports[i].now, &is);
     port_message_write(&others->ports[i].now, &other);
     return !port_message_equal(&is, &other);
 }
 
-void egress_write(const struct egress *egress, duopoly_PlanePorts *message)
+void egress_write(const struct egress *egress, duopoly_DataplanePorts *message)
 {
     message->packets_most = egress->packets_most;
     message->ports_count = (pb_size_t)egress->n;
     for (uint32_t i = 0; i < egress->n; i++) {
         const struct egress_port *entry = &egress->ports[i];
-        duopoly_PlanePort *port = &message->ports[i];
+        duopoly_DataplanePort *port = &message->ports[i];
         wire_copy(port->port, sizeof(port->port), entry->facts.name);
         wire_copy(port->owner, sizeof(port->owner), entry->owner);
         port->device_bps = entry->facts.link_bps;
@@ -50,8 +51,8 @@ static int check_room(const struct egress *egress, const struct egress_port *ent
                    entry->facts.name, packets, egress->packets_most);
 }
 
-static int read_port(struct egress *egress, const duopoly_SetPlanePorts *message,
-                     const duopoly_PlanePort *port, struct err *err)
+static int read_port(struct egress *egress, const duopoly_SetDataplanePorts *message,
+                     const duopoly_DataplanePort *port, struct err *err)
 {
     struct egress_port *entry = entry_of(egress, port->port);
     if (!entry)
@@ -70,10 +71,10 @@ static int read_port(struct egress *egress, const duopoly_SetPlanePorts *message
     return check_room(egress, entry, err);
 }
 
-static int check_names(const duopoly_SetPlanePorts *message, struct err *err)
+static int check_names(const duopoly_SetDataplanePorts *message, struct err *err)
 {
     if (!message->owner[0])
-        return err_set(err, EINVAL, "SetPlanePorts needs a name (owner)");
+        return err_set(err, EINVAL, "SetDataplanePorts needs a name (owner)");
     for (pb_size_t i = 1; i < message->ports_count; i++)
         for (pb_size_t j = 0; j < i; j++)
             if (strcmp(message->ports[i].port, message->ports[j].port) == 0)
@@ -81,7 +82,7 @@ static int check_names(const duopoly_SetPlanePorts *message, struct err *err)
     return 0;
 }
 
-int egress_read(const struct egress *egress, const duopoly_SetPlanePorts *message,
+int egress_read(const struct egress *egress, const duopoly_SetDataplanePorts *message,
                 struct egress *ret_egress, struct err *err)
 {
     struct egress next = *egress;

@@ -58,7 +58,7 @@ static error_t parse(int key, char *value, struct argp_state *state)
     }
 }
 
-struct plane {
+struct dataplane {
     const char *config;
     struct workers *workers;
     struct fastpath_control *control;
@@ -92,30 +92,30 @@ static void say_shut(const struct egress *egress, uint32_t place, const struct s
 /* A switch's ports that are shut are named. */
 static int on_shut(sd_event_source *source, int fd, uint32_t events, void *user)
 {
-    struct plane *plane = user;
+    struct dataplane *dataplane = user;
     const uint64_t now = now_ns(CLOCK_BOOTTIME);
     struct workers_stats stats;
     eventfd_t times;
     (void)source, (void)events;
-    if (eventfd_read(fd, &times) < 0 || workers_stats(plane->workers, &stats) < 0)
+    if (eventfd_read(fd, &times) < 0 || workers_stats(dataplane->workers, &stats) < 0)
         return 0;
     for (uint32_t i = 0; i < stats.ports_n; i++) {
         const struct switching_port *port = &stats.ports[i].switching;
-        if (port->counters.shuts != plane->shuts_told[i] && port->shut_until_ns > now)
-            say_shut(workers_egress(plane->workers), i, port, port->shut_until_ns - now);
-        plane->shuts_told[i] = port->counters.shuts;
+        if (port->counters.shuts != dataplane->shuts_told[i] && port->shut_until_ns > now)
+            say_shut(workers_egress(dataplane->workers), i, port, port->shut_until_ns - now);
+        dataplane->shuts_told[i] = port->counters.shuts;
     }
     return 0;
 }
 
 static int on_captured(sd_event_source *source, int fd, uint32_t events, void *user)
 {
-    struct plane *plane = user;
+    struct dataplane *dataplane = user;
     uint64_t written, lost;
     (void)source, (void)fd, (void)events;
-    if (!pcapng_write(workers_pcapng(plane->workers)))
+    if (!pcapng_write(workers_pcapng(dataplane->workers)))
         return 0;
-    pcapng_count(workers_pcapng(plane->workers), &written, &lost);
+    pcapng_count(workers_pcapng(dataplane->workers), &written, &lost);
     log_note("a capture has ended: %" PRIu64 " frames, %" PRIu64 " lost", written, lost);
     return 0;
 }
@@ -123,19 +123,19 @@ static int on_captured(sd_event_source *source, int fd, uint32_t events, void *u
 /* The new configuration is applied whole, or the present one stays in force. */
 static int on_reload(sd_event_source *source, const struct signalfd_siginfo *info, void *user)
 {
-    struct plane *plane = user;
+    struct dataplane *dataplane = user;
     struct fastpath_settings settings;
     struct err err;
     (void)source, (void)info;
-    if (!plane->workers)
+    if (!dataplane->workers)
         return 0;
     sd_notify(0, "RELOADING=1");
-    int r = fastpath_settings_read(plane->config, &settings, &err);
+    int r = fastpath_settings_read(dataplane->config, &settings, &err);
     if (r == 0)
-        r = workers_reload(plane->workers, &settings, &err);
+        r = workers_reload(dataplane->workers, &settings, &err);
     if (r == 0) {
-        fastpath_control_change(plane->control, &settings);
-        log_note("%s is in force", plane->config);
+        fastpath_control_change(dataplane->control, &settings);
+        log_note("%s is in force", dataplane->config);
     } else {
         log_error(LOG_FAULT_CONFIGURATION, "not reloaded: %s", err.text);
     }
@@ -143,15 +143,15 @@ static int on_reload(sd_event_source *source, const struct signalfd_siginfo *inf
     return 0;
 }
 
-static int plane_open(struct plane *plane, sd_event *loop, const struct fastpath_settings *settings,
-                      struct err *err)
+static int dataplane_open(struct dataplane *dataplane, sd_event *loop,
+                          const struct fastpath_settings *settings, struct err *err)
 {
-    int r = fastpath_control_open(loop, settings, &plane->control, err);
+    int r = fastpath_control_open(loop, settings, &dataplane->control, err);
     if (r == 0)
-        r = workers_open(settings, &plane->workers, err);
+        r = workers_open(settings, &dataplane->workers, err);
     if (r == 0)
-        r = workers_start(plane->workers, err);
-    return r == 0 ? telemetry_begin(plane->workers, err) : r;
+        r = workers_start(dataplane->workers, err);
+    return r == 0 ? telemetry_begin(dataplane->workers, err) : r;
 }
 
 /* −ENODEV: an interface that a device names is not there yet. */
@@ -163,33 +163,35 @@ static int devices_there(void *user, struct err *err)
 }
 
 /* SIGHUP is blocked before DPDK begins threads. */
-static int serve(struct plane *plane, sd_event *loop, const struct fastpath_settings *settings,
-                 struct err *err)
+static int serve(struct dataplane *dataplane, sd_event *loop,
+                 const struct fastpath_settings *settings, struct err *err)
 {
     sd_event_source *shut = NULL, *captured = NULL;
-    int r = sd_event_add_signal(loop, NULL, SIGHUP | SD_EVENT_SIGNAL_PROCMASK, on_reload, plane);
-    r = r < 0 ? err_sys(err, -r, "the event loop") : plane_open(plane, loop, settings, err);
+    int r =
+        sd_event_add_signal(loop, NULL, SIGHUP | SD_EVENT_SIGNAL_PROCMASK, on_reload, dataplane);
+    r = r < 0 ? err_sys(err, -r, "the event loop") : dataplane_open(dataplane, loop, settings, err);
     if (r == 0)
-        r = sd_event_add_io(loop, &shut, workers_event(plane->workers), EPOLLIN, on_shut, plane);
+        r = sd_event_add_io(loop, &shut, workers_event(dataplane->workers), EPOLLIN, on_shut,
+                            dataplane);
     if (r >= 0)
-        r = sd_event_add_io(loop, &captured, pcapng_event(workers_pcapng(plane->workers)), EPOLLIN,
-                            on_captured, plane);
+        r = sd_event_add_io(loop, &captured, pcapng_event(workers_pcapng(dataplane->workers)),
+                            EPOLLIN, on_captured, dataplane);
     if (r >= 0) {
-        plane->began = true;
-        fastpath_control_begin(plane->control, plane->workers);
+        dataplane->began = true;
+        fastpath_control_begin(dataplane->control, dataplane->workers);
         log_note("passing frames between %" PRIu32 " ports, control on %s",
                  fastpath_ports(settings), settings->socket);
         sd_notify(0, "READY=1");
         r = sd_event_loop(loop);
         sd_notify(0, "STOPPING=1");
         telemetry_end();
-        workers_stop(plane->workers);
-        say_totals(plane->workers);
+        workers_stop(dataplane->workers);
+        say_totals(dataplane->workers);
     }
     sd_event_source_disable_unref(shut);
     sd_event_source_disable_unref(captured);
-    fastpath_control_close(plane->control);
-    const uint32_t lost = workers_close(plane->workers);
+    fastpath_control_close(dataplane->control);
+    const uint32_t lost = workers_close(dataplane->workers);
     return lost ? err_set(err, ENOTRECOVERABLE, "%" PRIu32 " frames are nowhere", lost) : r;
 }
 
@@ -199,7 +201,7 @@ int main(int argc, char **argv)
         options, parse, NULL, "Marks and queues in user space, for a host.", NULL, NULL, NULL};
     struct arguments arguments = {.config = "/etc/duopoly/duopoly-fastpath.yaml"};
     struct fastpath_settings settings;
-    struct plane plane = {0};
+    struct dataplane dataplane = {0};
     sd_event *loop = NULL;
     struct err err;
     program_begin();
@@ -208,7 +210,7 @@ int main(int argc, char **argv)
     log_open("duopoly-fastpath", LOG_LEVEL_NOTE);
     if (!arguments.check)
         log_with_times();
-    plane.config = arguments.config;
+    dataplane.config = arguments.config;
     int r = fastpath_settings_read(arguments.config, &settings, &err);
     if (r == 0 && arguments.check && (r = fastpath_settings_check(&settings, &err)) == 0)
         return EXIT_SUCCESS;
@@ -219,13 +221,13 @@ int main(int argc, char **argv)
     if (r == 0)
         r = loop_open(&loop, &err);
     if (r == 0)
-        r = serve(&plane, loop, &settings, &err);
+        r = serve(&dataplane, loop, &settings, &err);
     if (r < 0)
         log_error(LOG_FAULT_CONFIGURATION, "%s", err.text);
     sd_event_unref(loop);
     /* WHY: the service manager restarts a failed one at once, since packets stop without it; one
      * that cannot start should not use a whole processor. */
-    if (r < 0 && !plane.began && getenv("NOTIFY_SOCKET"))
+    if (r < 0 && !dataplane.began && getenv("NOTIFY_SOCKET"))
         sleep(1);
     return r == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -205,7 +205,7 @@ void agent_on_notice(void *user, const char *text)
 static int open_fastpath(struct agent_parts *agent, struct err *err)
 {
     struct mark_fastpath_config config = {
-        .path = agent->settings->marks.plane, .on_notice = agent_on_notice, .user = agent};
+        .path = agent->settings->marks.dataplane, .on_notice = agent_on_notice, .user = agent};
     int r = config.path[0] ? marks_get_mode(agent->marks, &config.mode, err) : 0;
     if (r == 0 && config.path[0])
         r = mark_fastpath_open(&config, agent->event, &agent->fastpath, err);

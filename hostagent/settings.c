@@ -159,7 +159,7 @@ static const struct conf_field marks_fields[] = {
     DURATION(settings_marks, lease_ns, "lease", "5 s", SECOND / 2, 600 * SECOND),
     NUMBER(settings_marks, flows, "flows", "16384", 64, 10000000),
     CHECKED(settings_marks, bpffs, "", conf_check_path),
-    CHECKED(settings_marks, plane, "", conf_check_path),
+    CHECKED(settings_marks, dataplane, "", conf_check_path),
     YES_NO(settings_marks, nudge, "nudge", "yes"),
     END,
 };

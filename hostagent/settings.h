@@ -46,8 +46,8 @@ struct settings_marks {
     uint32_t dscp_n;
     int64_t lease_ns, flows;
     bool nudge;
-    char bpffs[256]; /* "": STATE/bpf */
-    char plane[108]; /* socket of a data plane; "": there is none */
+    char bpffs[256];     /* "": STATE/bpf */
+    char dataplane[108]; /* its control socket; "": none */
 };
 
 struct settings_tasks {

@@ -22,10 +22,10 @@ struct switch_state {
 };
 
 struct fastpath_plan {
-    struct switch_plan plan;   /* first: the others know this part */
-    duopoly_PlanePorts there;  /* as they were */
-    duopoly_SetPlanePorts set; /* what is to be */
-    bool takes_others;         /* other owners' must make room */
+    struct switch_plan plan;       /* first: the others know this part */
+    duopoly_DataplanePorts there;  /* as they were */
+    duopoly_SetDataplanePorts set; /* what is to be */
+    bool takes_others;             /* other owners' must make room */
 };
 
 static int fastpath_check(const struct switch_settings *settings, struct err *err)
@@ -68,17 +68,18 @@ static int fastpath_open(const struct switch_config *config, struct switch_state
 /* Those that are selected, in order of their names. */
 static int compare_ports(const void *a, const void *b)
 {
-    return strcmp(((const duopoly_PlanePort *)a)->port, ((const duopoly_PlanePort *)b)->port);
+    return strcmp(((const duopoly_DataplanePort *)a)->port,
+                  ((const duopoly_DataplanePort *)b)->port);
 }
 
-static int read_ports(struct switch_state *sw, duopoly_PlanePorts *ret_ports, struct err *err)
+static int read_ports(struct switch_state *sw, duopoly_DataplanePorts *ret_ports, struct err *err)
 {
     const duopoly_Envelope *answer;
-    fastpath_link_request(sw->link, duopoly_Envelope_get_plane_ports_tag);
-    int r = fastpath_link_call(sw->link, duopoly_Envelope_plane_ports_tag, &answer, err);
+    fastpath_link_request(sw->link, duopoly_Envelope_get_dataplane_ports_tag);
+    int r = fastpath_link_call(sw->link, duopoly_Envelope_dataplane_ports_tag, &answer, err);
     if (r < 0)
         return r;
-    *ret_ports = answer->body.plane_ports;
+    *ret_ports = answer->body.dataplane_ports;
     pb_size_t n = 0;
     for (pb_size_t i = 0; i < ret_ports->ports_count; i++)
         if (switch_selects(sw->config.settings, ret_ports->ports[i].port))
@@ -88,7 +89,7 @@ static int read_ports(struct switch_state *sw, duopoly_PlanePorts *ret_ports, st
     return 0;
 }
 
-static void facts_of(const duopoly_PlanePort *port, struct port_facts *ret_facts)
+static void facts_of(const duopoly_DataplanePort *port, struct port_facts *ret_facts)
 {
     *ret_facts = (struct port_facts){.link_bps = port->device_bps,
                                      .mtu_bytes = port->mtu_bytes,
@@ -99,7 +100,7 @@ static void facts_of(const duopoly_PlanePort *port, struct port_facts *ret_facts
 
 static int fastpath_ports(struct switch_state *sw, struct switch_ports **ret_ports, struct err *err)
 {
-    duopoly_PlanePorts there;
+    duopoly_DataplanePorts there;
     int r = read_ports(sw, &there, err);
     if (r < 0)
         return r;
@@ -116,21 +117,21 @@ static int fastpath_ports(struct switch_state *sw, struct switch_ports **ret_por
     return 0;
 }
 
-static bool is_ours(const struct switch_state *sw, const duopoly_PlanePort *port)
+static bool is_ours(const struct switch_state *sw, const duopoly_DataplanePort *port)
 {
     return strcmp(port->owner, sw->config.owner) == 0;
 }
 
-static bool is_others(const struct switch_state *sw, const duopoly_PlanePort *port)
+static bool is_others(const struct switch_state *sw, const duopoly_DataplanePort *port)
 {
     return port->owner[0] && !is_ours(sw, port);
 }
 
-static json_t *port_json(const duopoly_PlanePort *port)
+static json_t *port_json(const duopoly_DataplanePort *port)
 {
     json_t *queues = json_array();
     for (pb_size_t q = 0; q < port->queues_count; q++) {
-        const duopoly_PlaneQueue *queue = &port->queues[q];
+        const duopoly_DataplaneQueue *queue = &port->queues[q];
         json_array_append_new(
             queues, json_pack("[I,I,I,I,I]", (json_int_t)queue->serves,
                               (json_int_t)queue->floor_bps, (json_int_t)queue->packets,
@@ -140,13 +141,13 @@ static json_t *port_json(const duopoly_PlanePort *port)
                      "queues", queues);
 }
 
-static int port_of_json(const char *name, json_t *json, duopoly_PlanePort *ret_port,
+static int port_of_json(const char *name, json_t *json, duopoly_DataplanePort *ret_port,
                         const char **ret_owner)
 {
     json_t *queues, *queue;
     json_int_t rate_bps, serves, floor_bps, packets, ecn_packets;
     size_t q;
-    *ret_port = (duopoly_PlanePort){0};
+    *ret_port = (duopoly_DataplanePort){0};
     if (json_unpack(json, "{s:s,s:I,s:o}", "owner", ret_owner, "rate_bps", &rate_bps, "queues",
                     &queues) < 0)
         return -EBADMSG;
@@ -157,7 +158,7 @@ static int port_of_json(const char *name, json_t *json, duopoly_PlanePort *ret_p
         if (q == PORT_TRAFFIC ||
             json_unpack(queue, "[I,I,I,I]", &serves, &floor_bps, &packets, &ecn_packets) < 0)
             return -EBADMSG;
-        ret_port->queues[ret_port->queues_count++] = (duopoly_PlaneQueue){
+        ret_port->queues[ret_port->queues_count++] = (duopoly_DataplaneQueue){
             .serves = (uint32_t)serves,
             .floor_bps = (uint64_t)floor_bps,
             .packets = (uint32_t)packets,
@@ -218,7 +219,7 @@ static int keep_others(const struct switch_state *sw, const struct fastpath_plan
 
 static int fastpath_record(struct switch_state *sw, char **ret_text, struct err *err)
 {
-    duopoly_PlanePorts there;
+    duopoly_DataplanePorts there;
     json_t *kept, *all;
     int r = read_ports(sw, &there, err);
     if (r >= 0)
@@ -227,7 +228,7 @@ static int fastpath_record(struct switch_state *sw, char **ret_text, struct err 
         return r;
     all = json_object();
     for (pb_size_t i = 0; i < there.ports_count; i++) {
-        const duopoly_PlanePort *port = &there.ports[i];
+        const duopoly_DataplanePort *port = &there.ports[i];
         json_t *before = is_ours(sw, port) ? json_object_get(kept, port->port) : NULL;
         json_object_set_new(all, port->port,
                             before                ? json_incref(before)
@@ -247,7 +248,7 @@ static void fastpath_free_plan(struct switch_plan *plan)
     free(plan);
 }
 
-static int check_dscp(const struct switch_state *sw, const duopoly_PlanePorts *there,
+static int check_dscp(const struct switch_state *sw, const duopoly_DataplanePorts *there,
                       struct err *err)
 {
     if (memcmp(there->dscp_of_level, sw->config.dscp_of_level, PORT_LEVELS) == 0)
@@ -264,9 +265,9 @@ static bool may_replace(const struct switch_state *sw, const char *port, bool ag
 }
 
 static int plan_port(const struct switch_state *sw, struct fastpath_plan *plan,
-                     const duopoly_PlanePort *there, bool again, struct err *err)
+                     const duopoly_DataplanePort *there, bool again, struct err *err)
 {
-    duopoly_PlanePort *want = &plan->set.ports[plan->set.ports_count];
+    duopoly_DataplanePort *want = &plan->set.ports[plan->set.ports_count];
     struct err why = {0};
     struct port_facts facts;
     struct port port;
@@ -276,7 +277,7 @@ static int plan_port(const struct switch_state *sw, struct fastpath_plan *plan,
     int r = switch_want(&sw->config.wish, there->port, &facts, &plan->plan, &port, err);
     if (r <= 0)
         return r;
-    *want = (duopoly_PlanePort){0};
+    *want = (duopoly_DataplanePort){0};
     wire_copy(want->port, sizeof(want->port), there->port);
     port_message_write(&port, want);
     if (is_ours(sw, there) && port_message_equal(want, there))
@@ -315,11 +316,11 @@ static int fastpath_plan(struct switch_state *sw, bool again, struct switch_plan
 }
 
 /* −EAGAIN: another agent has set one of them meanwhile. */
-static int set_ports(struct switch_state *sw, const duopoly_SetPlanePorts *set, struct err *err)
+static int set_ports(struct switch_state *sw, const duopoly_SetDataplanePorts *set, struct err *err)
 {
     const duopoly_Envelope *answer;
-    fastpath_link_request(sw->link, duopoly_Envelope_set_plane_ports_tag)->body.set_plane_ports =
-        *set;
+    fastpath_link_request(sw->link, duopoly_Envelope_set_dataplane_ports_tag)
+        ->body.set_dataplane_ports = *set;
     int r = fastpath_link_call(sw->link, duopoly_Envelope_accepted_tag, &answer, err);
     if (r == -EREMOTEIO && fastpath_link_refusal(sw->link) == duopoly_Reason_REASON_STATE)
         return -EAGAIN;
@@ -331,7 +332,7 @@ static int set_each(struct switch_state *sw, struct fastpath_plan *plan, struct 
 {
     int r = 0;
     for (pb_size_t i = 0; r >= 0 && i < plan->set.ports_count; i++) {
-        duopoly_SetPlanePorts one = {.replace = plan->set.replace, .ports_count = 1};
+        duopoly_SetDataplanePorts one = {.replace = plan->set.replace, .ports_count = 1};
         struct err why = {0};
         wire_copy(one.owner, sizeof(one.owner), plan->set.owner);
         one.ports[0] = plan->set.ports[i];
@@ -361,7 +362,7 @@ static int fastpath_apply(struct switch_state *sw, struct switch_plan *switch_pl
 static int restore_port(struct switch_state *sw, const char *name, json_t *kept, struct err *err)
 {
     const char *owner = sw->config.owner;
-    duopoly_SetPlanePorts set = {.replace = true, .ports_count = 1};
+    duopoly_SetDataplanePorts set = {.replace = true, .ports_count = 1};
     wire_copy(set.ports[0].port, sizeof(set.ports[0].port), name);
     if (kept && port_of_json(name, kept, &set.ports[0], &owner) < 0)
         return err_set(err, EBADMSG, SWITCH_KEPT_FILE ": %s is not as it was written there",
@@ -372,7 +373,7 @@ static int restore_port(struct switch_state *sw, const char *name, json_t *kept,
 
 static int fastpath_restore(struct switch_state *sw, struct err *err)
 {
-    duopoly_PlanePorts there;
+    duopoly_DataplanePorts there;
     json_t *kept;
     int r = read_ports(sw, &there, err);
     if (r >= 0)
@@ -392,14 +393,14 @@ static int fastpath_restore(struct switch_state *sw, struct err *err)
 
 static int fastpath_stats(struct switch_state *sw, struct switch_stats *ret_stats, struct err *err)
 {
-    duopoly_PlanePorts there;
+    duopoly_DataplanePorts there;
     int r = read_ports(sw, &there, err);
     if (r < 0)
         return r;
     *ret_stats = (struct switch_stats){0};
     for (pb_size_t i = 0; i < there.ports_count; i++)
         for (pb_size_t q = 0; q < there.ports[i].queues_count; q++) {
-            const duopoly_PlaneQueue *queue = &there.ports[i].queues[q];
+            const duopoly_DataplaneQueue *queue = &there.ports[i].queues[q];
             struct switch_queue_stats *to = &ret_stats->traffic[__builtin_ctz(queue->serves)];
             to->bytes += queue->out_bytes;
             to->packets += queue->out_packets;
@@ -411,7 +412,7 @@ static int fastpath_stats(struct switch_state *sw, struct switch_stats *ret_stat
 static int fastpath_counters(struct switch_state *sw, struct switch_counters **ret_counters,
                              struct err *err)
 {
-    duopoly_PlanePorts there;
+    duopoly_DataplanePorts there;
     int r = read_ports(sw, &there, err);
     if (r < 0)
         return r;
@@ -420,7 +421,7 @@ static int fastpath_counters(struct switch_state *sw, struct switch_counters **r
     if (!counters)
         return err_sys(err, ENOMEM, "%u ports", there.ports_count);
     for (pb_size_t i = 0; i < there.ports_count; i++) {
-        const duopoly_PlanePort *from = &there.ports[i];
+        const duopoly_DataplanePort *from = &there.ports[i];
         struct switch_port_counters *to = &counters->ports[counters->n++];
         wire_copy(to->name, sizeof(to->name), from->port);
         to->rate_bps = from->rate_bps ? from->rate_bps : from->device_bps;

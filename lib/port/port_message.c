@@ -11,30 +11,30 @@
 const struct port_abilities port_message_abilities = {
     .strict = true, .floors = true, .ecn = true, .red = true};
 
-void port_message_write(const struct port *port, duopoly_PlanePort *message)
+void port_message_write(const struct port *port, duopoly_DataplanePort *message)
 {
     message->rate_bps = port->held ? port->link_bps : 0;
     message->queues_count = (pb_size_t)port->queues_n;
     for (uint32_t q = 0; q < port->queues_n; q++) {
         const struct port_queue *queue = &port->queues[q];
-        message->queues[q] = (duopoly_PlaneQueue){.floor_bps = queue->floor_bps,
-                                                  .packets = queue->packets,
-                                                  .ecn_packets = queue->ecn_packets,
-                                                  .red_packets = queue->red_packets};
+        message->queues[q] = (duopoly_DataplaneQueue){.floor_bps = queue->floor_bps,
+                                                      .packets = queue->packets,
+                                                      .ecn_packets = queue->ecn_packets,
+                                                      .red_packets = queue->red_packets};
     }
     for (uint32_t kind = 0; kind < PORT_TRAFFIC; kind++)
         message->queues[port->queue_of[kind]].serves |= 1u << kind;
 }
 
-static int fail(const duopoly_PlanePort *message, struct err *err, const char *what)
+static int fail(const duopoly_DataplanePort *message, struct err *err, const char *what)
 {
     return err_set(err, EINVAL, "%s: %s", message->port, what);
 }
 
-static int read_queue(const duopoly_PlanePort *message, pb_size_t q, struct port *port,
+static int read_queue(const duopoly_DataplanePort *message, pb_size_t q, struct port *port,
                       struct err *err)
 {
-    const duopoly_PlaneQueue *queue = &message->queues[q];
+    const duopoly_DataplaneQueue *queue = &message->queues[q];
     if (queue->serves == 0 || queue->serves & ~ALL_KINDS)
         return fail(message, err, "a queue serves one of the ten kinds of traffic at least");
     if (queue->packets < 2 || queue->packets > PORT_TRAFFIC * PACKETS_MAX ||
@@ -61,7 +61,7 @@ static int read_queue(const duopoly_PlanePort *message, pb_size_t q, struct port
     return 0;
 }
 
-static int check_kinds(const duopoly_PlanePort *message, struct err *err)
+static int check_kinds(const duopoly_DataplanePort *message, struct err *err)
 {
     uint32_t served = 0;
     for (pb_size_t q = 0; q < message->queues_count; q++) {
@@ -72,7 +72,8 @@ static int check_kinds(const duopoly_PlanePort *message, struct err *err)
     return served == ALL_KINDS ? 0 : fail(message, err, "a kind of traffic has no queue");
 }
 
-static int check_rate(const duopoly_PlanePort *message, const struct port *port, struct err *err)
+static int check_rate(const duopoly_DataplanePort *message, const struct port *port,
+                      struct err *err)
 {
     uint64_t floors_bps = 0;
     if (message->rate_bps > RATE_MAX)
@@ -84,7 +85,7 @@ static int check_rate(const duopoly_PlanePort *message, const struct port *port,
     return floors_bps < port->link_bps ? 0 : fail(message, err, "its floors are all of its rate");
 }
 
-int port_message_read(const duopoly_PlanePort *message, const struct port_facts *facts,
+int port_message_read(const duopoly_DataplanePort *message, const struct port_facts *facts,
                       struct port *ret_port, struct err *err)
 {
     *ret_port = (struct port){.link_bps = message->rate_bps ? message->rate_bps : facts->link_bps,
@@ -104,13 +105,13 @@ int port_message_read(const duopoly_PlanePort *message, const struct port_facts 
     return r < 0 ? r : check_rate(message, ret_port, err);
 }
 
-static bool queue_equal(const duopoly_PlaneQueue *a, const duopoly_PlaneQueue *b)
+static bool queue_equal(const duopoly_DataplaneQueue *a, const duopoly_DataplaneQueue *b)
 {
     return a->serves == b->serves && a->floor_bps == b->floor_bps && a->packets == b->packets &&
            a->ecn_packets == b->ecn_packets && a->red_packets == b->red_packets;
 }
 
-bool port_message_equal(const duopoly_PlanePort *a, const duopoly_PlanePort *b)
+bool port_message_equal(const duopoly_DataplanePort *a, const duopoly_DataplanePort *b)
 {
     if (a->rate_bps != b->rate_bps || a->queues_count != b->queues_count)
         return false;

@@ -76,7 +76,7 @@ class Verify:
     def options(self):
         net, c = self.running.net, self.running
         return ["--window", str(window_ms(net.crossings)), "--ports", c.ports, "--port", str(cluster.SERVE_PORT),
-                *("--hop=" + where for where in self.places(net.ports())), *("--plane=" + plane for plane in c.planes())]
+                *("--hop=" + where for where in self.places(net.ports())), *("--dataplane=" + where for where in c.dataplanes())]
 
     def places(self, ports):
         return ["%s@%s" % (port, self.running.net.namespace_file(switch)) for switch, port in ports]

@@ -210,9 +210,9 @@ class Cluster:
                 for name in names if name.startswith("duopoly.log")}
         return [os.path.join(self.log_folder, name) for name in sorted(ages, key=ages.get, reverse=True)]
 
-    def planes(self):
+    def dataplanes(self):
         """Control sockets of data planes in user space, each with its namespace."""
-        return ["%s@%s" % (switch.plane, self.net.namespace_file(name)) for name, switch in self.net.switches.items() if switch.plane]
+        return ["%s@%s" % (switch.dataplane, self.net.namespace_file(name)) for name, switch in self.net.switches.items() if switch.dataplane]
 
     def measurement_files(self):
         """The measurements of the workers' agents."""
@@ -315,7 +315,7 @@ class Cluster:
     def _is_managed(self, switch):
         """Whether every port of a switch has the agent's queues instead of the link's: by their
         handle, or, for a data plane in user space, as its agent reports."""
-        if self.net.switches[switch].plane:
+        if self.net.switches[switch].dataplane:
             return any(row["name"] == switch and row["ports"] and row["steps"] == 0 for row in self.ask("switches")["switches"])
         said = system.run(*self.net.enter(switch, "tc", "qdisc", "show"))
         return all(" d00: dev %s " % port in said for port in self.net.switches[switch].ports())
@@ -357,7 +357,7 @@ class Cluster:
                  "measurements: %s" % self._measurements(name),
                  "link:",
                  *("  " + line for line in link),
-                 *(['switch: {driver: fastpath, at: "unix:%s"}' % switch.plane] if switch and switch.plane else []),
+                 *(['switch: {driver: fastpath, at: "unix:%s"}' % switch.dataplane] if switch and switch.dataplane else []),
                  "queues:",
                  "  levels: %d" % self.queue_levels,
                  *("  " + line for line in self.queue_lines),

@@ -29,17 +29,17 @@ class Star(star.Star):
             raise system.Failure("%s is not built: run make deps-dpdk, which brings DPDK, and "
                                  "make" % self._program())
         self.ports_of_hosts = {name: name for name in [*self.hosts, network.CONTROLLER]}
-        plane = self._path("fastpath.sock") if instance else "of an instance"
+        dataplane = self._path("fastpath.sock") if instance else "of an instance"
         self.switches = {star.SWITCH: network.Switch(self.addresses[star.SWITCH],
                                                      ["rate: %d bps" % link_bps],
-                                                     self.ports_of_hosts, plane=plane)}
+                                                     self.ports_of_hosts, dataplane=dataplane)}
 
     def describe(self):
         return "one switch in user space"
 
     def ended(self):
         return ["%s has ended: %s" %
-                (PROGRAM, self._words()[-1])] if self.plane.poll() is not None else []
+                (PROGRAM, self._words()[-1])] if self.process.poll() is not None else []
 
     @staticmethod
     def _program():
@@ -76,16 +76,16 @@ class Star(star.Star):
         with open(self._path("fastpath.yaml"), "w") as out:
             out.write("socket: %s\nrole: switch\n"
                       "marks: {members: [%s], control_port: %d}\nports:\n" %
-                      (self.switches[star.SWITCH].plane, self.members, CONTROL_PORT))
+                      (self.switches[star.SWITCH].dataplane, self.members, CONTROL_PORT))
             for i, port in enumerate([*self.ports_of_hosts, STATION_PORT]):
                 # Without the bypass captures see what is sent.
                 out.write('  - {name: %s, device: "net_af_packet%d,iface=%s,qdisc_bypass=0", rate: '
                           '%d bps}\n' % (port, i, port, self.link_bps))
-        self.plane = self.start(star.SWITCH,
-                                [self._program(), "--config", self._path("fastpath.yaml")],
-                                self._path("fastpath.log"),
-                                env={**os.environ, "RUNTIME_DIRECTORY": self.instance.memory()})
-        system.wait_for(lambda: self.plane.poll() is not None
+        self.process = self.start(
+            star.SWITCH, [self._program(), "--config", self._path("fastpath.yaml")],
+            self._path("fastpath.log"),
+            env={**os.environ, "RUNTIME_DIRECTORY": self.instance.memory()})
+        system.wait_for(lambda: self.process.poll() is not None
                         or any("passing frames" in line for line in self._words()), READY_SECONDS,
                         PROGRAM)
         for sentence in self.ended():

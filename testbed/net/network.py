@@ -47,12 +47,12 @@ def host_names(count):
 
 class Switch:
     """address: its agent's; agent_link: lines of its agent's section `link`; hosts: {port: the
-    worker or controller behind it}; core: {port: bit/s} of its links to other switches; plane:
-    the control socket of the duopoly-fastpath that it is, None if it is the kernel."""
+    worker or controller behind it}; core: {port: bit/s} of its links to other switches;
+    dataplane: the control socket of the duopoly-fastpath that it is, None if it is the kernel."""
 
-    def __init__(self, address, agent_link, hosts, core=None, plane=None):
+    def __init__(self, address, agent_link, hosts, core=None, dataplane=None):
         self.address, self.agent_link, self.hosts = address, agent_link, hosts
-        self.core, self.plane = core or {}, plane
+        self.core, self.dataplane = core or {}, dataplane
 
     def ports(self):
         return [*self.hosts, *self.core]

@@ -6,12 +6,12 @@
 #include "lib/client.h"
 #include "lib/port/port.h"
 
-#define LEVELS (((1u << HOPS_LEVELS) - 1) << TRAFFIC_LEVEL0) /* bits of PlaneQueue.serves */
+#define LEVELS (((1u << HOPS_LEVELS) - 1) << TRAFFIC_LEVEL0) /* bits of DataplaneQueue.serves */
 
-static void take_port(const duopoly_PlanePort *port, struct hops_counters *counters)
+static void take_port(const duopoly_DataplanePort *port, struct hops_counters *counters)
 {
     for (pb_size_t q = 0; q < port->queues_count; q++) {
-        const duopoly_PlaneQueue *queue = &port->queues[q];
+        const duopoly_DataplaneQueue *queue = &port->queues[q];
         if (!(queue->serves & LEVELS))
             continue;
         int level = __builtin_ctz(queue->serves & LEVELS) - TRAFFIC_LEVEL0;
@@ -30,9 +30,9 @@ int counters_fastpath_read(const char *socket, const char *port, struct hops_cou
     int r = client_open(socket, &client, err);
     if (r < 0)
         return r;
-    client_request(client, duopoly_Envelope_get_plane_ports_tag);
-    r = client_call(client, duopoly_Envelope_plane_ports_tag, &answer, err);
-    const duopoly_PlanePorts *ports = r < 0 ? NULL : &answer->body.plane_ports;
+    client_request(client, duopoly_Envelope_get_dataplane_ports_tag);
+    r = client_call(client, duopoly_Envelope_dataplane_ports_tag, &answer, err);
+    const duopoly_DataplanePorts *ports = r < 0 ? NULL : &answer->body.dataplane_ports;
     memset(ret_counters, 0, sizeof(*ret_counters));
     for (pb_size_t i = 0; ports && i < ports->ports_count; i++)
         if (strcmp(ports->ports[i].port, port) == 0)

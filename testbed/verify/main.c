@@ -36,7 +36,7 @@ static const struct argp_option option_table[] = {
     {"ports", 'P', "DIR", 0, "where the tasks recorded their connections", 0},
     {"hop", 'H', "INTERFACE[@NETNS_FILE]", 0,
      "a port whose outgoing packets and queue counters are checked too (may be repeated)", 0},
-    {"plane", 'L', "SOCKET[@NETNS_FILE]", 0,
+    {"dataplane", 'L', "SOCKET[@NETNS_FILE]", 0,
      "a duopoly-fastpath whose ports, named like their interfaces, are the hops there (may be "
      "repeated)",
      0},

@@ -191,7 +191,7 @@ static void ports_begin(const struct fastpath_settings *settings)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static duopoly_Envelope envelope;
-    static const struct fastpath_settings settings = {.socket = "/run/plane.sock",
+    static const struct fastpath_settings settings = {.socket = "/run/fastpath.sock",
                                                       .mtu_bytes = 1500,
                                                       .queues = {.levels = 8,
                                                                  .leaf_packets = 100,

@@ -276,7 +276,7 @@ def test_connections_that_a_task_says_have_its_levels(site):
     net = types.SimpleNamespace(dir=site.dir, prefix=f"dpf{os.getpid()}")
     address = f"tcp://{site.network.address}:7000"
     controller = scripted.Controller(site.network, address)
-    agent = scripted.Agent(net, site.host, address, lines=["queues: {driver: none}"], marks=f", driver: recorder, plane: {fastpath.path}",
+    agent = scripted.Agent(net, site.host, address, lines=["queues: {driver: none}"], marks=f", driver: recorder, dataplane: {fastpath.path}",
                            commands={"say": scripted.command(f"say.send(b{words!r})\nimport time\ntime.sleep(1000)\n")})
     first = scripted.FIRST + 1
 
@@ -484,7 +484,7 @@ def test_red_drops_what_cannot_be_marked(site):
 
 
 def port_message(fastpath, name):
-    return next(port for port in fastpath.ask(get_plane_ports=pb.GetPlanePorts()).plane_ports.ports if port.port == name)
+    return next(port for port in fastpath.ask(get_dataplane_ports=pb.GetDataplanePorts()).dataplane_ports.ports if port.port == name)
 
 
 def test_queues_are_exchanged_while_traffic_passes_and_nothing_is_lost(site):
@@ -493,21 +493,21 @@ def test_queues_are_exchanged_while_traffic_passes_and_nothing_is_lost(site):
     assert (configured.owner, configured.rate_bps, len(configured.queues), configured.queues[9].serves) == ("", BPS, 10, 1 << 9)
     blast = Blast(site, 3)
     blast.wait_until_it_comes()
-    few = pb.PlanePort(port="network", rate_bps=2 * BPS, queues=[pb.PlaneQueue(serves=0x3, packets=20), pb.PlaneQueue(serves=0x3fc, packets=30)])
+    few = pb.DataplanePort(port="network", rate_bps=2 * BPS, queues=[pb.DataplaneQueue(serves=0x3, packets=20), pb.DataplaneQueue(serves=0x3fc, packets=30)])
     for _ in range(100):
-        fastpath.do(set_plane_ports=pb.SetPlanePorts(owner="sw1", ports=[few]))
-        fastpath.do(set_plane_ports=pb.SetPlanePorts(owner="sw1", ports=[pb.PlanePort(port="network")]))
-    fastpath.do(set_plane_ports=pb.SetPlanePorts(owner="sw1", ports=[few]))
+        fastpath.do(set_dataplane_ports=pb.SetDataplanePorts(owner="sw1", ports=[few]))
+        fastpath.do(set_dataplane_ports=pb.SetDataplanePorts(owner="sw1", ports=[pb.DataplanePort(port="network")]))
+    fastpath.do(set_dataplane_ports=pb.SetDataplanePorts(owner="sw1", ports=[few]))
     now = port_message(fastpath, "network")
     assert (now.owner, now.rate_bps, [(q.serves, q.packets) for q in now.queues]) == ("sw1", 2 * BPS, [(3, 20), (0x3fc, 30)])
     blast.stop()
     counters, sums = all_accounted_for(fastpath)
     assert ("network queue 2", "in_packets") not in counters
     wait_for("all that went", lambda: blast.read() >= 0 and blast.packets >= sums["out_packets"] - 20)  # the rest: ARP, neighbour discovery
-    refused = fastpath.refusal(set_plane_ports=pb.SetPlanePorts(owner="other", ports=[few]))
+    refused = fastpath.refusal(set_dataplane_ports=pb.SetDataplanePorts(owner="other", ports=[few]))
     assert refused == "network: sw1 has set its queues"
     few.queues[1].packets = 2000
-    assert "has memory for 1000" in fastpath.refusal(set_plane_ports=pb.SetPlanePorts(owner="sw1", ports=[few]))
+    assert "has memory for 1000" in fastpath.refusal(set_dataplane_ports=pb.SetDataplanePorts(owner="sw1", ports=[few]))
     assert fastpath.end() == 0, fastpath.read_log()
 
 
@@ -571,8 +571,8 @@ def test_what_a_reload_says_of_members_counts(site):
         seen.clear()
         return {p.dscp for p in seen.read() if p.protocol == 17} == {0}
     wait_for("no marks for who is no member any more", bleached)
-    fastpath.do(set_plane_ports=pb.SetPlanePorts(owner="sw1", ports=[pb.PlanePort(
-        port="network", rate_bps=BPS, queues=[pb.PlaneQueue(serves=0x3ff, packets=20)])]))
+    fastpath.do(set_dataplane_ports=pb.SetDataplanePorts(owner="sw1", ports=[pb.DataplanePort(
+        port="network", rate_bps=BPS, queues=[pb.DataplaneQueue(serves=0x3ff, packets=20)])]))
     reload()
     assert port_message(fastpath, "network").owner == "sw1", "what an agent has set stays"
     wait_for("marks again", lambda: [p for p in seen.read() if p.protocol == 17 and p.dscp == dscp(3)])

@@ -98,8 +98,8 @@ def test_what_an_agent_cannot_drive_is_one_sentence(site):
 
 def test_a_port_that_another_has_set_is_named_and_all_others_are_served(site):
     fastpath = Fastpath(site)
-    few = [pb.PlaneQueue(serves=0x3ff, packets=20)]
-    fastpath.do(set_plane_ports=pb.SetPlanePorts(owner="sw9", ports=[pb.PlanePort(port="host", rate_bps=BPS, queues=few)]))
+    few = [pb.DataplaneQueue(serves=0x3ff, packets=20)]
+    fastpath.do(set_dataplane_ports=pb.SetDataplanePorts(owner="sw9", ports=[pb.DataplanePort(port="host", rate_bps=BPS, queues=few)]))
     for _ in range(2):
         agent = Agent(site, "tcp://127.0.0.1:7")
         try:
@@ -112,7 +112,7 @@ def test_a_port_that_another_has_set_is_named_and_all_others_are_served(site):
     agent = Agent(site, "tcp://127.0.0.1:7")
     try:
         wait_for("the agent", lambda: "manages" in agent.read_log())
-        fastpath.do(set_plane_ports=pb.SetPlanePorts(owner="sw9", ports=[pb.PlanePort(port="host")]))
+        fastpath.do(set_dataplane_ports=pb.SetDataplanePorts(owner="sw9", ports=[pb.DataplanePort(port="host")]))
         wait_for("the queues of the port that is nobody's any more", lambda: port_message(fastpath, "host").owner == "sw1", 20)
         wait_for("the word", lambda: "host is in no trouble any more" in agent.read_log())
         agent.process.send_signal(signal.SIGTERM)

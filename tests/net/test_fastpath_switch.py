@@ -223,11 +223,11 @@ def test_nothing_is_lost_while_queues_change(site, cpus):
         write_pcap(f"{site.dir}/{i}.pcap", others + groups)
     ports = ", ".join(f'{{name: p{i}, device: "net_pcap{i},rx_pcap={site.dir}/{i}.pcap,infinite_rx=1", rate: {1 + i} Gbps}}' for i in range(HOSTS))
     fastpath = Fastpath(site, host="", network="", marks="", role="switch", ports=f"[{ports}]", forwarding="{flood: 100000}", cpus=cpus)
-    few = [pb.PlaneQueue(serves=3, packets=20), pb.PlaneQueue(serves=0x3fc, packets=30, ecn_packets=5)]
+    few = [pb.DataplaneQueue(serves=3, packets=20), pb.DataplaneQueue(serves=0x3fc, packets=30, ecn_packets=5)]
     end = None
     while end is None or end < packets or rounds < 40:
         port = f"p{rounds % HOSTS}"
-        fastpath.do(set_plane_ports=pb.SetPlanePorts(owner="a", ports=[pb.PlanePort(port=port, rate_bps=10 ** 9, queues=few if rounds % 2 else [])]))
+        fastpath.do(set_dataplane_ports=pb.SetDataplanePorts(owner="a", ports=[pb.DataplanePort(port=port, rate_bps=10 ** 9, queues=few if rounds % 2 else [])]))
         rounds += 1
         counters = fastpath.counters()
         queues_hold(counters)

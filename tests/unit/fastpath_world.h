@@ -57,8 +57,8 @@ static inline bool fastpath_world_answers(const struct fastpath_world *world)
         nanosleep(&moment, NULL);
     if (!link)
         return false;
-    fastpath_link_request(link, duopoly_Envelope_get_plane_ports_tag);
-    const int r = fastpath_link_call(link, duopoly_Envelope_plane_ports_tag, &answer, NULL);
+    fastpath_link_request(link, duopoly_Envelope_get_dataplane_ports_tag);
+    const int r = fastpath_link_call(link, duopoly_Envelope_dataplane_ports_tag, &answer, NULL);
     fastpath_link_close(link);
     return r == 0;
 }

@@ -35,8 +35,8 @@ static uint64_t asked_for_ms(struct fastpath_link *link, int *ret_r, struct err 
 {
     const duopoly_Envelope *answer;
     const uint64_t begin = now_ns(CLOCK_MONOTONIC);
-    fastpath_link_request(link, duopoly_Envelope_get_plane_ports_tag);
-    *ret_r = fastpath_link_call(link, duopoly_Envelope_plane_ports_tag, &answer, err);
+    fastpath_link_request(link, duopoly_Envelope_get_dataplane_ports_tag);
+    *ret_r = fastpath_link_call(link, duopoly_Envelope_dataplane_ports_tag, &answer, err);
     return (now_ns(CLOCK_MONOTONIC) - begin) / 1000000;
 }
 
@@ -86,8 +86,9 @@ static void test_nobody_there_is_one_sentence(void **state)
     struct fastpath_link *link;
     struct err err = {0};
     (void)state;
-    assert_int_equal(fastpath_link_open("/nonexistent/plane.sock", WAIT_MS, &link, &err), -ENOENT);
-    assert_string_equal(err.text, "no data plane listens on /nonexistent/plane.sock; is "
+    assert_int_equal(fastpath_link_open("/nonexistent/fastpath.sock", WAIT_MS, &link, &err),
+                     -ENOENT);
+    assert_string_equal(err.text, "no data plane listens on /nonexistent/fastpath.sock; is "
                                   "duopoly-fastpath running?");
 }
 

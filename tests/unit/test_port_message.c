@@ -61,7 +61,7 @@ static void test_what_is_written_is_read(void **state)
     const struct port_facts facts = {.link_bps = GBPS, .mtu_bytes = 1500};
     for (int round = 0; round < ROUNDS; round++) {
         const struct port port = random_port(&stream);
-        duopoly_PlanePort message = {.port = "p"}, again = {.port = "p"};
+        duopoly_DataplanePort message = {.port = "p"}, again = {.port = "p"};
         struct port read;
         struct err err = {0};
         port_message_write(&port, &message);
@@ -80,18 +80,18 @@ static void test_what_is_written_is_read(void **state)
     }
 }
 
-static duopoly_SetPlanePorts set_one(const char *owner, const char *name)
+static duopoly_SetDataplanePorts set_one(const char *owner, const char *name)
 {
     uint64_t stream = 7;
     const struct port port = random_port(&stream);
-    duopoly_SetPlanePorts message = {.ports_count = 1};
+    duopoly_SetDataplanePorts message = {.ports_count = 1};
     strcpy(message.owner, owner);
     strcpy(message.ports[0].port, name);
     port_message_write(&port, &message.ports[0]);
     return message;
 }
 
-static void expect(const duopoly_SetPlanePorts *message, int code, const char *words)
+static void expect(const duopoly_SetDataplanePorts *message, int code, const char *words)
 {
     const struct egress ports = begin();
     struct egress next = ports;
@@ -108,8 +108,8 @@ static void test_what_is_no_port_is_refused_and_changes_nothing(void **state)
         uint32_t ecn_packets, red_packets, packets;
     } not_at_random[] = {{0, 10, 20}, {10, 10, 20}, {11, 10, 20}, {10, 21, 20}, {10, 1024, 2000}};
     (void)state;
-    const duopoly_SetPlanePorts right = set_one("agent", "host");
-    duopoly_SetPlanePorts wrong = set_one("", "host");
+    const duopoly_SetDataplanePorts right = set_one("agent", "host");
+    duopoly_SetDataplanePorts wrong = set_one("", "host");
     expect(&wrong, -EINVAL, "needs a name");
     wrong = set_one("agent", "uplink");
     expect(&wrong, -ENODEV, "no such port");
@@ -152,7 +152,7 @@ static void test_what_is_no_port_is_refused_and_changes_nothing(void **state)
 static void test_the_second_port_refused_leaves_the_first(void **state)
 {
     (void)state;
-    duopoly_SetPlanePorts message = set_one("agent", "host");
+    duopoly_SetDataplanePorts message = set_one("agent", "host");
     message.ports[message.ports_count++] = message.ports[0];
     strcpy(message.ports[1].port, "network");
     message.ports[1].queues[0].packets = 0;
@@ -164,9 +164,9 @@ static void test_who_set_a_port_owns_it(void **state)
     (void)state;
     const struct egress configured = begin();
     struct egress ports = configured;
-    duopoly_PlanePorts seen = {0};
+    duopoly_DataplanePorts seen = {0};
     struct err err = {0};
-    duopoly_SetPlanePorts message = set_one("agent", "network");
+    duopoly_SetDataplanePorts message = set_one("agent", "network");
     assert_int_equal(egress_read(&ports, &message, &ports, &err), 0);
     assert_true(egress_differs(&ports, &configured, SIDE_NETWORK));
     assert_false(egress_differs(&ports, &configured, SIDE_HOST));

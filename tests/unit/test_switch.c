@@ -170,15 +170,15 @@ static void sonic_end(void)
 
 /* ---- fastpath: the program itself, on devices that are none ---------------------------------- */
 
-static struct fastpath_world plane;
+static struct fastpath_world dataplane;
 
 static const char *fastpath_begin(struct bench *bench)
 {
-    if (!fastpath_world_possible(&plane))
+    if (!fastpath_world_possible(&dataplane))
         return "duopoly-fastpath is not built: DPDK is missing (make deps-dpdk)";
     snprintf(bench->settings.at, sizeof(bench->settings.at), "unix:%s/fastpath.sock", folder);
     assert_int_equal(switch_find("fastpath")->check(&bench->settings, NULL), 0);
-    return fastpath_world_begin(&plane, folder) ? NULL : "duopoly-fastpath does not start";
+    return fastpath_world_begin(&dataplane, folder) ? NULL : "duopoly-fastpath does not start";
 }
 
 static void set_network(bool replace, pb_size_t queues_n)
@@ -186,17 +186,17 @@ static void set_network(bool replace, pb_size_t queues_n)
     struct fastpath_link *link;
     const duopoly_Envelope *answer;
     struct err err = {0};
-    if (fastpath_link_open(plane.socket, 5000, &link, &err) < 0)
+    if (fastpath_link_open(dataplane.socket, 5000, &link, &err) < 0)
         fail_msg("%s", err.text);
-    fastpath_link_request(link, duopoly_Envelope_set_plane_ports_tag)->body.set_plane_ports =
-        (duopoly_SetPlanePorts){.owner = "somebody",
-                                .replace = replace,
-                                .ports_count = 1,
-                                .ports = {{.port = "network",
-                                           .rate_bps = 5000000,
-                                           .queues_count = queues_n,
-                                           .queues = {{.serves = 3, .packets = 20},
-                                                      {.serves = 0x3fc, .packets = 30}}}}};
+    fastpath_link_request(link, duopoly_Envelope_set_dataplane_ports_tag)
+        ->body.set_dataplane_ports = (duopoly_SetDataplanePorts){
+        .owner = "somebody",
+        .replace = replace,
+        .ports_count = 1,
+        .ports = {{.port = "network",
+                   .rate_bps = 5000000,
+                   .queues_count = queues_n,
+                   .queues = {{.serves = 3, .packets = 20}, {.serves = 0x3fc, .packets = 30}}}}};
     if (fastpath_link_call(link, duopoly_Envelope_accepted_tag, &answer, &err) < 0)
         fail_msg("%s", err.text);
     fastpath_link_close(link);
@@ -219,7 +219,7 @@ static void fastpath_uproot(void)
 
 static void fastpath_end(void)
 {
-    fastpath_world_end(&plane);
+    fastpath_world_end(&dataplane);
 }
 
 /* It forgets all when it ends, and who set its queues hears of it. */
@@ -241,15 +241,15 @@ static void test_a_data_plane_that_died_is_told_again(void **state)
         fail_msg("%s", err.text);
     assert_int_equal(switches_compare(switches, what, sizeof(what), &err), SWITCHES_RIGHT);
     assert_int_equal(switches_notice(switches, &err), SWITCH_QUIET);
-    kill(plane.pid, SIGKILL);
-    waitpid(plane.pid, NULL, 0);
+    kill(dataplane.pid, SIGKILL);
+    waitpid(dataplane.pid, NULL, 0);
     struct pollfd look = {switches_fd(switches), POLLIN, 0};
     assert_int_equal(poll(&look, 1, 20000), 1);
     assert_int_equal(switches_notice(switches, &err), -ECONNRESET);
     assert_non_null(strstr(err.text, "has ended"));
     assert_int_equal(switches_compare(switches, what, sizeof(what), &err), -ECONNREFUSED);
-    fastpath_world_start(&plane);
-    assert_true(fastpath_world_answers(&plane));
+    fastpath_world_start(&dataplane);
+    assert_true(fastpath_world_answers(&dataplane));
     do {
         assert_int_equal(poll(&look, 1, 20000), 1);
     } while (switches_notice(switches, &err) == SWITCH_QUIET);
@@ -258,7 +258,7 @@ static void test_a_data_plane_that_died_is_told_again(void **state)
     assert_int_equal(switches_compare(switches, what, sizeof(what), &err), SWITCHES_RIGHT);
     assert_int_equal(switches_restore(switches, &err), 0);
     switches_close(switches);
-    fastpath_world_end(&plane);
+    fastpath_world_end(&dataplane);
 }
 
 static struct bench benches[] = {
