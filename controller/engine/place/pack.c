@@ -12,20 +12,16 @@
 __extension__ typedef unsigned __int128 wide;
 
 const struct engine_parameter parameter_pack = {
-    "pack",
-    ENGINE_UNIT_YES,
-    0,
-    1,
-    0,
-    "A job whose maps have no place runs on one host where its shuffle costs more than it gains "
-    "by computing on many."};
+    "pack", ENGINE_UNIT_YES,
+    0,      1,
+    0,      "A job whose maps have no place runs on one host if that is faster than spreading it."};
 const struct engine_parameter parameter_lies_there = {
     "lies_there",
     ENGINE_UNIT_YES,
     0,
     1,
     0,
-    "A reduce task may start where all outputs of its job are, whoever receives there."};
+    "A reduce task may start where all outputs of its job are, whatever receives there."};
 
 static bool is_on(const struct engine *engine, const struct engine_parameter *parameter)
 {

@@ -31,7 +31,7 @@ const struct preset presets[] = {
      {EVEN, PACK},
      0},
     {"duopoly",
-     "nats and cans, both by mode; maps kept even",
+     "nats and cans, both by mode; maps spread evenly",
      "sjf",
      "nats",
      "cans",

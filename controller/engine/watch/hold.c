@@ -50,7 +50,7 @@ const struct engine_parameter parameter_start_wait = {
     0,
     INT64_C(86400000000000),
     0,
-    "A hold also ends so long after the last start of its stage; 0 s: only by the other bounds."};
+    "A hold also ends this long after its stage's last start; 0 s: only by the other bounds."};
 
 /* The longest wait from one start to the next. Maps that are spread evenly wait no longer than
  * even_wait, except those that wait for one host. */

@@ -123,9 +123,7 @@ const struct engine_parameter parameter_even_wait = {
     0,
     INT64_C(86400000000000),
     0,
-    "A job's maps are kept even over the hosts of their blocks, and wait for that so long at most; "
-    "0 s: not "
-    "at all."};
+    "Maps run evenly over their blocks' hosts and wait for that at most this long; 0 s: never."};
 
 void locality_job_init(struct engine *engine, union policy_of of, void *state)
 {
