@@ -190,7 +190,7 @@ static void repair_marks(struct guard *guard, const char *port, const char *what
     tell_repair(guard, what, 0, r, &err);
 }
 
-/* One that is gone is told of next. */
+/* A port that is gone meanwhile is reported by the next check. */
 static int look_at_marks(struct guard *guard, const struct ports_found *ports, bool *ret_right,
                          struct err *err)
 {

@@ -34,7 +34,7 @@ static struct told told_of(const struct application *application,
     return told;
 }
 
-/* So many more that all that it has then is `share` times what is left then. */
+/* The amount to add so that it then has `share` times what is left. */
 static uint64_t rest_of(uint64_t left, uint64_t share, uint64_t has)
 {
     return share * left > has ? (share * left - has) / (share + 1) : 0;

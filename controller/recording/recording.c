@@ -33,7 +33,7 @@ struct recording {
     uint64_t ordered_missing; /* the number of steps missing before it */
     bool gap;                 /* steps are dropped now */
     int gap_error;            /* why */
-    uint64_t missing;         /* how many are told of by the files */
+    uint64_t missing;         /* how many the files report */
     enum told told;           /* that steps are dropped */
     int64_t retry_ns, retry_after_ns;
     struct recording_counters counters; /* `dropped` only by the loop */

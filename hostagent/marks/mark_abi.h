@@ -13,7 +13,7 @@
 #define MARK_LEVELS    8
 #define MARK_UNMARKED  0xff /* as a level: leave the packet unmarked */
 #define MARK_DSCPS     64
-#define MARK_SILENT_NS 60000000000ull /* an entry of a flow expires after so much silence */
+#define MARK_SILENT_NS 60000000000ull /* a flow's entry expires after this silence */
 #define MARK_NUDGE                                                                                 \
     0x0d00ff00u /* skb->priority of nudges (nudge.h): not one of our
                                        * classes */

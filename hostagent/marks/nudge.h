@@ -12,8 +12,8 @@
  *
  * A nudge cannot shorten a first retransmission time-out; that of a starved sender, whose round
  * trip is long, takes a second. Senders wait for it when a segment that was sent again is lost
- * again. Nor can it shorten the wait of packets under the old mark while something more urgent goes
- * on: they leave at their level's floor (110 packets at 1 Mb/s: 1.3 s), and a sender whose whole
+ * again. It does not shorten the wait of packets under the old mark while something more urgent is
+ * sent: they leave at their level's floor (110 packets at 1 Mb/s: 1.3 s), and a sender whose whole
  * window is among them sends nothing new before. A segment sent again under the new mark overtakes
  * these; is_overtaken in mark.bpf.c then drops the old ones.
  *

@@ -72,7 +72,7 @@ static void take_back(struct agent_attempt *attempt)
     attempt_store_remove(&tasks->store, id);
 }
 
-/* Somebody has removed our subtree, or made it anew: it is made again, and its bytes counted. */
+/* If others removed our subtree, or replaced it, it is made again, and its bytes counted. */
 static int find_subtree(struct tasks *tasks, struct err *err)
 {
     if (cgroup_subtree_id(tasks->cgroup) == tasks->subtree)

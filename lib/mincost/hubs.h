@@ -11,7 +11,7 @@
  * mincost, posted);
  *   - the arc's flow changed: an entry in the heap that now holds it.
  * Entries that are not true any more (arc gone, full, or doubled) are harmless and dropped when
- * met, or when the heap is built anew because half of it is such. A search reads a heap in order of
+ * met, or when the heap is rebuilt because half of it is. A search reads a heap in order of
  * keys from its top, without taking anything out; entries made meanwhile wait behind the heap for
  * the next one, since most are never looked at. All other neighbours of a hub (racks, machines)
  * stand in a short list.

@@ -132,7 +132,7 @@ bool m_up(const struct m_host *h);
 bool m_has_label(const struct m_host *h, uint32_t label);
 void m_free(const struct model *m, uint32_t host, uint32_t unit, int64_t *ret_slots,
             int64_t *ret_mem);
-/* So few slots are free that place joint leaves them to what is short. */
+/* Whether place joint leaves the free slots to short tasks, since they are the last ones. */
 bool m_last_slots(const struct model *m);
 int64_t m_times_in(int64_t slots, int64_t mem, struct m_demand d);
 int64_t m_times_unit(const struct model *m, uint32_t host, uint32_t unit, struct m_demand d);

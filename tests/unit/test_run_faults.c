@@ -434,7 +434,7 @@ static void check_run(struct run_config *config, const struct workload_job *jobs
     /* Work conservation: those that never hold leave no slot free that somebody could use. */
     if (strcmp(config->engine.place, "greedy") == 0)
         assert_true(result.held_slot_s < 1e-9);
-    /* Nor does it matter that without a log some reports are left out. */
+    /* The result is the same although without a log some reports are left out. */
     run_watched(config, jobs, n, second_s);
     assert_memory_equal(first_s, second_s, n * sizeof(*first_s));
 }

@@ -190,7 +190,7 @@ static int change_queue(struct planning *planning, const char *port, uint32_t n,
     return r;
 }
 
-/* `have`: numbers to UUIDs. Sets *ret_moved when the numbers have to be written anew, as
+/* `have`: numbers to UUIDs. Sets *ret_moved when the numbers have to be written again, as
  * `pairs`. */
 static int plan_queues(struct planning *planning, const struct ovs_port *port,
                        const struct port *want, const json_t *have, json_t *pairs, bool *ret_moved)
