@@ -113,8 +113,7 @@ static bool may_remember(const struct asking *a, const struct joint_stage *kept)
            all->moves == kept->moves && a->engine->n_changes - kept->changes <= CHANGES;
 }
 
-static void list_far(struct joint_engine *all, const struct stage *stage,
-                          struct joint_stage *kept)
+static void list_far(struct joint_engine *all, const struct stage *stage, struct joint_stage *kept)
 {
     struct sorted_key key = {kept->far_until_ns, stage->job->number,
                              (uint64_t)stage->variant << 32 | stage->index};
