@@ -134,7 +134,8 @@ class World:
                                                                        self.key_file("driver1" if i == 0 else "driver2"))]
         if self.keys:
             lines.append("key: %s" % self.key_file(name))
-        hostile = ["/usr/bin/python3", str(program), str(self.seed), str(self.folder / "tasks"),
+        after_others = [] if self.small else ["/usr/bin/chrt", "--idle", "0"]
+        hostile = [*after_others, "/usr/bin/python3", str(program), str(self.seed), str(self.folder / "tasks"),
                    str(self.folder / (name + ".run") / "frameworks"), self.address[len("tcp://"):], "1" if self.small else "4"]
         (self.folder / (name + ".run")).mkdir()
         if self.rights is Packaged:
