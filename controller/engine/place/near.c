@@ -11,7 +11,7 @@
 
 __extension__ typedef unsigned __int128 wide;
 
-enum { PATIENCE = 2 }; /* times what it saves */
+enum { PATIENCE = 2 /* times what it saves */, MOST_INPUTS = 1 << 16 };
 
 /* Bytes of one task by host, and the most of them; of equals on the lowest host. */
 struct tally {
@@ -78,12 +78,23 @@ static bool is_pipelined(const struct stage *stage)
     return false;
 }
 
+/* WHY a framework's stage has none while it is sized, or with more inputs than MOST_INPUTS: each
+ * report lists all its ready tasks anew, in one step. */
+static bool is_cheap(const struct stage *stage)
+{
+    uint64_t inputs = 0;
+    for (uint32_t i = 0; i < stage->n_edges; i++)
+        inputs += stage->job->stages[stage->edges[i].parent]->n_tasks;
+    return !stage->framework ||
+           (!stage->framework->of_sizing.in && inputs * stage->n_tasks <= MOST_INPUTS);
+}
+
 static bool has_preferred(const struct stage *stage)
 {
     bool apart = false;
     for (uint32_t i = 0; i < stage->n_edges; i++)
         apart |= is_told_apart(&stage->edges[i]);
-    return apart && !is_pipelined(stage);
+    return apart && !is_pipelined(stage) && is_cheap(stage);
 }
 
 /* Lists a ready task by its preferred host. */
@@ -121,7 +132,7 @@ static void list_fresh(struct engine *engine, const struct stage *stage, struct 
  * preferred host stays while its stage is open: a moved output would close the stage. */
 static bool only_fresh(const struct stage *stage, const struct near *near)
 {
-    return !stage->framework && near->preferred && near->closed == stage->closed &&
+    return near->preferred && near->closed == stage->closed &&
            stage->readied - near->readied == near->n_fresh;
 }
 

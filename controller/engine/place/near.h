@@ -12,7 +12,8 @@
  * delays others as well. On the synthetic loads of make demo NET=spark, simulated, means are 6 %
  * lower than with once, and no lower with three or four times; on the Facebook trace p95 is a
  * little lower, and the mean the same. A task does not wait for a host that is not up or could
- * never run it, before pipelined edges, and for bytes that were not reported.
+ * never run it, before pipelined edges, for bytes that were not reported, and where tasks of a
+ * framework's stage have more than 65 536 inputs together.
  *
  * A cache of facts: it does not depend on when it is made. */
 #pragma once
@@ -35,7 +36,7 @@ struct near {
 
 /* Follows what changed since. O(1) without changes, else the tasks that became ready since
  * (near_ready), and the inputs of those that were not ready before; all ready tasks when a
- * framework reports them, or the stage was closed. While a stage opens (stage->opening) call it for
+ * framework reported some, or the stage was closed. While a stage opens (stage->opening) call it for
  * each portion: if no host has room meanwhile, the first question would else concern all of
  * them. */
 void near_follow(struct engine *engine, const struct stage *stage, struct near *near);
