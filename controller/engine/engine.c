@@ -5,6 +5,7 @@
 #include "controller/engine/base/tell.h"
 #include "controller/engine/books/account.h"
 #include "controller/engine/books/cluster.h"
+#include "controller/engine/books/eviction.h"
 #include "controller/engine/books/job.h"
 #include "controller/engine/books/losing.h"
 #include "controller/engine/books/outputs.h"
@@ -303,6 +304,26 @@ static bool pick(struct engine *engine, struct claim *ret_claim)
                                   : engine->place->pick(engine, ret_claim);
 }
 
+static bool asks_to_evict(struct engine *engine, struct eviction *ret_eviction)
+{
+    const struct users_policy *division = engine->division;
+    const struct place_policy *place = engine->place;
+    return (division->evict && division->evict(engine, ret_eviction)) ||
+           (place->evict && place->evict(engine, ret_eviction));
+}
+
+/* WHY before anything is placed: what a policy offers in this step (users_policy.pick) is not open
+ * yet, so it may count what comes back. */
+static void evict_asked(struct engine *engine)
+{
+    struct eviction eviction;
+    while (may_start(engine) && asks_to_evict(engine, &eviction)) {
+        engine->step_starts++;
+        eviction_do(engine, &eviction);
+        mode_update(engine);
+    }
+}
+
 /* True when claims were proposed, even if none was admitted. */
 static bool place_ready(struct engine *engine)
 {
@@ -360,6 +381,7 @@ int engine_step(struct engine *engine, int64_t now_ns, const struct event *event
     engine->step_starts = 0;
     engine->step_inputs = 0;
     engine->cut_short = false;
+    evict_asked(engine);
     bool proposed = place_ready(engine);
     /* WHY not in a step that was cut short: a task that waits then waits for the rest of the work,
      * not for a slot. */

@@ -419,6 +419,8 @@ struct decision {
             uint32_t host;
             uint64_t grace_ns;
             uint32_t requeue;
+            uint64_t by_job; /* of an eviction: the task that is to have its slot; 0: none */
+            uint32_t by_stage, by_task;
         } stop;
         struct {
             uint64_t attempt;

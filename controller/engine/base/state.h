@@ -520,6 +520,14 @@ struct claim {
     int64_t left, right;
 };
 
+/* A running attempt to be stopped, whose task waits again (books/eviction.h), and why. */
+struct eviction {
+    struct attempt *attempt;
+    const struct task *by; /* the task that is to have its slot; NULL: none in particular */
+    enum reason reason;
+    int64_t left, right;
+};
+
 /* Orders of a shape's hosts with room, kept for the policies that want them:
  * place_policy.orders. */
 enum host_order { HOSTS_BY_TIE = 1, HOSTS_BY_RECEIVERS = 2 };

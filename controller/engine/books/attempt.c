@@ -290,12 +290,13 @@ void attempt_measure(struct attempt *attempt)
     attempt->remote_bytes = read_inputs(attempt);
 }
 
-void attempt_stop(struct engine *engine, struct attempt *attempt, enum reason reason, bool requeue)
+struct decision *attempt_stop(struct engine *engine, struct attempt *attempt, enum reason reason,
+                              bool requeue)
 {
     if (attempt->allowed_until_ns)
         tell_allow_unwanted(engine, attempt, reason);
     if (attempt->stopping || attempt->foreign)
-        return;
+        return NULL;
     attempt->stopping = true;
     struct decision *decision = engine_decide(engine, DECISION_STOP, reason, 0, 0);
     decision->stop.attempt = attempt->number;
@@ -303,6 +304,7 @@ void attempt_stop(struct engine *engine, struct attempt *attempt, enum reason re
     decision->stop.grace_ns = (uint64_t)engine->config.stop_grace_ns;
     decision->stop.requeue = requeue;
     engine->counters.stops++;
+    return decision;
 }
 
 enum { LINE = 64 }; /* bytes in a cache line */

@@ -13,8 +13,10 @@ struct attempt *attempt_find(const struct engine *engine, uint64_t number);
 struct attempt *attempt_known(struct engine *engine, const struct event *event);
 /* `total` bytes received so far; a smaller number than before is ignored. */
 void attempt_count_bytes(struct engine *engine, struct attempt *attempt, uint64_t total);
-/* Decides to stop it; it holds its resources until it has ended. Stopping again does nothing. */
-void attempt_stop(struct engine *engine, struct attempt *attempt, enum reason reason, bool requeue);
+/* Decides to stop it; it holds its resources until it has ended. Stopping again does nothing.
+ * Returns the decision, for the caller to complete before the next one is taken; NULL: none. */
+struct decision *attempt_stop(struct engine *engine, struct attempt *attempt, enum reason reason,
+                              bool requeue);
 enum { ATTEMPT_INPUTS = 256 }; /* in one message (StartInputs) */
 /* For load: recounts the messages that brought it to its host. O(maps). */
 void attempt_count_messages(struct attempt *attempt);

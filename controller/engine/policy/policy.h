@@ -56,7 +56,7 @@ struct policy_state {
  * same kind give its two numbers the same meaning. Its number and its word are its own for ever,
  * since records have them; test_reasons says which number is free. */
 struct policy_reason {
-    enum decision_kind kind; /* START, HOLD, LEVEL or MODE */
+    enum decision_kind kind; /* START, STOP (of an eviction), HOLD, LEVEL or MODE */
     enum reason reason;
     const char
         *word; /* in records and for people; NULL: the engine's reason, or in another entry */

@@ -24,6 +24,12 @@ struct place_policy {
     /* True with the next claim (its task is ready and its unit has room); false: nothing (more),
      * and free slots stay reserved. O(log n). */
     bool (*pick)(struct engine *engine, struct claim *ret_claim);
+    /* True with the next attempt to evict (eviction_may); false: none (more). It is asked in each
+     * step, whether tasks are ready or not, after the events and before `pick`; each eviction is
+     * done before it is asked again. Its room is free only when its host has reported the end, in a
+     * later step; its task is ready at once, and `pick` may start it elsewhere in this step. NULL:
+     * it evicts nothing. */
+    bool (*evict)(struct engine *engine, struct eviction *ret_eviction);
     bool first_local; /* it uses waiting_first */
     bool even;        /* its state per job begins with struct locality_job */
     unsigned
@@ -86,6 +92,8 @@ struct users_policy {
     /* As a placement's `pick`; it asks the placement for one user at a time (engine->asked). NULL:
      * no user is asked for separately. */
     bool (*pick)(struct engine *engine, struct claim *ret_claim);
+    /* As a placement's `evict`, and asked before it: a user gets back what others use of its. */
+    bool (*evict)(struct engine *engine, struct eviction *ret_eviction);
     /* A claim commits, whoever proposed it; NULL: nothing is charged. */
     void (*charge)(struct engine *engine, const struct claim *claim);
     /* Nothing more is started in this step. May be NULL. */
