@@ -244,6 +244,8 @@ struct job_view {
     uint32_t held_stages;
     bool framework; /* its framework places its tasks and reports its end */
     int64_t submitted_ns, finished_ns, slot_wait_ns;
+    uint64_t evictions;     /* of its tasks' attempts (eviction.h), */
+    int64_t evicted_ns;     /* and the time that these had run: lost work */
     uint64_t shuffle_bytes; /* of its edges */
     uint64_t key;           /* of its turn: smaller is sooner; sjf: the estimated ns */
     bool first;             /* first in turn */
@@ -278,7 +280,9 @@ struct task_view {
     uint64_t bytes;     /* network input (Macroflow) */
     uint64_t input_bytes, compute_ns, output_bytes;
     uint32_t failures, losses;
-    bool loss_fails;  /* the next loss with its host counts as a failure: loss.h */
+    bool loss_fails;    /* the next loss with its host counts as a failure: loss.h */
+    uint32_t evictions; /* of its attempts; see job_view */
+    int64_t evicted_ns;
     uint64_t attempt; /* the newest live one, or the accepted one; 0: none */
     uint32_t host;    /* of that attempt; ENGINE_NONE */
     int64_t ready_ns, started_ns;

@@ -119,7 +119,11 @@ static void about_task(struct question *q, int64_t now_ns, const struct engine *
         explain(q, now_ns, engine);
     } else if (d->kind == DECISION_STOP && is_attempt(q, d->stop.attempt)) {
         say_when(q, now_ns);
-        printf("Stopped on host %u: %s.\n", d->stop.host, reason_name(d->reason));
+        printf("Stopped on host %u: %s", d->stop.host, reason_name(d->reason));
+        if (d->stop.by_job)
+            printf(", for task %" PRIu64 "/%u/%u", d->stop.by_job, d->stop.by_stage,
+                   d->stop.by_task);
+        printf(".\n");
     } else if (d->kind == DECISION_LEVEL && is_attempt(q, d->level.attempt)) {
         say_when(q, now_ns);
         printf("Goes on at level %" PRIu64 " as part of its Coflow, %" PRIu64

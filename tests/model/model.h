@@ -103,7 +103,7 @@ struct model {
     struct engine_config config;
     const struct m_judge *judge;
     uint64_t bps; /* of each link */
-    uint64_t stream, next_job, next_foreign, steps, starts;
+    uint64_t stream, next_job, next_foreign, steps, starts, evictions;
     struct m_host host[M_HOSTS];
     struct m_pair pair[M_HOSTS][M_HOSTS]; /* reader, source */
     uint64_t suspicions;

@@ -25,6 +25,28 @@ void m_task_free(struct model *m, struct m_job *j, uint32_t stage, uint32_t task
         j->stage[stage].task[task].state = M_IDLE;
 }
 
+static bool m_pipelines(const struct m_stage *child, uint32_t parent)
+{
+    for (uint32_t i = 0; i < child->n_parents; i++)
+        if (child->parents[i] == parent && child->kinds[i] == EDGE_PIPELINED)
+            return true;
+    return false;
+}
+
+void m_evict(struct model *m, struct m_attempt *a)
+{
+    struct m_job *j = m_find_job(m, a->job);
+    const struct m_host *host = &m->host[a->host];
+    assert_non_null(j);
+    assert_true(host->joined && !host->silent && !host->lost);
+    for (uint32_t c = a->stage + 1; c < j->n_stages; c++)
+        for (uint32_t t = 0; m_pipelines(&j->stage[c], a->stage) && t < j->stage[c].n_tasks; t++)
+            assert_int_not_equal(j->stage[c].task[t].state, M_RUNNING);
+    m_stop(m, a);
+    m_task_free(m, j, a->stage, a->task);
+    m->evictions++;
+}
+
 void m_job_over(struct model *m, struct m_job *j)
 {
     for (int i = 0; i < M_ATTEMPTS; i++)

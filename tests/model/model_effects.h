@@ -5,6 +5,8 @@
 #include "tests/model/model.h"
 
 void m_stop(struct model *m, struct m_attempt *a);
+/* A policy asked to stop it, as it may. */
+void m_evict(struct model *m, struct m_attempt *a);
 void m_task_free(struct model *m, struct m_job *j, uint32_t stage, uint32_t task);
 void m_job_over(struct model *m, struct m_job *j);
 void m_without_result(struct model *m, struct m_attempt *a);

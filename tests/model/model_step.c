@@ -248,6 +248,27 @@ static void m_apply_mode(struct model *m, const struct decision *d)
     m->mode_since = m->script.now_ns;
 }
 
+/* Why a policy may ask for a stop. */
+static bool m_is_of_eviction(enum reason reason)
+{
+    struct policy_reason_at at = {0};
+    while (policy_next_reason(&at))
+        if (at.entry->kind == DECISION_STOP && at.entry->reason == reason)
+            return true;
+    return false;
+}
+
+static void m_apply_stop(struct model *m, const struct decision *d)
+{
+    if (m_is_of_eviction(d->reason)) {
+        struct m_attempt *a = m_find_attempt(m, d->stop.attempt);
+        assert_non_null(a);
+        assert_true(d->stop.requeue);
+        m_evict(m, a);
+    }
+    m_take(m->stop_due, &m->n_stop_due, d->stop.attempt, "the stop");
+}
+
 void m_follow(struct model *m)
 {
     for (size_t i = 0; i < m->script.decisions.n; i++) {
@@ -263,7 +284,7 @@ void m_follow(struct model *m)
         } else if (d->kind == DECISION_HOLD || d->kind == DECISION_UNHOLD) {
             m_apply_hold(m, d);
         } else if (d->kind == DECISION_STOP) {
-            m_take(m->stop_due, &m->n_stop_due, d->stop.attempt, "the stop");
+            m_apply_stop(m, d);
         } else if (d->kind == DECISION_JOB_DONE) {
             m_take(m->done_due, &m->n_done_due, d->job_done.job, "the end");
         } else if (d->kind == DECISION_JOB_FAILED) {

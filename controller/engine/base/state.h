@@ -322,7 +322,10 @@ struct job {
     uint32_t n_choices;
     struct choice **choices; /* of stages that can run in several ways */
     uint64_t n_tasks, n_ready, n_running, n_done;
-    uint64_t n_retries; /* tasks that wait for another host (retry.h); not in n_ready */
+    uint64_t n_retries;    /* tasks that wait for another host (retry.h); not in n_ready */
+    struct sorted evicted; /* by stage and task: eviction.h */
+    uint64_t evictions;    /* of its tasks' attempts, and the time that these had run: */
+    int64_t evicted_ns;
     uint64_t n_allowed; /* a framework's: may start, not seen yet; also in n_running */
     uint32_t held_stages;
     uint64_t shuffle_bytes;
@@ -364,6 +367,8 @@ struct finished {
     uint32_t user, stages;
     enum job_state state;
     int64_t submitted_ns, finished_ns, slot_wait_ns;
+    uint64_t evictions;
+    int64_t evicted_ns;
     struct sorted_node by_number, by_age, by_name;
 };
 

@@ -165,6 +165,8 @@ static void remember(struct engine *engine, const struct job *job)
     record->submitted_ns = job->submitted_ns;
     record->finished_ns = job->finished_ns;
     record->slot_wait_ns = job->slot_wait_ns;
+    record->evictions = job->evictions;
+    record->evicted_ns = job->evicted_ns;
     job_remember(engine, record);
 }
 

@@ -2,6 +2,7 @@
 
 #include "controller/engine/base/packed.h"
 #include "controller/engine/books/account.h"
+#include "controller/engine/books/eviction.h"
 #include "controller/engine/books/late.h"
 #include "lib/invariant.h"
 
@@ -71,6 +72,8 @@ static bool job_shrink(struct engine *engine, struct job *job)
     assert(engine->removed_bytes >= job->removed_bytes);
     job->removed_bytes -= some;
     engine->removed_bytes -= some;
+    if (!eviction_shrink(job, &left))
+        return false;
     while (job->n_stages && stage_shrink(job->stages[job->n_stages - 1], &left))
         job->n_stages--;
     if (job->n_stages)

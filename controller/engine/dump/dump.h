@@ -26,7 +26,8 @@ struct dump_kind {
     int (*load)(struct engine *engine, const void *record, struct err *err);
 };
 extern const struct dump_kind cluster_kinds[], job_kinds[], attempt_kinds[], source_kinds[],
-    failing_kinds[], framework_kinds[], rerun_kinds[], loss_kinds[], account_kinds[], user_kinds[];
+    failing_kinds[], framework_kinds[], rerun_kinds[], loss_kinds[], account_kinds[], user_kinds[],
+    eviction_kinds[];
 
 struct dumper {
     int (*sink)(void *context, const char *line, size_t length);
@@ -70,6 +71,7 @@ void rerun_dump_task(struct dumper *d, const struct task *task);
 void rerun_dump_losing(struct dumper *d, const struct engine *engine); /* after all jobs */
 void loss_dump_config(struct dumper *d, const struct engine *engine);
 void loss_dump_task(struct dumper *d, const struct task *task);
+void eviction_dump_job(struct dumper *d, const struct job *job); /* after its tasks */
 void source_dump_blind(struct dumper *d, const struct blind *blind);
 
 void room_dump(struct dumper *d, const struct engine *engine);

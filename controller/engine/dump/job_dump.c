@@ -212,7 +212,8 @@ const struct dump_kind job_kinds[] = {
                     F(finished, user, U32), F(finished, stages, U32), F(finished, tasks, U64),
                     F(finished, shuffle_bytes, U64), F(finished, key, U64), F(finished, state, U32),
                     F(finished, submitted_ns, I64), F(finished, finished_ns, I64),
-                    F(finished, slot_wait_ns, I64)}},
+                    F(finished, slot_wait_ns, I64), LEAN(finished, evictions, U64),
+                    LEAN(finished, evicted_ns, I64)}},
                   load_finished},
     [RESUME] = {{"resume", {F(resume_record, job, U64), F(resume_record, slot_wait_ns, I64)}},
                 load_resume},
@@ -446,6 +447,7 @@ void job_dump(struct dumper *d, const struct job *job)
     dump_given(d, job);
     for (uint32_t s = 0; job->state == JOB_ACTIVE && s < job->n_stages; s++)
         dump_stage(d, job->stages[s]);
+    eviction_dump_job(d, job);
 }
 
 void job_dump_finished(struct dumper *d, const struct finished *finished)

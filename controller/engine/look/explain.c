@@ -3,6 +3,7 @@
 #include "controller/engine/books/account.h"
 #include "controller/engine/books/attempt.h"
 #include "controller/engine/books/cluster.h"
+#include "controller/engine/books/eviction.h"
 #include "controller/engine/books/job.h"
 #include "controller/engine/books/limit.h"
 #include "controller/engine/books/retry.h"
@@ -508,6 +509,32 @@ static void explain_retry(const struct engine *engine, struct engine_explanation
     add_fact(e, "waits_s", "%.3f", (double)(engine->now_ns - task->ready_ns) / 1e9);
 }
 
+static void say_evicted(const struct engine *engine, struct engine_explanation *e,
+                        const struct task *task)
+{
+    const struct evicted *evicted = eviction_of(task);
+    if (!evicted)
+        return;
+    const struct host *host = cluster_host(engine, evicted->host);
+    const struct policy_reason *entry = policy_reason(engine, DECISION_STOP, evicted->reason);
+    say(e, " It was evicted from %s %.1f s ago: ", host_name(host),
+        (double)(engine->now_ns - evicted->at_ns) / 1e9);
+    if (entry)
+        sentence_say(engine, e, entry->sentence, host, evicted->left, evicted->right);
+    if (evicted->by_job)
+        say(e, " Task %" PRIu64 "/%u/%u was to have its slot.", evicted->by_job, evicted->by_stage,
+            evicted->by_task);
+    say(e, " So far %u of its attempts were; they had run for %.1f s, which are lost.",
+        evicted->times, (double)evicted->lost_ns / 1e9);
+    add_fact(e, "evicted_from", "%s", host_name(host));
+    add_fact(e, "evict_reason", "%s", reason_name(evicted->reason));
+    add_fact(e, "evictions", "%u", evicted->times);
+    add_fact(e, "evicted_s", "%.3f", (double)evicted->lost_ns / 1e9);
+    if (evicted->by_job)
+        add_fact(e, "evicted_for", "%" PRIu64 "/%u/%u", evicted->by_job, evicted->by_stage,
+                 evicted->by_task);
+}
+
 static uint64_t place_in_order(const struct engine *engine, const struct job *job)
 {
     uint64_t place = 1;
@@ -582,6 +609,7 @@ int engine_explain(const struct engine *engine, uint64_t job, uint32_t stage, ui
         explain_refused(engine, e, task);
     else
         explain_blocked(e, task);
+    say_evicted(engine, e, task);
     if (task->state != TASK_DONE && task->stage->job->state == JOB_ACTIVE) {
         say_turn(engine, e, task->stage->job);
         say_user(engine, e, task->stage->job->tenant);

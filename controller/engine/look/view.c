@@ -4,6 +4,7 @@
 #include "controller/engine/books/account.h"
 #include "controller/engine/books/attempt.h"
 #include "controller/engine/books/cluster.h"
+#include "controller/engine/books/eviction.h"
 #include "controller/engine/books/job.h"
 #include "controller/engine/books/retry.h"
 #include "controller/engine/books/stage.h"
@@ -92,6 +93,8 @@ static void view_job(const struct engine *engine, const struct job *job, struct 
         .submitted_ns = job->submitted_ns,
         .finished_ns = job->finished_ns,
         .slot_wait_ns = job->slot_wait_ns,
+        .evictions = job->evictions,
+        .evicted_ns = job->evicted_ns,
         .shuffle_bytes = job->shuffle_bytes,
         .key = job->turn.a,
         .first = job == order_first(engine),
@@ -111,6 +114,8 @@ static void view_finished(const struct finished *finished, struct job_view *ret_
         .submitted_ns = finished->submitted_ns,
         .finished_ns = finished->finished_ns,
         .slot_wait_ns = finished->slot_wait_ns,
+        .evictions = finished->evictions,
+        .evicted_ns = finished->evicted_ns,
         .shuffle_bytes = finished->shuffle_bytes,
         .key = finished->key,
     };
@@ -316,6 +321,7 @@ int engine_task(const struct engine *engine, uint64_t job, uint32_t stage, uint3
                 struct task_view *ret_view)
 {
     const struct task *task = job_find_task(engine, job, stage, index);
+    const struct evicted *evicted = task ? eviction_of(task) : NULL;
     if (!task)
         return -ENOENT;
     *ret_view = (struct task_view){
@@ -332,6 +338,8 @@ int engine_task(const struct engine *engine, uint64_t job, uint32_t stage, uint3
         .failures = task->failures,
         .losses = task->losses,
         .loss_fails = loss_fails(engine, task),
+        .evictions = evicted ? evicted->times : 0,
+        .evicted_ns = evicted ? evicted->lost_ns : 0,
         .attempt = task->attempts ? task->attempts->number : task->done_attempt,
         .host = task->attempts       ? task->attempts->host->index
                 : task->done_attempt ? task->done_host
