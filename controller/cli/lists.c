@@ -50,6 +50,8 @@ static const struct cell job_cells[] = {
     CELL("receive_ns", NULL, DURATION, receive_ns, .lacks = is_unmeasured_job),
     CELL("compute_ns", NULL, DURATION, compute_ns, .lacks = is_unmeasured_job),
     CELL("received_bytes", NULL, BYTES, received_bytes, .lacks = is_unmeasured_job),
+    CELL("evictions", NULL, NUMBER, evictions, UNLESS_NOTHING),
+    CELL("evicted_ns", NULL, DURATION, evicted_ns, UNLESS_NOTHING),
     CELL_OF("text", "NOTE", job_text),
     CELL("failed_host", NULL, TEXT, failed_host, UNLESS_NOTHING),
     CELL("failed_attempt", NULL, NUMBER, failed_attempt, UNLESS_NOTHING),
@@ -81,6 +83,8 @@ void job_fields_write(const duopoly_JobRow *row, struct writer *writer)
         "their transfers",
         "their computing",
         "they received",
+        "evictions",
+        "lost with them",
         "note",
     };
     char words[CELL_WORDS];
@@ -117,6 +121,8 @@ static const struct cell task_cells[] = {
     CELL("attempt", "ATTEMPT", NUMBER, attempt, UNLESS_NOTHING),
     CELL("variant", "VARIANT", NUMBER, variant, .lacks = is_of_no_variant),
     CELL("failures", "FAILURES", NUMBER, failures, UNLESS_NOTHING),
+    CELL("evictions", "EVICTED", NUMBER, evictions, UNLESS_NOTHING),
+    CELL("evicted_ns", NULL, DURATION, evicted_ns, UNLESS_NOTHING),
     CELL("text", "NOTE", TEXT, text, UNLESS_NOTHING),
     {0},
 };

@@ -76,6 +76,8 @@ static void job_row(const struct conductor_parts *parts, const struct job_view *
     ret_row->place = (uint32_t)place;
     ret_row->shuffle_bytes = job->shuffle_bytes;
     ret_row->slot_wait_ns = job->slot_wait_ns;
+    ret_row->evictions = job->evictions;
+    ret_row->evicted_ns = job->evicted_ns;
     job_row_work(parts, ret_row);
     job_row_reason(parts, ret_row);
 }
@@ -200,6 +202,8 @@ static void task_row(const struct conductor_parts *parts, const struct task_view
     }
     wire_copy(row->state, sizeof(row->state), state);
     row->failures = task->failures;
+    row->evictions = task->evictions;
+    row->evicted_ns = task->evicted_ns;
     const struct ending *last = history_task(parts->history, task->job, task->stage, task->task);
     if (last && last->kind == ENDING_DONE && task->state == TASK_DONE) {
         spent_fill(last, row);
