@@ -39,16 +39,22 @@ void level_table_exponential(struct level_table *ret_table, uint64_t first_bytes
 /* O(levels). */
 uint64_t level_table_level(const struct level_table *table, uint64_t bytes);
 
-enum engine_unit { ENGINE_UNIT_NS, ENGINE_UNIT_COUNT, ENGINE_UNIT_YES }; /* YES: 0 or 1 */
+/* YES: 0 or 1. CHOICE: the index of a word (struct engine_choice). */
+enum engine_unit { ENGINE_UNIT_NS, ENGINE_UNIT_COUNT, ENGINE_UNIT_YES, ENGINE_UNIT_CHOICE };
 
 /* A parameter of policies. A word means the same in all policies that have it. */
 struct engine_parameter {
-    const char *word;
+    const char *word; /* letters, digits, '_' and, between parts (weight.load), '.' */
     enum engine_unit unit;
     int64_t least, most, preset; /* in that unit */
     const char *what;            /* a sentence for people */
 };
-enum { ENGINE_VALUES_MAX = 16, ENGINE_WORD_MAX = 24 };
+/* A parameter with ENGINE_UNIT_CHOICE is the first member of one. */
+struct engine_choice {
+    struct engine_parameter parameter;
+    const char *const *words; /* of the values least = 0, 1, … most; no NULL at their end */
+};
+enum { ENGINE_VALUES_MAX = 32, ENGINE_WORD_MAX = 24 };
 struct engine_value {
     char word[ENGINE_WORD_MAX];
     int64_t value;
@@ -537,6 +543,11 @@ const struct engine_parameter *engine_policy_parameter(const char *question, con
 const struct engine_parameter *engine_question_parameter(const char *question, unsigned index);
 /* NULL: no policy has a parameter of this word. */
 const struct engine_parameter *engine_parameter(const char *word);
+/* A value's word, of a parameter that is a choice, and the reverse: −EINVAL with a sentence that
+ * names all words. */
+const char *engine_choice_word(const struct engine_parameter *parameter, int64_t value);
+int engine_choice_find(const struct engine_parameter *parameter, const char *word,
+                       int64_t *ret_value, struct err *err);
 /* Sets a parameter's value. −ENOENT: unknown word; −ERANGE: out of range; each with a sentence. */
 int engine_config_say(struct engine_config *config, const char *word, int64_t value,
                       struct err *err);

@@ -124,6 +124,8 @@ static int set_congested(struct run_setup *s, const char *value, struct err *err
 static int read_value(const struct engine_parameter *parameter, const char *text,
                       int64_t *ret_value, struct err *err)
 {
+    if (parameter->unit == ENGINE_UNIT_CHOICE)
+        return engine_choice_find(parameter, text, ret_value, err);
     if (parameter->unit != ENGINE_UNIT_YES)
         return conf_number(parameter->unit == ENGINE_UNIT_NS ? CONF_DURATION : CONF_INT, text,
                            ret_value, err);

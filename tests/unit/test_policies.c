@@ -601,7 +601,7 @@ static void test_parameters_are_whole(void **state)
                 assert_true(parameter->preset <= parameter->most);
                 assert_ptr_equal(engine_parameter(parameter->word), parameter);
             }
-            assert_true(at <= 8);
+            assert_true(at <= 16);
         }
     for (int q = 0; q < 6; q++)
         for (unsigned i = 0; (parameter = engine_question_parameter(questions[q], i)); i++, n++)

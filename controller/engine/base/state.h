@@ -537,7 +537,7 @@ struct eviction {
  * place_policy.orders. */
 enum host_order { HOSTS_BY_TIE = 1, HOSTS_BY_RECEIVERS = 2 };
 
-enum { CHANGES = 4096, PARAMETERS_MAX = 8 /* of one policy */ };
+enum { CHANGES = 4096, PARAMETERS_MAX = 16 /* of one policy */ };
 
 struct engine {
     struct engine_config config;

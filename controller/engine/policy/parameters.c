@@ -1,5 +1,6 @@
 /* Parameters of policies: configured values, and those of the policies in force. */
 #include "controller/engine/policy/policy.h"
+#include "lib/join.h"
 
 #include <errno.h>
 #include <string.h>
@@ -58,6 +59,31 @@ const struct engine_parameter *engine_parameter(const char *word)
         for (unsigned i = 0; policy_listed(q, i) && !found; i++)
             found = parameter_of(policy_listed(q, i), word);
     return found;
+}
+
+static const char *const *words_of(const struct engine_parameter *parameter)
+{
+    return container_of(parameter, const struct engine_choice, parameter)->words;
+}
+
+const char *engine_choice_word(const struct engine_parameter *parameter, int64_t value)
+{
+    return words_of(parameter)[value];
+}
+
+int engine_choice_find(const struct engine_parameter *parameter, const char *word,
+                       int64_t *ret_value, struct err *err)
+{
+    const char *const *words = words_of(parameter);
+    char all[160] = "";
+    for (int64_t i = parameter->least; i <= parameter->most; i++) {
+        if (strcmp(words[i], word) == 0) {
+            *ret_value = i;
+            return 0;
+        }
+        join_word(all, sizeof(all), ", ", words[i]);
+    }
+    return err_set(err, EINVAL, "'%s' is none of: %s", word, all);
 }
 
 static int check_value(const char *word, int64_t value, struct err *err)
