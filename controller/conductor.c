@@ -210,10 +210,18 @@ static void on_stored(void *user)
 int conductor_request(struct conductor *conductor, struct event *request,
                       struct decision *ret_rejection)
 {
-    request->request = ++conductor->requests;
+    return conductor_requests(conductor, request, 1, ret_rejection);
+}
+
+int conductor_requests(struct conductor *conductor, struct event *requests, size_t n,
+                       struct decision *ret_rejection)
+{
     conductor->rejected = false;
     conductor->asking = true;
-    on_event(conductor, request, "");
+    for (size_t i = 0; i < n; i++) {
+        requests[i].request = ++conductor->requests;
+        on_event(conductor, &requests[i], "");
+    }
     conductor_run(conductor);
     if (!conductor->rejected)
         return 0;

@@ -88,6 +88,9 @@ uint64_t conductor_commit(struct conductor *conductor);
  * rejected, with the engine's reason in *ret_rejection. Do not call it from a hook. */
 int conductor_request(struct conductor *conductor, struct event *request,
                       struct decision *ret_rejection);
+/* The same of several, in one step: 0: all were accepted. */
+int conductor_requests(struct conductor *conductor, struct event *requests, size_t n,
+                       struct decision *ret_rejection);
 /* Cancels a job for `asker`, a name for people. As conductor_request. */
 int conductor_cancel(struct conductor *conductor, uint64_t job, const char *asker,
                      struct decision *ret_rejection);

@@ -465,7 +465,7 @@ const struct command cli_commands[] = {
      "mode or users, and its parameters, until the next change; configured: back to the "
      "configuration; "
      "--all: every combination of policies, and which do not work together",
-     0, 10, "a", policy_check, run_policy},
+     0, 18, "a", policy_check, run_policy},
     {"users", "", "the users, their shares and how many jobs they have", 0, 0, "", NULL, run_users},
     {"debts", "", "which user owes which one, how much and since when (policy users sequence)", 0,
      0, "", NULL, run_debts},

@@ -10,7 +10,7 @@
 
 /* The command line's content. Strings are borrowed. */
 struct request {
-    const char *words[10]; /* the command's arguments */
+    const char *words[18]; /* the command's arguments */
     int n_words;
     bool all;                                        /* -a: finished ones too */
     bool undo;                                       /* --undo */

@@ -81,26 +81,42 @@ static bool values_read(const duopoly_SetPolicy *set, const char *policy, int64_
     return true;
 }
 
-/* Sets it in the engine, and in the store if it differs from the configuration. */
-static void value_set(struct conductor *conductor, const char *word, int64_t value, bool configured)
+/* What changes in one step: values first, so that a policy never works with others than it is
+ * given; `configured`: those that the store need not keep. */
+struct change {
+    struct event events[2 * ENGINE_VALUES_MAX];
+    bool configured[2 * ENGINE_VALUES_MAX];
+    size_t n;
+};
+
+static void value_add(struct change *change, const char *word, int64_t value, bool configured)
 {
     struct event event = {.kind = EVENT_POLICY_PARAMETER};
-    struct decision rejection;
-    char text[24];
     event.policy_parameter.word = word;
     event.policy_parameter.value = value;
-    if (conductor_request(conductor, &event, &rejection) < 0)
-        return; /* word and range were checked before */
-    snprintf(text, sizeof(text), "%" PRId64, value);
-    store_set(conductor_parts(conductor)->store, "parameter", word, configured ? NULL : text);
+    change->configured[change->n] = configured;
+    change->events[change->n++] = event;
 }
 
-static void values_configured(struct conductor *conductor, const struct engine_config *config,
+static void values_configured(struct change *change, const struct engine_config *config,
                               const char *question)
 {
     const struct engine_parameter *parameter;
     for (unsigned i = 0; (parameter = engine_question_parameter(question, i)); i++)
-        value_set(conductor, parameter->word, engine_config_value(config, parameter->word), true);
+        value_add(change, parameter->word, engine_config_value(config, parameter->word), true);
+}
+
+static void values_keep(struct store *store, const struct change *change)
+{
+    char text[24];
+    for (size_t i = 0; i < change->n; i++) {
+        const struct event *event = &change->events[i];
+        if (event->kind != EVENT_POLICY_PARAMETER)
+            continue;
+        snprintf(text, sizeof(text), "%" PRId64, event->policy_parameter.value);
+        store_set(store, "parameter", event->policy_parameter.word,
+                  change->configured[i] ? NULL : text);
+    }
 }
 
 /* " with even_wait=1 s, start_wait=2 s": the values that were set; "" for none. */
@@ -113,37 +129,47 @@ static void values_words(const duopoly_SetPolicy *set, char *words, size_t size)
                                  set->parameters[i].word, set->parameters[i].value);
 }
 
+/* Changes nothing unless all can be: then true, and it stands in engine and store. */
+static bool policy_change(struct conductor *conductor, const duopoly_SetPolicy *set,
+                          const char *name, const int64_t *values, const struct engine_config *back)
+{
+    struct store *store = conductor_parts(conductor)->store;
+    struct event event = {.kind = EVENT_POLICY_SET};
+    struct change change = {.n = 0};
+    struct decision rejection;
+    event.policy_set.question = set->question;
+    event.policy_set.name = name;
+    if (back)
+        values_configured(&change, back, set->question);
+    for (pb_size_t i = 0; i < set->parameters_count; i++)
+        value_add(&change, set->parameters[i].word, values[i], false);
+    change.events[change.n++] = event;
+    if (conductor_requests(conductor, change.events, change.n, &rejection) < 0)
+        return false;
+    store_set(store, "policy", set->question, back ? NULL : set->name);
+    values_keep(store, &change);
+    return true;
+}
+
 void policy_set_answer(struct conductor *conductor, const duopoly_SetPolicy *set,
                        duopoly_Envelope *answer)
 {
-    struct event event = {.kind = EVENT_POLICY_SET};
-    struct decision rejection;
     struct engine_config config;
     int64_t values[sizeof(set->parameters) / sizeof(set->parameters[0])];
-    char words[160];
+    char words[320];
     struct err err;
     const char *configured = policy_configured(conductor, set->question, &config);
     values_words(set, words, sizeof(words));
     bool back = configured && strcmp(set->name, "configured") == 0;
-    event.policy_set.question = set->question;
-    event.policy_set.name = back ? configured : set->name;
-    if (set->parameters_count && !values_read(set, event.policy_set.name, values, answer))
+    const char *name = back ? configured : set->name;
+    if (set->parameters_count && !values_read(set, name, values, answer))
         return;
-    if (engine_policy_fits(conductor_parts(conductor)->engine, set->question, event.policy_set.name,
-                           &err) == -EINVAL) {
+    int r = engine_policy_fits(conductor_parts(conductor)->engine, set->question, name, &err);
+    if (r == -EINVAL)
         refused_answer(answer, duopoly_Reason_REASON_UNSUPPORTED, "%s", err.text);
-        return;
-    }
-    if (conductor_request(conductor, &event, &rejection) < 0) {
+    else if (r < 0 || !policy_change(conductor, set, name, values, back ? &config : NULL))
         policies_refuse(answer, set);
-        return;
-    }
-    store_set(conductor_parts(conductor)->store, "policy", set->question, back ? NULL : set->name);
-    if (back)
-        values_configured(conductor, &config, set->question);
-    for (pb_size_t i = 0; i < set->parameters_count; i++)
-        value_set(conductor, set->parameters[i].word, values[i], false);
-    if (back)
+    else if (back)
         accepted_answer(answer, "%s is %s again, as the configuration says%s", set->question,
                         configured, words);
     else
