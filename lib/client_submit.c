@@ -60,6 +60,12 @@ static int stage_part(struct walk *walk, uint32_t index, struct err *err)
     part->variants_count = (pb_size_t)stage->n_variants;
     for (uint32_t i = 0; i < stage->n_variants; i++)
         variant_fill(&stage->variants[i], &part->variants[i]);
+    part->prefer_count = (pb_size_t)stage->n_wishes;
+    for (uint32_t i = 0; i < stage->n_wishes; i++) {
+        part->prefer[i].utility = stage->wishes[i].utility;
+        wire_copy(part->prefer[i].constraint, sizeof(part->prefer[i].constraint),
+                  stage->wishes[i].constraint);
+    }
     wire_copy(part->command, sizeof(part->command), stage->command);
     wire_copy(part->constraint, sizeof(part->constraint), stage->constraint);
     part->parents_count = (pb_size_t)stage->n_parents;

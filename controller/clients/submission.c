@@ -165,11 +165,42 @@ static bool variants_take(const duopoly_SubmitStage *stage, struct variants *var
     return true;
 }
 
+/* A stage's wishes, in the form of its event. */
+struct wishes {
+    char lines[ENGINE_WISHES_MAX * CONSTRAINT_MAX];
+    uint32_t utilities[ENGINE_WISHES_MAX];
+};
+
+static bool wishes_take(const duopoly_SubmitStage *stage, struct wishes *wishes,
+                        struct event *event, duopoly_Envelope *answer)
+{
+    for (pb_size_t i = 0; i < stage->prefer_count; i++) {
+        const duopoly_Wish *wish = &stage->prefer[i];
+        struct err err = {0};
+        bool good = constraint_check(wish->constraint, &err) == 0 && *wish->constraint &&
+                    wish->utility && wish->utility <= ENGINE_UTILITY_MAX;
+        if (!good) {
+            refused_answer(answer, duopoly_Reason_REASON_MALFORMED,
+                           "stage %" PRIu32 ", wish %u: %s", stage->stage, (unsigned)i,
+                           *err.text ? err.text
+                                     : "it names what a host should meet, and a utility from 1 to "
+                                       "1000");
+            return false;
+        }
+        line_add(wishes->lines, sizeof(wishes->lines), wish->constraint, i == 0);
+        wishes->utilities[i] = wish->utility;
+    }
+    event->job_stage.wishes = wishes->lines;
+    event->job_stage.utilities = (struct u32s){wishes->utilities, stage->prefer_count};
+    return true;
+}
+
 static bool stage_take(struct submission *submission, struct conductor *conductor,
                        const duopoly_SubmitStage *stage, duopoly_Envelope *answer)
 {
     struct event event = {.kind = EVENT_JOB_STAGE};
     struct variants variants = {0};
+    struct wishes wishes = {0};
     struct err err;
     uint32_t parents[PARENTS_MAX], edges[PARENTS_MAX];
     const struct resources demand = resources_from_wire(&stage->demand);
@@ -198,7 +229,8 @@ static bool stage_take(struct submission *submission, struct conductor *conducto
     event.job_stage.constraint = stage->constraint;
     event.job_stage.parents = (struct u32s){parents, stage->parents_count};
     event.job_stage.edges = (struct u32s){edges, stage->parents_count};
-    if (!variants_take(stage, &variants, &event, answer))
+    if (!variants_take(stage, &variants, &event, answer) ||
+        !wishes_take(stage, &wishes, &event, answer))
         return false;
     return asked(submission, conductor, &event, answer);
 }

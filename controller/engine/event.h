@@ -22,6 +22,8 @@ enum {
     ENGINE_RESOURCES = 6,      /* entries of a resource vector */
     ENGINE_REPLICAS_MAX = 8,   /* hosts that hold one task's block */
     ENGINE_VARIANTS_MAX = 4,   /* ways to run a stage */
+    ENGINE_WISHES_MAX = 4,     /* of a stage, */
+    ENGINE_UTILITY_MAX = 1000, /* each of at most so much */
     ENGINE_USERS_MAX = 4096,   /* users that are known at once */
     ENGINE_LEVELS_MAX =
         64, /* bounded levels; 0 levels = unlimited, the level is then the size itself */
@@ -148,6 +150,10 @@ struct event {
              * empty. No two variants have one demand and one constraint. */
             struct u64s variant_demands;
             const char *variant_commands, *variant_constraints;
+            /* Up to ENGINE_WISHES_MAX: what hosts should meet, one constraint a line, NULL or "":
+             * none; and what each is worth, 1…ENGINE_UTILITY_MAX. */
+            const char *wishes;
+            struct u32s utilities;
         } job_stage;
         struct {
             uint64_t job;

@@ -201,6 +201,30 @@ static int check_variants(const struct workload_stage *stage, uint32_t index, st
     return r;
 }
 
+static int check_wishes(const struct workload_stage *stage, uint32_t index, struct err *err)
+{
+    if (stage->n_wishes > WORKLOAD_WISHES_MAX)
+        return err_set(err, EINVAL, "stages[%u].prefer has %u wishes, at most %d are taken", index,
+                       stage->n_wishes, WORKLOAD_WISHES_MAX);
+    for (uint32_t i = 0; i < stage->n_wishes; i++) {
+        const struct workload_wish *wish = &stage->wishes[i];
+        if (!wish->constraint[0])
+            return err_set(err, EINVAL,
+                           "stages[%u].prefer[%u].constraint is missing: what should a host meet?",
+                           index, i);
+        if (wish->utility < 1 || wish->utility > WORKLOAD_UTILITY_MAX)
+            return err_set(err, EINVAL, "stages[%u].prefer[%u].utility must be 1…%d", index, i,
+                           WORKLOAD_UTILITY_MAX);
+        for (uint32_t j = 0; j < i; j++)
+            if (strcmp(wish->constraint, stage->wishes[j].constraint) == 0)
+                return err_set(err, EINVAL,
+                               "stages[%u].prefer[%u] wishes for what prefer[%u] does; add their "
+                               "utilities",
+                               index, i, j);
+    }
+    return 0;
+}
+
 static int check_stage(const struct workload_header *header, const struct workload_job *job,
                        uint32_t index, uint64_t *input, struct err *err)
 {
@@ -222,6 +246,7 @@ static int check_stage(const struct workload_header *header, const struct worklo
         return err_set(err, EINVAL, "stages[%u].input_bytes: the job reads more than 2^53 bytes",
                        index);
     int r = check_variants(stage, index, err);
+    r = r < 0 ? r : check_wishes(stage, index, err);
     return r < 0 ? r : check_replicas(header, stage, index, err);
 }
 

@@ -34,6 +34,8 @@ enum {
     WORKLOAD_CELLS_MAX = 16 << 20, /* of all matrices of one job */
     WORKLOAD_REPLICAS_MAX = 8,
     WORKLOAD_VARIANTS_MAX = 4, /* ways to run a stage, with the first */
+    WORKLOAD_WISHES_MAX = 4,   /* of a stage */
+    WORKLOAD_UTILITY_MAX = 1000,
     WORKLOAD_SCALE_MAX = 1000000000,
     WORKLOAD_LINE_MAX = 64 << 20, /* bytes of one line */
 };
@@ -80,6 +82,12 @@ struct workload_variant {
     uint64_t *compute_ns; /* NULL: as the stage's */
 };
 
+/* What the hosts of a stage's tasks should meet, and what that is worth. */
+struct workload_wish {
+    char constraint[CONSTRAINT_MAX]; /* not empty */
+    uint32_t utility;                /* 1…WORKLOAD_UTILITY_MAX */
+};
+
 struct workload_stage {
     uint32_t tasks;
     char command[64];
@@ -92,6 +100,8 @@ struct workload_stage {
     struct workload_edge *parents;
     uint32_t n_variants; /* further ways, in order of preference; < WORKLOAD_VARIANTS_MAX */
     struct workload_variant *variants;
+    uint32_t n_wishes; /* ≤ WORKLOAD_WISHES_MAX */
+    struct workload_wish wishes[WORKLOAD_WISHES_MAX];
 };
 
 struct workload_job {

@@ -153,6 +153,16 @@ static void put_variants(FILE *out, const struct workload_stage *stage)
     fputs(stage->n_variants ? "]" : "", out);
 }
 
+static void put_wishes(FILE *out, const struct workload_stage *stage)
+{
+    for (uint32_t i = 0; i < stage->n_wishes; i++) {
+        fprintf(out, "%s{\"utility\": %u", i ? ", " : ", \"prefer\": [", stage->wishes[i].utility);
+        put_text(out, "constraint", stage->wishes[i].constraint);
+        fputc('}', out);
+    }
+    fputs(stage->n_wishes ? "]" : "", out);
+}
+
 static void put_stage(FILE *out, const struct workload_job *job, const struct workload_stage *stage)
 {
     fprintf(out, "{\"tasks\": %u", stage->tasks);
@@ -165,6 +175,7 @@ static void put_stage(FILE *out, const struct workload_job *job, const struct wo
     put_replicas(out, stage);
     put_per_task(out, "compute_ms", stage->compute_ns, stage->tasks, put_ms);
     put_variants(out, stage);
+    put_wishes(out, stage);
     for (uint32_t i = 0; i < stage->n_parents; i++) {
         fputs(i ? ", " : ", \"parents\": [", out);
         put_edge(out, job, stage, &stage->parents[i]);

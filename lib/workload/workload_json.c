@@ -336,6 +336,37 @@ static int stage_variants(const json_t *object, const struct place *in,
     return r;
 }
 
+static int read_wish(const json_t *object, const struct place *at, struct workload_wish *wish)
+{
+    int64_t utility;
+    int r;
+    if (!json_is_object(object))
+        return err_set(at->err, EINVAL, "%s must be an object", at->text);
+    if ((r = member_constraint(object, at, wish->constraint)) < 0 ||
+        (r = member_int(object, at, "utility", 1, WORKLOAD_UTILITY_MAX, 1, &utility)) < 0)
+        return r;
+    wish->utility = (uint32_t)utility;
+    return 0;
+}
+
+static int stage_wishes(const json_t *object, const struct place *in, struct workload_stage *stage)
+{
+    const json_t *value = json_object_get(object, "prefer");
+    struct place at = place_in(in, "prefer");
+    int r = 0;
+    if (!value)
+        return 0;
+    if (!json_is_array(value) || json_array_size(value) > WORKLOAD_WISHES_MAX)
+        return err_set(at.err, EINVAL, "%s must be an array of at most %d objects", at.text,
+                       WORKLOAD_WISHES_MAX);
+    stage->n_wishes = (uint32_t)json_array_size(value);
+    for (uint32_t i = 0; r == 0 && i < stage->n_wishes; i++) {
+        struct place item = place_at(&at, i);
+        r = read_wish(json_array_get(value, i), &item, &stage->wishes[i]);
+    }
+    return r;
+}
+
 static int read_stage(const json_t *object, const struct place *at, const struct workload_job *job,
                       uint32_t index)
 {
@@ -360,7 +391,7 @@ static int read_stage(const json_t *object, const struct place *at, const struct
                              &stage->input_bytes)) < 0 ||
         (r = member_per_task(object, at, "compute_ms", stage->tasks, true, read_ms,
                              &stage->compute_ns)) < 0 ||
-        (r = stage_variants(object, at, stage)) < 0)
+        (r = stage_variants(object, at, stage)) < 0 || (r = stage_wishes(object, at, stage)) < 0)
         return r;
     return stage_replicas(object, at, stage);
 }

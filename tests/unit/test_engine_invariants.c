@@ -78,6 +78,15 @@ static void make_ways(struct chaos *c, struct event *e)
     e->job_stage.variant_constraints = words[any(c, sizeof(words) / sizeof(words[0]))];
 }
 
+static void make_wishes(struct chaos *c, struct event *e)
+{
+    static const char *const words[] = {"", "a", "a\nb", "gpu & !a\n", "\nb", "a\nb\nc\nd\ne"};
+    if (any(c, 3))
+        return;
+    e->job_stage.wishes = words[any(c, sizeof(words) / sizeof(words[0]))];
+    e->job_stage.utilities = u32s(c, 2, (uint32_t)any(c, 6), 3);
+}
+
 static void make_request(struct chaos *c, struct event *e)
 {
     uint64_t job = 1 + number(c, CHAOS_JOBS);
@@ -103,6 +112,7 @@ static void make_request(struct chaos *c, struct event *e)
         e->job_stage.parents = u32s(c, 0, few, 3);
         e->job_stage.edges = u32s(c, 1, any(c, 30) ? few : few + 1, 2);
         make_ways(c, e);
+        make_wishes(c, e);
         break;
     case EVENT_JOB_TASKS:
         e->job_tasks.job = job;

@@ -37,6 +37,17 @@ static void random_variants(uint64_t *stream, struct workload_stage *stage)
     }
 }
 
+static void random_wishes(uint64_t *stream, struct workload_stage *stage)
+{
+    static const char *const words[WORKLOAD_WISHES_MAX] = {"gpu", "!spot", "rack=r1 | host=h3",
+                                                           "a & b"};
+    stage->n_wishes = (uint32_t)(test_random(stream) % (WORKLOAD_WISHES_MAX + 1));
+    for (uint32_t i = 0; i < stage->n_wishes; i++) {
+        strcpy(stage->wishes[i].constraint, words[i]);
+        stage->wishes[i].utility = 1 + (uint32_t)(test_random(stream) % WORKLOAD_UTILITY_MAX);
+    }
+}
+
 static void random_stage(uint64_t *stream, struct workload_job *job, uint32_t index, uint32_t hosts)
 {
     struct workload_stage *stage = &job->stages[index];
@@ -63,6 +74,7 @@ static void random_stage(uint64_t *stream, struct workload_job *job, uint32_t in
         }
     }
     random_variants(stream, stage);
+    random_wishes(stream, stage);
     stage->parents = calloc(index + 1, sizeof(*stage->parents));
     assert_non_null(stage->parents);
     for (uint32_t parent = 0; parent < index; parent++) {
@@ -133,6 +145,11 @@ static void assert_same_job(const struct workload_job *a, const struct workload_
             assert_string_equal(one->constraint, other->constraint);
             assert_memory_equal(&one->demand, &other->demand, sizeof(one->demand));
             assert_same_array(one->compute_ns, other->compute_ns, x->tasks);
+        }
+        assert_int_equal(x->n_wishes, y->n_wishes);
+        for (uint32_t w = 0; w < x->n_wishes; w++) {
+            assert_string_equal(x->wishes[w].constraint, y->wishes[w].constraint);
+            assert_int_equal(x->wishes[w].utility, y->wishes[w].utility);
         }
         assert_int_equal(x->n_parents, y->n_parents);
         for (uint32_t p = 0; p < x->n_parents; p++) {
@@ -297,6 +314,21 @@ static void test_wrong_variants_are_refused(void **state)
                    "stages[0].variants[0].command has a line end");
     assert_refused(STAGE("\"variants\": [{\"constraint\": \"a\", \"compute_ms\": [1]}]"),
                    "stages[0].variants[0].compute_ms must be an array of 2 numbers");
+}
+
+static void test_wrong_wishes_are_refused(void **state)
+{
+    (void)state;
+    assert_refused(STAGE("\"prefer\": {}"),
+                   "stages[0].prefer must be an array of at most 4 objects");
+    assert_refused(STAGE("\"prefer\": [1]"), "stages[0].prefer[0] must be an object");
+    assert_refused(STAGE("\"prefer\": [{\"utility\": 1}]"),
+                   "stages[0].prefer[0].constraint is missing");
+    assert_refused(STAGE("\"prefer\": [{\"constraint\": \"gpu &\"}]"), "stages[0].prefer[0]");
+    assert_refused(STAGE("\"prefer\": [{\"constraint\": \"gpu\", \"utility\": 0}]"),
+                   "stages[0].prefer[0].utility is 0, must be 1…1000");
+    assert_refused(STAGE("\"prefer\": [{\"constraint\": \"a\"}, {\"constraint\": \"a\"}]"),
+                   "stages[0].prefer[1] wishes for what prefer[0] does; add their utilities");
 }
 
 /* What it does not say is as the stage says it. */
@@ -619,6 +651,7 @@ int main(void)
         cmocka_unit_test(test_damaged_lines_are_refused_or_keep_the_rules),
         cmocka_unit_test(test_wrong_jobs_are_refused),
         cmocka_unit_test(test_wrong_variants_are_refused),
+        cmocka_unit_test(test_wrong_wishes_are_refused),
         cmocka_unit_test(test_a_variant_is_as_the_stage_says),
         cmocka_unit_test(test_defaults_and_unknown_members),
         cmocka_unit_test(test_files_say_where_they_are_wrong),

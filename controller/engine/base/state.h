@@ -193,6 +193,12 @@ struct ways {
     TAILQ_ENTRY(ways) of_engine;
 };
 
+/* What a stage's hosts should meet: wishes.h. */
+struct wish {
+    char constraint[CONSTRAINT_MAX];
+    uint32_t utility;
+};
+
 /* Those of a job's stages: how many of their tasks are ready. */
 struct choice {
     struct ways *ways;
@@ -209,6 +215,8 @@ struct stage {
     struct stage *others[ENGINE_VARIANTS_MAX - 1];
     struct choice *choice; /* NULL: there is but one way */
     uint32_t n_held;       /* index: variants that are held */
+    struct wish *wishes;   /* of the first one; NULL: none */
+    uint32_t n_wishes;
     char command[ENGINE_NAME_MAX];
     struct edge *edges;
     uint32_t n_edges, n_children;

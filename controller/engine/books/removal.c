@@ -59,6 +59,7 @@ static bool stage_shrink(struct stage *stage, uint32_t *left)
     free(stage->children);
     free(stage->replicas);
     free(stage->refusal);
+    free(stage->wishes);
     free(stage->tasks);
     free(stage);
     return true;

@@ -7,6 +7,7 @@
 #include "controller/engine/books/job.h"
 #include "controller/engine/books/stage.h"
 #include "controller/engine/books/variant.h"
+#include "controller/engine/books/wishes.h"
 #include "controller/engine/dump/dump.h"
 #include "controller/engine/watch/locality.h"
 #include "controller/engine/watch/refusal.h"
@@ -283,11 +284,13 @@ static void dump_edge(struct dumper *d, const struct stage *stage, const struct 
 
 enum { OTHERS = ENGINE_VARIANTS_MAX - 1 };
 
-/* The event of a stage, with its variants but the first. */
+/* The event of a stage, with its variants but the first, and its wishes. */
 static void dump_with_variants(struct dumper *d, const struct stage *stage, struct event *event)
 {
     uint64_t demands[OTHERS * ENGINE_RESOURCES];
     char commands[OTHERS * ENGINE_NAME_MAX] = "", constraints[OTHERS * CONSTRAINT_MAX] = "";
+    char wishes[WISHES_LINES];
+    uint32_t utilities[ENGINE_WISHES_MAX];
     for (uint32_t i = 0; i < stage->n_others; i++) {
         const struct stage *other = stage->others[i];
         const struct shape *shape = other->bucket->shape;
@@ -302,6 +305,7 @@ static void dump_with_variants(struct dumper *d, const struct stage *stage, stru
     event->job_stage.variant_demands = (struct u64s){demands, stage->n_others * ENGINE_RESOURCES};
     event->job_stage.variant_commands = commands;
     event->job_stage.variant_constraints = constraints;
+    wishes_tell(stage, wishes, utilities, event);
     dump_event(d, event);
 }
 

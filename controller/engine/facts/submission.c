@@ -9,6 +9,7 @@
 #include "controller/engine/books/stage.h"
 #include "controller/engine/books/users.h"
 #include "controller/engine/books/variant.h"
+#include "controller/engine/books/wishes.h"
 #include "controller/engine/watch/estimate.h"
 #include "controller/engine/watch/order.h"
 
@@ -123,7 +124,7 @@ static bool stage_is_valid(struct engine *engine, const struct job *job, const s
     uint32_t tasks = event->job_stage.tasks, stage = event->job_stage.stage;
     if (stage != job->n_stages || tasks == 0 ||
         event->job_stage.parents.n != event->job_stage.edges.n || !values_are_valid(event) ||
-        variant_told(event) < 0) {
+        variant_told(event) < 0 || wishes_told(event) < 0) {
         engine_reject(engine, event, REASON_BAD_VALUE, stage, job->n_stages);
         return false;
     }
@@ -147,7 +148,9 @@ static bool stage_is_valid(struct engine *engine, const struct job *job, const s
 static uint64_t bytes_of_stage(const struct event *event)
 {
     uint64_t variants = 1 + (uint64_t)variant_told(event);
-    return ACCOUNT_STAGE * variants + (uint64_t)ACCOUNT_EDGE * event->job_stage.parents.n +
+    return ACCOUNT_STAGE * variants +
+           (uint64_t)ACCOUNT_EDGE *
+               ((uint64_t)event->job_stage.parents.n + event->job_stage.utilities.n) +
            ACCOUNT_TASK * variants * event->job_stage.tasks;
 }
 
@@ -182,6 +185,7 @@ void job_stage(struct engine *engine, const struct event *event)
             event->job_stage.edges.at[i] == EDGE_PIPELINED ? EDGE_PIPELINED : EDGE_BARRIER;
     }
     TAILQ_INIT(&stage->attempts);
+    wishes_make(engine, stage, event);
     variant_make(engine, stage, event, shapes);
     variant_leave_shapes(event, shapes);
     job->stages = engine_grow(engine, job->stages, job->n_stages);

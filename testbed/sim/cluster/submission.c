@@ -83,6 +83,22 @@ static int add_variants(struct submission *s, const struct workload_stage *stage
     return 0;
 }
 
+static int add_wishes(struct submission *s, const struct workload_stage *stage, struct event *e)
+{
+    uint32_t *utilities = array(s, stage->n_wishes, sizeof(*utilities));
+    char *lines = array(s, sizeof(stage->wishes), 1);
+    if (!utilities || !lines)
+        return -ENOMEM;
+    for (uint32_t i = 0; i < stage->n_wishes; i++) {
+        strcat(lines, i ? "\n" : "");
+        strcat(lines, stage->wishes[i].constraint);
+        utilities[i] = stage->wishes[i].utility;
+    }
+    e->job_stage.wishes = lines;
+    e->job_stage.utilities = (struct u32s){utilities, stage->n_wishes};
+    return 0;
+}
+
 static int add_stage(struct submission *s, const struct workload_job *job, uint32_t index)
 {
     const struct workload_stage *stage = &job->stages[index];
@@ -103,7 +119,8 @@ static int add_stage(struct submission *s, const struct workload_job *job, uint3
     e->job_stage.constraint = stage->constraint;
     e->job_stage.parents = (struct u32s){parents, stage->n_parents};
     e->job_stage.edges = (struct u32s){edges, stage->n_parents};
-    return add_variants(s, stage, e);
+    int r = add_variants(s, stage, e);
+    return r < 0 || !stage->n_wishes ? r : add_wishes(s, stage, e);
 }
 
 static uint32_t replicas_most(const struct workload_stage *stage)
