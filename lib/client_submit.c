@@ -37,6 +37,11 @@ static duopoly_Resources demand_of(const struct workload_demand *demand)
     };
 }
 
+static duopoly_AtMost at_most_of(const struct workload_at_most *at_most)
+{
+    return (duopoly_AtMost){.host = at_most->host, .rack = at_most->rack};
+}
+
 static void variant_fill(const struct workload_variant *variant, duopoly_Variant *ret_variant)
 {
     ret_variant->has_demand = true;
@@ -60,6 +65,8 @@ static int stage_part(struct walk *walk, uint32_t index, struct err *err)
     part->variants_count = (pb_size_t)stage->n_variants;
     for (uint32_t i = 0; i < stage->n_variants; i++)
         variant_fill(&stage->variants[i], &part->variants[i]);
+    part->has_at_most = stage->at_most.host || stage->at_most.rack;
+    part->at_most = at_most_of(&stage->at_most);
     part->prefer_count = (pb_size_t)stage->n_wishes;
     for (uint32_t i = 0; i < stage->n_wishes; i++) {
         part->prefer[i].utility = stage->wishes[i].utility;
@@ -181,6 +188,8 @@ static void begin_fill(const struct workload_job *job, uint64_t content,
     ret_begin->deadline_ns = job->deadline_ns;
     ret_begin->estimate_bytes = job->estimate_bytes;
     ret_begin->estimate_ns = -1;
+    ret_begin->has_at_most = job->at_most.host || job->at_most.rack;
+    ret_begin->at_most = at_most_of(&job->at_most);
 }
 
 static int part_hash(struct walk *walk, struct err *err)

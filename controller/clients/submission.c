@@ -25,12 +25,17 @@ static void obstacle_answer(const struct conductor *conductor, uint64_t job, enu
 {
     const struct decision rejection = {.reason = reason, .left = stage};
     char text[512];
-    if (reason != REASON_NEVER_FITS) {
+    struct err err;
+    const struct engine *engine = conductor_parts(conductor)->engine;
+    if (reason == REASON_NEVER_FITS) {
+        engine_say_never_fits(engine, job, (uint32_t)stage, text, sizeof(text));
+    } else if (reason == REASON_NOT_KEPT) {
+        engine_place_keeps(engine_policy(engine, "place"), (uint32_t)stage, &err);
+        wire_copy(text, sizeof(text), err.text);
+    } else {
         rejection_answer(conductor_parts(conductor), &rejection, job, answer);
         return;
     }
-    engine_say_never_fits(conductor_parts(conductor)->engine, job, (uint32_t)stage, text,
-                          sizeof(text));
     refused_answer(answer, reason_on_wire(reason), "%s", text);
 }
 
@@ -99,6 +104,8 @@ static bool begin_take(struct submission *submission, struct conductor *conducto
     event.job_begin.deadline_ns = (int64_t)begin->deadline_ns;
     event.job_begin.estimate_bytes = begin->estimate_bytes;
     event.job_begin.estimate_ns = begin->estimate_ns;
+    event.job_begin.at_most_host = begin->at_most.host;
+    event.job_begin.at_most_rack = begin->at_most.rack;
     wire_copy(submission->name, sizeof(submission->name), begin->name);
     submission->job = job;
     submission->parts = 0;
@@ -229,6 +236,8 @@ static bool stage_take(struct submission *submission, struct conductor *conducto
     event.job_stage.constraint = stage->constraint;
     event.job_stage.parents = (struct u32s){parents, stage->parents_count};
     event.job_stage.edges = (struct u32s){edges, stage->parents_count};
+    event.job_stage.at_most_host = stage->at_most.host;
+    event.job_stage.at_most_rack = stage->at_most.rack;
     if (!variants_take(stage, &variants, &event, answer) ||
         !wishes_take(stage, &wishes, &event, answer))
         return false;

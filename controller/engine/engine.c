@@ -4,6 +4,7 @@
 #include "controller/engine/base/numbered.h"
 #include "controller/engine/base/tell.h"
 #include "controller/engine/books/account.h"
+#include "controller/engine/books/at_most.h"
 #include "controller/engine/books/cluster.h"
 #include "controller/engine/books/eviction.h"
 #include "controller/engine/books/job.h"
@@ -273,6 +274,7 @@ static uint64_t inputs_of(const struct stage *stage)
 static void commit(struct engine *engine, struct claim *claim)
 {
     variant_prefer(claim);
+    checked(at_most_room(claim->task->stage, claim->fit->host));
     struct policy_why why = {0};
     if (engine->commit->admits(engine, claim, &why)) {
         if (engine->division->charge)

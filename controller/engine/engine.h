@@ -456,6 +456,14 @@ enum reason engine_job_obstacle(const struct engine *engine, uint64_t job, uint3
 void engine_say_never_fits(const struct engine *engine, uint64_t job, uint32_t stage, char *text,
                            size_t size);
 
+/* Whether the placement keeps at_most of a stage, or (ENGINE_NONE) of a job: 0; −EINVAL with a
+ * sentence that names those that do (REASON_NOT_KEPT). O(policies). */
+int engine_place_keeps(const char *place, uint32_t stage, struct err *err);
+
+/* What a job's stages prefer, and the bounds of the job and of its stages: clauses without a full
+ * stop; "" where there is none. O(stages). */
+void engine_say_words(const struct engine *engine, uint64_t job, char *text, size_t size);
+
 /* Of a job's stages that can run in several ways, how many attempts run in each: clauses without a
  * full stop; "" where there is no such stage. O(stages + their attempts). */
 void engine_say_variants(const struct engine *engine, uint64_t job, char *text, size_t size);

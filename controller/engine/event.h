@@ -135,6 +135,8 @@ struct event {
             int64_t estimate_bytes; /* shuffle bytes; −1: the sum of the edges */
             int64_t estimate_ns; /* one map's time; −1: the mean of compute times of tasks without
                                     network input */
+            uint32_t at_most_host, at_most_rack; /* so many of its tasks run on one at once, at
+                                                    most; 0: any number */
         } job_begin;
         struct {
             uint64_t job;
@@ -154,6 +156,7 @@ struct event {
              * none; and what each is worth, 1…ENGINE_UTILITY_MAX. */
             const char *wishes;
             struct u32s utilities;
+            uint32_t at_most_host, at_most_rack; /* of this stage, as of the job; not above that */
         } job_stage;
         struct {
             uint64_t job;
@@ -403,6 +406,8 @@ enum reason {
     REASON_TOO_MANY_LOSSES,   /* it was lost with several hosts; left = how many */
     REASON_UNKNOWN_USER = 90, /* left = the user, which is not known, or leaves */
     REASON_TURN_TOO_LONG,     /* with the share left a turn has more entries than right */
+    REASON_NOT_KEPT, /* left = stage with at_most, ENGINE_NONE: the job, which the placement cannot
+                        keep */
 };
 
 struct decision {

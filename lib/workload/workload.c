@@ -1,6 +1,7 @@
 #include "lib/workload/workload.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -225,6 +226,42 @@ static int check_wishes(const struct workload_stage *stage, uint32_t index, stru
     return 0;
 }
 
+static bool exceeds(uint32_t inner, uint32_t outer)
+{
+    return inner && outer && inner > outer;
+}
+
+/* The bound that another one leaves without effect is a mistake in one of them. */
+static int check_bound(uint32_t inner, const char *of_inner, uint32_t outer, const char *of_outer,
+                       struct err *err)
+{
+    return exceeds(inner, outer)
+               ? err_set(err, EINVAL,
+                         "%s is %u, above %s, which is %u: there can never be as many; lower one "
+                         "of them",
+                         of_inner, inner, of_outer, outer)
+               : 0;
+}
+
+static int check_job_bounds(const struct workload_at_most *job, struct err *err)
+{
+    return check_bound(job->host, "at_most.host", job->rack, "at_most.rack", err);
+}
+
+static int check_stage_bounds(const struct workload_job *job, uint32_t index, struct err *err)
+{
+    const struct workload_at_most *stage = &job->stages[index].at_most, *of = &job->at_most;
+    char host[48], rack[48];
+    int r;
+    snprintf(host, sizeof(host), "stages[%u].at_most.host", index);
+    snprintf(rack, sizeof(rack), "stages[%u].at_most.rack", index);
+    if ((r = check_bound(stage->host, host, stage->rack, rack, err)) < 0 ||
+        (r = check_bound(stage->host, host, of->host, "the job's at_most.host", err)) < 0 ||
+        (r = check_bound(stage->rack, rack, of->rack, "the job's at_most.rack", err)) < 0)
+        return r;
+    return check_bound(stage->host, host, of->rack, "the job's at_most.rack", err);
+}
+
 static int check_stage(const struct workload_header *header, const struct workload_job *job,
                        uint32_t index, uint64_t *input, struct err *err)
 {
@@ -247,6 +284,7 @@ static int check_stage(const struct workload_header *header, const struct worklo
                        index);
     int r = check_variants(stage, index, err);
     r = r < 0 ? r : check_wishes(stage, index, err);
+    r = r < 0 ? r : check_stage_bounds(job, index, err);
     return r < 0 ? r : check_replicas(header, stage, index, err);
 }
 
@@ -264,6 +302,8 @@ int workload_job_check(const struct workload_header *header, const struct worklo
         return err_set(err, EINVAL, "estimate_bytes must be -1…2^53");
     if (job->n_stages < 1 || job->n_stages > WORKLOAD_STAGES_MAX)
         return err_set(err, EINVAL, "a job has 1…%d stages", WORKLOAD_STAGES_MAX);
+    if (check_job_bounds(&job->at_most, err) < 0)
+        return -EINVAL;
     for (uint32_t i = 0; i < job->n_stages; i++) {
         int r = check_stage(header, job, i, &input, err);
         if (r == 0)

@@ -82,6 +82,11 @@ struct workload_variant {
     uint64_t *compute_ns; /* NULL: as the stage's */
 };
 
+/* So many tasks run at once on one, at most; 0: any number. */
+struct workload_at_most {
+    uint32_t host, rack;
+};
+
 /* What the hosts of a stage's tasks should meet, and what that is worth. */
 struct workload_wish {
     char constraint[CONSTRAINT_MAX]; /* not empty */
@@ -102,6 +107,7 @@ struct workload_stage {
     struct workload_variant *variants;
     uint32_t n_wishes; /* ≤ WORKLOAD_WISHES_MAX */
     struct workload_wish wishes[WORKLOAD_WISHES_MAX];
+    struct workload_at_most at_most; /* not above the job's */
 };
 
 struct workload_job {
@@ -113,6 +119,7 @@ struct workload_job {
     int32_t priority;
     uint64_t deadline_ns;   /* after arrival; 0: none */
     int64_t estimate_bytes; /* of its shuffle, as the submitter believes; −1: as the stages say */
+    struct workload_at_most at_most;
     uint32_t n_stages;
     struct workload_stage *stages;
 };

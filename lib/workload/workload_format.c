@@ -153,6 +153,18 @@ static void put_variants(FILE *out, const struct workload_stage *stage)
     fputs(stage->n_variants ? "]" : "", out);
 }
 
+static void put_at_most(FILE *out, const struct workload_at_most *at_most)
+{
+    if (!at_most->host && !at_most->rack)
+        return;
+    fputs(", \"at_most\": {", out);
+    if (at_most->host)
+        fprintf(out, "\"host\": %u%s", at_most->host, at_most->rack ? ", " : "");
+    if (at_most->rack)
+        fprintf(out, "\"rack\": %u", at_most->rack);
+    fputc('}', out);
+}
+
 static void put_wishes(FILE *out, const struct workload_stage *stage)
 {
     for (uint32_t i = 0; i < stage->n_wishes; i++) {
@@ -176,6 +188,7 @@ static void put_stage(FILE *out, const struct workload_job *job, const struct wo
     put_per_task(out, "compute_ms", stage->compute_ns, stage->tasks, put_ms);
     put_variants(out, stage);
     put_wishes(out, stage);
+    put_at_most(out, &stage->at_most);
     for (uint32_t i = 0; i < stage->n_parents; i++) {
         fputs(i ? ", " : ", \"parents\": [", out);
         put_edge(out, job, stage, &stage->parents[i]);
@@ -205,6 +218,7 @@ static void put_job(FILE *out, const struct workload_job *job)
     }
     if (job->estimate_bytes >= 0)
         fprintf(out, ", \"estimate_bytes\": %" PRId64, job->estimate_bytes);
+    put_at_most(out, &job->at_most);
     fputs(", \"stages\": [", out);
     for (uint32_t i = 0; i < job->n_stages; i++) {
         if (i > 0)

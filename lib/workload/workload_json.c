@@ -336,6 +336,26 @@ static int stage_variants(const json_t *object, const struct place *in,
     return r;
 }
 
+static int member_at_most(const json_t *object, const struct place *in,
+                          struct workload_at_most *ret_at_most)
+{
+    const json_t *value = json_object_get(object, "at_most");
+    struct place at = place_in(in, "at_most");
+    int64_t host, rack;
+    int r;
+    if (!value)
+        return 0;
+    if (!json_is_object(value))
+        return err_set(at.err, EINVAL, "%s must be an object", at.text);
+    if ((r = member_int(value, &at, "host", 1, UINT32_MAX, 0, &host)) < 0 ||
+        (r = member_int(value, &at, "rack", 1, UINT32_MAX, 0, &rack)) < 0)
+        return r;
+    if (!host && !rack)
+        return err_set(at.err, EINVAL, "%s names neither host nor rack", at.text);
+    *ret_at_most = (struct workload_at_most){(uint32_t)host, (uint32_t)rack};
+    return 0;
+}
+
 static int read_wish(const json_t *object, const struct place *at, struct workload_wish *wish)
 {
     int64_t utility;
@@ -391,7 +411,8 @@ static int read_stage(const json_t *object, const struct place *at, const struct
                              &stage->input_bytes)) < 0 ||
         (r = member_per_task(object, at, "compute_ms", stage->tasks, true, read_ms,
                              &stage->compute_ns)) < 0 ||
-        (r = stage_variants(object, at, stage)) < 0 || (r = stage_wishes(object, at, stage)) < 0)
+        (r = stage_variants(object, at, stage)) < 0 || (r = stage_wishes(object, at, stage)) < 0 ||
+        (r = member_at_most(object, at, &stage->at_most)) < 0)
         return r;
     return stage_replicas(object, at, stage);
 }
@@ -428,7 +449,8 @@ static int job_members(const json_t *object, const struct place *at, struct work
         (r = member_int(object, at, "priority", INT32_MIN, INT32_MAX, 0, &priority)) < 0 ||
         (r = member_ms(object, at, "deadline_ms", &job->deadline_ns)) < 0 ||
         (r = member_int(object, at, "estimate_bytes", -1, (int64_t)WORKLOAD_BYTES_MAX, -1,
-                        &job->estimate_bytes)) < 0)
+                        &job->estimate_bytes)) < 0 ||
+        (r = member_at_most(object, at, &job->at_most)) < 0)
         return r;
     job->id = (uint64_t)id;
     job->user = (uint32_t)user;

@@ -59,6 +59,7 @@ static void compute(const struct run_setup *setup, double *part, struct answer *
     struct run_inputs in = {0};
     struct run_result result = {0};
     int r = run_inputs_read(setup, &in, &err);
+    r = r ? r : run_inputs_check(setup, &in, &err);
     if (!r && !(result.jct_s = calloc(in.n, sizeof(double))))
         r = err_set(&err, ENOMEM, "not enough memory for %zu jobs", in.n);
     if (!r)

@@ -373,6 +373,7 @@ static int run(int argc, char **argv)
     r = r ? r : check(&given, &err);
     if (!r) {
         r = run_inputs_read(&setup, &job.in, &err);
+        r = r ? r : run_inputs_check(&setup, &job.in, &err);
         status = r == -EINVAL ? 2 : 1;
         r = r ? r : do_job(&job, &err);
         run_inputs_done(&job.in);

@@ -702,6 +702,28 @@ void run_setup_configure(const struct run_setup *s, const struct run_inputs *in,
     *ret_config = config;
 }
 
+static bool is_bounded(const struct workload_at_most *at_most)
+{
+    return at_most->host || at_most->rack;
+}
+
+static int check_bounds(const char *place, const struct workload_job *job, struct err *err)
+{
+    int r = is_bounded(&job->at_most) ? engine_place_keeps(place, ENGINE_NONE, err) : 0;
+    for (uint32_t s = 0; r == 0 && s < job->n_stages; s++)
+        r = is_bounded(&job->stages[s].at_most) ? engine_place_keeps(place, s, err) : 0;
+    return r;
+}
+
+int run_inputs_check(const struct run_setup *setup, const struct run_inputs *in, struct err *err)
+{
+    const char *place = setup->place ? setup->place : setup->policy->place;
+    for (size_t i = 0; i < in->n; i++)
+        if (check_bounds(place, &in->jobs[i], err) < 0)
+            return err_prefix(err, "%s, job %llu", setup->path, (unsigned long long)in->jobs[i].id);
+    return 0;
+}
+
 /* The scheduler gets the true sizes × e^(σ·N(0,1)), one factor a job (Box and Muller 1958). */
 static void misestimate(const struct run_setup *s, const struct run_inputs *in, double *ret_told)
 {

@@ -95,6 +95,8 @@ int run_setup_check(const struct run_setup *setup, struct err *err);
 
 /* Reads and converts the jobs. 0 or −errno with a sentence; call run_inputs_done in any case. */
 int run_inputs_read(const struct run_setup *setup, struct run_inputs *in, struct err *err);
+/* Whether the run's placement keeps what the jobs ask it to: 0, or −EINVAL with a sentence. */
+int run_inputs_check(const struct run_setup *setup, const struct run_inputs *in, struct err *err);
 void run_inputs_done(struct run_inputs *in);
 
 /* The engine's and the simulator's configuration. Pure; O(tasks). */

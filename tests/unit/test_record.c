@@ -12,7 +12,7 @@
 /* The vocabulary once more, by its own header, so that a field that the codec forgets is missed
  * here. A row is a kind, with its members. */
 enum type { END, U32, U64, I64, STRING, RESOURCES, U32S, U64S };
-enum { MEMBERS_MAX = 16 };
+enum { MEMBERS_MAX = 20 };
 struct member {
     enum type type;
     size_t offset;
@@ -44,13 +44,15 @@ static const struct row event_rows[] = {
      {E(request, U64), E(job_begin.job, U64), E(job_begin.name, STRING), E(job_begin.content, U64),
       E(job_begin.user, U32), E(job_begin.job_kind, U32), E(job_begin.priority, I64),
       E(job_begin.deadline_ns, I64), E(job_begin.estimate_bytes, I64),
-      E(job_begin.estimate_ns, I64)}},
+      E(job_begin.estimate_ns, I64), E(job_begin.at_most_host, U32),
+      E(job_begin.at_most_rack, U32)}},
     {EVENT_JOB_STAGE,
      {E(request, U64), E(job_stage.job, U64), E(job_stage.stage, U32), E(job_stage.tasks, U32),
       E(job_stage.demand, RESOURCES), E(job_stage.command, STRING), E(job_stage.constraint, STRING),
       E(job_stage.parents, U32S), E(job_stage.edges, U32S), E(job_stage.variant_demands, U64S),
       E(job_stage.variant_commands, STRING), E(job_stage.variant_constraints, STRING),
-      E(job_stage.wishes, STRING), E(job_stage.utilities, U32S)}},
+      E(job_stage.wishes, STRING), E(job_stage.utilities, U32S), E(job_stage.at_most_host, U32),
+      E(job_stage.at_most_rack, U32)}},
     {EVENT_JOB_TASKS,
      {E(request, U64), E(job_tasks.job, U64), E(job_tasks.stage, U32), E(job_tasks.first, U32),
       E(job_tasks.replicas_per_task, U32), E(job_tasks.replicas, U32S),

@@ -75,6 +75,10 @@ static void random_stage(uint64_t *stream, struct workload_job *job, uint32_t in
     }
     random_variants(stream, stage);
     random_wishes(stream, stage);
+    if (test_random(stream) % 2)
+        stage->at_most.host = 1 + (uint32_t)(test_random(stream) % 3);
+    if (test_random(stream) % 2)
+        stage->at_most.rack = 3 + (uint32_t)(test_random(stream) % 3);
     stage->parents = calloc(index + 1, sizeof(*stage->parents));
     assert_non_null(stage->parents);
     for (uint32_t parent = 0; parent < index; parent++) {
@@ -94,13 +98,15 @@ static void random_stage(uint64_t *stream, struct workload_job *job, uint32_t in
 
 static struct workload_job random_job(uint64_t *stream, uint32_t hosts)
 {
-    struct workload_job job = {.id = 1 + test_random(stream) % WORKLOAD_ID_MAX,
-                               .arrival_ns = test_random(stream) >> 15,
-                               .user = (uint32_t)test_random(stream),
-                               .kind = (enum workload_kind)(test_random(stream) % 3),
-                               .priority = (int32_t)test_random(stream),
-                               .deadline_ns = test_random(stream) >> 15,
-                               .estimate_bytes = (int64_t)(test_random(stream) >> 12) - 1};
+    struct workload_job job = {
+        .id = 1 + test_random(stream) % WORKLOAD_ID_MAX,
+        .arrival_ns = test_random(stream) >> 15,
+        .user = (uint32_t)test_random(stream),
+        .kind = (enum workload_kind)(test_random(stream) % 3),
+        .priority = (int32_t)test_random(stream),
+        .deadline_ns = test_random(stream) >> 15,
+        .estimate_bytes = (int64_t)(test_random(stream) >> 12) - 1,
+        .at_most = {test_random(stream) % 2 ? 4 : 0, test_random(stream) % 2 ? 8 : 0}};
     snprintf(job.name, sizeof(job.name), "name \\ %llu", (unsigned long long)job.id % 10);
     job.n_stages = 1 + (uint32_t)(test_random(stream) % 5);
     job.stages = calloc(job.n_stages, sizeof(*job.stages));
@@ -123,6 +129,7 @@ static void assert_same_job(const struct workload_job *a, const struct workload_
     assert_true(a->id == b->id && a->arrival_ns == b->arrival_ns && a->user == b->user &&
                 a->kind == b->kind && a->priority == b->priority &&
                 a->deadline_ns == b->deadline_ns && a->estimate_bytes == b->estimate_bytes &&
+                a->at_most.host == b->at_most.host && a->at_most.rack == b->at_most.rack &&
                 a->n_stages == b->n_stages);
     for (uint32_t i = 0; i < a->n_stages; i++) {
         const struct workload_stage *x = &a->stages[i], *y = &b->stages[i];
@@ -146,6 +153,7 @@ static void assert_same_job(const struct workload_job *a, const struct workload_
             assert_memory_equal(&one->demand, &other->demand, sizeof(one->demand));
             assert_same_array(one->compute_ns, other->compute_ns, x->tasks);
         }
+        assert_memory_equal(&x->at_most, &y->at_most, sizeof(x->at_most));
         assert_int_equal(x->n_wishes, y->n_wishes);
         for (uint32_t w = 0; w < x->n_wishes; w++) {
             assert_string_equal(x->wishes[w].constraint, y->wishes[w].constraint);
@@ -329,6 +337,23 @@ static void test_wrong_wishes_are_refused(void **state)
                    "stages[0].prefer[0].utility is 0, must be 1…1000");
     assert_refused(STAGE("\"prefer\": [{\"constraint\": \"a\"}, {\"constraint\": \"a\"}]"),
                    "stages[0].prefer[1] wishes for what prefer[0] does; add their utilities");
+}
+
+static void test_wrong_bounds_are_refused(void **state)
+{
+    (void)state;
+    assert_refused(STAGE("\"at_most\": 2"), "stages[0].at_most must be an object");
+    assert_refused(STAGE("\"at_most\": {}"), "stages[0].at_most names neither host nor rack");
+    assert_refused(STAGE("\"at_most\": {\"host\": 0}"),
+                   "stages[0].at_most.host is 0, must be 1…4294967295");
+    assert_refused(STAGE("\"at_most\": {\"host\": 3, \"rack\": 2}"),
+                   "stages[0].at_most.host is 3, above stages[0].at_most.rack, which is 2");
+    assert_refused("{\"id\": 1, \"at_most\": {\"host\": 3, \"rack\": 2}, \"stages\": [{\"tasks\": "
+                   "1}]}",
+                   "at_most.host is 3, above at_most.rack, which is 2");
+    assert_refused("{\"id\": 1, \"at_most\": {\"rack\": 2}, \"stages\": [{\"tasks\": 1, "
+                   "\"at_most\": {\"host\": 3}}]}",
+                   "stages[0].at_most.host is 3, above the job's at_most.rack, which is 2");
 }
 
 /* What it does not say is as the stage says it. */
@@ -652,6 +677,7 @@ int main(void)
         cmocka_unit_test(test_wrong_jobs_are_refused),
         cmocka_unit_test(test_wrong_variants_are_refused),
         cmocka_unit_test(test_wrong_wishes_are_refused),
+        cmocka_unit_test(test_wrong_bounds_are_refused),
         cmocka_unit_test(test_a_variant_is_as_the_stage_says),
         cmocka_unit_test(test_defaults_and_unknown_members),
         cmocka_unit_test(test_files_say_where_they_are_wrong),

@@ -193,6 +193,11 @@ struct ways {
     TAILQ_ENTRY(ways) of_engine;
 };
 
+/* So many tasks run on a host, or a rack, at once; 0: any number (at_most.h). */
+struct at_most {
+    uint32_t host, rack;
+};
+
 /* What a stage's hosts should meet: wishes.h. */
 struct wish {
     char constraint[CONSTRAINT_MAX];
@@ -213,9 +218,10 @@ struct stage {
     uint32_t variant, n_others;
     struct stage *first; /* whose way it is: itself, where variant = 0, which has: */
     struct stage *others[ENGINE_VARIANTS_MAX - 1];
-    struct choice *choice; /* NULL: there is but one way */
-    uint32_t n_held;       /* index: variants that are held */
-    struct wish *wishes;   /* of the first one; NULL: none */
+    struct choice *choice;  /* NULL: there is but one way */
+    uint32_t n_held;        /* index: variants that are held */
+    struct at_most at_most; /* of the first one */
+    struct wish *wishes;    /* of the first one; NULL: none */
     uint32_t n_wishes;
     char command[ENGINE_NAME_MAX];
     struct edge *edges;
@@ -330,7 +336,10 @@ struct job {
     uint32_t n_choices;
     struct choice **choices; /* of stages that can run in several ways */
     uint64_t n_tasks, n_ready, n_running, n_done;
-    uint64_t n_retries;    /* tasks that wait for another host (retry.h); not in n_ready */
+    uint64_t n_retries; /* tasks that wait for another host (retry.h); not in n_ready */
+    struct at_most at_most;
+    bool bounded;          /* index: it or a stage of it has an at_most, */
+    struct sorted crowds;  /* index: and what runs where, at_most.h */
     struct sorted evicted; /* by stage and task: eviction.h */
     uint64_t evictions;    /* of its tasks' attempts, and the time that these had run: */
     int64_t evicted_ns;
@@ -614,6 +623,7 @@ struct engine {
     struct user *asked;      /* for whom a placement is asked now; NULL: for everybody */
     struct sorted jobs, active, names, finished, finished_age, hold_timers;
     uint64_t finished_counter, n_tasks, n_ready, held_stages;
+    uint64_t bounded_jobs;    /* index: active ones */
     struct stage *late;       /* between hold_mark and the start that it causes; else NULL */
     uint32_t framework_jobs;  /* index */
     uint64_t framework_tasks; /* index */

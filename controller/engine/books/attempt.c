@@ -5,6 +5,7 @@
 #include "controller/engine/base/packed.h"
 #include "controller/engine/base/tell.h"
 #include "controller/engine/books/account.h"
+#include "controller/engine/books/at_most.h"
 #include "controller/engine/books/cluster.h"
 #include "controller/engine/books/job.h"
 #include "controller/engine/books/late.h"
@@ -219,6 +220,7 @@ struct attempt *attempt_create(struct engine *engine, uint64_t number, struct ta
         join_task(attempt, task);
         room_enter(engine, attempt);
         spread_join(engine, attempt);
+        at_most_count(engine, attempt, 1);
         users_hold(attempt, true);
         tell_job_on_host(engine, task->stage->job, host);
     }
@@ -247,6 +249,7 @@ void attempt_orphan(struct engine *engine, struct attempt *attempt)
         return;
     tell_attempt_leaves(engine, attempt);
     users_hold(attempt, false);
+    at_most_count(engine, attempt, -1);
     struct task *task = attempt->task;
     if (attempt->allowed_until_ns) {
         task->stage->framework->allowed--;

@@ -7,6 +7,7 @@
 #include "controller/engine/base/tell.h"
 #include "controller/engine/books/account.h"
 #include "controller/engine/books/assembly.h"
+#include "controller/engine/books/at_most.h"
 #include "controller/engine/books/attempt.h"
 #include "controller/engine/books/cluster.h"
 #include "controller/engine/books/losing.h"
@@ -127,6 +128,8 @@ void job_assemble(struct engine *engine, struct job *job)
 void job_activate(struct engine *engine, struct job *job)
 {
     job->state = JOB_ACTIVE;
+    at_most_begin(job);
+    engine->bounded_jobs += job->bounded;
     policy_begin_job(engine, job);
     tell_job_active(engine, job);
 }
@@ -223,6 +226,7 @@ static void withdraw(struct engine *engine, struct job *job, enum reason reason)
     }
     for (uint32_t i = 0; i < job->n_buckets; i++)
         job->buckets[i]->ready_maps = (struct sorted){0};
+    engine->bounded_jobs -= job->bounded;
     retry_withdraw(engine, job);
     losing_forget(engine, job);
     tell_job_withdrawn(engine, job);

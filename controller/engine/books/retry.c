@@ -1,6 +1,7 @@
 #include "controller/engine/books/retry.h"
 
 #include "controller/engine/base/ground.h"
+#include "controller/engine/books/at_most.h"
 #include "controller/engine/books/cluster.h"
 #include "controller/engine/books/stage.h"
 #include "controller/engine/books/variant.h"
@@ -176,7 +177,8 @@ static struct fit *room_of(struct engine *engine, const struct task *task,
     for (int looks = 0; node && looks < RETRY_LOOKS; node = sorted_next(node), looks++) {
         struct fit *fit = container_of(node, struct fit, by_load);
         engine->counters.visits++;
-        if (!retry_failed_on(task, fit->host) && !(clean && fit->host->failing.in_a_row))
+        if (!retry_failed_on(task, fit->host) && !(clean && fit->host->failing.in_a_row) &&
+            at_most_room(task->stage, fit->host))
             return fit;
     }
     return NULL;

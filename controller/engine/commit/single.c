@@ -1,4 +1,5 @@
 #include "controller/engine/base/ground.h"
+#include "controller/engine/books/at_most.h"
 #include "controller/engine/books/cluster.h"
 #include "controller/engine/books/job.h"
 #include "controller/engine/books/variant.h"
@@ -41,7 +42,7 @@ static bool claim_of_item(struct engine *engine, const struct event *event, uint
         struct fit *fit = &host->shapes[way->bucket->shape->index]->fit[unit];
         *ret_claim = (struct claim){&way->tasks[task->index], fit, REASON_CLAIMED,
                                     event->claim.scheduler, 0};
-        if (fit->times > 0)
+        if (fit->times > 0 && at_most_room(way, host))
             return engine->commit->admits(engine, ret_claim, &why);
     }
     return false;

@@ -3,12 +3,14 @@
 #include "controller/engine/base/ground.h"
 #include "controller/engine/base/packed.h"
 #include "controller/engine/books/account.h"
+#include "controller/engine/books/at_most.h"
 #include "controller/engine/books/cluster.h"
 #include "controller/engine/books/job.h"
 #include "controller/engine/books/stage.h"
 #include "controller/engine/books/variant.h"
 #include "controller/engine/books/wishes.h"
 #include "controller/engine/dump/dump.h"
+#include "controller/engine/policy/questions.h"
 #include "controller/engine/watch/locality.h"
 #include "controller/engine/watch/refusal.h"
 
@@ -67,6 +69,13 @@ static int load_job(struct engine *engine, const void *object, struct err *err)
                        "job %" PRIu64 " lacks parts, comes twice, or has a state that a live job "
                        "cannot have",
                        record->job);
+    if (record->state == JOB_ACTIVE && at_most_first(job) != job->n_stages &&
+        !engine->place->at_most)
+        return err_set(err, EINVAL,
+                       "job %" PRIu64
+                       " has at_most, which place %s cannot keep: configure one that "
+                       "does, such as the one under which it came",
+                       record->job, engine->place->policy.name);
     job->submitted_ns = record->submitted_ns;
     job->slot_wait_ns = record->slot_wait_ns;
     job->estimate_key = record->estimate_key;
@@ -325,6 +334,8 @@ static void dump_stage_given(struct dumper *d, const struct stage *stage)
     event.job_stage.constraint = stage->bucket->shape->constraint;
     event.job_stage.parents = (struct u32s){lists, stage->n_edges};
     event.job_stage.edges = (struct u32s){lists + stage->n_edges, stage->n_edges};
+    event.job_stage.at_most_host = stage->at_most.host;
+    event.job_stage.at_most_rack = stage->at_most.rack;
     dump_with_variants(d, stage, &event);
     job_dump_tasks_given(d, stage);
     for (uint32_t i = 0; i < stage->n_others; i++)
@@ -439,6 +450,8 @@ static void dump_given(struct dumper *d, const struct job *job)
     begin.job_begin.deadline_ns = job->deadline_ns;
     begin.job_begin.estimate_bytes = job->estimate_bytes;
     begin.job_begin.estimate_ns = job->estimate_ns;
+    begin.job_begin.at_most_host = job->at_most.host;
+    begin.job_begin.at_most_rack = job->at_most.rack;
     dump_event(d, &begin);
     for (uint32_t s = 0; s < job->n_stages; s++)
         dump_stage_given(d, job->stages[s]);

@@ -3,6 +3,7 @@
 #include "controller/engine/base/ground.h"
 #include "controller/engine/base/resources.h"
 #include "controller/engine/base/tell.h"
+#include "controller/engine/books/at_most.h"
 #include "controller/engine/books/cluster.h"
 #include "controller/engine/facts/outcome.h"
 #include "controller/engine/watch/congestion.h"
@@ -27,7 +28,9 @@ static void describe(struct engine *engine, struct host *host, const struct even
 {
     name_units(engine, host, event->host_join.unit_names);
     engine_copy_word(host->name, sizeof(host->name), event->host_join.name);
+    at_most_recount(engine, host, -1);
     engine_copy_word(host->rack, sizeof(host->rack), event->host_join.rack);
+    at_most_recount(engine, host, 1);
     engine_copy_word(host->labels, sizeof(host->labels), event->host_join.labels);
     host->uplink_bps = event->host_join.uplink_bps;
     host->downlink_bps = event->host_join.downlink_bps;

@@ -4,12 +4,14 @@
 #include "controller/engine/base/packed.h"
 #include "controller/engine/books/account.h"
 #include "controller/engine/books/assembly.h"
+#include "controller/engine/books/at_most.h"
 #include "controller/engine/books/cluster.h"
 #include "controller/engine/books/job.h"
 #include "controller/engine/books/stage.h"
 #include "controller/engine/books/users.h"
 #include "controller/engine/books/variant.h"
 #include "controller/engine/books/wishes.h"
+#include "controller/engine/policy/questions.h"
 #include "controller/engine/watch/estimate.h"
 #include "controller/engine/watch/order.h"
 
@@ -49,6 +51,11 @@ void job_begin(struct engine *engine, const struct event *event)
         engine_reject(engine, event, REASON_BAD_VALUE, event->job_begin.job_kind, JOB_UNKNOWN);
         return;
     }
+    const struct at_most at_most = {event->job_begin.at_most_host, event->job_begin.at_most_rack};
+    if (!at_most_is_valid(at_most, at_most)) {
+        engine_reject(engine, event, REASON_BAD_VALUE, at_most.host, at_most.rack);
+        return;
+    }
     if (find_name(engine, name, &other, &content)) {
         enum reason reason =
             content == event->job_begin.content ? REASON_SAME_JOB : REASON_NAME_TAKEN;
@@ -75,6 +82,7 @@ void job_begin(struct engine *engine, const struct event *event)
     memcpy(job->name, name, length);
     users_join(engine, job, event->job_begin.user);
     job->kind = event->job_begin.job_kind;
+    job->at_most = at_most;
     job->priority = event->job_begin.priority;
     job->deadline_ns = event->job_begin.deadline_ns;
     job->estimate_bytes = event->job_begin.estimate_bytes;
@@ -118,13 +126,19 @@ static bool values_are_valid(const struct event *event)
     return valid;
 }
 
+static struct at_most at_most_of(const struct event *event)
+{
+    return (struct at_most){event->job_stage.at_most_host, event->job_stage.at_most_rack};
+}
+
 static bool stage_is_valid(struct engine *engine, const struct job *job, const struct event *event)
 {
     const struct engine_config *config = &engine->config;
     uint32_t tasks = event->job_stage.tasks, stage = event->job_stage.stage;
     if (stage != job->n_stages || tasks == 0 ||
         event->job_stage.parents.n != event->job_stage.edges.n || !values_are_valid(event) ||
-        variant_told(event) < 0 || wishes_told(event) < 0) {
+        variant_told(event) < 0 || wishes_told(event) < 0 ||
+        !at_most_is_valid(job->at_most, at_most_of(event))) {
         engine_reject(engine, event, REASON_BAD_VALUE, stage, job->n_stages);
         return false;
     }
@@ -185,6 +199,7 @@ void job_stage(struct engine *engine, const struct event *event)
             event->job_stage.edges.at[i] == EDGE_PIPELINED ? EDGE_PIPELINED : EDGE_BARRIER;
     }
     TAILQ_INIT(&stage->attempts);
+    stage->at_most = at_most_of(event);
     wishes_make(engine, stage, event);
     variant_make(engine, stage, event, shapes);
     variant_leave_shapes(event, shapes);
@@ -315,7 +330,8 @@ static enum reason obstacle(const struct engine *engine, const struct job *job, 
     for (*ret_stage = 0; engine->joined && *ret_stage < job->n_stages; ++*ret_stage)
         if (variant_impossible(job->stages[*ret_stage]))
             return REASON_NEVER_FITS;
-    return REASON_NONE;
+    *ret_stage = at_most_first(job);
+    return engine->place->at_most || *ret_stage == job->n_stages ? REASON_NONE : REASON_NOT_KEPT;
 }
 
 enum reason engine_job_obstacle(const struct engine *engine, uint64_t number, uint32_t *ret_stage)

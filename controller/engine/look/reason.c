@@ -45,6 +45,7 @@ static const char *const words[] = {
     [REASON_TOO_MANY_LOSSES] = "too-many-losses",
     [REASON_UNKNOWN_USER] = "unknown-user",
     [REASON_TURN_TOO_LONG] = "turn-too-long",
+    [REASON_NOT_KEPT] = "not-kept",
 };
 #define WORDS (sizeof(words) / sizeof(*words))
 

@@ -3,6 +3,7 @@
 #include "controller/engine/policy/questions.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -44,9 +45,30 @@ int policy_check_needs(const struct policy *const policies[QUESTIONS], struct er
     return 0;
 }
 
+/* A placement that does not keep the bounds of jobs that are active. O(jobs) if so. */
+static int check_bounds(const struct engine *engine, const struct place_policy *place,
+                        struct err *err)
+{
+    struct sorted_node *node = sorted_first(&engine->active);
+    if (place->at_most || !engine->bounded_jobs)
+        return 0;
+    while (node && !container_of(node, struct job, by_turn)->bounded)
+        node = sorted_next(node);
+    return err_set(err, EINVAL,
+                   "place %s cannot keep at_most, which %" PRIu64
+                   " active job(s) have, job %" PRIu64 " first: let them end, or cancel them",
+                   place->policy.name, engine->bounded_jobs,
+                   node ? container_of(node, struct job, by_turn)->number : 0);
+}
+
 int policy_fits(const struct engine *engine, enum question q, const struct policy *policy,
                 struct err *err)
 {
+    int r = q == QUESTION_PLACE
+                ? check_bounds(engine, container_of(policy, const struct place_policy, policy), err)
+                : 0;
+    if (r < 0)
+        return r;
     const struct policy *policies[QUESTIONS];
     memcpy(policies, engine->policies, sizeof(policies));
     policies[q] = policy;

@@ -30,6 +30,7 @@ struct place_policy {
      * later step; its task is ready at once, and `pick` may start it elsewhere in this step. NULL:
      * it evicts nothing. */
     bool (*evict)(struct engine *engine, struct eviction *ret_eviction);
+    bool at_most;     /* its claims keep the bounds of jobs that have some: at_most_room */
     bool first_local; /* it uses waiting_first */
     bool even;        /* its state per job begins with struct locality_job */
     unsigned

@@ -2,6 +2,7 @@
 
 #include "controller/engine/base/ground.h"
 #include "controller/engine/base/resources.h"
+#include "controller/engine/books/at_most.h"
 #include "controller/engine/books/cluster.h"
 #include "controller/engine/books/retry.h"
 #include "controller/engine/books/variant.h"
@@ -156,7 +157,9 @@ static struct fit *room_on(const struct engine *engine, const struct host *host,
  * job. */
 static bool may_probe(const struct task *task, const struct host *host)
 {
-    return !task->stage->bucket->shape->capable || !retry_failed_on(variant_first(task), host);
+    bool first =
+        !task->stage->bucket->shape->capable || !retry_failed_on(variant_first(task), host);
+    return first && at_most_room(task->stage, host);
 }
 
 static struct task *first_map(struct engine *engine, const struct bucket *bucket,

@@ -49,6 +49,8 @@ static int add_begin(struct submission *s, const struct workload_job *job)
     e->job_begin.deadline_ns = (int64_t)job->deadline_ns;
     e->job_begin.estimate_bytes = job->estimate_bytes;
     e->job_begin.estimate_ns = -1;
+    e->job_begin.at_most_host = job->at_most.host;
+    e->job_begin.at_most_rack = job->at_most.rack;
     return 0;
 }
 
@@ -119,6 +121,8 @@ static int add_stage(struct submission *s, const struct workload_job *job, uint3
     e->job_stage.constraint = stage->constraint;
     e->job_stage.parents = (struct u32s){parents, stage->n_parents};
     e->job_stage.edges = (struct u32s){edges, stage->n_parents};
+    e->job_stage.at_most_host = stage->at_most.host;
+    e->job_stage.at_most_rack = stage->at_most.rack;
     int r = add_variants(s, stage, e);
     return r < 0 || !stage->n_wishes ? r : add_wishes(s, stage, e);
 }
