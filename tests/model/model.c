@@ -342,6 +342,16 @@ void m_in_turn(struct model *m, struct m_job *ret_jobs[static M_JOBS + 1])
     ret_jobs[n] = NULL;
 }
 
+void m_asked_in_turn(struct model *m, struct m_job *ret_jobs[static M_JOBS + 1])
+{
+    uint32_t n = 0;
+    m_in_turn(m, ret_jobs);
+    for (uint32_t i = 0; ret_jobs[i]; i++)
+        if (!m->divided || ret_jobs[i]->user == m->asked)
+            ret_jobs[n++] = ret_jobs[i];
+    ret_jobs[n] = NULL;
+}
+
 struct m_job *m_find_job(struct model *m, uint64_t number)
 {
     for (int i = 0; number && i < M_JOBS; i++)

@@ -19,6 +19,7 @@ enum {
     M_REPLICAS = 3,
     M_WAYS = 4,
     M_ATTEMPTS = 128,
+    M_USERS = 3,
     M_EVENTS = 48
 };
 enum { M_MEGABYTE = 1000000 };
@@ -71,6 +72,7 @@ struct m_job {
     struct m_stage stage[M_STAGES];
     int64_t estimate_bytes, estimate_ns, submitted;
     uint64_t key, share;
+    uint32_t user;
     char name[32];
 };
 struct m_attempt {
@@ -91,11 +93,14 @@ struct m_pair {
 enum flow_kind { M_COFLOW, M_MACROFLOW };
 struct model;
 struct m_judge {
-    void (*start)(struct model *model, const struct decision *start); /* before it is applied */
-    void (*end)(struct model *model); /* after the last start of a step */
+    /* Before it is applied. */
+    void (*start)(struct model *model, const struct decision *start);
+    /* After the last start of a step, for each user where somebody divides. */
+    void (*end)(struct model *model);
     /* The job's tasks start on one host only, and wait for that as long as hold_max lets them.
      * NULL: no job's do. */
     bool (*is_homed)(const struct model *model, const struct m_job *job);
+    void (*step)(struct model *model); /* once behind that; NULL: nothing */
 };
 
 struct model {
@@ -116,7 +121,10 @@ struct model {
     enum flow_kind order[2];    /* by mode: what the network serves by */
     const struct policy *place; /* the one in force */
     bool mode_events, holds, patient;
-    bool variants; /* stages can run in several ways: not under judges, which know of one */
+    bool variants;  /* stages can run in several ways: not under judges, which know of one */
+    bool users;     /* jobs are of M_USERS users (model_users) */
+    bool divided;   /* some policy divides the cluster between them, */
+    uint32_t asked; /* and a judge is asked for the jobs of this one */
 
     struct event events[M_EVENTS];
     uint32_t n_events;
@@ -160,6 +168,8 @@ uint64_t m_turn(const struct model *m, const struct m_job *j);
 
 /* Active jobs, whose turn is sooner first; ends with NULL. */
 void m_in_turn(struct model *m, struct m_job *ret_jobs[static M_JOBS + 1]);
+/* Of them those that a judge is asked for. */
+void m_asked_in_turn(struct model *m, struct m_job *ret_jobs[static M_JOBS + 1]);
 
 struct m_job *m_find_job(struct model *m, uint64_t number);
 struct m_attempt *m_find_attempt(struct model *m, uint64_t number);

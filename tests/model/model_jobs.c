@@ -194,6 +194,8 @@ void m_submit(struct model *m)
     e->job_begin.content = j->number;
     e->job_begin.estimate_bytes = j->estimate_bytes;
     e->job_begin.estimate_ns = j->estimate_ns;
+    j->user = m->users ? (uint32_t)m_random(m, M_USERS) : 0;
+    e->job_begin.user = j->user;
     for (uint32_t s = 0; s < j->n_stages; s++)
         m_stage_events(m, j, s);
     m_event(m, EVENT_JOB_END)->job_end.job = j->number;

@@ -269,14 +269,31 @@ static void m_apply_stop(struct model *m, const struct decision *d)
     m_take(m->stop_due, &m->n_stop_due, d->stop.attempt, "the stop");
 }
 
+static void m_judge_start(struct model *m, const struct decision *start)
+{
+    if (!m->judge)
+        return;
+    m->asked = m_find_job(m, start->start.job)->user;
+    m->judge->start(m, start);
+}
+
+static void m_judge_end(struct model *m)
+{
+    if (!m->judge)
+        return;
+    for (m->asked = 0; m->asked < (m->divided ? M_USERS : 1); m->asked++)
+        m->judge->end(m);
+    if (m->judge->step)
+        m->judge->step(m);
+}
+
 void m_follow(struct model *m)
 {
     for (size_t i = 0; i < m->script.decisions.n; i++) {
         const struct decision *d = &m->script.decisions.at[i];
         if (d->kind == DECISION_START) {
             assert_false(m_mode_due(m));
-            if (m->judge)
-                m->judge->start(m, d);
+            m_judge_start(m, d);
             m_apply_start(m, d);
             m_forget_overdue(m);
         } else if (d->kind == DECISION_MODE) {
@@ -433,6 +450,7 @@ void m_take_policies(struct model *m)
         m->holds = place->held != NULL;
         m->patient = place->patient;
     }
+    m->divided = strcmp(m->config.users, "none") != 0;
     m->order[MODE_SLOT_RICH] =
         strcmp(m->config.network, "cans-macroflow") == 0 ? M_MACROFLOW : M_COFLOW;
     m->order[MODE_SLOT_STARVED] =
@@ -456,6 +474,20 @@ void model_begin(struct model *m, const struct engine_config *config, uint64_t s
     m->config.losses_max = 0; /* WHY: nor of these; test_loss.c */
     m->config.reruns_max = 0; /* WHY: it has no end of them; test_rerun.c has the cases */
     script_begin(&m->script, &m->config);
+}
+
+void model_users(struct model *m)
+{
+    m->users = true;
+    for (uint32_t user = 0; user < M_USERS; user++) {
+        struct event e = {.kind = EVENT_USER_SET, .request = 1};
+        char name[16];
+        snprintf(name, sizeof(name), "u%u", user);
+        e.user_set.user = user;
+        e.user_set.name = name;
+        e.user_set.share = 1 + user;
+        script_event(&m->script, e);
+    }
 }
 
 void model_end(struct model *m)
@@ -485,8 +517,7 @@ void model_step(struct model *m)
     m_forget_overdue(m);
     script_events(&m->script, m->events, m->n_events);
     m_follow(m);
-    if (m->judge)
-        m->judge->end(m);
+    m_judge_end(m);
     m_compare(m);
     m->steps++;
 }

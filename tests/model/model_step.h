@@ -11,6 +11,8 @@ void m_compare(struct model *m);
 void m_take_policies(struct model *m);
 
 void model_begin(struct model *m, const struct engine_config *config, uint64_t stream);
+/* Before the first step: jobs are of M_USERS users. */
+void model_users(struct model *m);
 void model_end(struct model *m);
 
 /* Moves time, sometimes to the engine's own deadline, makes up events and follows what the engine

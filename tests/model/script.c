@@ -130,6 +130,7 @@ void script_submit(struct script *script, const struct script_job *job)
     char name[32];
     uint64_t *room = calloc(2 * (size_t)(job->maps + job->reduces) + 1, sizeof(*room));
     size_t n = script_job_events(job, events, room, name, sizeof(name));
+    events[0].job_begin.user = script->user;
     script_events(script, events, n);
     free(room);
 }

@@ -14,6 +14,7 @@ struct script {
     struct decisions decisions;
     int64_t now_ns;
     uint64_t requests;
+    uint32_t user; /* whose are the jobs of script_submit */
     bool reload; /* after every step the engine is replaced by load(dump(engine)) */
 };
 

@@ -164,14 +164,8 @@ def test_slots_go_to_users_by_their_shares(cluster):
 
 def test_what_cannot_be_divided_is_refused(cluster):
     daemon = cluster.daemon(config=DIVIDED)
-    why = ("users sequence needs place greedy or random, and place is nats: others cannot be asked "
-           "for one user at a time")
-    assert why in daemon.ctl("policy", "place", "nats", expect=1)
     said = daemon.ctl("user", "set", "ann", "share=1048576", expect=1)
     assert "a turn of these shares has 1048577 entries" in said and "user 1 has 1048576" in said
-    daemon.ctl("policy", "users", "none")
-    daemon.ctl("policy", "place", "nats")
-    assert why in daemon.ctl("policy", "users", "sequence", expect=1)
     for value in ("0", "1001", "-1"):
         wrong = daemon.ctl("policy", "users", "sequence", f"repay_permille={value}", expect=1)
         assert "repay_permille" in wrong

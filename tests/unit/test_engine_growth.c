@@ -13,6 +13,8 @@ struct scene {
     bool variants;        /* maps of four demands in slots, or on GPUs, of hosts of five units */
     bool pack;            /* shuffles are dear and computing is not: its jobs have homes */
     uint64_t block_bytes; /* 0: MEGABYTE */
+    uint32_t users;       /* that divide the cluster, and jobs are theirs in turn; 0: nobody does */
+    uint32_t idle;        /* users without jobs beside them */
 };
 
 /* Maps wait next to blocks that are spread so that each host holds as many per job in the small and
@@ -34,6 +36,7 @@ static void submit_with_variant(struct script *s, const struct script_job *job)
     uint64_t *room = calloc(2 * (size_t)(job->maps + job->reduces) + 1, sizeof(*room));
     size_t n = script_job_events(job, events, room, name, sizeof(name));
     assert_int_equal(events[1].kind, EVENT_JOB_STAGE);
+    events[0].job_begin.user = s->user;
     events[1].job_stage.demand.amount[RES_MEM_BYTES] = (int64_t)mem;
     events[1].job_stage.variant_demands = (struct u64s){on_gpu, ENGINE_RESOURCES};
     script_events(s, events, n);
@@ -58,8 +61,17 @@ static void submit(struct script *s, const struct scene *scene, const struct siz
 {
     uint64_t sums[4] = {MEGABYTE, 2 * MEGABYTE, 3 * MEGABYTE, 4 * MEGABYTE};
     uint32_t *blocks = make_blocks(size, job);
-    struct script_job j = {job,    size->tasks, scene->blocks ? 3 : 0,  4, blocks, MEGABYTE, SECOND,
-                           SECOND, sums,        (int64_t)job * MEGABYTE};
+    struct script_job j = {job,
+                           size->tasks,
+                           scene->blocks ? 3 : 0,
+                           4,
+                           blocks,
+                           MEGABYTE,
+                           SECOND,
+                           SECOND,
+                           sums,
+                           (int64_t)job * MEGABYTE};
+    s->user = scene->users ? job % scene->users : 0;
     if (scene->block_bytes)
         j.map_input = scene->block_bytes;
     for (int i = 0; scene->pack && i < 4; i++)
@@ -113,6 +125,19 @@ static void probe(struct script *s, const struct scene *scene, const struct size
     }
 }
 
+static void set_users(struct script *s, const struct scene *scene)
+{
+    for (uint32_t user = 0; user < scene->users + scene->idle; user++) {
+        struct event event = {.kind = EVENT_USER_SET, .request = ++s->requests};
+        char name[16];
+        snprintf(name, sizeof(name), "u%u", user);
+        event.user_set.user = user;
+        event.user_set.name = name;
+        event.user_set.share = 1 + user % 3;
+        script_event(s, event);
+    }
+}
+
 /* Visits of probes with all slots taken and much waiting, after a first round: a job looks at all
  * hosts of its maps when it is asked for the first time, once. */
 static uint64_t cost(const struct scene *scene, const struct size *size)
@@ -126,7 +151,10 @@ static uint64_t cost(const struct scene *scene, const struct size *size)
     engine_config_say(&config, "pack", scene->pack, NULL);
     if (scene->starved)
         strcpy(config.mode, "starved");
+    if (scene->users)
+        strcpy(config.users, "sequence");
     script_begin(&s, &config);
+    set_users(&s, scene);
     for (uint32_t h = 0; h < size->hosts; h++)
         if (scene->variants)
             join_with_units(&s, h);
@@ -306,6 +334,53 @@ static void test_fair(void **state)
                           .blocks = true};
     check(&delay, "jobs beyond hosts", (struct size){20, 40, 60}, (struct size){20, 400, 60});
     check(&delay, "hosts beyond jobs", (struct size){40, 10, 60}, (struct size){400, 10, 600});
+}
+
+/* Whoever divides the cluster asks for one user at a time, and looks neither at the jobs of others
+ * nor at users without any. */
+static void test_users(void **state)
+{
+    (void)state;
+    static const struct scene scenes[] = {
+        {.name = "users, greedy", .turn = "fifo", .place = "greedy", .network = "none"},
+        {.name = "users, gather", .turn = "sjf", .place = "gather", .network = "none"},
+        {.name = "users, delay", .turn = "sjf", .place = "delay", .network = "none"},
+        {.name = "users, nats", .turn = "sjf", .place = "nats", .network = "cans"},
+        {.name = "users, joint", .turn = "srpt", .place = "joint", .network = "rank"},
+        {.name = "users, nats, blocks",
+         .turn = "sjf",
+         .place = "nats",
+         .network = "cans",
+         .blocks = true,
+         .even_maps = true},
+        {.name = "users, delay, blocks",
+         .turn = "sjf",
+         .place = "delay",
+         .network = "none",
+         .blocks = true}};
+    for (size_t i = 0; i < sizeof(scenes) / sizeof(scenes[0]); i++) {
+        struct scene scene = scenes[i];
+        const struct size size = {20, 12, 60};
+        scene.users = 3;
+        all_sizes(&scene);
+        scene.idle = 50;
+        uint64_t few = cost(&scene, &size);
+        scene.idle = 500;
+        uint64_t many = cost(&scene, &size);
+        print_message("%s, 10 × users without jobs: %llu -> %llu visits\n", scene.name,
+                      (unsigned long long)few, (unsigned long long)many);
+        assert_true(2 * many <= 3 * few);
+    }
+    struct scene own = {.name = "users, joint, own slots",
+                        .turn = "srpt",
+                        .place = "joint",
+                        .network = "rank",
+                        .blocks = true,
+                        .even_maps = true,
+                        .block_bytes = 64 * UINT64_C(1000000),
+                        .users = 3};
+    check(&own, "jobs and hosts", (struct size){20, 20, 20}, (struct size){200, 200, 20});
+    check(&own, "jobs and hosts", (struct size){40, 20, 60}, (struct size){400, 200, 60});
 }
 
 /* What it costs that tasks of eight demands end, and others start, on a host whose slots are in so
@@ -503,6 +578,7 @@ int main(void)
         cmocka_unit_test(test_stalls),
         cmocka_unit_test(test_baselines),
         cmocka_unit_test(test_fair),
+        cmocka_unit_test(test_users),
         cmocka_unit_test(test_held_jobs),
         cmocka_unit_test(test_idle_hosts),
         cmocka_unit_test(test_jobs_of_many_stages),

@@ -454,7 +454,7 @@ static void check_start(struct model *m, const struct decision *d)
 {
     struct m_job *jobs[M_JOBS + 1], *j = m_find_job(m, d->start.job);
     uint32_t s = d->start.stage, t = d->start.task;
-    m_in_turn(m, jobs);
+    m_asked_in_turn(m, jobs);
     bool map = !j->stage[s].task[t].bytes;
     bool same_late = false;
     for (uint32_t k = 0; k < j->n_stages; k++)
@@ -582,17 +582,23 @@ static void check_lazy(const struct model *m, struct m_job *const *jobs)
 static void judge_end(struct model *m)
 {
     struct m_job *jobs[M_JOBS + 1];
-    m_in_turn(m, jobs);
+    m_asked_in_turn(m, jobs);
     assert_null(pick(m, jobs).job);
     assert_true(m_last_slots(m) || !any_late(m, jobs, false));
     for (int i = 0; jobs[i] && is_idle(m); i++)
         for (uint32_t s = 0; s < jobs[i]->n_stages; s++)
             assert_true(!m_stage_ready(jobs[i], s) || !m_times(m, jobs[i]->stage[s].way[0].demand));
+}
+
+static void judge_step(struct model *m)
+{
+    struct m_job *jobs[M_JOBS + 1];
+    m_in_turn(m, jobs);
     check_levels(m, jobs);
     check_lazy(m, jobs);
 }
 
-static const struct m_judge judge = {judge_start, judge_end, m_homed};
+static const struct m_judge judge = {judge_start, judge_end, m_homed, judge_step};
 
 #if defined(__SANITIZE_ADDRESS__) || !defined(__OPTIMIZE__)
 enum { RUNS = 8, STEPS = 400 };
@@ -601,7 +607,7 @@ enum { RUNS = 24, STEPS = 600 };
 #endif
 
 /* Returns how many tasks were started. */
-static uint64_t run(int i, uint64_t *stream)
+static uint64_t run(int i, const char *users, uint64_t *stream)
 {
     static const uint64_t rates[] = {5000000, 10000000, 1000000000};
     static struct model m;
@@ -616,9 +622,12 @@ static uint64_t run(int i, uint64_t *stream)
     strcpy(config.turn, i % 4 ? "srpt" : "fair");
     strcpy(config.place, "joint");
     strcpy(config.network, "rank");
+    strcpy(config.users, users);
     memset(labels, 0, sizeof(labels));
     m_homes_forget();
     model_begin(&m, &config, test_random(stream));
+    if (strcmp(users, "none") != 0)
+        model_users(&m);
     m.judge = &judge;
     m.bps = rates[i % 3];
     for (int step = 0; step < STEPS; step++)
@@ -659,16 +668,27 @@ static void test_every_start_is_by_the_rules(void **state)
     (void)state;
     uint64_t stream = test_seed(), starts = 0;
     for (int i = 0; i < RUNS || (i < 30 * RUNS && unneeded()); i++)
-        starts += run(i, &stream);
+        starts += run(i, "none", &stream);
     assert_true(starts > (uint64_t)RUNS * STEPS / 20);
     if (unneeded())
         fail_msg("no run has shown: %s", unneeded());
+}
+
+/* Asked for one user, it picks among that user's jobs as among all; earlier jobs are those of all
+ * users. */
+static void test_one_user_at_a_time(void **state)
+{
+    (void)state;
+    uint64_t stream = test_seed();
+    for (int i = 0; i < RUNS; i++)
+        run(i, i % 2 ? "sequence" : "capacity", &stream);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_start_is_by_the_rules),
+        cmocka_unit_test(test_one_user_at_a_time),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

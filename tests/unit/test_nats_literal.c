@@ -365,7 +365,7 @@ static bool pick_of_others(const struct model *m, struct m_job **jobs, struct of
 static void pick(struct model *m, struct offers *offers)
 {
     struct m_job *jobs[M_JOBS + 1];
-    m_in_turn(m, jobs);
+    m_asked_in_turn(m, jobs);
     if (!jobs[0] || offer_overdue(m, jobs, offers))
         return;
     if (select_pair(m, jobs[0], false, offers) ||
@@ -411,7 +411,7 @@ static void judge_end(struct model *m)
              (unsigned long long)m->steps, mode_name(m->mode), m->congested ? ", congested" : "");
 }
 
-static const struct m_judge judge = {judge_start, judge_end, NULL};
+static const struct m_judge judge = {judge_start, judge_end, NULL, NULL};
 
 #if defined(__SANITIZE_ADDRESS__) || !defined(__OPTIMIZE__)
 enum { RUNS = 4, STEPS = 400 };
@@ -419,7 +419,8 @@ enum { RUNS = 4, STEPS = 400 };
 enum { RUNS = 8, STEPS = 600 };
 #endif
 
-static void run(const char *turn, const char *network, int64_t dwell_ns, bool mode_events)
+static void run_for(const char *users, const char *turn, const char *network, int64_t dwell_ns,
+                    bool mode_events)
 {
     uint64_t stream = test_seed(), starts = 0;
     for (int i = 0; i < RUNS; i++) {
@@ -432,8 +433,11 @@ static void run(const char *turn, const char *network, int64_t dwell_ns, bool mo
         config.congested_share_permille = (uint32_t)i % 3 * 300;
         strcpy(config.turn, turn);
         strcpy(config.network, network);
+        strcpy(config.users, users);
         static struct model m;
         model_begin(&m, &config, test_random(&stream));
+        if (strcmp(users, "none") != 0)
+            model_users(&m);
         m.judge = &judge;
         m.mode_events = mode_events;
         for (int step = 0; step < STEPS; step++)
@@ -443,6 +447,19 @@ static void run(const char *turn, const char *network, int64_t dwell_ns, bool mo
         model_end(&m);
     }
     assert_true(starts > (uint64_t)RUNS * STEPS / 20);
+}
+
+static void run(const char *turn, const char *network, int64_t dwell_ns, bool mode_events)
+{
+    run_for("none", turn, network, dwell_ns, mode_events);
+}
+
+/* Asked for one user, it picks among that user's jobs as among all, and leaves what it would. */
+static void test_one_user_at_a_time(void **state)
+{
+    (void)state;
+    run_for("sequence", "sjf", "cans", 50000000, true);
+    run_for("capacity", "fair", "cans-coflow", 0, false);
 }
 
 static void test_sjf_cans(void **state)
@@ -502,6 +519,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_sjf_cans),
+        cmocka_unit_test(test_one_user_at_a_time),
         cmocka_unit_test(test_sjf_cans_mode_rules_and_dwell),
         cmocka_unit_test(test_sjf_coflow_always),
         cmocka_unit_test(test_sjf_macroflow_always),

@@ -74,7 +74,7 @@ static void no_opinion(struct model *m, const struct decision *start)
     (void)start;
 }
 
-static const struct m_judge judge = {no_opinion, check_nothing_left, NULL};
+static const struct m_judge judge = {no_opinion, check_nothing_left, NULL, NULL};
 
 static void test_every_combination(void **state)
 {
@@ -534,7 +534,7 @@ static size_t in_order(const struct script *s)
     size_t n = 0;
     for (uint32_t h = 0; h < engine->n_hosts; h++)
         for (uint32_t i = 0; i < engine->n_shapes; i++)
-            n += engine->hosts[h]->shapes[i]->waiting.n;
+            n += engine->hosts[h]->shapes[i]->all.waiting.n;
     return n;
 }
 

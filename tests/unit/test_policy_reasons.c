@@ -362,7 +362,7 @@ static void check_step(struct model *m)
                     check_waiting(m, jobs[0], jobs[i], s, t);
 }
 
-static const struct m_judge judge = {check_start, check_step, NULL};
+static const struct m_judge judge = {check_start, check_step, NULL, NULL};
 
 static void run_by(const char *mode, const char *place, const char *network, bool even,
                    uint64_t seed)

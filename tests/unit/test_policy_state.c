@@ -12,12 +12,13 @@
 
 #include <errno.h>
 
-enum { CHOSEN = 3 };
-static const char *const chosen[CHOSEN] = {"turn", "place", "network"};
+enum { CHOSEN = 4 };
+static const char *const chosen[CHOSEN] = {"turn", "place", "network", "users"};
 
 static char *name_in(struct engine_config *config, int question)
 {
-    return question == 0 ? config->turn : question == 1 ? config->place : config->network;
+    char *const names[] = {config->turn, config->place, config->network, config->users};
+    return names[question];
 }
 
 static const char *any_policy(const char *question, uint64_t *stream)
@@ -163,13 +164,14 @@ static void check_all_kept(const struct engine *engine)
 
 /* ---- there and back ---- */
 
-/* Each question's policy is switched to every other one and back, within one step. */
+/* Each question's policy is switched to every other one and back, within one step; not that of
+ * `users`, which was charged for what runs. */
 static void switch_there_and_back(struct model *m)
 {
     struct decisions decisions = {0};
     struct event events[64];
     size_t n = 0;
-    for (int q = 0; q < CHOSEN; q++) {
+    for (int q = 0; q < CHOSEN - 1; q++) {
         const char *name;
         for (unsigned i = 0; (name = engine_policy_name(chosen[q], i)); i++)
             events[n++] = setting(q, name);
@@ -189,6 +191,7 @@ static void check_there_and_back(const struct engine_config *config, uint64_t st
     model_begin(&m, config, stream);
     m.mode_events = true;
     m.variants = stream % 2;
+    model_users(&m);
     for (int step = 0; step < 120; step++) {
         if (step == 8)
             twin = load_dump_of(m.script.engine);
@@ -268,6 +271,7 @@ static void check_switches(const struct engine_config *config, uint64_t stream)
     struct engine *twin = NULL;
     model_begin(&m, config, stream);
     m.variants = stream % 2;
+    model_users(&m);
     for (int step = 0; step < 160; step++) {
         if (step % 8 == 7)
             switch_one(&m, &stream);

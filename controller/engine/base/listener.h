@@ -18,6 +18,7 @@ struct host;
 struct job;
 struct stage;
 struct task;
+struct user;
 
 /* X(name, parameters, arguments) */
 /* clang-format off */
@@ -67,6 +68,10 @@ struct task;
       (engine, attempt, reason))                                                                \
     /* The attempt was refused, lost or stopped by us: its user gets back what was charged. */  \
     X(attempt_returned, (struct engine *engine, struct attempt *attempt), (engine, attempt))    \
+    /* The job is another user's, or another policy divides: where its queues are changes.     \
+     * `before`: whose it was. O(its buckets, and the hosts of its ready maps). */              \
+    X(job_changes_queues, (struct engine *engine, struct job *job, struct user *before),        \
+      (engine, job, before))                                                                    \
     /* Users came, went or have other shares. O(users). */                                      \
     X(users_changed, (struct engine *engine), (engine))                                         \
     /* The attempt is about to leave its task; it is over, and its memory is about to go. */    \

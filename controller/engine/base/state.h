@@ -123,7 +123,7 @@ struct task {
 /* Ready maps of one bucket whose block is on one host. WHY this order: the start of a map reads
  * adjacent members. */
 struct local_maps {
-    struct sorted_node waiting; /* host_shape->waiting */
+    struct sorted_node waiting; /* host_queue->waiting */
     struct bucket *bucket;
     struct host *host;
     TAILQ_HEAD(local_refs, local_ref) refs; /* by stage and index of their tasks */
@@ -132,6 +132,7 @@ struct local_maps {
     bool fit;        /* at the bucket's last look */
     bool up, under;  /* where maps are spread evenly: its host could run such a task when empty, and
                         has fewer than its part of the job's maps */
+    struct host_queue *of_user;      /* where somebody divides: its user's there; else NULL */
     TAILQ_ENTRY(local_maps) on_host; /* host->locals */
     uint32_t with_candidates[ENGINE_REPLICAS_MAX + 1];
     uint64_t placed;         /* of the job's maps on the host; 0 where maps are not spread evenly */
@@ -250,7 +251,7 @@ struct stage {
     int64_t held_until_ns;         /* by the wait since its last start (hold_end_ns) */
     int64_t hold_due_ns;           /* when it becomes overdue; 0: no slot was kept from it yet */
     struct sorted_node hold_timer; /* engine->hold_timers */
-    struct sorted_node waiting;    /* shape->unheld or shape->overdue */
+    struct sorted_node waiting;    /* shape->unheld or queues->overdue */
     TAILQ_ENTRY(stage) of_job;     /* job->waiting while it is in one of these */
     uint32_t opening; /* in engine->opening: the first task that may still be blocked */
     struct sorted_node of_opening;
@@ -258,27 +259,60 @@ struct stage {
     struct refusal *refusal; /* a claim of it was refused (refusal.h); NULL: none */
 };
 
+/* Buckets and stages of one shape by turn, of all jobs or of one user's: queues.h. */
+struct queues {
+    struct user *user;                      /* NULL: everybody's */
+    struct sorted maps, unlocated, reduces; /* buckets by turn; values: place.h */
+    struct sorted overdue;     /* stages with ready tasks, by turn; value: when it goes anywhere */
+    struct sorted local_hosts; /* hosts with room and waiting locals, by the first local's turn */
+    struct sorted at_home;     /* buckets with a home, by its number and by turn; and by turn: */
+    struct sorted first_at_home; /* the first of each home with room, as of change `homes_seen` */
+    uint64_t homes_seen;
+    TAILQ_HEAD(, bucket) moved; /* locals in no set, or in one by a former turn */
+    uint64_t moved_locals;
+    uint64_t looked;    /* looks at locals because of them, not yet paid for by moving them */
+    struct table hosts; /* of a user's: its host_queue by host */
+};
+
+/* Buckets in an array. WHY: each pick for the last slots reads it, with few cache misses. */
+struct begun {
+    struct bucket **at;
+    uint32_t n;
+};
+
+/* Locals of one shape that wait on a host, as in queues. */
+struct host_queue {
+    struct host *host;
+    struct queues *queues;
+    struct sorted waiting;            /* locals, by turn of their job */
+    struct sorted_node local_host;    /* queues->local_hosts while it has room and waiting locals */
+    uint32_t locals;                  /* of a user's, waiting or not; */
+    struct begun begun;               /* as the host's */
+    TAILQ_ENTRY(host_queue) of_shape; /* host_shape->of_users */
+};
+
 /* Tasks of one job with the same demand and constraint. */
 struct bucket {
     struct shape *shape;
-    struct sorted_node by_turn_maps; /* shape->maps */
+    struct sorted_node by_turn_maps; /* queues->maps */
     struct job *job;
-    uint32_t n_ready;                          /* that can run in no other way (choices) */
-    uint32_t n_up, n_under;                    /* index: locals */
-    bool begun;                                /* index: locality_begin was called */
-    bool synced;                               /* index: pairs were right at change number `seen` */
-    bool moved;                                /* index: it is in shape->moved (waiting.h) */
-    struct sorted ready_maps;                  /* (stage, index) */
-    struct sorted unlocated;                   /* ready maps without a block */
-    struct table locals;                       /* index: by host */
-    TAILQ_HEAD(, stage) reduce_stages;         /* with ready tasks that have network input */
-    struct sorted_node by_turn_unlocated;      /* shape->unlocated */
-    struct sorted_node by_turn_reduces;        /* shape->reduces; value: its smallest transfer */
-    struct sorted_node by_user;                /* tenant->ready */
-    struct sorted pairs;                       /* index */
-    struct host *home;                         /* homes.h; NULL: none */
-    bool homed;                                /* it starts there and nowhere else */
-    struct sorted_node at_home, first_at_home; /* in the shape's sets of these names */
+    struct queues *queues;                /* the shape's, or where somebody divides its user's */
+    uint32_t n_ready;                     /* that can run in no other way (choices) */
+    uint32_t n_up, n_under;               /* index: locals */
+    bool begun;                           /* index: locality_begin was called */
+    bool synced;                          /* index: pairs were right at change number `seen` */
+    bool moved;                           /* index: it is in queues->moved (waiting.h) */
+    bool counted;                         /* index: in its user's ready_here */
+    struct sorted ready_maps;             /* (stage, index) */
+    struct sorted unlocated;              /* ready maps without a block */
+    struct table locals;                  /* index: by host */
+    TAILQ_HEAD(, stage) reduce_stages;    /* with ready tasks that have network input */
+    struct sorted_node by_turn_unlocated; /* queues->unlocated */
+    struct sorted_node by_turn_reduces;   /* queues->reduces; value: its smallest transfer */
+    struct sorted pairs;                  /* index */
+    struct host *home;                    /* homes.h; NULL: none */
+    bool homed;                           /* it starts there and nowhere else */
+    struct sorted_node at_home, first_at_home; /* in the queues' sets of these names */
     TAILQ_ENTRY(bucket) of_moved;
     uint64_t seen;
     uint64_t seen_flips; /* shape->flips at that time */
@@ -313,10 +347,12 @@ struct user {
     uint32_t carry;    /* thousandths of a unit that it has not paid back yet: debts_due */
     int64_t remainder; /* by a policy: granules that rounding owes it, in 1/users_total */
     struct resources held; /* index: by attempts of its jobs */
-    /* Index, where somebody divides: its buckets with ready tasks, by turn, one set a shape. */
-    struct sorted *ready;
-    uint32_t n_ready;    /* sets */
-    uint64_t ready_here; /* buckets in all of them */
+    /* Index, where somebody divides: */
+    struct queues **queues; /* of its jobs, by shape; NULL: none yet */
+    uint32_t n_queues;
+    uint64_t ready_here;        /* buckets with ready tasks, */
+    TAILQ_ENTRY(user) of_ready; /* and engine->ready_users while there are any */
+    struct sorted active;       /* jobs, as engine->active */
 };
 
 struct job {
@@ -361,7 +397,8 @@ struct job {
     struct sorted outputs;       /* by host; value: the smaller, the more outputs */
     uint64_t n_outputs;          /* on all hosts */
     struct sorted_node by_number, by_turn, by_name;
-    struct assembly *assembly; /* NULL: not begun, or over */
+    struct sorted_node by_turn_of_user; /* tenant->active */
+    struct assembly *assembly;          /* NULL: not begun, or over */
     /* Over all tasks of a submitted job: those without network input, their computing, and the
      * largest block. */
     uint64_t maps;
@@ -431,8 +468,8 @@ struct host_shape {
     bool meets;             /* index: the host meets the shape's constraint */
     bool capable;           /* capable_units is not 0, */
     bool clean;             /* and nothing has failed there since an attempt was done */
-    struct sorted waiting;  /* locals, by turn of their job */
-    struct sorted_node local_host; /* shape->local_hosts while it has room and waiting locals */
+    struct host_queue all;  /* of the shape's own queues */
+    TAILQ_HEAD(, host_queue) of_users; /* with locals */
     struct fit fit[];
 };
 
@@ -479,9 +516,8 @@ struct host {
     struct attempts attempts;
     uint64_t tie_draws, tie; /* a random order among equals, drawn again at each start here */
     struct sorted receiving[ORDERS]; /* by_size */
-    struct bucket *
-        *begun; /* index: of `locals` those of buckets that have begun (locality_begin) */
-    uint32_t n_begun;
+    struct begun begun; /* index: of `locals` those of buckets that have begun (locality_begin),
+                           where nobody divides */
     uint32_t n_outputs; /* of these: */
     TAILQ_HEAD(, job_host) outputs;
     TAILQ_HEAD(, local_maps) locals; /* index */
@@ -520,17 +556,10 @@ struct shape {
         by_load; /* hosts with room, as the first unit that has it; in other orders where a policy
                     wants them: */
     struct sorted by_tie, by_receivers[ORDERS];
-    struct sorted maps, unlocated, reduces; /* buckets by turn; values: place.h */
-    struct sorted local_hosts;   /* hosts with room and waiting locals, by the first local's turn */
-    struct sorted at_home;       /* buckets with a home, by its number and by turn; and by turn: */
-    struct sorted first_at_home; /* the first of each home with room, as of change `homes_seen` */
-    uint64_t homes_seen;
-    TAILQ_HEAD(, bucket) moved; /* locals in no set, or in one by a former turn */
-    uint64_t moved_locals;
-    uint64_t looked; /* looks at locals because of them, not yet paid for by moving them */
+    struct queues all;       /* of all jobs, where nobody divides; where somebody does, */
+    uint64_t ready_of_users; /* buckets with ready tasks */
     TAILQ_HEAD(, framework_stage) waits; /* index: gate.h */
-    struct sorted unheld,
-        overdue; /* stages with ready tasks, by turn; overdue: value = when it goes anywhere */
+    struct sorted unheld;                /* stages with ready tasks, by turn */
 };
 
 /* A task, of a further variant the one that stands for it there (variant.h), where it may run, and
@@ -616,11 +645,13 @@ struct engine {
     bool mode_pending; /* the mode changes when the dwell ends */
 
     struct numbered attempts;
-    struct sorted users;     /* user 0, and those that were told of */
-    uint64_t users_total;    /* index: their shares */
-    uint64_t users_position; /* entries of a turn that are used (sequence.h) */
-    struct debts *debts;     /* between users */
-    struct user *asked;      /* for whom a placement is asked now; NULL: for everybody */
+    struct sorted users;            /* user 0, and those that were told of */
+    uint64_t users_total;           /* index: their shares */
+    uint64_t users_position;        /* entries of a turn that are used (sequence.h) */
+    struct debts *debts;            /* between users */
+    struct user *asked;             /* for whom a placement is asked now; NULL: for everybody */
+    TAILQ_HEAD(, user) ready_users; /* index: where somebody divides, those with ready_here */
+    struct queues no_queues;        /* of a user without jobs of a shape: always empty */
     struct sorted jobs, active, names, finished, finished_age, hold_timers;
     uint64_t finished_counter, n_tasks, n_ready, held_stages;
     uint64_t bounded_jobs;    /* index: active ones */

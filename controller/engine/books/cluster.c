@@ -109,16 +109,23 @@ void cluster_follow_orders(struct engine *engine)
         }
 }
 
-void host_shape_update(struct shape *shape, struct host_shape *host_shape)
+void host_queue_update(struct host_queue *queue, const struct host_shape *here)
 {
-    const struct sorted_node *first =
-        host_shape->fitting ? sorted_first(&host_shape->waiting) : NULL;
+    const struct sorted_node *first = here->fitting ? sorted_first(&queue->waiting) : NULL;
     if (!first) {
-        sorted_remove(&shape->local_hosts, &host_shape->local_host);
+        sorted_remove(&queue->queues->local_hosts, &queue->local_host);
         return;
     }
-    struct sorted_key key = {first->key.a, first->key.b, host_shape->host->index};
-    sorted_place(&shape->local_hosts, &host_shape->local_host, key, 0);
+    struct sorted_key key = {first->key.a, first->key.b, here->host->index};
+    sorted_place(&queue->queues->local_hosts, &queue->local_host, key, 0);
+}
+
+static void follow_room(struct host_shape *here)
+{
+    struct host_queue *queue;
+    host_queue_update(&here->all, here);
+    TAILQ_FOREACH (queue, &here->of_users, of_shape)
+        host_queue_update(queue, here);
 }
 
 const struct unit *host_unit(const struct host *host, const struct shape *shape, uint32_t i)
@@ -189,7 +196,7 @@ static void shape_refit(struct engine *engine, struct shape *shape, struct host 
     shape->clean_hosts += (uint32_t)clean - (uint32_t)here->clean;
     here->clean = clean;
     shape->flips += (here->fitting > 0) != was_fitting;
-    host_shape_update(shape, here);
+    follow_room(here);
     if (here->capable != was_capable)
         tell_host_capable(engine, host);
 }
@@ -238,13 +245,15 @@ struct fit *host_fit(const struct host *host, const struct shape *shape)
 }
 
 static struct host_shape *host_shape_create(struct engine *engine, struct host *host,
-                                            const struct shape *shape)
+                                            struct shape *shape)
 {
     struct host_shape *here =
         engine_allocate(engine, 1, sizeof(*here) + host->n_units * sizeof(here->fit[0]));
     here->host = host;
     here->first = ENGINE_NONE;
     here->meets = meets(host, shape);
+    here->all = (struct host_queue){.host = host, .queues = &shape->all};
+    TAILQ_INIT(&here->of_users);
     for (uint32_t i = 0; i < host->n_units; i++) {
         here->fit[i].host = host;
         here->fit[i].unit = i;
@@ -295,7 +304,7 @@ struct shape *cluster_shape_create(struct engine *engine, const struct resources
     shape->application = of->application;
     shape->bound = of->bound;
     engine_copy_word(shape->constraint, sizeof(shape->constraint), constraint);
-    TAILQ_INIT(&shape->moved);
+    TAILQ_INIT(&shape->all.moved);
     TAILQ_INIT(&shape->waits);
     engine->shapes[engine->n_shapes++] = shape;
     for (uint32_t i = 0; i < engine->n_hosts; i++) {
@@ -483,10 +492,11 @@ void host_replace_units(struct engine *engine, struct host *host, const struct u
     for (uint32_t i = 0; i < engine->n_shapes; i++) {
         struct host_shape *old = host->shapes[i],
                           *new = host_shape_create(engine, host, engine->shapes[i]);
-        new->waiting = old->waiting;
+        new->all.waiting = old->all.waiting;
         new->capable = old->capable;
         new->clean = old->clean;
-        sorted_remove(&engine->shapes[i]->local_hosts, &old->local_host);
+        sorted_remove(&engine->shapes[i]->all.local_hosts, &old->all.local_host);
+        TAILQ_CONCAT(&new->of_users, &old->of_users, of_shape);
         host->shapes[i] = new;
         free(old);
     }
@@ -516,7 +526,7 @@ void cluster_done(struct engine *engine)
         room_done(host);
         for (uint32_t s = 0; s < engine->n_shapes; s++)
             free(host->shapes[s]);
-        free(host->begun);
+        free(host->begun.at);
         free(host->shapes);
         free(host->units);
         free(host->unit_names);

@@ -38,7 +38,7 @@ void cluster_follow_orders(struct engine *engine);
 /* Draws the host's random place among equals again; the next host_touch applies it. */
 void host_draw_tie(struct engine *engine, struct host *host);
 /* Call after the first of its waiting locals changed. */
-void host_shape_update(struct shape *shape, struct host_shape *host_shape);
+void host_queue_update(struct host_queue *queue, const struct host_shape *here);
 /* Fewest receivers first, then fewest tasks, then the lowest index; more than HOST_CROWDED
  * receivers count as HOST_CROWDED. */
 uint64_t host_crowd(const struct host *host);

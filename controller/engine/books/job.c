@@ -79,6 +79,7 @@ struct bucket *job_bucket(struct engine *engine, struct job *job, struct shape *
     struct bucket *bucket = engine_allocate(engine, 1, sizeof(*bucket));
     bucket->job = job;
     bucket->shape = shape;
+    bucket->queues = users_queues(engine, job->tenant, shape);
     shape->users++;
     /* WHY: a dump does not hold a shape's account. */
     if (engine->suspended && !shape->account)
@@ -183,8 +184,8 @@ void job_destroy(struct engine *engine, struct job *job)
     engine->n_tasks -= job->n_tasks;
     engine->framework_tasks -= job->framework ? job->n_tasks : 0;
     account_leave(engine, job);
-    users_part(engine, job);
     tell_job_gone(engine, job);
+    users_part(engine, job);
     variant_end_job(engine, job);
     for (uint32_t s = 0; s < job->n_stages; s++)
         free(job->stages[s]->framework);

@@ -1,6 +1,7 @@
 #include "controller/engine/books/users.h"
 
 #include "controller/engine/base/ground.h"
+#include "controller/engine/base/table.h"
 #include "controller/engine/base/tell.h"
 #include "controller/engine/books/cluster.h"
 #include "controller/engine/policy/questions.h"
@@ -27,6 +28,8 @@ int users_begin(struct engine *engine)
 {
     struct user *user = calloc(1, sizeof(*user));
     engine->debts = debts_create();
+    TAILQ_INIT(&engine->ready_users);
+    TAILQ_INIT(&engine->no_queues.moved);
     if (!user || !engine->debts) {
         free(user);
         return -ENOMEM;
@@ -36,10 +39,20 @@ int users_begin(struct engine *engine)
     return 0;
 }
 
+static void queues_free(struct queues *queues)
+{
+    if (!queues)
+        return;
+    table_done(&queues->hosts);
+    free(queues);
+}
+
 static void destroy(struct engine *engine, struct user *user)
 {
     sorted_remove(&engine->users, &user->by_number);
-    free(user->ready);
+    for (uint32_t i = 0; i < user->n_queues; i++)
+        queues_free(user->queues[i]);
+    free(user->queues);
     free(user);
 }
 
@@ -92,7 +105,7 @@ static void forget(struct engine *engine, struct user *user)
 static bool may_go(const struct engine *engine, const struct user *user)
 {
     return user->leaves && !user->jobs &&
-           (!engine->division->pick || debts_position(engine->debts, user->number) >= 0);
+           (!users_divided(engine) || debts_position(engine->debts, user->number) >= 0);
 }
 
 void users_let_go(struct engine *engine)
@@ -148,64 +161,83 @@ bool users_admit(const struct engine *engine, uint32_t number)
     return !engine->config.refuse_unknown_users || engine->users.n == 1;
 }
 
-static struct sorted *ready_set(struct engine *engine, struct user *user, const struct shape *shape)
+static struct queues *known_queues(const struct user *user, const struct shape *shape)
 {
-    if (shape->index >= user->n_ready) {
+    return shape->index < user->n_queues ? user->queues[shape->index] : NULL;
+}
+
+static struct queues *own_queues(struct engine *engine, struct user *user,
+                                 const struct shape *shape)
+{
+    struct queues *queues = known_queues(user, shape);
+    if (queues)
+        return queues;
+    if (shape->index >= user->n_queues) {
         uint32_t n = shape->index + 8;
-        struct sorted *ready = engine_allocate(engine, n, sizeof(*ready));
-        if (user->ready)
-            memcpy(ready, user->ready, user->n_ready * sizeof(*ready));
-        free(user->ready);
-        user->ready = ready;
-        user->n_ready = n;
+        struct queues **all = engine_allocate(engine, n, sizeof(struct queues *));
+        if (user->queues)
+            memcpy(all, user->queues, user->n_queues * sizeof(struct queues *));
+        free(user->queues);
+        user->queues = all;
+        user->n_queues = n;
     }
-    return &user->ready[shape->index];
+    queues = user->queues[shape->index] = engine_allocate(engine, 1, sizeof(*queues));
+    queues->user = user;
+    TAILQ_INIT(&queues->moved);
+    return queues;
 }
 
-/* Out of the set of the user that the job still has. */
-static void unplace(struct bucket *bucket)
+struct queues *users_queues(struct engine *engine, struct user *user, struct shape *shape)
 {
-    struct user *user = bucket->job->tenant;
-    if (!bucket->by_user.in)
-        return;
-    sorted_remove(&user->ready[bucket->shape->index], &bucket->by_user);
-    user->ready_here--;
+    return users_divided(engine) ? own_queues(engine, user, shape) : &shape->all;
 }
 
-void users_place(struct engine *engine, struct bucket *bucket, bool ready)
+struct queues *users_asked(struct engine *engine, struct shape *shape)
 {
-    struct user *user = bucket->job->tenant;
-    if (!ready || !engine->division->pick) {
-        unplace(bucket);
+    if (!engine->asked)
+        return &shape->all;
+    struct queues *queues = known_queues(engine->asked, shape);
+    return queues ? queues : &engine->no_queues;
+}
+
+const struct queues *users_ready(const struct user *user, const struct shape *shape)
+{
+    const struct queues *queues = known_queues(user, shape);
+    return queues && (queues->maps.n || queues->reduces.n) ? queues : NULL;
+}
+
+/* In the count of the user whose queues it stands in. */
+static void count_ready(struct engine *engine, struct bucket *bucket, bool ready)
+{
+    struct user *user = bucket->queues->user;
+    if (bucket->counted == ready)
         return;
-    }
-    user->ready_here += !bucket->by_user.in;
-    sorted_place(ready_set(engine, user, bucket->shape), &bucket->by_user, bucket->job->turn, 0);
+    bucket->counted = ready;
+    user->ready_here += ready ? 1 : -UINT64_C(1);
+    bucket->shape->ready_of_users += ready ? 1 : -UINT64_C(1);
+    if (ready && user->ready_here == 1)
+        TAILQ_INSERT_TAIL(&engine->ready_users, user, of_ready);
+    else if (!ready && !user->ready_here)
+        TAILQ_REMOVE(&engine->ready_users, user, of_ready);
+}
+
+void users_count(struct engine *engine, struct bucket *bucket, bool ready)
+{
+    if (bucket->queues->user)
+        count_ready(engine, bucket, ready);
 }
 
 void users_drop_shape(struct engine *engine, uint32_t index)
 {
     for (struct sorted_node *node = sorted_first(&engine->users); node; node = sorted_next(node)) {
         struct user *user = user_of(node);
-        if (index >= user->n_ready)
+        if (index >= user->n_queues)
             continue;
-        checked(!user->ready[index].n);
-        uint32_t after = --user->n_ready - index;
-        memmove(&user->ready[index], &user->ready[index + 1], after * sizeof(user->ready[0]));
+        queues_free(user->queues[index]);
+        uint32_t after = user->n_queues - 1 - index;
+        memmove(&user->queues[index], &user->queues[index + 1], after * sizeof(struct queues *));
+        user->queues[user->n_queues - 1] = NULL;
     }
-}
-
-struct bucket *users_first_ready(const struct engine *engine, const struct user *user)
-{
-    struct bucket *best = NULL;
-    for (uint32_t i = 0; user->ready_here && i < user->n_ready && i < engine->n_shapes; i++) {
-        struct sorted_node *node = sorted_first(&user->ready[i]);
-        struct bucket *bucket = node ? container_of(node, struct bucket, by_user) : NULL;
-        if (bucket && shape_times(engine, engine->shapes[i]) > 0 &&
-            (!best || sorted_compare(bucket->job->turn, best->job->turn) < 0))
-            best = bucket;
-    }
-    return best;
 }
 
 static void hold(struct user *user, const struct attempt *attempt, int64_t sign)
@@ -219,40 +251,25 @@ void users_hold(const struct attempt *attempt, bool holds)
     hold(attempt->task->stage->job->tenant, attempt, holds ? 1 : -1);
 }
 
-static void move_attempts(const struct job *job, struct user *user)
+static void move_attempts(const struct job *job, struct user *before, struct user *user)
 {
     const struct attempt *attempt;
     for (uint32_t s = 0; s < job->n_stages; s++)
         TAILQ_FOREACH (attempt, &job->stages[s]->attempts, of_stage) {
-            hold(job->tenant, attempt, -1);
+            hold(before, attempt, -1);
             hold(user, attempt, 1);
         }
-}
-
-static void move(struct engine *engine, struct job *job, struct user *user)
-{
-    move_attempts(job, user);
-
-    struct user *before = job->tenant;
-    for (uint32_t i = 0; i < job->n_buckets; i++) {
-        struct bucket *bucket = job->buckets[i];
-        bool ready = bucket->by_user.in;
-        job->tenant = before;
-        unplace(bucket);
-        job->tenant = user;
-        users_place(engine, bucket, ready);
-    }
 }
 
 static void join(struct engine *engine, struct job *job, struct user *user)
 {
     struct user *before = job->tenant;
-    if (before)
-        move(engine, job, user);
     job->tenant = user;
     user->jobs++;
     if (!before)
         return;
+    move_attempts(job, before, user);
+    tell_job_changes_queues(engine, job, before);
     before->jobs--;
     if (may_go(engine, before))
         forget(engine, before);
@@ -272,12 +289,25 @@ void users_part(struct engine *engine, struct job *job)
     if (!user)
         return;
     for (uint32_t i = 0; i < job->n_buckets; i++)
-        unplace(job->buckets[i]);
+        users_count(engine, job->buckets[i], false);
     job->tenant = NULL;
     checked(user->jobs > 0);
     user->jobs--;
     if (may_go(engine, user))
         forget(engine, user);
+}
+
+bool users_divided(const struct engine *engine)
+{
+    return engine->division->pick;
+}
+
+void users_follow_division(struct engine *engine)
+{
+    for (struct sorted_node *node = sorted_first(&engine->jobs); node; node = sorted_next(node)) {
+        struct job *job = container_of(node, struct job, by_number);
+        tell_job_changes_queues(engine, job, job->tenant);
+    }
 }
 
 struct user *users_add(struct engine *engine, uint32_t number)

@@ -10,8 +10,8 @@
  * somebody divides by shares (the question "users") it also pays back first what it owes.
  *
  * What divides is the policies' affair. What outlives a change of policy is kept here: how much of
- * a turn is used, and who owes whom. Where a policy divides, buckets with ready tasks also stand
- * with their users, so that a placement can be asked for one of them.
+ * a turn is used, and who owes whom. Where a policy divides, all that a shape orders by turn is
+ * kept for each user (struct queues), so that a placement can be asked for one of them.
  *
  * One object in several files: job.h. */
 #pragma once
@@ -52,10 +52,18 @@ void users_leave(struct engine *engine, struct user *user);
 /* Those that leave and are kept by nothing any more go. O(users). */
 void users_let_go(struct engine *engine);
 
-/* Whether the bucket has something ready: it stands with its job's user, where somebody divides.
- * O(log buckets). */
-void users_place(struct engine *engine, struct bucket *bucket, bool ready);
+/* Whether somebody divides: the placement is asked for one user at a time. */
+bool users_divided(const struct engine *engine);
+/* The queues of the user's buckets of the shape; where nobody divides, the shape's. O(1). */
+struct queues *users_queues(struct engine *engine, struct user *user, struct shape *shape);
+/* Those that a placement looks at: of the user that it is asked for, or of everybody. */
+struct queues *users_asked(struct engine *engine, struct shape *shape);
+/* The user's, where a task of its buckets of the shape is ready; else NULL. */
+const struct queues *users_ready(const struct user *user, const struct shape *shape);
+/* Whether the bucket has something ready. O(1). */
+void users_count(struct engine *engine, struct bucket *bucket, bool ready);
+/* Another policy answers the question: it divides where the one before did not, or the other way
+ * round. O(jobs, and the hosts of their ready maps). */
+void users_follow_division(struct engine *engine);
 /* The shape of this index goes, later ones move up; nothing of it is ready. O(users · shapes). */
 void users_drop_shape(struct engine *engine, uint32_t index);
-/* The user's first bucket by turn with something ready and room for it; NULL: none. O(shapes). */
-struct bucket *users_first_ready(const struct engine *engine, const struct user *user);

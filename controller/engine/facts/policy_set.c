@@ -22,7 +22,10 @@ static void reorder(struct engine *engine, struct job *job)
 /* Puts the policy in force, with what follows from it. */
 static void put(struct engine *engine, enum question q, const struct policy *policy)
 {
+    bool divided = users_divided(engine);
     policy_put(engine, q, policy);
+    if (users_divided(engine) != divided)
+        users_follow_division(engine);
     cluster_follow_orders(engine);
     order_rebuild(engine);
     for (struct sorted_node *node = sorted_first(&engine->active); node; node = sorted_next(node))

@@ -5,6 +5,7 @@
  * The wait is the engine's hold: what a pick leaves although a slot is free is held, and returns as
  * overdue when the hold ends. */
 #include "controller/engine/base/ground.h"
+#include "controller/engine/books/users.h"
 #include "controller/engine/place/place.h"
 #include "controller/engine/watch/hold.h"
 #include "controller/engine/watch/locality.h"
@@ -14,8 +15,9 @@ static bool pick_overdue(struct engine *engine, struct claim *ret_claim)
 {
     for (uint32_t i = 0; i < engine->n_shapes; i++) {
         struct shape *shape = engine->shapes[i];
-        struct sorted_node *node =
-            shape_times(engine, shape) > 0 ? sorted_first(&shape->overdue) : NULL;
+        struct sorted_node *node = shape_times(engine, shape) > 0
+                                       ? sorted_first(&users_asked(engine, shape)->overdue)
+                                       : NULL;
         struct bucket *bucket = node ? container_of(node, struct stage, waiting)->bucket : NULL;
         if (bucket && bucket->ready_maps.n)
             return place_pair(engine, bucket, false, ret_claim);
@@ -23,12 +25,13 @@ static bool pick_overdue(struct engine *engine, struct claim *ret_claim)
     return false;
 }
 
-static struct bucket *first_reduce(const struct engine *engine)
+static struct bucket *first_reduce(struct engine *engine)
 {
     struct bucket *best = NULL;
     for (uint32_t i = 0; i < engine->n_shapes; i++) {
-        struct sorted_node *node = shape_times(engine, engine->shapes[i]) > 0
-                                       ? sorted_first(&engine->shapes[i]->reduces)
+        struct shape *shape = engine->shapes[i];
+        struct sorted_node *node = shape_times(engine, shape) > 0
+                                       ? sorted_first(&users_asked(engine, shape)->reduces)
                                        : NULL;
         struct bucket *bucket = node ? container_of(node, struct bucket, by_turn_reduces) : NULL;
         if (bucket && (!best || bucket_is_sooner(bucket, best)))

@@ -7,13 +7,15 @@
  * place (docs/results/joint.md); turn fair goes with it. */
 #include "controller/engine/base/ground.h"
 #include "controller/engine/books/job.h"
+#include "controller/engine/books/users.h"
 #include "controller/engine/place/place.h"
 #include "controller/engine/watch/queues.h"
 
 #define REASON_FREED_SLOT ((enum reason)64)
 
 struct gather_engine {
-    struct sorted freed; /* hosts on which something ended in this step, by index */
+    struct sorted freed; /* hosts on which something ended in this step, where users divide the
+                            cluster by user, then by index */
 };
 struct gather_host {
     uint64_t job; /* whose task ended there last */
@@ -33,9 +35,11 @@ static void forget(struct engine *engine, struct gather_host *kept)
 static void attempt_over(struct engine *engine, struct attempt *attempt)
 {
     struct gather_host *kept = attempt->host->kept[QUESTION_PLACE];
+    const struct job *job = job_find(engine, attempt->job_number);
+    uint64_t user = users_divided(engine) && job ? job->tenant->number : 0;
     kept->job = attempt->job_number;
     sorted_place(&all_of(engine)->freed, &kept->freed,
-                 (struct sorted_key){attempt->host->index, 0, 0}, 0);
+                 (struct sorted_key){user, attempt->host->index, 0}, 0);
 }
 
 static struct task *next_task(struct engine *engine, const struct bucket *bucket)
@@ -64,18 +68,37 @@ static bool goes_back(struct engine *engine, const struct job *job, struct host 
     return false;
 }
 
+static struct sorted_node *first_freed(const struct engine *engine)
+{
+    uint64_t user = engine->asked ? engine->asked->number : 0;
+    struct sorted_node *node = sorted_from(&all_of(engine)->freed, (struct sorted_key){user, 0, 0});
+    return node && node->key.a == user ? node : NULL;
+}
+
+static bool is_asked_for(const struct engine *engine, const struct job *job)
+{
+    return job && job->by_turn.in && (!engine->asked || job->tenant == engine->asked);
+}
+
+/* A host that its job's next task takes is forgotten when it does (chosen). */
 static bool gather_pick(struct engine *engine, struct claim *ret_claim)
 {
     struct sorted_node *node;
-    while ((node = sorted_first(&all_of(engine)->freed))) {
+    while ((node = first_freed(engine))) {
         struct gather_host *kept = container_of(node, struct gather_host, freed);
-        struct host *host = cluster_host(engine, (uint32_t)node->key.a);
+        struct host *host = cluster_host(engine, (uint32_t)node->key.b);
         const struct job *job = job_find(engine, kept->job);
-        forget(engine, kept);
-        if (host && job && job->by_turn.in && goes_back(engine, job, host, ret_claim))
+        if (host && is_asked_for(engine, job) && goes_back(engine, job, host, ret_claim))
             return true;
+        forget(engine, kept);
     }
     return place_greedy.pick(engine, ret_claim);
+}
+
+static void chosen(struct engine *engine, struct claim *claim)
+{
+    if (claim->reason == REASON_FREED_SLOT)
+        forget(engine, claim->fit->host->kept[QUESTION_PLACE]);
 }
 
 /* What nobody took in this step is free for everybody. */
@@ -111,5 +134,6 @@ const struct place_policy place_gather = {
                .hears.attempt_over = attempt_over,
                .hears.settle = settle},
     .pick = gather_pick,
+    .chosen = chosen,
     .even = true,
 };

@@ -94,17 +94,16 @@ static void sooner(struct sorted_node *node, struct bucket *bucket, struct bucke
         *best = bucket;
 }
 
-struct bucket *place_first_bucket(const struct engine *engine)
+struct bucket *place_first_bucket(struct engine *engine)
 {
     struct bucket *best = NULL;
-    if (engine->asked)
-        return users_first_ready(engine, engine->asked);
     for (uint32_t i = 0; i < engine->n_shapes; i++) {
-        const struct shape *shape = engine->shapes[i];
+        struct shape *shape = engine->shapes[i];
         if (shape_times(engine, shape) <= 0)
             continue;
-        struct sorted_node *map = sorted_first(&shape->maps),
-                           *reduce = sorted_first(&shape->reduces);
+        const struct queues *queues = users_asked(engine, shape);
+        struct sorted_node *map = sorted_first(&queues->maps),
+                           *reduce = sorted_first(&queues->reduces);
         sooner(map, map ? container_of(map, struct bucket, by_turn_maps) : NULL, &best);
         sooner(reduce, reduce ? container_of(reduce, struct bucket, by_turn_reduces) : NULL, &best);
     }
@@ -131,8 +130,9 @@ struct bucket *place_first_local(struct engine *engine)
         struct shape *shape = engine->shapes[i];
         if (shape_times(engine, shape) <= 0)
             continue;
-        struct bucket *local = waiting_first(engine, shape);
-        struct sorted_node *unlocated = sorted_first(&shape->unlocated);
+        struct queues *queues = users_asked(engine, shape);
+        struct bucket *local = waiting_first(engine, shape, queues);
+        struct sorted_node *unlocated = sorted_first(&queues->unlocated);
         if (local && (!best || bucket_is_sooner(local, best)))
             best = local;
         sooner(unlocated,

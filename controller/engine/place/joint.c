@@ -47,8 +47,10 @@
 #include "controller/engine/place/joint.h"
 #include "controller/engine/base/ground.h"
 #include "controller/engine/books/cluster.h"
+#include "controller/engine/books/job.h"
 #include "controller/engine/books/spread.h"
 #include "controller/engine/books/stage.h"
+#include "controller/engine/books/users.h"
 #include "controller/engine/books/variant.h"
 #include "controller/engine/place/place.h"
 #include "controller/engine/watch/hold.h"
@@ -142,9 +144,13 @@ static void far_no_more(struct engine *engine, struct joint_stage *kept)
 static void ask_anew(struct engine *engine)
 {
     const struct joint_engine *all = engine->kept[QUESTION_PLACE];
-    struct sorted_node *node;
-    while (engine_follows(engine, RULE_FAR_ANEW) && (node = sorted_first(&all->far)))
-        far_no_more(engine, container_of(node, struct joint_stage, of_far));
+    struct sorted_node *node, *next;
+    for (node = engine_follows(engine, RULE_FAR_ANEW) ? sorted_first(&all->far) : NULL; node;
+         node = next) {
+        next = sorted_next(node);
+        if (!engine->asked || job_find(engine, node->key.b)->tenant == engine->asked)
+            far_no_more(engine, container_of(node, struct joint_stage, of_far));
+    }
 }
 
 /* Hosts without outputs can be better than the best so far only with less host_crowd(). */
@@ -269,7 +275,7 @@ static bool pick_of_shape(struct engine *engine, struct shape *shape, const stru
                           struct claim *ret_claim)
 {
     uint64_t limit = joint_only_short(engine) ? RECEIVES_MEDIUM : UINT64_MAX;
-    struct sorted_node *node = sorted_first_below(&shape->reduces, limit);
+    struct sorted_node *node = sorted_first_below(&users_asked(engine, shape)->reduces, limit);
     while (node) {
         struct bucket *bucket = container_of(node, struct bucket, by_turn_reduces);
         bool open;
@@ -315,9 +321,10 @@ static bool pick_reduce(struct engine *engine, const struct job *before, struct 
 static bool pick_late(struct engine *engine, struct claim *ret_claim)
 {
     for (uint32_t i = 0; i < engine->n_shapes; i++) {
-        const struct shape *shape = engine->shapes[i];
+        struct shape *shape = engine->shapes[i];
         uint64_t now = (uint64_t)engine->now_ns;
-        struct sorted_node *node = sorted_first_below(&shape->overdue, now + 1);
+        struct sorted_node *node =
+            sorted_first_below(&users_asked(engine, shape)->overdue, now + 1);
         for (; node && shape_times(engine, shape) > 0; node = sorted_next_below(node, now + 1)) {
             const struct stage *stage = container_of(node, struct stage, waiting);
             engine->counters.visits++;
@@ -353,11 +360,8 @@ static bool joint_pick(struct engine *engine, struct claim *ret_claim)
 {
     ask_anew(engine);
     follow_rate(engine);
-    bool found = (!joint_only_short(engine) && pick_late(engine, ret_claim)) ||
-                 pick_in_turn(engine, ret_claim) || pick_for_idle_cluster(engine, ret_claim);
-    if (found)
-        pack_consider(engine, ret_claim);
-    return found;
+    return (!joint_only_short(engine) && pick_late(engine, ret_claim)) ||
+           pick_in_turn(engine, ret_claim) || pick_for_idle_cluster(engine, ret_claim);
 }
 
 /* The rule that closes most hosts with a free slot to the stage's largest reduce task, before which
@@ -629,6 +633,7 @@ const struct place_policy place_joint = {
                .hears.deadline_ns = deadline_ns,
                .hears.settle = settle},
     .pick = joint_pick,
+    .chosen = pack_consider,
     .first_local = true,
     .even = true,
     .held = held,

@@ -1,5 +1,6 @@
 #include "controller/engine/base/table.h"
 #include "controller/engine/books/cluster.h"
+#include "controller/engine/books/users.h"
 #include "controller/engine/place/joint.h"
 #include "controller/engine/place/place.h"
 #include "controller/engine/watch/queues.h"
@@ -58,10 +59,11 @@ static bool has_local_room(struct engine *engine, const struct stage *stage)
 }
 
 /* The first stage that has waited for evenness and has a slot next to a block. */
-static struct bucket *first_uneven(struct engine *engine, const struct shape *shape,
+static struct bucket *first_uneven(struct engine *engine, const struct queues *queues,
                                    const struct bucket *before)
 {
-    for (struct sorted_node *node = sorted_first(&shape->overdue); node; node = sorted_next(node)) {
+    for (struct sorted_node *node = sorted_first(&queues->overdue); node;
+         node = sorted_next(node)) {
         struct stage *stage = container_of(node, struct stage, waiting);
         engine->counters.visits++;
         if (before && !joint_is_sooner(stage->job, before->job))
@@ -85,7 +87,7 @@ static bool waits_for_own_slots(const struct engine *engine, const struct bucket
     return first_stage(bucket)->first->n_running && !locality_anywhere(engine, bucket);
 }
 
-/* Which slots a job's maps may have, by its size as far as that is known; values of shape->maps. */
+/* Which slots a job's maps may have, by its size as far as it is known: values of queues->maps. */
 enum {
     MAPS_SMALL,  /* any slot */
     MAPS_MEDIUM, /* any of the last slots */
@@ -118,10 +120,10 @@ static bool is_for_last(const struct bucket *bucket)
 }
 
 /* The first of those before `before` (NULL: of all) that wait for their own slots and have one. */
-static struct bucket *first_with_own_slot(struct engine *engine, const struct shape *shape,
+static struct bucket *first_with_own_slot(struct engine *engine, const struct queues *queues,
                                           const struct bucket *before)
 {
-    struct sorted_node *node = sorted_first_below(&shape->maps, MAPS_OWN + 1);
+    struct sorted_node *node = sorted_first_below(&queues->maps, MAPS_OWN + 1);
     for (; node; node = sorted_next_below(node, MAPS_OWN + 1)) {
         struct bucket *bucket = container_of(node, struct bucket, by_turn_maps);
         engine->counters.visits++;
@@ -135,21 +137,22 @@ static struct bucket *first_with_own_slot(struct engine *engine, const struct sh
 
 /* Chooses for the last slots. WHY two ways: where few hosts have room, few maps wait there; where
  * many have, one of the first jobs has a map there. */
-static struct joint_map choose_last(struct engine *engine, const struct shape *shape)
+static struct joint_map choose_last(struct engine *engine, const struct shape *shape,
+                                    const struct queues *queues)
 {
-    struct sorted_node *node = sorted_first_below(&shape->maps, MAPS_MEDIUM + 1);
+    struct sorted_node *node = sorted_first_below(&queues->maps, MAPS_MEDIUM + 1);
     struct bucket *first = node ? container_of(node, struct bucket, by_turn_maps) : NULL;
     struct joint_map choice = {first, ANYWHERE};
     sooner(&choice,
-           shape->by_load.n <= FEW_ROOMS ? locality_first_begun(engine, shape, is_for_last)
-                                         : first_with_own_slot(engine, shape, first),
+           shape->by_load.n <= FEW_ROOMS ? locality_first_begun(engine, shape, queues, is_for_last)
+                                         : first_with_own_slot(engine, queues, first),
            ANYWHERE);
     return choice;
 }
 
-static struct joint_map choose_small(const struct shape *shape)
+static struct joint_map choose_small(const struct queues *queues)
 {
-    struct sorted_node *node = sorted_first_below(&shape->maps, MAPS_SMALL + 1);
+    struct sorted_node *node = sorted_first_below(&queues->maps, MAPS_SMALL + 1);
     return (struct joint_map){node ? container_of(node, struct bucket, by_turn_maps) : NULL,
                               ANYWHERE};
 }
@@ -161,12 +164,13 @@ struct joint_map joint_choose_map(struct engine *engine)
     if (!last)
         sooner(&choice, place_first_local(engine), EVENLY);
     for (uint32_t i = 0; i < engine->n_shapes; i++) {
-        const struct shape *shape = engine->shapes[i];
+        struct shape *shape = engine->shapes[i];
         if (shape_times(engine, shape) <= 0)
             continue;
+        const struct queues *queues = users_asked(engine, shape);
         if (!last)
-            sooner(&choice, first_uneven(engine, shape, choice.bucket), NEXT_TO_BLOCK);
-        struct joint_map other = last ? choose_last(engine, shape) : choose_small(shape);
+            sooner(&choice, first_uneven(engine, queues, choice.bucket), NEXT_TO_BLOCK);
+        struct joint_map other = last ? choose_last(engine, shape, queues) : choose_small(queues);
         sooner(&choice, other.bucket, other.place);
     }
     return choice;

@@ -14,9 +14,11 @@
  *    to be free, and the fullest uplink then paces the whole shuffle, for hundreds of seconds where
  *    a map takes one. Off is the source's text;
  *  - a stage whose hold ends goes first, anywhere (hold.h); the only runnable work of an idle
- *    cluster is never held. */
+ *    cluster is never held;
+ *  - where users divide the cluster, "the first job" is the first of the user that is asked for. */
 #include "controller/engine/base/ground.h"
 #include "controller/engine/books/stage.h"
+#include "controller/engine/books/users.h"
 #include "controller/engine/network/network.h"
 #include "controller/engine/place/place.h"
 #include "controller/engine/watch/order.h"
@@ -121,13 +123,13 @@ static struct bucket *earlier(struct bucket *a, struct bucket *b)
     return bucket_is_sooner(b, a) ? b : a;
 }
 
-static struct bucket *first_map(const struct engine *engine)
+static struct bucket *first_map(struct engine *engine)
 {
     struct bucket *best = NULL;
     for (uint32_t i = 0; i < engine->n_shapes; i++) {
-        struct sorted_node *node = shape_times(engine, engine->shapes[i]) > 0
-                                       ? sorted_first(&engine->shapes[i]->maps)
-                                       : NULL;
+        struct shape *shape = engine->shapes[i];
+        struct sorted_node *node =
+            shape_times(engine, shape) > 0 ? sorted_first(&users_asked(engine, shape)->maps) : NULL;
         best = earlier(best, node ? container_of(node, struct bucket, by_turn_maps) : NULL);
     }
     return best;
@@ -142,7 +144,8 @@ static bool pick_others_reduce(struct engine *engine, struct claim *ret_claim)
         struct shape *shape = engine->shapes[i];
         if (shape_times(engine, shape) <= 0)
             continue;
-        struct sorted_node *node = sorted_first_below(&shape->reduces, passing_limit(shape, order));
+        struct sorted_node *node =
+            sorted_first_below(&users_asked(engine, shape)->reduces, passing_limit(shape, order));
         best = earlier(best, node ? container_of(node, struct bucket, by_turn_reduces) : NULL);
     }
     return best && pick_reduce(engine, best->job, true, ret_claim);
@@ -175,7 +178,7 @@ static bool pick_overdue(struct engine *engine, struct claim *ret_claim)
 {
     for (uint32_t i = 0; i < engine->n_shapes; i++) {
         struct shape *shape = engine->shapes[i];
-        struct sorted_node *node = sorted_first(&shape->overdue);
+        struct sorted_node *node = sorted_first(&users_asked(engine, shape)->overdue);
         if (!node || shape_times(engine, shape) <= 0)
             continue;
         struct stage *stage = container_of(node, struct stage, waiting);
@@ -201,7 +204,7 @@ static bool pick_for_idle_cluster(struct engine *engine, struct claim *ret_claim
 
 static bool nats_pick(struct engine *engine, struct claim *ret_claim)
 {
-    struct job *first = order_first(engine);
+    struct job *first = order_first_asked(engine);
     if (!first || !engine->n_ready)
         return false;
     if (pick_overdue(engine, ret_claim) || pick_of_first(engine, first, ret_claim))
@@ -215,7 +218,7 @@ static bool nats_pick(struct engine *engine, struct claim *ret_claim)
 static struct policy_why held(const struct engine *engine, const struct stage *stage,
                               const struct task *task)
 {
-    const struct job *first = order_first(engine);
+    const struct job *first = order_first_beside(engine, stage->job);
     const struct sorted_node *smallest = sorted_first(&stage->ready_reduces);
     enum transfer_order order = engine->network->order(engine->mode);
     if (engine->mode == MODE_SLOT_STARVED && stage->job != first)

@@ -4,6 +4,7 @@
 #include "controller/engine/books/cluster.h"
 #include "controller/engine/books/job.h"
 #include "controller/engine/books/spread.h"
+#include "controller/engine/books/users.h"
 #include "controller/engine/place/joint.h"
 #include "controller/engine/watch/gate.h"
 #include "controller/engine/watch/homes.h"
@@ -376,7 +377,7 @@ struct bucket *pack_first(struct engine *engine)
         struct shape *shape = engine->shapes[i];
         if (shape_times(engine, shape) <= 0)
             continue;
-        struct bucket *bucket = homes_first(engine, shape);
+        struct bucket *bucket = homes_first(engine, users_asked(engine, shape));
         if (bucket && (!best || joint_is_sooner(bucket->job, best->job)))
             best = bucket;
     }

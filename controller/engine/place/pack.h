@@ -67,8 +67,8 @@ struct pack_job {
 
 extern const struct engine_parameter parameter_pack, parameter_lies_there;
 
-/* This claim is about to be admitted: where it is for the first task of its job, the job is packed
- * or is not. */
+/* place_policy.chosen: where the claim is for the first task of its job, the job is packed or is
+ * not. */
 void pack_consider(struct engine *engine, struct claim *claim);
 /* The first by turn that has a home with room, for its next task; NULL: none. O(shapes · log n). */
 struct bucket *pack_first(struct engine *engine);

@@ -36,8 +36,8 @@ bool place_pair_of_job(struct engine *engine, struct job *job, bool local_only,
 struct fit *place_least_loaded(const struct shape *shape);
 /* The first job by turn, of the user that is asked for (engine->asked) or of all, that has a ready
  * map or reduce task for which a slot is free, as its bucket; NULL: none. */
-struct bucket *place_first_bucket(const struct engine *engine);
-/* The first job by turn with a map that needs no network (next to its block, or without one) and
+struct bucket *place_first_bucket(struct engine *engine);
+/* The same with a map that needs no network (next to its block, or without one) and
  * room for it; NULL: none. */
 struct bucket *place_first_local(struct engine *engine);
 /* The next claim of delay scheduling, with reduce tasks placed by `reduce` (whose bucket has a

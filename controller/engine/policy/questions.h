@@ -22,7 +22,8 @@ struct turn_policy {
 struct place_policy {
     struct policy policy;
     /* True with the next claim (its task is ready and its unit has room); false: nothing (more),
-     * and free slots stay reserved. O(log n). */
+     * and free slots stay reserved. Of the user that is asked for (engine->asked, users_asked), or
+     * of all. O(log n). */
     bool (*pick)(struct engine *engine, struct claim *ret_claim);
     /* True with the next attempt to evict (eviction_may); false: none (more). It is asked in each
      * step, whether tasks are ready or not, after the events and before `pick`; each eviction is
@@ -31,6 +32,9 @@ struct place_policy {
      * it evicts nothing. */
     bool (*evict)(struct engine *engine, struct eviction *ret_eviction);
     bool at_most;     /* its claims keep the bounds of jobs that have some: at_most_room */
+    /* This claim, which `pick` proposed, goes to the commit policy now. Others were proposed in
+     * vain: who divides asks several users. NULL: nothing changes by it. */
+    void (*chosen)(struct engine *engine, struct claim *claim);
     bool first_local; /* it uses waiting_first */
     bool even;        /* its state per job begins with struct locality_job */
     unsigned
@@ -46,7 +50,7 @@ struct place_policy {
     /* Only the last slots are free, which it leaves to tasks that need them for a moment: others
      * wait as in a cluster without a free slot, and nothing is held. NULL: never. */
     bool (*full)(const struct engine *engine);
-    /* Values of shape->maps and shape->reduces; only the job's turn and ready tasks may change
+    /* Values of queues->maps and queues->reduces; only the job's turn and ready tasks may change
      * them. NULL: 0, and the smallest transfer of its ready reduce tasks. */
     uint64_t (*map_value)(struct engine *engine, const struct bucket *bucket);
     uint64_t (*reduce_value)(struct engine *engine, const struct bucket *bucket);

@@ -68,6 +68,7 @@ void offer_open(struct offer *offer, uint64_t amount)
     for (uint32_t i = 0; i < offer->n; i++) {
         struct offer_user *u = &offer->users[i];
         u->before = u->balance;
+        u->carried = u->carry;
         u->quota = offer->parts[i];
         u->used = u->paid = 0;
     }
@@ -180,6 +181,7 @@ void offer_close(struct offer *offer)
         struct offer_user *u = &offer->users[i];
         u->quota += offer->parts[i];
         u->balance = standing(u);
+        u->carry = offer->left == offer->amount ? u->carried : u->carry;
     }
     forgive_held(offer);
     bound(offer);

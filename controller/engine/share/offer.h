@@ -45,7 +45,8 @@ struct offer_user {
     /* Of this offer. */
     int64_t quota; /* entries, and what was paid; offer_close takes those back that were rolled */
     int64_t used;
-    int64_t paid, before; /* paid to others (−: got); its balance when the offer began */
+    int64_t paid, before; /* paid to others (−: got); its balance when the offer began, */
+    uint32_t carried;     /* and its carry */
 };
 
 #define OFFER_DEBT_MAX ((int64_t)1 << 40)
@@ -74,7 +75,7 @@ bool offer_lend(struct offer *offer, uint32_t user, uint64_t size);
 /* Which of these next tasks step 4 runs; 0: the user has none. The number of users: none fits.
  * O(users). */
 uint32_t offer_spare(const struct offer *offer, const uint64_t *sizes);
-/* Steps 5 and 6. O(users). */
+/* Steps 5 and 6; an offer of which nothing was used leaves nothing behind. O(users). */
 void offer_close(struct offer *offer);
 
 /* Between offers: something that was charged did not run, or was stopped by us. Its room is offered

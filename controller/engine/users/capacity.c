@@ -93,8 +93,7 @@ static void drf_explain(const struct engine *engine, const struct user *user,
     say_use(engine, user, of_the_largest(engine, user), "what it holds most of", e);
 }
 
-const struct users_policy users_capacity = {.policy = {.name = "capacity", .needs = division_needs},
-                                            .pick = capacity_pick,
-                                            .explain = capacity_explain};
+const struct users_policy users_capacity = {
+    .policy = {.name = "capacity"}, .pick = capacity_pick, .explain = capacity_explain};
 const struct users_policy users_drf = {
-    .policy = {.name = "drf", .needs = division_needs}, .pick = drf_pick, .explain = drf_explain};
+    .policy = {.name = "drf"}, .pick = drf_pick, .explain = drf_explain};

@@ -1,11 +1,8 @@
 #include "controller/engine/users/division.h"
 
 #include "controller/engine/books/cluster.h"
+#include "controller/engine/books/users.h"
 #include "controller/engine/share/granule.h"
-
-static const char *const askable[] = {"greedy", "random", NULL};
-const struct policy_need division_needs[] = {
-    {QUESTION_PLACE, askable, "others cannot be asked for one user at a time"}, {0, NULL, NULL}};
 
 const struct engine_parameter parameter_granule_slots = {
     "granule_slots",
@@ -56,7 +53,7 @@ uint64_t division_claim_size(const struct resources *granule, const struct claim
 bool division_has_room(const struct engine *engine)
 {
     for (uint32_t i = 0; i < engine->n_shapes; i++)
-        if (engine->shapes[i]->n_ready && shape_times(engine, engine->shapes[i]) > 0)
+        if (engine->shapes[i]->ready_of_users && shape_times(engine, engine->shapes[i]) > 0)
             return true;
     return false;
 }
@@ -69,4 +66,18 @@ bool division_ask(struct engine *engine, struct user *user, struct claim *ret_cl
     bool found = engine->place->pick(engine, ret_claim);
     engine->asked = NULL;
     return found;
+}
+
+static bool has_room(const struct engine *engine, const struct user *user)
+{
+    for (uint32_t i = 0; user->ready_here && i < engine->n_shapes; i++)
+        if (shape_times(engine, engine->shapes[i]) > 0 && users_ready(user, engine->shapes[i]))
+            return true;
+    return false;
+}
+
+bool division_is_held(const struct engine *engine, const struct user *user)
+{
+    return engine->place->held && !(engine->place->full && engine->place->full(engine)) &&
+           has_room(engine, user);
 }

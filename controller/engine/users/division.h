@@ -15,9 +15,6 @@ extern const struct users_policy users_proportional;
 /* Lowest use for its share first: of slots, or of what a user has most of. */
 extern const struct users_policy users_capacity, users_drf;
 
-/* Placements that can be asked for one user at a time. */
-extern const struct policy_need division_needs[];
-
 /* The parameters of those that count in granules. */
 extern const struct engine_parameter parameter_granule_slots, parameter_granule_cpu,
     parameter_granule_memory;
@@ -31,5 +28,12 @@ uint64_t division_free(const struct engine *engine, const struct resources *gran
 uint64_t division_claim_size(const struct resources *granule, const struct claim *claim);
 /* Whether something is ready for which a slot is free. O(shapes). */
 bool division_has_room(const struct engine *engine);
-/* The user's next claim; false: nothing of it is ready that fits. The cost of a pick. */
+/* The user's next claim; false: nothing of it is ready that fits, or the placement leaves it. The
+ * cost of a pick. */
 bool division_ask(struct engine *engine, struct user *user, struct claim *ret_claim);
+/* Of a user for which that is false: the rule of what is no loan. The placement holds what it has
+ * ready on purpose, although there is room for it (hold.h): what others use meanwhile nobody owes
+ * it. False: it has nothing ready, and lends its part, or nothing that fits, and is owed that; so
+ * is one whose tasks wait since only the cluster's last slots are free (place_policy.full), for
+ * them the cluster is full. O(shapes). */
+bool division_is_held(const struct engine *engine, const struct user *user);

@@ -190,7 +190,6 @@ const struct users_policy users_proportional = {
                                         .init = init,
                                         .done = done},
                .parameters = parameters,
-               .needs = division_needs,
                .hears.users_changed = forget_remainders},
     .pick = pick,
     .charge = charge,

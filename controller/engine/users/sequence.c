@@ -1,13 +1,18 @@
 /* Sequence deployment: each step's free room is one offer (share/offer.h), of which each user has
  * its entries of the sequence. Users run tasks by right in the order of their numbers; what is left
- * is lent. Whatever starts without having been asked for here (a retry, a probe) is charged to its
- * user all the same, as an offer of its own. */
+ * is lent. Where the placement leaves slots free on purpose, an offer is more than can be used, and
+ * whoever is asked first may get all of it. So there the user is next that is behind most, by its
+ * entries among as many as were used, and by what it is owed. Whatever starts without having been
+ * asked for here (a retry, a probe) is charged to its user all the same, as an offer of its own. */
+#include "controller/engine/base/ground.h"
 #include "controller/engine/base/say.h"
 #include "controller/engine/share/granule.h"
 #include "controller/engine/users/division.h"
 #include "controller/engine/users/turns.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
 
 static const struct engine_parameter parameter_repay = {
     "repay_permille",
@@ -25,6 +30,12 @@ struct sequence_engine {
     struct turns turns;
     uint32_t at; /* whose tasks run by right now; users: all have */
     bool open;
+    /* Of an open offer, by users, where the placement holds: */
+    struct right {
+        int64_t behind; /* its balance and its entries up to `entry`, less what it used */
+        bool asked;     /* it has nothing to run by right */
+    } * rights;
+    uint32_t entry; /* the first that is not used yet */
 };
 static const struct field fields[] = {FIELD_OF(sequence_engine, begun_ns, I64), {0}};
 
@@ -36,6 +47,9 @@ static int64_t value(const struct engine *engine, const struct engine_parameter 
 static void build(struct engine *engine, struct sequence_engine *k)
 {
     turns_build(engine, &k->turns, (uint32_t)value(engine, &parameter_repay));
+    free(k->rights);
+    k->rights = NULL;
+    k->rights = engine_allocate(engine, k->turns.offer.n, sizeof(*k->rights));
 }
 
 static void init(struct engine *engine, union policy_of of, void *state)
@@ -49,27 +63,102 @@ static void init(struct engine *engine, union policy_of of, void *state)
 
 static void done(struct engine *engine, union policy_of of, void *state)
 {
+    struct sequence_engine *k = state;
     (void)engine, (void)of;
-    turns_done(&((struct sequence_engine *)state)->turns);
+    turns_done(&k->turns);
+    free(k->rights);
+}
+
+/* So many more entries are used. */
+static void advance(struct sequence_engine *k, uint64_t entries)
+{
+    struct sequence *sequence = k->turns.offer.sequence;
+    uint32_t n = k->turns.offer.n, all = sequence_entries(sequence),
+             position = sequence_position(sequence);
+    int64_t *counts = k->turns.offer.parts;
+    for (; entries && entries <= n; entries--) {
+        k->entry = (k->entry + 1) % all;
+        k->rights[sequence_at(sequence, k->entry)].behind++;
+    }
+    if (!entries)
+        return;
+    memset(counts, 0, n * sizeof(*counts));
+    sequence_seek(sequence, (uint64_t)k->entry + 1);
+    sequence_take(sequence, entries, counts);
+    sequence_seek(sequence, position);
+    k->entry = (uint32_t)((k->entry + entries) % all);
+    for (uint32_t i = 0; i < n; i++)
+        k->rights[i].behind += counts[i];
+}
+
+static void count_rights(struct sequence_engine *k)
+{
+    k->entry = sequence_position(k->turns.offer.sequence);
+    for (uint32_t i = 0; i < k->turns.offer.n; i++)
+        k->rights[i] = (struct right){k->turns.offer.users[i].balance, false};
+    k->rights[sequence_at(k->turns.offer.sequence, k->entry)].behind++;
 }
 
 static void open_offer(struct engine *engine, struct sequence_engine *k)
 {
     for (uint32_t i = 0; i < k->turns.offer.n; i++)
         k->turns.offer.users[i].idle = !k->turns.who[i]->ready_here;
+    if (engine->place->held)
+        count_rights(k);
     uint64_t free = division_free(engine, &k->granule);
     offer_open(&k->turns.offer, free < OFFER_DEBT_MAX ? free : OFFER_DEBT_MAX);
     k->at = 0;
     k->open = true;
 }
 
+/* Whatever the user's entries are, whether they are lent follows from the last answer. */
+static bool ask(struct engine *engine, struct sequence_engine *k, uint32_t i,
+                struct claim *ret_claim)
+{
+    bool found = division_ask(engine, k->turns.who[i], ret_claim);
+    k->turns.offer.users[i].held = !found && division_is_held(engine, k->turns.who[i]);
+    return found;
+}
+
+static bool runs_by_right(struct engine *engine, struct sequence_engine *k, uint32_t i,
+                          struct claim *ret_claim)
+{
+    int64_t room = offer_room(&k->turns.offer, i);
+    return room > 0 && ask(engine, k, i, ret_claim) &&
+           division_claim_size(&k->granule, ret_claim) <= (uint64_t)room;
+}
+
+/* Not asked yet; of equals the one that has the next entry, then the first. The number of users:
+ * none. */
+static uint32_t most_behind(const struct sequence_engine *k)
+{
+    uint32_t n = k->turns.offer.n, best = n, next = sequence_at(k->turns.offer.sequence, k->entry);
+    for (uint32_t i = 0; i < n; i++) {
+        if (k->rights[i].asked || !k->turns.who[i]->ready_here)
+            continue;
+        if (best == n || k->rights[i].behind > k->rights[best].behind ||
+            (k->rights[i].behind == k->rights[best].behind && i == next))
+            best = i;
+    }
+    return best;
+}
+
 static bool by_right(struct engine *engine, struct sequence_engine *k, struct claim *ret_claim)
 {
-    for (; k->at < k->turns.offer.n; k->at++) {
-        int64_t room = offer_room(&k->turns.offer, k->at);
-        if (room > 0 && division_ask(engine, k->turns.who[k->at], ret_claim) &&
-            division_claim_size(&k->granule, ret_claim) <= (uint64_t)room)
+    for (; k->at < k->turns.offer.n; k->at++)
+        if (runs_by_right(engine, k, k->at, ret_claim))
             return true;
+    return false;
+}
+
+static bool by_right_in_turn(struct engine *engine, struct sequence_engine *k,
+                             struct claim *ret_claim)
+{
+    uint32_t i;
+    while ((i = most_behind(k)) < k->turns.offer.n) {
+        if (runs_by_right(engine, k, i, ret_claim))
+            return true;
+        k->rights[i].asked = true;
     }
     return false;
 }
@@ -89,9 +178,8 @@ static uint32_t smallest(const struct sequence_engine *k)
 static bool by_loan(struct engine *engine, struct sequence_engine *k, struct claim *ret_claim)
 {
     for (uint32_t i = 0; i < k->turns.offer.n; i++)
-        k->turns.sizes[i] = division_ask(engine, k->turns.who[i], ret_claim)
-                                ? division_claim_size(&k->granule, ret_claim)
-                                : 0;
+        k->turns.sizes[i] =
+            ask(engine, k, i, ret_claim) ? division_claim_size(&k->granule, ret_claim) : 0;
     uint32_t best = offer_spare(&k->turns.offer, k->turns.sizes);
     best = best < k->turns.offer.n ? best : smallest(k);
     return best < k->turns.offer.n && division_ask(engine, k->turns.who[best], ret_claim);
@@ -104,7 +192,9 @@ static bool pick(struct engine *engine, struct claim *ret_claim)
         return false;
     if (!k->open)
         open_offer(engine, k);
-    return by_right(engine, k, ret_claim) || by_loan(engine, k, ret_claim);
+    bool right = engine->place->held ? by_right_in_turn(engine, k, ret_claim)
+                                     : by_right(engine, k, ret_claim);
+    return right || by_loan(engine, k, ret_claim);
 }
 
 static void over(struct engine *engine)
@@ -126,7 +216,12 @@ static void charge(struct engine *engine, const struct claim *claim)
         offer_open(&k->turns.offer, 0);
     if (size > (uint64_t)k->turns.offer.left)
         offer_more(&k->turns.offer, size - (uint64_t)k->turns.offer.left);
-    offer_lend(&k->turns.offer, turns_index(&k->turns, claim->task->stage->job->tenant), size);
+    uint32_t user = turns_index(&k->turns, claim->task->stage->job->tenant);
+    offer_lend(&k->turns.offer, user, size);
+    if (!alone && engine->place->held) {
+        k->rights[user].behind -= (int64_t)size;
+        advance(k, size);
+    }
     if (!alone)
         return;
     offer_close(&k->turns.offer);
@@ -173,7 +268,6 @@ const struct users_policy users_sequence = {
                                         .done = done,
                                         .fields = fields},
                .parameters = parameters,
-               .needs = division_needs,
                .hears.users_changed = changed,
                .hears.attempt_returned = returned},
     .pick = pick,

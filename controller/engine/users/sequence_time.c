@@ -144,7 +144,6 @@ const struct users_policy users_sequence_time = {
                                         .done = done,
                                         .fields = fields},
                .parameters = parameters,
-               .needs = division_needs,
                .hears.users_changed = changed},
     .pick = pick,
     .pass = pass,

@@ -5,6 +5,7 @@
 #include "controller/engine/books/at_most.h"
 #include "controller/engine/books/cluster.h"
 #include "controller/engine/books/retry.h"
+#include "controller/engine/books/users.h"
 #include "controller/engine/books/variant.h"
 #include "controller/engine/watch/queues.h"
 
@@ -175,16 +176,31 @@ static struct task *first_map(struct engine *engine, const struct bucket *bucket
     return NULL;
 }
 
-static struct task *first_task(struct engine *engine, const struct shape *shape,
-                               const struct host *host)
+static struct task *first_in(struct engine *engine, const struct queues *queues,
+                             const struct host *host)
 {
-    struct sorted_node *map = sorted_first(&shape->maps), *reduce = sorted_first(&shape->reduces);
+    struct sorted_node *map = sorted_first(&queues->maps), *reduce = sorted_first(&queues->reduces);
     if (map && (!reduce || sorted_compare(map->key, reduce->key) <= 0))
         return first_map(engine, container_of(map, struct bucket, by_turn_maps), host);
     struct task *task =
         reduce ? bucket_largest(engine, container_of(reduce, struct bucket, by_turn_reduces))
                : NULL;
     return task && may_probe(task, host) ? task : NULL;
+}
+
+/* The first of all users' tasks by turn. */
+static struct task *first_task(struct engine *engine, const struct shape *shape,
+                               const struct host *host)
+{
+    struct task *best = first_in(engine, &shape->all, host);
+    const struct user *user;
+    TAILQ_FOREACH (user, &engine->ready_users, of_ready) {
+        const struct queues *queues = users_ready(user, shape);
+        struct task *task = queues ? first_in(engine, queues, host) : NULL;
+        if (task && (!best || sorted_compare(task->stage->job->turn, best->stage->job->turn) < 0))
+            best = task;
+    }
+    return best;
 }
 
 static bool probe_of(struct engine *engine, struct host *host, struct claim *ret_claim)

@@ -80,7 +80,7 @@ static bool hold_is_late(const struct engine *engine, const struct stage *stage)
 /* While the policy may leave it until it is late, a step is due when it is. */
 static void wait_overdue(struct engine *engine, struct stage *stage)
 {
-    wait_in(engine, &stage->bucket->shape->overdue, stage);
+    wait_in(engine, &stage->bucket->queues->overdue, stage);
     if (!engine->place->patient || hold_is_late(engine, stage))
         return;
     sorted_place(&engine->hold_timers, &stage->hold_timer,
@@ -130,7 +130,7 @@ static void reorder(struct engine *engine, struct stage *stage)
 {
     if (stage->waiting.in)
         wait_in(engine,
-                stage->overdue ? &stage->bucket->shape->overdue : &stage->bucket->shape->unheld,
+                stage->overdue ? &stage->bucket->queues->overdue : &stage->bucket->shape->unheld,
                 stage);
 }
 
@@ -146,7 +146,7 @@ static void stage_empty(struct engine *engine, struct stage *stage)
 {
     if (stage->held)
         end_hold(engine, stage, REASON_NONE);
-    wait_no_more(stage->overdue ? &stage->bucket->shape->overdue : &stage->bucket->shape->unheld,
+    wait_no_more(stage->overdue ? &stage->bucket->queues->overdue : &stage->bucket->shape->unheld,
                  stage);
     if (stage->overdue)
         sorted_remove(&engine->hold_timers, &stage->hold_timer);
@@ -159,7 +159,7 @@ static void end_overdue(struct engine *engine, struct stage *stage)
     if (!stage->overdue || stays_overdue(engine, stage))
         return;
     sorted_remove(&engine->hold_timers, &stage->hold_timer);
-    wait_no_more(&stage->bucket->shape->overdue, stage);
+    wait_no_more(&stage->bucket->queues->overdue, stage);
     stage->overdue = false;
     if (stage->n_ready)
         wait_in(engine, &stage->bucket->shape->unheld, stage);

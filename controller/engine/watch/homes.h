@@ -13,6 +13,6 @@
 
 /* NULL: it has none any more. The host must stay known while it is a home. O(log n). */
 void homes_place(struct bucket *bucket, struct host *home);
-/* The shape's first bucket by turn with room at home; NULL: none. O(log n), and for each host that
- * changed since. */
-struct bucket *homes_first(struct engine *engine, struct shape *shape);
+/* The first bucket by turn of the queues with room at home; NULL: none. O(log n), and for each host
+ * that changed since. */
+struct bucket *homes_first(struct engine *engine, struct queues *queues);

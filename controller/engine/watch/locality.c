@@ -62,9 +62,9 @@ bool locality_anywhere(const struct engine *engine, const struct bucket *bucket)
 static void anywhere_update(const struct engine *engine, struct bucket *bucket)
 {
     if (locality_anywhere(engine, bucket) && !bucket->homed)
-        sorted_place(&bucket->shape->unlocated, &bucket->by_turn_unlocated, bucket->job->turn, 0);
+        sorted_place(&bucket->queues->unlocated, &bucket->by_turn_unlocated, bucket->job->turn, 0);
     else
-        sorted_remove(&bucket->shape->unlocated, &bucket->by_turn_unlocated);
+        sorted_remove(&bucket->queues->unlocated, &bucket->by_turn_unlocated);
 }
 
 static struct sorted_key pair_key(const struct engine *engine, const struct local_maps *local,
@@ -172,26 +172,27 @@ static void recount_job(struct engine *engine, struct job *job, struct host *hos
     }
 }
 
-/* WHY an array of buckets: each pick for the last slots reads it, with few cache misses. */
-static void begin_on(struct engine *engine, struct bucket *bucket, struct host *host)
+static void begin_on(struct engine *engine, const struct local_maps *local)
 {
-    host->begun = engine_grow(engine, host->begun, host->n_begun);
-    host->begun[host->n_begun++] = bucket;
+    struct begun *begun = waiting_begun(local);
+    begun->at = engine_grow(engine, begun->at, begun->n);
+    begun->at[begun->n++] = local->bucket;
 }
 
-static void end_on(struct local_maps *local)
+static void end_on(const struct local_maps *local)
 {
-    struct host *host = local->host;
+    struct begun *begun = waiting_begun(local);
     uint32_t at = 0;
-    while (host->begun[at] != local->bucket)
+    while (begun->at[at] != local->bucket)
         at++;
-    host->begun[at] = host->begun[--host->n_begun];
+    begun->at[at] = begun->at[--begun->n];
 }
 
 void locality_begin(struct engine *engine, struct bucket *bucket)
 {
-    for (uint32_t at = 0; !bucket->begun && table_next(&bucket->locals, &at);)
-        begin_on(engine, bucket, engine->hosts[table_number(&bucket->locals, at)]);
+    const struct local_maps *local;
+    for (uint32_t at = 0; !bucket->begun && (local = table_next(&bucket->locals, &at));)
+        begin_on(engine, local);
     bucket->begun = true;
 }
 
@@ -199,6 +200,7 @@ static void local_free(struct local_maps *local)
 {
     if (local->bucket->begun)
         end_on(local);
+    waiting_gone(local);
     TAILQ_REMOVE(&local->host->locals, local, on_host);
     free(local);
 }
@@ -218,7 +220,7 @@ static struct local_maps *get_local(struct engine *engine, struct bucket *bucket
     TAILQ_INSERT_TAIL(&host->locals, local, on_host);
     waiting_come(engine, local);
     if (bucket->begun)
-        begin_on(engine, bucket, host);
+        begin_on(engine, local);
     recount(engine, local);
     return local;
 }
@@ -538,14 +540,22 @@ bool locality_has_room(struct engine *engine, const struct bucket *bucket)
     return found;
 }
 
+static const struct begun *begun_on(const struct host *host, const struct queues *queues)
+{
+    static const struct begun none;
+    const struct host_queue *queue = queues->user ? table_find(&queues->hosts, host->index) : NULL;
+    return !queues->user ? &host->begun : queue ? &queue->begun : &none;
+}
+
 struct bucket *locality_first_begun(struct engine *engine, const struct shape *shape,
+                                    const struct queues *queues,
                                     bool (*counts)(const struct bucket *bucket))
 {
     struct bucket *best = NULL;
     for (struct sorted_node *node = sorted_first(&shape->by_load); node; node = sorted_next(node)) {
-        const struct host *host = container_of(node, struct fit, by_load)->host;
-        for (uint32_t i = 0; i < host->n_begun; i++) {
-            struct bucket *bucket = host->begun[i];
+        const struct begun *begun = begun_on(container_of(node, struct fit, by_load)->host, queues);
+        for (uint32_t i = 0; i < begun->n; i++) {
+            struct bucket *bucket = begun->at[i];
             engine->counters.visits++;
             if (bucket->shape == shape && counts(bucket) &&
                 (!best || sorted_compare(bucket->by_turn_maps.key, best->by_turn_maps.key) < 0))
@@ -582,6 +592,18 @@ static void task_unready(struct engine *engine, struct task *task)
     anywhere_update(engine, bucket);
 }
 
+void locality_change_queues(struct engine *engine, struct bucket *bucket, struct queues *queues)
+{
+    struct local_maps *local;
+    for (uint32_t at = 0; bucket->begun && (local = table_next(&bucket->locals, &at));)
+        end_on(local);
+    sorted_remove(&bucket->queues->unlocated, &bucket->by_turn_unlocated);
+    waiting_change_queues(engine, bucket, queues);
+    for (uint32_t at = 0; bucket->begun && (local = table_next(&bucket->locals, &at));)
+        begin_on(engine, local);
+    anywhere_update(engine, bucket);
+}
+
 void locality_reorder(struct engine *engine, struct job *job)
 {
     for (uint32_t i = 0; i < job->n_buckets; i++) {
@@ -603,7 +625,7 @@ static void job_withdrawn(struct engine *engine, struct job *job)
         struct bucket *bucket = job->buckets[i];
         bucket->unlocated = (struct sorted){0};
         withdraw(bucket);
-        sorted_remove(&bucket->shape->unlocated, &bucket->by_turn_unlocated);
+        sorted_remove(&bucket->queues->unlocated, &bucket->by_turn_unlocated);
     }
 }
 

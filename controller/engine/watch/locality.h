@@ -50,12 +50,15 @@ int locality_best_pair(struct engine *engine, struct bucket *bucket, bool even,
 void locality_begin(struct engine *engine, struct bucket *bucket);
 /* The first bucket by turn of those that have begun, of this shape and for which `counts`, with a
  * ready map next to whose block there is room, whether or not that host has had its part; NULL:
- * none. O(hosts with room, and begun buckets with ready maps there). */
+ * none. O(hosts with room, and begun buckets of these queues with ready maps there). */
 struct bucket *locality_first_begun(struct engine *engine, const struct shape *shape,
+                                    const struct queues *queues,
                                     bool (*counts)(const struct bucket *bucket));
 /* Whether there is room next to the block of a ready map, whether or not that host has had its
  * part. O(the fewer of hosts with room and of the bucket's hosts). */
 bool locality_has_room(struct engine *engine, const struct bucket *bucket);
+/* The bucket stands in these queues from now on. O(its hosts). */
+void locality_change_queues(struct engine *engine, struct bucket *bucket, struct queues *queues);
 /* The job's turn changed. O(its buckets): its places in the hosts' waiting lists follow when they
  * are asked for. */
 void locality_reorder(struct engine *engine, struct job *job);

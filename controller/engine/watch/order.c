@@ -1,6 +1,7 @@
 #include "controller/engine/watch/order.h"
 
 #include "controller/engine/base/tell.h"
+#include "controller/engine/books/users.h"
 #include "controller/engine/policy/policy.h"
 #include "controller/engine/policy/questions.h"
 
@@ -11,15 +12,30 @@ static struct sorted_key key_of(const struct engine *engine, const struct job *j
     return (struct sorted_key){number, job->number, 0};
 }
 
+static void place_by_user(const struct engine *engine, struct job *job)
+{
+    if (users_divided(engine))
+        sorted_place(&job->tenant->active, &job->by_turn_of_user, job->turn, 0);
+}
+
 static void add(struct engine *engine, struct job *job)
 {
     job->turn = key_of(engine, job);
     sorted_insert(&engine->active, &job->by_turn, job->turn, 0);
+    place_by_user(engine, job);
 }
 
 static void remove_job(struct engine *engine, struct job *job)
 {
     sorted_remove(&engine->active, &job->by_turn);
+    sorted_remove(&job->tenant->active, &job->by_turn_of_user);
+}
+
+static void job_changes_queues(struct engine *engine, struct job *job, struct user *before)
+{
+    sorted_remove(&before->active, &job->by_turn_of_user);
+    if (job->by_turn.in)
+        place_by_user(engine, job);
 }
 
 /* Whether it leaves its place between its neighbours. */
@@ -40,6 +56,7 @@ void order_change(struct engine *engine, struct job *job)
     bool passed = passes(&job->by_turn, key);
     job->turn = key;
     sorted_place(&engine->active, &job->by_turn, key, 0);
+    place_by_user(engine, job);
     tell_turn_moved(engine, job, passed);
 }
 
@@ -53,6 +70,22 @@ struct job *order_first(const struct engine *engine)
 {
     struct sorted_node *first = sorted_first(&engine->active);
     return first ? container_of(first, struct job, by_turn) : NULL;
+}
+
+static struct job *first_of_user(const struct user *user)
+{
+    const struct sorted_node *first = sorted_first(&user->active);
+    return first ? container_of(first, struct job, by_turn_of_user) : NULL;
+}
+
+struct job *order_first_asked(const struct engine *engine)
+{
+    return engine->asked ? first_of_user(engine->asked) : order_first(engine);
+}
+
+struct job *order_first_beside(const struct engine *engine, const struct job *job)
+{
+    return users_divided(engine) ? first_of_user(job->tenant) : order_first(engine);
 }
 
 static void task_moved(struct engine *engine, struct task *task, enum task_state before)
@@ -77,6 +110,7 @@ static void received(struct engine *engine, struct attempt *attempt, uint64_t mo
 
 const struct listener order_hears = {.job_active = add,
                                      .job_withdrawn = remove_job,
+                                     .job_changes_queues = job_changes_queues,
                                      .task_moved = task_moved,
                                      .attempt_moved = attempt_moved,
                                      .received = received};

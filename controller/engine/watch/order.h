@@ -14,5 +14,9 @@ void order_change(struct engine *engine, struct job *job);
 void order_rebuild(struct engine *engine);
 /* The first in turn; NULL without active jobs. */
 struct job *order_first(const struct engine *engine);
+/* The first of those that a placement is asked for; of those that are placed together with this
+ * one: of its user, where somebody divides. */
+struct job *order_first_asked(const struct engine *engine);
+struct job *order_first_beside(const struct engine *engine, const struct job *job);
 
 extern const struct listener order_hears;

@@ -3,6 +3,8 @@
 #include "controller/engine/books/stage.h"
 #include "controller/engine/books/users.h"
 #include "controller/engine/policy/questions.h"
+#include "controller/engine/watch/homes.h"
+#include "controller/engine/watch/locality.h"
 
 /* The smallest transfer into the bucket's ready reduce tasks, in the order that the network follows
  * in slot-rich mode. */
@@ -38,14 +40,14 @@ static void place_by_turn(struct sorted *set, struct sorted_node *node, const st
 
 void bucket_update(struct engine *engine, struct bucket *bucket)
 {
-    struct shape *shape = bucket->shape;
+    struct queues *queues = bucket->queues;
     bool reduces = !TAILQ_EMPTY(&bucket->reduce_stages);
     uint64_t of_maps = engine->place->map_value ? engine->place->map_value(engine, bucket) : 0;
-    place_by_turn(&shape->maps, &bucket->by_turn_maps, bucket->job, bucket->ready_maps.n > 0,
+    place_by_turn(&queues->maps, &bucket->by_turn_maps, bucket->job, bucket->ready_maps.n > 0,
                   of_maps);
-    place_by_turn(&shape->reduces, &bucket->by_turn_reduces, bucket->job, reduces,
+    place_by_turn(&queues->reduces, &bucket->by_turn_reduces, bucket->job, reduces,
                   reduces ? reduce_value(engine, bucket) : 0);
-    users_place(engine, bucket, reduces || bucket->ready_maps.n > 0);
+    users_count(engine, bucket, reduces || bucket->ready_maps.n > 0);
 }
 
 struct task *bucket_largest(struct engine *engine, const struct bucket *bucket)
@@ -99,13 +101,49 @@ static void job_withdrawn(struct engine *engine, struct job *job)
 {
     for (uint32_t i = 0; i < job->n_buckets; i++) {
         struct bucket *bucket = job->buckets[i];
-        sorted_remove(&bucket->shape->maps, &bucket->by_turn_maps);
-        sorted_remove(&bucket->shape->reduces, &bucket->by_turn_reduces);
-        users_place(engine, bucket, false);
+        sorted_remove(&bucket->queues->maps, &bucket->by_turn_maps);
+        sorted_remove(&bucket->queues->reduces, &bucket->by_turn_reduces);
+        users_count(engine, bucket, false);
     }
+}
+
+static void carry(struct sorted *from, struct sorted *to, struct sorted_node *node)
+{
+    if (!node->in)
+        return;
+    sorted_remove(from, node);
+    sorted_insert(to, node, node->key, node->value);
+}
+
+static void change_queues(struct engine *engine, struct bucket *bucket, struct queues *to)
+{
+    struct queues *from = bucket->queues;
+    struct host *home = bucket->home;
+    users_count(engine, bucket, false);
+    homes_place(bucket, NULL);
+    carry(&from->maps, &to->maps, &bucket->by_turn_maps);
+    carry(&from->reduces, &to->reduces, &bucket->by_turn_reduces);
+    locality_change_queues(engine, bucket, to);
+    homes_place(bucket, home);
+    users_count(engine, bucket, bucket->by_turn_maps.in || bucket->by_turn_reduces.in);
+}
+
+static void job_changes_queues(struct engine *engine, struct job *job, struct user *before)
+{
+    struct stage *stage;
+    (void)before;
+    TAILQ_FOREACH (stage, &job->waiting, of_job)
+        if (stage->overdue)
+            carry(&stage->bucket->queues->overdue,
+                  &users_queues(engine, job->tenant, stage->bucket->shape)->overdue,
+                  &stage->waiting);
+    for (uint32_t i = 0; i < job->n_buckets; i++)
+        change_queues(engine, job->buckets[i],
+                      users_queues(engine, job->tenant, job->buckets[i]->shape));
 }
 
 const struct listener queues_hears = {.task_ready = task_moves,
                                       .task_unready = task_moves,
                                       .turn_moved = turn_moved,
-                                      .job_withdrawn = job_withdrawn};
+                                      .job_withdrawn = job_withdrawn,
+                                      .job_changes_queues = job_changes_queues};

@@ -1,24 +1,36 @@
 #include "controller/engine/watch/waiting.h"
 
+#include "controller/engine/base/ground.h"
 #include "controller/engine/base/table.h"
 #include "controller/engine/books/cluster.h"
 #include "controller/engine/policy/questions.h"
 #include "lib/invariant.h"
 
+#include <stdlib.h>
+
 /* What updating a moved local costs, in looks at one that may be out of place. */
 enum { FOLLOWING = 2 };
 
+static struct host_shape *host_shape_of(const struct local_maps *local)
+{
+    return local->host->shapes[local->bucket->shape->index];
+}
+
+static struct host_queue *queue_of(const struct local_maps *local)
+{
+    return local->of_user ? local->of_user : &host_shape_of(local)->all;
+}
+
 static void place(struct local_maps *local)
 {
-    struct shape *shape = local->bucket->shape;
-    struct host_shape *here = local->host->shapes[shape->index];
+    struct host_queue *queue = queue_of(local);
     const struct job *job = local->bucket->job;
     struct sorted_key key = {job->turn.a, job->turn.b, 0};
     if (local->n && !local_refused(local))
-        sorted_place(&here->waiting, &local->waiting, key, 0);
+        sorted_place(&queue->waiting, &local->waiting, key, 0);
     else
-        sorted_remove(&here->waiting, &local->waiting);
-    host_shape_update(shape, here);
+        sorted_remove(&queue->waiting, &local->waiting);
+    host_queue_update(queue, host_shape_of(local));
 }
 
 void waiting_place(struct local_maps *local)
@@ -44,12 +56,12 @@ void waiting_place_all(struct engine *engine, struct bucket *bucket)
 
 void waiting_move(struct bucket *bucket)
 {
-    struct shape *shape = bucket->shape;
+    struct queues *queues = bucket->queues;
     if (bucket->moved || !bucket->locals.n)
         return;
     bucket->moved = true;
-    shape->moved_locals += bucket->locals.n;
-    TAILQ_INSERT_TAIL(&shape->moved, bucket, of_moved);
+    queues->moved_locals += bucket->locals.n;
+    TAILQ_INSERT_TAIL(&queues->moved, bucket, of_moved);
 }
 
 void waiting_forget(struct bucket *bucket)
@@ -57,19 +69,59 @@ void waiting_forget(struct bucket *bucket)
     if (!bucket->moved)
         return;
     bucket->moved = false;
-    assert(bucket->shape->moved_locals >= bucket->locals.n);
-    bucket->shape->moved_locals -= bucket->locals.n;
-    TAILQ_REMOVE(&bucket->shape->moved, bucket, of_moved);
+    assert(bucket->queues->moved_locals >= bucket->locals.n);
+    bucket->queues->moved_locals -= bucket->locals.n;
+    TAILQ_REMOVE(&bucket->queues->moved, bucket, of_moved);
+}
+
+static struct host_queue *make_queue(struct engine *engine, const struct local_maps *local)
+{
+    struct queues *queues = local->bucket->queues;
+    struct host_queue *queue = engine_allocate(engine, 1, sizeof(*queue));
+    queue->host = local->host;
+    queue->queues = queues;
+    table_put(engine, &queues->hosts, local->host->index, queue);
+    TAILQ_INSERT_TAIL(&host_shape_of(local)->of_users, queue, of_shape);
+    return queue;
+}
+
+static void enter(struct engine *engine, struct local_maps *local)
+{
+    const struct queues *queues = local->bucket->queues;
+    if (!queues->user)
+        return;
+    struct host_queue *queue = table_find(&queues->hosts, local->host->index);
+    local->of_user = queue ? queue : make_queue(engine, local);
+    local->of_user->locals++;
+}
+
+void waiting_gone(struct local_maps *local)
+{
+    struct host_queue *queue = local->of_user;
+    local->of_user = NULL;
+    if (!queue || --queue->locals)
+        return;
+    assert(!queue->waiting.n && !queue->begun.n);
+    TAILQ_REMOVE(&host_shape_of(local)->of_users, queue, of_shape);
+    table_drop(&queue->queues->hosts, local->host->index);
+    free(queue->begun.at);
+    free(queue);
+}
+
+struct begun *waiting_begun(const struct local_maps *local)
+{
+    return local->of_user ? &local->of_user->begun : &local->host->begun;
 }
 
 /* WHY not at once while buckets are in `moved`: questions ask those by themselves, too, or no
  * policy asks. */
-void waiting_come(const struct engine *engine, struct local_maps *local)
+void waiting_come(struct engine *engine, struct local_maps *local)
 {
     struct bucket *bucket = local->bucket;
-    bool later = !engine->place->first_local || !TAILQ_EMPTY(&bucket->shape->moved);
+    bool later = !engine->place->first_local || !TAILQ_EMPTY(&bucket->queues->moved);
+    enter(engine, local);
     if (bucket->moved)
-        bucket->shape->moved_locals++;
+        bucket->queues->moved_locals++;
     else if (bucket->locals.n == 1 && later)
         waiting_move(bucket);
 }
@@ -77,22 +129,36 @@ void waiting_come(const struct engine *engine, struct local_maps *local)
 void waiting_leave(struct local_maps *local)
 {
     struct bucket *bucket = local->bucket;
-    struct host_shape *here = local->host->shapes[bucket->shape->index];
+    struct host_queue *queue = queue_of(local);
     if (local->waiting.in) {
-        sorted_remove(&here->waiting, &local->waiting);
-        host_shape_update(bucket->shape, here);
+        sorted_remove(&queue->waiting, &local->waiting);
+        host_queue_update(queue, host_shape_of(local));
     }
     if (bucket->moved && bucket->locals.n == 1)
         waiting_forget(bucket);
     else if (bucket->moved)
-        bucket->shape->moved_locals--;
+        bucket->queues->moved_locals--;
+}
+
+void waiting_change_queues(struct engine *engine, struct bucket *bucket, struct queues *queues)
+{
+    struct local_maps *local;
+    waiting_forget(bucket);
+    for (uint32_t at = 0; (local = table_next(&bucket->locals, &at));) {
+        waiting_leave(local);
+        waiting_gone(local);
+    }
+    bucket->queues = queues;
+    for (uint32_t at = 0; (local = table_next(&bucket->locals, &at));)
+        enter(engine, local);
+    waiting_move(bucket);
 }
 
 /* Updates buckets that cost at most this many looks. */
-static void follow_moves(struct engine *engine, struct shape *shape, uint64_t *most)
+static void follow_moves(struct engine *engine, struct queues *queues, uint64_t *most)
 {
     struct bucket *bucket;
-    while ((bucket = TAILQ_FIRST(&shape->moved)) && *most / FOLLOWING >= bucket->locals.n) {
+    while ((bucket = TAILQ_FIRST(&queues->moved)) && *most / FOLLOWING >= bucket->locals.n) {
         *most -= FOLLOWING * bucket->locals.n;
         waiting_forget(bucket);
         place_locals(engine, bucket);
@@ -119,10 +185,10 @@ static bool waits_with_room(const struct bucket *bucket, uint64_t *looks)
 
 /* Asks the jobs in order: nearly always one of the first has a map there. False: given up, since it
  * took as many looks as other ways may. */
-static bool first_in_turn(struct engine *engine, struct shape *shape, struct bucket **ret_bucket)
+static bool first_in_turn(struct engine *engine, struct queues *queues, struct bucket **ret_bucket)
 {
-    uint64_t looks = 0, most = shape->moved_locals / 4;
-    struct sorted_node *node = sorted_first_below(&shape->maps, UINT64_MAX);
+    uint64_t looks = 0, most = queues->moved_locals / 4;
+    struct sorted_node *node = sorted_first_below(&queues->maps, UINT64_MAX);
     *ret_bucket = NULL;
     while (node && looks <= most && !*ret_bucket) {
         struct bucket *bucket = container_of(node, struct bucket, by_turn_maps);
@@ -131,20 +197,25 @@ static bool first_in_turn(struct engine *engine, struct shape *shape, struct buc
         node = sorted_next_below(node, UINT64_MAX);
     }
     engine->counters.visits += looks;
-    shape->looked += looks;
+    queues->looked += looks;
     return *ret_bucket || !node;
 }
 
-/* Asks the jobs that wait on hosts with room. False: given up, as above. */
-static bool first_on_hosts(struct engine *engine, struct shape *shape, struct bucket **ret_bucket)
+/* Asks the jobs that wait on hosts with room. False: given up, as above, or jobs of others wait
+ * there, too. */
+static bool first_on_hosts(struct engine *engine, const struct shape *shape, struct queues *queues,
+                           struct bucket **ret_bucket)
 {
+    if (queues->user)
+        return false;
+
     uint64_t looks = 0;
     struct sorted_node *node = sorted_first(&shape->by_load);
     struct bucket *best = NULL;
-    for (; node && looks < shape->moved_locals; node = sorted_next(node)) {
+    for (; node && looks < queues->moved_locals; node = sorted_next(node)) {
         const struct host *host = container_of(node, struct fit, by_load)->host;
         const struct local_maps *local = TAILQ_FIRST(&host->locals);
-        for (; local && looks < shape->moved_locals; local = TAILQ_NEXT(local, on_host)) {
+        for (; local && looks < queues->moved_locals; local = TAILQ_NEXT(local, on_host)) {
             struct bucket *bucket = local->bucket;
             looks++;
             if (bucket->shape == shape && !local_refused(local) &&
@@ -153,23 +224,24 @@ static bool first_on_hosts(struct engine *engine, struct shape *shape, struct bu
         }
     }
     engine->counters.visits += looks;
-    shape->looked += looks;
+    queues->looked += looks;
     *ret_bucket = best;
-    return looks < shape->moved_locals;
+    return looks < queues->moved_locals;
 }
 
-struct bucket *waiting_first(struct engine *engine, struct shape *shape)
+struct bucket *waiting_first(struct engine *engine, const struct shape *shape,
+                             struct queues *queues)
 {
     uint64_t all = UINT64_MAX;
     struct bucket *first;
-    follow_moves(engine, shape, &shape->looked);
-    if (!TAILQ_EMPTY(&shape->moved) &&
-        (first_in_turn(engine, shape, &first) || first_on_hosts(engine, shape, &first)))
+    follow_moves(engine, queues, &queues->looked);
+    if (!TAILQ_EMPTY(&queues->moved) &&
+        (first_in_turn(engine, queues, &first) || first_on_hosts(engine, shape, queues, &first)))
         return first;
-    follow_moves(engine, shape, &all);
-    struct sorted_node *host = sorted_first(&shape->local_hosts);
+    follow_moves(engine, queues, &all);
+    struct sorted_node *host = sorted_first(&queues->local_hosts);
     if (!host)
         return NULL;
-    const struct sorted *waiting = &container_of(host, struct host_shape, local_host)->waiting;
+    const struct sorted *waiting = &container_of(host, struct host_queue, local_host)->waiting;
     return container_of(sorted_first(waiting), struct local_maps, waiting)->bucket;
 }
