@@ -187,6 +187,126 @@ static void test_lending_and_getting_back(void **state)
     script_end(&s);
 }
 
+/* ---- by force ---- */
+
+static void set_parameter(struct script *s, const char *word, int64_t value)
+{
+    struct event event = {.kind = EVENT_POLICY_PARAMETER, .request = ++s->requests};
+    event.policy_parameter.word = word;
+    event.policy_parameter.value = value;
+    script_event(s, event);
+    assert_int_equal(script_rejection(s), REASON_NONE);
+}
+
+static void submit_urgent(struct script *s, uint64_t job, uint32_t user, uint32_t maps,
+                          int64_t priority)
+{
+    struct script_job of = {.number = job, .maps = maps, .map_ns = SECOND};
+    struct event events[8];
+    char name[32];
+    uint64_t room[64];
+    size_t n = script_job_events(&of, events, room, name, sizeof(name));
+    events[0].job_begin.user = user;
+    events[0].job_begin.priority = priority;
+    script_events(s, events, n);
+}
+
+/* The stops of the last step; each attempt ends as its host is told. */
+static uint32_t end_stopped(struct script *s)
+{
+    uint64_t stopped[8];
+    uint32_t n = 0;
+    const struct decision *stop;
+    for (; (stop = script_decision(s, DECISION_STOP, n)); n++) {
+        assert_reason(stop, "taken-back");
+        assert_true(stop->stop.requeue && stop->stop.by_job == 2);
+        stopped[n] = stop->stop.attempt;
+    }
+    for (uint32_t i = 0; i < n; i++)
+        script_attempt(s, EVENT_ATTEMPT_KILLED, stopped[i], 0);
+    return n;
+}
+
+/* User 0 runs on four slots, two of them user 1's, which then has two tasks of that priority. */
+static void begin_urgent(struct script *s, int64_t permille, int64_t priority)
+{
+    begin(s, "greedy", 1);
+    set_parameter(s, "repay_permille", permille);
+    set_parameter(s, "force_priority", 5);
+    set_user(s, 1, 1);
+    script_host(s, 0, 4);
+    submit(s, 1, 0, 4, 1);
+    assert_owed(s, 1, 2);
+    s->now_ns += 3 * SECOND;
+    submit_urgent(s, 2, 1, 2, priority);
+}
+
+static void test_urgent_tasks_take_back_by_force(void **state)
+{
+    struct script s;
+    struct engine_explanation why;
+    (void)state;
+    begin_urgent(&s, 1000, 5);
+    assert_int_equal(script_attempt_of(&s, 1, 0, 3), 0); /* the newest two */
+    assert_int_equal(script_attempt_of(&s, 1, 0, 2), 0);
+    assert_int_equal(end_stopped(&s), 2);
+    assert_int_equal(script_job_view(&s, 2).running, 2);
+    assert_int_equal(script_job_view(&s, 1).running, 2);
+    assert_owed(&s, 1, 0);
+    assert_int_equal(script_job_view(&s, 1).evictions, 2);
+    assert_int_equal(script_job_view(&s, 1).evicted_ns, 6 * SECOND);
+    assert_int_equal(engine_explain(s.engine, 1, 0, 3, &why), 0);
+    assert_non_null(strstr(why.text, "granules to user 1, whose urgent task found no room."));
+    script_end(&s);
+}
+
+/* At most repay_permille of what is owed in a turn, and no more than there are tasks. */
+static void test_force_is_bounded_in_each_turn(void **state)
+{
+    struct script s;
+    (void)state;
+    begin_urgent(&s, 250, 9);
+    assert_int_equal(script_count(&s, DECISION_STOP), 0); /* half of one */
+    script_events(&s, NULL, 0);
+    assert_int_equal(script_count(&s, DECISION_STOP), 1);
+    size_t stops = 1;
+    for (int i = 0; i < 9; i++) {
+        script_events(&s, NULL, 0);
+        assert_true(i || !script_count(&s, DECISION_STOP));
+        stops += script_count(&s, DECISION_STOP);
+    }
+    assert_int_equal(stops, 2);
+    script_end(&s);
+}
+
+static void test_others_wait(void **state)
+{
+    struct script s;
+    (void)state;
+    begin_urgent(&s, 1000, 4);
+    assert_int_equal(script_count(&s, DECISION_STOP), 0);
+    set_parameter(&s, "force_priority", 0);
+    submit_urgent(&s, 3, 1, 1, 1000);
+    assert_int_equal(script_count(&s, DECISION_STOP), 0);
+    script_end(&s);
+}
+
+/* Who is urgent itself loses nothing, and no framework does. */
+static void test_who_loses_nothing(void **state)
+{
+    struct script s;
+    (void)state;
+    begin(&s, "greedy", 1);
+    set_parameter(&s, "force_priority", 5);
+    set_user(&s, 1, 1);
+    script_host(&s, 0, 4);
+    submit_urgent(&s, 1, 0, 4, 5);
+    assert_owed(&s, 1, 2);
+    submit_urgent(&s, 2, 1, 2, 9);
+    assert_int_equal(script_count(&s, DECISION_STOP), 0);
+    script_end(&s);
+}
+
 /* ---- what is a loan ---- */
 
 static const char *const holding[] = {"delay", "nats", "joint", "neat"};
@@ -529,8 +649,10 @@ static void do_something(struct chaos *c)
     c->s.now_ns += SECOND / 10;
     if (what < 70)
         end_some(c);
-    else if (what < 80)
+    else if (what < 77)
         submit_shuffle(c);
+    else if (what < 80)
+        submit_urgent(&c->s, ++c->jobs, (uint32_t)draw(c, USERS), 1 + (uint32_t)draw(c, 6), 7);
     else if (what < 90)
         submit(&c->s, ++c->jobs, (uint32_t)draw(c, USERS), 1 + (uint32_t)draw(c, 6),
                1 + (int64_t)draw(c, 3));
@@ -569,6 +691,7 @@ static void test_any_users_and_jobs(void **state)
             choose(&c.s, "users", round % 2 ? "capacity" : "drf");
         if (round % 5 == 3)
             choose(&c.s, "users", "proportional");
+        set_parameter(&c.s, "force_priority", round % 3 * 5);
         c.s.reload = round % 4 == 0;
         for (uint32_t h = 0; h < HOSTS; h++)
             script_host(&c.s, h, 3);
@@ -588,6 +711,10 @@ int main(void)
         cmocka_unit_test(test_slots_that_come_one_by_one_go_by_share_too),
         cmocka_unit_test(test_lending_and_getting_back),
         cmocka_unit_test(test_large_tasks_run_as_loans),
+        cmocka_unit_test(test_urgent_tasks_take_back_by_force),
+        cmocka_unit_test(test_force_is_bounded_in_each_turn),
+        cmocka_unit_test(test_others_wait),
+        cmocka_unit_test(test_who_loses_nothing),
         cmocka_unit_test(test_who_is_held_lends_nothing),
         cmocka_unit_test(test_who_is_idle_lends),
         cmocka_unit_test(test_who_is_too_large_is_owed),

@@ -346,6 +346,7 @@ struct user {
     uint64_t jobs;     /* index: of its number, that are not over; of user 0 also of unknown ones */
     uint32_t carry;    /* thousandths of a unit that it has not paid back yet: debts_due */
     int64_t remainder; /* by a policy: granules that rounding owes it, in 1/users_total */
+    uint64_t coming;   /* index, by a policy: granules of attempts that are stopped for it */
     struct resources held; /* index: by attempts of its jobs */
     /* Index, where somebody divides: */
     struct queues **queues; /* of its jobs, by shape; NULL: none yet */

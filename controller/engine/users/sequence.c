@@ -8,6 +8,7 @@
 #include "controller/engine/base/say.h"
 #include "controller/engine/share/granule.h"
 #include "controller/engine/users/division.h"
+#include "controller/engine/users/force.h"
 #include "controller/engine/users/turns.h"
 
 #include <inttypes.h>
@@ -21,8 +22,12 @@ static const struct engine_parameter parameter_repay = {
     1000,
     500,
     "So many thousandths of its own part a user that owes pays back while it has work."};
-static const struct engine_parameter *const parameters[] = {
-    &parameter_even, &parameter_repay, &parameter_debt_max, DIVISION_GRANULE_PARAMETERS, NULL};
+static const struct engine_parameter *const parameters[] = {&parameter_even,
+                                                            &parameter_repay,
+                                                            &parameter_debt_max,
+                                                            &parameter_force,
+                                                            DIVISION_GRANULE_PARAMETERS,
+                                                            NULL};
 
 struct sequence_engine {
     int64_t begun_ns; /* what started before was not charged */
@@ -36,6 +41,7 @@ struct sequence_engine {
         bool asked;     /* it has nothing to run by right */
     } * rights;
     uint32_t entry; /* the first that is not used yet */
+    struct force force;
 };
 static const struct field fields[] = {FIELD_OF(sequence_engine, begun_ns, I64), {0}};
 
@@ -44,12 +50,23 @@ static int64_t value(const struct engine *engine, const struct engine_parameter 
     return policy_value(engine, QUESTION_USERS, parameter);
 }
 
+static void forget_budgets(struct sequence_engine *k)
+{
+    for (uint32_t i = 0; i < k->turns.offer.n; i++)
+        k->force.budgets[i] = -1;
+    k->force.used = false;
+}
+
 static void build(struct engine *engine, struct sequence_engine *k)
 {
     turns_build(engine, &k->turns, (uint32_t)value(engine, &parameter_repay));
     free(k->rights);
     k->rights = NULL;
     k->rights = engine_allocate(engine, k->turns.offer.n, sizeof(*k->rights));
+    free(k->force.budgets);
+    k->force.budgets = NULL;
+    k->force.budgets = engine_allocate(engine, k->turns.offer.n, sizeof(*k->force.budgets));
+    forget_budgets(k);
 }
 
 static void init(struct engine *engine, union policy_of of, void *state)
@@ -67,6 +84,7 @@ static void done(struct engine *engine, union policy_of of, void *state)
     (void)engine, (void)of;
     turns_done(&k->turns);
     free(k->rights);
+    free(k->force.budgets);
 }
 
 /* So many more entries are used. */
@@ -197,9 +215,17 @@ static bool pick(struct engine *engine, struct claim *ret_claim)
     return right || by_loan(engine, k, ret_claim);
 }
 
+static bool evict(struct engine *engine, struct eviction *ret_eviction)
+{
+    struct sequence_engine *k = engine->kept[QUESTION_USERS];
+    return force_next(engine, &k->turns, &k->granule, &k->force, ret_eviction);
+}
+
 static void over(struct engine *engine)
 {
     struct sequence_engine *k = engine->kept[QUESTION_USERS];
+    if (k->force.used)
+        forget_budgets(k);
     if (!k->open)
         return;
     k->open = false;
@@ -261,16 +287,25 @@ static void explain(const struct engine *engine, const struct user *user,
         say(e, "is owed %" PRId64 " granules", owed);
 }
 
+static const struct policy_reason reasons[] = {FORCE_REASON, {0}};
+
 const struct users_policy users_sequence = {
     .policy = {.name = "sequence",
                .state[POLICY_ENGINE] = {.size = sizeof(struct sequence_engine),
                                         .init = init,
                                         .done = done,
                                         .fields = fields},
+               .state[POLICY_ATTEMPT] = {.size = sizeof(struct force_attempt),
+                                         .done = force_attempt_done,
+                                         .fields = force_attempt_fields,
+                                         .keeps = force_attempt_keeps,
+                                         .load = force_attempt_load},
+               .reasons = reasons,
                .parameters = parameters,
                .hears.users_changed = changed,
                .hears.attempt_returned = returned},
     .pick = pick,
+    .evict = evict,
     .charge = charge,
     .over = over,
     .explain = explain,
