@@ -42,7 +42,7 @@ duopoly_Reason reason_on_wire(enum reason reason)
 static const char *bound_name(uint32_t event)
 {
     return event == EVENT_JOB_BEGIN   ? "jobs"
-           : event == EVENT_JOB_STAGE ? "stages, tasks or kinds of demand"
+           : event == EVENT_JOB_STAGE ? "stages, tasks, kinds of demand or combinations of variants"
            : event == EVENT_JOB_BYTES ? "a job's matrix of bytes"
            : event == EVENT_USER_SET  ? "users"
                                       : "its tables";

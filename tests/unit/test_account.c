@@ -443,6 +443,44 @@ static void one_submitters_jobs_leave_the_others_theirs(void **state)
     script_end(&s);
 }
 
+/* Whether a stage of that submitter may run in 6, `second` or `third` slots. */
+static bool takes_ways(struct script *s, uint64_t who, uint64_t job, uint64_t second,
+                       uint64_t third)
+{
+    const uint64_t demands[2 * ENGINE_RESOURCES] = {[RES_SLOTS] = second,
+                                                    [ENGINE_RESOURCES + RES_SLOTS] = third};
+    struct event e = {.kind = EVENT_JOB_SUBMITTER};
+    char name[32];
+    e.job_submitter.submitter = who;
+    script_event(s, e);
+    snprintf(name, sizeof(name), "job-%u", (unsigned)job);
+    script_event(s, script_begin_event(job, name));
+    e = script_stage_event(job, 0, 1, NULL, NULL);
+    e.job_stage.demand.amount[RES_SLOTS] = 6;
+    e.job_stage.variant_demands = (struct u64s){demands, 2 * ENGINE_RESOURCES};
+    script_event(s, e);
+    return script_rejection(s) == REASON_NONE;
+}
+
+/* Of 64, of which each pair of ten demands is one. */
+static void one_submitters_ways_leave_the_others_theirs(void **state)
+{
+    struct script s;
+    uint32_t had[2] = {0};
+    (void)state;
+    begin_shares(&s, 1 << 30, 1000);
+    for (uint64_t who = 0, job = 1; who < 2; who++)
+        for (uint64_t pair = 0; pair < 100; pair++, job++) {
+            uint64_t second = 10 + pair / 10, third = 10 + pair % 10;
+            s.reload = pair % 30 == 0;
+            if (second != third)
+                had[who] += takes_ways(&s, who + 1, job, second + 10 * who, third);
+        }
+    assert_int_equal(had[0], 57);
+    assert_in_range(had[1], 6, 7);
+    script_end(&s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -459,6 +497,7 @@ int main(void)
         cmocka_unit_test(attempts_count_while_they_run),
         cmocka_unit_test(claims_leave_others_some_of_each_host),
         cmocka_unit_test(one_submitters_jobs_leave_the_others_theirs),
+        cmocka_unit_test(one_submitters_ways_leave_the_others_theirs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -397,6 +397,98 @@ static void test_a_full_table_refuses_it_whole(void **state)
     script_end(&s);
 }
 
+/* A literal model of which combinations of variants are in use: an array, and every answer by a
+ * scan. */
+enum { COMBINATIONS = 5, SHAPES = 4, JOBS = 12 };
+struct combination {
+    uint64_t n, slots[ENGINE_VARIANTS_MAX];
+};
+struct combinations {
+    struct combination of_job[JOBS]; /* n 0: that job is not there, or has one way */
+};
+
+static bool is_used(const struct combinations *c, const struct combination *one)
+{
+    for (int j = 0; j < JOBS; j++)
+        if (memcmp(&c->of_job[j], one, sizeof(*one)) == 0)
+            return true;
+    return false;
+}
+
+static int count_different(const struct combinations *c)
+{
+    int n = 0;
+    for (int j = 0; j < JOBS; j++) {
+        bool new = c->of_job[j].n > 0;
+        for (int i = 0; i < j; i++)
+            new = new &&memcmp(&c->of_job[i], &c->of_job[j], sizeof(c->of_job[0])) != 0;
+        n += new;
+    }
+    return n;
+}
+
+/* One or more of SHAPES in random order. */
+static struct combination draw_combination(uint64_t *stream)
+{
+    struct combination one = {.n = 1 + test_random(stream) % SHAPES};
+    uint64_t all[SHAPES] = {1, 2, 3, 4};
+    for (uint64_t v = 0; v < one.n; v++) {
+        uint64_t at = v + test_random(stream) % (SHAPES - v), slots = all[at];
+        all[at] = all[v];
+        one.slots[v] = slots;
+    }
+    return one;
+}
+
+static enum reason submit_combination(struct script *s, uint64_t job, const struct combination *one)
+{
+    uint64_t demands[ENGINE_VARIANTS_MAX * ENGINE_RESOURCES] = {0};
+    struct event stage = script_stage_event(job, 0, 1, NULL, NULL);
+    stage.job_stage.demand.amount[RES_SLOTS] = (int64_t)one->slots[0];
+    for (uint64_t v = 1; v < one->n; v++)
+        demands[(v - 1) * ENGINE_RESOURCES + RES_SLOTS] = one->slots[v];
+    stage.job_stage.variant_demands =
+        (struct u64s){demands, (uint32_t)(one->n - 1) * ENGINE_RESOURCES};
+    script_job_begin(s, job);
+    script_event(s, stage);
+    enum reason reason = script_rejection(s);
+    if (reason == REASON_NONE)
+        script_job_end(s, job);
+    else
+        script_cancel(s, job);
+    return reason;
+}
+
+static void test_combinations_are_bounded(void **state)
+{
+    (void)state;
+    uint64_t stream = test_seed(), refused = 0;
+    struct combinations c = {0};
+    struct script s;
+    struct engine_config config = script_config();
+    config.shapes_max = COMBINATIONS;
+    script_begin(&s, &config);
+    host(&s, 0, 4, 0);
+    for (uint64_t i = 0, number = 1; i < 3000; i++, number++) {
+        struct combination *place = &c.of_job[number % JOBS];
+        if (place->slots[0])
+            script_cancel(&s, number - JOBS);
+        *place = (struct combination){0};
+        const struct combination one = draw_combination(&stream);
+        bool fits = one.n == 1 || is_used(&c, &one) || count_different(&c) < COMBINATIONS;
+        s.reload = i % 100 == 0;
+        assert_int_equal(submit_combination(&s, number, &one),
+                         fits ? REASON_NONE : REASON_TABLE_FULL);
+        refused += !fits;
+        if (fits)
+            *place = one;
+        if (place->n == 1)
+            place->n = 0;
+    }
+    assert_true(refused > 300 && refused < 2700);
+    script_end(&s);
+}
+
 /* ---- what is said ---- */
 
 static const char *fact(const struct engine_explanation *e, const char *name)
@@ -464,6 +556,7 @@ int main(void)
         cmocka_unit_test(test_bad_variants_are_refused),
         cmocka_unit_test(test_a_variant_that_no_host_fits_is_refused),
         cmocka_unit_test(test_a_full_table_refuses_it_whole),
+        cmocka_unit_test(test_combinations_are_bounded),
         cmocka_unit_test(test_explain_names_the_way),
         cmocka_unit_test(test_one_way_says_nothing_of_ways),
     };

@@ -47,7 +47,7 @@ enum transfer_order { ORDER_COFLOW, ORDER_MACROFLOW, ORDERS };
 /* The shares that sum up to one whole: account.h. */
 enum account_pool_of { POOL_SUBMITTED, POOL_FRAMEWORKS, POOLS };
 struct account_pool {
-    uint64_t amount[3]; /* bytes, jobs, shapes */
+    uint64_t amount[4]; /* bytes, jobs, shapes, ways */
 };
 
 /* WHY this order: an attempt's start and its end, which are far apart in time, read the first
@@ -188,10 +188,11 @@ struct framework_stage {
 struct ways {
     struct shape *shapes[ENGINE_VARIANTS_MAX];
     uint32_t n;
-    uint32_t users;   /* choices */
-    uint32_t held;    /* index: variants that some joined host could hold, a bit each */
-    uint64_t n_ready; /* index: tasks */
-    TAILQ_ENTRY(ways) of_engine;
+    uint32_t users;          /* choices */
+    uint32_t held;           /* index: variants that some joined host could hold, a bit each */
+    uint64_t n_ready;        /* index: tasks */
+    struct account *account; /* index: the account that it counts for; NULL: none */
+    TAILQ_ENTRY(ways) of_engine, of_list;
 };
 
 /* So many tasks run on a host, or a rack, at once; 0: any number (at_most.h). */
@@ -204,6 +205,9 @@ struct wish {
     char constraint[CONSTRAINT_MAX];
     uint32_t utility;
 };
+
+TAILQ_HEAD(ways_list, ways);
+enum { WAYS_LISTS = 256 };
 
 /* Those of a job's stages: how many of their tasks are ready. */
 struct choice {
@@ -552,7 +556,8 @@ struct shape {
         capable; /* units of joined hosts, of hosts that are up, that could hold one when empty */
     uint32_t capable_hosts, clean_hosts; /* index: host_shapes that are so */
     uint64_t n_ready;                    /* as of buckets */
-    uint32_t fitting;                    /* units with room */
+    uint64_t n_counted; /* while ready tasks are counted: those counted against it (mode/all.c) */
+    uint32_t fitting;   /* units with room */
     struct sorted
         by_load; /* hosts with room, as the first unit that has it; in other orders where a policy
                     wants them: */
@@ -633,7 +638,9 @@ struct engine {
     uint64_t keyed_slots, keyed_bps; /* what SJF keys were last computed for; 0: never */
     struct shape **shapes;
     uint32_t n_shapes;
-    TAILQ_HEAD(, ways) ways;
+    struct ways_list ways;                /* shapes_max at most */
+    struct ways_list ways_by[WAYS_LISTS]; /* index: the same, by their shapes */
+    uint32_t n_ways;
     uint32_t changes[CHANGES]; /* hosts whose room or load changed, a ring */
     uint64_t n_changes;
 

@@ -86,11 +86,14 @@ static bool is_share(uint64_t own, uint64_t more, uint64_t used, uint64_t most, 
     return more <= left && (own + more + share - 1) / share <= left;
 }
 
-enum amount { BYTES, JOBS, SHAPES };
+enum amount { BYTES, JOBS, SHAPES, WAYS };
 
 static uint64_t *amount_of(struct account *account, enum amount what)
 {
-    return what == BYTES ? &account->bytes : what == JOBS ? &account->jobs : &account->shapes;
+    return what == BYTES    ? &account->bytes
+           : what == JOBS   ? &account->jobs
+           : what == SHAPES ? &account->shapes
+                            : &account->ways;
 }
 
 static uint64_t most_of(const struct engine *engine, const struct account *account,
@@ -293,6 +296,31 @@ void account_give_shape(struct engine *engine, struct shape *shape)
     let_go(engine, shape->account);
 }
 
+bool account_admits_ways(struct engine *engine, struct account *account)
+{
+    bool may = !account || admits(engine, account, WAYS, 1);
+    if (!may)
+        refuse(engine, account);
+    return may;
+}
+
+void account_join_ways(struct engine *engine, struct ways *ways, struct account *account)
+{
+    if (!account)
+        return;
+    add(engine, account, WAYS, 1);
+    account->held++;
+    ways->account = account;
+}
+
+void account_leave_ways(struct engine *engine, struct ways *ways)
+{
+    if (!ways->account)
+        return;
+    add(engine, ways->account, WAYS, (uint64_t)-1);
+    let_go(engine, ways->account);
+}
+
 static struct account *hold(struct engine *engine, enum account_level level, uint64_t id)
 {
     struct account *account = account_make(engine, level, id);
@@ -309,7 +337,7 @@ static void put_above(struct engine *engine, struct account *account, struct acc
     limit_set(account, 0);
     for (int i = 0; i < 2; i++) {
         struct account *before = account->above[i];
-        for (enum amount what = BYTES; what <= SHAPES; what++) {
+        for (enum amount what = BYTES; what <= WAYS; what++) {
             uint64_t own = *amount_of(account, what);
             assert(!before || *amount_of(before, what) >= own);
             if (before)

@@ -4,7 +4,7 @@
  * Owners: an application of a framework, the user whose driver it is, and the key that it came with
  * (EVENT_FRAMEWORK_OWNER); the submitter of a job. What a fact or request makes is counted before
  * it is made, against all its owners, until its job is gone. Counted are bytes (a table says how
- * many a thing takes at most), jobs, and shapes. There are two pools, so that neither can fill the
+ * many a thing takes at most), jobs, shapes and ways (of which there are as many as shapes). There are two pools, so that neither can fill the
  * other: what is submitted (memory_max, jobs_max, tasks_max) and what frameworks report
  * (framework_memory_max, framework_jobs_max, half of tasks_max and of shapes_max).
  *
@@ -42,7 +42,7 @@ struct account {
     enum account_level level;
     uint64_t id;
     struct account *above[2]; /* of an application: its user and its key; NULL: not reported */
-    uint64_t bytes, jobs, shapes;
+    uint64_t bytes, jobs, shapes, ways;
     uint64_t refused; /* facts and requests, for people */
     /* Of applications, users and keys: lapse.h. */
     uint32_t allowed; /* index: allows in force; of a user: those of its bounded applications */
@@ -85,5 +85,10 @@ bool account_admits_tasks(const struct engine *engine, const struct job *job, ui
 /* Counts the shape for the account, as long as it exists. False: over the share. */
 bool account_take_shape(struct engine *engine, struct shape *shape, struct account *account);
 void account_give_shape(struct engine *engine, struct shape *shape);
+/* Whether more ways may be made for the account. account_join_ways counts these for it, as long as
+ * they exist. */
+bool account_admits_ways(struct engine *engine, struct account *account);
+void account_join_ways(struct engine *engine, struct ways *ways, struct account *account);
+void account_leave_ways(struct engine *engine, struct ways *ways);
 
 void account_done(struct engine *engine);

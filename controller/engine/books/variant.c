@@ -2,8 +2,10 @@
 
 #include "controller/engine/base/ground.h"
 #include "controller/engine/base/resources.h"
+#include "controller/engine/books/account.h"
 #include "controller/engine/books/cluster.h"
 #include "controller/engine/books/job.h"
+#include "lib/fnv1a.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -99,9 +101,42 @@ void variant_leave_shapes(const struct event *event, struct shape *const *shapes
         shapes[v]->users--;
 }
 
-/* WHY users before there are any: making one shape drops those that have none. */
-bool variant_find_shapes(struct engine *engine, const struct event *event, struct account *account,
-                         struct shape *ret_shapes[static ENGINE_VARIANTS_MAX])
+static bool has_shapes(const struct ways *ways, struct shape *const *shapes, uint32_t n)
+{
+    bool same = ways->n == n;
+    for (uint32_t v = 0; same && v < n; v++)
+        same = ways->shapes[v] == shapes[v];
+    return same;
+}
+
+/* WHY by where they are in memory: their indexes change, and no list's order decides anything. */
+static struct ways_list *list_of(struct engine *engine, struct shape *const *shapes, uint32_t n)
+{
+    return &engine->ways_by[fnv1a(FNV1A_NOTHING, shapes, n * sizeof(shapes[0])) % WAYS_LISTS];
+}
+
+/* NULL: no stage has these. */
+static struct ways *find_ways(struct engine *engine, struct shape *const *shapes, uint32_t n)
+{
+    struct ways *ways;
+    TAILQ_FOREACH (ways, list_of(engine, shapes, n), of_list) {
+        engine->counters.visits++;
+        if (has_shapes(ways, shapes, n))
+            return ways;
+    }
+    return NULL;
+}
+
+/* WHY not while a dump is loaded: what it holds was admitted before. */
+static bool admits_ways(struct engine *engine, struct shape *const *shapes, uint32_t n,
+                        struct account *account)
+{
+    return n == 1 || engine->suspended || find_ways(engine, shapes, n) ||
+           (engine->n_ways < engine->config.shapes_max && account_admits_ways(engine, account));
+}
+
+static bool find_shapes(struct engine *engine, const struct event *event, struct account *account,
+                        struct shape *ret_shapes[static ENGINE_VARIANTS_MAX])
 {
     char constraint[CONSTRAINT_MAX];
     memset(ret_shapes, 0, ENGINE_VARIANTS_MAX * sizeof(ret_shapes[0]));
@@ -112,45 +147,47 @@ bool variant_find_shapes(struct engine *engine, const struct event *event, struc
             line_of(event->job_stage.variant_constraints, v - 1, constraint, sizeof(constraint));
         ret_shapes[v] = cluster_shape(engine, &demand, v ? constraint : words,
                                       &(struct shape_of){0, 0}, account);
-        if (!ret_shapes[v]) {
-            variant_leave_shapes(event, ret_shapes);
+        if (!ret_shapes[v])
             return false;
-        }
         ret_shapes[v]->users++;
     }
     return true;
 }
 
-static bool has_shapes(const struct ways *ways, struct shape *const *shapes, uint32_t n)
+/* WHY users before there are any: making one shape drops those that have none. */
+bool variant_find_shapes(struct engine *engine, const struct event *event, struct account *account,
+                         struct shape *ret_shapes[static ENGINE_VARIANTS_MAX])
 {
-    bool same = ways->n == n;
-    for (uint32_t v = 0; same && v < n; v++)
-        same = ways->shapes[v] == shapes[v];
-    return same;
+    bool found = find_shapes(engine, event, account, ret_shapes) &&
+                 admits_ways(engine, ret_shapes, 1 + told_demands(event), account);
+    if (!found)
+        variant_leave_shapes(event, ret_shapes);
+    return found;
 }
 
-static struct ways *find_ways(struct engine *engine, struct shape *const *shapes, uint32_t n)
+static struct ways *make_ways(struct engine *engine, struct shape *const *shapes, uint32_t n,
+                              struct account *account)
 {
-    struct ways *ways;
-    TAILQ_FOREACH (ways, &engine->ways, of_engine)
-        if (has_shapes(ways, shapes, n))
-            return ways;
-    ways = engine_allocate(engine, 1, sizeof(*ways));
+    struct ways *ways = engine_allocate(engine, 1, sizeof(*ways));
     ways->n = n;
     memcpy(ways->shapes, shapes, n * sizeof(shapes[0]));
     ways->held = ways_held(ways);
     TAILQ_INSERT_TAIL(&engine->ways, ways, of_engine);
+    TAILQ_INSERT_TAIL(list_of(engine, shapes, n), ways, of_list);
+    engine->n_ways++;
+    account_join_ways(engine, ways, account);
     return ways;
 }
 
 static struct choice *find_choice(struct engine *engine, struct job *job,
                                   struct shape *const *shapes, uint32_t n)
 {
-    for (uint32_t i = 0; i < job->n_choices; i++)
-        if (has_shapes(job->choices[i]->ways, shapes, n))
+    struct ways *ways = find_ways(engine, shapes, n);
+    for (uint32_t i = 0; ways && i < job->n_choices; i++)
+        if (job->choices[i]->ways == ways)
             return job->choices[i];
     struct choice *choice = engine_allocate(engine, 1, sizeof(*choice));
-    choice->ways = find_ways(engine, shapes, n);
+    choice->ways = ways ? ways : make_ways(engine, shapes, n, job->account);
     choice->ways->users++;
     job->choices = engine_grow(engine, job->choices, job->n_choices);
     job->choices[job->n_choices++] = choice;
@@ -213,6 +250,9 @@ static void choice_end(struct engine *engine, struct choice *choice)
     if (--ways->users)
         return;
     TAILQ_REMOVE(&engine->ways, ways, of_engine);
+    TAILQ_REMOVE(list_of(engine, ways->shapes, ways->n), ways, of_list);
+    engine->n_ways--;
+    account_leave_ways(engine, ways);
     free(ways);
 }
 

@@ -44,7 +44,8 @@ static inline struct task *variant_first(const struct task *task)
 
 /* What an event says of a stage's further variants: how many, or −1 where that is not valid. */
 int variant_told(const struct event *event);
-/* The shapes of all, each with one user more; false: the table or the account is full. O(hosts). */
+/* The shapes of all, each with one user more; false: the table of shapes or that of ways, of which
+ * there are shapes_max at most, or the account is full. O(hosts). */
 bool variant_find_shapes(struct engine *engine, const struct event *event, struct account *account,
                          struct shape *ret_shapes[static ENGINE_VARIANTS_MAX]);
 void variant_leave_shapes(const struct event *event, struct shape *const *shapes);

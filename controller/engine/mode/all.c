@@ -6,25 +6,27 @@
 #define REASON_ALL_FIT     ((enum reason)18)
 #define SENTENCE           "all jobs have {left} ready tasks and {right} free slots for them"
 
-/* Each once, of those with several ways to run against the one of which most fit. */
-static uint64_t count_ready(const struct engine *engine, const struct shape *shape)
+/* Each once, of those with several ways to run against the one of which most fit. O(shapes +
+ * ways). */
+static void count_ready(const struct engine *engine)
 {
     const struct ways *ways;
-    uint64_t n = shape->n_ready;
+    for (uint32_t i = 0; i < engine->n_shapes; i++)
+        engine->shapes[i]->n_counted = engine->shapes[i]->n_ready;
     TAILQ_FOREACH (ways, &engine->ways, of_engine)
-        if (ways->n_ready && ways_roomiest(engine, ways) == shape)
-            n += ways->n_ready;
-    return n;
+        if (ways->n_ready)
+            ways_roomiest(engine, ways)->n_counted += ways->n_ready;
 }
 
 static void numbers_of_all(const struct engine *engine, uint64_t *ret_ready, int64_t *ret_free)
 {
     *ret_ready = 0;
     *ret_free = 0;
+    count_ready(engine);
     for (uint32_t i = 0; i < engine->n_shapes; i++) {
         const struct shape *shape = engine->shapes[i];
         int64_t free = shape_times(engine, shape);
-        uint64_t ready = count_ready(engine, shape);
+        uint64_t ready = shape->n_counted;
         if (shape->capable && (int64_t)ready - free > (int64_t)*ret_ready - *ret_free) {
             *ret_ready = ready;
             *ret_free = free;
