@@ -35,6 +35,7 @@ const char run_setup_usage[] =
     "      [--estimate-error SIGMA] [--oversubscription N] [--spines ideal|N]\n"
     "      [--report-delay SECONDS] [--decision-delay SECONDS]\n"
     "      [--failures MTBF/REPAIR|HOST@SECOND+REPAIR,...] [--stragglers SHARE/TIMES]\n"
+    "      [--start-spread SECONDS]\n"
     "      [--copies TIMES|none] [--foreign SHARE/PART[/up|/down]] [--framework MANNERS|none]\n"
     "      [--outside RATE|none] [--headers SHARE] [--mode-dwell SECONDS] [--parameter WORD=VALUE]";
 
@@ -253,6 +254,7 @@ static const struct option {
     {"decision-delay", .as = AS_DELAY, .at = AT(decision_delay_ns), .least = 0, .most = 3600},
     {"failures", .set = set_failures},
     {"stragglers", .set = set_stragglers},
+    {"start-spread", .as = AS_DELAY, .at = AT(faults.start_spread_ns), .least = 0, .most = 3600},
     {"copies", .as = AS_REAL, .at = AT(copy_after), .least = 1, .most = 1000, .word = "none"},
     {"foreign", .set = set_foreign},
     {"framework", .set = set_framework},

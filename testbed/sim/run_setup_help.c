@@ -44,6 +44,8 @@ const struct run_setup_meaning run_setup_meanings[] = {
     {"failures", "MTBF/REPAIR: seconds, means of exponential times of each host; or a list of "
                  "HOST@SECOND[+REPAIR] (none)"},
     {"stragglers", "SHARE/TIMES: share of the attempts that compute TIMES as long (none)"},
+    {"start-spread", "SECONDS: each attempt takes by chance up to so much longer, so that no two "
+                     "end at one instant (0)"},
     {"copies", "TIMES|none: a second attempt when one has computed TIMES as long as it should, in "
                "a slot that was left free (none)"},
     {"foreign", "SHARE/PART[/up|/down]: others take SHARE of the rate of the links of PART of the "

@@ -292,6 +292,7 @@ static void random_trouble(struct run_config *config, uint64_t *seed, bool failu
     config->faults.seed = test_random(seed);
     if (test_random(seed) % 2) {
         config->faults.slow_share = .2;
+        config->faults.start_spread_ns = 5000000;
         config->faults.slow_times = 5;
     }
     config->copy_after = test_random(seed) % 2 ? 1.5 : 0;
@@ -373,6 +374,8 @@ static void check_causality(const struct run_config *config, const struct worklo
             faults_slowness(&config->faults, done->job, done->stage, done->task, done->host);
         int64_t compute_ns =
             stage->compute_ns ? (int64_t)((double)stage->compute_ns[done->task] * slowness) : 0;
+        compute_ns +=
+            faults_lateness_ns(&config->faults, done->job, done->stage, done->task, done->host);
         bool pipelined = stage->n_parents && stage->parents[0].pipelined;
         assert_true(done->now_ns >= life.started->now_ns + compute_ns);
         if (!pipelined)

@@ -97,13 +97,28 @@ static double uniform(uint64_t seed, uint64_t a, uint64_t b)
     return ((double)(workload_random(&state) >> 11) + 1) * 0x1p-53;
 }
 
+static uint64_t place_of(uint32_t stage, uint32_t task, uint32_t host)
+{
+    return (uint64_t)host << 32 ^ (uint64_t)stage << 22 ^ task;
+}
+
 double faults_slowness(const struct faults_config *c, uint64_t job, uint32_t stage, uint32_t task,
                        uint32_t host)
 {
     if (!(c->slow_share > 0))
         return 1;
-    uint64_t place = (uint64_t)host << 32 ^ (uint64_t)stage << 22 ^ task;
-    return uniform(c->seed + 0x510, job, place) <= c->slow_share ? c->slow_times : 1;
+    return uniform(c->seed + 0x510, job, place_of(stage, task, host)) <= c->slow_share
+               ? c->slow_times
+               : 1;
+}
+
+int64_t faults_lateness_ns(const struct faults_config *c, uint64_t job, uint32_t stage,
+                           uint32_t task, uint32_t host)
+{
+    if (!c->start_spread_ns)
+        return 0;
+    double part = uniform(c->seed + 0x1a7e, job, place_of(stage, task, host));
+    return (int64_t)ceil(part * (double)c->start_spread_ns);
 }
 
 static double draw_ns(struct faults *f, uint32_t host)

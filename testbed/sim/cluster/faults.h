@@ -1,9 +1,13 @@
-/* Faults and their times: hosts that fail and return, attempts that compute slowly.
+/* Faults and their times: hosts that fail and return, attempts that compute slowly or begin late.
  *
  * Hosts fail as a list says, or at random: up for an exponential time of mean mtbf_s, then down for
  * an exponential time of mean repair_s. A slow attempt takes slow_times as long to compute. Which
  * attempts are slow is a hash of the seed, the task and the host, so that a task is equally slow on
  * a host under every policy, and another host is another draw. run.h has the effects of a fault.
+ *
+ * Each attempt begins late by a uniform draw of the same kind. WHY: tasks that start together and
+ * compute equally long end at the same instant here and at no two equal ones on machines, which is
+ * another case for a placement: each end alone is a choice among the tasks of one host.
  *
  * Pure: all randomness is from the seed. O(log hosts) per fault. */
 #pragma once
@@ -26,8 +30,9 @@ struct faults_config {
     double mtbf_s, repair_s; /* of each host; 0: no random failures */
     uint32_t n_listed;
     struct fault listed[FAULTS_LISTED_MAX];
-    double slow_share; /* 0…1; 0: no stragglers */
-    double slow_times; /* ≥ 1 */
+    double slow_share;       /* 0…1; 0: no stragglers */
+    double slow_times;       /* ≥ 1 */
+    int64_t start_spread_ns; /* the latest begin of an attempt; 0: none is late */
 };
 
 /* Whether any host ever fails. */
@@ -43,6 +48,10 @@ int faults_read_stragglers(struct faults_config *config, const char *text, struc
 /* The factor on this task's computing time on this host; 1 for most. */
 double faults_slowness(const struct faults_config *config, uint64_t job, uint32_t stage,
                        uint32_t task, uint32_t host);
+
+/* How late this task's attempt on this host begins. */
+int64_t faults_lateness_ns(const struct faults_config *config, uint64_t job, uint32_t stage,
+                           uint32_t task, uint32_t host);
 
 /* Hosts' changes in order of time, ties by host. A listed host that is down by another fault may be
  * reported down again; the caller handles that. */

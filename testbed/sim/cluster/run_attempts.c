@@ -254,6 +254,7 @@ int run_attempt_gather(struct run *run, struct run_attempt *a)
     a->expected_ns = (int64_t)workload_compute_ns(spec, a->variant, a->task);
     double slowness = faults_slowness(&run->config->faults, a->job, a->stage, a->task, a->host);
     a->compute_ns = slowness > 1 ? (int64_t)((double)a->expected_ns * slowness) : a->expected_ns;
+    a->compute_ns += faults_lateness_ns(&run->config->faults, a->job, a->stage, a->task, a->host);
     if (run->config->told)
         g.factor = run->config->told[run_job_index(run, a->job)];
     if (run->config->local_free)
