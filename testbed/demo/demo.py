@@ -23,6 +23,7 @@ from testbed.net import cluster, instance, network, system
 
 TREE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 STOP_SECONDS = 60
+SPREAD_RUNS = 9
 STEP_SECONDS = 0.2
 FIGURES = "figures.json"  # in the demo's folder: run_policy()'s of each policy
 
@@ -155,7 +156,7 @@ def run_policy(net, asked, policy, path, folder):
     used = uses.read(running.saved_uses)
     said += uses.lines(used)
     simulated = simulate(asked, policy, path, logs)
-    sides = gap.sides(running.log_files(), connections, results, simulated)
+    sides = gap.sides(running.log_files(), connections, results, simulate_spread(asked, policy, path, logs) or [simulated])
     said.append(gap.sentence(*sides))
     live, there = report.load(policy, running.log_files(), results), report.load(policy, [simulated])
     if live["crossed"] is not None:
@@ -165,9 +166,19 @@ def run_policy(net, asked, policy, path, folder):
                 devices_over=uses.over(used), simulated=there, parts=gap.means(*sides), logs=running.log_files(), ports=running.saved_ports), said
 
 
-def simulate(asked, policy, path, folder, changed=None):
+def simulate_spread(asked, policy, path, folder):
+    """The paths of the simulator's logs of the same input where tasks start late by chance, each by
+    another: which of two jobs goes first may hang on a microsecond, and all after it differs. None
+    where they start in time."""
+    if not asked.start_spread_s:
+        return []
+    return [simulate(asked, policy, path, folder, {"start-spread": asked.start_spread_s, "seed": asked.seed + run},
+                     "simulated-%d.log" % (run + 1)) for run in range(SPREAD_RUNS)]
+
+
+def simulate(asked, policy, path, folder, changed=None, name="simulated.log"):
     """The path of the simulator's log of the same input, in that folder; `changed`: other options."""
-    log = os.path.join(folder, "simulated.log")
+    log = os.path.join(folder, name)
     gap.simulate(os.path.join(asked.build, "duopoly-sim"), asked.replayed(path, folder), policy,
                  {**asked.simulator_options(), **(changed or {})}, log)
     return log

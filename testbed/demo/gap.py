@@ -34,9 +34,17 @@ WORDS = {"slot": "waiting for a slot", "start": "start to first byte", "transfer
 class Stage:
     def __init__(self, tasks, barriers):
         self.barriers = barriers
-        self.compute_ns = [0] * tasks
+        self.compute_ns = {0: [0] * tasks}  # variant: of each task
         self.done = []  # accepted attempts
         self.first_start = {}  # task: when
+
+    def take_computing(self, variant, first, computing):
+        of_tasks = self.compute_ns.setdefault(variant, [0] * len(self.compute_ns[0]))
+        of_tasks[first:first + len(computing)] = computing
+
+    def computing_ns(self, variant, task):
+        """A variant that says none computes as long as the stage does."""
+        return self.compute_ns.get(variant, self.compute_ns[0])[task]
 
 
 class Job:
@@ -47,8 +55,8 @@ class Job:
 
 
 class Attempt:
-    def __init__(self, stage, task, start_ns, alone_ns):
-        self.stage, self.task, self.start_ns = stage, task, start_ns
+    def __init__(self, stage, task, variant, start_ns, alone_ns):
+        self.stage, self.task, self.variant, self.start_ns = stage, task, variant, start_ns
         self.alone_ns = alone_ns  # what its network bytes take at the rate of its host's downlink
         self.received_ns = self.done_ns = None
 
@@ -89,7 +97,7 @@ class Log:
         job = self._by_number.get(f["job"])
         if job and job.ready_ns is None:
             first, computing = int(f["first"]), reads.numbers(f["compute_ns"])
-            job.stages[int(f["stage"])].compute_ns[first:first + len(computing)] = computing
+            job.stages[int(f["stage"])].take_computing(int(f.get("variant", 0)), first, computing)
 
     def _e_job_end(self, f):
         job = self._by_number.get(f["job"])
@@ -102,7 +110,8 @@ class Log:
             stage, task = job.stages[int(f["stage"])], int(f["task"])
             stage.first_start.setdefault(task, self._now_ns)
             alone_ns = int(f["input_bytes"]) * 8 * 10**9 / self.links[f["host"]]
-            self.attempts[f["attempt"]] = Attempt(stage, task, self._now_ns, alone_ns)
+            self.attempts[f["attempt"]] = Attempt(stage, task, int(f.get("variant", 0)),
+                                                   self._now_ns, alone_ns)
 
     def _e_attempt_received(self, f):
         attempt = self.attempts.get(f["attempt"])
@@ -137,7 +146,7 @@ def phases(log, number, firsts):
     received = start if attempt.received_ns is None else attempt.received_ns
     first = firsts.get(number) or start if attempt.alone_ns else received
     first = min(max(first, start), received)
-    computing = min(attempt.stage.compute_ns[attempt.task], done - received)
+    computing = min(attempt.stage.computing_ns(attempt.variant, attempt.task), done - received)
     return {"start": first - start, "transfer": received - first, "computing": computing,
             "accepted": done - received - computing}
 
@@ -173,6 +182,9 @@ class Side:
                                            firsts or {})
             self.alone_ns[name] = sum(log.attempts[number].alone_ns for number in chain)
 
+    def mean_jct_s(self, names):
+        return sum(sum(self.parts[name].values()) for name in names) / len(names) / 1e9
+
     def mean_s(self, names, part):
         return sum(self.parts[name][part] for name in names) / len(names) / 1e9
 
@@ -180,6 +192,24 @@ class Side:
         """The chains' transfers' part of their links' rate, in percent."""
         took = sum(self.parts[name]["transfer"] for name in names)
         return 100 * sum(self.alone_ns[name] for name in names) / took if took else 100
+
+
+class Average(Side):
+    """Several runs of the same input: each job's parts are the means of theirs."""
+
+    def __init__(self, runs):
+        self.runs = runs
+        self.parts, self.alone_ns = {}, {}
+        for name in set.intersection(*(set(run.parts) for run in runs)):
+            self.parts[name] = {part: sum(run.parts[name][part] for run in runs) / len(runs)
+                                for part in PARTS}
+            self.alone_ns[name] = sum(run.alone_ns[name] for run in runs) / len(runs)
+
+    def range(self, names):
+        """In words, of several runs."""
+        means = [run.mean_jct_s(names) for run in self.runs]
+        return "" if len(means) == 1 else " (%d runs: %.2f to %.2f s)" % (
+            len(means), min(means), max(means))
 
 
 # ---- words ----
@@ -211,9 +241,10 @@ def sentence(live, simulated):
                 live.of_link(names), simulated.of_link(names))
         if part not in ("computing", "again") or abs(here - there) >= 0.005:
             words.append(said)
-    return ("mean JCT %.2f s, of the simulator on the same input %.2f s: %+.2f s, along what each "
-            "of %d jobs waited for last %s" % (
-                mean, other, mean - other, len(names), ", ".join(words)))
+    return ("mean JCT %.2f s, of the simulator on the same input %.2f s%s: %+.2f s (%+.0f %%), "
+            "along what each of %d jobs waited for last %s" % (
+                mean, other, simulated.range(names), mean - other, 100 * (mean / other - 1),
+                len(names), ", ".join(words)))
 
 
 def read(paths):
@@ -224,16 +255,17 @@ def read(paths):
     return Log(lines())
 
 
-def sides(live_logs, said, results, simulated_log):
-    """(live, simulated), from files: the live logs oldest first, the driver's results; `said`:
-    ports.read()'s."""
+def sides(live_logs, said, results, simulated_logs):
+    """(live, the average of the simulated), from files: the live logs oldest first, the driver's
+    results; `said`: ports.read()'s."""
     firsts = {attempt: ports.first_of(lines, "first") for attempt, lines in said.items()}
     planned = {}
     with open(results) as rows:
         for row in map(json.loads, rows):
             if "job" in row:
                 planned[str(row["job"])] = row["planned_ns"]
-    return Side(read(live_logs), firsts, planned), Side(read([simulated_log]))
+    return (Side(read(live_logs), firsts, planned),
+            Average([Side(read([log])) for log in simulated_logs]))
 
 
 def simulate(program, workload, policy, options, log):

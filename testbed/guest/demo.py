@@ -118,6 +118,8 @@ def last_words(booted):
 def inside(name, environment, folder):
     place, asked = PLACES[name], demo.prepare(environment)
     asked.congestion, asked.queue_lines, asked.note = "dctcp", list(place.queues), place.note
+    if place.bytes_per_second:
+        asked.start_spread_s = 0
     return demo.replay_all(asked, folder, bool(environment.get("V")))
 
 

@@ -1,5 +1,6 @@
 """Makes mixed.jsonl, the load of testbed/clusters/mixed.yaml, of demo.jsonl: the maps of each
-second job compute on devices, in a quarter of the time, and some stages only on hosts with a label.
+second job compute on devices as well, in a quarter of the time, and some stages only on hosts with
+a label.
 
     python3 -B -m testbed.workloads.mixed
 """
@@ -21,11 +22,17 @@ def faster(compute_ms):
     return compute_ms / FASTER
 
 
+def prefer_device(maps, demand):
+    """A slot is the second way."""
+    slot = {"command": "map", "demand": {"slots": 1}, "compute_ms": maps["compute_ms"]}
+    maps.update(command="map-gpu", demand=demand, compute_ms=faster(slot["compute_ms"]),
+                variants=[slot])
+
+
 def change(job):
     maps, reduces = job["stages"]
     if job["id"] % 2 == 0:
-        maps.update(command="map-gpu", demand=DEMANDS[job["id"] // 2 % 2],
-                    compute_ms=faster(maps["compute_ms"]))
+        prefer_device(maps, DEMANDS[job["id"] // 2 % 2])
     if job["id"] % 10 in CONSTRAINTS:
         reduces["constraint"] = CONSTRAINTS[job["id"] % 10]
     return job

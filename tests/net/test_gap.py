@@ -95,17 +95,35 @@ def test_the_parts_of_a_chain_add_up_to_the_jct():
 
 
 def test_the_difference_is_one_line_that_adds_up(folder):
-    sides = gap.sides([folder / "live"], ports.read(folder / "ports"), folder / "results", folder / "simulated")
+    sides = gap.sides([folder / "live"], ports.read(folder / "ports"), folder / "results", [folder / "simulated"])
     said = gap.sentence(*sides)
-    assert said == ("mean JCT 6.50 s, of the simulator on the same input 2.40 s: +4.10 s, along what each of 1 jobs waited for "
+    assert said == ("mean JCT 6.50 s, of the simulator on the same input 2.40 s: +4.10 s (+171 %), along what each of 1 jobs waited for "
                     "last waiting for a slot +1.50, start to first byte +0.80, transfer +1.00 (at 50 % of the links' rate, "
                     "simulated 100 %), last byte to accepted +0.30, failed and lost attempts +0.50")
 
 
 def test_the_means_of_the_parts_are_of_both_sides(folder):
-    means = gap.means(*gap.sides([folder / "live"], ports.read(folder / "ports"), folder / "results", folder / "simulated"))
+    means = gap.means(*gap.sides([folder / "live"], ports.read(folder / "ports"), folder / "results", [folder / "simulated"]))
     assert means["transfer"] == (2.0, 1.0) and means["slot"] == (1.5, 0)
     assert [round(sum(side), 6) for side in zip(*means.values())] == [6.5, 2.4]
+
+
+def test_several_simulated_runs_count_as_their_average(folder):
+    (folder / "slower").write_text("".join(log_lines(SIMULATED.replace("step 1900", "step 2900").replace("2400", "3400"))))
+    live, average = gap.sides([folder / "live"], ports.read(folder / "ports"), folder / "results", [folder / "simulated", folder / "slower"])
+    assert {part: average.parts["one job"][part] / MS for part in ("transfer", "computing")} == {"transfer": 1500, "computing": 1400}
+    assert gap.sentence(live, average).startswith(
+        "mean JCT 6.50 s, of the simulator on the same input 2.90 s (2 runs: 2.40 to 3.40 s): +3.60 s (+124 %), along")
+
+
+def test_a_task_computes_as_long_as_its_variant():
+    """Where none is said it is as long as the stage's."""
+    told = "".join("e job_tasks request=1 job=7 stage=0 first=%d compute_ns=300 variant=1\n" % task for task in (0, 1))
+    for variant, computing in (0, 1400), (1, 800), (2, 1400):
+        lines = SIMULATED.replace("e job_end", told + "e job_end")
+        lines = lines.replace("input_bytes=0\nstep", "input_bytes=0 variant=%d\nstep" % variant)
+        parts = gap.Side(gap.Log(log_lines(lines))).parts["one job"]
+        assert (parts["computing"] / MS, sum(parts.values()) / MS) == (computing, 2400)
 
 
 def test_jobs_that_did_not_finish_here_or_there_are_left_out():

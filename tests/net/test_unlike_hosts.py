@@ -101,7 +101,16 @@ def test_variants_run_where_they_fit(tmp_path):
 
 def test_the_load_of_the_example_is_made_of_the_demo_s():
     with open("testbed/workloads/demo.jsonl") as before, open("testbed/workloads/mixed.jsonl") as after:
-        assert mixed.make(before.read()) == after.read()
+        made = after.read()
+        assert mixed.make(before.read()) == made
+    maps = [json.loads(line)["stages"][0] for line in made.splitlines()[1:]]
+    several = [stage for stage in maps if "variants" in stage]
+    assert len(maps) == 40 and len(several) == 20
+    for stage in several:
+        slot, = stage["variants"]
+        assert (stage["command"], slot["command"], slot["demand"]) == ("map-gpu", "map", {"slots": 1}) and stage["demand"]["gpu_milli"]
+        times = zip(*(one["compute_ms"] if isinstance(one["compute_ms"], list) else [one["compute_ms"]] for one in (stage, slot)))
+        assert all(alone == pytest.approx(4 * faster) for faster, alone in times)
 
 
 def test_the_testbed_takes_what_the_simulator_reads():
