@@ -39,7 +39,7 @@ def test_the_commands_of_the_page_run(tmp_path):
 
 
 @pytest.mark.parametrize("change,words", [
-    (("hosts: 3", "hosts: -1"), ":5:12: "), (("names: [s1, s2, s3]", "names: [s1, g1]"), "two hosts are called g1: of class 1 and of class 3"),
+    (("hosts: 3", "hosts: -1"), ":5:12: "), (("names: [s1, s2, s3]", "names: [s1, g1]"), ":18:5: two hosts are called g1: one of this class and one of class 1"),
     (("rack: r1", "rakc: r1"), ":6:5: "), (("name: gpu1", "name: gpu0"), ": two units are called gpu0"), (("slots: 2}]", "slots: two}]"), ":21:21: "),
     (("devices: [gpu1]", "devices: [gpu0]"), ":11:9: the device gpu0 is in two units"),
     (("devices: [gpu1]", "devices: [gpu1, gpu1]"), ":11:48: the device gpu1 is in this unit twice"),

@@ -94,6 +94,21 @@ static void test_classes_become_hosts(void **state)
     cluster_file_done(&cluster);
 }
 
+/* Names that nearly clash. */
+static void test_names_of_one_file_differ(void **state)
+{
+    (void)state;
+    static const char text[] = "classes:\n  - {name: g, hosts: 3}\n"
+                               "  - {names: [g, g0, g01, g4, g1x, h3, h11]}\n  - {hosts: 1}\n"
+                               "  - {name: g1, hosts: 2}\n";
+    struct cluster cluster;
+    struct err err;
+    if (read_text(text, &cluster, &err) < 0)
+        fail_msg("%s", err.text);
+    assert_string_equal(cluster.hosts[10].name, "h10");
+    cluster_file_done(&cluster);
+}
+
 static void test_what_is_refused(void **state)
 {
     (void)state;
@@ -124,10 +139,14 @@ static void test_what_is_refused(void **state)
          ":2:45: two units are called u"},
         {"classes:\n  - {names: [a b]}\n", ":2:14: names: 'a b' cannot be a name"},
         {"classes:\n  - {names: [a]}\n  - {names: [b, a]}\n",
-         ": two hosts are called a: of class 1 and of class 2"},
+         ":3:5: two hosts are called a: one of this class and one of class 1"},
         {"classes:\n  - {name: h, hosts: 12}\n  - {name: h1, hosts: 2}\n",
-         ": two hosts are called h11: of class 1 and of class 2"},
-        {"classes:\n  - {names: [a, a]}\n", ": two hosts are called a: of class 1 and of class 1"},
+         ":3:5: two hosts are called h11: one of this class and one of class 1"},
+        {"classes:\n  - {names: [x]}\n  - {names: [h2]}\n  - {hosts: 2}\n",
+         ":4:5: two hosts are called h2: one of this class and one of class 2"},
+        {"classes:\n  - {hosts: 2}\n  - {names: [h1]}\n",
+         ":3:5: two hosts are called h1: one of this class and one of class 1"},
+        {"classes:\n  - {names: [b, a, a]}\n", ":2:20: two hosts are called a"},
         {"classes:\n  - {hosts: 60000}\n  - {name: b, hosts: 60000}\n",
          "120000 hosts, at most 100000 are taken"},
     };
@@ -227,6 +246,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_classes_become_hosts),
+        cmocka_unit_test(test_names_of_one_file_differ),
         cmocka_unit_test(test_what_is_refused),
         cmocka_unit_test(test_equal_hosts_run_as_the_short_form),
         cmocka_unit_test(test_unlike_hosts),

@@ -97,10 +97,22 @@ static int unit_beside(const void *items, uint32_t i, struct err *err)
     return 0;
 }
 
+/* Beside those before it in its class. */
+static int name_beside(const void *items, uint32_t i, struct err *err)
+{
+    const struct cluster_word *names = items;
+    for (uint32_t j = 0; j < i; j++)
+        if (strcmp(names[i].text, names[j].text) == 0)
+            return err_set(err, EINVAL, "two hosts are called %s", names[i].text);
+    return 0;
+}
+
 static const struct conf_field class_fields[] = {
     WORD(name),
     {AT(cluster_class, hosts), .type = CONF_INT, .max = CLUSTER_HOSTS_MAX, .preset = "0"},
-    LIST(cluster_class, names, n_names, name_item, CLUSTER_NAMES_MAX),
+    {AT(cluster_class, names), .type = CONF_LIST, .size = sizeof(struct cluster_word),
+     .max = CLUSTER_NAMES_MAX, .item = &name_item, .beside = name_beside,
+     .count_offset = offsetof(struct cluster_class, n_names)},
     WORD(rack),
     LIST(cluster_class, labels, n_labels, label_item, CLUSTER_LABELS_MAX),
     {AT(cluster_class, units), .type = CONF_LIST, .size = sizeof(struct cluster_unit),
@@ -131,6 +143,69 @@ static const struct conf_section class_section = {class_fields, sizeof(struct cl
                                                   class_check};
 static const struct conf_field class_item = {.type = CONF_SECTION, .section = &class_section};
 
+static uint64_t count_hosts(const struct cluster_class *class)
+{
+    return class->n_names ? class->n_names : (uint64_t) class->hosts;
+}
+
+/* A class without a name counts on through the file: h0 is the first host of all. */
+static void name_host(const struct cluster_class *class, uint32_t number, uint32_t host, char *name,
+                      size_t size)
+{
+    if (class->n_names)
+        snprintf(name, size, "%s", class->names[number].text);
+    else if (*class->name)
+        snprintf(name, size, "%s%u", class->name, number + 1);
+    else
+        snprintf(name, size, "h%u", host);
+}
+
+/* The number that a name has behind those characters, as name_host writes it; UINT64_MAX: none. */
+static uint64_t number_behind(const char *name, const char *prefix)
+{
+    size_t length = strlen(prefix);
+    const char *digits = name + length;
+    if (strncmp(name, prefix, length) != 0 || !*digits || strlen(digits) > 9 ||
+        digits[strspn(digits, "0123456789")] || (*digits == '0' && digits[1]))
+        return UINT64_MAX;
+    return strtoull(digits, NULL, 10);
+}
+
+/* Whether a host of the class, whose first one has that number in the file, has the name. */
+static bool has_host(const struct cluster_class *class, uint64_t first, const char *name)
+{
+    for (uint32_t i = 0; i < class->n_names; i++)
+        if (strcmp(class->names[i].text, name) == 0)
+            return true;
+    uint64_t number = number_behind(name, *class->name ? class->name : "h");
+    uint64_t from = *class->name ? 1 : first;
+    return !class->n_names && number >= from && number - from < count_hosts(class);
+}
+
+/* Beside those before it in the file. O(hosts of it × classes). */
+static int class_beside(const void *items, uint32_t c, struct err *err)
+{
+    const struct cluster_class *classes = items;
+    char name[sizeof(((struct cluster_host *)0)->name)];
+    uint64_t first = 0;
+    for (uint32_t b = 0; b < c; b++)
+        first += count_hosts(&classes[b]);
+    /* WHY: file_check refuses so many. */
+    if (first + count_hosts(&classes[c]) > CLUSTER_HOSTS_MAX)
+        return 0;
+    for (uint32_t i = 0; i < count_hosts(&classes[c]); i++) {
+        uint64_t of_class = 0;
+        name_host(&classes[c], i, (uint32_t)(first + i), name, sizeof(name));
+        for (uint32_t b = 0; b < c; of_class += count_hosts(&classes[b++]))
+            if (has_host(&classes[b], of_class, name))
+                return err_set(err, EINVAL,
+                               "two hosts are called %s: one of this class and one "
+                               "of class %u",
+                               name, b + 1);
+    }
+    return 0;
+}
+
 static const struct conf_field file_fields[] = {{.name = "classes",
                                                  .type = CONF_LIST,
                                                  .offset = offsetof(struct file, classes),
@@ -138,13 +213,9 @@ static const struct conf_field file_fields[] = {{.name = "classes",
                                                  .min = 1,
                                                  .max = CLUSTER_CLASSES_MAX,
                                                  .item = &class_item,
+                                                 .beside = class_beside,
                                                  .count_offset = offsetof(struct file, n)},
                                                 {0}};
-
-static uint64_t count_hosts(const struct cluster_class *class)
-{
-    return class->n_names ? class->n_names : (uint64_t) class->hosts;
-}
 
 static int file_check(const void *structure, struct err *err)
 {
@@ -160,42 +231,6 @@ static int file_check(const void *structure, struct err *err)
 }
 
 static const struct conf_section file_section = {file_fields, sizeof(struct file), file_check};
-
-/* A class without a name counts on through the file: h0 is the first host of all. */
-static void name_host(const struct cluster_class *class, uint32_t number, uint32_t host, char *name,
-                      size_t size)
-{
-    if (class->n_names)
-        snprintf(name, size, "%s", class->names[number].text);
-    else if (*class->name)
-        snprintf(name, size, "%s%u", class->name, number + 1);
-    else
-        snprintf(name, size, "h%u", host);
-}
-
-static int by_name(const void *a, const void *b)
-{
-    const struct cluster_host *const *x = a, *const *y = b;
-    int names = strcmp((*x)->name, (*y)->name);
-    return names ? names : (*x > *y) - (*x < *y);
-}
-
-static int check_names(const struct cluster *cluster, const char *path, struct err *err)
-{
-    const struct cluster_host **sorted = calloc(cluster->n_hosts, sizeof(*sorted));
-    int r = sorted ? 0 : err_sys(err, ENOMEM, "%s", path);
-    for (uint32_t h = 0; sorted && h < cluster->n_hosts; h++)
-        sorted[h] = &cluster->hosts[h];
-    if (sorted)
-        qsort(sorted, cluster->n_hosts, sizeof(*sorted), by_name);
-    for (uint32_t h = 1; !r && h < cluster->n_hosts; h++)
-        if (strcmp(sorted[h - 1]->name, sorted[h]->name) == 0)
-            r = err_set(err, EINVAL, "%s: two hosts are called %s: of class %td and of class %td",
-                        path, sorted[h]->name, sorted[h - 1]->class - cluster->classes + 1,
-                        sorted[h]->class - cluster->classes + 1);
-    free(sorted);
-    return r;
-}
 
 static void list_hosts(struct cluster *cluster)
 {
@@ -241,7 +276,6 @@ int cluster_file_read(const char *path, struct cluster *ret_cluster, struct err 
     int r = file ? conf_read(path, &file_section, file, err) : err_sys(err, ENOMEM, "%s", path);
     if (r == 0 && take_classes(file, &cluster) < 0)
         r = err_sys(err, ENOMEM, "%s", path);
-    r = r < 0 ? r : check_names(&cluster, path, err);
     free(file);
     if (r < 0)
         cluster_file_done(&cluster);

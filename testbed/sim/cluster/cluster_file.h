@@ -1,7 +1,7 @@
 /* Cluster files (schemas/cluster.md): which hosts there are, and how they differ.
  *
  * A file lists classes of equal hosts; the hosts are numbered in that order. An error has file,
- * line and column, or the two classes that clash, and nothing is returned. Constant after reading,
+ * line and column, and nothing is returned. Constant after reading,
  * so threads may share it. */
 #pragma once
 
