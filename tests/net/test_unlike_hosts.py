@@ -59,12 +59,24 @@ def test_bad_cluster_files_are_refused(tmp_path, change, words):
         assert str(bad) in done.stderr
 
 
+@pytest.mark.parametrize("gpu_milli,taken", [(500, False), (1500, False), (1000, True), (2000, True), (3000, False)])
+def test_whole_devices_are_not_split(tmp_path, gpu_milli, taken):
+    jobs, hosts = tmp_path / "jobs.jsonl", tmp_path / "hosts.yaml"
+    hosts.write_text("classes: [{hosts: 1, units: [{slots: 4, devices: [d0, d1]}]}]\n")
+    jobs.write_text('{"duopoly_workload": 1, "hosts": 1}\n{"id": 1, "stages": [{"tasks": 2, "demand": {"slots": 1, "gpu_milli": %d}}]}\n' % gpu_milli)
+    done = run(BUILD + "/duopoly-sim", "run", "--workload", jobs, "--cluster", hosts)
+    assert done.returncode == (0 if taken else 2), done.stderr
+    if not taken:
+        assert f"{jobs}:2: stage 0 of job 1 can never run: no host has so much in one unit" in done.stderr
+        assert ("for 1000 gpu_milli each" in done.stderr) == (gpu_milli % 1000 > 0)
+
+
 def test_what_no_host_of_the_file_meets_is_refused(tmp_path):
     jobs = tmp_path / "jobs.jsonl"
-    for constraint, words, status in (("gpu & rack=r9", "none that meets 'gpu' meets 'rack=r9'", 1), ("gpu & (spot", "column 7: this bracket is not closed", 2)):
+    for constraint, words in (("gpu & rack=r9", "no host that meets 'gpu' meets 'rack=r9'"), ("gpu & (spot", "column 7: this bracket is not closed")):
         jobs.write_text('{"duopoly_workload": 1, "hosts": 2}\n{"id": 1, "stages": [{"tasks": 1, "constraint": "%s"}]}\n' % constraint)
         done = run(BUILD + "/duopoly-sim", "run", "--workload", jobs, "--cluster", EXAMPLE)
-        assert done.returncode == status and words in done.stderr, done.stderr
+        assert done.returncode == 2 and f"{jobs}:2: " in done.stderr and words in done.stderr, done.stderr
 
 
 GPU = '"command": "map-gpu", "demand": {"slots": 1, "gpu_milli": %d}'
@@ -74,7 +86,7 @@ GPU = '"command": "map-gpu", "demand": {"slots": 1, "gpu_milli": %d}'
     ([GPU % 1000, GPU % 900, GPU % 800, GPU % 700], ":3: stages[0].variants must be an array of at most 3 objects"),
     ([GPU % 2000], ":3: stage 0 of job 2 can never run as variant 1: no host has so much in one unit"),
     ([GPU % 500 + ', "constraint": "spot"'], ":3: stage 0 of job 2 can never run as variant 1: no host that meets its constraint has so much in one unit"),
-    ([GPU % 500 + ', "constraint": "fast"'], ":3: stage 0 of job 2 can never run as variant 1: no host meets its constraint"),
+    ([GPU % 500 + ', "constraint": "fast"'], ":3: stage 0 of job 2 can never run as variant 1: no host meets 'fast'"),
     (['"command": "map2"'], ":3: stages[0].variants[0] has the demand and the constraint of the stage, so it would never be chosen")])
 def test_bad_variants_are_refused(tmp_path, variants, words):
     """One sentence with file and line, exit status 2, and nothing is simulated."""

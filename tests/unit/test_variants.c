@@ -373,6 +373,44 @@ static void test_a_variant_that_no_host_fits_is_refused(void **state)
     script_end(&s);
 }
 
+static struct event gpu_stage(uint64_t job, uint32_t tasks, int64_t gpu_milli)
+{
+    struct event stage = script_stage_event(job, 0, tasks, NULL, NULL);
+    stage.job_stage.demand.amount[RES_GPU_MILLI] = gpu_milli;
+    return stage;
+}
+
+/* Several devices of a unit are handed out whole: part of one runs where a device is shared, or is
+ * refused. */
+static void test_a_whole_device_is_not_split(void **state)
+{
+    (void)state;
+    struct script s;
+    char text[512];
+    begin(&s, "fifo", "greedy");
+    host(&s, 0, 8, 2000);
+    script_job_begin(&s, 1);
+    script_event(&s, gpu_stage(1, 3, 500));
+    script_job_end(&s, 1);
+    assert_int_equal(script_rejection(&s), REASON_NEVER_FITS);
+    engine_say_never_fits(s.engine, 1, 0, text, sizeof(text));
+    assert_string_equal(text, "no known host could ever run a task of stage 0: it needs slots 1, "
+                              "gpu_milli 500 in one unit; the most that a unit has is slots 8, "
+                              "gpu_milli 2000, and a unit of several devices hands out whole "
+                              "ones, for 1000 gpu_milli each");
+    script_cancel(&s, 1);
+    host(&s, 1, 8, 1000);
+    submit(&s, gpu_stage(2, 3, 500));
+    assert_int_equal(started(&s, 0), 2);
+    for (uint32_t t = 0; t < 2; t++)
+        assert_int_equal(script_start(&s, 2, 0, t)->start.host, 1);
+    submit(&s, gpu_stage(3, 3, 1000));
+    assert_int_equal(started(&s, 0), 2);
+    submit(&s, gpu_stage(4, 1, 0));
+    assert_int_equal(started(&s, 0), 1);
+    script_end(&s);
+}
+
 /* Shapes of a stage that is refused stay nobody's; a full table refuses it whole. */
 static void test_a_full_table_refuses_it_whole(void **state)
 {
@@ -555,6 +593,7 @@ int main(void)
         cmocka_unit_test(test_untold_work_is_that_of_the_first),
         cmocka_unit_test(test_bad_variants_are_refused),
         cmocka_unit_test(test_a_variant_that_no_host_fits_is_refused),
+        cmocka_unit_test(test_a_whole_device_is_not_split),
         cmocka_unit_test(test_a_full_table_refuses_it_whole),
         cmocka_unit_test(test_combinations_are_bounded),
         cmocka_unit_test(test_explain_names_the_way),

@@ -32,6 +32,16 @@ static inline bool resources_are_nothing(const struct resources *resources)
     return true;
 }
 
+/* A unit with more gpu_milli has several devices, which its host hands out whole, one for each
+ * RESOURCES_DEVICE_MILLI. Whether it would have to split one. */
+#define RESOURCES_DEVICE_MILLI 1000
+static inline bool resources_split_device(const struct resources *total,
+                                          const struct resources *demand)
+{
+    return total->amount[RES_GPU_MILLI] > RESOURCES_DEVICE_MILLI &&
+           demand->amount[RES_GPU_MILLI] % RESOURCES_DEVICE_MILLI;
+}
+
 /* How many times `demand` fits into `free`: 0 when a resource is short, INT32_MAX for an empty
  * demand. */
 static inline int64_t resources_times(const struct resources *free, const struct resources *demand)

@@ -148,10 +148,12 @@ static void unit_refit(struct engine *engine, struct shape *shape, struct host_s
     struct fit *fit = &here->fit[i];
     const struct unit *unit = host_unit(here->host, shape, i);
     engine->counters.visits++;
-    bool possible = here->meets && here->host->joined && unit &&
+    bool splits =
+        unit && !shape->application && resources_split_device(&unit->total, &shape->demand);
+    bool possible = here->meets && here->host->joined && unit && !splits &&
                     resources_times(&unit->total, &shape->demand) > 0;
     bool capable = possible && usable;
-    int64_t times = takes && unit ? resources_times(&unit->free, &shape->demand) : 0;
+    int64_t times = takes && unit && !splits ? resources_times(&unit->free, &shape->demand) : 0;
     uint32_t more = (uint32_t)(times > 0) - (uint32_t)(fit->times > 0);
     shape->possible += (uint32_t)possible - (uint32_t)fit->possible;
     shape->capable += (uint32_t)capable - (uint32_t)fit->capable;

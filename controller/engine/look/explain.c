@@ -1,4 +1,5 @@
 /* Explains why a task runs where it does at its levels, or why it waits. */
+#include "controller/engine/base/resources.h"
 #include "controller/engine/base/say.h"
 #include "controller/engine/books/account.h"
 #include "controller/engine/books/attempt.h"
@@ -149,17 +150,21 @@ void engine_say_never_fits(const struct engine *engine, uint64_t job, uint32_t s
     uint32_t hosts = most_of_a_unit(engine, shape, &most);
     resources_say(&shape->demand, &shape->demand, needs, sizeof(needs));
     resources_say(&shape->demand, &most, has, sizeof(has));
+    bool splits = resources_split_device(&most, &shape->demand);
     if (!hosts)
         say_unmet(engine, of, text, size);
     else
         snprintf(text, size,
                  "no known host could ever run a task of stage %u%s: it needs %s in one unit; the "
-                 "most that a unit%s%s%s has is %s",
+                 "most that a unit%s%s%s has is %s%s",
                  stage, say_way(of).text, needs,
                  !*constraint           ? ""
                  : is_label(constraint) ? " with label '"
                                         : " of those that meet '",
-                 constraint, *constraint ? "'" : "", has);
+                 constraint, *constraint ? "'" : "", has,
+                 splits ? ", and a unit of several devices hands out whole ones, for 1000 "
+                          "gpu_milli each"
+                        : "");
 }
 
 static const char *host_name(const struct host *host)

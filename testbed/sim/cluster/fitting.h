@@ -5,8 +5,8 @@
 #include "lib/workload/workload.h"
 #include "testbed/sim/cluster/cluster_file.h"
 
-/* 0, or −EINVAL with a sentence for the first way that none of the hosts could run. Stages that
- * list but one way are the engine's to refuse. `slots`: of hosts that say no units. Of hosts
- * without a cluster file (no hosts) only their slots count. O(hosts), each way. */
+/* 0, or −EINVAL with a sentence for the first way that none of the hosts could run. `slots`: of
+ * hosts that say no units. Of hosts without a cluster file (no hosts) only their slots count, and
+ * stages that list but one way are the engine's to refuse. O(hosts), each way. */
 int fitting_check(const struct cluster *cluster, uint32_t slots, const struct workload_job *job,
                   struct err *err);
