@@ -137,6 +137,20 @@ static int read_value(const struct engine_parameter *parameter, const char *text
 }
 
 /* Checks it now, and sets it in the engine after presets and other options. */
+static int refuse_parameter(const char *value, const char *word, struct err *err)
+{
+    static const char *const questions[] = {"turn", "place", "commit", "network", "mode", "users"};
+    const struct engine_parameter *parameter;
+    char words[512] = "";
+    for (size_t q = 0; q < sizeof(questions) / sizeof(questions[0]); q++)
+        for (unsigned i = 0; (parameter = engine_question_parameter(questions[q], i)); i++)
+            join_word(words, sizeof(words), ", ", parameter->word);
+    return *word
+               ? err_set(err, EINVAL, "--parameter: no policy has '%s'; there are: %s", word, words)
+               : err_set(err, EINVAL, "--parameter takes WORD=VALUE, not '%s'; words are: %s",
+                         value, words);
+}
+
 static int set_parameter(struct run_setup *s, const char *value, struct err *err)
 {
     struct engine_config config = {0};
@@ -146,7 +160,7 @@ static int set_parameter(struct run_setup *s, const char *value, struct err *err
     snprintf(word, sizeof(word), "%.*s", length, value);
     const struct engine_parameter *parameter = engine_parameter(word);
     if (!parameter)
-        return err_set(err, EINVAL, "--parameter takes a policy's WORD=VALUE, not '%s'", value);
+        return refuse_parameter(value, word, err);
     if (s->n_values == ENGINE_VALUES_MAX)
         return err_set(err, EINVAL, "--parameter is there more than %d times", ENGINE_VALUES_MAX);
     struct engine_value *said = &s->values[s->n_values];
