@@ -30,6 +30,10 @@ soak: $(UNIT) $(BUILD)/duopolyd ## the unit tests again under SEEDS= (20) seeds 
 	for i in $$(seq $(or $(SEEDS),20)); do \
 	    TEST_SEED=$$(($$(date +%s) * 1000 + i)) tests/run-unit $(BUILD) $(UNIT) || exit 1; done
 
+.PHONY: soak-model
+soak-model: $(BUILD)/tests/test_policies ## a literal model follows the engine through EVENTS= (10⁶) random events under each combination of turn, place and network (hours)
+	TEST_EVENTS=$(or $(EVENTS),1000000) $<
+
 # Each is a program that looks at the sources, but for these two, which look at what is built.
 LINTS := $(filter-out %.allowed %/symbols %/hardening,$(wildcard tests/lint/*))
 .PHONY: lints

@@ -76,6 +76,23 @@ static void no_opinion(struct model *m, const struct decision *start)
 
 static const struct m_judge judge = {no_opinion, check_nothing_left, NULL, NULL};
 
+/* Under each; TEST_EVENTS says another number (make soak-model). */
+static uint64_t events_wanted(void)
+{
+    const char *said = getenv("TEST_EVENTS");
+    return said && *said ? strtoull(said, NULL, 10) : 250;
+}
+
+/* Random events, at random points of which the engine is replaced by load(dump(engine)). */
+static void follow_events(struct model *m, uint64_t wanted, uint64_t *stream)
+{
+    for (uint64_t events = 0; events < wanted; events += m->n_events) {
+        m->script.reload = test_random(stream) % 64 == 0;
+        model_step(m);
+    }
+    m->script.reload = false;
+}
+
 static void test_every_combination(void **state)
 {
     (void)state;
@@ -91,8 +108,7 @@ static void test_every_combination(void **state)
                 m.judge = &judge;
                 m.mode_events = true;
                 m.variants = (t + p + n) % 3;
-                for (int step = 0; step < 150; step++)
-                    model_step(&m);
+                follow_events(&m, events_wanted(), &stream);
                 assert_true(m.starts > 0);
                 model_end(&m);
             }

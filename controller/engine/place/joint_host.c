@@ -31,7 +31,8 @@ int64_t joint_slots(const struct host *host, const struct shape *shape)
     int64_t slots = 0;
     for (uint32_t i = 0; i < host->n_units; i++) {
         const struct unit *unit = host_unit(host, shape, i);
-        slots += unit ? resources_times(&unit->total, &shape->demand) : 0;
+        bool possible = host->shapes[shape->index]->fit[i].possible;
+        slots += possible ? resources_times(&unit->total, &shape->demand) : 0;
     }
     return slots;
 }
