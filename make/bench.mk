@@ -4,8 +4,8 @@ bench-sim: $(BUILD)/duopoly-sim $(BUILD)/duopoly-workload ## the simulator's bar
 	tests/bench/sim $(BUILD)
 
 .PHONY: bench-policy
-bench-policy: $(BUILD)/duopoly-sim ## POLICY= (joint) beside the source's readings over SETTINGS= (all) of the Facebook trace (FB_TRACE=), misses marked (half an hour and more)
-	tests/bench/policy $(BUILD) $(or $(POLICY),joint) $(SETTINGS)
+bench-policy: $(BUILD)/duopoly-sim ## POLICY= (joint) beside the source's readings over SETTINGS= (all) of the Facebook trace (FB_TRACE=), on the hosts of CLUSTER=, misses marked (half an hour and more)
+	CLUSTER=$(CLUSTER) tests/bench/policy $(BUILD) $(or $(POLICY),joint) $(SETTINGS)
 
 $(BUILD)/bench-mcmf: $(BUILD)/obj/tests/mincost/bench_main.o $(PLAINFLOW) $(call archive,mincost)
 	$(CC) $(PIE) $(LDFLAGS) -o $@ $^ -lstdc++ -lm
@@ -14,13 +14,13 @@ $(BUILD)/bench-mcmf: $(BUILD)/obj/tests/mincost/bench_main.o $(PLAINFLOW) $(call
 bench-mcmf: $(BUILD)/bench-mcmf ## minimum-cost flow against LEMON; says which targets are missed
 	$(BUILD)/bench-mcmf
 
-$(BUILD)/bench-engine: $(BUILD)/obj/tests/bench/engine_main.o $(call archive,model) $(call archive,engine) $(call archive,mincost) $(call archive,lib)
+$(BUILD)/bench-engine: $(BUILD)/obj/tests/bench/engine_main.o $(call archive,model) $(call archive,sim) $(call archive,engine) $(call archive,mincost) $(call archive,lib)
 	$(CC) $(PIE) $(LDFLAGS) -o $@ $< -Wl,--start-group $(filter %.a,$^) -Wl,--end-group -lcmocka -lyaml -ljansson -lxxhash -lsystemd -lm -pthread
 
 BEFORE ?= HEAD~1
 .PHONY: bench-engine
-bench-engine: $(BUILD)/bench-engine ## the engine's decisions a second, p99 of a step and growth under duopoly and joint, and beside BEFORE (the commit before), misses marked (four minutes on an idle machine)
-	missed=0; $(BUILD)/bench-engine $(STEPS) || missed=1; \
+bench-engine: $(BUILD)/bench-engine ## the engine's decisions a second, p99 of a step and growth under duopoly and joint, and beside BEFORE (the commit before), misses marked (ten minutes on an idle machine); CLUSTER=: on that file's hosts instead
+	$(if $(CLUSTER),CLUSTER=$(CLUSTER) exec $(BUILD)/bench-engine $(STEPS);) missed=0; $(BUILD)/bench-engine $(STEPS) || missed=1; \
 	tests/bench/engine_before.py $(BUILD)/bench-engine $(BEFORE) $(BUILD)/before && exit $$missed
 
 $(BUILD)/bench-fairness: $(BUILD)/obj/tests/bench/fairness_main.o $(call archive,engine) $(call archive,mincost) $(call archive,lib)

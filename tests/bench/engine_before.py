@@ -35,10 +35,10 @@ def build(commit, folder):
 
 
 def rows(bench):
-    """{(policy, hosts): (decisions a second, starts)}"""
+    """{(policy, hosts, of unlike ones with u or v): (decisions a second, starts)}"""
     said = subprocess.run([bench, str(STEPS), "all", str(HOSTS)], capture_output=True, text=True).stdout
     words = [line.replace(" MISS", "").split() for line in said.splitlines()]
-    return {(w[0], int(w[1])): (float(w[3]), w[-1]) for w in words if len(w) == 11 and w[1].isdigit()}
+    return {(w[0], w[1]): (float(w[3]), w[-1]) for w in words if len(w) == 11 and w[1].rstrip("uv").isdigit()}
 
 
 def main():
