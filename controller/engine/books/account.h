@@ -5,8 +5,9 @@
  * (EVENT_FRAMEWORK_OWNER); the submitter of a job. What a fact or request makes is counted before
  * it is made, against all its owners, until its job is gone. Counted are bytes (a table says how
  * many a thing takes at most), jobs, shapes and ways (of which there are as many as shapes). There
- * are two pools, so that neither can fill the other: what is submitted (memory_max, jobs_max, tasks_max) and what frameworks report
- * (framework_memory_max, framework_jobs_max, half of tasks_max and of shapes_max).
+ * are two pools, so that neither can fill the other: what is submitted (memory_max, jobs_max,
+ * tasks_max) and what frameworks report (framework_memory_max, framework_jobs_max, half of
+ * tasks_max and of shapes_max).
  *
  * Share: an owner may hold a multiple of what its pool has left: an application once, a user twice,
  * a key four times, a submitter eight times. So one application alone gets half of the pool, one
