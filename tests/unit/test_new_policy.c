@@ -16,15 +16,15 @@
 #include <errno.h>
 
 /* In place of controller/engine/policies.c: the same with the new line. */
-const struct turn_policy *const turn_policies[] = {&turn_fifo, &turn_sjf, &turn_fair, &turn_left,
+const struct turn_policy *const turn_policies[] = {&turn_fifo, &turn_sjf, &turn_fair, &turn_undone,
                                                    NULL};
 const struct place_policy *const place_policies[] = {&place_greedy, &place_quiet, NULL};
 const struct commit_policy *const commit_policies[] = {&commit_single, NULL};
 const struct network_policy *const network_policies[] = {&network_none, &network_dclas, NULL};
 const struct mode_policy *const mode_policies[] = {&mode_first, &mode_half, NULL};
 const struct users_policy *const users_policies[] = {&users_none, NULL};
-const char *const policy_defaults[QUESTIONS] = {"left", "greedy", "single",
-                                                "none", "first",  "none"};
+const char *const policy_defaults[QUESTIONS] = {"undone", "greedy", "single",
+                                                "none",   "first",  "none"};
 
 enum { MEGABYTE = 1000000 };
 
@@ -63,7 +63,7 @@ static void test_turn_moves_with_facts(void **state)
 {
     (void)state;
     struct script s;
-    begin(&s, "left");
+    begin(&s, "undone");
     assert_int_equal(script_status(&s).first_job, 2);
     uint64_t at_first = script_job_view(&s, 1).key;
     end_maps(&s, 9);
@@ -92,20 +92,20 @@ static void test_put_in_force_it_knows_the_past(void **state)
 {
     (void)state;
     struct script s, other;
-    begin(&s, "left");
+    begin(&s, "undone");
     begin(&other, "fifo");
     for (int i = 0; i < 2; i++) {
         struct script *one = i ? &other : &s;
         end_maps(one, 9);
         script_attempt(one, EVENT_ATTEMPT_PROGRESS, script_attempt_of(one, 1, 1, 0), 80 * MEGABYTE);
     }
-    set_policy(&other, "turn", "left");
+    set_policy(&other, "turn", "undone");
     assert_int_equal(script_status(&other).first_job, script_status(&s).first_job);
     for (uint64_t job = 1; job <= 2; job++)
         assert_int_equal(script_job_view(&other, job).key, script_job_view(&s, job).key);
     uint64_t digest = engine_digest(s.engine);
     set_policy(&s, "turn", "fair");
-    set_policy(&s, "turn", "left");
+    set_policy(&s, "turn", "undone");
     assert_true(engine_digest(s.engine) == digest);
     script_end(&s);
     script_end(&other);
@@ -118,7 +118,7 @@ static void test_its_parameter_counts(void **state)
     (void)state;
     struct script s;
     struct event set = {.kind = EVENT_POLICY_PARAMETER};
-    begin(&s, "left");
+    begin(&s, "undone");
     uint64_t with_bytes = script_job_view(&s, 1).key;
     assert_int_equal(script_status(&s).first_job, 2);
     set.policy_parameter.word = "byte_weight";
@@ -267,9 +267,9 @@ static void test_the_table_of_combinations_has_its_need(void **state)
 static void test_it_is_listed(void **state)
 {
     (void)state;
-    assert_string_equal(engine_policy_name("turn", 3), "left");
+    assert_string_equal(engine_policy_name("turn", 3), "undone");
     assert_null(engine_policy_name("turn", 4));
-    assert_string_equal(engine_policy_parameter("turn", "left", 0)->word, "byte_weight");
+    assert_string_equal(engine_policy_parameter("turn", "undone", 0)->word, "byte_weight");
 }
 
 int main(void)
