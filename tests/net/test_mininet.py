@@ -59,6 +59,16 @@ def script(folder, text):
     return alone(folder, PYTHON, "-B", path)
 
 
+def test_the_whole_script_of_the_page_runs_as_it_stands(jobs, tmp_path):
+    with open(os.path.join(TREE, "docs", "tutorial", "mininet.md"), encoding="utf-8") as page:
+        text = re.findall(r"```python\n(.*?)```", page.read(), re.S)[1]
+    assert os.path.dirname(jobs) == str(tmp_path) and "jobs.jsonl" in text
+    (tmp_path / "office.py").write_text(text.replace("DUOPOLY_TREE", TREE))
+    done = alone(tmp_path, PYTHON, "-B", "office.py")
+    assert done.returncode == 0, done.stderr
+    assert "4 ports, 50 Mb/s" in done.stdout and " 0 wrong" in done.stdout, done.stdout
+
+
 @pytest.mark.parametrize("name, hops, found", [
     ("star", 1, "s1 (LinuxBridge): 3 ports, 50 Mb/s, hosts h1 h2 h3"),
     ("leafspine", 3, "l2 (Router): 4 ports, 25/50 Mb/s, hosts w3 w4"),
