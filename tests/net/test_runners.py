@@ -129,6 +129,8 @@ def test_one_test_is_run_by_its_name(tree):
     for wrong in ("", "test_nothing", "tests/net/test_nothing.py", "test_program tests/net/test_nothing.py::test_one"):
         refused = run(tree, "one", T=wrong)
         assert refused.returncode == 1 and refused.stdout == "" and "there is no test" in refused.stderr
+    for near in ("tests/unit/test_program.c", "program", "test_progam"):
+        assert run(tree, "one", T=near).stderr == f"there is no test {near}; did you mean test_program?\n"
 
 
 # In the place of what tests/run calls: each says that it was called, and counts one test.
