@@ -40,6 +40,7 @@ void link_report_name(struct link_report *report, uint32_t place, const char *po
     struct named_link *link = &report->links[place];
     wire_copy(link->port, sizeof(link->port), port);
     link->rate_bps = rate_bps;
+    link_table_rate(report->table, place, rate_bps);
 }
 
 int link_report_open_resolved(const struct settings_resolved *resolved,
@@ -82,7 +83,9 @@ static void fill(const struct link_report *report, uint32_t place, const struct 
                           .received_bps = use->received_bps,
                           .sent_peak_bps = use->sent_peak_bps,
                           .received_peak_bps = use->received_peak_bps,
-                          .dropped = use->dropped};
+                          .dropped = use->dropped,
+                          .sent_ceiling_bps = use->sent_ceiling_bps,
+                          .received_ceiling_bps = use->received_ceiling_bps};
     memcpy(row->port, report->links[place].port, sizeof(row->port));
 }
 

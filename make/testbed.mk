@@ -9,7 +9,7 @@ demo: deps $(patsubst %,deps-%,$(filter mininet spark,$(NET))) ## replays a work
 	@$(PYTHON) -m testbed.demo.demo
 
 .PHONY: up
-up: deps ## leaves a testbed standing, with its daemons, under a repeating load (root)
+up: deps ## leaves a testbed standing, with its daemons, under a repeating load (root): as make demo takes, POLICIES one; SLOW=w3: with a fault to be found, a link of that host that carries a tenth
 	@$(MAKE) -s --no-print-directory programs
 	@$(PYTHON) -m testbed.demo.standing up
 

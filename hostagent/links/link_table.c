@@ -6,8 +6,15 @@
 #define NS_PER_S 1000000000u
 #define LEAST    1000 /* bit/s */
 
+struct ceiling {
+    uint64_t bps;     /* the fullest tenth of the seconds that were full */
+    uint32_t seconds; /* that were full at it */
+};
+
 struct row {
     struct link_counters first, last; /* of this second; as sampled last */
+    uint64_t rate_bps;
+    struct ceiling sent, received;
     uint64_t sent_peak_bps, received_peak_bps;
     struct link_use use, told; /* reported; over the last second; as last reported */
     uint32_t seconds;          /* since the report; LINK_TABLE_AGAIN: due */
@@ -28,6 +35,11 @@ int link_table_open(uint32_t n, struct link_table **ret_table, struct err *err)
     link_table_forget(table);
     *ret_table = table;
     return 0;
+}
+
+void link_table_rate(struct link_table *table, uint32_t link, uint64_t rate_bps)
+{
+    table->rows[link].rate_bps = rate_bps;
 }
 
 void link_table_close(struct link_table *table)
@@ -53,12 +65,28 @@ static bool differs(uint64_t a, uint64_t b)
     return apart > LEAST && apart > high / LINK_TABLE_STEP;
 }
 
+/* A second with this mean and this fullest tenth. */
+static uint64_t ceiling_add(struct ceiling *ceiling, uint64_t mean_bps, uint64_t peak_bps,
+                            uint64_t rate_bps)
+{
+    bool full = mean_bps >= peak_bps - peak_bps / 8 && mean_bps > rate_bps / LINK_TABLE_LEAST,
+         more = peak_bps > ceiling->bps + ceiling->bps / 8,
+         less = peak_bps < ceiling->bps - ceiling->bps / 8;
+    if (more || (full && less))
+        *ceiling = (struct ceiling){full ? peak_bps : 0, 0};
+    if (full && ceiling->seconds < LINK_TABLE_CEILING)
+        ceiling->seconds++;
+    return ceiling->seconds == LINK_TABLE_CEILING && ceiling->bps < rate_bps / 2 ? ceiling->bps : 0;
+}
+
 static bool is_news(const struct link_use *use, const struct link_use *told)
 {
     return use->dropped != told->dropped || differs(use->sent_bps, told->sent_bps) ||
            differs(use->received_bps, told->received_bps) ||
            differs(use->sent_peak_bps, told->sent_peak_bps) ||
-           differs(use->received_peak_bps, told->received_peak_bps);
+           differs(use->received_peak_bps, told->received_peak_bps) ||
+           differs(use->sent_ceiling_bps, told->sent_ceiling_bps) ||
+           differs(use->received_ceiling_bps, told->received_ceiling_bps);
 }
 
 static void end_second(struct row *row, uint64_t ns)
@@ -69,6 +97,10 @@ static void end_second(struct row *row, uint64_t ns)
                                  .sent_peak_bps = row->sent_peak_bps,
                                  .received_peak_bps = row->received_peak_bps,
                                  .dropped = row->last.dropped};
+    row->use.sent_ceiling_bps =
+        ceiling_add(&row->sent, row->use.sent_bps, row->sent_peak_bps, row->rate_bps);
+    row->use.received_ceiling_bps =
+        ceiling_add(&row->received, row->use.received_bps, row->received_peak_bps, row->rate_bps);
     row->first = row->last;
     row->sent_peak_bps = row->received_peak_bps = 0;
     row->seconds += row->seconds < LINK_TABLE_AGAIN;

@@ -17,7 +17,7 @@ DEFAULT_POLICIES, UNLIKE_POLICIES = "fair aalo duopoly joint", "fifo drf fair du
 # Variable: default, smallest, largest. JOBS, SPEED, CAP and COMPUTE are duopoly-workload's affair.
 NUMBERS = {"HOSTS": (9, 1, network.HOSTS_MAX), "SLOTS": (4, 1, 1000), "SEED": (1, 0, 2**53),
            "SCALE": (10, 1, 10**9)}
-WORDS = ["CLUSTER", "LINK", "POLICIES", "TRACE", "JOBS", "SPEED", "CAP", "COMPUTE", "NET", "TOPO", "V", *NUMBERS,
+WORDS = ["CLUSTER", "LINK", "POLICIES", "TRACE", "JOBS", "SPEED", "CAP", "COMPUTE", "NET", "TOPO", "SLOW", "V", *NUMBERS,
          *(word for kind in networks.NETWORKS.values() for word in kind.VARIABLES)]
 SPARKS = ("ROWS", "WORKLOAD", "SPREAD", "REPEATS", "VERIFY")
 SOAKS = ("MINUTES", "KILL_EVERY")
@@ -104,6 +104,9 @@ class Inputs:
             for word in kind.VARIABLES:
                 if environment.get(word) and word not in self.kind.VARIABLES:
                     raise system.Failure("%s is not of TOPO=%s, but of TOPO=%s" % (word, asked[1], other[1]))
+        self.slow = environment.get("SLOW")
+        if self.slow and not (self.kind.unlike and self.slow in self.network(None).hosts):
+            raise system.Failure("SLOW is \"%s\", must be a host of NET=netns TOPO=star, such as w3" % self.slow)
         self.network(None)
 
     @staticmethod
@@ -119,6 +122,8 @@ class Inputs:
         described = {"described": self.described} if self.described else {}
         net = self.kind(instance, self.hosts, self.link_bps, **described, **self.network_words)
         net.congestion = self.congestion
+        if self.slow:
+            net.slow = self.slow
         return net
 
     def options(self):

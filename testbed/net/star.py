@@ -1,7 +1,7 @@
 """Hosts around one switch, a bridge with one port per host, named after it.
 
-Every host has eth0 (10.77.0.NUMBER/24). The bridge's packets do not pass the packet filter, which
-costs time and has no rules here."""
+Every host has eth0 (10.77.0.NUMBER/24). One may have a slow cable, a fault to be found. The
+bridge's packets do not pass the packet filter, which costs time and has no rules here."""
 
 from testbed.net import network, system
 
@@ -9,11 +9,13 @@ PREFIX = "10.77.0"
 SWITCH, BRIDGE = "s", "br0"
 
 
+SLOW_PART = 10  # of its rate a slow cable carries one part
 PORT_RATES = 32  # that an agent takes
 
 
 class Star(network.Network):
     unlike = True
+    slow = None  # the worker whose cable is slow
 
     def __init__(self, instance, hosts, link_bps, described=()):
         super().__init__(instance)
@@ -67,6 +69,17 @@ class Star(network.Network):
                 "address add %s/24 dev %s" % (self.addresses[SWITCH], BRIDGE),
                 "link set %s up" % BRIDGE)
         for name in [*self.hosts, network.CONTROLLER]:
-            self._link(name, self.uplink(name), SWITCH, name, *self._both(name))
+            if name == self.slow:
+                self._slow_link(name)
+            else:
+                self._link(name, self.uplink(name), SWITCH, name, *self._both(name))
             self.ip(name, "address add %s/24 dev %s" % (self.addresses[name], self.uplink(name)))
             self.ip(SWITCH, "link set %s master %s" % (name, BRIDGE))
+
+    def _slow_link(self, name):
+        """One with a cable between its ends, where no agent looks, that carries less both ways."""
+        up, down = self._both(name)
+        self._link(name, self.uplink(name), SWITCH, "cable0", up, down // SLOW_PART)
+        self._link(SWITCH, name, SWITCH, "cable1", down, up // SLOW_PART)
+        self.ip(SWITCH, "link add cable type bridge stp_state 0", "link set cable up",
+                "link set cable0 master cable", "link set cable1 master cable")

@@ -54,6 +54,7 @@ class Site:
     """Workers of 2 slots, their daemons, and one replay."""
 
     hosts = HOSTS
+    slow = None  # the worker whose cable is slow
 
     def __init__(self, scale, folder):
         self.scale = scale
@@ -62,6 +63,7 @@ class Site:
         self.captures = []
         try:
             self.net = star.Star(self.own, self.hosts, LINK_BPS)
+            self.net.slow = self.slow
             self.net.up()
             self.running = cluster.Cluster(self.net, BUILD, "duopoly", 2, 1, 1, os.path.join(folder, "logs"),
                                            quick=scale.factor, ports=False)

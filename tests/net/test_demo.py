@@ -298,6 +298,8 @@ def test_what_ends_with_its_maker_cannot_be_left_standing():
     (["REPEATS=2"], "REPEATS is of NET=spark alone"),
     (["RACKS=3"], "RACKS is not of TOPO=star, but of TOPO=leafspine"),
     (["TOPO=leafspine", "HOSTS=2", "RACKS=3"], "RACKS is 3, but 2 hosts cannot be shared out evenly"),
+    (["SLOW=w30"], "SLOW is \"w30\", must be a host of NET=netns TOPO=star"),
+    (["TOPO=leafspine", "SLOW=w1"], "must be a host of NET=netns TOPO=star"),
     (["TOPO=leafspine", "LINK=0"], "LINK is \"0\""),
     (["TOPO=leafspine", "SPINES=0"], "SPINES is \"0\""),
     (["TOPO=leafspine", "OVERSUB=1000"], "OVERSUB=1000 leaves each of 2 spines 150000 bit/s of a rack of 3 hosts, less than 1M"),

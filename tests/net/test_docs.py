@@ -11,7 +11,7 @@ BUILD = os.environ.get("BUILD", "build")
 PAGES = sorted(glob.glob("*.md") + glob.glob("docs/*/*.md")) + ["plugins/spark/README.md", "tests/guest/README.md"] + sorted(glob.glob("schemas/*.md"))
 COLUMNS = 120
 # What headers call by words that this project made up, or took for something of its own.
-COINED = """account adopt allow bare bleach bucket cans cell claim confinement crowd epoch fact floor fold
+COINED = """account adopt allow bare bleach bucket cans ceiling cell claim confinement crowd epoch fact floor fold
 foreign gate guest hold home hook hub inventory lapse lease ledger level manners mark market
 member mode nats nudge orphan overtaken portion preset probe promotion rank reach recording
 refit repair requester rerun revival room rung shape slot stance suspect ticket trial trouble

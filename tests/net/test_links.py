@@ -1,5 +1,6 @@
 """`duopolyctl links`: what every port of hosts and switches carried, against what crossed them."""
 
+import re
 import subprocess
 
 import kills
@@ -43,3 +44,22 @@ def test_a_host_that_nobody_knows_has_no_links(begin):
                            capture_output=True, text=True, timeout=30)
     assert (wrong.returncode, wrong.stdout) == (1, "")
     assert wrong.stderr == "duopolyctl: there is no host or switch w77\n"
+
+
+class Slow(kills.Site):
+    slow = "w2"
+
+
+def test_a_link_at_a_tenth_of_its_rate_is_found(begin):
+    """By the command that docs/operate/troubleshooting.md gives; both ends of the slow cable are
+    named, and nobody else who waits because of it."""
+    site = begin(kills.SHORT, Slow)
+    ends = {("w2", "eth0"), ("s", "w2")}
+    site.submit(kills.job("transfers", 5, 20_000_000))
+
+    def noted():
+        return {key: row["text"] for key, row in rows(site).items() if row.get("text")}
+    site.wait("a note", lambda: set(noted()) >= ends, 90)
+    said = noted()
+    assert set(said) == ends, said
+    assert all(re.search(r"never over (1\.9|2\.[01]) Mbit/s", text) for text in said.values()), said

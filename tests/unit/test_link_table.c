@@ -135,6 +135,59 @@ static void test_counters_that_fall_and_clocks_that_stand(void **state)
     link_table_close(f.table);
 }
 
+/* Of link 1 after so many seconds of `bytes`. */
+static uint64_t ceiling_after(struct fixture *f, int seconds, const uint64_t bytes[10])
+{
+    struct link_use use = {0};
+    uint32_t link, place;
+    for (int i = 0; i < seconds; i++) {
+        assert_true(second(f, bytes));
+        link_table_forget(f->table);
+        place = 1;
+        assert_true(link_table_next(f->table, &place, &link, &use));
+    }
+    assert_int_equal(use.received_ceiling_bps, 0);
+    return use.sent_ceiling_bps;
+}
+
+static const uint64_t uneven[10] = {1000, 0, 1000, 0, 500, 0, 1000, 0, 300, 0},
+                      faster[10] = {0, 0, 3000, 0, 0, 0, 0, 0, 0, 0},
+                      slower[10] = {200, 200, 200, 200, 200, 200, 200, 200, 200, 200},
+                      chatter[10] = {9, 9, 9, 9, 9, 9, 9, 9, 9, 9};
+
+/* 80 kbit/s of 800: pauses and seconds that were not full do not count. */
+static void test_a_figure_that_is_never_exceeded_is_a_ceiling(void **state)
+{
+    (void)state;
+    struct fixture f = begin();
+    link_table_rate(f.table, 1, 800000);
+    assert_int_equal(ceiling_after(&f, LINK_TABLE_CEILING / 2, even), 0);
+    assert_int_equal(ceiling_after(&f, 30, quiet), 0);
+    assert_int_equal(ceiling_after(&f, 30, chatter), 0);
+    assert_int_equal(ceiling_after(&f, 30, uneven), 0);
+    assert_int_equal(ceiling_after(&f, LINK_TABLE_CEILING - LINK_TABLE_CEILING / 2 - 1, even), 0);
+    assert_int_equal(ceiling_after(&f, 1, even), 80000);
+    assert_int_equal(ceiling_after(&f, 100, quiet), 80000);
+    assert_int_equal(ceiling_after(&f, 1, faster), 0);
+    assert_int_equal(ceiling_after(&f, LINK_TABLE_CEILING - 1, even), 0);
+    assert_int_equal(ceiling_after(&f, 1, even), 80000);
+    assert_int_equal(ceiling_after(&f, LINK_TABLE_CEILING - 1, slower), 0);
+    assert_int_equal(ceiling_after(&f, 1, slower), 16000);
+    link_table_close(f.table);
+}
+
+static void test_a_link_that_is_half_as_fast_as_its_rate_has_no_ceiling(void **state)
+{
+    (void)state;
+    struct fixture f = begin();
+    assert_int_equal(ceiling_after(&f, 2 * LINK_TABLE_CEILING, even), 0); /* no rate is known */
+    link_table_rate(f.table, 1, 160000);
+    assert_int_equal(ceiling_after(&f, 2 * LINK_TABLE_CEILING, even), 0);
+    link_table_rate(f.table, 1, 161000);
+    assert_int_equal(ceiling_after(&f, 1, even), 80000);
+    link_table_close(f.table);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -142,6 +195,8 @@ int main(void)
         cmocka_unit_test(test_only_what_changed_is_told_and_all_again),
         cmocka_unit_test(test_what_was_not_told_stays_to_be),
         cmocka_unit_test(test_counters_that_fall_and_clocks_that_stand),
+        cmocka_unit_test(test_a_figure_that_is_never_exceeded_is_a_ceiling),
+        cmocka_unit_test(test_a_link_that_is_half_as_fast_as_its_rate_has_no_ceiling),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
