@@ -42,7 +42,7 @@ lints:
 
 .PHONY: check
 check: programs ## the checks that run nothing: include directions, format, Python, one owner per symbol, hardened programs
-	@for lint in $(LINTS); do echo $$lint; $$lint || [ $$? = 77 ] || exit 1; done
+	@printf '%s\n' $(LINTS) | xargs -P $$(nproc) -I{} sh -c 'echo {}; {} || [ $$? = 77 ]'
 	tests/lint/symbols $(BUILD)/lib*.a
 	tests/lint/hardening $(BUILD)
 
