@@ -253,6 +253,49 @@ void script_cancel(struct script *script, uint64_t job)
     script_event(script, event);
 }
 
+enum reason script_policy(struct script *script, const char *question, const char *name)
+{
+    struct event event = {.kind = EVENT_POLICY_SET, .request = ++script->requests};
+    event.policy_set.question = question;
+    event.policy_set.name = name;
+    script_event(script, event);
+    return script_rejection(script);
+}
+
+enum reason script_parameter(struct script *script, const char *word, int64_t value)
+{
+    struct event event = {.kind = EVENT_POLICY_PARAMETER, .request = ++script->requests};
+    event.policy_parameter.word = word;
+    event.policy_parameter.value = value;
+    script_event(script, event);
+    return script_rejection(script);
+}
+
+void script_output_lost(struct script *script, uint64_t job, uint32_t task, uint64_t attempt)
+{
+    struct event event = {.kind = EVENT_OUTPUT_LOST};
+    event.output_lost.job = job;
+    event.output_lost.task = task;
+    event.output_lost.attempt = attempt;
+    script_event(script, event);
+}
+
+void script_user(struct script *script, uint32_t user, const char *name, uint32_t share)
+{
+    struct event event = {.kind = EVENT_USER_SET, .request = ++script->requests};
+    event.user_set.user = user;
+    event.user_set.name = name;
+    event.user_set.share = share;
+    script_event(script, event);
+}
+
+void script_user_leave(struct script *script, uint32_t user)
+{
+    struct event event = {.kind = EVENT_USER_LEAVE, .request = ++script->requests};
+    event.user_leave.user = user;
+    script_event(script, event);
+}
+
 void script_host_event(struct script *script, enum event_kind kind, uint32_t host)
 {
     struct event event = {.kind = kind};
@@ -323,12 +366,22 @@ struct engine_counters script_counters(const struct script *script)
     return counters;
 }
 
-void script_offer(struct script *script, uint64_t job, uint32_t tasks)
+struct event script_framework_stage(uint64_t job, uint32_t stage, uint32_t tasks, bool reads)
 {
+    static const uint32_t parent[] = {0}, edge[] = {EDGE_BARRIER};
     struct event event = {.kind = EVENT_FRAMEWORK_STAGE};
     event.framework_stage.job = job;
+    event.framework_stage.stage = stage;
     event.framework_stage.tasks = tasks;
     event.framework_stage.demand.amount[RES_SLOTS] = 1;
+    event.framework_stage.parents = (struct u32s){parent, reads};
+    event.framework_stage.edges = (struct u32s){edge, reads};
+    return event;
+}
+
+void script_offer(struct script *script, uint64_t job, uint32_t tasks)
+{
+    struct event event = script_framework_stage(job, 0, tasks, false);
     event.framework_stage.phase = FRAMEWORK_OFFERED;
     script_event(script, event);
 }

@@ -79,6 +79,13 @@ void script_bytes(struct script *script, uint64_t job, uint32_t stage, uint32_t 
 
 void script_job_end(struct script *script, uint64_t job);
 void script_cancel(struct script *script, uint64_t job);
+/* What they return is script_rejection's. */
+enum reason script_policy(struct script *script, const char *question, const char *name);
+enum reason script_parameter(struct script *script, const char *word, int64_t value);
+/* Of a task of stage 0. */
+void script_output_lost(struct script *script, uint64_t job, uint32_t task, uint64_t attempt);
+void script_user(struct script *script, uint32_t user, const char *name, uint32_t share);
+void script_user_leave(struct script *script, uint32_t user);
 void script_host_event(struct script *script, enum event_kind kind, uint32_t host);
 
 /* An inventory's line: one slot, unit 0. */
@@ -101,6 +108,8 @@ struct engine_counters script_counters(const struct script *script);
 
 /* What frameworks say: stage 0 of a job, whose one-slot tasks they would start; a start; an end. */
 void script_offer(struct script *script, uint64_t job, uint32_t tasks);
+/* A stage of such tasks, by a barrier behind stage 0 if it `reads`. */
+struct event script_framework_stage(uint64_t job, uint32_t stage, uint32_t tasks, bool reads);
 void script_started(struct script *script, uint64_t attempt, uint64_t job, uint32_t stage,
                     uint32_t task, uint32_t host);
 void script_framework_end(struct script *script, uint64_t job);

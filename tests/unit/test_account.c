@@ -138,16 +138,6 @@ static size_t allocated(void)
     return info.uordblks + info.hblkhd;
 }
 
-static struct event late_stage(uint64_t job, uint32_t stage, uint32_t tasks)
-{
-    struct event e = {.kind = EVENT_FRAMEWORK_STAGE};
-    e.framework_stage.job = job;
-    e.framework_stage.stage = stage;
-    e.framework_stage.tasks = tasks;
-    e.framework_stage.demand.amount[RES_SLOTS] = 1;
-    return e;
-}
-
 /* A job that names stage 1023 has one stage. */
 static void stages_that_nobody_named_take_no_memory(void **state)
 {
@@ -159,10 +149,10 @@ static void stages_that_nobody_named_take_no_memory(void **state)
     s.reload = false;
     size_t before = allocated();
     for (uint64_t job = 1; job <= JOBS; job++)
-        script_event(&s, late_stage(job, 1023, 1));
+        script_event(&s, script_framework_stage(job, 1023, 1, false));
     assert_true(allocated() - before < JOBS * 8192);
     s.reload = true;
-    script_event(&s, late_stage(JOBS, 7, 3)); /* comes before it, and later */
+    script_event(&s, script_framework_stage(JOBS, 7, 3, false)); /* comes before it, and later */
     assert_int_equal(engine_stage(s.engine, JOBS, 7, &stage), 0);
     assert_int_equal(stage.tasks, 3);
     assert_int_equal(engine_stage(s.engine, JOBS, 1023, &stage), 0);
@@ -198,9 +188,9 @@ static void bytes_that_nobody_told_take_no_memory(void **state)
         uint64_t sum = 0;
         begin(&s, 0, 0, 0);
         s.reload = false;
-        script_event(&s, late_stage(1, 200, TASKS));
+        script_event(&s, script_framework_stage(1, 200, TASKS, false));
         for (uint32_t p = 0; p < PARENTS; p++)
-            script_event(&s, late_stage(1, p, 1));
+            script_event(&s, script_framework_stage(1, p, 1, false));
         size_t before = allocated();
         for (uint32_t p = 0; p < PARENTS; p++) {
             late_bytes(&s, p, form, form == BYTES_ROW ? 0 : TASKS - 1);
@@ -226,8 +216,8 @@ static void cells_of_any_order_make_a_row(void **state)
         struct script s;
         struct task_view task;
         begin(&s, 0, 0, 0);
-        script_event(&s, late_stage(1, 0, 1));
-        script_event(&s, late_stage(1, 200, 41));
+        script_event(&s, script_framework_stage(1, 0, 1, false));
+        script_event(&s, script_framework_stage(1, 200, 41, false));
         uint64_t bytes[6], row[] = {70, 71, 72, 73};
         for (int i = 0; i < 6; i++)
             bytes[i] = 100 + orders[o][i];
@@ -345,23 +335,25 @@ static void what_is_beyond_the_share_is_left_to_its_framework(void **state)
     (void)state;
     begin_shares(&s, 256 * KILOBYTE, 128);
     owner(&s, 1, 7, 1);
-    script_event(&s, late_stage(APPLICATION(1), 0, 500)); /* 250 KB: more than half */
+    script_event(
+        &s, script_framework_stage(APPLICATION(1), 0, 500, false)); /* 250 KB: more than half */
     const struct decision *open = script_decision(&s, DECISION_OPEN, 0);
     assert_non_null(open);
     assert_int_equal(open->reason, REASON_TABLE_FULL);
     assert_true(open->open.job == APPLICATION(1) && open->open.stage == 0);
     assert_int_equal(engine_stage(s.engine, APPLICATION(1), 0, &stage),
                      -ENOENT); /* no task of it */
-    script_event(&s, late_stage(APPLICATION(1), 0, 500));
+    script_event(&s, script_framework_stage(APPLICATION(1), 0, 500, false));
     assert_int_equal(script_count(&s, DECISION_OPEN), 1);
-    script_event(&s, late_stage(APPLICATION(1), 1, 100)); /* that is a share */
+    script_event(&s, script_framework_stage(APPLICATION(1), 1, 100, false)); /* that is a share */
     assert_int_equal(script_count(&s, DECISION_OPEN), 0);
     uint32_t jobs = flood_jobs(&s, 1, 200);
-    script_event(&s, late_stage(APPLICATION(1) | jobs, 4, 1));
+    script_event(&s, script_framework_stage(APPLICATION(1) | jobs, 4, 1, false));
     open = script_decision(&s, DECISION_OPEN, 0);
     assert_non_null(open);
     assert_true(open->open.job == (APPLICATION(1) | jobs) && open->open.stage == 4);
-    script_event(&s, late_stage(APPLICATION(2), 0, 1001)); /* tasks of a stage, whoever it is */
+    script_event(&s, script_framework_stage(APPLICATION(2), 0, 1001,
+                                            false)); /* tasks of a stage, whoever it is */
     assert_int_equal(script_count(&s, DECISION_OPEN), 1);
     script_end(&s);
 }

@@ -23,27 +23,8 @@ static void begin(struct script *s, const char *place, int64_t even)
 static void set_user(struct script *s, uint32_t user, uint32_t share)
 {
     char name[16];
-    struct event event = {.kind = EVENT_USER_SET, .request = ++s->requests};
     snprintf(name, sizeof(name), "u%u", user);
-    event.user_set.user = user;
-    event.user_set.name = name;
-    event.user_set.share = share;
-    script_event(s, event);
-}
-
-static void leave(struct script *s, uint32_t user)
-{
-    struct event event = {.kind = EVENT_USER_LEAVE, .request = ++s->requests};
-    event.user_leave.user = user;
-    script_event(s, event);
-}
-
-static void choose(struct script *s, const char *question, const char *name)
-{
-    struct event event = {.kind = EVENT_POLICY_SET, .request = ++s->requests};
-    event.policy_set.question = question;
-    event.policy_set.name = name;
-    script_event(s, event);
+    script_user(s, user, name, share);
 }
 
 /* A job of maps of so many slots each. */
@@ -450,7 +431,7 @@ static void test_who_leaves_pays_first(void **state)
     script_host(&s, 0, 4);
     submit(&s, 1, 1, 4, 1);
     assert_owed(&s, 1, -2);
-    leave(&s, 1);
+    script_user_leave(&s, 1);
     end_all(&s);
     assert_true(is_there(&s, 1) && view(&s, 1).jobs == 0);
     submit(&s, 2, 0, 100, 1);
@@ -469,7 +450,7 @@ static void test_who_leaves_is_inherited(void **state)
     submit(&s, 1, 0, 100, 1);
     assert_owed(&s, 0, -3);
     assert_owed(&s, 2, 2);
-    leave(&s, 2);
+    script_user_leave(&s, 2);
     assert_false(is_there(&s, 2));
     /* Half of its 2 each to user 1 and to the debtor itself. */
     assert_owed(&s, 1, 2);
@@ -486,14 +467,14 @@ static void test_debts_outlive_a_change_of_policy(void **state)
     script_host(&s, 0, 4);
     submit(&s, 1, 0, 100, 1);
     assert_owed(&s, 1, 2);
-    choose(&s, "users", "none");
+    script_policy(&s, "users", "none");
     end_all(&s);
     assert_owed(&s, 1, 2);
-    choose(&s, "users", "sequence");
+    script_policy(&s, "users", "sequence");
     assert_owed(&s, 1, 2);
-    choose(&s, "place", "nats");
+    script_policy(&s, "place", "nats");
     assert_owed(&s, 1, 2);
-    choose(&s, "place", "random");
+    script_policy(&s, "place", "random");
     submit(&s, 2, 1, 100, 1);
     end_all(&s);
     assert_int_equal(script_count(&s, DECISION_START), 4);
@@ -523,12 +504,9 @@ static void test_plain_parts_of_single_slots(void **state)
     for (int kept = 0; kept < 2; kept++) {
         struct script s;
         uint32_t counts[2] = {0};
-        struct event event = {.kind = EVENT_POLICY_PARAMETER};
         begin(&s, "greedy", 1);
-        choose(&s, "users", "proportional");
-        event.policy_parameter.word = "remainders";
-        event.policy_parameter.value = kept;
-        script_event(&s, event);
+        script_policy(&s, "users", "proportional");
+        script_parameter(&s, "remainders", kept);
         set_user(&s, 0, 5);
         set_user(&s, 1, 3);
         submit(&s, 1, 0, 60, 1);
@@ -554,7 +532,7 @@ static void test_lowest_use_first(void **state)
         uint32_t counts[3] = {0};
         struct engine_explanation why;
         begin(&s, "greedy", 1);
-        choose(&s, "users", names[i]);
+        script_policy(&s, "users", names[i]);
         set_user(&s, 1, 2);
         set_user(&s, 2, 5);
         script_host(&s, 0, 8);
@@ -659,7 +637,7 @@ static void do_something(struct chaos *c)
     else if (what < 95)
         set_user(&c->s, (uint32_t)draw(c, USERS), 1 + (uint32_t)draw(c, 6));
     else if (what < 98)
-        leave(&c->s, 1 + (uint32_t)draw(c, USERS - 1));
+        script_user_leave(&c->s, 1 + (uint32_t)draw(c, USERS - 1));
     else
         script_host_event(&c->s, draw(c, 2) ? EVENT_HOST_LOST : EVENT_HOST_BACK,
                           (uint32_t)draw(c, HOSTS));
@@ -688,9 +666,9 @@ static void test_any_users_and_jobs(void **state)
         const char *place = engine_policy_name("place", round / 2);
         begin(&c.s, place ? place : "greedy", round % 3 != 0);
         if (round % 5 == 4)
-            choose(&c.s, "users", round % 2 ? "capacity" : "drf");
+            script_policy(&c.s, "users", round % 2 ? "capacity" : "drf");
         if (round % 5 == 3)
-            choose(&c.s, "users", "proportional");
+            script_policy(&c.s, "users", "proportional");
         set_parameter(&c.s, "force_priority", round % 3 * 5);
         c.s.reload = round % 4 == 0;
         for (uint32_t h = 0; h < HOSTS; h++)

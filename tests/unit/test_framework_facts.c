@@ -25,14 +25,7 @@ static void begin(struct script *s, uint32_t hosts, uint64_t slots)
 
 static struct event stage_event(uint64_t job, uint32_t stage, uint32_t tasks, uint64_t history)
 {
-    static const uint32_t parent[] = {0}, edge[] = {EDGE_BARRIER};
-    struct event e = {.kind = EVENT_FRAMEWORK_STAGE};
-    e.framework_stage.job = job;
-    e.framework_stage.stage = stage;
-    e.framework_stage.tasks = tasks;
-    e.framework_stage.demand.amount[RES_SLOTS] = 1;
-    e.framework_stage.parents = (struct u32s){parent, stage > 0};
-    e.framework_stage.edges = (struct u32s){edge, stage > 0};
+    struct event e = script_framework_stage(job, stage, tasks, stage > 0);
     e.framework_stage.history = history;
     return e;
 }
@@ -211,12 +204,9 @@ static void test_history_orders_jobs(void **state)
     (void)state;
     for (int t = 0; t < 2; t++) {
         struct script s;
-        struct event turn = {.kind = EVENT_POLICY_SET};
         const uint64_t large[] = {400 * MEGABYTE, 600 * MEGABYTE}, small[] = {10, 20};
         begin(&s, 2, 2);
-        turn.policy_set.question = "turn";
-        turn.policy_set.name = turns[t];
-        script_event(&s, turn);
+        script_policy(&s, "turn", turns[t]);
         for (uint64_t job = 1; job <= 2; job++) {
             two_stages(&s, job, 1, 2, 70 + job);
             tell(&s, job, BYTES_SUMS, 0, job == 1 ? large : small, 2, NULL);

@@ -28,15 +28,6 @@ const char *const policy_defaults[QUESTIONS] = {"undone", "greedy", "single",
 
 enum { MEGABYTE = 1000000 };
 
-static void set_policy(struct script *s, const char *question, const char *name)
-{
-    struct event event = {.kind = EVENT_POLICY_SET};
-    event.policy_set.question = question;
-    event.policy_set.name = name;
-    script_event(s, event);
-    assert_int_equal(script_rejection(s), REASON_NONE);
-}
-
 /* Nine maps of a second and 150 MB, beside five of a second: on one host with two slots. */
 static void begin(struct script *s, const char *turn)
 {
@@ -78,11 +69,7 @@ static void test_turn_moves_with_facts(void **state)
     uint64_t before = script_job_view(&s, 1).key;
     struct task_view map;
     assert_int_equal(engine_task(s.engine, 1, 0, 3, &map), 0);
-    struct event lost = {.kind = EVENT_OUTPUT_LOST};
-    lost.output_lost.job = 1;
-    lost.output_lost.task = 3;
-    lost.output_lost.attempt = map.attempt;
-    script_event(&s, lost);
+    script_output_lost(&s, 1, 3, map.attempt);
     assert_true(script_job_view(&s, 1).key > before);
     script_end(&s);
 }
@@ -99,13 +86,13 @@ static void test_put_in_force_it_knows_the_past(void **state)
         end_maps(one, 9);
         script_attempt(one, EVENT_ATTEMPT_PROGRESS, script_attempt_of(one, 1, 1, 0), 80 * MEGABYTE);
     }
-    set_policy(&other, "turn", "undone");
+    assert_int_equal(script_policy(&other, "turn", "undone"), REASON_NONE);
     assert_int_equal(script_status(&other).first_job, script_status(&s).first_job);
     for (uint64_t job = 1; job <= 2; job++)
         assert_int_equal(script_job_view(&other, job).key, script_job_view(&s, job).key);
     uint64_t digest = engine_digest(s.engine);
-    set_policy(&s, "turn", "fair");
-    set_policy(&s, "turn", "undone");
+    script_policy(&s, "turn", "fair");
+    script_policy(&s, "turn", "undone");
     assert_true(engine_digest(s.engine) == digest);
     script_end(&s);
     script_end(&other);
@@ -117,15 +104,11 @@ static void test_its_parameter_counts(void **state)
 {
     (void)state;
     struct script s;
-    struct event set = {.kind = EVENT_POLICY_PARAMETER};
     begin(&s, "undone");
     uint64_t with_bytes = script_job_view(&s, 1).key;
     assert_int_equal(script_status(&s).first_job, 2);
-    set.policy_parameter.word = "byte_weight";
     for (int i = 0; i < 2; i++) {
-        set.policy_parameter.value = i ? 100 : 0;
-        script_event(&s, set);
-        assert_int_equal(script_rejection(&s), REASON_NONE);
+        assert_int_equal(script_parameter(&s, "byte_weight", i ? 100 : 0), REASON_NONE);
         assert_true(i ? script_job_view(&s, 1).key == with_bytes
                       : script_job_view(&s, 1).key < with_bytes);
     }
@@ -197,22 +180,9 @@ static void test_a_placement_has_all_three(void **state)
     script_host(&s, 0, 8);
     script_submit(&s, &(struct script_job){.number = 1, .maps = 1, .map_ns = SECOND});
     assert_int_equal(s.engine->shapes[0]->by_receivers[0].n, 0);
-    struct event set = {.kind = EVENT_POLICY_SET};
-    set.policy_set.question = "place";
-    set.policy_set.name = "quiet";
-    script_event(&s, set);
+    script_policy(&s, "place", "quiet");
     assert_int_equal(s.engine->shapes[0]->by_receivers[0].n, 1);
     script_end(&s);
-}
-
-/* 0, or what it is rejected for. */
-static enum reason set_or_refused(struct script *s, const char *question, const char *name)
-{
-    struct event event = {.kind = EVENT_POLICY_SET, .request = 5};
-    event.policy_set.question = question;
-    event.policy_set.name = name;
-    script_event(s, event);
-    return script_rejection(s);
 }
 
 /* What it needs of another question is checked when the engine is made and when either is set. */
@@ -235,16 +205,16 @@ static void test_its_need_is_asked_for(void **state)
     s.reload = true;
     script_events(&s, NULL, 0);
     uint64_t digest = engine_digest(s.engine);
-    assert_int_equal(set_or_refused(&s, "network", "dclas"), REASON_BAD_STATE);
+    assert_int_equal(script_policy(&s, "network", "dclas"), REASON_BAD_STATE);
     assert_string_equal(engine_policy(s.engine, "network"), "none");
     assert_true(engine_digest(s.engine) == digest);
     assert_int_equal(engine_policy_fits(s.engine, "network", "dclas", &err), -EINVAL);
     assert_string_equal(err.text, sentence);
     assert_int_equal(engine_policy_fits(s.engine, "network", "red", &err), -ENOENT);
     assert_int_equal(engine_policy_fits(s.engine, "turn", "fifo", &err), 0);
-    assert_int_equal(set_or_refused(&s, "place", "greedy"), REASON_NONE);
-    assert_int_equal(set_or_refused(&s, "network", "dclas"), REASON_NONE);
-    assert_int_equal(set_or_refused(&s, "place", "quiet"), REASON_BAD_STATE);
+    assert_int_equal(script_policy(&s, "place", "greedy"), REASON_NONE);
+    assert_int_equal(script_policy(&s, "network", "dclas"), REASON_NONE);
+    assert_int_equal(script_policy(&s, "place", "quiet"), REASON_BAD_STATE);
     assert_string_equal(engine_policy(s.engine, "place"), "greedy");
     script_end(&s);
 }

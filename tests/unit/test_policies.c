@@ -531,11 +531,7 @@ static void test_policy_set(void **state)
     script_begin(&s, &config);
     for (int q = 0; q < 7; q++)
         for (int n = 0; n < 7; n++) {
-            struct event event = {.kind = EVENT_POLICY_SET, .request = 3};
-            event.policy_set.question = questions[q];
-            event.policy_set.name = names[n];
-            script_event(&s, event);
-            assert_int_equal(script_rejection(&s),
+            assert_int_equal(script_policy(&s, questions[q], names[n]),
                              q == n && q < 6 ? REASON_NONE : REASON_UNSUPPORTED);
             if (q == n && q < 6)
                 assert_string_equal(engine_policy(s.engine, questions[q]), names[n]);
@@ -577,7 +573,6 @@ static void test_waiting_maps_are_in_order_for_who_asks(void **state)
     struct script s;
     struct engine_config config = script_config();
     uint32_t blocks[MAPS];
-    struct event event = {.kind = EVENT_POLICY_SET};
     strcpy(config.turn, "fifo");
     strcpy(config.place, "greedy");
     script_begin(&s, &config);
@@ -592,9 +587,7 @@ static void test_waiting_maps_are_in_order_for_who_asks(void **state)
                                            .map_input = MEGABYTE,
                                            .map_ns = SECOND});
     assert_int_equal(end_maps(&s, 0, 20), 0);
-    event.policy_set.question = "place";
-    event.policy_set.name = "delay";
-    script_event(&s, event);
+    script_policy(&s, "place", "delay");
     assert_int_equal(end_maps(&s, 20, 58), 2);
     assert_int_equal(in_order(&s), 0);
     script_end(&s);
@@ -631,15 +624,6 @@ static void test_parameters_are_whole(void **state)
     assert_null(engine_parameter("colour"));
 }
 
-static enum reason set_parameter(struct script *s, const char *word, int64_t value)
-{
-    struct event event = {.kind = EVENT_POLICY_PARAMETER, .request = 3};
-    event.policy_parameter.word = word;
-    event.policy_parameter.value = value;
-    script_event(s, event);
-    return script_rejection(s);
-}
-
 /* Values come by configuration or by event, are kept for policies that are not in force, and stand
  * in dumps. */
 static void test_parameters_are_set(void **state)
@@ -655,18 +639,15 @@ static void test_parameters_are_set(void **state)
     script_begin(&s, &config);
     assert_int_equal(engine_value(s.engine, "ignore_held"), 1);
     assert_int_equal(engine_value(s.engine, "even_wait"), 0);
-    assert_int_equal(set_parameter(&s, "colour", 1), REASON_UNSUPPORTED);
-    assert_int_equal(set_parameter(&s, "even_wait", -1), REASON_BAD_VALUE);
-    assert_int_equal(set_parameter(&s, "ignore_held", 2), REASON_BAD_VALUE);
+    assert_int_equal(script_parameter(&s, "colour", 1), REASON_UNSUPPORTED);
+    assert_int_equal(script_parameter(&s, "even_wait", -1), REASON_BAD_VALUE);
+    assert_int_equal(script_parameter(&s, "ignore_held", 2), REASON_BAD_VALUE);
     uint64_t before = engine_digest(s.engine);
-    assert_int_equal(set_parameter(&s, "even_wait", SECOND), REASON_NONE);
+    assert_int_equal(script_parameter(&s, "even_wait", SECOND), REASON_NONE);
     assert_int_equal(engine_value(s.engine, "even_wait"), SECOND);
     assert_int_not_equal(engine_digest(s.engine), before);
-    struct event random = {.kind = EVENT_POLICY_SET, .request = 4};
-    random.policy_set.question = "place";
-    random.policy_set.name = "random";
-    script_event(&s, random);
-    assert_int_equal(set_parameter(&s, "even_wait", 2 * SECOND), REASON_NONE);
+    script_policy(&s, "place", "random");
+    assert_int_equal(script_parameter(&s, "even_wait", 2 * SECOND), REASON_NONE);
     assert_int_equal(engine_value(s.engine, "even_wait"), 2 * SECOND);
     script_end(&s);
     config.values[0].value = 2;

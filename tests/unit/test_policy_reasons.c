@@ -401,10 +401,7 @@ static void fixed_modes(void)
     config.mode_dwell_ns = 0;
     script_begin(&s, &config);
     for (int i = 0; i < 2; i++) {
-        struct event set = {.kind = EVENT_POLICY_SET};
-        set.policy_set.question = "mode";
-        set.policy_set.name = modes[i];
-        script_event(&s, set);
+        script_policy(&s, "mode", modes[i]);
         const struct decision *mode = script_decision(&s, DECISION_MODE, 0);
         assert_non_null(mode);
         see_mode(s.engine, mode);
@@ -622,15 +619,10 @@ static void test_what_was_before_is_called_so(void **state)
     assert_int_equal(engine_explain(s.engine, 1, 1, 0, &e), 0);
     says(&e, "Runs on h1 because nobody received over its downlink");
     says(&e, "that of its ");
-    struct event set = {.kind = EVENT_POLICY_SET};
-    set.policy_set.question = "network";
-    set.policy_set.name = "none";
-    script_event(&s, set);
+    script_policy(&s, "network", "none");
     assert_int_equal(engine_explain(s.engine, 1, 1, 0, &e), 0);
     says(&e, "from before the network policy \"none\" was set");
-    set.policy_set.question = "place";
-    set.policy_set.name = "random";
-    script_event(&s, set);
+    script_policy(&s, "place", "random");
     assert_int_equal(engine_explain(s.engine, 1, 1, 0, &e), 0);
     says(&e, "Runs on h1 because nobody received over its downlink");
 

@@ -267,15 +267,7 @@ static void begin_changes(struct script *s, const char *place, uint32_t ready_ma
 
 static struct event told_stage(uint32_t stage, uint32_t tasks)
 {
-    static const uint32_t parent[] = {0}, edge[] = {EDGE_BARRIER};
-    struct event event = {.kind = EVENT_FRAMEWORK_STAGE};
-    event.framework_stage.job = FOREIGN_JOB;
-    event.framework_stage.stage = stage;
-    event.framework_stage.tasks = tasks;
-    event.framework_stage.demand.amount[RES_SLOTS] = 1;
-    event.framework_stage.parents = (struct u32s){parent, stage};
-    event.framework_stage.edges = (struct u32s){edge, stage};
-    return event;
+    return script_framework_stage(FOREIGN_JOB, stage, tasks, stage > 0);
 }
 
 /* All that one map has for them. */

@@ -95,15 +95,11 @@ static void who_is_stopped_for_one_output_knows_of_the_others(void **state)
 {
     struct script s;
     uint64_t maps[3], reduces[2];
-    struct event event = {.kind = EVENT_OUTPUT_LOST};
     (void)state;
     shuffle(&s, maps, reduces);
     uint32_t reader = host_of(&s, reduces[0]), other = 1 - reader;
-    event.output_lost.job = 1;
-    event.output_lost.task = map_of(&s, maps[reader]);
-    event.output_lost.attempt = maps[reader];
     uint32_t left = map_of(&s, maps[other]);
-    script_event(&s, event);
+    script_output_lost(&s, 1, map_of(&s, maps[reader]), maps[reader]);
     assert_int_equal(of_output(&s, reader, left, maps[other]), READING_NOW);
     script_attempt(&s, EVENT_ATTEMPT_KILLED, reduces[0], 0);
     assert_true(of_output(&s, reader, left, maps[other]) != READING_NOW);

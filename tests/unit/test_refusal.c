@@ -227,25 +227,18 @@ static void test_behind_others(void **state)
     static const uint64_t sums[] = {1000, 2000};
     struct script s;
     begin(&s, "greedy");
-    struct event set = {.kind = EVENT_POLICY_PARAMETER};
-    set.policy_parameter.word = "shut_job";
-    script_event(&s, set);
+    script_parameter(&s, "shut_job", 0);
     script_submit(&s, &(struct script_job){
                           .number = 1, .maps = 1, .reduces = 2, .map_ns = SECOND, .sums = sums});
-    set.policy_parameter.value = 1;
-    script_event(&s, set);
+    script_parameter(&s, "shut_job", 1);
     uint64_t map = script_attempt_of(&s, 1, 0, 0);
     script_attempt(&s, EVENT_ATTEMPT_DONE, map, 0);
     assert_int_equal(script_count(&s, DECISION_HOLD), 1);
-    struct event lost = {.kind = EVENT_OUTPUT_LOST};
-    lost.output_lost.job = 1;
-    lost.output_lost.attempt = map;
     n_asked = 0;
-    script_event(&s, lost);
+    script_output_lost(&s, 1, 0, map);
     assert_int_equal(n_asked, 1); /* the map, which runs anew */
     assert_int_equal(script_task_state(&s, 1, 1, 0), TASK_BLOCKED);
-    set.policy_parameter.value = 0;
-    script_event(&s, set); /* the policy is another one: it is asked */
+    script_parameter(&s, "shut_job", 0); /* the policy is another one: it is asked */
     assert_int_equal(script_count(&s, DECISION_START), 1);
     script_attempt(&s, EVENT_ATTEMPT_DONE, script_attempt_of(&s, 1, 0, 0), 0);
     assert_int_equal(script_count(&s, DECISION_START), 2);

@@ -30,11 +30,7 @@ static void map_end(struct script *s, uint32_t map)
 
 static void output_lose(struct script *s, uint32_t map)
 {
-    struct event event = {.kind = EVENT_OUTPUT_LOST};
-    event.output_lost.job = 1;
-    event.output_lost.task = map;
-    event.output_lost.attempt = script_attempt_of(s, 1, 0, map);
-    script_event(s, event);
+    script_output_lost(s, 1, map, script_attempt_of(s, 1, 0, map));
 }
 
 static uint32_t host_of(const struct script *s, uint32_t map)
@@ -202,10 +198,7 @@ static void outputs_that_nobody_needs_do_not_count(void **state)
     map_end(&s, 0);
     map_end(&s, 1);
     uint64_t old = script_attempt_of(&s, 1, 0, 0);
-    struct event event = {.kind = EVENT_OUTPUT_LOST};
-    event.output_lost.job = 1;
-    event.output_lost.attempt = old + 1000; /* of another attempt */
-    script_event(&s, event);
+    script_output_lost(&s, 1, 0, old + 1000); /* of another attempt */
     assert_int_equal(script_count(&s, DECISION_JOB_FAILED), 0);
     output_lose(&s, 0);
     assert_int_equal(script_count(&s, DECISION_JOB_FAILED), 1);

@@ -37,18 +37,6 @@ static void tells_none(struct script *s, uint64_t application)
     script_event(s, e);
 }
 
-static void started(struct script *s, uint64_t number, uint64_t job, uint32_t task, uint32_t host)
-{
-    struct event e = {.kind = EVENT_FRAMEWORK_STARTED};
-    e.framework_task.attempt = number;
-    e.framework_task.job = job;
-    e.framework_task.task = task;
-    e.framework_task.host = host;
-    e.framework_task.phase = ATTEMPT_STARTED;
-    e.framework_task.resources.amount[RES_SLOTS] = 1;
-    script_event(s, e);
-}
-
 /* So many allows or starts of the last step are on this host. */
 static size_t placed(const struct script *s, uint32_t index)
 {
@@ -122,7 +110,7 @@ static void test_a_host_of_rooms_only(void **state)
     assert_int_equal(placed(&s, 0), 18);
     engine_status(s.engine, &status);
     assert_true(status.slots == 18 && status.slots_free == 0);
-    started(&s, NUMBER(1), JOB(1, 1), 0, 0);
+    script_started(&s, NUMBER(1), JOB(1, 1), 0, 0, 0);
     script_host(&s, 0, 4); /* an agent comes: what runs runs on */
     assert_true(script_host_view(&s, 0).running == 18 &&
                 script_host_view(&s, 0).total.amount[RES_SLOTS] == 18);
@@ -139,7 +127,7 @@ static void test_room_goes(void **state)
     begin(&s, 1, 4);
     room(&s, APPLICATION(1), 0, 3);
     script_offer(&s, JOB(1, 1), 3);
-    started(&s, NUMBER(1), JOB(1, 1), 0, 0);
+    script_started(&s, NUMBER(1), JOB(1, 1), 0, 0, 0);
     room(&s, APPLICATION(1), 0, 2);
     assert_int_equal(script_count(&s, DECISION_ALLOW_END), 1);
     assert_int_equal(script_decision(&s, DECISION_ALLOW_END, 0)->reason, REASON_ROOM_GONE);
@@ -168,8 +156,9 @@ static void test_it_tells_late(void **state)
     begin(&s, 2, 2);
     script_offer(&s, JOB(1, 1), 8);
     assert_int_equal(script_count(&s, DECISION_ALLOW), 4);
-    started(&s, NUMBER(1), JOB(1, 1), 0, 0);
-    started(&s, NUMBER(2), JOB(1, 1), 1, 0); /* it was allowed elsewhere: one too many is here */
+    script_started(&s, NUMBER(1), JOB(1, 1), 0, 0, 0);
+    script_started(&s, NUMBER(2), JOB(1, 1), 0, 1,
+                   0); /* it was allowed elsewhere: one too many is here */
     assert_true(script_host_view(&s, 0).free.amount[RES_SLOTS] == -1);
     room(&s, APPLICATION(1), 0, 4);
     assert_true(placed(&s, 0) == 1 && placed(&s, 1) == 0);

@@ -13,22 +13,6 @@ static void begin(struct script *s, bool refuse)
     s->reload = true;
 }
 
-static void set(struct script *s, uint32_t user, const char *name, uint32_t share)
-{
-    struct event event = {.kind = EVENT_USER_SET, .request = ++s->requests};
-    event.user_set.user = user;
-    event.user_set.name = name;
-    event.user_set.share = share;
-    script_event(s, event);
-}
-
-static void leave(struct script *s, uint32_t user)
-{
-    struct event event = {.kind = EVENT_USER_LEAVE, .request = ++s->requests};
-    event.user_leave.user = user;
-    script_event(s, event);
-}
-
 static void begin_job(struct script *s, uint64_t job, uint32_t user)
 {
     char name[16];
@@ -75,7 +59,7 @@ static void test_jobs_count_as_their_users(void **state)
     begin_job(&s, 1, 7);
     check(&s, 0, "everybody", 1, 1, false);
     s.now_ns = 3 * SECOND;
-    set(&s, 7, "ann", 5);
+    script_user(&s, 7, "ann", 5);
     check(&s, 0, "everybody", 1, 0, false);
     check(&s, 7, "ann", 5, 1, false);
     begin_job(&s, 2, 8);
@@ -101,13 +85,13 @@ static void test_a_user_leaves_with_its_last_job(void **state)
     struct script s;
     (void)state;
     begin(&s, false);
-    set(&s, 7, "ann", 5);
-    set(&s, 8, "bob", 5);
-    leave(&s, 8);
+    script_user(&s, 7, "ann", 5);
+    script_user(&s, 8, "bob", 5);
+    script_user_leave(&s, 8);
     check_gone(&s, 8);
     begin_job(&s, 1, 7);
     tell_job(&s, UINT64_C(5) << ENGINE_APPLICATION_SHIFT, 7);
-    leave(&s, 7);
+    script_user_leave(&s, 7);
     check(&s, 7, "ann", 5, 2, true);
     begin_job(&s, 2, 7);
     assert_int_equal(script_rejection(&s), REASON_UNKNOWN_USER);
@@ -129,10 +113,10 @@ static void test_a_user_that_is_set_again_stays(void **state)
     struct script s;
     (void)state;
     begin(&s, false);
-    set(&s, 7, "ann", 5);
+    script_user(&s, 7, "ann", 5);
     begin_job(&s, 1, 7);
-    leave(&s, 7);
-    set(&s, 7, "anna", 6);
+    script_user_leave(&s, 7);
+    script_user(&s, 7, "anna", 6);
     check(&s, 7, "anna", 6, 1, false);
     script_cancel(&s, 1);
     check(&s, 7, "anna", 6, 0, false);
@@ -146,7 +130,7 @@ static void test_unknown_users_are_refused_where_that_is_said(void **state)
     begin(&s, true);
     begin_job(&s, 1, 7);
     assert_int_equal(script_rejection(&s), REASON_NONE);
-    set(&s, 8, "bob", 1);
+    script_user(&s, 8, "bob", 1);
     begin_job(&s, 2, 7);
     assert_int_equal(script_rejection(&s), REASON_UNKNOWN_USER);
     begin_job(&s, 3, 8);
@@ -162,7 +146,7 @@ static void test_what_is_rejected_changes_nothing(void **state)
     struct script s;
     (void)state;
     begin(&s, false);
-    set(&s, 7, "ann", 5);
+    script_user(&s, 7, "ann", 5);
     char longer[ENGINE_NAME_MAX + 1];
     memset(longer, 'x', sizeof(longer) - 1);
     longer[ENGINE_NAME_MAX] = '\0';
@@ -177,12 +161,12 @@ static void test_what_is_rejected_changes_nothing(void **state)
         {7, 1, "everybody", REASON_NAME_TAKEN}};
     uint64_t before = engine_digest(s.engine);
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        set(&s, cases[i].user, cases[i].name, cases[i].share);
+        script_user(&s, cases[i].user, cases[i].name, cases[i].share);
         assert_int_equal(script_rejection(&s), cases[i].reason);
     }
-    leave(&s, 0);
+    script_user_leave(&s, 0);
     assert_int_equal(script_rejection(&s), REASON_BAD_STATE);
-    leave(&s, 8);
+    script_user_leave(&s, 8);
     assert_int_equal(script_rejection(&s), REASON_UNKNOWN_USER);
     assert_int_equal(engine_digest(s.engine), before);
     script_end(&s);
@@ -197,7 +181,7 @@ static void test_there_is_a_bound(void **state)
     char name[16];
     for (uint32_t user = 1; user <= ENGINE_USERS_MAX; user++) {
         snprintf(name, sizeof(name), "user%u", user);
-        set(&s, user, name, 1 + user % 200);
+        script_user(&s, user, name, 1 + user % 200);
         assert_int_equal(script_rejection(&s),
                          user < ENGINE_USERS_MAX ? REASON_NONE : REASON_TABLE_FULL);
     }
