@@ -8,20 +8,6 @@
 #include <errno.h>
 #include <inttypes.h>
 
-struct shares_record {
-    uint64_t memory_max, framework_memory_max;
-    uint32_t stage_tasks_max;
-};
-struct begun_record {
-    uint32_t host_attempts_max, host_starts_max, step_starts_max, step_ready_max;
-};
-struct looked_record {
-    uint32_t step_tasks_max;
-};
-struct spared_record {
-    uint32_t lapses_spared;
-    bool lapses_of_keys;
-};
 /* Of an application, a user or a key. */
 struct lapses_record {
     uint32_t level, limit, spare;
@@ -32,50 +18,8 @@ struct cut_record {
     uint64_t job;
     uint32_t stage;
 };
-DUMP_FITS(struct shares_record);
-DUMP_FITS(struct begun_record);
-DUMP_FITS(struct looked_record);
-DUMP_FITS(struct spared_record);
 DUMP_FITS(struct lapses_record);
 DUMP_FITS(struct cut_record);
-
-static int load_begun(struct engine *engine, const void *object, struct err *err)
-{
-    const struct begun_record *record = object;
-    (void)err;
-    engine->config.host_attempts_max = record->host_attempts_max;
-    engine->config.host_starts_max = record->host_starts_max;
-    engine->config.step_starts_max = record->step_starts_max;
-    engine->config.step_ready_max = record->step_ready_max;
-    return 0;
-}
-
-static int load_shares(struct engine *engine, const void *object, struct err *err)
-{
-    const struct shares_record *record = object;
-    (void)err;
-    engine->config.memory_max = record->memory_max;
-    engine->config.framework_memory_max = record->framework_memory_max;
-    engine->config.stage_tasks_max = record->stage_tasks_max;
-    return 0;
-}
-
-static int load_looked(struct engine *engine, const void *object, struct err *err)
-{
-    const struct looked_record *record = object;
-    (void)err;
-    engine->config.step_tasks_max = record->step_tasks_max;
-    return 0;
-}
-
-static int load_spared(struct engine *engine, const void *object, struct err *err)
-{
-    const struct spared_record *record = object;
-    (void)err;
-    engine->config.lapses_spared = record->lapses_spared;
-    engine->config.lapses_of_keys = record->lapses_of_keys;
-    return 0;
-}
 
 static int load_lapses(struct engine *engine, const void *object, struct err *err)
 {
@@ -105,22 +49,8 @@ static int load_cut(struct engine *engine, const void *object, struct err *err)
 
 #define F FIELD_OF
 
-enum { SHARES, BEGUN, LOOKED, SPARED, LAPSES, CUT };
+enum { LAPSES, CUT };
 const struct dump_kind account_kinds[] = {
-    [SHARES] = {{"shares",
-                 {F(shares_record, memory_max, U64), F(shares_record, framework_memory_max, U64),
-                  F(shares_record, stage_tasks_max, U32)}},
-                load_shares},
-    [BEGUN] = {{"begun",
-                {F(begun_record, host_attempts_max, U32), F(begun_record, host_starts_max, U32),
-                 F(begun_record, step_starts_max, U32),
-                 FIELD_ADDED(begun_record, step_ready_max, U32)}},
-               load_begun},
-    [LOOKED] = {{"looked", {F(looked_record, step_tasks_max, U32)}}, load_looked},
-    [SPARED] = {{"spared",
-                 {F(spared_record, lapses_spared, U32),
-                  FIELD_ADDED(spared_record, lapses_of_keys, BOOL)}},
-                load_spared},
     [LAPSES] = {{"lapses",
                  {F(lapses_record, level, U32), F(lapses_record, id, U64),
                   F(lapses_record, limit, U32), F(lapses_record, spare, U32),
@@ -130,7 +60,7 @@ const struct dump_kind account_kinds[] = {
     {{0}, NULL},
 };
 
-static void dump_owners(struct dumper *d, const struct engine *engine)
+void account_dump_owners(struct dumper *d, const struct engine *engine)
 {
     struct sorted_node *node = sorted_first(&engine->accounts);
     for (; node && node->key.a == ACCOUNT_APPLICATION; node = sorted_next(node)) {
@@ -144,27 +74,6 @@ static void dump_owners(struct dumper *d, const struct engine *engine)
         event.framework_owner.tells = account->away ? OWNER_AWAY : OWNER_THERE;
         dump_event(d, &event);
     }
-}
-
-void account_dump_config(struct dumper *d, const struct engine *engine)
-{
-    const struct engine_config *config = &engine->config;
-    const struct begun_record begun = {config->host_attempts_max, config->host_starts_max,
-                                       config->step_starts_max, config->step_ready_max};
-    if (begun.host_attempts_max || begun.host_starts_max || begun.step_starts_max ||
-        begun.step_ready_max)
-        dump_record(d, &account_kinds[BEGUN].kind, &begun);
-    const struct shares_record shares = {config->memory_max, config->framework_memory_max,
-                                         config->stage_tasks_max};
-    if (shares.memory_max || shares.stage_tasks_max)
-        dump_record(d, &account_kinds[SHARES].kind, &shares);
-    const struct looked_record looked = {config->step_tasks_max};
-    if (looked.step_tasks_max)
-        dump_record(d, &account_kinds[LOOKED].kind, &looked);
-    const struct spared_record spared = {config->lapses_spared, config->lapses_of_keys};
-    if (spared.lapses_spared)
-        dump_record(d, &account_kinds[SPARED].kind, &spared);
-    dump_owners(d, engine);
 }
 
 /* WHY not an account without jobs and facts: it exists for a shape, and is freed with it. */

@@ -143,13 +143,11 @@ int engine_dump_in(const struct engine *engine, void *room,
         config.config.users[0] = '\0';
     dump_record(&d, &kinds[RECORD_CONFIG], &config);
     dump_values(&d, &engine->config);
-    source_dump_config(&d, engine);
-    failing_dump_config(&d, engine);
-    rerun_dump_config(&d, engine);
-    loss_dump_config(&d, engine);
-    account_dump_config(&d, engine);
-    framework_dump_config(&d, engine);
-    user_dump_config(&d, engine);
+    config_dump(&d, &engine->config);
+    account_dump_owners(&d, engine);
+    config_dump_frameworks(&d, &engine->config);
+    framework_dump_sizes(&d, engine);
+    config_dump_users(&d, &engine->config);
     struct clock_record clock = {
         .now_ns = engine->now_ns,
         .mode_since_ns = engine->mode_since_ns,
@@ -389,6 +387,8 @@ static int load_line(struct loader *l, const char *line, struct err *err)
     default:
         break;
     }
+    if (config_is_record(line))
+        return config_load(l->engine, line, err);
     const struct dump_kind *kind = find_kind(line);
     return kind ? load_part(l->engine, kind, line, err) : load_event(l, line, err);
 }

@@ -1,8 +1,9 @@
 /* The parts of a dump. Private to controller/engine.
  *
  * dump.c decides the order of records and reads them back. Files beside it write each thing's
- * records and make the thing from them again (cluster_dump.c, job_dump.c, attempt_dump.c,
- * source_dump.c, failing_dump.c, framework_dump.c, account_dump.c, user_dump.c, policy_dump.c).
+ * records and make the thing from them again (config_dump.c, cluster_dump.c, job_dump.c,
+ * attempt_dump.c, source_dump.c, failing_dump.c, framework_dump.c, account_dump.c, user_dump.c,
+ * policy_dump.c).
  * Jobs and hosts are written as the events that made them, then as records of what changed since.
  * Records may only grow (field.h), so that older dumps can be read.
  *
@@ -52,28 +53,28 @@ void job_dump_finished(struct dumper *d, const struct finished *finished);
 void attempt_dump(struct dumper *d, const struct attempt *attempt);
 /* The facts that make a framework's job, in place of a submission; what its stages have beyond
  * their records; an attempt of a framework, after its record. */
-void framework_dump_config(struct dumper *d, const struct engine *engine);
+void framework_dump_sizes(struct dumper *d, const struct engine *engine);
 void framework_dump_given(struct dumper *d, const struct job *job);
 void framework_dump_stage(struct dumper *d, const struct stage *stage);
 void framework_dump_attempt(struct dumper *d, const struct attempt *attempt);
-void source_dump_config(struct dumper *d, const struct engine *engine);
 void source_dump_reach(struct dumper *d, const struct host *host);
 /* Failures on the host; where the task failed, after its record. */
-void failing_dump_config(struct dumper *d, const struct engine *engine);
 void failing_dump_host(struct dumper *d, const struct host *host);
 void failing_dump_task(struct dumper *d, const struct task *task);
-/* Bounds of what others may make the engine hold and begin. */
-void account_dump_config(struct dumper *d, const struct engine *engine);
+/* Behind the configuration's own record; each of the later ones at its place. */
+void config_dump(struct dumper *d, const struct engine_config *c);
+void config_dump_frameworks(struct dumper *d, const struct engine_config *c);
+void config_dump_users(struct dumper *d, const struct engine_config *c);
+bool config_is_record(const char *line);
+int config_load(struct engine *engine, const char *line, struct err *err);
+void account_dump_owners(struct dumper *d, const struct engine *engine);
 void account_dump_submitter(struct dumper *d, uint64_t submitter); /* 0: nothing */
 void account_dump_cut(struct dumper *d, const struct engine *engine);
-void rerun_dump_config(struct dumper *d, const struct engine *engine);
 void rerun_dump_task(struct dumper *d, const struct task *task);
 void rerun_dump_losing(struct dumper *d, const struct engine *engine); /* after all jobs */
-void loss_dump_config(struct dumper *d, const struct engine *engine);
 void loss_dump_task(struct dumper *d, const struct task *task);
 void eviction_dump_job(struct dumper *d, const struct job *job); /* after its tasks */
 void source_dump_blind(struct dumper *d, const struct blind *blind);
 
 void room_dump(struct dumper *d, const struct engine *engine);
-void user_dump_config(struct dumper *d, const struct engine *engine);
 void user_dump(struct dumper *d, const struct engine *engine);

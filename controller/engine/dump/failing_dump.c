@@ -10,12 +10,6 @@
 #include <errno.h>
 #include <inttypes.h>
 
-struct probes_record {
-    int64_t probe_ns;
-};
-struct once_record {
-    bool hosts_count_once;
-};
 struct failing_record {
     uint32_t host, in_a_row, proofs, probes;
     bool suspect, due;
@@ -32,28 +26,9 @@ struct tried_record {
     uint32_t stage, task, host;
     bool proves;
 };
-DUMP_FITS(struct probes_record);
-DUMP_FITS(struct once_record);
 DUMP_FITS(struct failing_record);
 DUMP_FITS(struct retry_record);
 DUMP_FITS(struct tried_record);
-
-static int load_probes(struct engine *engine, const void *object, struct err *err)
-{
-    const struct probes_record *record = object;
-    if (record->probe_ns < 0)
-        return err_set(err, EINVAL, "probe_ns must not be negative");
-    engine->config.probe_ns = record->probe_ns;
-    return 0;
-}
-
-static int load_once(struct engine *engine, const void *object, struct err *err)
-{
-    const struct once_record *record = object;
-    (void)err;
-    engine->config.hosts_count_once = record->hosts_count_once;
-    return 0;
-}
 
 static int load_failing(struct engine *engine, const void *object, struct err *err)
 {
@@ -109,9 +84,8 @@ static int load_tried(struct engine *engine, const void *object, struct err *err
 
 #define F FIELD_OF
 
-enum { PROBES, FAILING, RETRY, TRIED, ONCE };
+enum { FAILING, RETRY, TRIED };
 const struct dump_kind failing_kinds[] = {
-    [PROBES] = {{"probes", {F(probes_record, probe_ns, I64)}}, load_probes},
     [FAILING] = {{"failing",
                   {F(failing_record, host, U32), F(failing_record, suspect, BOOL),
                    F(failing_record, in_a_row, U32), F(failing_record, proofs, U32),
@@ -127,19 +101,8 @@ const struct dump_kind failing_kinds[] = {
                 {F(tried_record, job, U64), F(tried_record, stage, U32), F(tried_record, task, U32),
                  F(tried_record, host, U32), F(tried_record, proves, BOOL)}},
                load_tried},
-    [ONCE] = {{"once", {F(once_record, hosts_count_once, BOOL)}}, load_once},
     {{0}, NULL},
 };
-
-void failing_dump_config(struct dumper *d, const struct engine *engine)
-{
-    const struct probes_record probes = {engine->config.probe_ns};
-    if (probes.probe_ns)
-        dump_record(d, &failing_kinds[PROBES].kind, &probes);
-    const struct once_record once = {engine->config.hosts_count_once};
-    if (once.hosts_count_once)
-        dump_record(d, &failing_kinds[ONCE].kind, &once);
-}
 
 void failing_dump_host(struct dumper *d, const struct host *host)
 {

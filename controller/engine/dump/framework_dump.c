@@ -16,10 +16,6 @@
 #include <errno.h>
 #include <inttypes.h>
 
-struct frameworks_record {
-    uint32_t framework_jobs_max;
-    int64_t allow_ns;
-};
 struct sizes_record {
     uint64_t input, shuffle, n_means, history, mean;
 };
@@ -47,7 +43,6 @@ struct foreign_record {
     uint64_t attempt;
     int64_t allowed_until_ns;
 };
-DUMP_FITS(struct frameworks_record);
 DUMP_FITS(struct sizes_record);
 DUMP_FITS(struct growing_record);
 DUMP_FITS(struct apart_record);
@@ -82,16 +77,6 @@ DUMP_FITS(struct skipping_record);
 DUMP_FITS(struct gate_record);
 DUMP_FITS(struct sized_record);
 DUMP_FITS(struct foreign_record);
-
-static int load_frameworks(struct engine *engine, const void *object, struct err *err)
-{
-    const struct frameworks_record *record = object;
-    if (record->allow_ns <= 0)
-        return err_set(err, EINVAL, "allow_ns must be positive");
-    engine->config.framework_jobs_max = record->framework_jobs_max;
-    engine->config.allow_ns = record->allow_ns;
-    return 0;
-}
 
 /* The sums, then each mean of the ring (history 0), then each history. */
 static int load_sizes(struct engine *engine, const void *object, struct err *err)
@@ -248,12 +233,8 @@ static int load_foreign(struct engine *engine, const void *object, struct err *e
 
 #define F FIELD_OF
 
-enum { FRAMEWORKS, SIZES, GROWING, APART, GATE, SIZED, SIZING, FOREIGN, SKIPPING, TOLD, KEEPING };
+enum { SIZES, GROWING, APART, GATE, SIZED, SIZING, FOREIGN, SKIPPING, TOLD, KEEPING };
 const struct dump_kind framework_kinds[] = {
-    [FRAMEWORKS] = {{"frameworks",
-                     {F(frameworks_record, framework_jobs_max, U32),
-                      F(frameworks_record, allow_ns, I64)}},
-                    load_frameworks},
     [SIZES] = {{"sizes",
                 {F(sizes_record, input, U64), F(sizes_record, shuffle, U64),
                  F(sizes_record, n_means, U64), F(sizes_record, history, U64),
@@ -300,8 +281,11 @@ const struct dump_kind framework_kinds[] = {
     {{0}, NULL},
 };
 
-static void dump_sizes(struct dumper *d, const struct sizes *sizes)
+void framework_dump_sizes(struct dumper *d, const struct engine *engine)
 {
+    const struct sizes *sizes = engine->sizes;
+    if (!sizes)
+        return;
     struct sizes_record record = {.input = sizes->input, .shuffle = sizes->shuffle};
     uint64_t first = sizes->n_means > SIZES_MEANS ? sizes->n_means - SIZES_MEANS : 0;
     dump_record(d, &framework_kinds[SIZES].kind, &record);
@@ -316,15 +300,6 @@ static void dump_sizes(struct dumper *d, const struct sizes *sizes)
         record.mean = stage->mean;
         dump_record(d, &framework_kinds[SIZES].kind, &record);
     }
-}
-
-void framework_dump_config(struct dumper *d, const struct engine *engine)
-{
-    struct frameworks_record record = {engine->config.framework_jobs_max, engine->config.allow_ns};
-    if (record.framework_jobs_max)
-        dump_record(d, &framework_kinds[FRAMEWORKS].kind, &record);
-    if (engine->sizes)
-        dump_sizes(d, engine->sizes);
 }
 
 static struct event piece(const struct stage *stage, const struct edge *edge,

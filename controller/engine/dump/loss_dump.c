@@ -6,23 +6,11 @@
 #include <errno.h>
 #include <inttypes.h>
 
-struct losses_record {
-    uint32_t losses_max;
-};
 struct loss_record {
     uint64_t job;
     uint32_t stage, task, losses;
 };
-DUMP_FITS(struct losses_record);
 DUMP_FITS(struct loss_record);
-
-static int load_losses(struct engine *engine, const void *object, struct err *err)
-{
-    const struct losses_record *record = object;
-    (void)err;
-    engine->config.losses_max = record->losses_max;
-    return 0;
-}
 
 static int load_loss(struct engine *engine, const void *object, struct err *err)
 {
@@ -39,22 +27,14 @@ static int load_loss(struct engine *engine, const void *object, struct err *err)
 
 #define F FIELD_OF
 
-enum { LOSSES, LOSS };
+enum { LOSS };
 const struct dump_kind loss_kinds[] = {
-    [LOSSES] = {{"losses", {F(losses_record, losses_max, U32)}}, load_losses},
     [LOSS] = {{"loss",
                {F(loss_record, job, U64), F(loss_record, stage, U32), F(loss_record, task, U32),
                 F(loss_record, losses, U32)}},
               load_loss},
     {{0}, NULL},
 };
-
-void loss_dump_config(struct dumper *d, const struct engine *engine)
-{
-    const struct losses_record losses = {engine->config.losses_max};
-    if (losses.losses_max)
-        dump_record(d, &loss_kinds[LOSSES].kind, &losses);
-}
 
 void loss_dump_task(struct dumper *d, const struct task *task)
 {

@@ -9,9 +9,6 @@
 #include <errno.h>
 #include <inttypes.h>
 
-struct reruns_record {
-    uint32_t reruns_max;
-};
 struct rerun_record {
     uint64_t job;
     uint32_t stage, task, reruns;
@@ -29,17 +26,8 @@ struct losing_record {
     uint64_t last;
 };
 DUMP_FITS(struct losing_record);
-DUMP_FITS(struct reruns_record);
 DUMP_FITS(struct rerun_record);
 DUMP_FITS(struct unread_record);
-
-static int load_reruns(struct engine *engine, const void *object, struct err *err)
-{
-    const struct reruns_record *record = object;
-    (void)err;
-    engine->config.reruns_max = record->reruns_max;
-    return 0;
-}
 
 static int load_rerun(struct engine *engine, const void *object, struct err *err)
 {
@@ -88,9 +76,8 @@ static int load_losing(struct engine *engine, const void *object, struct err *er
 
 #define F FIELD_OF
 
-enum { RERUNS, RERUN, LOSING, UNREAD };
+enum { RERUN, LOSING, UNREAD };
 const struct dump_kind rerun_kinds[] = {
-    [RERUNS] = {{"reruns", {F(reruns_record, reruns_max, U32)}}, load_reruns},
     [RERUN] = {{"rerun",
                 {F(rerun_record, job, U64), F(rerun_record, stage, U32), F(rerun_record, task, U32),
                  F(rerun_record, reruns, U32)}},
@@ -106,13 +93,6 @@ const struct dump_kind rerun_kinds[] = {
                 load_unread},
     {{0}, NULL},
 };
-
-void rerun_dump_config(struct dumper *d, const struct engine *engine)
-{
-    const struct reruns_record reruns = {engine->config.reruns_max};
-    if (reruns.reruns_max)
-        dump_record(d, &rerun_kinds[RERUNS].kind, &reruns);
-}
 
 void rerun_dump_task(struct dumper *d, const struct task *task)
 {

@@ -8,9 +8,6 @@
 #include <errno.h>
 #include <inttypes.h>
 
-struct sources_record {
-    int64_t source_lost_ns;
-};
 struct reach_record {
     uint32_t host, strikes;
     bool suspect, mute, blind, reached, cut;
@@ -25,23 +22,9 @@ struct stall_record {
     uint32_t reader, source;
     uint64_t attempt;
 };
-struct lone_record {
-    uint32_t lone_sources_max;
-};
-DUMP_FITS(struct lone_record);
-DUMP_FITS(struct sources_record);
 DUMP_FITS(struct reach_record);
 DUMP_FITS(struct blind_record);
 DUMP_FITS(struct stall_record);
-
-static int load_sources(struct engine *engine, const void *object, struct err *err)
-{
-    const struct sources_record *record = object;
-    if (record->source_lost_ns < 0)
-        return err_set(err, EINVAL, "source_lost_ns must not be negative");
-    engine->config.source_lost_ns = record->source_lost_ns;
-    return 0;
-}
 
 static int load_reach(struct engine *engine, const void *object, struct err *err)
 {
@@ -85,19 +68,10 @@ static int load_stall(struct engine *engine, const void *object, struct err *err
     return 0;
 }
 
-static int load_lone(struct engine *engine, const void *object, struct err *err)
-{
-    const struct lone_record *record = object;
-    (void)err;
-    engine->config.lone_sources_max = record->lone_sources_max;
-    return 0;
-}
-
 #define F FIELD_OF
 
-enum { SOURCES, REACH, BLIND, STALL, LONE };
+enum { REACH, BLIND, STALL };
 const struct dump_kind source_kinds[] = {
-    [SOURCES] = {{"sources", {F(sources_record, source_lost_ns, I64)}}, load_sources},
     [REACH] = {{"reach",
                 {F(reach_record, host, U32), F(reach_record, strikes, U32),
                  F(reach_record, suspect, BOOL), F(reach_record, mute, BOOL),
@@ -113,19 +87,8 @@ const struct dump_kind source_kinds[] = {
                 {F(stall_record, reader, U32), F(stall_record, source, U32),
                  F(stall_record, attempt, U64)}},
                load_stall},
-    [LONE] = {{"lone_sources", {F(lone_record, lone_sources_max, U32)}}, load_lone},
     {{0}, NULL},
 };
-
-void source_dump_config(struct dumper *d, const struct engine *engine)
-{
-    const struct sources_record sources = {engine->config.source_lost_ns};
-    if (sources.source_lost_ns)
-        dump_record(d, &source_kinds[SOURCES].kind, &sources);
-    const struct lone_record lone = {engine->config.lone_sources_max};
-    if (sources.source_lost_ns && lone.lone_sources_max)
-        dump_record(d, &source_kinds[LONE].kind, &lone);
-}
 
 void source_dump_reach(struct dumper *d, const struct host *host)
 {

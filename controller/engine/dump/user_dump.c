@@ -7,9 +7,6 @@
 #include <errno.h>
 #include <string.h>
 
-struct users_record {
-    bool refuse_unknown;
-};
 struct user_record {
     uint32_t number, share;
     char name[ENGINE_NAME_MAX];
@@ -26,18 +23,9 @@ struct debt_record {
     uint64_t amount;
     int64_t since_ns;
 };
-DUMP_FITS(struct users_record);
 DUMP_FITS(struct user_record);
 DUMP_FITS(struct turn_record);
 DUMP_FITS(struct debt_record);
-
-static int load_users(struct engine *engine, const void *object, struct err *err)
-{
-    const struct users_record *record = object;
-    (void)err;
-    engine->config.refuse_unknown_users = record->refuse_unknown;
-    return 0;
-}
 
 static int load_user(struct engine *engine, const void *object, struct err *err)
 {
@@ -85,9 +73,8 @@ static int load_debt(struct engine *engine, const void *object, struct err *err)
 
 #define F FIELD_OF
 
-enum { USERS, USER, TURN, DEBT };
+enum { USER, TURN, DEBT };
 const struct dump_kind user_kinds[] = {
-    [USERS] = {{"users", {F(users_record, refuse_unknown, BOOL)}}, load_users},
     [USER] = {{"user",
                {F(user_record, number, U32), F(user_record, share, U32),
                 F(user_record, name, CHARS), F(user_record, since_ns, I64),
@@ -101,13 +88,6 @@ const struct dump_kind user_kinds[] = {
               load_debt},
     {{0}, NULL},
 };
-
-void user_dump_config(struct dumper *d, const struct engine *engine)
-{
-    const struct users_record users = {engine->config.refuse_unknown_users};
-    if (users.refuse_unknown)
-        dump_record(d, &user_kinds[USERS].kind, &users);
-}
 
 void user_dump(struct dumper *d, const struct engine *engine)
 {
