@@ -12,6 +12,16 @@
 #define D(name, kind) FIELD_OF(decision, name, kind)
 #define M(name, kind) FIELD_LEAN(decision, name, kind)
 
+#define HOST_JOIN_FIELDS                                                                           \
+    E(host_join.host, U32), E(host_join.generation, U64), E(host_join.name, STRING),               \
+        E(host_join.rack, STRING), E(host_join.labels, STRING), E(host_join.uplink_bps, U64),      \
+        E(host_join.downlink_bps, U64), E(host_join.units, U64S), L(host_join.unit_names, STRING)
+#define ATTEMPT_SEEN_FIELDS                                                                        \
+    E(attempt_seen.attempt, U64), E(attempt_seen.job, U64), E(attempt_seen.stage, U32),            \
+        E(attempt_seen.task, U32), E(attempt_seen.host, U32), E(attempt_seen.unit, U32),           \
+        E(attempt_seen.phase, U32), E(attempt_seen.resources, RESOURCES),                          \
+        E(attempt_seen.received_bytes, U64), L(attempt_seen.variant, U32)
+
 static const struct record_kind event_kinds[EVENT_KINDS] = {
     [EVENT_JOB_BEGIN] = {"job_begin",
                          {E(request, U64), E(job_begin.job, U64), E(job_begin.name, STRING),
@@ -60,36 +70,16 @@ static const struct record_kind event_kinds[EVENT_KINDS] = {
     [EVENT_USER_LEAVE] = {"user_leave", {E(request, U64), E(user_leave.user, U32)}},
     [EVENT_HOST_DRAIN] = {"host_drain",
                           {E(request, U64), E(host_drain.host, U32), E(host_drain.undo, U32)}},
-    [EVENT_HOST_JOIN] = {"host_join",
-                         {E(host_join.host, U32), E(host_join.generation, U64),
-                          E(host_join.name, STRING), E(host_join.rack, STRING),
-                          E(host_join.labels, STRING), E(host_join.uplink_bps, U64),
-                          E(host_join.downlink_bps, U64), E(host_join.units, U64S),
-                          L(host_join.unit_names, STRING)}},
-    [EVENT_HOST_CHANGE] = {"host_change",
-                           {E(host_join.host, U32), E(host_join.generation, U64),
-                            E(host_join.name, STRING), E(host_join.rack, STRING),
-                            E(host_join.labels, STRING), E(host_join.uplink_bps, U64),
-                            E(host_join.downlink_bps, U64), E(host_join.units, U64S),
-                            L(host_join.unit_names, STRING)}},
+    [EVENT_HOST_JOIN] = {"host_join", {HOST_JOIN_FIELDS}},
+    [EVENT_HOST_CHANGE] = {"host_change", {HOST_JOIN_FIELDS}},
     [EVENT_HOST_SILENT] = {"host_silent", {E(host.host, U32)}},
     [EVENT_HOST_LOST] = {"host_lost", {E(host.host, U32)}},
     [EVENT_HOST_BACK] = {"host_back", {E(host.host, U32)}},
     [EVENT_HOST_LOAD] = {"host_load",
                          {E(host_load.host, U32), E(host_load.resource, U32),
                           E(host_load.permille, U32), E(host_load.users, U32)}},
-    [EVENT_ATTEMPT_SEEN] = {"attempt_seen",
-                            {E(attempt_seen.attempt, U64), E(attempt_seen.job, U64),
-                             E(attempt_seen.stage, U32), E(attempt_seen.task, U32),
-                             E(attempt_seen.host, U32), E(attempt_seen.unit, U32),
-                             E(attempt_seen.phase, U32), E(attempt_seen.resources, RESOURCES),
-                             E(attempt_seen.received_bytes, U64), L(attempt_seen.variant, U32)}},
-    [EVENT_ATTEMPT_GRANTED] = {"attempt_granted",
-                               {E(attempt_seen.attempt, U64), E(attempt_seen.job, U64),
-                                E(attempt_seen.stage, U32), E(attempt_seen.task, U32),
-                                E(attempt_seen.host, U32), E(attempt_seen.unit, U32),
-                                E(attempt_seen.phase, U32), E(attempt_seen.resources, RESOURCES),
-                                E(attempt_seen.received_bytes, U64), L(attempt_seen.variant, U32)}},
+    [EVENT_ATTEMPT_SEEN] = {"attempt_seen", {ATTEMPT_SEEN_FIELDS}},
+    [EVENT_ATTEMPT_GRANTED] = {"attempt_granted", {ATTEMPT_SEEN_FIELDS}},
     [EVENT_ATTEMPT_QUEUED] = {"attempt_queued", {E(attempt.attempt, U64)}},
     [EVENT_ATTEMPT_STARTED] = {"attempt_started", {E(attempt.attempt, U64)}},
     [EVENT_ATTEMPT_REFUSED] = {"attempt_refused", {E(attempt.attempt, U64)}},
