@@ -501,6 +501,20 @@ static bool is_known(const struct conductor_parts *parts, uint64_t number)
     return engine_job(parts->engine, number, &job) == 0 || history_job(parts->history, number);
 }
 
+/* Lists that have pages of their own kind. */
+static void (*const own_pages[])(const struct conductor_parts *, const duopoly_List *,
+                                 duopoly_Envelope *) = {
+    [duopoly_ListOf_LIST_SWITCHES] = listing_switches,
+    [duopoly_ListOf_LIST_SWITCH_PORTS] = listing_switches,
+    [duopoly_ListOf_LIST_SWITCH_STEPS] = listing_switches,
+    [duopoly_ListOf_LIST_LINKS] = listing_links,
+    [duopoly_ListOf_LIST_GUESTS] = listing_guests,
+    [duopoly_ListOf_LIST_UNITS] = listing_units,
+    [duopoly_ListOf_LIST_USERS] = listing_users,
+    [duopoly_ListOf_LIST_DEBTS] = listing_debts,
+    [duopoly_ListOf_LIST_COMBINATIONS] = listing_combinations,
+};
+
 void listing_page(const struct listing_sources *sources, const duopoly_List *list,
                   duopoly_Envelope *answer)
 {
@@ -512,6 +526,10 @@ void listing_page(const struct listing_sources *sources, const duopoly_List *lis
     if (of_job && list->job && !is_known(parts, list->job)) {
         refused_answer(answer, duopoly_Reason_REASON_UNKNOWN, "there is no job %" PRIu64,
                        list->job);
+        return;
+    }
+    if ((size_t)list->of < sizeof(own_pages) / sizeof(*own_pages) && own_pages[list->of]) {
+        own_pages[list->of](parts, list, answer);
         return;
     }
     switch (list->of) {
@@ -534,29 +552,6 @@ void listing_page(const struct listing_sources *sources, const duopoly_List *lis
         break;
     case duopoly_ListOf_LIST_COUNTERS:
         counters_page(sources, list, page);
-        break;
-    case duopoly_ListOf_LIST_SWITCHES:
-    case duopoly_ListOf_LIST_SWITCH_PORTS:
-    case duopoly_ListOf_LIST_SWITCH_STEPS:
-        listing_switches(parts, list, answer);
-        break;
-    case duopoly_ListOf_LIST_LINKS:
-        listing_links(parts, list, answer);
-        break;
-    case duopoly_ListOf_LIST_GUESTS:
-        listing_guests(parts, list, answer);
-        break;
-    case duopoly_ListOf_LIST_UNITS:
-        listing_units(parts, list, answer);
-        break;
-    case duopoly_ListOf_LIST_USERS:
-        listing_users(parts, list, answer);
-        break;
-    case duopoly_ListOf_LIST_DEBTS:
-        listing_debts(parts, list, answer);
-        break;
-    case duopoly_ListOf_LIST_COMBINATIONS:
-        listing_combinations(parts, list, answer);
         break;
     default:
         refused_answer(answer, duopoly_Reason_REASON_UNSUPPORTED,
