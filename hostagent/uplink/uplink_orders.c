@@ -91,12 +91,19 @@ void uplink_tell_state(struct uplink *uplink, const duopoly_AttemptState *state)
         uplink_end(uplink, "no memory"); /* the next inventory carries the result again */
 }
 
-void uplink_tell_output_lost(struct uplink *uplink, const duopoly_OutputLost *lost)
+/* What is to arrive waits for its acknowledgement; a lost report is followed by the next one. */
+static void send_body(struct uplink *uplink, pb_size_t kind, const void *body, size_t size,
+                      enum wire_class class)
 {
     if (!uplink->open)
         return;
-    wire_begin(&uplink->out, duopoly_Envelope_output_lost_tag)->body.output_lost = *lost;
-    uplink_send(uplink, WIRE_RESULT, true);
+    memcpy(&wire_begin(&uplink->out, kind)->body, body, size);
+    uplink_send(uplink, class, class == WIRE_RESULT);
+}
+
+void uplink_tell_output_lost(struct uplink *uplink, const duopoly_OutputLost *lost)
+{
+    send_body(uplink, duopoly_Envelope_output_lost_tag, lost, sizeof(*lost), WIRE_RESULT);
 }
 
 void uplink_tell_room(struct uplink *uplink, const char *why_not)
@@ -112,18 +119,13 @@ void uplink_tell_room(struct uplink *uplink, const char *why_not)
 /* A lost one is no loss: it is said again while it lasts. */
 void uplink_tell_source(struct uplink *uplink, const duopoly_SourceState *source)
 {
-    if (!uplink->open)
-        return;
-    wire_begin(&uplink->out, duopoly_Envelope_source_state_tag)->body.source_state = *source;
-    uplink_send(uplink, WIRE_RESULT, true);
+    send_body(uplink, duopoly_Envelope_source_state_tag, source, sizeof(*source), WIRE_RESULT);
 }
 
 static void send_host(struct uplink *uplink)
 {
-    if (!uplink->open)
-        return;
-    wire_begin(&uplink->out, duopoly_Envelope_host_state_tag)->body.host_state = uplink->host;
-    uplink_send(uplink, WIRE_RESULT, true);
+    send_body(uplink, duopoly_Envelope_host_state_tag, &uplink->host, sizeof(uplink->host),
+              WIRE_RESULT);
 }
 
 void uplink_tell_host(struct uplink *uplink, const duopoly_HostState *state)
@@ -134,42 +136,28 @@ void uplink_tell_host(struct uplink *uplink, const duopoly_HostState *state)
 
 void uplink_tell_switch(struct uplink *uplink, const duopoly_SwitchPart *part)
 {
-    if (!uplink->open)
-        return;
-    wire_begin(&uplink->out, duopoly_Envelope_switch_part_tag)->body.switch_part = *part;
-    uplink_send(uplink, WIRE_RESULT, true);
+    send_body(uplink, duopoly_Envelope_switch_part_tag, part, sizeof(*part), WIRE_RESULT);
 }
 
 void uplink_report_load(struct uplink *uplink, const duopoly_Load *load)
 {
-    if (!uplink->open)
-        return;
-    wire_begin(&uplink->out, duopoly_Envelope_load_tag)->body.load = *load;
-    uplink_send(uplink, WIRE_REPORT, false);
+    send_body(uplink, duopoly_Envelope_load_tag, load, sizeof(*load), WIRE_REPORT);
 }
 
 void uplink_report_links(struct uplink *uplink, const duopoly_LinksPart *part)
 {
-    if (!uplink->open)
-        return;
-    wire_begin(&uplink->out, duopoly_Envelope_links_part_tag)->body.links_part = *part;
-    uplink_send(uplink, WIRE_REPORT, false);
+    send_body(uplink, duopoly_Envelope_links_part_tag, part, sizeof(*part), WIRE_REPORT);
 }
 
 void uplink_report_guests(struct uplink *uplink, const duopoly_GuestsPart *part)
 {
-    if (!uplink->open)
-        return;
-    wire_begin(&uplink->out, duopoly_Envelope_guests_part_tag)->body.guests_part = *part;
-    uplink_send(uplink, WIRE_REPORT, false);
+    send_body(uplink, duopoly_Envelope_guests_part_tag, part, sizeof(*part), WIRE_REPORT);
 }
 
 void uplink_report_counters(struct uplink *uplink, const duopoly_AgentCounters *counters)
 {
-    if (!uplink->open)
-        return;
-    wire_begin(&uplink->out, duopoly_Envelope_agent_counters_tag)->body.agent_counters = *counters;
-    uplink_send(uplink, WIRE_REPORT, false);
+    send_body(uplink, duopoly_Envelope_agent_counters_tag, counters, sizeof(*counters),
+              WIRE_REPORT);
 }
 
 void uplink_flush(struct uplink *uplink)
