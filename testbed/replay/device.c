@@ -125,17 +125,6 @@ int device_take(const char *folder, const struct input *task, uint32_t index,
     return fd;
 }
 
-int device_uses_open(const char *folder, const struct input *task, struct err *err)
-{
-    char path[PATH_MAX];
-    int n = snprintf(path, sizeof(path), "%s/%" PRIu64 "-%u-%u-%" PRIu64, folder, task->job,
-                     task->stage, task->task, task->attempt);
-    if (n >= PATH_MAX)
-        return err_sys(err, ENAMETOOLONG, "%s", folder);
-    int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
-    return fd < 0 ? err_sys(err, errno, "cannot write %s", path) : fd;
-}
-
 int device_uses_write(int fd, const char *what, const struct input_device *device,
                       const struct device_use *use, struct err *err)
 {

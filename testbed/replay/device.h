@@ -28,8 +28,6 @@ struct device_use {
 int device_take(const char *folder, const struct input *task, uint32_t index,
                 struct device_use *ret_use, struct err *err);
 
-/* Makes the attempt's file in `folder`, as ports_open does. */
-int device_uses_open(const char *folder, const struct input *task, struct err *err);
 /* Writes a line, "took" or "gave", with the present time, into that file. */
 int device_uses_write(int fd, const char *what, const struct input_device *device,
                       const struct device_use *use, struct err *err);

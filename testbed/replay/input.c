@@ -4,6 +4,9 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -195,4 +198,15 @@ void input_done(struct input *input)
         return;
     free(input->parts);
     *input = (struct input){0};
+}
+
+int input_open_notes(const char *folder, const struct input *task, struct err *err)
+{
+    char path[PATH_MAX];
+    int n = snprintf(path, sizeof(path), "%s/%" PRIu64 "-%u-%u-%" PRIu64, folder, task->job,
+                     task->stage, task->task, task->attempt);
+    if (n >= PATH_MAX)
+        return err_sys(err, ENAMETOOLONG, "%s", folder);
+    int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+    return fd < 0 ? err_sys(err, errno, "cannot write %s", path) : fd;
 }

@@ -52,3 +52,7 @@ int input_load(const char *path, struct input *ret_input, struct err *err);
 
 /* Frees what the input owns; NULL is fine. */
 void input_done(struct input *input);
+
+/* Makes the file in `folder` that the attempt writes down something in; returns its descriptor (the
+ * caller closes it) or −errno with a sentence. */
+int input_open_notes(const char *folder, const struct input *task, struct err *err);

@@ -17,10 +17,6 @@ struct ports_connection {
     uint16_t local_port, peer_port;
 };
 
-/* Makes the attempt's file in `directory`; returns its descriptor (the caller closes it) or −errno
- * with a sentence. */
-int ports_open(const char *directory, const struct input *task, struct err *err);
-
 /* Writes a line, "connect", "open", "first" or "close", with the present time. −errno with a
  * sentence. */
 int ports_write(int fd, const char *what, const struct ports_connection *connection,

@@ -187,12 +187,12 @@ static int task_prepare(struct replay_task *task, struct err *err)
     if (r < 0)
         return r;
     if (task->options->ports && task->input.n_parts > 0) {
-        task->ports = ports_open(task->options->ports, &task->input, err);
+        task->ports = input_open_notes(task->options->ports, &task->input, err);
         if (task->ports < 0)
             return task->ports;
     }
     if (task->options->uses && task->input.n_devices > 0) {
-        task->uses = device_uses_open(task->options->uses, &task->input, err);
+        task->uses = input_open_notes(task->options->uses, &task->input, err);
         if (task->uses < 0)
             return task->uses;
     }
