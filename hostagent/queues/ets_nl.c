@@ -78,17 +78,12 @@ static int ets_apply(struct qdisc *qdisc, const char *port, const struct qdisc_p
 const struct qdisc_driver qdisc_ets = {
     .name = "ets",
     .abilities = {.strict = true, .ecn = true},
-    .open = kernel_open,
-    .close = kernel_close,
+    KERNEL_DRIVER,
     .facts = ets_facts,
-    .is_own = kernel_is_own,
-    .look = kernel_look,
-    .look_away = kernel_look_away,
     .record = kernel_record,
     .plan = ets_plan,
     .say = bands_say,
     .apply = ets_apply,
     .restore = kernel_restore,
-    .clean = kernel_clean,
     .stats = kernel_stats,
 };

@@ -249,17 +249,12 @@ static int htb_facts(struct qdisc *qdisc, const char *port, struct port_facts *r
 const struct qdisc_driver qdisc_htb = {
     .name = "htb",
     .abilities = {.strict = true, .floors = true, .ecn = true},
-    .open = kernel_open,
-    .close = kernel_close,
+    KERNEL_DRIVER,
     .facts = htb_facts,
-    .is_own = kernel_is_own,
-    .look = kernel_look,
-    .look_away = kernel_look_away,
     .record = kernel_record,
     .plan = htb_plan,
     .say = htb_say,
     .apply = htb_apply,
     .restore = kernel_restore,
-    .clean = kernel_clean,
     .stats = kernel_stats,
 };

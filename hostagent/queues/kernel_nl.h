@@ -62,6 +62,11 @@ int kernel_restore(struct qdisc *qdisc, const char *port, const char *text, bool
 int kernel_stats(struct qdisc *qdisc, const char *port, struct qdisc_stats *ret_stats,
                  struct err *err);
 
+/* What all drivers of the kernel's schedulers have alike. */
+#define KERNEL_DRIVER                                                                              \
+    .open = kernel_open, .close = kernel_close, .is_own = kernel_is_own, .look = kernel_look,      \
+    .look_away = kernel_look_away, .clean = kernel_clean
+
 struct kernel_place {
     int ifindex;
     uint32_t parent, handle;

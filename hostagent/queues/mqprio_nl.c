@@ -222,17 +222,12 @@ static int mqprio_stats(struct qdisc *qdisc, const char *port, struct qdisc_stat
 const struct qdisc_driver qdisc_mqprio = {
     .name = "mqprio",
     .abilities = {.strict = true, .hardware = true},
-    .open = kernel_open,
-    .close = kernel_close,
+    KERNEL_DRIVER,
     .facts = mqprio_facts,
-    .is_own = kernel_is_own,
-    .look = kernel_look,
-    .look_away = kernel_look_away,
     .record = mqprio_record,
     .plan = mqprio_plan,
     .say = mqprio_say,
     .apply = mqprio_apply,
     .restore = mqprio_restore,
-    .clean = kernel_clean,
     .stats = mqprio_stats,
 };

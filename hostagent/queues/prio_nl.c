@@ -48,17 +48,12 @@ static int prio_apply(struct qdisc *qdisc, const char *port, const struct qdisc_
 const struct qdisc_driver qdisc_prio = {
     .name = "prio",
     .abilities = {.strict = true, .ecn = true},
-    .open = kernel_open,
-    .close = kernel_close,
+    KERNEL_DRIVER,
     .facts = prio_facts,
-    .is_own = kernel_is_own,
-    .look = kernel_look,
-    .look_away = kernel_look_away,
     .record = kernel_record,
     .plan = prio_plan,
     .say = bands_say,
     .apply = prio_apply,
     .restore = kernel_restore,
-    .clean = kernel_clean,
     .stats = kernel_stats,
 };
