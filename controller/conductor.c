@@ -2,6 +2,7 @@
 
 #include "controller/conductor_log.h"
 #include "controller/portions.h"
+#include "controller/shares.h"
 #include "lib/container_of.h"
 #include "lib/grow.h"
 #include "lib/log.h"
@@ -119,6 +120,7 @@ static void step(struct conductor *conductor)
     conductor->queue = conductor->stepping;
     conductor->queue.n = 0;
     conductor->stepping = taken;
+    shares_pass(conductor->parts.shares, conductor->engine, now_ns);
     if (engine_step(conductor->engine, now_ns, taken.at, taken.n, &conductor->decisions) < 0) {
         conductor_break(conductor, "out of memory");
         return;
@@ -349,6 +351,8 @@ static int recover(struct conductor *conductor, bool scripted, struct recovered 
     settings_engine(&conductor->settings, epoch_number(conductor->parts.epoch), &config);
     if (!(conductor->history = history_create(config.finished_max)))
         return err_sys(err, ENOMEM, "the history of jobs");
+    if (!(conductor->parts.shares = shares_create(now_ns)))
+        return err_sys(err, ENOMEM, "the history of shares");
     int r = recovery_run(conductor->parts.store, &config, now_ns, offset_ns, conductor->history,
                          ret_recovered, err);
     if (r < 0)
@@ -421,6 +425,7 @@ void conductor_close(struct conductor *conductor)
     portions_close(conductor->tidying);
     peers_close(&conductor->peers);
     history_destroy(conductor->history);
+    shares_destroy(conductor->parts.shares);
     if (conductor->after) {
         uint64_t ticket;
         ledger_rest(conductor->ledger);

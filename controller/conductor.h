@@ -60,6 +60,7 @@ struct conductor_parts {
     const struct clock *clock;
     const struct engine *engine;
     const struct history *history;     /* how attempts and jobs ended */
+    struct shares *shares;             /* what users had; lists bring it up to the time */
     const struct recording *recording; /* NULL: nothing is recorded */
     const struct inventory *switches;  /* what agents reported of switches */
     /* Attempts whose jobs are not known here: they ran when their jobs were lost. */

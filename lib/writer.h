@@ -50,7 +50,7 @@ struct value {
 
 struct column {
     const char *key;     /* in JSON */
-    const char *heading; /* in text; NULL: JSON only */
+    const char *heading; /* in text; NULL: JSON only, as a table of such columns alone */
 };
 
 struct writer;

@@ -61,9 +61,12 @@ static void field(void *opaque, const struct column *column, const struct value 
 static void table_begin(void *opaque, const char *key, const struct column *columns)
 {
     struct text_state *state = opaque;
+    const struct column *shown = columns;
     (void)key;
     state->fields = NULL;
-    state->rows = table_add(state, true);
+    while (shown->key && !shown->heading)
+        shown++;
+    state->rows = shown->key ? table_add(state, true) : NULL;
     for (; columns->key; columns++)
         if (columns->heading)
             some(scols_table_new_column(state->rows, columns->heading, 0, 0));
@@ -85,6 +88,8 @@ static void cell(void *opaque, const struct column *column, const struct value *
 {
     struct text_state *state = opaque;
     char words[64];
+    if (!state->rows)
+        return;
     if (first_of_row)
         state->row = some(scols_table_new_line(state->rows, NULL));
     if (!column->heading)

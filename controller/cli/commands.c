@@ -10,6 +10,7 @@
 #include "controller/cli/lists.h"
 #include "controller/cli/queues.h"
 #include "controller/cli/render.h"
+#include "controller/cli/shares.h"
 #include "controller/cli/stance.h"
 #include "controller/cli/submit.h"
 #include "controller/cli/switches.h"
@@ -469,6 +470,10 @@ const struct command cli_commands[] = {
     {"users", "", "the users, their shares and how many jobs they have", 0, 0, "", NULL, run_users},
     {"debts", "", "which user owes which one, how much and since when (policy users sequence)", 0,
      0, "", NULL, run_debts},
+    {"shares", "[--svg FILE]",
+     "which part of the slots each user was to have, and had over time (-j: each span); --svg: "
+     "also as a picture",
+     0, 0, "s", NULL, run_shares},
     {"user", "set NAME [share=N] [number=N] | leave NAME",
      "makes a user known, renames the one with that number, or changes its share; leave: it goes, "
      "with the last of its jobs",
@@ -509,6 +514,8 @@ int command_check(const struct command *command, const struct request *request, 
         return err_set(err, EINVAL, "'%s' takes no --confirm", command->name);
     if ((request->as || request->from) && !strchr(command->options, 'r'))
         return err_set(err, EINVAL, "'%s' takes no --as and no --from", command->name);
+    if (request->svg && !strchr(command->options, 's'))
+        return err_set(err, EINVAL, "'%s' takes no --svg", command->name);
     if (request->id && !strchr(command->options, 'i'))
         return err_set(err, EINVAL, "'%s' takes no --id", command->name);
     if ((request->who || request->what || request->since || request->result || request->limit) &&

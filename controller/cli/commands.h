@@ -19,6 +19,7 @@ struct request {
     const char *host, *rack;                         /* --host, --rack; NULL: not given */
     const char *confirm;                             /* --confirm; NULL: not given */
     const char *as, *from;                           /* --as, --from; NULL: not given */
+    const char *svg;                                 /* --svg; NULL: not given */
     const char *who, *what, *since, *result, *limit; /* of audit, by their names; NULL: not given */
 };
 
@@ -39,7 +40,7 @@ struct command {
     int least_words, most_words;
     const char *options; /* which of "a" (--all), "u" (--undo), "i" (--id), "k" (--role, --out,
                             --for), "h" (--host, --rack), "c" (--confirm), "r" (--as, --from),
-                            "f" (--who, --what, --since, --result, --limit) it takes */
+                            "s" (--svg), "f" (--who, --what, --since, --result, --limit) it takes */
     /* Checks the request without the controller; NULL: only the number of words is checked.
      * −EINVAL: a wrong argument. */
     int (*check)(const struct request *request, struct err *err);

@@ -42,6 +42,7 @@ static const struct argp_option options[] = {
      "eos, nvue, openconfig or sonic-patch (switch NAME render)", 0},
     {"from", TEXT_AT(request.from), "FILE", 0,
      "the switch's description, instead of its agent's report (switch NAME render)", 0},
+    {"svg", TEXT_AT(request.svg), "FILE", 0, "also as a picture in this file (shares)", 0},
     {"undo", KEY_UNDO, NULL, 0, "undo it (drain, switch NAME render)", 0},
     {"role", TEXT_AT(request.role), "ROLE", 0,
      "agent, scheduler, framework, read-only, operator, admin (keys make)", 0},

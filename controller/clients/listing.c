@@ -512,6 +512,7 @@ static void (*const own_pages[])(const struct conductor_parts *, const duopoly_L
     [duopoly_ListOf_LIST_UNITS] = listing_units,
     [duopoly_ListOf_LIST_USERS] = listing_users,
     [duopoly_ListOf_LIST_DEBTS] = listing_debts,
+    [duopoly_ListOf_LIST_SHARES] = listing_shares,
     [duopoly_ListOf_LIST_COMBINATIONS] = listing_combinations,
 };
 

@@ -1,4 +1,5 @@
-/* Pages of the users that are known, in the order of their numbers, and of who owes whom. */
+/* Pages of the users that are known, in the order of their numbers, of who owes whom, and of what
+ * each had of the cluster over time. */
 #pragma once
 
 #include "controller/conductor.h"
@@ -8,3 +9,5 @@ void listing_users(const struct conductor_parts *parts, const duopoly_List *list
                    duopoly_Envelope *answer);
 void listing_debts(const struct conductor_parts *parts, const duopoly_List *list,
                    duopoly_Envelope *answer);
+void listing_shares(const struct conductor_parts *parts, const duopoly_List *list,
+                    duopoly_Envelope *answer);

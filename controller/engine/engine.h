@@ -25,6 +25,8 @@
 
 struct engine;
 
+__extension__ typedef unsigned __int128 engine_wide;
+
 enum mode { MODE_SLOT_RICH, MODE_SLOT_STARVED };
 
 /* Exponential size classes: level = number of thresholds that the size reaches. */
@@ -340,6 +342,25 @@ struct user_view {
 };
 /* The first with a number ≥ `from`. 0 or −ENOENT. O(log users). */
 int engine_user_from(const struct engine *engine, uint64_t from, struct user_view *ret_view);
+/* What a user had since this engine knows it: a dump does not keep it, and no decision depends on
+ * it. */
+struct user_use {
+    uint32_t user, share;
+    engine_wide slot_ns, mem_byte_ns; /* held by attempts of its jobs: amount × time */
+    int64_t wanted_ns;                /* so long a task of it was ready; 0 where nobody divides */
+};
+/* Of the first user with a number ≥ `from`, until `at_ns`, which is not before the last step. 0 or
+ * −ENOENT. O(log users). */
+int engine_use_from(const struct engine *engine, uint64_t from, int64_t at_ns,
+                    struct user_use *ret_use);
+/* How far users get ahead of their shares, and behind, in a turn of the users there are now, in the
+ * source's order and in the even one (share/sequence.h): in 1/entries of a unit. 0 or −ENOMEM.
+ * O(entries · log users). */
+struct users_drift {
+    uint32_t entries;
+    uint64_t literal_ahead, literal_behind, even_ahead, even_behind;
+};
+int engine_users_drift(const struct engine *engine, struct users_drift *ret_drift);
 /* Whether this user may have this share: 0; −E2BIG with a sentence that names the shares, and then
  * EVENT_USER_SET is rejected. O(users). */
 int engine_user_fits(const struct engine *engine, uint32_t user, uint32_t share, struct err *err);

@@ -1,10 +1,11 @@
 """Users as an operator sets and lists them: a real daemon and duopolyctl; nothing runs."""
 
 import subprocess
+import xml.etree.ElementTree
 
 import pytest
 
-from controller import BUILD, workload
+from controller import BUILD, SECOND, workload
 
 
 def users(daemon):
@@ -170,3 +171,79 @@ def test_what_cannot_be_divided_is_refused(cluster):
         wrong = daemon.ctl("policy", "users", "sequence", f"repay_permille={value}", expect=1)
         assert "repay_permille" in wrong
     assert users(daemon) == {0: EVERYBODY}
+
+
+def shares(daemon):
+    """What `duopolyctl shares` says: each user's parts; each span of each user, oldest first."""
+    said = daemon.ctl("shares")
+    spans = {}
+    for row in said["spans"]:
+        spans.setdefault(row["user"], []).append(row)
+    return {row["name"]: row for row in said["shares"]}, spans, said
+
+
+def test_shares_over_time(cluster):
+    """Three users with work, of shares 2, 1 and 1, on four slots; then one is renamed and another's share is more."""
+    daemon = cluster.daemon(scripted=True, config=DIVIDED)
+    daemon.ctl("user", "set", "ann", "share=2")
+    daemon.ctl("user", "set", "b<b", "number=7")
+    for user in (0, 1, 7):
+        submit(daemon, f"job{user}", user, tasks=8)
+    h1 = cluster.agent(daemon, "h1", slots=4)
+    h1.join()
+    daemon.clock.advance(SECOND // 2)
+    starts(h1, 4)
+    daemon.clock.advance(2 * SECOND)
+    rows, spans, said = shares(daemon)
+    assert said["span_ns"] == SECOND and said["spans_kept"] == 2 and len(spans[None]) == 2
+    assert [row["age_ns"] for row in spans[1]] == [3 * SECOND // 2, SECOND // 2]
+    held = {row["user"]: row["slots_milli"] for row in said["spans"][4:]}
+    assert held == {None: 4000, 0: 1000, 1: 2000, 7: 1000}, "the second of them is whole"
+    assert spans[1][1]["right_ppm"] == 500000 and spans[1][1]["wanted_permille"] == 1000
+    assert rows["ann"]["right_permille"] == 500 and rows["ann"]["used_permille"] == 500
+    assert said["entries"] == 4 and said["literal_ahead"] >= said["even_ahead"] > 0
+    daemon.ctl("user", "set", "bob", "number=7", "share=5")
+    daemon.clock.advance(SECOND)
+    rows, spans, said = shares(daemon)
+    assert [row["right_ppm"] for row in spans[7]] == [250000, 250000, 625000] and rows["bob"]["share"] == 5
+    assert said["entries"] == 8
+
+
+def test_shares_as_text_and_as_a_picture(cluster):
+    daemon = cluster.daemon(scripted=True, config=DIVIDED)
+    daemon.ctl("user", "set", "a&b<c")
+    h1 = cluster.agent(daemon, "h1", slots=2)
+    h1.join()
+    submit(daemon, "job", 1, tasks=8)
+    starts(h1, 2)
+    daemon.clock.advance(3 * SECOND)
+    picture = daemon.folder / "shares.svg"
+    for locale, line in (("C", "8" * 3), ("C.UTF-8", "█" * 3)):
+        done = subprocess.run([BUILD / "duopolyctl", "-s", daemon.socket, "shares", "--svg", picture], capture_output=True, text=True,
+                              timeout=20, check=True, env={"LC_ALL": locale}, encoding="utf-8")
+        assert line in done.stdout and "a&b<c" in done.stdout and "spans_kept" not in done.stdout and "none" not in done.stdout
+    drawn = xml.etree.ElementTree.parse(picture).getroot()
+    texts = [node.text for node in drawn.iter("{http://www.w3.org/2000/svg}text")]
+    assert "a&b<c: share 1" in texts and "everybody: share 1" in texts and "100 %" in texts
+
+
+def test_shares_of_many_users_come_in_pages(cluster):
+    daemon = cluster.daemon(scripted=True)
+    for number in range(1, 11):
+        daemon.ctl("user", "set", f"u{number}", f"share={number}")
+    daemon.clock.advance(200 * SECOND)
+    rows, spans, said = shares(daemon)
+    assert len(rows) == 11 and said["span_ns"] == 2 * SECOND and said["spans_kept"] == 100
+    assert all(len(of) == 100 for of in spans.values()) and spans[10][-1]["right_ppm"] == 10 * 10**6 // 56
+    restart(daemon)
+    assert shares(daemon)[2]["spans_kept"] == 0, "they begin anew"
+
+
+@pytest.mark.parametrize("words, status, sentence", [
+    (["shares", "x"], 2, "write: duopolyctl shares [--svg FILE]"),
+    (["users", "--svg", "x"], 2, "'users' takes no --svg"),
+    (["shares", "--svg", "/nosuch/x"], 1, "/nosuch/x: No such file or directory"),
+])
+def test_wrong_words_about_shares_are_one_sentence(cluster, words, status, sentence):
+    said = cluster.daemon().ctl(*words, expect=status)
+    assert sentence in said and said.count("\n") == 1

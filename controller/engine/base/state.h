@@ -25,8 +25,6 @@ enum question {
     QUESTIONS
 };
 
-__extension__ typedef unsigned __int128 engine_wide;
-
 /* A map from numbers to things: table.h. */
 struct table {
     struct table_slot *slots; /* NULL: none yet */
@@ -352,6 +350,8 @@ struct user {
     int64_t remainder; /* by a policy: granules that rounding owes it, in 1/users_total */
     uint64_t coming;   /* index, by a policy: granules of attempts that are stopped for it */
     struct resources held; /* index: by attempts of its jobs */
+    struct user_use use;   /* until then, since it is known: for views alone, not dumped */
+    int64_t used_until_ns;
     /* Index, where somebody divides: */
     struct queues **queues; /* of its jobs, by shape; NULL: none yet */
     uint32_t n_queues;

@@ -221,7 +221,7 @@ struct attempt *attempt_create(struct engine *engine, uint64_t number, struct ta
         room_enter(engine, attempt);
         spread_join(engine, attempt);
         at_most_count(engine, attempt, 1);
-        users_hold(attempt, true);
+        users_hold(engine, attempt, true);
         tell_job_on_host(engine, task->stage->job, host);
     }
     policy_begin_attempt(engine, attempt);
@@ -248,7 +248,7 @@ void attempt_orphan(struct engine *engine, struct attempt *attempt)
     if (!attempt->task)
         return;
     tell_attempt_leaves(engine, attempt);
-    users_hold(attempt, false);
+    users_hold(engine, attempt, false);
     at_most_count(engine, attempt, -1);
     struct task *task = attempt->task;
     if (attempt->allowed_until_ns) {

@@ -17,9 +17,33 @@ static struct user *user_of(struct sorted_node *node)
     return node ? container_of(node, struct user, by_number) : NULL;
 }
 
+struct user_use users_use(const struct user *user, int64_t at_ns)
+{
+    struct user_use use = user->use;
+    int64_t slots = user->held.amount[RES_SLOTS], bytes = user->held.amount[RES_MEM_BYTES];
+    use.user = user->number;
+    use.share = user->share;
+    /* WHY: before its first step the engine has no time. */
+    if (at_ns <= user->used_until_ns || user->used_until_ns == INT64_MIN)
+        return use;
+    int64_t passed = at_ns - user->used_until_ns;
+    use.slot_ns += (engine_wide)(slots > 0 ? slots : 0) * (engine_wide)passed;
+    use.mem_byte_ns += (engine_wide)(bytes > 0 ? bytes : 0) * (engine_wide)passed;
+    use.wanted_ns += user->ready_here ? passed : 0;
+    return use;
+}
+
+/* Before what it holds, or whether something of it is ready, changes. */
+static void count_use(const struct engine *engine, struct user *user)
+{
+    user->use = users_use(user, engine->now_ns);
+    user->used_until_ns = engine->now_ns;
+}
+
 static void put(struct engine *engine, struct user *user, uint32_t number)
 {
     user->number = number;
+    user->used_until_ns = engine->now_ns;
     sorted_insert(&engine->users, &user->by_number, (struct sorted_key){number, 0, 0}, 0);
     users_share(engine, user, 1);
 }
@@ -136,18 +160,57 @@ struct user *users_named(const struct engine *engine, const char *name)
     return NULL;
 }
 
-int users_fit(const struct engine *engine, uint32_t number, uint32_t share, struct err *err)
+/* All users, in order of their numbers, with room for one more; freed by the caller. NULL: no
+ * memory. */
+static struct sequence_user *shares_of(const struct engine *engine)
 {
     struct sequence_user *users = calloc(engine->users.n + 1, sizeof(*users));
-    uint32_t n = 0;
+    struct sorted_node *node = users ? sorted_first(&engine->users) : NULL;
+    for (uint32_t n = 0; node; node = sorted_next(node))
+        users[n++] = (struct sequence_user){user_of(node)->number, user_of(node)->share};
+    return users;
+}
+
+int users_fit(const struct engine *engine, uint32_t number, uint32_t share, struct err *err)
+{
+    struct sequence_user *users = shares_of(engine);
+    uint32_t at = 0, n = (uint32_t)engine->users.n;
     if (!users)
         return err_set(err, ENOMEM, "no memory for %zu users", engine->users.n);
-    users[n++] = (struct sequence_user){number, share};
-    for (struct sorted_node *node = sorted_first(&engine->users); node; node = sorted_next(node))
-        if (user_of(node)->number != number)
-            users[n++] = (struct sequence_user){user_of(node)->number, user_of(node)->share};
-    int r = sequence_check(users, n, err);
+    while (at < n && users[at].number != number)
+        at++;
+    /* WHY first: a sentence may not have room for all. */
+    users[at] = users[0];
+    users[0] = (struct sequence_user){number, share};
+    int r = sequence_check(users, n + (at == n), err);
     free(users);
+    return r;
+}
+
+static int drift_of(const struct sequence_user *users, uint32_t n, enum sequence_order order,
+                    uint32_t *ret_entries, struct sequence_drift *ret_drift)
+{
+    struct sequence *sequence;
+    int r = sequence_create(users, n, order, &sequence, NULL);
+    if (r < 0)
+        return r;
+    *ret_entries = sequence_entries(sequence);
+    *ret_drift = sequence_drift(sequence);
+    sequence_destroy(sequence);
+    return 0;
+}
+
+int users_drift(const struct engine *engine, struct users_drift *ret_drift)
+{
+    struct sequence_user *users = shares_of(engine);
+    uint32_t entries = 0, n = (uint32_t)engine->users.n;
+    struct sequence_drift literal, even;
+    int r = users ? drift_of(users, n, SEQUENCE_LITERAL, &entries, &literal) : -ENOMEM;
+    r = r < 0 ? r : drift_of(users, n, SEQUENCE_EVEN, &entries, &even);
+    free(users);
+    if (r == 0)
+        *ret_drift =
+            (struct users_drift){entries, literal.ahead, literal.behind, even.ahead, even.behind};
     return r;
 }
 
@@ -213,6 +276,7 @@ static void count_ready(struct engine *engine, struct bucket *bucket, bool ready
     if (bucket->counted == ready)
         return;
     bucket->counted = ready;
+    count_use(engine, user);
     user->ready_here += ready ? 1 : -UINT64_C(1);
     bucket->shape->ready_of_users += ready ? 1 : -UINT64_C(1);
     if (ready && user->ready_here == 1)
@@ -240,24 +304,27 @@ void users_drop_shape(struct engine *engine, uint32_t index)
     }
 }
 
-static void hold(struct user *user, const struct attempt *attempt, int64_t sign)
+static void hold(const struct engine *engine, struct user *user, const struct attempt *attempt,
+                 int64_t sign)
 {
+    count_use(engine, user);
     for (int r = 0; r < ENGINE_RESOURCES; r++)
         user->held.amount[r] += sign * attempt->resources.amount[r];
 }
 
-void users_hold(const struct attempt *attempt, bool holds)
+void users_hold(const struct engine *engine, const struct attempt *attempt, bool holds)
 {
-    hold(attempt->task->stage->job->tenant, attempt, holds ? 1 : -1);
+    hold(engine, attempt->task->stage->job->tenant, attempt, holds ? 1 : -1);
 }
 
-static void move_attempts(const struct job *job, struct user *before, struct user *user)
+static void move_attempts(const struct engine *engine, const struct job *job, struct user *before,
+                          struct user *user)
 {
     const struct attempt *attempt;
     for (uint32_t s = 0; s < job->n_stages; s++)
         TAILQ_FOREACH (attempt, &job->stages[s]->attempts, of_stage) {
-            hold(before, attempt, -1);
-            hold(user, attempt, 1);
+            hold(engine, before, attempt, -1);
+            hold(engine, user, attempt, 1);
         }
 }
 
@@ -268,7 +335,7 @@ static void join(struct engine *engine, struct job *job, struct user *user)
     user->jobs++;
     if (!before)
         return;
-    move_attempts(job, before, user);
+    move_attempts(engine, job, before, user);
     tell_job_changes_queues(engine, job, before);
     before->jobs--;
     if (may_go(engine, before))

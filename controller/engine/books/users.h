@@ -32,6 +32,8 @@ struct user *users_named(const struct engine *engine, const char *name);
 /* Whether there is a turn (sequence.h) of all shares with this one of user `number`, known or not:
  * 0, or −E2BIG with a sentence that names them. −ENOMEM. O(users). */
 int users_fit(const struct engine *engine, uint32_t number, uint32_t share, struct err *err);
+/* As engine_users_drift. */
+int users_drift(const struct engine *engine, struct users_drift *ret_drift);
 /* Whether a job of this user may begin; each may that a dump has. O(log users). */
 bool users_admit(const struct engine *engine, uint32_t number);
 
@@ -41,7 +43,9 @@ void users_join(struct engine *engine, struct job *job, uint32_t number);
 void users_part(struct engine *engine, struct job *job);
 
 /* The attempt has a task and is made; is about to leave it. O(1). */
-void users_hold(const struct attempt *attempt, bool holds);
+void users_hold(const struct engine *engine, const struct attempt *attempt, bool holds);
+/* What it had until then, which is not before the engine's time. O(1). */
+struct user_use users_use(const struct user *user, int64_t at_ns);
 
 /* A new one, with no job yet: those of its number are its own. O(jobs). */
 struct user *users_add(struct engine *engine, uint32_t number);

@@ -519,6 +519,21 @@ int engine_user_fits(const struct engine *engine, uint32_t user, uint32_t share,
     return users_fit(engine, user, share, err);
 }
 
+int engine_use_from(const struct engine *engine, uint64_t from, int64_t at_ns,
+                    struct user_use *ret_use)
+{
+    const struct user *user = users_from(engine, from);
+    if (!user)
+        return -ENOENT;
+    *ret_use = users_use(user, at_ns);
+    return 0;
+}
+
+int engine_users_drift(const struct engine *engine, struct users_drift *ret_drift)
+{
+    return users_drift(engine, ret_drift);
+}
+
 int engine_debt_from(const struct engine *engine, uint32_t borrower, uint32_t lender,
                      struct debt_view *ret_view)
 {
