@@ -464,9 +464,9 @@ struct engine_fact {
     char value[160];
 };
 struct engine_explanation {
-    char text[768]; /* a few sentences for people */
+    char text[1152]; /* a few sentences for people */
     uint32_t facts; /* the numbers behind the text */
-    struct engine_fact fact[28];
+    struct engine_fact fact[40];
 };
 /* Why EVENT_JOB_END would be rejected now, and the stage concerned; REASON_NONE: it would not.
  * O(stages). */

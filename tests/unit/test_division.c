@@ -564,7 +564,122 @@ static void test_explain_tells_the_users_part(void **state)
     assert_int_equal(engine_explain(s.engine, 1, 0, 50, &why), 0);
     assert_non_null(strstr(why.text, "Its user everybody has 1 of 4 places of a turn, of which 0 "
                                      "are used, and owes 3 granules, of which it pays back 1000 "
-                                     "of 1000 of its places."));
+                                     "of 1000 of its places"));
+    script_end(&s);
+}
+
+static const char *fact(const struct engine_explanation *why, const char *name)
+{
+    for (uint32_t i = 0; i < why->facts; i++)
+        if (strcmp(why->fact[i].name, name) == 0)
+            return why->fact[i].value;
+    fail_msg("no fact %s", name);
+    return NULL;
+}
+
+/* What all users are told, summed up. */
+struct explained {
+    long long places, next_waited, quotas, used, balances, offer;
+};
+
+static void add_explained(const struct script *s, uint64_t job, struct explained *told)
+{
+    struct engine_explanation why;
+    long long n[7];
+    uint32_t number;
+    char name[ENGINE_NAME_MAX];
+    assert_int_equal(engine_explain(s->engine, job, 0, 99, &why), 0);
+    assert_true(strlen(why.text) + 1 < sizeof(why.text) && why.text[strlen(why.text) - 1] == '.');
+    assert_int_equal(sscanf(fact(&why, "user"), "%u %63s", &number, name), 2);
+    assert_int_equal(sscanf(fact(&why, "user_places"), "%lld of %lld", &n[0], &n[1]), 2);
+    told->places += n[0];
+    assert_int_equal(sscanf(fact(&why, "user_next_place"), "%lld = %lld waited for + %lld lent",
+                            &n[0], &n[1], &n[2]),
+                     3);
+    assert_int_equal(n[0], n[1] + n[2]);
+    told->next_waited += n[1];
+    assert_int_equal(
+        sscanf(fact(&why, "user_quota"), "%lld = %lld places - %lld paid", &n[0], &n[1], &n[2]), 3);
+    assert_int_equal(n[0], n[1] - n[2]);
+    told->quotas += n[0];
+    long long places = n[1];
+    assert_int_equal(
+        sscanf(fact(&why, "user_balance"),
+               "%lld = %lld before + %lld places - %lld used + %lld given + %lld since", &n[0],
+               &n[1], &n[2], &n[3], &n[4], &n[5]),
+        6);
+    assert_int_equal(n[0], n[1] + n[2] - n[3] + n[4] + n[5]);
+    assert_int_equal(n[0], view(s, number).owed);
+    assert_int_equal(n[2], places);
+    told->balances += n[0];
+    told->used += n[3];
+    assert_int_equal(n[3], strtoll(fact(&why, "user_used"), NULL, 10));
+    told->offer = strtoll(fact(&why, "user_offer"), NULL, 10);
+}
+
+/* Places make a turn, quotas and uses the offer, balances nothing; after loans, and after something
+ * came back. */
+static void test_what_is_explained_adds_up(void **state)
+{
+    struct script s;
+    (void)state;
+    begin(&s, "greedy", 1);
+    s.reload = false;
+    set_user(&s, 0, 1);
+    set_user(&s, 1, 3);
+    set_user(&s, 2, 2);
+    script_host(&s, 0, 10);
+    submit(&s, 1, 0, 100, 1);
+    for (uint32_t round = 0; round < 9; round++) {
+        struct explained told = {0};
+        if (round == 1)
+            submit(&s, 2, 1, 100, 1);
+        if (round == 2)
+            submit(&s, 3, 2, 100, 2);
+        if (round == 5) {
+            script_host(&s, 1, 3);
+            script_host_event(&s, EVENT_HOST_LOST, 1);
+        }
+        s.now_ns += SECOND;
+        if (round > 2)
+            end_all(&s);
+        for (uint64_t job = 1; job <= 3 && round > 2; job++)
+            add_explained(&s, job, &told);
+        assert_int_equal(told.places, round > 2 ? 6 : 0);
+        assert_int_equal(told.quotas, told.offer);
+        assert_int_equal(told.used, told.offer);
+        assert_int_equal(told.balances, 0);
+    }
+    script_end(&s);
+}
+
+static void test_who_waits_before_a_user(void **state)
+{
+    struct script s;
+    struct engine_explanation why;
+    (void)state;
+    begin(&s, "greedy", 0);
+    set_user(&s, 0, 5);
+    set_user(&s, 1, 3);
+    submit(&s, 1, 0, 100, 1);
+    submit(&s, 2, 1, 100, 1);
+    assert_int_equal(engine_explain(s.engine, 1, 0, 99, &why), 0);
+    assert_string_equal(fact(&why, "user_waits_behind"), "nobody");
+    assert_int_equal(engine_explain(s.engine, 2, 0, 99, &why), 0);
+    assert_string_equal(fact(&why, "user_waits_behind"), "u0 1");
+    assert_non_null(strstr(why.text, "its next place comes after 1, behind u0 1."));
+    script_host(&s, 0, 1); /* ABAABABA from its second place on */
+    assert_int_equal(engine_explain(s.engine, 1, 0, 99, &why), 0);
+    assert_string_equal(fact(&why, "user_waits_behind"), "u1 1");
+    script_policy(&s, "users", "capacity");
+    assert_int_equal(engine_explain(s.engine, 1, 0, 99, &why), 0);
+    assert_string_equal(fact(&why, "user_waits_behind"), "u1");
+    script_policy(&s, "users", "sequence-time");
+    assert_int_equal(engine_explain(s.engine, 1, 0, 99, &why), 0);
+    assert_string_equal(fact(&why, "user_waits_behind"), "u1");
+    script_cancel(&s, 2);
+    assert_int_equal(engine_explain(s.engine, 1, 0, 99, &why), 0);
+    assert_string_equal(fact(&why, "user_waits_behind"), "nobody");
     script_end(&s);
 }
 
@@ -705,6 +820,8 @@ int main(void)
         cmocka_unit_test(test_lowest_use_first),
         cmocka_unit_test(test_plain_parts_of_single_slots),
         cmocka_unit_test(test_explain_tells_the_users_part),
+        cmocka_unit_test(test_what_is_explained_adds_up),
+        cmocka_unit_test(test_who_waits_before_a_user),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

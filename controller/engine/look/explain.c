@@ -21,24 +21,10 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
 enum { UPLINKS_NAMED = 4 };
-
-__attribute__((format(printf, 3, 4))) static void
-add_fact(struct engine_explanation *e, const char *name, const char *format, ...)
-{
-    if (e->facts == sizeof(e->fact) / sizeof(e->fact[0]))
-        return;
-    struct engine_fact *fact = &e->fact[e->facts++];
-    snprintf(fact->name, sizeof(fact->name), "%s", name);
-    va_list ap;
-    va_start(ap, format);
-    vsnprintf(fact->value, sizeof(fact->value), format, ap);
-    va_end(ap);
-}
 
 /* The most of each demanded resource that one unit of a known host has. */
 static uint32_t most_of_a_unit(const struct engine *engine, const struct shape *shape,
@@ -283,9 +269,9 @@ static void say_stalls(const struct engine *engine, struct engine_explanation *e
     say(e, ": %s cannot read there since %.1f s; after %.1f s it runs again.",
         host_name(blind->reader), (double)(engine->now_ns - blind->since_ns) / 1e9,
         (double)engine->config.source_lost_ns / 1e9);
-    add_fact(e, "stalled_sources", "%u", a->n_stalls);
-    add_fact(e, "stalled_source", "%s", host_name(blind->source));
-    add_fact(e, "stalled_s", "%.3f", (double)(engine->now_ns - blind->since_ns) / 1e9);
+    say_fact(e, "stalled_sources", "%u", a->n_stalls);
+    say_fact(e, "stalled_source", "%s", host_name(blind->source));
+    say_fact(e, "stalled_s", "%.3f", (double)(engine->now_ns - blind->since_ns) / 1e9);
 }
 
 /* In which of several ways it runs. */
@@ -296,7 +282,7 @@ static void say_variant(struct engine_explanation *e, const struct attempt *a)
         return;
     const char *command = a->variant ? stage->others[a->variant - 1]->command : stage->command;
     say(e, "It runs as variant %u of %u (%s). ", a->variant, variant_count(stage), command);
-    add_fact(e, "variant", "%u of %u", a->variant, variant_count(stage));
+    say_fact(e, "variant", "%u of %u", a->variant, variant_count(stage));
 }
 
 static void say_ways_of(const struct stage *first, char *text, size_t size)
@@ -336,21 +322,21 @@ static void explain_attempt(const struct engine *engine, struct engine_explanati
     else
         say(e, "It reads nothing over the network, so its level does not matter.");
     say_stalls(engine, e, a);
-    add_fact(e, "attempt", "%" PRIu64, a->number);
-    add_fact(e, "attempt_state", "%s", attempt_state_name(a->state));
-    add_fact(e, "host", "%s", host_name(a->host));
-    add_fact(e, "start_reason", "%s", reason_name(a->reason));
-    add_fact(e, "start_left", "%" PRId64, a->left);
-    add_fact(e, "start_right", "%" PRId64, a->right);
-    add_fact(e, "level_on_wire", "%" PRIu64, a->level[order]);
-    add_fact(e, "coflow_level", "%" PRIu64, a->level[ORDER_COFLOW]);
-    add_fact(e, "macroflow_level", "%" PRIu64, a->level[ORDER_MACROFLOW]);
-    add_fact(e, "coflow_bytes", "%" PRIu64, a->bytes[ORDER_COFLOW]);
-    add_fact(e, "macroflow_bytes", "%" PRIu64, a->bytes[ORDER_MACROFLOW]);
-    add_fact(e, "network_bytes", "%" PRIu64, a->remote_bytes);
-    add_fact(e, "received_bytes", "%" PRIu64, a->received_bytes);
+    say_fact(e, "attempt", "%" PRIu64, a->number);
+    say_fact(e, "attempt_state", "%s", attempt_state_name(a->state));
+    say_fact(e, "host", "%s", host_name(a->host));
+    say_fact(e, "start_reason", "%s", reason_name(a->reason));
+    say_fact(e, "start_left", "%" PRId64, a->left);
+    say_fact(e, "start_right", "%" PRId64, a->right);
+    say_fact(e, "level_on_wire", "%" PRIu64, a->level[order]);
+    say_fact(e, "coflow_level", "%" PRIu64, a->level[ORDER_COFLOW]);
+    say_fact(e, "macroflow_level", "%" PRIu64, a->level[ORDER_MACROFLOW]);
+    say_fact(e, "coflow_bytes", "%" PRIu64, a->bytes[ORDER_COFLOW]);
+    say_fact(e, "macroflow_bytes", "%" PRIu64, a->bytes[ORDER_MACROFLOW]);
+    say_fact(e, "network_bytes", "%" PRIu64, a->remote_bytes);
+    say_fact(e, "received_bytes", "%" PRIu64, a->received_bytes);
     if (a->block_host != ENGINE_NONE)
-        add_fact(e, "block_from", "%s", host_name(cluster_host(engine, a->block_host)));
+        say_fact(e, "block_from", "%s", host_name(cluster_host(engine, a->block_host)));
 }
 
 static void explain_blocked(struct engine_explanation *e, const struct task *task)
@@ -400,13 +386,13 @@ static bool is_refused(const struct engine *engine, const struct task *task)
 static void explain_lapses(struct engine_explanation *e, const struct account *account)
 {
     const struct account *user = account->above[0];
-    add_fact(e, "allows_in_force", "%" PRIu32, account->allowed);
-    add_fact(e, "allows_lapsed", "%" PRIu64, account->lapsed);
+    say_fact(e, "allows_in_force", "%" PRIu32, account->allowed);
+    say_fact(e, "allows_lapsed", "%" PRIu64, account->lapsed);
     if (account->away) {
         say(e, "Waits: its application has no session, and is allowed nothing meanwhile.");
         return;
     }
-    add_fact(e, "allows_at_most", "%" PRIu32, account->limit);
+    say_fact(e, "allows_at_most", "%" PRIu32, account->limit);
     say(e,
         "Waits: its application let %" PRIu64 " allows lapse without a start, so it may "
         "have %" PRIu32 " at a time, and twice as many with each that it uses.",
@@ -437,7 +423,7 @@ static void explain_ways(const struct engine *engine, struct engine_explanation 
     VARIANT_FOREACH (way, task->stage->first) {
         snprintf(name, sizeof(name), "variant_%u", way->variant);
         if (task->stage->first->n_others)
-            add_fact(e, name, "%s: %" PRId64 " fit", way->command,
+            say_fact(e, name, "%s: %" PRId64 " fit", way->command,
                      shape_times(engine, way->bucket->shape));
     }
 }
@@ -448,7 +434,7 @@ static void explain_ready(const struct engine *engine, struct engine_explanation
     const struct task *task = in_roomiest_way(engine, first);
     const struct shape *shape = task->stage->bucket->shape;
     if (engine->suspects)
-        add_fact(e, "suspect_hosts", "%u", engine->suspects);
+        say_fact(e, "suspect_hosts", "%u", engine->suspects);
     if (shape->application && !shape->capable)
         say(e, "Waits: its application has no executor on a host that is up.");
     else if (shape->application && shape->times <= 0)
@@ -471,14 +457,14 @@ static void explain_ready(const struct engine *engine, struct engine_explanation
     if (engine->suspects && shape->times <= 0)
         say(e, " %u suspect host%s no new work (duopolyctl hosts says why).", engine->suspects,
             engine->suspects == 1 ? " gets" : "s get");
-    add_fact(e, "waits_s", "%.3f", (double)(engine->now_ns - task->ready_ns) / 1e9);
-    add_fact(e, "free_slots_for_it", "%" PRId64, shape_times(engine, shape));
+    say_fact(e, "waits_s", "%.3f", (double)(engine->now_ns - task->ready_ns) / 1e9);
+    say_fact(e, "free_slots_for_it", "%" PRId64, shape_times(engine, shape));
     explain_ways(engine, e, task);
     if (task->stage->held) {
-        add_fact(e, "hold_reason", "%s", reason_name(task->stage->hold_reason));
-        add_fact(e, "hold_left", "%" PRId64, task->stage->hold_left);
-        add_fact(e, "hold_right", "%" PRId64, task->stage->hold_right);
-        add_fact(e, "held_s", "%.3f", (double)(engine->now_ns - task->stage->held_since_ns) / 1e9);
+        say_fact(e, "hold_reason", "%s", reason_name(task->stage->hold_reason));
+        say_fact(e, "hold_left", "%" PRId64, task->stage->hold_left);
+        say_fact(e, "hold_right", "%" PRId64, task->stage->hold_right);
+        say_fact(e, "held_s", "%.3f", (double)(engine->now_ns - task->stage->held_since_ns) / 1e9);
     }
 }
 
@@ -494,11 +480,11 @@ static void explain_refused(const struct engine *engine, struct engine_explanati
         sentence_say(engine, e, entry->sentence, NULL, why->left, why->right);
     say(e, " It is asked again after %.1f s at the latest.",
         (double)(refusal->due_ns - engine->now_ns) / 1e9);
-    add_fact(e, "commit", "%s refuses: %s", engine->commit->policy.name, reason_name(why->reason));
-    add_fact(e, "hold_reason", "%s", reason_name(why->reason));
-    add_fact(e, "hold_left", "%" PRId64, why->left);
-    add_fact(e, "hold_right", "%" PRId64, why->right);
-    add_fact(e, "held_s", "%.3f", (double)(engine->now_ns - refusal->since_ns) / 1e9);
+    say_fact(e, "commit", "%s refuses: %s", engine->commit->policy.name, reason_name(why->reason));
+    say_fact(e, "hold_reason", "%s", reason_name(why->reason));
+    say_fact(e, "hold_left", "%" PRId64, why->left);
+    say_fact(e, "hold_right", "%" PRId64, why->right);
+    say_fact(e, "held_s", "%.3f", (double)(engine->now_ns - refusal->since_ns) / 1e9);
 }
 
 static void explain_retry(const struct engine *engine, struct engine_explanation *e,
@@ -510,8 +496,8 @@ static void explain_retry(const struct engine *engine, struct engine_explanation
     for (uint32_t i = 0; i < retry->n; i++)
         say(e, "%s %s", i ? "," : "", host_name(retry->tried[i].host));
     say(e, "; waits for room on another host, for %.1f s at most, then for any.", left_s);
-    add_fact(e, "failed_on_hosts", "%u", retry->n);
-    add_fact(e, "waits_s", "%.3f", (double)(engine->now_ns - task->ready_ns) / 1e9);
+    say_fact(e, "failed_on_hosts", "%u", retry->n);
+    say_fact(e, "waits_s", "%.3f", (double)(engine->now_ns - task->ready_ns) / 1e9);
 }
 
 static void say_evicted(const struct engine *engine, struct engine_explanation *e,
@@ -531,12 +517,12 @@ static void say_evicted(const struct engine *engine, struct engine_explanation *
             evicted->by_task);
     say(e, " So far %u of its attempts were; they had run for %.1f s, which are lost.",
         evicted->times, (double)evicted->lost_ns / 1e9);
-    add_fact(e, "evicted_from", "%s", host_name(host));
-    add_fact(e, "evict_reason", "%s", reason_name(evicted->reason));
-    add_fact(e, "evictions", "%u", evicted->times);
-    add_fact(e, "evicted_s", "%.3f", (double)evicted->lost_ns / 1e9);
+    say_fact(e, "evicted_from", "%s", host_name(host));
+    say_fact(e, "evict_reason", "%s", reason_name(evicted->reason));
+    say_fact(e, "evictions", "%u", evicted->times);
+    say_fact(e, "evicted_s", "%.3f", (double)evicted->lost_ns / 1e9);
     if (evicted->by_job)
-        add_fact(e, "evicted_for", "%" PRIu64 "/%u/%u", evicted->by_job, evicted->by_stage,
+        say_fact(e, "evicted_for", "%" PRIu64 "/%u/%u", evicted->by_job, evicted->by_stage,
                  evicted->by_task);
 }
 
@@ -566,10 +552,10 @@ static void say_user(const struct engine *engine, struct engine_explanation *e,
     if (!engine->division->explain)
         return;
     say(e, " Its user %s ", user->name);
+    say_fact(e, "user", "%u %s", user->number, user->name);
+    say_fact(e, "user_share", "%u of %" PRIu64, user->share, engine->users_total);
     engine->division->explain(engine, user, e);
     say(e, ".");
-    add_fact(e, "user", "%u %s", user->number, user->name);
-    add_fact(e, "user_share", "%u of %" PRIu64, user->share, engine->users_total);
 }
 
 static void add_context(const struct engine *engine, struct engine_explanation *e,
@@ -580,16 +566,16 @@ static void add_context(const struct engine *engine, struct engine_explanation *
     int64_t free;
     char use[sizeof(e->fact[0].value)];
     mode_numbers(engine, &ready, &free);
-    add_fact(e, "task_state", "%s", task_state_name(task->state));
-    add_fact(e, "kind", "%s", task->bytes ? "reduce" : "map");
-    add_fact(e, "job_place", "%" PRIu64 " of %zu by %s", place_in_order(engine, job),
+    say_fact(e, "task_state", "%s", task_state_name(task->state));
+    say_fact(e, "kind", "%s", task->bytes ? "reduce" : "map");
+    say_fact(e, "job_place", "%" PRIu64 " of %zu by %s", place_in_order(engine, job),
              engine->active.n, engine->turn->policy.name);
-    add_fact(e, "mode", "%s", mode_name(engine->mode));
+    say_fact(e, "mode", "%s", mode_name(engine->mode));
     engine_say_mode_use(engine, use, sizeof(use));
-    add_fact(e, "mode_use", "%s", use);
-    add_fact(e, "mode_numbers", "%" PRIu64 " ready, %" PRId64 " free", ready, free);
-    add_fact(e, "congested", "%s", engine->congested ? "yes" : "no");
-    add_fact(e, "policies", "%s %s %s %s", engine->turn->policy.name, engine->place->policy.name,
+    say_fact(e, "mode_use", "%s", use);
+    say_fact(e, "mode_numbers", "%" PRIu64 " ready, %" PRId64 " free", ready, free);
+    say_fact(e, "congested", "%s", engine->congested ? "yes" : "no");
+    say_fact(e, "policies", "%s %s %s %s", engine->turn->policy.name, engine->place->policy.name,
              engine->commit->policy.name, engine->network->policy.name);
 }
 

@@ -240,6 +240,16 @@ uint64_t sequence_left(uint64_t position, uint64_t total, uint32_t share)
     return total ? position - used_of(position, total, share) : 0;
 }
 
+uint32_t sequence_until(const struct sequence *sequence, uint32_t user, int64_t *counts)
+{
+    uint32_t n = 0, at = sequence->position;
+    for (; sequence->entry[at] != user; n++) {
+        counts[sequence->entry[at]]++;
+        at = at + 1 < sequence->entries ? at + 1 : 0;
+    }
+    return n;
+}
+
 struct sequence_drift sequence_drift(const struct sequence *sequence)
 {
     return sequence->drift;

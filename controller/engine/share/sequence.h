@@ -63,6 +63,9 @@ uint32_t sequence_next(const struct sequence *sequence);
 uint32_t sequence_entries(const struct sequence *sequence);
 uint32_t sequence_position(const struct sequence *sequence);
 uint32_t sequence_share(const struct sequence *sequence, uint32_t user);
+/* So many entries come from the position on before this user's next one, which are added to each
+ * user's count. O(entries). */
+uint32_t sequence_until(const struct sequence *sequence, uint32_t user, int64_t *counts);
 /* Taken modulo the entries: what was kept, or what the functions below say. */
 void sequence_seek(struct sequence *sequence, uint64_t position);
 /* The user that an entry is for; entry < entries. O(1). */

@@ -73,24 +73,33 @@ static bool drf_pick(struct engine *engine, struct claim *ret_claim)
     return pick_by(engine, of_the_largest, ret_claim);
 }
 
-static void say_use(const struct engine *engine, const struct user *user, uint64_t use,
+static void say_use(const struct engine *engine, const struct user *user, use_of *use,
                     const char *of, struct engine_explanation *e)
 {
-    say(e, "holds %.1f %% of %s for %u of %llu shares; who holds less for its share is first",
-        (double)use * 100 / (double)(UINT64_C(1) << USE_BITS), of, user->share,
-        (unsigned long long)engine->users_total);
+    struct division_queue queue = {.e = e};
+    double percent = (double)use(engine, user) * 100 / (double)(UINT64_C(1) << USE_BITS);
+    say(e,
+        "holds %.1f %% of %s for %u of %llu shares; who holds less for its share is first: it is ",
+        percent, of, user->share, (unsigned long long)engine->users_total);
+    for (struct sorted_node *node = sorted_first(&engine->users); node; node = sorted_next(node)) {
+        const struct user *other = container_of(node, struct user, by_number);
+        if (other->ready_here && is_before(engine, use, other, user))
+            division_queue_add(&queue, other, 0);
+    }
+    division_queue_say(&queue);
+    say_fact(e, "user_holds", "%.1f %%", percent);
 }
 
 static void capacity_explain(const struct engine *engine, const struct user *user,
                              struct engine_explanation *e)
 {
-    say_use(engine, user, of_slots(engine, user), "all slots", e);
+    say_use(engine, user, of_slots, "all slots", e);
 }
 
 static void drf_explain(const struct engine *engine, const struct user *user,
                         struct engine_explanation *e)
 {
-    say_use(engine, user, of_the_largest(engine, user), "what it holds most of", e);
+    say_use(engine, user, of_the_largest, "what it holds most of", e);
 }
 
 const struct users_policy users_capacity = {

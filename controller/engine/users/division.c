@@ -1,8 +1,13 @@
 #include "controller/engine/users/division.h"
 
+#include "controller/engine/base/say.h"
 #include "controller/engine/books/cluster.h"
 #include "controller/engine/books/users.h"
 #include "controller/engine/share/granule.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
 
 const struct engine_parameter parameter_granule_slots = {
     "granule_slots",
@@ -80,4 +85,25 @@ bool division_is_held(const struct engine *engine, const struct user *user)
 {
     return engine->place->held && !(engine->place->full && engine->place->full(engine)) &&
            has_room(engine, user);
+}
+
+enum { NAMED = 4 };
+
+void division_queue_add(struct division_queue *queue, const struct user *user, uint64_t amount)
+{
+    char name[ENGINE_NAME_MAX + 24];
+    int n = snprintf(name, sizeof(name), "%s%s", queue->n ? ", " : "", user->name);
+    if (amount)
+        snprintf(name + n, sizeof(name) - (size_t)n, " %" PRIu64, amount);
+    queue->n++;
+    if (queue->n <= NAMED && strlen(queue->names) + strlen(name) < sizeof(queue->names))
+        strcat(queue->names, name);
+}
+
+void division_queue_say(struct division_queue *queue)
+{
+    say(queue->e, queue->n ? "behind %s" : "behind nobody", queue->names);
+    if (queue->n > NAMED)
+        say(queue->e, " and %" PRIu32 " more", queue->n - NAMED);
+    say_fact(queue->e, "user_waits_behind", "%s", queue->n ? queue->names : "nobody");
 }

@@ -37,3 +37,13 @@ bool division_ask(struct engine *engine, struct user *user, struct claim *ret_cl
  * is one whose tasks wait since only the cluster's last slots are free (place_policy.full), for
  * them the cluster is full. O(shapes). */
 bool division_is_held(const struct engine *engine, const struct user *user);
+
+/* Who waits before a user: users with something ready, and what each gets first (0: not known), as
+ * they are added. Said as a clause ("behind bob 2, ann 1") and as the fact "user_waits_behind". */
+struct division_queue {
+    struct engine_explanation *e;
+    uint32_t n;
+    char names[352];
+};
+void division_queue_add(struct division_queue *queue, const struct user *user, uint64_t amount);
+void division_queue_say(struct division_queue *queue);

@@ -229,7 +229,7 @@ static void over(struct engine *engine)
     if (!k->open)
         return;
     k->open = false;
-    offer_close(&k->turns.offer);
+    turns_close(&k->turns);
     turns_settle(engine, &k->turns);
 }
 
@@ -250,7 +250,7 @@ static void charge(struct engine *engine, const struct claim *claim)
     }
     if (!alone)
         return;
-    offer_close(&k->turns.offer);
+    turns_close(&k->turns);
     turns_settle(engine, &k->turns);
 }
 
@@ -285,6 +285,7 @@ static void explain(const struct engine *engine, const struct user *user,
             (long long)value(engine, &parameter_repay));
     else
         say(e, "is owed %" PRId64 " granules", owed);
+    turns_explain(&k->turns, user, e);
 }
 
 static const struct policy_reason reasons[] = {FORCE_REASON, {0}};

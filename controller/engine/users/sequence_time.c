@@ -127,6 +127,14 @@ static void changed(struct engine *engine)
     build(engine, engine->kept[QUESTION_USERS]);
 }
 
+/* Whether it would be asked first, with something ready. */
+static bool is_asked_before(const struct timed_engine *k, uint32_t i, uint32_t user)
+{
+    wide left = (wide)standing(k, i) * k->turns.who[user]->share,
+         right = (wide)standing(k, user) * k->turns.who[i]->share;
+    return k->turns.who[i]->ready_here && (left > right || (left == right && i < user));
+}
+
 static void explain(const struct engine *engine, const struct user *user,
                     struct engine_explanation *e)
 {
@@ -135,6 +143,14 @@ static void explain(const struct engine *engine, const struct user *user,
     say(e, "has %u of %" PRIu64 " shares, holds %" PRIu64 " granules, and %s %.1f granule-seconds",
         user->share, engine->users_total, held(k, user), owed < 0 ? "owes" : "is owed",
         owed < 0 ? -owed : owed);
+    struct division_queue queue = {.e = e};
+    uint32_t index = turns_index(&k->turns, user);
+    for (uint32_t i = 0; i < k->turns.offer.n; i++)
+        if (i != index && is_asked_before(k, i, index))
+            division_queue_add(&queue, k->turns.who[i], 0);
+    say(e, "; it is ");
+    division_queue_say(&queue);
+    say_fact(e, "user_balance", "%.1f granule-seconds", owed);
 }
 
 const struct users_policy users_sequence_time = {

@@ -1,7 +1,10 @@
 #include "controller/engine/users/turns.h"
 
 #include "controller/engine/base/ground.h"
+#include "controller/engine/base/say.h"
+#include "controller/engine/users/division.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 
 const struct engine_parameter parameter_even = {
@@ -25,9 +28,12 @@ void turns_done(struct turns *turns)
     free(turns->offer.parts);
     free(turns->who);
     free(turns->sizes);
+    free(turns->parts);
     turns->offer = (struct offer){0};
     turns->who = NULL;
     turns->sizes = NULL;
+    turns->parts = NULL;
+    turns->closed = 0;
 }
 
 /* WHY no other failure: shares without a turn are rejected (users_fit). */
@@ -57,6 +63,7 @@ void turns_build(struct engine *engine, struct turns *turns, uint32_t repay_perm
     offer->users = engine_allocate(engine, offer->n, sizeof(*offer->users));
     offer->parts = engine_allocate(engine, offer->n, sizeof(*offer->parts));
     turns->sizes = engine_allocate(engine, offer->n, sizeof(*turns->sizes));
+    turns->parts = engine_allocate(engine, offer->n, sizeof(*turns->parts));
     turns->who = engine_allocate(engine, offer->n, sizeof(struct user *));
     for (struct sorted_node *node = sorted_first(&engine->users); node; node = sorted_next(node)) {
         struct user *user = container_of(node, struct user, by_number);
@@ -113,4 +120,67 @@ void turns_settle(struct engine *engine, struct turns *turns)
     engine->users_position = sequence_position(turns->offer.sequence);
     if (leaves)
         users_let_go(engine);
+}
+
+void turns_close(struct turns *turns)
+{
+    offer_close(&turns->offer);
+    turns->closed = turns->offer.amount - turns->offer.left;
+    for (uint32_t i = 0; i < turns->offer.n; i++) {
+        const struct offer_user *u = &turns->offer.users[i];
+        turns->parts[i] = (struct turns_part){u->before, u->balance, u->quota + u->paid,
+                                              u->paid,   u->quota,   u->used};
+    }
+}
+
+/* Places of users with nothing ready are lent: those behind them do not wait for them. */
+static void explain_queue(const struct turns *turns, uint32_t user, struct engine_explanation *e)
+{
+    struct division_queue queue = {.e = e};
+    const struct sequence *sequence = turns->offer.sequence;
+    int64_t *counts = calloc(turns->offer.n, sizeof(*counts)), waited = 0;
+    if (!counts)
+        return;
+    uint32_t until = sequence_until(sequence, user, counts);
+    for (uint32_t i = 0; i < turns->offer.n; i++) {
+        if (!counts[i] || !turns->who[i]->ready_here)
+            continue;
+        division_queue_add(&queue, turns->who[i], (uint64_t)counts[i]);
+        waited += counts[i];
+    }
+    say(e, "; its next place comes after %" PRIu32 ", ", until);
+    division_queue_say(&queue);
+    say_fact(e, "user_position", "%" PRIu32 " of %" PRIu32, sequence_position(sequence),
+             sequence_entries(sequence));
+    say_fact(e, "user_places", "%" PRIu32 " of %" PRIu32, sequence_share(sequence, user),
+             sequence_entries(sequence));
+    say_fact(e, "user_next_place", "%" PRIu32 " = %" PRId64 " waited for + %" PRId64 " lent", until,
+             waited, until - waited);
+    free(counts);
+}
+
+static void explain_offer(const struct turns *turns, uint32_t user, struct engine_explanation *e)
+{
+    const struct turns_part *part = &turns->parts[user];
+    int64_t now = turns->offer.users[user].balance;
+    int64_t given = part->after - (part->before + part->places - part->used);
+    if (!turns->closed)
+        return;
+    say(e, "; of the last %" PRId64 " granules it had %" PRId64 " places and used %" PRId64,
+        turns->closed, part->places, part->used);
+    say_fact(e, "user_offer", "%" PRId64, turns->closed);
+    say_fact(e, "user_quota", "%" PRId64 " = %" PRId64 " places - %" PRId64 " paid back",
+             part->quota, part->places, part->paid);
+    say_fact(e, "user_used", "%" PRId64, part->used);
+    say_fact(e, "user_balance",
+             "%" PRId64 " = %" PRId64 " before + %" PRId64 " places - %" PRId64 " used + %" PRId64
+             " given + %" PRId64 " since",
+             now, part->before, part->places, part->used, given, now - part->after);
+}
+
+void turns_explain(const struct turns *turns, const struct user *user, struct engine_explanation *e)
+{
+    uint32_t index = turns_index(turns, user);
+    explain_queue(turns, index, e);
+    explain_offer(turns, index, e);
 }
