@@ -370,8 +370,13 @@ struct debt_view {
     uint64_t amount; /* granules: the policy's parameter */
     int64_t since_ns;
 };
-/* So many entries of the present turn are used (share/sequence.h). O(1). */
-uint64_t engine_users_position(const struct engine *engine);
+/* How the cluster is divided, beside the debts. O(1). */
+struct division_view {
+    uint64_t position; /* so many entries of the present turn are used (share/sequence.h) */
+    uint64_t charged;  /* the newest attempt that is in this and in the debts */
+    uint64_t changes;  /* grows when this or a debt may have changed */
+};
+struct division_view engine_division(const struct engine *engine);
 /* The first, in order of borrowers and lenders, of a borrower > or with a lender ≥. 0 or −ENOENT.
  * O(log debts). */
 int engine_debt_from(const struct engine *engine, uint32_t borrower, uint32_t lender,

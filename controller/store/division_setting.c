@@ -61,12 +61,18 @@ static void remove_gone(struct store *store, const struct engine *engine)
 
 void division_setting_put(struct store *store, const struct engine *engine, int64_t offset_ns)
 {
+    const struct division_view division = engine_division(engine);
     char name[32], value[64];
-    uint64_t position = engine_users_position(engine), at = 0;
+    uint64_t at = 0;
     struct debt_view debt;
-    snprintf(value, sizeof(value), "%" PRIu64, position);
-    if (position || store_setting(store, "turn", "position"))
+    /* WHY not always: where nobody ever divided nothing is kept. */
+    if (division.position || engine_debt_from(engine, 0, 0, &debt) == 0 ||
+        store_setting(store, "turn", "charged")) {
+        snprintf(value, sizeof(value), "%" PRIu64, division.position);
         put(store, "turn", "position", value);
+        snprintf(value, sizeof(value), "%" PRIu64, division.charged);
+        put(store, "turn", "charged", value);
+    }
     remove_gone(store, engine);
     while (engine_debt_from(engine, (uint32_t)(at >> 32), (uint32_t)at, &debt) == 0) {
         snprintf(value, sizeof(value), "%" PRIu64 " %" PRId64, debt.amount,
@@ -76,10 +82,16 @@ void division_setting_put(struct store *store, const struct engine *engine, int6
     }
 }
 
-uint64_t division_setting_position(const struct store *store)
+static uint64_t number_of(const struct store *store, const char *name)
 {
-    const char *value = store_setting(store, "turn", "position");
+    const char *value = store_setting(store, "turn", name);
     return value ? strtoull(value, NULL, 10) : 0;
+}
+
+void division_setting_turn(const struct store *store, uint64_t *ret_position, uint64_t *ret_charged)
+{
+    *ret_position = number_of(store, "position");
+    *ret_charged = number_of(store, "charged");
 }
 
 struct telling {

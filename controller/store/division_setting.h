@@ -1,5 +1,6 @@
 /* How the cluster is divided between users, as settings in the store: how much of the present turn
- * is used (kind "turn"), and who owes whom (kind "debt", "BORROWER LENDER"). */
+ * is used and which attempt is the newest that this counts (kind "turn"), and who owes whom (kind
+ * "debt", "BORROWER LENDER"). */
 #pragma once
 
 #include "controller/engine/engine.h"
@@ -9,8 +10,9 @@
  * settings · log). */
 void division_setting_put(struct store *store, const struct engine *engine, int64_t offset_ns);
 
-/* 0: nothing is kept. */
-uint64_t division_setting_position(const struct store *store);
+/* Zeros: nothing is kept. */
+void division_setting_turn(const struct store *store, uint64_t *ret_position,
+                           uint64_t *ret_charged);
 /* Each debt; `since_ns` is of the wall clock. */
 void division_setting_debts(const struct store *store,
                             void (*each)(void *context, const struct debt_view *debt),

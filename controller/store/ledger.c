@@ -61,7 +61,7 @@ struct ledger {
     struct arriving *arriving;
     struct pending pending;
     uint64_t sizes;    /* the last place in the order of learning that has a row */
-    uint64_t position; /* of users' turn, as it was put last, */
+    uint64_t division; /* the changes of how the cluster is divided, as it was put last, */
     time_t put_s;      /* then */
 };
 
@@ -74,7 +74,7 @@ int ledger_create(struct store *store, const struct engine *engine, int64_t offs
     *ledger = (struct ledger){.store = store,
                               .engine = engine,
                               .offset_ns = offset_ns,
-                              .position = engine_users_position(engine)};
+                              .division = engine_division(engine).changes};
     struct sizes_view sizes;
     while (engine_sizes_after(engine, ledger->sizes, &sizes) == 0)
         ledger->sizes = sizes.place;
@@ -506,15 +506,15 @@ void ledger_rest(struct ledger *ledger)
 /* WHY once a second: starts make no rows, and each of them moves it. */
 static void put_division(struct ledger *ledger)
 {
-    uint64_t position = engine_users_position(ledger->engine);
+    uint64_t changes = engine_division(ledger->engine).changes;
     struct timespec now;
-    if (position == ledger->position)
+    if (changes == ledger->division)
         return;
     clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
     if (now.tv_sec == ledger->put_s)
         return;
     ledger->put_s = now.tv_sec;
-    ledger->position = position;
+    ledger->division = changes;
     ledger_rest(ledger);
 }
 

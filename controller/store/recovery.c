@@ -336,11 +336,13 @@ static void debt_keep(void *context, const struct debt_view *debt)
 
 static int users_read(struct recovery *recovery)
 {
-    char line[64];
-    uint64_t position = division_setting_position(recovery->store);
+    char line[96];
+    uint64_t position, charged;
+    division_setting_turn(recovery->store, &position, &charged);
     user_settings(recovery->store, user_keep, recovery);
-    int n = snprintf(line, sizeof(line), "users_turn position=%" PRIu64, position);
-    if (position && line_keep(&recovery->users, line, (size_t)n) < 0)
+    int n = snprintf(line, sizeof(line), "users_turn position=%" PRIu64 " charged=%" PRIu64,
+                     position, charged);
+    if ((position || charged) && line_keep(&recovery->users, line, (size_t)n) < 0)
         recovery->users.failed = true;
     division_setting_debts(recovery->store, debt_keep, recovery);
     return recovery->users.failed ? err_sys(recovery->err, ENOMEM, "the store's users") : 0;

@@ -144,7 +144,8 @@ static const char *key_since(const struct known *now, const char *value)
 /* Settings that no user made. */
 static bool is_inner(const char *kind)
 {
-    return strncmp(kind, "proof", 5) == 0;
+    return strncmp(kind, "proof", 5) == 0 || strncmp(kind, "turn", 4) == 0 ||
+           strncmp(kind, "debt", 4) == 0;
 }
 
 static int setting_compare(struct revival *revival, const struct row_value *row)

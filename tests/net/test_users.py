@@ -5,7 +5,7 @@ import xml.etree.ElementTree
 
 import pytest
 
-from controller import BUILD, SECOND, workload
+from controller import BUILD, SECOND, pb, wait_until, workload
 
 
 def users(daemon):
@@ -247,3 +247,60 @@ def test_shares_of_many_users_come_in_pages(cluster):
 def test_wrong_words_about_shares_are_one_sentence(cluster, words, status, sentence):
     said = cluster.daemon().ctl(*words, expect=status)
     assert sentence in said and said.count("\n") == 1
+
+
+def stands(daemon):
+    """How the users stand: what each is owed, and what is used of the turn."""
+    owed = {row["name"]: row["owed"] for row in daemon.ctl("users")["users"]}
+    position = {row["name"]: row["value"] for row in daemon.ctl("explain", "1/0/0")["facts"]}["user_position"]
+    return owed, position
+
+
+def running(agent, number):
+    """As an inventory reports them, so many that it was told to start."""
+    while len(agent.running) < number:
+        agent.receive_start()
+    for start in agent.running.values():
+        agent.state(start.attempt, "COMPUTING", job=start.job, stage=start.stage, task=start.task)
+    return [pb.AttemptState(attempt=start.attempt, job=start.job, stage=start.stage, task=start.task, resources=pb.Resources(slots=1),
+                            phase=pb.PHASE_COMPUTING) for start in agent.running.values()]
+
+
+@pytest.mark.parametrize("end", ["kill", "stop"])
+def test_what_runs_is_charged_from_inventories(cluster, end):
+    """Starts are written once a second at most: a kill loses some, and the agent's inventory has them. None is charged twice."""
+    daemon = cluster.daemon(config=DIVIDED)
+    daemon.ctl("user", "set", "ann", "share=5")
+    daemon.ctl("user", "set", "bob", "share=3")
+    h1 = cluster.agent(daemon, "h1", slots=8)
+    h1.join()
+    for number in range(8):
+        submit(daemon, f"a{number}", 1 if number % 4 else 2)
+    attempts = running(h1, 8)
+    before = stands(daemon)
+    assert before[1] == "8 of 9" and sum(before[0].values()) == 0 and before[0]["everybody"] == 1
+    for sequence in (2, 3):
+        h1.close()
+        getattr(daemon, end)()
+        daemon.start()
+        h1 = cluster.agent(daemon, "h1", slots=8, hello_sequence=sequence)
+        h1.join(attempts)
+        wait_until(lambda: daemon.ctl("status")["attempts"] == 8, "the inventory's attempts")
+        assert stands(daemon) == before
+
+
+def test_a_policy_away_and_back_keeps_all(cluster):
+    daemon = cluster.daemon(config=DIVIDED)
+    daemon.ctl("user", "set", "ann", "share=2")
+    h1 = cluster.agent(daemon, "h1", slots=2)
+    h1.join()
+    submit(daemon, "a", 1, tasks=8)
+    starts(h1, 2)
+    before, debts_before = stands(daemon), debts(daemon)
+    assert before[1] == "2 of 3" and debts_before
+    for users_policy in ("none", "capacity", "sequence"):
+        daemon.ctl("policy", "users", users_policy)
+        assert debts(daemon) == debts_before
+        restart(daemon)
+        assert debts(daemon) == debts_before
+    assert stands(daemon) == before

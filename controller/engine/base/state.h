@@ -653,11 +653,14 @@ struct engine {
     bool mode_pending; /* the mode changes when the dwell ends */
 
     struct numbered attempts;
-    struct sorted users;            /* user 0, and those that were told of */
-    uint64_t users_total;           /* index: their shares */
-    uint64_t users_position;        /* entries of a turn that are used (sequence.h) */
-    struct debts *debts;            /* between users */
-    struct user *asked;             /* for whom a placement is asked now; NULL: for everybody */
+    struct sorted users;     /* user 0, and those that were told of */
+    uint64_t users_total;    /* index: their shares */
+    uint64_t users_position; /* entries of a turn that are used (sequence.h) */
+    uint64_t users_charged;  /* attempts of earlier controllers beyond it are not in these yet; 0:
+                                all are */
+    uint64_t users_changes;  /* index: grows when the position or a debt may have changed */
+    struct debts *debts;     /* between users */
+    struct user *asked;      /* for whom a placement is asked now; NULL: for everybody */
     TAILQ_HEAD(, user) ready_users; /* index: where somebody divides, those with ready_here */
     struct queues no_queues;        /* of a user without jobs of a shape: always empty */
     struct sorted jobs, active, names, finished, finished_age, hold_timers;

@@ -97,6 +97,7 @@ void users_share(struct engine *engine, struct user *user, uint32_t share)
     if (share)
         position = sequence_joined(position, engine->users_total, share);
     engine->users_total += share;
+    engine->users_changes++;
     engine->users_position = engine->users_total ? position % engine->users_total : 0;
     user->share = share;
 }
@@ -121,6 +122,7 @@ static void inherit(struct engine *engine, const struct user *user)
 static void forget(struct engine *engine, struct user *user)
 {
     inherit(engine, user);
+    engine->users_changes++;
     users_share(engine, user, 0);
     destroy(engine, user);
     tell_users_changed(engine);

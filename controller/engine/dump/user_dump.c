@@ -16,7 +16,7 @@ struct user_record {
     int64_t remainder;
 };
 struct turn_record {
-    uint64_t position;
+    uint64_t position, charged;
 };
 struct debt_record {
     uint32_t borrower, lender;
@@ -53,6 +53,7 @@ static int load_turn(struct engine *engine, const void *object, struct err *err)
     const struct turn_record *record = object;
     (void)err;
     engine->users_position = record->position % engine->users_total;
+    engine->users_charged = record->charged;
     return 0;
 }
 
@@ -81,7 +82,9 @@ const struct dump_kind user_kinds[] = {
                 F(user_record, leaves, BOOL), FIELD_LEAN(user_record, carry, U32),
                 FIELD_LEAN(user_record, remainder, I64)}},
               load_user},
-    [TURN] = {{"users_turn", {F(turn_record, position, U64)}}, load_turn},
+    [TURN] = {{"users_turn",
+               {F(turn_record, position, U64), FIELD_LEAN(turn_record, charged, U64)}},
+              load_turn},
     [DEBT] = {{"debt",
                {F(debt_record, borrower, U32), F(debt_record, lender, U32),
                 F(debt_record, amount, U64), F(debt_record, since_ns, I64)}},
@@ -104,8 +107,8 @@ void user_dump(struct dumper *d, const struct engine *engine)
             strcmp(user->name, "everybody") != 0)
             dump_record(d, &user_kinds[USER].kind, &record);
     }
-    const struct turn_record turn = {engine->users_position};
-    if (turn.position)
+    const struct turn_record turn = {engine->users_position, engine->users_charged};
+    if (turn.position || turn.charged)
         dump_record(d, &user_kinds[TURN].kind, &turn);
     struct debt debt;
     bool more = debts_first(engine->debts, &debt);

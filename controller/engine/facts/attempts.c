@@ -4,6 +4,7 @@
 #include "controller/engine/books/cluster.h"
 #include "controller/engine/books/job.h"
 #include "controller/engine/books/stage.h"
+#include "controller/engine/policy/questions.h"
 #include "controller/engine/watch/levels.h"
 #include "controller/engine/watch/source.h"
 
@@ -30,6 +31,16 @@ static void stop_older(struct engine *engine, const struct task *task)
     for (other = newest ? newest->next_of_task : NULL; other; other = other->next_of_task)
         if (attempt_is_ours(engine, other->number))
             attempt_stop(engine, other, REASON_REPLACED, false);
+}
+
+/* WHY: its start was charged after the last time that position and debts were kept. */
+static void charge_missing(struct engine *engine, struct attempt *attempt)
+{
+    struct claim claim = {.task = attempt->task};
+    bool charged = !engine->users_charged || attempt->number <= engine->users_charged ||
+                   attempt->number >> 32 == engine->config.epoch;
+    if (!charged && attempt_is_ours(engine, attempt->number) && engine->division->charge)
+        engine->division->charge(engine, &claim);
 }
 
 static void adopt(struct engine *engine, const struct event *event, struct host *host)
@@ -60,6 +71,7 @@ static void adopt(struct engine *engine, const struct event *event, struct host 
                               attempt->remote_bytes > 0 && attempt->state != ATTEMPT_COMPUTING);
         attempt_count_bytes(engine, attempt, event->attempt_seen.received_bytes);
         attempt_tell_levels(engine, attempt);
+        charge_missing(engine, attempt);
         stop_older(engine, task);
     }
     host_touch(engine, host);

@@ -544,7 +544,10 @@ int engine_debt_from(const struct engine *engine, uint32_t borrower, uint32_t le
     return 0;
 }
 
-uint64_t engine_users_position(const struct engine *engine)
+struct division_view engine_division(const struct engine *engine)
 {
-    return engine->users_position;
+    return (struct division_view){
+        .position = engine->users_position,
+        .charged = (uint64_t)engine->config.epoch << 32 | (uint32_t)engine->attempt_counter,
+        .changes = engine->users_changes};
 }

@@ -72,6 +72,7 @@ void turns_build(struct engine *engine, struct turns *turns, uint32_t repay_perm
         turns->who[n++] = user;
     }
     make_sequence(engine, turns);
+    engine->users_changes++;
 }
 
 uint32_t turns_index(const struct turns *turns, const struct user *user)
@@ -118,6 +119,7 @@ void turns_settle(struct engine *engine, struct turns *turns)
         leaves |= turns->who[i]->leaves;
     }
     engine->users_position = sequence_position(turns->offer.sequence);
+    engine->users_changes++;
     if (leaves)
         users_let_go(engine);
 }
