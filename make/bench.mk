@@ -27,8 +27,8 @@ $(BUILD)/bench-fairness: $(BUILD)/obj/tests/bench/fairness_main.o $(call archive
 	$(CC) $(PIE) $(LDFLAGS) -o $@ $< -Wl,--start-group $(filter %.a,$^) -Wl,--end-group -lyaml -ljansson -lxxhash -lsystemd -lm -pthread
 
 .PHONY: bench-fairness
-bench-fairness: $(BUILD)/bench-fairness ## users' shares over time under each answer to `users`, beside the source's bars, misses marked; pictures in $(BUILD)/fairness.html
-	$(BUILD)/bench-fairness $(BUILD)/fairness.html
+bench-fairness: $(BUILD)/bench-fairness ## users' shares over time under each answer to `users`, beside the source's bars, misses marked; a picture in $(BUILD)/fairness.svg
+	$(BUILD)/bench-fairness $(BUILD)/fairness.svg
 
 $(BUILD)/bench-frameworks: $(BUILD)/obj/tests/bench/frameworks_main.o $(foreach a,model engine mincost lib proto,$(call archive,$(a)))
 	$(CC) $(PIE) $(LDFLAGS) -o $@ $< -Wl,--start-group $(filter %.a,$^) -Wl,--end-group -lcmocka -lyaml -ljansson -lxxhash -lsystemd -lprotobuf-nanopb -lzmq -lsodium -lm -pthread

@@ -1,6 +1,7 @@
 /* How the engine divides a cluster between users: shares over time under each answer to `users`, in
  * virtual time, beside the bars of the source's figures. Users always have work, save where a row
- * says otherwise; tasks are drawn by seed. Writes a table, and with a path a page of pictures. */
+ * says otherwise; tasks are drawn by seed. Writes a table, and with a path one picture (SVG): a
+ * column a load, a row a way, grey lines where shares should be. */
 #include "controller/engine/engine.h"
 
 #include <errno.h>
@@ -396,16 +397,18 @@ static void measure(const struct load *load, const struct way *way, struct resul
 
 /* ---- the page ---- */
 
-static void picture(FILE *out, const struct load *load, const char *title,
-                    const struct result *result)
+enum { WIDE = 420, HIGH = 240 };
+
+static void picture(FILE *out, int column, int row, const struct result *result)
 {
+    const struct load *load = &loads[column];
     static const char *const colours[USERS] = {"#0072b2", "#d55e00", "#009e73", "#cc79a7"};
     fprintf(out,
-            "<svg width=\"420\" height=\"240\" viewBox=\"0 0 420 240\">"
+            "<svg x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\">"
             "<text x=\"40\" y=\"16\">%s: %s</text>",
-            load->name, title);
+            column * WIDE, row * HIGH, WIDE, HIGH, load->name, ways[row].name);
     for (int user = 0; user < USERS; user++) {
-        double right = 220 - 400 * right_of(load, (uint32_t)user);
+        double right = 220 - 200 * right_of(load, (uint32_t)user);
         fprintf(out,
                 "<path d=\"M40 %.1fH400\" stroke=\"#bbb\"/><path fill=\"none\" stroke=\"%s\" d=\"",
                 right, colours[user]);
@@ -414,7 +417,7 @@ static void picture(FILE *out, const struct load *load, const char *title,
             for (int i = 0; i < USERS; i++)
                 sum += result->share[p][i];
             fprintf(out, "%c%.1f %.1f", p == 1 ? 'M' : 'L', 40 + 3.6 * p,
-                    220 - 400 * (sum > 0 ? result->share[p][user] / sum : 0));
+                    220 - 200 * (sum > 0 ? result->share[p][user] / sum : 0));
         }
         fprintf(out, "\"/>");
     }
@@ -464,8 +467,11 @@ int main(int argc, char **argv)
     if (argc > 1 && !page)
         fail(strerror(errno));
     if (page)
-        fprintf(page, "<!DOCTYPE html><title>Shares over time</title><body "
-                      "style=\"font:12px sans-serif\">\n");
+        fprintf(page,
+                "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" "
+                "font-family=\"sans-serif\" font-size=\"12\"><title>Users' parts of what was used "
+                "until then</title><rect width=\"100%%\" height=\"100%%\" fill=\"#fff\"/>\n",
+                LOADS * WIDE, WAYS * HIGH);
     for (int l = 0; l < LOADS; l++) {
         printf("%s (%s; %d seeds)\n  %-20s %8s %8s %8s\n", loads[l].name, loads[l].what, SEEDS,
                "users", "worst", "end", "window");
@@ -475,9 +481,11 @@ int main(int argc, char **argv)
                    result.window);
             missed += judge(&loads[l], &ways[i], &result);
             if (page)
-                picture(page, &loads[l], ways[i].name, &result);
+                picture(page, l, i, &result);
         }
     }
+    if (page)
+        fputs("</svg>\n", page);
     if (page && fclose(page) != 0)
         fail(strerror(errno));
     return missed > 0;
