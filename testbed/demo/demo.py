@@ -11,6 +11,7 @@ the end, also after Ctrl-C, and after kill -9 at the next start."""
 
 import contextlib
 import fcntl
+import importlib
 import itertools
 import json
 import os
@@ -193,6 +194,8 @@ def setting(asked, path):
 
 def demo(environment):
     inputs.check_names(environment)
+    if environment.get("USERS"):
+        return importlib.import_module("testbed.demo.sharing").demo(environment)  # it is made of this
     status = places.elsewhere(environment)
     if status is not None:
         return status

@@ -69,15 +69,18 @@ class Cluster:
     """policy: a name that `duopolyd --presets` lists; slots per worker; scale: the divisor of the
     workload's bytes; logs: a directory for the daemons' logs; quick: the divisor of the daemons'
     timers; ports: whether each task records its connections, in a file that stays (not for a
-    load without end); queues: further lines of the agents' section `queues`."""
+    load without end); queues: further lines of the agents' section `queues`; preset: the policy's
+    name there, where `policy` is only what this run is called; choices: further lines of the
+    controller's section `policy`."""
 
     def __init__(self, net, build, policy, slots, scale, seed, logs, quick=1, ports=True,
-                 queues=()):
+                 queues=(), preset=None, choices=()):
         self.net, self.build, self.policy, self.slots = net, build, policy, slots
+        self.preset, self.choices = preset or policy, choices
         self.scale, self.seed, self.logs, self.quick = scale, seed, logs, quick
         self.queue_lines = queues
         # What knows one level has one queue, as long as the eight together.
-        self.queue_levels = 1 if policies(build)[policy] == "none" else 8
+        self.queue_levels = 1 if policies(build)[self.preset] == "none" else 8
         self.directory = os.path.join(net.instance.memory(), policy)
         self.socket = os.path.join(self.directory, "duopolyd.sock")
         self.ports = os.path.join(self.directory, "ports") if ports else None
@@ -337,7 +340,8 @@ class Cluster:
                  "log:",
                  "  folder: %s" % self.log_folder,
                  "policy:",
-                 "  preset: %s" % self.policy,
+                 "  preset: %s" % self.preset,
+                 *("  " + line for line in self.choices),
                  "  seed: %d" % self.seed,
                  "levels:"]
         for table, (first, factor) in THRESHOLDS.items():
