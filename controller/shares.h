@@ -45,8 +45,8 @@ struct shares_time {
     uint64_t version;        /* grows with each that ends, from 1 */
 };
 struct shares_time shares_time(const struct shares *shares);
-/* A user's spans, oldest first; zeros before it was known. `user` NULL: sums of all, with those that
- * are gone. Borrowed until the next shares_pass. NULL: nothing is kept of it. O(log users). */
+/* A user's spans, oldest first; zeros before it was known. `user` NULL: sums of all, with those
+ * that are gone. Borrowed until the next shares_pass. NULL: nothing is kept of it. O(log users). */
 const struct share_span *shares_of(const struct shares *shares, const uint32_t *user);
 
 /* engine_users_drift, which is asked for again only when users or shares have changed. NULL: no

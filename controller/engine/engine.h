@@ -470,7 +470,7 @@ struct engine_fact {
 };
 struct engine_explanation {
     char text[1152]; /* a few sentences for people */
-    uint32_t facts; /* the numbers behind the text */
+    uint32_t facts;  /* the numbers behind the text */
     struct engine_fact fact[40];
 };
 /* Why EVENT_JOB_END would be rejected now, and the stage concerned; REASON_NONE: it would not.

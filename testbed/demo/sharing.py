@@ -34,19 +34,27 @@ class Row(typing.NamedTuple):
 
 
 ROWS = (Row("fair", "fair"), Row("joint", "joint"),
-        Row("sequence", "fair", ("users: sequence",), divides=True),  # by tasks: their time is not counted
+        Row("sequence", "fair", ("users: sequence",), divides=True),  # by tasks, not by their time
         Row("sequence-time", "fair", ("users: sequence-time",), divides=True, judged=True),
         Row("changes", "fair", ("users: sequence-time",), divides=True, judged=True, changes=True))
 
 
+def labels():
+    return ", ".join(row.label for row in ROWS)
+
+
+def is_share(word):
+    return re.fullmatch("[0-9]{1,4}", word) and 1 <= int(word) <= SHARE_MOST
+
+
 def shares_of(environment):
     """[share] of USERS."""
-    words = environment["USERS"].split(",")
-    if not 2 <= len(words) <= len(NAMES) - 1 or not all(re.fullmatch("[0-9]{1,4}", word) and 1 <= int(word) <= SHARE_MOST for word in words):
-        raise system.Failure("USERS is \"%s\", must be 2…%d shares of 1…%d with commas between them, such as 4,2,1" %
-                             (environment["USERS"], len(NAMES) - 1, SHARE_MOST))
+    words, most = environment["USERS"].split(","), len(NAMES) - 1  # one more joins
+    if not 2 <= len(words) <= most or not all(map(is_share, words)):
+        raise system.Failure("USERS is \"%s\", must be 2…%d shares of 1…%d with commas between "
+                             "them, such as 4,2,1" % (environment["USERS"], most, SHARE_MOST))
     if environment.get("POLICIES"):
-        raise system.Failure("POLICIES is not of USERS, which has rows of its own: %s" % ", ".join(row.label for row in ROWS))
+        raise system.Failure("POLICIES is not of USERS, which has rows of its own: " + labels())
     if environment.get("NET") in places.PLACES:
         raise system.Failure("USERS is not for NET=%s" % environment["NET"])
     return list(map(int, words))
@@ -56,14 +64,15 @@ def shares_of(environment):
 
 
 def work_of(job, slot_bps):
-    """Slot-seconds that it takes about: computing, and bytes at a slot's part of its host's link."""
-    seconds = 0
+    """Slot-seconds that it takes about: computing, and bytes at a slot's part of its host's
+    link."""
+    ms = moved = 0
     for stage in job["stages"]:
         computing = stage.get("compute_ms", 0)
-        seconds += (sum(computing) if isinstance(computing, list) else computing * stage["tasks"]) / 1000
+        ms += sum(computing) if isinstance(computing, list) else computing * stage["tasks"]
         for edge in stage.get("parents", ()):
-            seconds += 8 * (sum(edge.get("sums", ())) + sum(map(sum, edge.get("matrix", ())))) / slot_bps
-    return seconds
+            moved += sum(edge.get("sums", ())) + sum(map(sum, edge.get("matrix", ())))
+    return ms / 1000 + 8 * moved / slot_bps
 
 
 def deal(jobs, users, slot_bps):
@@ -91,8 +100,9 @@ def again(jobs):
 def write_jobs(path, header, dealt):
     """A workload file of all jobs at once, each its user's; dealt: {user: jobs}."""
     rows = [dict(job, user=user, arrival_ms=0) for user, jobs in dealt.items() for job in jobs]
+    rows.sort(key=lambda job: job["id"])
     with open(path, "w") as out:
-        out.writelines(json.dumps(line) + "\n" for line in [header] + sorted(rows, key=lambda job: job["id"]))
+        out.writelines(json.dumps(line) + "\n" for line in [header, *rows])
     return path
 
 
@@ -107,12 +117,15 @@ def parts(said, seconds=None):
     for row in said["spans"]:
         spans.setdefault(row["user"], []).append(row)
     everything = spans.pop(None, [])
-    users = [user for user, of in spans.items() if any(span["slots_milli"] or span["wanted_permille"] for span in of)]
+    users = [user for user, of in spans.items()
+             if any(span["slots_milli"] or span["wanted_permille"] for span in of)]
     length = said["span_ns"] / 1e9
+    taken = list(range(len(everything)))
     if seconds is not None:
-        taken = list(range(len(everything)))[-max(int(seconds / length), 1):]
+        taken = taken[-max(int(seconds / length), 1):]
     else:
-        wanted = [i for i in range(len(everything)) if users and all(spans[user][i]["wanted_permille"] == 1000 for user in users)]
+        wanted = [i for i in taken
+                  if users and all(spans[user][i]["wanted_permille"] == 1000 for user in users)]
         taken = list(range(wanted[0], wanted[-1] + 1)) if wanted else []
     total = sum(everything[i]["slots_milli"] for i in taken)
     held = {user: sum(spans[user][i]["slots_milli"] for i in taken) for user in users}
@@ -127,7 +140,8 @@ def off_by(had, shares):
 
 def words_of(had, shares):
     total = sum(shares.get(user, 0) for user in had)
-    return ", ".join("%s %.1f %% (%.1f)" % (NAMES[user], 100 * part, 100 * shares[user] / total) for user, part in sorted(had.items()))
+    return ", ".join("%s %.1f %% (%.1f)" % (NAMES[user], 100 * part, 100 * shares[user] / total)
+                     for user, part in sorted(had.items()))
 
 
 # ---- a run ----
@@ -139,8 +153,9 @@ class Run:
     def __init__(self, net, asked, row, shares, scale, folder):
         self.row, self.shares = row, dict(enumerate(shares))
         self.logs = os.path.join(folder, row.label)
-        self.cluster = cluster.Cluster(net, asked.build, row.label, asked.slots, scale, asked.seed, self.logs, queues=asked.queue_lines,
-                                       preset=row.preset, choices=row.choices)
+        self.cluster = cluster.Cluster(net, asked.build, row.label, asked.slots, scale, asked.seed,
+                                       self.logs, queues=asked.queue_lines, preset=row.preset,
+                                       choices=row.choices)
         self.said, self.good = [], True
 
     def set_user(self, user, share):
@@ -162,7 +177,8 @@ class Run:
         bad = self.row.judged and worst > OFF_MOST
         self.good &= not bad
         self.said.append("%s: %s over %.0f s%s: at most %.1f %% of a share off%s" % (
-            what, words_of(had, self.shares), seconds, settled, 100 * worst, ", MORE THAN %.0f %%" % (100 * OFF_MOST) if bad else ""))
+            what, words_of(had, self.shares), seconds, settled, 100 * worst,
+            ", MORE THAN %.0f %%" % (100 * OFF_MOST) if bad else ""))
 
 
 WAIT_SECONDS = 1800
@@ -170,7 +186,8 @@ WAIT_SECONDS = 1800
 
 def run_to_the_end(run, header, jobs, users, slot_bps):
     """All jobs of all users, at once."""
-    run.submit(write_jobs(os.path.join(run.logs, "jobs.jsonl"), header, dict(enumerate(deal(jobs, users, slot_bps)))))
+    dealt = dict(enumerate(deal(jobs, users, slot_bps)))
+    run.submit(write_jobs(os.path.join(run.logs, "jobs.jsonl"), header, dealt))
     everybody, begin = run.active(), time.monotonic()
     run.wait(lambda: run.active() != everybody, WAIT_SECONDS, "the first user's last job")
     first_seconds, said = time.monotonic() - begin, run.cluster.ask("shares")
@@ -178,7 +195,8 @@ def run_to_the_end(run, header, jobs, users, slot_bps):
         run.judge("while all had work", *parts(said))
     else:
         had, seconds = parts(said, first_seconds)
-        run.said.append("until the first user was done: %s over %.0f s; users are not looked at" % (words_of(had, run.shares), seconds))
+        run.said.append("until the first user was done: %s over %.0f s; users are not looked at" %
+                        (words_of(had, run.shares), seconds))
     run.wait(lambda: not run.active(), WAIT_SECONDS, "the end of all jobs")
 
 
@@ -192,9 +210,11 @@ def look(run, what):
 
 def leave(run, user):
     """It goes with its last job; the jobs it has are cancelled meanwhile."""
-    run.said.append("%s leaves: %s" % (NAMES[user], run.cluster.ask("user", "leave", NAMES[user])["text"]))
+    name, ask = NAMES[user], run.cluster.ask
+    run.said.append("%s leaves: %s" % (name, ask("user", "leave", name)["text"]))
     cancel(run, {user})
-    run.wait(lambda: user not in {row["user"] for row in run.cluster.ask("users")["users"]}, WAIT_SECONDS, "%s's leaving" % NAMES[user])
+    run.wait(lambda: name not in {row["name"] for row in ask("users")["users"]}, WAIT_SECONDS,
+             "%s's leaving" % name)
     del run.shares[user]
 
 
@@ -211,7 +231,8 @@ def restart(run):
 
 
 def change(run, header, jobs, users, slot_bps):
-    """A user joins, shares change, the user leaves, the controller is killed: each time shares are right again soon."""
+    """A user joins, shares change, the user leaves, the controller is killed: each time shares are
+    right again soon."""
     dealt = dict(enumerate(map(again, deal(jobs, users + 1, slot_bps))))
     late = {users: dealt.pop(users)}
     run.submit(write_jobs(os.path.join(run.logs, "jobs.jsonl"), header, dealt))
@@ -241,12 +262,14 @@ def run_row(net, asked, row, shares, header, jobs, folder):
         watch = spoilt.Watch()
         for user, share in enumerate(shares):
             run.set_user(user, share)
-        (change if row.changes else run_to_the_end)(run, header, jobs, len(shares), asked.link_bps / asked.slots)
+        (change if row.changes else run_to_the_end)(run, header, jobs, len(shares),
+                                                    asked.link_bps / asked.slots)
         machine = watch.figures()
         proof, good = verify.finish()
     finally:
         running.down()
-    figures = dict(report.load(row.label, running.log_files()), **machine, marks_right=good, shares_right=run.good)
+    figures = dict(report.load(row.label, running.log_files()), **machine, marks_right=good,
+                   shares_right=run.good)
     return figures, proof[:1] + run.said
 
 
@@ -257,14 +280,15 @@ def demo(environment):
         path = asked.workload(folder)
         header, jobs = read_jobs(path, int(asked.jobs_limit()))
         if len(jobs) <= len(shares):
-            raise system.Failure("USERS has %d users, and one more joins: %d jobs are too few for them" % (len(shares), len(jobs)))
+            raise system.Failure("USERS has %d users, and one more joins: %d jobs are too few for "
+                                 "them" % (len(shares), len(jobs)))
         return run_all(asked, shares, header, jobs, folder)
 
 
 def run_all(asked, shares, header, jobs, folder):
-    print("%s, links of %g Mb/s; %d jobs at once, of %d users with shares %s; rows: %s" % (
-        asked.describe_hosts(), asked.link_bps / 1e6, len(jobs), len(shares), ", ".join(map(str, shares)), ", ".join(row.label for row in ROWS)),
-        flush=True)
+    print("%s, links of %g Mb/s; %d jobs at once, of users with shares %s; rows: %s" % (
+        asked.describe_hosts(), asked.link_bps / 1e6, len(jobs), ", ".join(map(str, shares)),
+        labels()), flush=True)
     instance.end_abandoned()
     own = instance.create(whole.TREE)
     runs, words = [], []
@@ -287,7 +311,9 @@ def conclude(runs, words):
     print("\n" + "\n".join(report.table(ended)))
     for row, said in words:
         print("\n%s\n  %s" % (row.label, "\n  ".join(said)))
-    bad = [run["label"] for run in runs if not (run["marks_right"] and run["shares_right"])] + [run["label"] for run in ended if run["unfinished"]]
-    print("\n" + ("Not as it should be: %s." % ", ".join(dict.fromkeys(bad)) if bad else
-                  "While all had work, each user's slot time was within %.0f %% of its share, and %d s after each change again." % (100 * OFF_MOST, SETTLED_SECONDS)))
+    bad = [run["label"] for run in runs if not (run["marks_right"] and run["shares_right"])
+           or (run in ended and run["unfinished"])]
+    print("\n" + ("Not as it should be: %s." % ", ".join(bad) if bad else
+                  "While all had work, each user's slot time was within %.0f %% of its share, and "
+                  "%d s after each change again." % (100 * OFF_MOST, SETTLED_SECONDS)))
     return 1 if bad else 0

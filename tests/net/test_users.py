@@ -183,7 +183,8 @@ def shares(daemon):
 
 
 def test_shares_over_time(cluster):
-    """Three users with work, of shares 2, 1 and 1, on four slots; then one is renamed and another's share is more."""
+    """Three users with work, of shares 2, 1 and 1, on four slots; then one has another name and
+    share."""
     daemon = cluster.daemon(scripted=True, config=DIVIDED)
     daemon.ctl("user", "set", "ann", "share=2")
     daemon.ctl("user", "set", "b<b", "number=7")
@@ -205,7 +206,8 @@ def test_shares_over_time(cluster):
     daemon.ctl("user", "set", "bob", "number=7", "share=5")
     daemon.clock.advance(SECOND)
     rows, spans, said = shares(daemon)
-    assert [row["right_ppm"] for row in spans[7]] == [250000, 250000, 625000] and rows["bob"]["share"] == 5
+    assert [row["right_ppm"] for row in spans[7]] == [250000, 250000, 625000]
+    assert rows["bob"]["share"] == 5
     assert said["entries"] == 8
 
 
@@ -219,9 +221,10 @@ def test_shares_as_text_and_as_a_picture(cluster):
     daemon.clock.advance(3 * SECOND)
     picture = daemon.folder / "shares.svg"
     for locale, line in (("C", "8" * 3), ("C.UTF-8", "█" * 3)):
-        done = subprocess.run([BUILD / "duopolyctl", "-s", daemon.socket, "shares", "--svg", picture], capture_output=True, text=True,
-                              timeout=20, check=True, env={"LC_ALL": locale}, encoding="utf-8")
-        assert line in done.stdout and "a&b<c" in done.stdout and "spans_kept" not in done.stdout and "none" not in done.stdout
+        command = [BUILD / "duopolyctl", "-s", daemon.socket, "shares", "--svg", picture]
+        text = subprocess.run(command, stdout=subprocess.PIPE, timeout=20, check=True,
+                              env={"LC_ALL": locale}).stdout.decode()
+        assert line in text and "a&b<c" in text and "spans_kept" not in text and "none" not in text
     drawn = xml.etree.ElementTree.parse(picture).getroot()
     texts = [node.text for node in drawn.iter("{http://www.w3.org/2000/svg}text")]
     assert "a&b<c: share 1" in texts and "everybody: share 1" in texts and "100 %" in texts
@@ -234,7 +237,8 @@ def test_shares_of_many_users_come_in_pages(cluster):
     daemon.clock.advance(200 * SECOND)
     rows, spans, said = shares(daemon)
     assert len(rows) == 11 and said["span_ns"] == 2 * SECOND and said["spans_kept"] == 100
-    assert all(len(of) == 100 for of in spans.values()) and spans[10][-1]["right_ppm"] == 10 * 10**6 // 56
+    assert all(len(of) == 100 for of in spans.values())
+    assert spans[10][-1]["right_ppm"] == 10 * 10**6 // 56
     restart(daemon)
     assert shares(daemon)[2]["spans_kept"] == 0, "they begin anew"
 
@@ -252,8 +256,8 @@ def test_wrong_words_about_shares_are_one_sentence(cluster, words, status, sente
 def stands(daemon):
     """How the users stand: what each is owed, and what is used of the turn."""
     owed = {row["name"]: row["owed"] for row in daemon.ctl("users")["users"]}
-    position = {row["name"]: row["value"] for row in daemon.ctl("explain", "1/0/0")["facts"]}["user_position"]
-    return owed, position
+    facts = {row["name"]: row["value"] for row in daemon.ctl("explain", "1/0/0")["facts"]}
+    return owed, facts["user_position"]
 
 
 def running(agent, number):
@@ -262,13 +266,16 @@ def running(agent, number):
         agent.receive_start()
     for start in agent.running.values():
         agent.state(start.attempt, "COMPUTING", job=start.job, stage=start.stage, task=start.task)
-    return [pb.AttemptState(attempt=start.attempt, job=start.job, stage=start.stage, task=start.task, resources=pb.Resources(slots=1),
-                            phase=pb.PHASE_COMPUTING) for start in agent.running.values()]
+    return [pb.AttemptState(attempt=start.attempt, job=start.job, stage=start.stage,
+                            task=start.task, resources=pb.Resources(slots=1),
+                            phase=pb.PHASE_COMPUTING)
+            for start in agent.running.values()]
 
 
 @pytest.mark.parametrize("end", ["kill", "stop"])
 def test_what_runs_is_charged_from_inventories(cluster, end):
-    """Starts are written once a second at most: a kill loses some, and the agent's inventory has them. None is charged twice."""
+    """Starts are written once a second at most: a kill loses some, and the agent's inventory has
+    them. None is charged twice."""
     daemon = cluster.daemon(config=DIVIDED)
     daemon.ctl("user", "set", "ann", "share=5")
     daemon.ctl("user", "set", "bob", "share=3")

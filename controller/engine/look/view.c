@@ -546,8 +546,8 @@ int engine_debt_from(const struct engine *engine, uint32_t borrower, uint32_t le
 
 struct division_view engine_division(const struct engine *engine)
 {
-    return (struct division_view){
-        .position = engine->users_position,
-        .charged = (uint64_t)engine->config.epoch << 32 | (uint32_t)engine->attempt_counter,
-        .changes = engine->users_changes};
+    return (struct division_view){.position = engine->users_position,
+                                  .charged = (uint64_t)engine->config.epoch << 32 |
+                                             (uint32_t)engine->attempt_counter,
+                                  .changes = engine->users_changes};
 }
