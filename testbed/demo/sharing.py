@@ -20,8 +20,9 @@ NAMES = ("ann", "bob", "cyd", "dan", "eve", "fay", "gus", "hal")
 SHARE_MOST = 1000
 OFF_MOST = 0.05  # of a share
 JOBS = "120"  # by default: a load of minutes, so that shares show
-SETTLED_SECONDS = 20  # after a change, shares are right from then on
-PHASE_SECONDS = 20  # so long they are looked at
+SETTLED_SECONDS = 25  # after a change, shares are right from then on
+PHASE_SECONDS = 30  # so long they are looked at
+TIMES = 3  # so often the jobs are there where there are phases, so that work lasts
 
 
 class Row(typing.NamedTuple):
@@ -92,9 +93,10 @@ def read_jobs(path, limit):
     return read[0], read[1:1 + limit]
 
 
-def again(jobs):
-    """The jobs, and all of them once more."""
-    return jobs + [dict(job, id=job["id"] + 10**9, name="again-%d" % job["id"]) for job in jobs]
+def repeated(jobs):
+    """The jobs, and all of them again until they are there TIMES times."""
+    return jobs + [dict(job, id=job["id"] + number * 10**9, name="%d-%d" % (job["id"], number))
+                   for number in range(1, TIMES) for job in jobs]
 
 
 def write_jobs(path, header, dealt):
@@ -233,7 +235,7 @@ def restart(run):
 def change(run, header, jobs, users, slot_bps):
     """A user joins, shares change, the user leaves, the controller is killed: each time shares are
     right again soon."""
-    dealt = dict(enumerate(map(again, deal(jobs, users + 1, slot_bps))))
+    dealt = dict(enumerate(map(repeated, deal(jobs, users + 1, slot_bps))))
     late = {users: dealt.pop(users)}
     run.submit(write_jobs(os.path.join(run.logs, "jobs.jsonl"), header, dealt))
     look(run, "at first")

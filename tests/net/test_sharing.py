@@ -25,13 +25,13 @@ def test_users_get_equal_work():
 
 
 def test_all_are_submitted_at_once_in_the_order_of_their_numbers(tmp_path):
-    dealt = {0: [job(3, 1, 1)], 2: sharing.again([job(1, 1, 1)])}
+    dealt = {0: [job(3, 1, 1)], 2: sharing.repeated([job(1, 1, 1)])}
     path = sharing.write_jobs(tmp_path / "jobs.jsonl", {"duopoly_workload": 1, "hosts": 2}, dealt)
     header, *rows = [json.loads(line) for line in path.read_text().splitlines()]
     assert header["hosts"] == 2
     found = [(row["id"], row["user"], row["arrival_ms"]) for row in rows]
-    assert found == [(1, 2, 0), (3, 0, 0), (10**9 + 1, 2, 0)]
-    assert len({row.get("name", row["id"]) for row in rows}) == 3
+    assert found == [(1, 2, 0), (3, 0, 0), (10**9 + 1, 2, 0), (2 * 10**9 + 1, 2, 0)]
+    assert len({row.get("name", row["id"]) for row in rows}) == 4
 
 
 def said(rows):
