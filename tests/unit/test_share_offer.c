@@ -35,6 +35,7 @@ static void begin(struct world *w, const uint32_t *shares, uint32_t n, enum sequ
                               .parts = w->parts,
                               .n = n,
                               .permille = 1000,
+                              .largest = true,
                               .debt_max = OFFER_DEBT_MAX};
 }
 
@@ -209,6 +210,9 @@ static void test_which_spare_runs(void **state)
     /* 1 of 4, 1 of 2, 2 of 2 are left. */
     assert_int_equal(offer_spare(&w.offer, (uint64_t[]){2, 2, 2}), 2);
     assert_int_equal(offer_spare(&w.offer, (uint64_t[]){2, 2, 0}), 1);
+    w.offer.largest = false; /* whatever their size */
+    assert_int_equal(offer_spare(&w.offer, (uint64_t[]){5, 4, 1}), 2);
+    assert_int_equal(offer_spare(&w.offer, (uint64_t[]){5, 4, 9}), 1);
     offer_close(&w.offer);
     sequence_destroy(w.sequence);
 }
@@ -266,6 +270,7 @@ static void prepare(struct world *w)
         w->user[i].held = w->next[i] && !draw(w, 20);
     }
     w->offer.permille = 1 + (uint32_t)draw(w, 1000);
+    w->offer.largest = draw(w, 2);
 }
 
 static void offer_at_random(struct world *w)

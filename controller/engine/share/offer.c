@@ -124,8 +124,9 @@ uint32_t offer_spare(const struct offer *offer, const uint64_t *sizes)
     for (uint32_t i = 0; i < offer->n; i++) {
         if (!sizes[i] || sizes[i] > (uint64_t)offer->left)
             continue;
-        if (best == offer->n || sizes[i] > sizes[best] ||
-            (sizes[i] == sizes[best] && stands_better(offer, i, best)))
+        bool larger = offer->largest && best < offer->n && sizes[i] > sizes[best],
+             equal = !offer->largest || best == offer->n || sizes[i] == sizes[best];
+        if (best == offer->n || larger || (equal && stands_better(offer, i, best)))
             best = i;
     }
     return best;

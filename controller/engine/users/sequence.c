@@ -22,10 +22,18 @@ static const struct engine_parameter parameter_repay = {
     1000,
     500,
     "So many thousandths of its own part a user that owes pays back while it has work."};
+static const struct engine_parameter parameter_largest = {
+    "lend_largest",
+    ENGINE_UNIT_YES,
+    0,
+    1,
+    0,
+    "What is left goes to the largest task; no: to who is owed most for its share."};
 static const struct engine_parameter *const parameters[] = {&parameter_even,
                                                             &parameter_repay,
                                                             &parameter_debt_max,
                                                             &parameter_force,
+                                                            &parameter_largest,
                                                             DIVISION_GRANULE_PARAMETERS,
                                                             NULL};
 
@@ -60,6 +68,7 @@ static void forget_budgets(struct sequence_engine *k)
 static void build(struct engine *engine, struct sequence_engine *k)
 {
     turns_build(engine, &k->turns, (uint32_t)value(engine, &parameter_repay));
+    k->turns.offer.largest = value(engine, &parameter_largest);
     free(k->rights);
     k->rights = NULL;
     k->rights = engine_allocate(engine, k->turns.offer.n, sizeof(*k->rights));
