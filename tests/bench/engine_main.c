@@ -18,6 +18,11 @@
  * duopoly, and how far it is from the aim: 10⁶ decisions a second, and a step of 20 us at most in
  * 99 of 100 cases.
  *
+ * Last come rows of users (of 0, of 4, of 1000 users that divide the cluster by sequence, jobs theirs
+ * in turn), at 1 000 hosts with a tenth of the ready tasks and with all, TURNS times one behind the
+ * other: the median of their decisions a second beside those without users, and the growth of what a
+ * step looks at.
+ *
  * Three columns are for comparisons. "reads" is how many reads of one 64-byte line after the other
  * the machine makes in a second, each found by the one before, all over as much memory as the row's
  * engine uses, between slices of the row's steps: decisions a second by it ("per read") say more of
@@ -57,7 +62,9 @@ struct clustered_host {
 enum { MAPS = 100, REDUCES = 32, SLOTS = 32, MEGABYTE = 1000000 };
 enum { UNITS = 5, SHAPES = 8 };
 enum { LINE = 64, SLICES = 50, READS = 20000, MEMORY_MAX = 1 << 28, MEMORY_PER_HOST = 100000 };
-static const double most_growth = 1.5, most_unlike = 2, aim_per_s = 1e6, aim_p99_us = 20;
+enum { TURNS = 3 };
+static const double most_growth = 1.5, most_unlike = 2, aim_per_s = 1e6, aim_p99_us = 20,
+                    least_divided = .8, most_users_growth = 1.1;
 
 /* At 1 000 hosts. */
 struct bar {
@@ -69,6 +76,7 @@ static const struct bar bars[] = {{"duopoly", 300000, 10}, {"joint", 150000, 20}
 struct size {
     uint32_t hosts, ready;
     bool unlike, variants;
+    uint32_t users;                /* 0: nobody divides */
     const struct cluster *cluster; /* NULL: hosts as above */
 };
 
@@ -210,6 +218,7 @@ static void submit(struct bench *b)
     uint64_t room[2 * MAPS + 2 * REDUCES];
     char name[32];
     size_t n = script_job_events(&job, events, room, name, sizeof(name));
+    events[0].job_begin.user = b->size.users ? (uint32_t)(b->jobs % b->size.users) : 0;
     for (size_t i = 0; b->size.unlike && i < n; i++)
         if (events[i].kind == EVENT_JOB_STAGE)
             demand_of_stage(b, &events[i]);
@@ -254,6 +263,36 @@ static void join_hosts(struct bench *b)
         timed_step(b, join);
     }
 }
+
+#if __has_include("controller/engine/share/offer.h")
+static void set_users(struct bench *b)
+{
+    for (uint32_t user = 0; user < b->size.users; user++) {
+        struct event event = {.kind = EVENT_USER_SET, .request = 1};
+        char name[16];
+        snprintf(name, sizeof(name), "u%" PRIu32, user);
+        event.user_set.user = user;
+        event.user_set.name = name;
+        event.user_set.share = 1 + user % 3;
+        script_event(&b->script, event);
+    }
+}
+
+static void divide(struct engine_config *config)
+{
+    strcpy(config->users, "sequence");
+}
+#else
+static void set_users(struct bench *b)
+{
+    (void)b;
+}
+
+static void divide(struct engine_config *config)
+{
+    (void)config;
+}
+#endif
 
 /* An attempt goes on. */
 static void go_on(struct bench *b)
@@ -320,7 +359,10 @@ static struct row run(const char *policy, const char *place, struct size size, s
     b.step_us = calloc(steps, sizeof(*b.step_us));
     if (!b.running || !b.received || !b.step_us)
         exit(2);
+    if (size.users)
+        divide(&config);
     script_begin(&b.script, &config);
+    set_users(&b);
     keep_ready(&b);
     join_hosts(&b);
     measure(&b, steps, &ring);
@@ -356,9 +398,10 @@ static bool print_row(const char *policy, struct size size, const struct row *ro
     printf("%-8s %6" PRIu32 "%s %8" PRIu32 " %12.0f%s %8.2f %8.2f%s %9.1f %10.0f %9.4f %8.2f  "
            "%016" PRIx64 "\n",
            policy, size.hosts,
-           size.variants ? "v"
-           : size.unlike ? "u"
-                         : " ",
+           size.users      ? "d"
+           : size.variants ? "v"
+           : size.unlike   ? "u"
+                           : " ",
            size.ready, row->per_s, slow ? " MISS" : "     ", row->p50_us, row->p99_us,
            late ? " MISS" : "     ", row->most_us, row->reads_per_s, row->per_s / row->reads_per_s,
            row->looks, row->digest);
@@ -379,8 +422,9 @@ static bool print_growth(const char *policy, const struct row *small, const stru
 static bool run_unlike(const char *policy, size_t steps, uint32_t hosts_max,
                        const struct row *plain, bool variants)
 {
-    const struct size sizes[] = {{1000, 100000, true, variants, NULL},
-                                 {10000, 1000000, true, variants, NULL}};
+    const struct size sizes[] = {
+        {.hosts = 1000, .ready = 100000, .unlike = true, .variants = variants},
+        {.hosts = 10000, .ready = 1000000, .unlike = true, .variants = variants}};
     struct row rows[2];
     bool missed = false;
     for (size_t i = 0; i < 2 && sizes[i].hosts <= hosts_max; i++) {
@@ -415,9 +459,44 @@ static void run_places(size_t steps, uint32_t hosts_max)
 static void run_cluster(const char *policy, size_t steps, const struct cluster *cluster)
 {
     const uint32_t hosts = clustered_hosts(cluster);
-    const struct size size = {hosts, 100 * hosts, false, false, cluster};
+    const struct size size = {.hosts = hosts, .ready = 100 * hosts, .cluster = cluster};
     struct row row = run(policy, NULL, size, steps);
     print_row(policy, size, &row, false);
+}
+
+static double median_of(double *values)
+{
+    qsort(values, TURNS, sizeof(*values), ascending);
+    return values[TURNS / 2];
+}
+
+/* Beside nobody who divides, in the same minutes. */
+static bool run_users(const char *policy, size_t steps)
+{
+    static const uint32_t users[] = {4, 1000};
+    bool missed = false;
+    for (size_t i = 0; i < 2; i++) {
+        const struct size tenth = {.hosts = 1000, .ready = 10000, .users = users[i]},
+                          all = {.hosts = 1000, .ready = 100000, .users = users[i]};
+        double ratios[TURNS];
+        struct row few = {0}, many = {0};
+        for (int turn = 0; turn < TURNS; turn++) {
+            struct row none =
+                run(policy, NULL, (struct size){.hosts = 1000, .ready = 100000}, steps);
+            many = run(policy, NULL, all, steps);
+            ratios[turn] = many.per_s / none.per_s;
+        }
+        few = run(policy, NULL, tenth, steps);
+        print_row(policy, tenth, &few, false);
+        print_row(policy, all, &many, false);
+        double ratio = median_of(ratios), growth = many.looks / few.looks;
+        bool slow = ratio<least_divided, grows = growth> most_users_growth;
+        printf("%-8s   %" PRIu32 " users: %.2f times as many decisions a second as without%s; with "
+               "10 n jobs a step looks at %.2f times as much%s\n",
+               policy, users[i], ratio, slow ? " MISS" : "", growth, grows ? " MISS" : "");
+        missed |= slow || grows;
+    }
+    return missed;
 }
 
 static bool run_policy(const char *policy, size_t steps, uint32_t hosts_max)
@@ -435,7 +514,8 @@ static bool run_policy(const char *policy, size_t steps, uint32_t hosts_max)
     if (hosts_max < 1000)
         return missed;
     missed |= run_unlike(policy, steps, hosts_max, &rows[1], false);
-    return run_unlike(policy, steps, hosts_max, &rows[1], true) || missed;
+    missed |= run_unlike(policy, steps, hosts_max, &rows[1], true);
+    return run_users(policy, steps) || missed;
 }
 
 /* `cluster`: NULL: hosts as above. */

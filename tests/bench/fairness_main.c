@@ -16,8 +16,10 @@
 enum { USERS = 4, HOSTS = 10, SLOTS = 10, BACKLOG = 12, SEEDS = 10, POINTS = 100, RUNNING = 256 };
 
 /* Of one slot and 20 to 30 s; of 5 to 40 MB on hosts of 100, with as many seconds; of one slot and
- * 5 s of the first two users, 50 s of the others. */
-enum tasks { SLOT_TASKS, MEMORY_TASKS, MIXED_TASKS };
+ * 5 s of the first two users, 50 s of the others; of three processors and 1 GB of the first two, of
+ * one and 4 GB of the others, on hosts of 18 and 36, which is also what a granule is. */
+enum tasks { SLOT_TASKS, MEMORY_TASKS, MIXED_TASKS, UNLIKE_TASKS };
+enum { CPUS = 18, CPU_GB = 2 };
 
 /* What users run, on what, for how long. */
 struct load {
@@ -62,6 +64,15 @@ static const struct load loads[] = {
      "tasks of 5 s of two users, of 50 s of two",
      {1, 1, 1, 1},
      MIXED_TASKS,
+     false,
+     5000,
+     500,
+     0,
+     0},
+    {"unlike",
+     "dominant shares, tasks of 3 CPUs + 1 GB of two users, of 1 + 4 of two",
+     {1, 1, 1, 1},
+     UNLIKE_TASKS,
      false,
      5000,
      500,
@@ -188,6 +199,24 @@ static int64_t time_of(struct world *w, uint32_t user, int64_t amount)
     return 20 * SECOND + (int64_t)draw(w, 10 * SECOND);
 }
 
+static int64_t amount_of(struct world *w, uint32_t user)
+{
+    if (is_memory(w->load))
+        return 5 + (int64_t)draw(w, 36);
+    return w->load->tasks == UNLIKE_TASKS ? user < 2 ? 3 : 2 : 1;
+}
+
+static void demand_of(const struct world *w, uint32_t user, int64_t amount,
+                      struct resources *ret_demand)
+{
+    bool unlike = w->load->tasks == UNLIKE_TASKS;
+    ret_demand->amount[RES_SLOTS] = 1;
+    ret_demand->amount[RES_MEM_BYTES] = is_memory(w->load) ? amount * MB
+                                        : unlike           ? (user < 2 ? 1 : 4) * 1000 * MB
+                                                           : 0;
+    ret_demand->amount[RES_CPU_MILLI] = unlike ? (user < 2 ? 3 : 1) * 1000 : 0;
+}
+
 /* A job of one task. */
 static void submit(struct world *w, uint32_t user)
 {
@@ -196,7 +225,7 @@ static void submit(struct world *w, uint32_t user)
                          {.kind = EVENT_JOB_TASKS},
                          {.kind = EVENT_JOB_END}};
     char name[32];
-    int64_t amount = is_memory(w->load) ? 5 + (int64_t)draw(w, 36) : 1;
+    int64_t amount = amount_of(w, user);
     int64_t compute_ns = time_of(w, user, amount);
     uint64_t compute = (uint64_t)compute_ns, input = 0;
     remember_job(w, user, amount, compute_ns);
@@ -206,8 +235,7 @@ static void submit(struct world *w, uint32_t user)
     e[0].job_begin.user = user;
     e[0].job_begin.estimate_bytes = e[0].job_begin.estimate_ns = -1;
     e[1].job_stage.tasks = 1;
-    e[1].job_stage.demand.amount[RES_SLOTS] = 1;
-    e[1].job_stage.demand.amount[RES_MEM_BYTES] = is_memory(w->load) ? amount * MB : 0;
+    demand_of(w, user, amount, &e[1].job_stage.demand);
     e[1].job_stage.command = "task";
     e[1].job_stage.constraint = "";
     e[2].job_tasks.compute_ns = (struct u64s){&compute, 1};
@@ -231,8 +259,10 @@ static void submit_all(struct world *w)
 static void join_hosts(struct world *w)
 {
     uint64_t unit[ENGINE_RESOURCES] = {0};
-    unit[RES_SLOTS] = is_memory(w->load) ? 100 : SLOTS;
-    unit[RES_MEM_BYTES] = is_memory(w->load) ? 100 * MB : 0;
+    bool unlike = w->load->tasks == UNLIKE_TASKS;
+    unit[RES_SLOTS] = is_memory(w->load) || unlike ? 100 : SLOTS;
+    unit[RES_MEM_BYTES] = is_memory(w->load) ? 100 * MB : unlike ? CPUS * CPU_GB * 1000 * MB : 0;
+    unit[RES_CPU_MILLI] = unlike ? CPUS * 1000 : 0;
     for (uint32_t h = 0; h < HOSTS; h++) {
         struct event e = {.kind = EVENT_HOST_JOIN};
         char name[16];
@@ -263,6 +293,11 @@ static void begin(struct world *w, const struct load *load, const struct way *wa
     if (is_memory(load)) {
         engine_config_say(&config, "granule_slots", 0, NULL);
         engine_config_say(&config, "granule_mem_bytes", MB, NULL);
+    }
+    if (load->tasks == UNLIKE_TASKS) {
+        engine_config_say(&config, "granule_slots", 0, NULL);
+        engine_config_say(&config, "granule_cpu_milli", 1000, NULL);
+        engine_config_say(&config, "granule_mem_bytes", CPU_GB * 1000 * MB, NULL);
     }
     if (engine_create(&config, &w->engine, &err) < 0)
         fail(err.text);
@@ -372,7 +407,20 @@ static void run(struct world *w)
 struct result {
     double worst, last, window, idle_s;
     double share[POINTS + 1][USERS]; /* of the first seed */
+    double apart; /* users' parts of all that there is × time, from from_s on, in points */
 };
+
+static double apart(const struct world *w)
+{
+    int64_t from = w->load->from_s * POINTS / w->load->horizon_s;
+    double seconds = (double)(w->load->horizon_s - w->load->from_s), least = INFINITY, most = 0;
+    for (uint32_t i = 0; i < USERS; i++) {
+        double part = (w->share[POINTS][i] - w->share[from][i]) / seconds / (HOSTS * CPUS);
+        least = fmin(least, part);
+        most = fmax(most, part);
+    }
+    return 100 * (most - least);
+}
 
 static void measure(const struct load *load, const struct way *way, struct result *ret)
 {
@@ -389,6 +437,7 @@ static void measure(const struct load *load, const struct way *way, struct resul
         ret->last += off(load, w.share[POINTS]) / SEEDS;
         ret->window += w.worst_window / SEEDS;
         ret->idle_s += w.idle_s / SEEDS;
+        ret->apart += apart(&w) / SEEDS;
         if (seed == 1)
             memcpy(ret->share, w.share, sizeof(ret->share));
         end(&w);
@@ -440,6 +489,9 @@ static const struct bar {
     {"memory-time", "sequence-time", offsetof(struct result, worst), "points off from 200 s on",
      1.5},
     {"times", "sequence-time", offsetof(struct result, worst), "points off from 500 s on", 3},
+    {"unlike", "drf", offsetof(struct result, apart), "points between dominant shares", 3},
+    {"unlike", "sequence", offsetof(struct result, apart), "points between dominant shares",
+     INFINITY},
     {"idle", "sequence", offsetof(struct result, idle_s), "slot-seconds idle beside ready tasks",
      0},
 };
@@ -452,7 +504,7 @@ static int judge(const struct load *load, const struct way *way, const struct re
             continue;
         double value = *(const double *)((const char *)result + bars[i].at);
         bool misses = value > bars[i].most;
-        printf("  %-36s %8.2f  at most %.1f%s\n", bars[i].what, value, bars[i].most,
+        printf("  %-36s %8.2f  at most %.3g%s\n", bars[i].what, value, bars[i].most,
                misses ? "  MISSED" : "");
         missed += misses;
     }
