@@ -18,10 +18,10 @@
  * duopoly, and how far it is from the aim: 10⁶ decisions a second, and a step of 20 us at most in
  * 99 of 100 cases.
  *
- * Last come rows of users (of 0, of 4, of 1000 users that divide the cluster by sequence, jobs theirs
- * in turn), at 1 000 hosts with a tenth of the ready tasks and with all, TURNS times one behind the
- * other: the median of their decisions a second beside those without users, and the growth of what a
- * step looks at.
+ * Last come rows of users (d): 4, then 1 000 that divide the cluster by sequence, jobs theirs in
+ * turn, at 1 000 hosts with a tenth of the ready tasks and with all. TURNS times one behind the
+ * other, the median of their decisions a second beside those without users is printed, and the
+ * growth of what a step looks at.
  *
  * Three columns are for comparisons. "reads" is how many reads of one 64-byte line after the other
  * the machine makes in a second, each found by the one before, all over as much memory as the row's

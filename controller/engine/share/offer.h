@@ -6,10 +6,10 @@
  *   2. Its balance is added: a user that owes pays out of its quota (debts_due), those that are
  *      owed and have something to run get that in proportion to what they are owed.
  *   3. Each user runs its tasks in order as long as they fit its quota.
- *   4. What is left is lent: of the users' next tasks that fit that of the user with most left to it
- *      for its share, again and again. The source runs the largest that fits (`largest`), which
+ *   4. What is left is lent: of the users' next tasks that fit that of the user with most left to
+ *      it for its share, again and again. The source runs the largest that fits (`largest`), which
  *      lends to whoever has large tasks: with tasks of 5 to 40 MB shares are then off by 2.5 points
- *      of the whole where they are by .5 so (make bench-fairness, memory).
+ *      of the whole, else by .5 (make bench-fairness, memory).
  *   5. The position goes back by what is still left; entries rolled over leave their user's quota.
  *   6. A user's balance becomes its quota less what it used. Balances sum to 0.
  *
