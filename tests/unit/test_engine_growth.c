@@ -61,16 +61,8 @@ static void submit(struct script *s, const struct scene *scene, const struct siz
 {
     uint64_t sums[4] = {MEGABYTE, 2 * MEGABYTE, 3 * MEGABYTE, 4 * MEGABYTE};
     uint32_t *blocks = make_blocks(size, job);
-    struct script_job j = {job,
-                           size->tasks,
-                           scene->blocks ? 3 : 0,
-                           4,
-                           blocks,
-                           MEGABYTE,
-                           SECOND,
-                           SECOND,
-                           sums,
-                           (int64_t)job * MEGABYTE};
+    struct script_job j = {job,    size->tasks, scene->blocks ? 3 : 0,  4, blocks, MEGABYTE, SECOND,
+                           SECOND, sums,        (int64_t)job * MEGABYTE};
     s->user = scene->users ? job % scene->users : 0;
     if (scene->block_bytes)
         j.map_input = scene->block_bytes;
