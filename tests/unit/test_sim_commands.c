@@ -109,7 +109,8 @@ static void test_wrong_arguments_get_one_sentence(void **state)
          "the second of their failure and its length (3@10.5+60,7@20), not 'often'\n"},
         {"run --parameter pakc=yes",
          "duopoly-sim: --parameter: no policy has 'pakc'; there are: even_wait, start_wait, pack, "
-         "lies_there, ignore_held, even, repay_permille, debt_max, force_priority, granule_slots, "
+         "lies_there, ignore_held, even, repay_permille, debt_max, force_priority, lend_largest, "
+         "granule_slots, "
          "granule_cpu_milli, granule_mem_bytes, remainders\n"},
         {"run --stragglers 5",
          "duopoly-sim: --stragglers takes the share of slow attempts and how many times as long "
