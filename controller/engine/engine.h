@@ -75,7 +75,8 @@ enum engine_rule {
     RULE_FAR_ANEW,    /* each pick reports which stages wait for preferred hosts (joint.c) */
     RULE_INPUT_GUESSED, /* before the first shuffle, sizes are guessed by input */
     RULE_LINKS_SHARED,  /* a home depends on the other jobs that use the links (pack.h) */
-    ENGINE_RULES = RULE_LINKS_SHARED
+    RULE_OWN_LOOKED_UP, /* no later job is asked by what was remembered of hosts (joint.c) */
+    ENGINE_RULES = RULE_OWN_LOOKED_UP
 };
 
 struct engine_config {

@@ -90,14 +90,16 @@ static struct task *largest(const struct stage *stage)
     return container_of(sorted_from(&stage->ready_reduces, equal), struct task, ready);
 }
 
-static void consider(const struct asking *a, struct host *host, struct offer *best, bool *open)
+/* *own: the last host that was closed since its own job receives there. */
+static void consider(const struct asking *a, struct host *host, struct offer *best, uint32_t *own)
 {
     struct offer offer;
     a->engine->counters.visits++;
     if (!host || !host->shapes[a->task->stage->bucket->shape->index]->fitting)
         return;
     enum rule rule = joint_closed_by(a, host, &offer);
-    *open |= rule == RULE_OWN;
+    if (rule == RULE_OWN)
+        *own = host->index;
     if (rule == RULE_FAR)
         offer.task = near_largest(a->near, a->task->stage, host);
     if ((rule != RULES && rule != RULE_FAR) || !offer.task)
@@ -163,17 +165,36 @@ static uint64_t crowd_below(const struct offer *best)
 }
 
 /* Each host that can be the best; each with room when none takes it. */
-static void consider_all(const struct asking *a, struct offer *best, bool *open)
+static void consider_all(const struct asking *a, struct offer *best, uint32_t *own)
 {
     const struct job *job = a->task->stage->job;
     const struct sorted *hosts = &a->task->stage->bucket->shape->by_load;
     bool apart = job->output_hosts < hosts->n;
     struct sorted_node *node;
     for (node = apart ? sorted_first(spread_ordered(job)) : NULL; node; node = sorted_next(node))
-        consider(a, container_of(node, struct job_host, by_host)->host, best, open);
+        consider(a, container_of(node, struct job_host, by_host)->host, best, own);
     for (node = sorted_first_below(hosts, apart ? crowd_below(best) : UINT64_MAX); node;
          node = sorted_next_below(node, apart ? crowd_below(best) : UINT64_MAX))
-        consider(a, container_of(node, struct fit, by_load)->host, best, open);
+        consider(a, container_of(node, struct fit, by_load)->host, best, own);
+}
+
+/* Each host that changed since it was refused. False: the host that was remembered as closed by its
+ * own job is so no more, and no other of these is. WHY all are then looked at: whether one is left
+ * decides if later jobs are asked, and must not depend on what is remembered, which is in no
+ * dump. */
+static bool consider_changed(const struct asking *a, struct joint_stage *kept, struct offer *best)
+{
+    struct engine *engine = a->engine;
+    uint32_t before = kept->own, own = ENGINE_NONE;
+    bool changed = false;
+    for (uint64_t i = kept->changes; i < engine->n_changes; i++) {
+        uint32_t host = engine->changes[i % CHANGES];
+        changed |= host == before;
+        consider(a, cluster_host(engine, host), best, &own);
+    }
+    if (own != ENGINE_NONE)
+        kept->own = own;
+    return own != ENGINE_NONE || !changed || !engine_follows(engine, RULE_OWN_LOOKED_UP);
 }
 
 static struct offer find_host(const struct asking *a, struct joint_stage *kept)
@@ -181,16 +202,13 @@ static struct offer find_host(const struct asking *a, struct joint_stage *kept)
     struct engine *engine = a->engine;
     const struct joint_engine *all = engine->kept[QUESTION_PLACE];
     struct offer best = {0};
-    bool remembers = may_remember(a, kept);
-    if (remembers) {
-        for (uint64_t i = kept->changes; i < engine->n_changes; i++)
-            consider(a, cluster_host(engine, engine->changes[i % CHANGES]), &best, &kept->open);
-    } else {
-        kept->open = false;
-        consider_all(a, &best, &kept->open);
-    }
-    if (best.host && remembers)
+    bool remembers = may_remember(a, kept) && consider_changed(a, kept, &best);
+    if (best.host)
         return best; /* the other changed hosts are looked at again */
+    if (!remembers) {
+        kept->own = ENGINE_NONE;
+        consider_all(a, &best, &kept->own);
+    }
     kept->refused = !best.host;
     kept->length = a->length;
     kept->short_bytes = a->short_bytes;
@@ -203,14 +221,14 @@ static struct offer find_host(const struct asking *a, struct joint_stage *kept)
 struct preferred {
     const struct asking *a;
     struct offer best;
-    bool open;
+    uint32_t own;
 };
 
 static void consider_preferred(void *context, uint32_t host)
 {
     struct preferred *preferred = context;
     consider(preferred->a, cluster_host(preferred->a->engine, host), &preferred->best,
-             &preferred->open);
+             &preferred->own);
 }
 
 static struct offer find_preferred(const struct asking *a)
@@ -244,7 +262,7 @@ static bool ask_bucket(struct engine *engine, struct bucket *bucket, struct clai
         if (a.length != RECEIVES_SHORT && joint_only_short(engine))
             continue;
         struct offer offer = a.until_ns ? find_preferred(&a) : find_host(&a, kept);
-        *ret_open |= a.until_ns || kept->open;
+        *ret_open |= a.until_ns || kept->own != ENGINE_NONE;
         if (!offer.host || (best && !goes_before(offer.task, best)))
             continue;
         best = offer.task;

@@ -32,7 +32,8 @@ struct joint_job {
 };
 /* What hosts refused it for, valid for hosts that have not changed since. A cache only. */
 struct joint_stage {
-    bool refused, open;
+    bool refused;
+    uint32_t own; /* a host that is closed since its own job receives there; ENGINE_NONE: none */
     enum length length;
     uint64_t short_bytes, moves, changes;
     bool maps_refused;
