@@ -253,6 +253,7 @@ static const struct conf_field settings_fields[] = {
     CHECKED(agent_settings, key, "", conf_check_file),
     PARSED(agent_settings, address, "address", parse_address, ""),
     STRING(agent_settings, rack, ""),
+    RATE(agent_settings, rack_uplink_bps, "rack_uplink", "0 bps", 0, INT64_C(1) << 50),
     LIST(agent_settings, labels, labels_n, &label_item),
     LIST_BESIDE(agent_settings, devices, devices_n, &settings_device_item, settings_device_beside),
     LIST_BESIDE(agent_settings, units, units_n, &settings_unit_item, settings_unit_beside),

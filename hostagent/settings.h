@@ -86,8 +86,9 @@ struct settings_unit {
 
 struct agent_settings {
     char name[64], controller[256], key[256], rack[32], state[256], measurements[256];
-    int role;      /* duopoly_Role */
-    int log_level; /* enum log_level */
+    int64_t rack_uplink_bps; /* 0: not said */
+    int role;                /* duopoly_Role */
+    int log_level;           /* enum log_level */
     int on_exit;
     uint8_t address[16]; /* all 0: the local address of the route to the controller */
     struct settings_label {

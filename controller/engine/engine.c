@@ -304,10 +304,11 @@ static bool place_failed(struct engine *engine)
 
 static bool pick(struct engine *engine, struct claim *ret_claim)
 {
-    bool found = engine->division->pick ? engine->division->pick(engine, ret_claim)
-                                        : engine->place->pick(engine, ret_claim);
-    if (found && engine->place->chosen)
-        engine->place->chosen(engine, ret_claim);
+    bool found;
+    do
+        found = engine->division->pick ? engine->division->pick(engine, ret_claim)
+                                       : engine->place->pick(engine, ret_claim);
+    while (found && engine->place->chosen && !engine->place->chosen(engine, ret_claim));
     return found;
 }
 

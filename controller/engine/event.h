@@ -219,6 +219,7 @@ struct event {
             const char *rack;
             const char *labels; /* separated by commas */
             uint64_t uplink_bps, downlink_bps;
+            uint64_t rack_bps; /* what its rack may send to others; 0: not told */
             struct u64s units; /* ENGINE_RESOURCES values per unit */
             /* For people and tasks: one per unit, separated by commas; NULL or "": none */
             const char *unit_names;

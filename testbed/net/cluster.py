@@ -353,7 +353,7 @@ class Cluster:
         link = switch.agent_link if switch else ["uplink: " + self.net.uplink(name), "rate: %d bps" % self.net.rate(name)]
         lines = ["name: %s" % name,
                  "role: %s" % ("switch" if switch else "host"),
-                 *(["rack: " + self.net.racks[name]] if name in self.net.racks else []),
+                 *(["rack: " + self.net.racks[name], *self.net.rack_lines] if name in self.net.racks else []),
                  "controller: tcp://%s:%d" % (self.net.addresses[network.CONTROLLER], CONTROL_PORT),
                  "address: %s" % self.net.addresses[name],
                  "state: %s" % self.state(name),

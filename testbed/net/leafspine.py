@@ -40,6 +40,7 @@ class LeafSpine(network.Network):
         self.leaves = ["l%d" % (i + 1) for i in range(racks)]
         self.spines = ["p%d" % (i + 1) for i in range(spines)]
         self.racks = {host: "rack%d" % (self._rack(host) + 1) for host in self.hosts}
+        self.rack_lines = ["rack_uplink: %d bps" % (spines * self.core_bps)]
         self.addresses = {host: "%s.%d.%d" % (PREFIX, self._rack(host) + 1, i + 1)
                           for i, host in enumerate(self.hosts)}
         self.addresses[network.CONTROLLER] = "%s.1.%d" % (PREFIX, CONTROLLER_NUMBER)

@@ -84,6 +84,7 @@ class Network:
     unlike = False
     described = {}
     racks, simulated, congestion = {}, {}, "cubic"
+    rack_lines = []  # of the configuration of agents in racks
 
     def __init__(self, instance):
         self.instance = instance

@@ -10,6 +10,8 @@ Where input has no place (tasks make it, or it lies in a store that is on no hos
  - spark: jobs of testbed/spark/Synthetic.java, 40 of them in 20 s on 4 hosts of 2 slots at 50 Mb/s; -mid and -slow compute 20 and 200 times as
    long, -8slots has 8 slots a host, and of -mixed every other job has its blocks on the hosts
  - big-few: such jobs of 10 MB to 10 GB with 16 maps and up to 20 reduce tasks at .9 of all downlinks; -slow computes 50 times as long
+ - racks-anywhere: jobs of spark's sizes with 16 maps, for 16 hosts in racks; -slow computes 5 times as long; racks-big: those of big-few with 64
+   maps and up to 40 reduce tasks for 64 hosts, at .3 of all downlinks, computing 100 MB/s
  - KIND-anywhere: the same jobs as above without places, and fb-anywhere: the Facebook trace
 
 A task reads nothing before it makes what is missing; with PLACED False and input kept (-store) it reads it from outside (duopoly-sim --outside).
@@ -128,6 +130,9 @@ BIG = {"hosts": HOSTS, "slots": SLOTS, "link_bps": LINK_BPS, "shuffle": (1e7, 1e
        # The mean of log-uniform sizes is (most − least) ÷ ln(most ÷ least).
        "seconds": JOBS * (1e10 - 1e7) / 6.9 * 8 / (HOSTS * LINK_BPS * LOAD)}
 
+RACKS = {"hosts": 16, "maps": 16, "reduces": 12, "compute_bytes_s": 10e6, "jobs": 120, "seconds": 40.0}
+RACKS_BIG = {**BIG, "hosts": 64, "maps": 64, "reduces": 40, "compute_bytes_s": 100e6, "seconds": BIG["seconds"] * HOSTS / 64 * 3}
+
 
 def trace(build, seed):
     path = os.environ.get("FB_TRACE", "../shared/traces/FB2010-1Hr-150-0.txt")
@@ -157,7 +162,9 @@ KINDS = {"generated": generated, "deep": deep, "log-uniform": log_uniform,
          "spark": Load().lines, "spark-mid": Load(compute_bytes_s=10e6).lines, "spark-slow": Load(compute_bytes_s=1e6).lines,
          "spark-8slots": Load(slots=8).lines, "spark-mixed": Load(placed=lambda job: job % 2 == 0).lines,
          "spark-store": anywhere(ALL_PLACED.lines, keep_input=True), "big-few": Load(**BIG).lines,
-         "big-slow": Load(**{**BIG, "compute_bytes_s": 20e6}).lines, "generated-anywhere": anywhere(generated), "deep-anywhere": anywhere(deep),
+         "big-slow": Load(**{**BIG, "compute_bytes_s": 20e6}).lines, "racks-anywhere": Load(**RACKS).lines,
+         "racks-slow": Load(**{**RACKS, "compute_bytes_s": 2e6, "seconds": 120.0}).lines, "racks-big": Load(**RACKS_BIG).lines,
+         "generated-anywhere": anywhere(generated), "deep-anywhere": anywhere(deep),
          "log-uniform-anywhere": anywhere(log_uniform), "fb-anywhere": anywhere(trace)}
 
 

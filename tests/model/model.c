@@ -23,6 +23,8 @@ bool m_has_label(const struct m_host *h, uint32_t label)
         return h->labels == 2;
     case 3: /* ssd & !big */
         return h->labels == 1;
+    case M_IN_RACK:
+        return h->rack == 1;
     default: /* rack=r1 | host=h3 */
         return h->rack == 1 || h->number == 3;
     }

@@ -107,7 +107,8 @@ struct model {
     struct script script;
     struct engine_config config;
     const struct m_judge *judge;
-    uint64_t bps; /* of each link */
+    uint64_t bps;      /* of each link */
+    uint64_t rack_bps; /* what hosts of r1 tell of its uplink; 0: nothing */
     uint64_t stream, next_job, next_foreign, steps, starts, evictions;
     struct m_host host[M_HOSTS];
     struct m_pair pair[M_HOSTS][M_HOSTS]; /* reader, source */
@@ -136,6 +137,8 @@ struct model {
 };
 
 uint64_t m_random(struct model *m, uint64_t below);
+/* Labels of demands: 0 is none, M_IN_RACK the rack r1. */
+enum { M_IN_RACK = 5 };
 bool m_up(const struct m_host *h);
 bool m_has_label(const struct m_host *h, uint32_t label);
 void m_free(const struct model *m, uint32_t host, uint32_t unit, int64_t *ret_slots,

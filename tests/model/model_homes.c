@@ -1,5 +1,7 @@
 #include "tests/model/model_homes.h"
 
+#include "controller/engine/books/job.h"
+
 __extension__ typedef unsigned __int128 wide;
 
 static bool is_parent(const struct m_job *j, uint32_t stage)
@@ -45,9 +47,9 @@ bool m_has_block(const struct m_stage *s, const struct m_task *t)
 /* What was decided of a job when its first map was placed. */
 static struct home {
     uint64_t job;
-    bool packed;
+    bool packed, racked;
     uint32_t host;
-    int64_t wait_ns;
+    int64_t wait_ns, until_ns; /* until_ns: in its rack, as of the last step */
 } homes[1024];
 
 static struct home *home_of_job(const struct m_job *j)
@@ -106,11 +108,33 @@ static uint32_t on_the_links(struct model *m, const struct m_job *j, wide *ret_a
     return behind;
 }
 
+/* What the hosts of r1 may send to others, or those of no rack, and how many are up. */
+static uint64_t rack_bps(const struct model *m, uint32_t rack, uint64_t *ret_hosts)
+{
+    uint64_t links = 0;
+    *ret_hosts = 0;
+    for (uint32_t h = 0; h < M_HOSTS; h++) {
+        bool here = m_up(&m->host[h]) && m->host[h].rack == rack;
+        links += here ? m->bps : 0;
+        *ret_hosts += here;
+    }
+    return rack && m->rack_bps && m->rack_bps < links ? m->rack_bps : links;
+}
+
+/* The part of these bytes that leaves a rack with so many hosts, on all racks' uplinks. */
+static wide racks_ns(const struct model *m, wide bytes, uint64_t hosts, uint64_t of_rack)
+{
+    uint64_t some, bps = rack_bps(m, 0, &some) + rack_bps(m, 1, &some);
+    return of_rack ? bytes * 8 * (hosts - of_rack) * 1000000000 / ((wide)hosts * bps) : 0;
+}
+
 /* Bytes of all its transfers on the link that has most of them, when it is spread over so many
- * hosts. */
-static wide spread_bytes(const struct m_job *j, uint64_t hosts)
+ * hosts; *ret_further_ns: for how much longer the uplinks of racks take. */
+static wide spread_bytes(const struct model *m, const struct m_job *j, uint64_t hosts,
+                         uint64_t of_rack, wide *ret_further_ns)
 {
     uint64_t inputs = 0, largest_input = 0, sum = 0;
+    *ret_further_ns = 0;
     for (uint32_t s = 0; s < j->n_stages; s++) {
         uint64_t bytes = 0, largest = 0;
         for (uint32_t t = 0; t < j->stage[s].n_tasks; t++) {
@@ -120,13 +144,34 @@ static wide spread_bytes(const struct m_job *j, uint64_t hosts)
             largest = task->bytes > largest ? task->bytes : largest;
             largest_input = task->input > largest_input ? task->input : largest_input;
         }
-        sum += bytes / hosts > largest ? bytes / hosts : largest;
+        uint64_t of_link = bytes / hosts > largest ? bytes / hosts : largest;
+        wide even_ns = link_ns(m, of_link), ns = racks_ns(m, bytes, hosts, of_rack);
+        sum += of_link;
+        *ret_further_ns += ns > even_ns ? ns - even_ns : 0;
     }
     return (wide)sum + (inputs / hosts > largest_input ? inputs / hosts : largest_input);
 }
 
-static bool is_worth_it(struct model *m, const struct m_job *j, uint32_t host, int64_t *ret_wait_ns)
+/* Hosts of the rack that it may be kept to: those of r1, or of none, where r1 says that its uplink
+ * is less than its hosts'. */
+static uint64_t hosts_of_rack(const struct model *m, uint32_t host, uint64_t hosts)
 {
+    uint64_t up;
+    uint64_t bps = rack_bps(m, m->host[host].rack, &up);
+    return bps < up * m->bps && up < hosts ? up : 0;
+}
+
+static uint64_t n_racks(const struct model *m)
+{
+    uint64_t here, other;
+    rack_bps(m, 0, &other);
+    rack_bps(m, 1, &here);
+    return (here ? 1u : 0u) + (other ? 1u : 0u);
+}
+
+static struct home judge(struct model *m, const struct m_job *j, uint32_t host)
+{
+    struct home home = {.job = j->number, .host = host};
     struct m_demand d = j->stage[0].way[0].demand;
     uint64_t hosts = 0, bytes = 0, inputs = 0, work = 0, slots = (uint64_t)m_slots(m, host, d);
     for (uint32_t h = 0; h < M_HOSTS; h++)
@@ -137,31 +182,100 @@ static bool is_worth_it(struct model *m, const struct m_job *j, uint32_t host, i
             inputs += j->stage[s].task[t].input;
             work += j->stage[s].task[t].compute;
         }
-    if (hosts < 2)
-        return false;
-    wide ahead, behind = on_the_links(m, j, &ahead);
+    if (!may_be_packed(j) || hosts < 2)
+        return home;
+    uint64_t k = hosts_of_rack(m, host, hosts), third = (uint64_t)m->config.hold_max_ns / 3;
+    wide ahead, further, none, behind = on_the_links(m, j, &ahead);
     wide one = work / slots + link_ns(m, inputs);
-    wide spread = work / slots / hosts + link_ns(m, spread_bytes(j, hosts)) +
-                  (behind * link_ns(m, bytes) + link_ns(m, ahead)) / hosts;
-    *ret_wait_ns = (int64_t)(4 * link_ns(m, bytes));
-    return one < spread && work / slots <= (uint64_t)m->config.hold_max_ns / 3;
+    wide link = (behind * link_ns(m, bytes) + link_ns(m, ahead)) / hosts,
+         core = behind * racks_ns(m, bytes, hosts, k) + racks_ns(m, ahead, hosts, k);
+    wide spread = work / slots / hosts + link_ns(m, spread_bytes(m, j, hosts, k, &further)) +
+                  further + (core > link ? core : link);
+    home.packed = one < spread && work / slots <= third;
+    home.wait_ns = (int64_t)(4 * link_ns(m, bytes));
+    if (k < 2 || !m->host[host].rack || d.label)
+        return home;
+    wide rack = work / slots / k + link_ns(m, spread_bytes(m, j, k, 0, &none)) + link;
+    if (rack >= 2 * spread || (home.packed && rack >= one) || work / slots / k > third)
+        return home;
+    wide wait = 4 * n_racks(m) * racks_ns(m, bytes, hosts, k);
+    return (struct home){
+        .job = j->number,
+        .host = host,
+        .racked = true,
+        .wait_ns =
+            (int64_t)(wait < (wide)m->config.hold_max_ns ? wait : (wide)m->config.hold_max_ns)};
 }
 
-/* The first of its maps goes there: nothing of it runs or is done. */
-bool m_home_note(struct model *m, const struct m_job *j, const struct decision *d)
+/* Its first map goes there: nothing of it runs or is done. */
+static bool is_first(const struct model *m, const struct m_job *j, const struct decision *d)
 {
-    struct home *home = home_of_job(j);
     bool first = !j->stage[d->start.stage].task[d->start.task].bytes &&
                  engine_config_value(&m->config, "pack");
     for (uint32_t s = 0; s < j->n_stages; s++)
         first &= m_stage_count(&j->stage[s], false) == 0;
-    if (!first)
+    return first;
+}
+
+static void set_label(struct m_job *j, uint32_t label)
+{
+    for (uint32_t s = 0; s < j->n_stages; s++) {
+        j->stage[s].way[0].demand.label = label;
+        j->stage[s].way[0].overdue = false;
+    }
+}
+
+bool m_home_note(struct model *m, struct m_job *j, const struct decision *d)
+{
+    struct home *home = home_of_job(j);
+    if (!is_first(m, j, d))
         return false;
-    home->host = d->start.host;
-    home->packed = may_be_packed(j) && is_worth_it(m, j, home->host, &home->wait_ns);
-    if (home->packed)
-        assert_string_equal(reason_name(d->reason), "home");
-    return home->packed;
+    if (home->racked) {
+        assert_string_equal(reason_name(d->reason), "rack");
+        return false;
+    }
+    *home = judge(m, j, d->start.host);
+    if (home->racked)
+        set_label(j, M_IN_RACK);
+    assert_int_equal(home->racked, strcmp(reason_name(d->reason), "rack") == 0);
+    assert_true(!home->packed || strcmp(reason_name(d->reason), "home") == 0);
+    return home->packed || home->racked;
+}
+
+static bool is_narrowed(const struct model *m, uint64_t job)
+{
+    return job_find(m->script.engine, job)->narrowed;
+}
+
+uint32_t m_racks_left(struct model *m)
+{
+    uint32_t left = 0;
+    for (int i = 0; i < M_JOBS; i++) {
+        struct m_job *j = &m->job[i];
+        struct home *home = j->number ? home_of_job(j) : NULL;
+        if (!home || !home->racked || is_narrowed(m, j->number))
+            continue;
+        assert_true(home->until_ns <= m->script.now_ns);
+        home->racked = false;
+        set_label(j, 0);
+        left++;
+    }
+    return left;
+}
+
+void m_racks_wait(struct model *m)
+{
+    for (int i = 0; i < M_JOBS; i++) {
+        const struct m_job *j = &m->job[i];
+        struct home *home = j->number ? home_of_job(j) : NULL;
+        struct task_view view;
+        uint32_t s, t;
+        if (!home || !home->racked || !m_home_next(j, &s, &t))
+            continue;
+        assert_int_equal(engine_task(m->script.engine, j->number, s, t, &view), 0);
+        home->until_ns = view.ready_ns + home->wait_ns;
+        assert_true(engine_deadline_ns(m->script.engine) <= home->until_ns);
+    }
 }
 
 /* Maps in order, then the largest reduce task. */

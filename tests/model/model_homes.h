@@ -10,9 +10,15 @@ uint64_t m_outputs_on(const struct m_job *j, uint32_t host);
 int64_t m_slots(const struct model *m, uint32_t host, struct m_demand d);
 bool m_has_block(const struct m_stage *s, const struct m_task *t);
 
-/* A start that was decided. Notes whether its job is packed, if nothing of the job ran before, and
- * returns that; false for every other start. */
-bool m_home_note(struct model *m, const struct m_job *j, const struct decision *d);
+/* A start that was decided. Where nothing of its job ran before it notes whether the job is packed,
+ * or kept to its rack, which its demands then say, and returns that; false for every other
+ * start. */
+bool m_home_note(struct model *m, struct m_job *j, const struct decision *d);
+/* After a step's events: jobs that the engine lets out of their racks, whose time was up; returns
+ * how many. */
+uint32_t m_racks_left(struct model *m);
+/* At the end of a step: the engine wants a step when the next one's time is up. */
+void m_racks_wait(struct model *m);
 /* Of all jobs: another run begins. */
 void m_homes_forget(void);
 /* Its home, if it is packed. */

@@ -37,6 +37,7 @@ static void m_describe(struct model *m, struct event *e, uint32_t host)
     e->host_join.rack = h->rack ? "r1" : "";
     e->host_join.labels = m_labels[h->labels];
     e->host_join.uplink_bps = e->host_join.downlink_bps = m->bps;
+    e->host_join.rack_bps = h->rack ? m->rack_bps : 0;
     e->host_join.units = (struct u64s){units, h->n_units * ENGINE_RESOURCES};
 }
 

@@ -238,12 +238,94 @@ static void test_a_job_of_many_tasks_stays_spread(void **state)
     assert_false(is_packed(PACK_TASKS));
 }
 
+/* Two racks of two hosts, whose uplinks carry a tenth of what their hosts' do, if told. */
+static void begin_racks(struct script *s, bool told)
+{
+    const uint64_t vector[ENGINE_RESOURCES] = {2};
+    uint64_t stream = 1;
+    struct engine_config config = config_of(&stream);
+    strcpy(config.turn, "srpt");
+    script_begin(s, &config);
+    for (uint32_t host = 0; host < 4; host++) {
+        struct event join = script_join(host, 2, vector);
+        join.host_join.rack = host < 2 ? "r1" : "r2";
+        join.host_join.rack_bps = told ? 200000000 : 0;
+        script_event(s, join);
+    }
+}
+
+/* It computes for longer on one host than its shuffle takes, and for less than that in a rack. */
+static void submit_wide(struct script *s, uint64_t number)
+{
+    static const uint64_t sums[] = {250 * (uint64_t)MEGABYTE, 250 * (uint64_t)MEGABYTE};
+    script_submit(s, &(struct script_job){.number = number,
+                                          .maps = 8,
+                                          .reduces = 2,
+                                          .map_ns = 2 * SECOND,
+                                          .sums = sums,
+                                          .estimate_bytes = -1});
+}
+
+static uint32_t starts_outside(const struct script *s, uint64_t job, uint32_t first)
+{
+    uint32_t n = 0;
+    const struct decision *start;
+    for (size_t i = 0; (start = script_decision(s, DECISION_START, i)); i++)
+        n += start->start.job == job && start->start.host / 2 != first / 2;
+    return n;
+}
+
+/* Its maps start in the rack of the first one, and wait there; when that has lasted for too long,
+ * elsewhere. Dumps know it. */
+static void test_a_job_stays_in_its_rack(void **state)
+{
+    (void)state;
+    struct script s;
+    begin_racks(&s, true);
+    s.reload = true;
+    submit_wide(&s, 1);
+    const struct decision *first = script_start(&s, 1, 0, 0);
+    assert_non_null(first);
+    assert_reason(first, "rack");
+    uint32_t home = first->start.host;
+    assert_int_equal(script_count(&s, DECISION_START), 4);
+    assert_int_equal(starts_outside(&s, 1, home), 0);
+    int64_t due = engine_deadline_ns(s.engine);
+    assert_true(due > s.now_ns && due <= s.now_ns + s.engine->config.hold_max_ns);
+    s.now_ns = due;
+    script_events(&s, NULL, 0);
+    assert_int_equal(starts_outside(&s, 1, home), 4);
+    script_end(&s);
+}
+
+/* Where nobody tells what racks have, or another placement is in force, there are none. */
+static void test_a_rack_ends_with_what_made_it(void **state)
+{
+    (void)state;
+    struct script s;
+    begin_racks(&s, false);
+    submit_wide(&s, 1);
+    assert_int_equal(script_count(&s, DECISION_START), 8);
+    script_end(&s);
+    begin_racks(&s, true);
+    submit_wide(&s, 1);
+    assert_int_equal(script_count(&s, DECISION_START), 4);
+    struct event event = {.kind = EVENT_POLICY_SET};
+    event.policy_set.question = "place";
+    event.policy_set.name = "greedy";
+    script_event(&s, event);
+    assert_int_equal(script_count(&s, DECISION_START), 4);
+    script_end(&s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_nothing_waits_for_longer_than_is_promised),
         cmocka_unit_test(test_all_want_one_home),
         cmocka_unit_test(test_a_job_of_many_tasks_stays_spread),
+        cmocka_unit_test(test_a_job_stays_in_its_rack),
+        cmocka_unit_test(test_a_rack_ends_with_what_made_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -11,7 +11,7 @@ __extension__ typedef unsigned __int128 wide;
 enum rule { OWN, EARLIER, KEPT, FAR, OPEN, RULES };
 static uint64_t closed[RULES], places[8], levels_shared, relabelled, unchanged, long_starts,
     last_left, last_taken, own_waits, preferred_instead, packed, home_starts, home_waits,
-    there_starts;
+    there_starts, racked, racks_left;
 
 /* ---- reduces ---- */
 
@@ -486,8 +486,13 @@ static void check_start(struct model *m, const struct decision *d)
 
 static void judge_start(struct model *m, const struct decision *d)
 {
+    racks_left += m_racks_left(m);
+    bool rack = strcmp(reason_name(d->reason), "rack") == 0;
+    if (rack)
+        racked += m_home_note(m, m_find_job(m, d->start.job), d);
     check_start(m, d);
-    packed += m_home_note(m, m_find_job(m, d->start.job), d);
+    if (!rack)
+        packed += m_home_note(m, m_find_job(m, d->start.job), d);
 }
 
 /* ---- levels ---- */
@@ -582,6 +587,8 @@ static void check_lazy(const struct model *m, struct m_job *const *jobs)
 static void judge_end(struct model *m)
 {
     struct m_job *jobs[M_JOBS + 1];
+    racks_left += m_racks_left(m);
+    m_racks_wait(m);
     m_asked_in_turn(m, jobs);
     assert_null(pick(m, jobs).job);
     assert_true(m_last_slots(m) || !any_late(m, jobs, false));
@@ -614,6 +621,7 @@ static uint64_t run(int i, const char *users, uint64_t *stream)
     struct engine_config config = script_config();
     config.hosts_max = M_HOSTS;
     config.epoch = 7;
+    config.shapes_max = 256;
     config.seed = *stream;
     engine_config_say(&config, "even_wait", i % 5 ? SECOND : 0, NULL);
     engine_config_say(&config, "pack", i % 3 > 0, NULL);
@@ -623,6 +631,9 @@ static uint64_t run(int i, const char *users, uint64_t *stream)
     strcpy(config.place, "joint");
     strcpy(config.network, "rank");
     strcpy(config.users, users);
+    /* WHY: a mode follows from what fits, which changes within the step that narrows a job. */
+    if (i % 2)
+        strcpy(config.mode, "rich");
     memset(labels, 0, sizeof(labels));
     m_homes_forget();
     model_begin(&m, &config, test_random(stream));
@@ -630,6 +641,7 @@ static uint64_t run(int i, const char *users, uint64_t *stream)
         model_users(&m);
     m.judge = &judge;
     m.bps = rates[i % 3];
+    m.rack_bps = i % 2 ? m.bps / (2 << i % 5) : 0;
     for (int step = 0; step < STEPS; step++)
         model_step(&m);
     model_end(&m);
@@ -654,6 +666,7 @@ static const char *unneeded(void)
            : own_waits < 20        ? "maps wait for slots next to their blocks"
            : preferred_instead < 5 ? "one that prefers the host goes instead"
            : packed < 20           ? "jobs are packed"
+           : racked < 5            ? "jobs are kept to a rack"
            : home_starts < 20      ? "tasks start at home"
            : home_waits < 20       ? "tasks wait for their job's home"
            : there_starts < 5      ? "a task goes where all its input is"

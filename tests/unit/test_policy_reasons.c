@@ -580,6 +580,39 @@ static void at_home(void)
     script_end(&s);
 }
 
+/* Two racks of two hosts of two slots: 16 s of computing, and a shuffle that takes 2 s in a rack,
+ * and 5 s when half of it crosses the racks' uplinks. */
+static void in_a_rack(void)
+{
+    static const uint64_t sums[] = {250000000, 250000000}, vector[ENGINE_RESOURCES] = {2};
+    struct script s;
+    struct engine_explanation e;
+    struct engine_config config = config_of_joint("pack");
+    script_begin(&s, &config);
+    for (uint32_t h = 0; h < 4; h++) {
+        struct event join = script_join(h, 2, vector);
+        join.host_join.rack = h < 2 ? "r1" : "r2";
+        join.host_join.rack_bps = 200000000;
+        script_event(&s, join);
+    }
+    script_submit(&s, &(struct script_job){.number = 1,
+                                           .maps = 8,
+                                           .reduces = 2,
+                                           .map_ns = 2 * SECOND,
+                                           .sums = sums,
+                                           .estimate_bytes = -1});
+    const struct decision *start = script_start(&s, 1, 0, 0);
+    assert_non_null(start);
+    assert_reason(start, "rack");
+    see(s.engine->policies[QUESTION_PLACE], start);
+    assert_int_equal(engine_explain(s.engine, 1, 0, 0, &e), 0);
+    says(&e,
+         "Runs on h%u, in its job's rack: there the job would take and cost those behind it 6.0 s; "
+         "spread, 7.0 s.",
+         start->start.host);
+    script_end(&s);
+}
+
 static void all_there(void)
 {
     static const uint64_t sums[] = {1000000};
@@ -696,6 +729,7 @@ static void test_every_reason_of_every_table(void **state)
     idle_cluster();
     kept_slot();
     at_home();
+    in_a_rack();
     all_there();
     fixed_modes();
     for (int round = 0; round < 3 || (round < 300 && missing(&policy)); round++)

@@ -374,6 +374,7 @@ struct job {
     uint64_t counted;        /* index: its bytes, by account.h */
     struct bucket **buckets;
     uint32_t n_buckets;
+    bool narrowed; /* index: narrow.h */
     uint32_t n_choices;
     struct choice **choices; /* of stages that can run in several ways */
     uint64_t n_tasks, n_ready, n_running, n_done;
@@ -535,7 +536,7 @@ struct host {
     struct resources beyond;       /* index: except what exceeds them */
     struct resources room_free;    /* index: of all rooms */
     uint64_t generation;
-    uint64_t uplink_bps, downlink_bps;
+    uint64_t uplink_bps, downlink_bps, rack_bps;
     uint32_t uplink_permille, downlink_permille;
     char name[ENGINE_NAME_MAX], rack[ENGINE_NAME_MAX], labels[ENGINE_LABELS_MAX];
     char *unit_names; /* as reported; NULL: none has one */
@@ -635,6 +636,9 @@ struct engine {
     uint32_t suspects, struck;    /* index: suspect hosts; hosts with strikes */
     struct resources total, free; /* of hosts that are up and not draining */
     uint64_t uplink_bps;
+    struct sorted racks;             /* of hosts that are up: racks.h; index: */
+    uint64_t racks_bps;              /* the sum of their uplinks */
+    uint32_t racks_told;             /* hosts that are up and tell their rack's */
     uint64_t keyed_slots, keyed_bps; /* what SJF keys were last computed for; 0: never */
     struct shape **shapes;
     uint32_t n_shapes;

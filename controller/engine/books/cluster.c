@@ -6,6 +6,7 @@
 #include "controller/engine/books/account.h"
 #include "controller/engine/books/attempt.h"
 #include "controller/engine/books/limit.h"
+#include "controller/engine/books/racks.h"
 #include "controller/engine/books/room.h"
 #include "controller/engine/books/users.h"
 #include "controller/engine/policy/questions.h"
@@ -361,6 +362,7 @@ void host_leave_sums(struct engine *engine, const struct host *host)
     resources_subtract(&engine->free, &host->room_free);
     assert(engine->up > 0 && engine->uplink_bps >= summed_uplink(host));
     engine->uplink_bps -= summed_uplink(host);
+    racks_leave(engine, host, summed_uplink(host));
     engine->up--;
 }
 
@@ -376,6 +378,7 @@ void host_enter_sums(struct engine *engine, struct host *host)
     resources_add(&engine->total, &host->beyond);
     resources_add(&engine->free, &host->room_free);
     engine->uplink_bps += summed_uplink(host);
+    racks_enter(engine, host, summed_uplink(host));
     engine->up++;
 }
 
@@ -537,6 +540,7 @@ void cluster_done(struct engine *engine)
     for (uint32_t i = 0; i < engine->n_shapes; i++)
         free(engine->shapes[i]);
     room_applications_done(engine);
+    racks_done(engine);
     free(engine->hosts);
     free(engine->shapes);
 }

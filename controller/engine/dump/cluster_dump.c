@@ -94,6 +94,7 @@ void cluster_dump_host(struct dumper *d, const struct host *host)
         join.host_join.labels = host->labels;
         join.host_join.uplink_bps = host->uplink_bps;
         join.host_join.downlink_bps = host->downlink_bps;
+        join.host_join.rack_bps = host->rack_bps;
         join.host_join.units = (struct u64s){units, host->n_units * ENGINE_RESOURCES};
         join.host_join.unit_names = host->unit_names;
         dump_event(d, &join);

@@ -34,6 +34,7 @@ static void describe(struct engine *engine, struct host *host, const struct even
     engine_copy_word(host->labels, sizeof(host->labels), event->host_join.labels);
     host->uplink_bps = event->host_join.uplink_bps;
     host->downlink_bps = event->host_join.downlink_bps;
+    host->rack_bps = event->host_join.rack_bps;
     host_follow_words(engine, host);
     host_replace_units(engine, host, &event->host_join.units);
 }

@@ -6,6 +6,7 @@
 #include "controller/engine/policy/policy.h"
 #include "controller/engine/watch/hold.h"
 #include "controller/engine/watch/locality.h"
+#include "controller/engine/watch/narrow.h"
 #include "controller/engine/watch/order.h"
 #include "controller/engine/watch/queues.h"
 #include "controller/engine/watch/refusal.h"
@@ -23,6 +24,8 @@ static void reorder(struct engine *engine, struct job *job)
 static void put(struct engine *engine, enum question q, const struct policy *policy)
 {
     bool divided = users_divided(engine);
+    if (q == QUESTION_PLACE)
+        narrow_end_all(engine);
     policy_put(engine, q, policy);
     if (users_divided(engine) != divided)
         users_follow_division(engine);

@@ -95,10 +95,11 @@ static bool gather_pick(struct engine *engine, struct claim *ret_claim)
     return place_greedy.pick(engine, ret_claim);
 }
 
-static void chosen(struct engine *engine, struct claim *claim)
+static bool chosen(struct engine *engine, struct claim *claim)
 {
     if (claim->reason == REASON_FREED_SLOT)
         forget(engine, claim->fit->host->kept[QUESTION_PLACE]);
+    return true;
 }
 
 /* What nobody took in this step is free for everybody. */

@@ -65,10 +65,13 @@
 enum { FAR_MAX = 16 }; /* stages that wait for preferred hosts: each is asked each time */
 
 static const struct field stage_fields[] = {FIELD_OF(joint_stage, far_until_ns, U64), {0}};
-static const struct field job_fields[] = {
-    FIELD_OF(joint_job, pack.packed, BOOL), FIELD_OF(joint_job, pack.home, U32),
-    FIELD_OF(joint_job, pack.one_ns, I64),  FIELD_OF(joint_job, pack.spread_ns, I64),
-    FIELD_OF(joint_job, pack.wait_ns, I64), {0}};
+static const struct field job_fields[] = {FIELD_OF(joint_job, pack.packed, BOOL),
+                                          FIELD_OF(joint_job, pack.home, U32),
+                                          FIELD_OF(joint_job, pack.one_ns, I64),
+                                          FIELD_OF(joint_job, pack.spread_ns, I64),
+                                          FIELD_OF(joint_job, pack.wait_ns, I64),
+                                          FIELD_LEAN(joint_job, pack.racked, BOOL),
+                                          {0}};
 static const struct field engine_fields[] = {FIELD_OF(joint_engine, pack.took_ns, U64), {0}};
 
 static struct asking ask_for_host(struct engine *engine, const struct task *task)
@@ -503,7 +506,7 @@ static void done_job(struct engine *engine, union policy_of of, void *state)
 static bool is_packed(const void *state)
 {
     const struct joint_job *kept = state;
-    return kept->pack.packed;
+    return kept->pack.packed || kept->pack.racked;
 }
 
 static void load_job(struct engine *engine, union policy_of of, void *state)

@@ -6,11 +6,11 @@
 #include "controller/engine/books/spread.h"
 #include "controller/engine/books/users.h"
 #include "controller/engine/place/joint.h"
+#include "controller/engine/place/pack_cost.h"
 #include "controller/engine/watch/gate.h"
 #include "controller/engine/watch/homes.h"
+#include "controller/engine/watch/narrow.h"
 #include "controller/engine/watch/queues.h"
-
-__extension__ typedef unsigned __int128 wide;
 
 const struct engine_parameter parameter_pack = {
     "pack", ENGINE_UNIT_YES,
@@ -40,11 +40,6 @@ static struct pack_engine *all_of(const struct engine *engine)
 }
 
 /* ---- which job ---- */
-
-static wide link_ns(const struct engine *engine, wide bytes)
-{
-    return bytes * 8 * engine->up * 1000000000 / engine->uplink_bps;
-}
 
 static bool has_block(const struct task *task)
 {
@@ -80,68 +75,6 @@ static bool may_be_packed(const struct job *job)
     return may;
 }
 
-/* Of all tasks of a job, and of its transfers when they are spread over all hosts. */
-struct work {
-    wide compute_ns, input_bytes, spread_bytes;
-};
-
-static wide most(wide a, wide b)
-{
-    return a > b ? a : b;
-}
-
-static void add_stage(const struct engine *engine, const struct stage *stage, uint32_t hosts,
-                      struct work *work, uint64_t *largest_input)
-{
-    uint64_t largest = 0, took_ns = stage->framework ? all_of(engine)->took_ns : 0;
-    for (uint32_t t = 0; t < stage->n_tasks; t++) {
-        const struct task *task = &stage->tasks[t];
-        work->compute_ns += task->compute_ns ? task->compute_ns : took_ns;
-        work->input_bytes += task->input_bytes;
-        largest = task->bytes > largest ? task->bytes : largest;
-        *largest_input = task->input_bytes > *largest_input ? task->input_bytes : *largest_input;
-    }
-    work->spread_bytes += most(stage->total_bytes / hosts, largest);
-}
-
-static struct work work_of(const struct engine *engine, const struct job *job, uint32_t hosts)
-{
-    struct work work = {0};
-    uint64_t largest_input = 0;
-    for (uint32_t s = 0; s < job->n_stages; s++)
-        add_stage(engine, job->stages[s], hosts, &work, &largest_input);
-    work.spread_bytes += most(work.input_bytes / hosts, largest_input);
-    return work;
-}
-
-static bool uses_links(const struct engine *engine, const struct job *job)
-{
-    return !engine_follows(engine, RULE_LINKS_SHARED) || !job->kept[QUESTION_PLACE] ||
-           !pack_of(job)->packed;
-}
-
-static uint32_t jobs_behind(const struct engine *engine, const struct job *job)
-{
-    uint32_t n = 0, looked = 0;
-    const struct sorted_node *node = sorted_next(&job->by_turn);
-    for (; node && looked < PACK_BEHIND; node = sorted_next(node), looked++)
-        n += uses_links(engine, container_of(node, struct job, by_turn));
-    return n;
-}
-
-static wide bytes_ahead(const struct engine *engine, const struct job *job)
-{
-    wide bytes = 0;
-    uint32_t looked = 0;
-    const struct sorted_node *node = sorted_previous(&job->by_turn);
-    bool counts = engine_follows(engine, RULE_LINKS_SHARED);
-    for (; counts && node && looked < PACK_BEHIND; node = sorted_previous(node), looked++) {
-        const struct job *other = container_of(node, struct job, by_turn);
-        bytes += uses_links(engine, other) ? other->left_bytes : 0;
-    }
-    return bytes;
-}
-
 static int64_t clamp(wide ns)
 {
     return ns > INT64_MAX / 4 ? INT64_MAX / 4 : (int64_t)ns;
@@ -160,32 +93,50 @@ static wide guessed_ns(const struct engine *engine, const struct job *job, wide 
     bool bytes = !engine_follows(engine, RULE_LINKS_SHARED);
     for (uint32_t s = 0; s < job->n_stages; s++)
         bytes |= is_guessed(job->stages[s]);
-    return bytes ? most(compute_ns, shuffle_ns) : compute_ns;
+    return bytes ? shuffle_ns > compute_ns ? shuffle_ns : compute_ns : compute_ns;
 }
 
-/* True: it is better off on that host, and those behind it are. */
-static bool is_worth_it(const struct engine *engine, const struct job *job, const struct host *home,
-                        struct pack_job *ret_pack)
+/* On one host, or in one rack: no promise of hold_max is at stake, and no guess. */
+static bool may_take(const struct engine *engine, wide compute_ns)
 {
-    const struct shape *shape = job->buckets[0]->shape;
-    uint32_t hosts = shape->capable_hosts;
-    int64_t slots = joint_slots(home, shape);
-    if (hosts < 2 || slots < 1 || !engine->up || !engine->uplink_bps)
-        return false;
-    struct work work = work_of(engine, job, hosts);
-    wide compute_ns = work.compute_ns / (uint64_t)slots,
-         shuffle_ns = link_ns(engine, job->shuffle_bytes);
-    wide one_ns = compute_ns + link_ns(engine, work.input_bytes),
-         spread_ns =
-             compute_ns / hosts + link_ns(engine, work.spread_bytes) +
-             (jobs_behind(engine, job) * shuffle_ns + link_ns(engine, bytes_ahead(engine, job))) /
-                 hosts;
-    ret_pack->one_ns = clamp(one_ns);
-    ret_pack->spread_ns = clamp(spread_ns);
-    ret_pack->wait_ns = clamp(PACK_PATIENCE * shuffle_ns);
-    bool guessed =
-        job->framework && guessed_ns(engine, job, compute_ns, shuffle_ns) > PACK_GUESSED_NS;
-    return one_ns < spread_ns && !guessed && compute_ns <= (uint64_t)engine->config.hold_max_ns / 3;
+    return compute_ns <= (uint64_t)engine->config.hold_max_ns / 3;
+}
+
+static bool is_worth_it(const struct engine *engine, const struct job *job,
+                        const struct pack_costs *costs)
+{
+    bool guessed = job->framework &&
+                   guessed_ns(engine, job, costs->compute_ns, costs->shuffle_ns) > PACK_GUESSED_NS;
+    return costs->one_ns < costs->spread_ns && !guessed && may_take(engine, costs->compute_ns);
+}
+
+static bool is_worth_a_rack(const struct engine *engine, const struct job *job,
+                            const struct pack_costs *costs, bool one)
+{
+    return costs->of_rack > 1 && !job->framework && costs->rack_ns < PACK_RACK * costs->spread_ns &&
+           (!one || costs->rack_ns < costs->one_ns) &&
+           may_take(engine, costs->compute_ns / costs->of_rack);
+}
+
+static void decide(struct engine *engine, struct job *job, const struct host *home)
+{
+    struct pack_job *pack = pack_of(job);
+    struct pack_costs costs;
+    pack->packed = pack->racked = false;
+    pack->home = home->index;
+    if (!may_be_packed(job) || !pack_costs(engine, job, home, &costs))
+        return;
+    pack->packed = is_worth_it(engine, job, &costs);
+    bool rack = is_worth_a_rack(engine, job, &costs, pack->packed);
+    pack->one_ns = clamp(rack ? costs.rack_ns : costs.one_ns);
+    pack->spread_ns = clamp(costs.spread_ns);
+    pack->wait_ns = clamp(PACK_PATIENCE * (rack ? costs.racks_ns : costs.shuffle_ns));
+    if (!rack)
+        return;
+    if (pack->wait_ns > engine->config.hold_max_ns)
+        pack->wait_ns = engine->config.hold_max_ns;
+    pack->packed = false;
+    pack->racked = narrow_begin(engine, job, home->rack);
 }
 
 static void list(const struct engine *engine, const struct job *job)
@@ -198,21 +149,29 @@ static void list(const struct engine *engine, const struct job *job)
         sorted_remove(&all_of(engine)->packed, &pack->of_packed);
 }
 
-void pack_consider(struct engine *engine, struct claim *claim)
+static void explain(const struct pack_job *pack, enum reason reason, struct claim *claim)
+{
+    claim->reason = reason;
+    claim->left = pack->one_ns;
+    claim->right = pack->spread_ns;
+}
+
+bool pack_consider(struct engine *engine, struct claim *claim)
 {
     struct job *job = claim->task->stage->job;
     struct pack_job *pack = pack_of(job);
     if (job->n_running || job->n_done || claim->task->bytes || !is_on(engine, &parameter_pack))
-        return;
-    pack->packed = may_be_packed(job) && is_worth_it(engine, job, claim->fit->host, pack);
-    pack->home = claim->fit->host->index;
+        return true;
+    if (pack->racked) {
+        explain(pack, REASON_RACK, claim);
+        return true;
+    }
+    decide(engine, job, claim->fit->host);
     list(engine, job);
     pack_follow(engine, job);
-    if (!pack->packed)
-        return;
-    claim->reason = REASON_HOME;
-    claim->left = pack->one_ns;
-    claim->right = pack->spread_ns;
+    if (pack->packed)
+        explain(pack, REASON_HOME, claim);
+    return !pack->racked;
 }
 
 /* ---- where its tasks start ---- */
@@ -295,8 +254,19 @@ static void bind_maps(struct engine *engine, const struct job *job)
         gate_bind(engine, job->stages[s], REASON_HOME, pack->one_ns, pack->spread_ns);
 }
 
+/* WHY only the time: its constraint keeps it there. */
+static void follow_in_rack(struct engine *engine, struct job *job)
+{
+    const struct task *next = next_task(engine, job->buckets[0]);
+    set_waiting(engine, job, next, next ? next->ready_ns + pack_of(job)->wait_ns : 0);
+}
+
 void pack_follow(struct engine *engine, struct job *job)
 {
+    if (pack_of(job)->racked) {
+        follow_in_rack(engine, job);
+        return;
+    }
     bool has_home = job->n_buckets && job->buckets[0]->home;
     if (!has_home && !pack_of(job)->packed && !is_on(engine, &parameter_lies_there))
         return;
@@ -316,7 +286,7 @@ void pack_forget(struct engine *engine, struct job *job)
 {
     if (!job->kept[QUESTION_PLACE])
         return;
-    pack_of(job)->packed = false;
+    pack_of(job)->packed = pack_of(job)->racked = false;
     list(engine, job);
     set_waiting(engine, job, false, 0);
     for (uint32_t i = 0; i < job->n_buckets; i++) {
@@ -339,12 +309,24 @@ void pack_follow_host(struct engine *engine, struct host *host)
             pack_follow(engine, here->job);
 }
 
+static void leave_rack(struct engine *engine, struct job *job)
+{
+    pack_of(job)->racked = false;
+    set_waiting(engine, job, false, 0);
+    narrow_end(engine, job);
+}
+
 void pack_expire(struct engine *engine)
 {
     struct sorted_node *node;
     while ((node = sorted_first(&all_of(engine)->waiting)) &&
-           node->key.a <= (uint64_t)engine->now_ns)
-        pack_follow(engine, job_find(engine, node->key.b));
+           node->key.a <= (uint64_t)engine->now_ns) {
+        struct job *job = job_find(engine, node->key.b);
+        if (pack_of(job)->racked)
+            leave_rack(engine, job);
+        else
+            pack_follow(engine, job);
+    }
 }
 
 int64_t pack_deadline_ns(const struct engine *engine)
@@ -356,6 +338,7 @@ int64_t pack_deadline_ns(const struct engine *engine)
 void pack_restore(struct engine *engine, struct job *job)
 {
     list(engine, job);
+    job->narrowed = pack_of(job)->racked;
     pack_follow(engine, job);
 }
 
@@ -389,11 +372,8 @@ struct claim pack_claim(struct engine *engine, struct bucket *bucket)
     const struct pack_job *pack = pack_of(bucket->job);
     struct claim claim = {next_task(engine, bucket), host_fit(bucket->home, bucket->shape),
                           REASON_ALL_THERE, 0, clamp_i64(bucket->job->n_outputs)};
-    if (!bucket->homed)
-        return claim;
-    claim.reason = REASON_HOME;
-    claim.left = pack->one_ns;
-    claim.right = pack->spread_ns;
+    if (bucket->homed)
+        explain(pack, REASON_HOME, &claim);
     return claim;
 }
 

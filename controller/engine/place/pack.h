@@ -33,43 +33,57 @@
  *    job's bytes and not the task's: by the task's siblings leave together and share the one uplink
  *    of their home.
  * 4. A job that has outputs elsewhere follows the ordinary rules.
- * 5. A framework starts maps where it likes. Those of a packed job are bound (gate.h) where it
+ * 5. Where hosts tell what their rack may send to others, and that is less than what its hosts may,
+ *    a further choice is one rack, that of the first map. With k of the H hosts there, R racks and
+ *    U, the sum of their uplinks, (H − k)/H of what a spread job moves crosses these, which takes
+ *    D(x) = x·(H − k)/(H·U):
+ *
+ *        spread:  C/H + max(I/H, i)/B + sum of max(S_i/(H·B), m_i/B, D(S_i))
+ *                 + max((n·S + L)/(H·B), n·D(S) + D(L))
+ *        rack:    C/k + (max(I/k, i) + sum of max(S_i/k, m_i))/B + (n·S + L)/(H·B)
+ *
+ *    The least is taken; beside spread the rack counts half. WHY half: measured; who comes later
+ *    gains as well. The rack is not taken where C/k is more than a third of hold_max. All stages of
+ *    its job have its constraint then (narrow.h), and follow the ordinary rules, until the next
+ *    task has been ready for 4·R·D(S), at most for hold_max. A framework's job is kept to no rack:
+ *    its stages come one by one.
+ * 6. A framework starts maps where it likes. Those of a packed job are bound (gate.h) where it
  *    reports that it follows: they start where they are allowed.
  *
  * Beside that, where `lies_there` says so: all outputs of a job are on one host, and its largest
  * ready reduce task reads them alone. It may start there as well, since nothing of it comes over
  * the network.
  *
- * Whether a job is packed, where and for how long its tasks wait at most is decided once, as long
- * as something of the job runs or is done; a dump keeps it. All else follows from facts. O(tasks)
- * once a job, O(log n) and the job's stages an event.
+ * Whether a job is packed or kept to a rack, where and for how long its tasks wait at most is
+ * decided once, as long as something of the job runs or is done; a dump keeps it. All else follows
+ * from facts. O(tasks) once a job, O(log n) and the job's stages an event.
  *
  * One object in several files: joint.h. */
 #pragma once
 
 #include "controller/engine/policy/policy.h"
 
-enum { PACK_BEHIND = 64, PACK_PATIENCE = 4, PACK_MEAN = 16, PACK_TASKS = 16384 };
+enum { PACK_BEHIND = 64, PACK_PATIENCE = 4, PACK_MEAN = 16, PACK_TASKS = 16384, PACK_RACK = 2 };
 #define PACK_GUESSED_NS INT64_C(10000000000)
 
 struct pack_engine {
     uint64_t took_ns; /* the moving mean of PACK_MEAN maps of frameworks; 0: none was done yet */
     struct sorted packed;  /* jobs, by home */
-    struct sorted waiting; /* those that wait for it, by until when */
+    struct sorted waiting; /* those that wait for it, or in a rack, by until when */
 };
 struct pack_job {
-    bool packed;
-    uint32_t home;
-    int64_t one_ns, spread_ns; /* what was compared */
+    bool packed, racked;       /* one of them at most */
+    uint32_t home;             /* where the first map went */
+    int64_t one_ns, spread_ns; /* what was compared; one_ns: of its rack, if it is racked */
     int64_t wait_ns;           /* from when a task was ready */
     struct sorted_node of_packed, of_waiting;
 };
 
 extern const struct engine_parameter parameter_pack, parameter_lies_there;
 
-/* place_policy.chosen: where the claim is for the first task of its job, the job is packed or is
- * not. */
-void pack_consider(struct engine *engine, struct claim *claim);
+/* place_policy.chosen: where the claim is for the first task of its job, the job is packed, or kept
+ * to its rack, or neither. False: it is kept to its rack from now on, so the claim is void. */
+bool pack_consider(struct engine *engine, struct claim *claim);
 /* The first by turn that has a home with room, for its next task; NULL: none. O(shapes · log n). */
 struct bucket *pack_first(struct engine *engine);
 struct claim pack_claim(struct engine *engine, struct bucket *bucket);
@@ -93,6 +107,7 @@ void pack_restore(struct engine *engine, struct job *job);
 #define REASON_HOME      ((enum reason)61)
 #define REASON_FOR_HOME  ((enum reason)62)
 #define REASON_ALL_THERE ((enum reason)63)
+#define REASON_RACK      ((enum reason)65)
 #define PACK_REASONS                                                                               \
     {DECISION_START,                                                                               \
      REASON_HOME,                                                                                  \
@@ -107,6 +122,13 @@ void pack_restore(struct engine *engine, struct job *job);
          "ns that it waits at most",                                                               \
          "its job's home",                                                                         \
          "it waits at most {left.1s} s more for a slot on {right.host}, its job's home."},         \
+        {DECISION_START,                                                                           \
+         REASON_RACK,                                                                              \
+         "rack",                                                                                   \
+         "ns that its job takes in one rack, and costs those behind it",                           \
+         "ns that it takes when spread, and costs those behind it",                                \
+         "Runs on {host}, in its job's rack: there the job would take and cost those behind it "   \
+         "{left.1s} s; spread, {right.1s} s. "},                                                   \
     {                                                                                              \
         DECISION_START, REASON_ALL_THERE, "all-there", NULL, "outputs of its job there",           \
             "Runs on {host}, where all {right} outputs of its job are. "                           \

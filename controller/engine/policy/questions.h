@@ -33,8 +33,9 @@ struct place_policy {
     bool (*evict)(struct engine *engine, struct eviction *ret_eviction);
     bool at_most;     /* its claims keep the bounds of jobs that have some: at_most_room */
     /* This claim, which `pick` proposed, goes to the commit policy now. Others were proposed in
-     * vain: who divides asks several users. NULL: nothing changes by it. */
-    void (*chosen)(struct engine *engine, struct claim *claim);
+     * vain: who divides asks several users. False: what follows from it makes the claim void, and
+     * `pick` is asked again. NULL: nothing changes by it. */
+    bool (*chosen)(struct engine *engine, struct claim *claim);
     bool first_local; /* it uses waiting_first */
     bool even;        /* its state per job begins with struct locality_job */
     unsigned

@@ -249,6 +249,14 @@ static uint64_t link_bps(const struct run *run, uint32_t link)
     return (uint64_t)llround(bytes_s * 8 / (1 - run_foreign_share(c, link)) / (1 - c->headers));
 }
 
+/* What a rack may send to others, where it is less than its hosts may. */
+static uint64_t rack_bps(const struct run *run)
+{
+    const struct topology *t = &run->topology;
+    double bytes_s = t->core_bytes_s * t->n_spines, least = t->edge_bytes_s * t->hosts_per_rack;
+    return t->n_racks > 1 && bytes_s < least ? (uint64_t)llround(bytes_s * 8) : 0;
+}
+
 void hosts_describe(const struct run *run, struct event *event)
 {
     uint32_t h = event->host_join.host;
@@ -262,6 +270,7 @@ void hosts_describe(const struct run *run, struct event *event)
                                  : (struct u64s){run->vector, ENGINE_RESOURCES};
     event->host_join.uplink_bps = link_bps(run, h);
     event->host_join.downlink_bps = link_bps(run, run->topology.n_hosts + h);
+    event->host_join.rack_bps = rack_bps(run);
 }
 
 void hosts_deliver(struct run *run, struct event *event)
