@@ -36,8 +36,8 @@ struct near {
 
 /* Follows what changed since. O(1) without changes, else the tasks that became ready since
  * (near_ready), and the inputs of those that were not ready before; all ready tasks when a
- * framework reported some, or the stage was closed. While a stage opens (stage->opening) call it for
- * each portion: if no host has room meanwhile, the first question would else concern all of
+ * framework reported some, or the stage was closed. While a stage opens (stage->opening) call it
+ * for each portion: if no host has room meanwhile, the first question would else concern all of
  * them. */
 void near_follow(struct engine *engine, const struct stage *stage, struct near *near);
 /* The task of the stage is ready. O(1). */

@@ -31,7 +31,7 @@ struct place_policy {
      * later step; its task is ready at once, and `pick` may start it elsewhere in this step. NULL:
      * it evicts nothing. */
     bool (*evict)(struct engine *engine, struct eviction *ret_eviction);
-    bool at_most;     /* its claims keep the bounds of jobs that have some: at_most_room */
+    bool at_most; /* its claims keep the bounds of jobs that have some: at_most_room */
     /* This claim, which `pick` proposed, goes to the commit policy now. Others were proposed in
      * vain: who divides asks several users. False: what follows from it makes the claim void, and
      * `pick` is asked again. NULL: nothing changes by it. */
