@@ -52,8 +52,9 @@ class Slow(kills.Site):
 
 def test_a_link_at_a_tenth_of_its_rate_is_found(begin):
     """By the command that docs/operate/troubleshooting.md gives; both ends of the slow cable are
-    named, and nobody else who waits because of it."""
-    site = begin(kills.SHORT, Slow)
+    named, and nobody else who waits because of it. WHY not in short time: the agent's own words
+    wait in that cable, too, for longer than its timers have then."""
+    site = begin(kills.REAL, Slow)
     ends = {("w2", "eth0"), ("s", "w2")}
     site.submit(kills.job("transfers", 5, 20_000_000))
 
@@ -62,4 +63,4 @@ def test_a_link_at_a_tenth_of_its_rate_is_found(begin):
     site.wait("a note", lambda: set(noted()) >= ends, 90)
     said = noted()
     assert set(said) == ends, said
-    assert all(re.search(r"never over (1\.9|2\.[01]) Mbit/s", text) for text in said.values()), said
+    assert all(re.search(r"never over (1\.[89]|2\.[0-4]) Mbit/s", text) for text in said.values()), said
