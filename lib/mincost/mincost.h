@@ -148,6 +148,12 @@ int64_t mincost_flow(const struct mincost *problem, uint32_t arc);
  */
 const uint32_t *mincost_changed(const struct mincost *problem, size_t *ret_count);
 
+/* Whether the last optimum is the only one among those flows that differ from it in these arcs
+ * alone: *ret_unique. The answer depends on the problem, not on which optimum was found. Meaningful
+ * only directly after a successful mincost_solve. 0 or −ENOMEM. O(count), almost. */
+int mincost_is_unique(struct mincost *problem, const uint32_t *arcs, size_t count,
+                      bool *ret_unique);
+
 /* The ends of `arc`. 0 or −ENOENT. O(1). */
 int mincost_ends(const struct mincost *problem, uint32_t arc, uint32_t *ret_tail,
                  uint32_t *ret_head);
