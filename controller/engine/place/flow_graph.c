@@ -1,0 +1,478 @@
+#include "controller/engine/place/flow_things.h"
+
+#include "lib/container_of.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+bool graph_room(struct flow_graph *graph, void *array, uint32_t *allocated, uint32_t n, size_t size)
+{
+    void **items = array;
+    uint32_t room = *allocated ? *allocated : 16;
+    if (n <= *allocated)
+        return true;
+    while (room < n)
+        room *= 2;
+    void *grown = reallocarray(*items, room, size);
+    if (!grown) {
+        graph->failed = -ENOMEM;
+        return false;
+    }
+    memset((char *)grown + *allocated * size, 0, (room - *allocated) * size);
+    *items = grown;
+    *allocated = room;
+    return true;
+}
+
+static void *make(struct flow_graph *graph, size_t size)
+{
+    void *thing = calloc(1, size);
+    if (!thing)
+        graph->failed = -ENOMEM;
+    return thing;
+}
+
+static void keep(struct flow_graph *graph, int r)
+{
+    if (r < 0 && !graph->failed)
+        graph->failed = r;
+}
+
+/* ---- numbers ---- */
+
+static uint32_t number_take(struct numbers *numbers)
+{
+    return numbers->n ? numbers->spare[--numbers->n] : ++numbers->next;
+}
+
+static void number_give(struct flow_graph *graph, struct numbers *numbers, uint32_t number)
+{
+    if (graph_room(graph, &numbers->spare, &numbers->allocated, numbers->n + 1,
+                   sizeof(*numbers->spare)))
+        numbers->spare[numbers->n++] = number;
+}
+
+static uint32_t node_add(struct flow_graph *graph)
+{
+    uint32_t node = number_take(&graph->nodes);
+    if (!graph_room(graph, &graph->supplies, &graph->n_supplies, node + 1,
+                    sizeof(*graph->supplies)))
+        return 0;
+    keep(graph, mincost_set_node(graph->problem, node, 0));
+    graph->supplies[node] = 0;
+    return node;
+}
+
+static void node_remove(struct flow_graph *graph, uint32_t node)
+{
+    keep(graph, mincost_remove_node(graph->problem, node));
+    graph->supplies[node] = 0;
+    number_give(graph, &graph->nodes, node);
+}
+
+static uint32_t arc_add(struct flow_graph *graph, struct link link)
+{
+    uint32_t arc = number_take(&graph->arcs);
+    if (!graph_room(graph, &graph->links, &graph->n_links, arc + 1, sizeof(*graph->links)))
+        return 0;
+    keep(graph, mincost_add_arc(graph->problem, arc, link.tail, link.head, link.lower,
+                                link.capacity, link.ranked));
+    graph->links[arc] = link;
+    return arc;
+}
+
+static void arc_set(struct flow_graph *graph, uint32_t arc, int64_t lower, int64_t capacity,
+                    int64_t cost, int64_t ranked)
+{
+    if (graph->failed)
+        return;
+    struct link *link = &graph->links[arc];
+    if (link->lower == lower && link->capacity == capacity && link->ranked == ranked)
+        return;
+    link->lower = lower;
+    link->capacity = capacity;
+    link->cost = cost;
+    link->ranked = ranked;
+    keep(graph, mincost_modify_arc(graph->problem, arc, lower, capacity, ranked));
+}
+
+static void arc_remove(struct flow_graph *graph, uint32_t arc)
+{
+    if (graph->failed)
+        return;
+    graph_carry(graph, &graph->links[arc], 0);
+    keep(graph, mincost_remove_arc(graph->problem, arc));
+    graph->links[arc] = (struct link){0};
+    number_give(graph, &graph->arcs, arc);
+}
+
+static void supply_set(struct flow_graph *graph, uint32_t node, int64_t supply)
+{
+    if (graph->failed || graph->supplies[node] == supply)
+        return;
+    graph->supply_sum += supply - graph->supplies[node];
+    graph->supplies[node] = supply;
+    keep(graph, mincost_set_node(graph->problem, node, supply));
+}
+
+/* ---- classes, racks, hosts ---- */
+
+int flow_graph_create(uint32_t classes, struct flow_graph **ret_graph)
+{
+    struct flow_graph *graph = calloc(1, sizeof(*graph));
+    if (!graph)
+        return -ENOMEM;
+    keep(graph, mincost_create(0, 0, &graph->problem));
+    graph->classes = make(graph, (classes ? classes : 1) * sizeof(*graph->classes));
+    graph->ids = make(graph, FLOW_WAITERS_MAX * sizeof(*graph->ids));
+    if (!graph->failed)
+        node_add(graph);
+    for (uint32_t c = 0; c < classes && !graph->failed; c++) {
+        graph->classes[c].node = node_add(graph);
+        STAILQ_INIT(&graph->classes[c].rooms);
+        graph->n_classes++;
+    }
+    if (graph->failed) {
+        int r = graph->failed;
+        flow_graph_destroy(graph);
+        return r;
+    }
+    *ret_graph = graph;
+    return 0;
+}
+
+static struct flow_rack *rack_of(struct flow_graph *graph, struct flow_class *class, uint32_t rack)
+{
+    if (!graph_room(graph, &class->racks, &class->n_racks, rack + 1, sizeof(*class->racks)))
+        return NULL;
+    if (class->racks[rack])
+        return class->racks[rack];
+    struct flow_rack *made = make(graph, sizeof(*made));
+    if (!made)
+        return NULL;
+    class->racks[rack] = made;
+    STAILQ_INIT(&made->rooms);
+    made->number = rack;
+    made->node = node_add(graph);
+    made->arc = arc_add(graph, (struct link){.kind = FLOW_OF_RACK,
+                                             .tail = class->node,
+                                             .head = made->node,
+                                             .capacity = NO_LIMIT,
+                                             .thing = made});
+    return made;
+}
+
+static struct flow_host *host_of(struct flow_graph *graph, uint32_t index, uint32_t rack)
+{
+    if (!graph_room(graph, &graph->hosts, &graph->n_hosts, index + 1, sizeof(*graph->hosts)))
+        return NULL;
+    if (graph->hosts[index])
+        return graph->hosts[index];
+    struct flow_host *host = make(graph, sizeof(*host));
+    if (!host)
+        return NULL;
+    graph->hosts[index] = host;
+    host->rooms = make(graph, (graph->n_classes + 1) * sizeof(*host->rooms));
+    host->index = index;
+    host->rack = rack;
+    TAILQ_INIT(&host->wishes);
+    host->node = node_add(graph);
+    graph->alike += index >= FLOW_HOSTS_MAX;
+    for (int i = 0; i < FLOW_STEPS && !graph->failed; i++)
+        host->steps[i] = arc_add(
+            graph,
+            (struct link){.kind = FLOW_SLOTS, .tail = host->node, .head = SINK, .thing = host});
+    return host;
+}
+
+static uint32_t at_least(uint32_t a, uint32_t b)
+{
+    return a > b ? a : b;
+}
+
+void flow_set_host(struct flow_graph *graph, uint32_t index, uint32_t rack, uint32_t taken,
+                   uint32_t free, int64_t load_cost, uint64_t tie)
+{
+    struct flow_host *host = graph->failed ? NULL : host_of(graph, index, rack);
+    uint64_t slots = (uint64_t)taken + free, steps = slots < FLOW_STEPS ? slots : FLOW_STEPS;
+    for (uint32_t i = 0; host && i < FLOW_STEPS && !graph->failed; i++) {
+        uint32_t from = steps ? (uint32_t)(slots * i / steps) : 0,
+                 to = i < steps ? (uint32_t)(slots * (i + 1) / steps) : from;
+        int64_t cost = steps > 1 ? load_cost * i / (int64_t)(steps - 1) : 0;
+        from = at_least(from, taken);
+        arc_set(graph, host->steps[i], 0, to > from ? to - from : 0, cost,
+                ranked_cost(cost, tie, index % FLOW_HOSTS_MAX));
+    }
+}
+
+void flow_set_room(struct flow_graph *graph, uint32_t index, uint32_t class, uint32_t times)
+{
+    struct flow_host *host = graph->failed ? NULL : graph->hosts[index];
+    struct flow_room *room = host ? host->rooms[class] : NULL;
+    if (!host || (!room && !times))
+        return;
+    if (room) {
+        room->times = times;
+        arc_set(graph, room->arc, 0, times, 0, 0);
+        return;
+    }
+    struct flow_rack *rack = rack_of(graph, &graph->classes[class], host->rack);
+    room = rack ? make(graph, sizeof(*room)) : NULL;
+    if (!room)
+        return;
+    host->rooms[class] = room;
+    *room = (struct flow_room){.host = host, .rack = rack, .times = times};
+    room->arc = arc_add(graph, (struct link){.kind = FLOW_ROOM,
+                                             .tail = rack->node,
+                                             .head = host->node,
+                                             .capacity = times,
+                                             .thing = room});
+}
+
+/* ---- waiters and groups ---- */
+
+struct flow_waiter *flow_add_waiter(struct flow_graph *graph, uint64_t number)
+{
+    struct flow_waiter *waiter = graph->failed ? NULL : make(graph, sizeof(*waiter));
+    if (!waiter)
+        return NULL;
+    waiter->id = FLOW_HOSTS_MAX + FLOW_WAITERS_MAX - 1 - (uint32_t)(number % FLOW_WAITERS_MAX);
+    graph->alike += graph->ids[waiter->id - FLOW_HOSTS_MAX]++ > 0;
+    TAILQ_INIT(&waiter->groups);
+    waiter->node = node_add(graph);
+    waiter->arc = arc_add(graph, (struct link){.kind = FLOW_UNSCHEDULED,
+                                               .tail = waiter->node,
+                                               .head = SINK,
+                                               .capacity = NO_LIMIT,
+                                               .ranked = waiter->id,
+                                               .thing = waiter});
+    return waiter;
+}
+
+void flow_set_waiter(struct flow_graph *graph, struct flow_waiter *waiter, uint32_t lower,
+                     uint32_t upper, int64_t cost)
+{
+    arc_set(graph, waiter->arc, lower, upper < NO_LIMIT ? upper : NO_LIMIT, cost,
+            ranked_cost(cost, 0, waiter->id));
+}
+
+static void waiter_remove(struct flow_graph *graph, struct flow_waiter *waiter)
+{
+    arc_remove(graph, waiter->arc);
+    if (!graph->failed)
+        node_remove(graph, waiter->node);
+    graph->alike -= --graph->ids[waiter->id - FLOW_HOSTS_MAX] > 0;
+    free(waiter);
+}
+
+struct flow_group *flow_add_group(struct flow_graph *graph, struct flow_waiter *waiter,
+                                  uint32_t class, uint64_t name, uint64_t part, void *tag)
+{
+    struct flow_group *group = graph->failed ? NULL : make(graph, sizeof(*group));
+    if (!group)
+        return NULL;
+    *group = (struct flow_group){
+        .waiter = waiter, .class = &graph->classes[class], .tag = tag, .name = name, .part = part};
+    TAILQ_INSERT_TAIL(&waiter->groups, group, of_waiter);
+    group->node = node_add(graph);
+    group->wait = arc_add(graph, (struct link){.kind = FLOW_WAIT,
+                                               .tail = group->node,
+                                               .head = waiter->node,
+                                               .capacity = NO_LIMIT,
+                                               .thing = group});
+    return group;
+}
+
+void flow_set_tasks(struct flow_graph *graph, struct flow_group *group, uint32_t tasks)
+{
+    group->tasks = tasks;
+    supply_set(graph, group->node, tasks);
+}
+
+void flow_set_anywhere(struct flow_graph *graph, struct flow_group *group, int64_t cost)
+{
+    if (cost == FLOW_NOWHERE) {
+        if (group->anywhere)
+            arc_remove(graph, group->anywhere);
+        group->anywhere = 0;
+    } else if (group->anywhere) {
+        arc_set(graph, group->anywhere, 0, NO_LIMIT, cost, ranked_cost(cost, 0, 0));
+    } else if (!graph->failed) {
+        group->anywhere = arc_add(graph, (struct link){.kind = FLOW_ANYWHERE,
+                                                       .tail = group->node,
+                                                       .head = group->class->node,
+                                                       .capacity = NO_LIMIT,
+                                                       .cost = cost,
+                                                       .ranked = ranked_cost(cost, 0, 0),
+                                                       .thing = group});
+    }
+}
+
+/* ---- wishes ---- */
+
+/* splitmix64's finalizer (Steele, Lea, Flood 2014). */
+static uint64_t mix(uint64_t z)
+{
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+    return z ^ (z >> 31);
+}
+
+static uint64_t tie_of(const struct flow_group *group, uint64_t place)
+{
+    return mix(mix(mix(group->name) + group->part) + place);
+}
+
+static struct flow_wish *wish_find(const struct sorted *wishes, uint32_t number)
+{
+    struct sorted_node *node = sorted_find(wishes, (struct sorted_key){number, 0, 0});
+    return node ? container_of(node, struct flow_wish, of_group) : NULL;
+}
+
+static void wish_remove(struct flow_graph *graph, struct flow_wish *wish)
+{
+    arc_remove(graph, wish->arc);
+    sorted_remove(wish->host ? &wish->group->hosts : &wish->group->racks, &wish->of_group);
+    if (wish->host)
+        TAILQ_REMOVE(&wish->host->wishes, wish, of_host);
+    free(wish);
+}
+
+static void wish_change(struct flow_graph *graph, struct flow_wish *wish, int32_t change,
+                        int64_t cost)
+{
+    wish->tasks += (uint32_t)change;
+    if (!wish->tasks) {
+        wish_remove(graph, wish);
+        return;
+    }
+    uint64_t tie = tie_of(wish->group, wish->name);
+    arc_set(graph, wish->arc, 0, wish->tasks, cost, ranked_cost(cost, tie, 0));
+}
+
+static struct flow_wish *wish_add(struct flow_graph *graph, const struct flow_wish *from,
+                                  uint32_t number)
+{
+    struct flow_wish *wish = make(graph, sizeof(*wish));
+    if (!wish)
+        return NULL;
+    *wish = *from;
+    sorted_insert(wish->host ? &wish->group->hosts : &wish->group->racks, &wish->of_group,
+                  (struct sorted_key){number, 0, 0}, 0);
+    if (wish->host)
+        TAILQ_INSERT_TAIL(&wish->host->wishes, wish, of_host);
+    wish->arc =
+        arc_add(graph, (struct link){.kind = wish->host ? FLOW_WISH_HOST : FLOW_WISH_RACK,
+                                     .tail = wish->group->node,
+                                     .head = wish->host ? wish->host->node : wish->rack->node,
+                                     .thing = wish});
+    return wish;
+}
+
+void flow_wish_host(struct flow_graph *graph, struct flow_group *group, uint32_t host,
+                    int32_t change, int64_t cost)
+{
+    if (graph->failed)
+        return;
+    struct flow_wish *wish = wish_find(&group->hosts, host);
+    if (!wish && change > 0)
+        wish = wish_add(
+            graph, &(struct flow_wish){.group = group, .host = graph->hosts[host], .name = host},
+            host);
+    if (wish && !graph->failed)
+        wish_change(graph, wish, change, cost);
+}
+
+void flow_wish_rack(struct flow_graph *graph, struct flow_group *group, uint32_t rack,
+                    uint64_t rack_name, int32_t change, int64_t cost)
+{
+    if (graph->failed)
+        return;
+    struct flow_wish *wish = wish_find(&group->racks, rack);
+    struct flow_rack *at = wish || change < 0 ? NULL : rack_of(graph, group->class, rack);
+    if (at)
+        wish = wish_add(graph, &(struct flow_wish){.group = group, .rack = at, .name = rack_name},
+                        rack);
+    if (wish && !graph->failed)
+        wish_change(graph, wish, change, cost);
+}
+
+static void drop_wishes(struct flow_graph *graph, struct sorted *wishes)
+{
+    struct sorted_node *node;
+    while ((node = sorted_first(wishes)))
+        wish_remove(graph, container_of(node, struct flow_wish, of_group));
+}
+
+void flow_drop_wishes(struct flow_graph *graph, struct flow_group *group)
+{
+    drop_wishes(graph, &group->hosts);
+    drop_wishes(graph, &group->racks);
+}
+
+void flow_remove_group(struct flow_graph *graph, struct flow_group *group)
+{
+    struct flow_waiter *waiter = group->waiter;
+    flow_drop_wishes(graph, group);
+    flow_set_anywhere(graph, group, FLOW_NOWHERE);
+    arc_remove(graph, group->wait);
+    flow_set_tasks(graph, group, 0);
+    if (!graph->failed)
+        node_remove(graph, group->node);
+    TAILQ_REMOVE(&waiter->groups, group, of_waiter);
+    sorted_remove(&graph->placing, &group->of_placing);
+    free(group);
+    if (TAILQ_EMPTY(&waiter->groups))
+        waiter_remove(graph, waiter);
+}
+
+/* ---- the end ---- */
+
+static void class_done(struct flow_class *class)
+{
+    for (uint32_t r = 0; r < class->n_racks; r++)
+        free(class->racks[r]);
+    free(class->racks);
+}
+
+static void host_done(struct flow_host *host, uint32_t n_classes)
+{
+    for (uint32_t c = 0; host && host->rooms && c < n_classes; c++)
+        free(host->rooms[c]);
+    if (host)
+        free(host->rooms);
+    free(host);
+}
+
+/* The groups and waiters that arcs name, each once. */
+static void free_things(const struct link *link)
+{
+    if (link->kind == FLOW_WISH_HOST || link->kind == FLOW_WISH_RACK || link->kind == FLOW_WAIT ||
+        link->kind == FLOW_UNSCHEDULED)
+        free(link->thing);
+}
+
+void flow_graph_destroy(struct flow_graph *graph)
+{
+    if (!graph)
+        return;
+    for (uint32_t a = 1; a < graph->n_links; a++)
+        if (graph->links[a].tail)
+            free_things(&graph->links[a]);
+    for (uint32_t c = 0; c < graph->n_classes; c++)
+        class_done(&graph->classes[c]);
+    for (uint32_t h = 0; h < graph->n_hosts; h++)
+        host_done(graph->hosts[h], graph->n_classes);
+    mincost_destroy(graph->problem);
+    free(graph->classes);
+    free(graph->hosts);
+    free(graph->links);
+    free(graph->supplies);
+    free(graph->nodes.spare);
+    free(graph->arcs.spare);
+    free(graph->ids);
+    free(graph->places);
+    free(graph->listed);
+    free(graph);
+}
