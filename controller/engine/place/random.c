@@ -19,10 +19,10 @@ static void init(struct engine *engine, union policy_of of, void *state)
 
 /* Each start draws the host a new random place, so the first one from a random point on is
  * random. */
-static struct fit *random_fit(struct engine *engine, struct shape *shape)
+static struct fit *random_fit(const struct engine *engine, struct shape *shape)
 {
-    struct random_engine *kept = engine->kept[QUESTION_PLACE];
-    struct sorted_key from = {engine_mix(engine->config.seed, ~kept->draws++, 0), 0, 0};
+    const struct random_engine *kept = engine->kept[QUESTION_PLACE];
+    struct sorted_key from = {engine_mix(engine->config.seed, ~kept->draws, 0), 0, 0};
     struct sorted_node *node = sorted_from(&shape->by_tie, from);
     return container_of(node ? node : sorted_first(&shape->by_tie), struct fit, by_tie);
 }
@@ -40,6 +40,15 @@ static bool random_pick(struct engine *engine, struct claim *ret_claim)
     return true;
 }
 
+/* WHY only now: who divides asks several users, and how many is not the next draw's affair. */
+static bool chosen(struct engine *engine, struct claim *claim)
+{
+    struct random_engine *kept = engine->kept[QUESTION_PLACE];
+    (void)claim;
+    kept->draws++;
+    return true;
+}
+
 static const struct policy_reason reasons[] = {
     {DECISION_START, REASON_RANDOM, "random", NULL, "fitting units",
      "Runs on {host}, one of {right} fitting hosts at random. "},
@@ -52,5 +61,6 @@ const struct place_policy place_random = {
                                         .fields = fields},
                .reasons = reasons},
     .pick = random_pick,
+    .chosen = chosen,
     .orders = HOSTS_BY_TIE,
 };
