@@ -38,7 +38,7 @@ bench-frameworks: $(BUILD)/bench-frameworks ## what the facts of a framework's s
 	$(BUILD)/bench-frameworks
 
 # The controller as it would be without its store, to be compared with.
-$(BUILD)/bench-no-store/duopolyd: $(BUILD)/obj/controller/main.o $(BUILD)/obj/tests/stand_ins/no_store.o $(foreach a,controller engine lib proto,$(call archive,$(a)))
+$(BUILD)/bench-no-store/duopolyd: $(BUILD)/obj/controller/main.o $(BUILD)/obj/tests/stand_ins/no_store.o $(foreach a,controller engine mincost lib proto,$(call archive,$(a)))
 	@mkdir -p $(dir $@)
 	$(CC) $(PIE) $(LDFLAGS) -o $@ $(filter %.o,$^) -Wl,--start-group $(filter %.a,$^) -Wl,--end-group $(WIRE_LIBS) -lyaml -lsqlite3 -lxxhash -lseccomp -lcrypto -pthread
 
@@ -54,7 +54,7 @@ $(BUILD)/bench-marks: $(BUILD)/obj/tests/bench/marks_main.o
 bench-marks: $(BUILD)/bench-marks ## what the marking programs cost a packet, by its frame (root, 10 seconds)
 	$(BUILD)/bench-marks
 
-$(BUILD)/bench-store: $(BUILD)/obj/tests/bench/store_main.o $(foreach a,model controller engine lib proto,$(call archive,$(a)))
+$(BUILD)/bench-store: $(BUILD)/obj/tests/bench/store_main.o $(foreach a,model controller engine mincost lib proto,$(call archive,$(a)))
 	$(CC) $(LDFLAGS) -o $@ $< -Wl,--start-group $(filter %.a,$^) -Wl,--end-group $(TEST_LIBS)
 
 .PHONY: bench-store

@@ -15,6 +15,7 @@ struct scene {
     uint64_t block_bytes; /* 0: MEGABYTE */
     uint32_t users;       /* that divide the cluster, and jobs are theirs in turn; 0: nobody does */
     uint32_t idle;        /* users without jobs beside them */
+    uint32_t most_tenths; /* what visits may become of ten times as much, in tenths; 0: 15 */
 };
 
 /* Maps wait next to blocks that are spread so that each host holds as many per job in the small and
@@ -167,7 +168,7 @@ static void check(const struct scene *scene, const char *what, struct size small
     uint64_t a = cost(scene, &small), b = cost(scene, &large);
     print_message("%s, 10 × %s: %llu -> %llu visits\n", scene->name, what, (unsigned long long)a,
                   (unsigned long long)b);
-    if (2 * b > 3 * a)
+    if (10 * b > (scene->most_tenths ? scene->most_tenths : 15) * a)
         fail_msg("%s, 10 × %s: %llu visits became %llu", scene->name, what, (unsigned long long)a,
                  (unsigned long long)b);
 }
@@ -302,6 +303,39 @@ static void test_baselines(void **state)
                               .blocks = true});
     all_sizes(&(struct scene){
         .name = "random, dclas", .turn = "sjf", .place = "random", .network = "dclas"});
+}
+
+/* WHY a bound of its own: its solver searches among the arcs of stages and hosts, so a decision is
+ * not O(log n) but grows with both (flow.md); here, of ten times as many, to 6 times at most. Tasks
+ * of a stage are one group, which is no more to search when there are more of them. */
+static void test_flow(void **state)
+{
+    (void)state;
+    static const struct scene scenes[] = {
+        {.name = "flow", .turn = "srpt", .place = "flow", .network = "rank", .most_tenths = 60},
+        {.name = "flow, blocks",
+         .turn = "sjf",
+         .place = "flow",
+         .network = "cans",
+         .blocks = true,
+         .most_tenths = 60},
+        {.name = "flow, variants",
+         .turn = "sjf",
+         .place = "flow",
+         .network = "cans",
+         .variants = true,
+         .most_tenths = 60},
+        {.name = "flow, users",
+         .turn = "sjf",
+         .place = "flow",
+         .network = "none",
+         .users = 3,
+         .most_tenths = 60}};
+    for (size_t i = 0; i < sizeof(scenes) / sizeof(scenes[0]); i++)
+        all_sizes(&scenes[i]);
+    struct scene tasks = scenes[0];
+    tasks.most_tenths = 0;
+    check(&tasks, "tasks", (struct size){20, 10, 60}, (struct size){20, 10, 600});
 }
 
 static void test_fair(void **state)
@@ -455,22 +489,23 @@ static uint64_t cost_of_held(const char *place, uint64_t bytes, uint32_t jobs, u
     return looked_at;
 }
 
-static void check_held(const char *place, uint64_t bytes)
+static void check_held(const char *place, uint64_t bytes, uint64_t most_tenths)
 {
     uint64_t a = cost_of_held(place, bytes, 60, 4), b = cost_of_held(place, bytes, 600, 4),
              c = cost_of_held(place, bytes, 600, 40);
     print_message("%s, held: %llu, 10 × jobs %llu, 10 × jobs and hosts %llu visits\n", place,
                   (unsigned long long)a, (unsigned long long)b, (unsigned long long)c);
-    assert_true(2 * b <= 3 * a);
-    assert_true(2 * c <= 3 * a);
+    assert_true(10 * b <= most_tenths * a);
+    assert_true(10 * c <= most_tenths * a);
 }
 
 static void test_held_jobs(void **state)
 {
     (void)state;
-    check_held("nats", MEGABYTE);
-    check_held("joint", UINT64_C(400) * MEGABYTE);
-    check_held("joint", UINT64_C(20000) * MEGABYTE);
+    check_held("nats", MEGABYTE, 15);
+    check_held("flow", MEGABYTE, 60); /* as above */
+    check_held("joint", UINT64_C(400) * MEGABYTE, 15);
+    check_held("joint", UINT64_C(20000) * MEGABYTE, 15);
 }
 
 static void others_use_downlink(struct script *s, uint32_t host)
@@ -569,6 +604,7 @@ int main(void)
         cmocka_unit_test(test_variants),
         cmocka_unit_test(test_stalls),
         cmocka_unit_test(test_baselines),
+        cmocka_unit_test(test_flow),
         cmocka_unit_test(test_fair),
         cmocka_unit_test(test_users),
         cmocka_unit_test(test_held_jobs),

@@ -194,6 +194,11 @@ static void check_start(struct model *m, const struct decision *d)
     } else if (gave(d, "ends-first")) {
         assert_true(t->bytes > 0);
         assert_true(d->left >= 0 && d->right >= 0); /* the sums themselves: test_baselines.c */
+    } else if (gave(d, "optimum-block")) {
+        assert_true(has_block_on(s, t, host));
+        assert_true(d->right > 0);
+    } else if (gave(d, "optimum")) {
+        assert_true(d->left >= 0 && d->left < d->right);
     } else if (gave(d, "one-deep")) {
         check_one_deep(m, j, d);
     } else {
@@ -307,6 +312,9 @@ static void check_held(struct model *m, struct m_job *first, struct m_job *j, ui
     says(&e, " in turn: ");
     if (strcmp(m->config.place, "joint") == 0) {
         check_held_by_joint(m, &e, stage, task);
+    } else if (strcmp(m->config.place, "flow") == 0) {
+        says(&e, "in the optimum it waits, at a cost of ");
+        assert_true(task->bytes > 0);
     } else if (strcmp(m->config.place, "nats") != 0) {
         says(&e, "it waits for a slot next to its block.");
         assert_true(task->bytes == 0 && hosts_with_block_and_room(m, stage, task) == 0);

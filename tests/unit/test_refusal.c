@@ -77,9 +77,9 @@ static const struct commit_policy commit_shut = {
 /* In place of controller/engine/policies.c: the same with the policy that refuses. */
 const struct turn_policy *const turn_policies[] = {&turn_fifo, &turn_sjf,          &turn_fair,
                                                    &turn_srpt, &turn_srpt_ageless, NULL};
-const struct place_policy *const place_policies[] = {
-    &place_nats,      &place_greedy, &place_delay, &place_neat,
-    &place_neat_fair, &place_random, &place_joint, NULL};
+const struct place_policy *const place_policies[] = {&place_nats,  &place_greedy,    &place_delay,
+                                                     &place_neat,  &place_neat_fair, &place_random,
+                                                     &place_joint, &place_flow,      NULL};
 const struct commit_policy *const commit_policies[] = {&commit_shut, &commit_single, NULL};
 const struct network_policy *const network_policies[] = {
     &network_cans, &network_cans_coflow, &network_cans_macroflow, &network_dclas,

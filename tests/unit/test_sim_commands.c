@@ -100,7 +100,7 @@ static void test_wrong_arguments_get_one_sentence(void **state)
         {"run --levels 65", "duopoly-sim: --levels takes a number from 0 to 64, not '65'\n"},
         {"run --place best", "duopoly-sim: --place knows no 'best'; choose one of nats, greedy, "
                              "delay, neat, neat-fair, "
-                             "gather, random, joint\n"},
+                             "gather, random, joint, flow\n"},
         {"run --policy", "duopoly-sim: --policy needs a value\n"},
         {"run --report-delay -1",
          "duopoly-sim: --report-delay takes a number from 0 to 3600, not '-1'\n"},
@@ -109,9 +109,9 @@ static void test_wrong_arguments_get_one_sentence(void **state)
          "the second of their failure and its length (3@10.5+60,7@20), not 'often'\n"},
         {"run --parameter pakc=yes",
          "duopoly-sim: --parameter: no policy has 'pakc'; there are: even_wait, start_wait, pack, "
-         "lies_there, ignore_held, even, repay_permille, debt_max, force_priority, lend_largest, "
-         "granule_slots, "
-         "granule_cpu_milli, granule_mem_bytes, remainders\n"},
+         "lies_there, objective, weight.locality, weight.load, weight.turn, weight.priority, "
+         "hold_stalls, ignore_held, even, repay_permille, debt_max, force_priority, lend_largest, "
+         "granule_slots, granule_cpu_milli, granule_mem_bytes, remainders\n"},
         {"run --stragglers 5",
          "duopoly-sim: --stragglers takes the share of slow attempts and how many times as long "
          "they compute (0.05/8), not '5'\n"},

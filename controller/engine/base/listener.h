@@ -38,6 +38,8 @@ struct user;
       (engine, job, host))                                                                      \
     /* The job's turn has another number; `passed`: it also passed another active job. */       \
     X(turn_moved, (struct engine *engine, struct job *job, bool passed), (engine, job, passed)) \
+    /* The active job has another priority. */                                                  \
+    X(priority_moved, (struct engine *engine, struct job *job), (engine, job))                  \
     /* A task enters the ready queues; leaves them. */                                          \
     X(task_ready, (struct engine *engine, struct task *task), (engine, task))                   \
     X(task_unready, (struct engine *engine, struct task *task), (engine, task))                 \

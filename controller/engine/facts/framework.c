@@ -90,6 +90,7 @@ void framework_job(struct engine *engine, const struct event *event)
     users_join(engine, job, event->framework_job.user);
     job->priority = event->framework_job.priority;
     order_change(engine, job);
+    tell_priority_moved(engine, job);
 }
 
 static struct stage *make_stage(struct engine *engine, struct job *job, uint32_t index)

@@ -2,6 +2,7 @@
 
 #include "controller/engine/base/ground.h"
 #include "controller/engine/base/packed.h"
+#include "controller/engine/base/tell.h"
 #include "controller/engine/books/account.h"
 #include "controller/engine/books/assembly.h"
 #include "controller/engine/books/at_most.h"
@@ -381,6 +382,8 @@ void job_update(struct engine *engine, const struct event *event)
     if (estimate)
         job->estimate_key = estimate_duration(engine, job);
     order_change(engine, job);
+    if (event->job_update.priority != INT64_MIN)
+        tell_priority_moved(engine, job);
 }
 
 void job_cancel(struct engine *engine, const struct event *event)

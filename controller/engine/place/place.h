@@ -18,6 +18,8 @@ extern const struct place_policy place_neat, place_neat_fair;
 extern const struct place_policy place_joint;
 /* Greedy, but a slot that falls free goes back to the job whose task left it: as Spark's FAIR. */
 extern const struct place_policy place_gather;
+/* The optimum of a minimum-cost flow over all ready tasks and all room: Sirius, Chen et al. */
+extern const struct place_policy place_flow;
 /* Ablation (F): first job, any fitting host. */
 extern const struct place_policy place_random;
 

@@ -1,0 +1,481 @@
+/* flow: which task runs where by one global optimum (Sirius, Chen et al.).
+ *
+ * A round begins with the first pick of a step: the graph follows what changed (flow_view.h), is
+ * solved, and what the optimum runs is proposed task by task, in order of turn. A claim that has no
+ * room, because hosts promise slots and tasks need vectors, is dropped. When claims are out and
+ * something has changed otherwise than the optimum had it, the next round of the step begins; when
+ * a round brings nothing, the rest goes to the least loaded hosts. Slots stay free only of tasks
+ * that would stall (hold_stalls), for hold_max at most.
+ *
+ * WHY decisions follow from facts alone: a replica, or a recording's next file, begins with a dump,
+ * whose graph was made anew. Where all optima run the same (flow_is_unique), it is all the same
+ * how one was found. Else the graph is made anew here as well, so that the solver sees what it
+ * would see there. */
+#include "controller/engine/base/ground.h"
+#include "controller/engine/base/table.h"
+#include "controller/engine/books/cluster.h"
+#include "controller/engine/books/job.h"
+#include "controller/engine/books/users.h"
+#include "controller/engine/place/flow_view.h"
+#include "controller/engine/place/place.h"
+#include "controller/engine/watch/queues.h"
+#include "lib/invariant.h"
+
+#include <stdlib.h>
+
+#define REASON_OPTIMUM_BLOCK ((enum reason)66)
+#define REASON_OPTIMUM       ((enum reason)67)
+#define REASON_OPTIMUM_WAITS ((enum reason)68)
+
+/* Weights by their names, in order of the words of `objective`. */
+static const char *const objectives[] = {"weights", "quincy", "borg", "duopoly"};
+static const struct engine_choice parameter_objective = {
+    {"objective", ENGINE_UNIT_CHOICE, 0, 3, 0,
+     "What the optimum is of: the weights that follow, or those of quincy, borg or duopoly."},
+    objectives};
+static const struct flow_weights weights_of[] = {
+    [1] = {.locality = 8, .load = 1, .turn = 1},
+    [2] = {.locality = 1, .load = 4, .turn = 1, .priority = true},
+    [3] = {.locality = 4, .load = 1, .turn = 8, .stalls = true}};
+static const struct engine_parameter parameter_locality = {
+    "weight.locality",
+    ENGINE_UNIT_COUNT,
+    0,
+    8,
+    4,
+    "What it costs to run a task away from its block, beside the other weights."};
+static const struct engine_parameter parameter_load = {
+    "weight.load", ENGINE_UNIT_COUNT, 0, 8, 1, "What it costs to run a task on a loaded host."};
+static const struct engine_parameter parameter_turn = {
+    "weight.turn", ENGINE_UNIT_COUNT, 0, 8, 8, "What the order of turns counts: who waits."};
+static const struct engine_parameter parameter_stalls = {
+    "hold_stalls",
+    ENGINE_UNIT_YES,
+    0,
+    1,
+    1,
+    "A task waits rather than receive where a transfer of its length or a shorter one is."};
+static const struct engine_parameter parameter_priority = {
+    "weight.priority",
+    ENGINE_UNIT_YES,
+    0,
+    1,
+    0,
+    "A job of a higher priority gets each slot before all others."};
+
+/* `tasks` of the stage are to run on the host. */
+struct proposal {
+    struct flow_stage *kept;
+    struct sorted_key turn;
+    uint32_t user; /* of the job; 0 where nobody divides */
+    uint32_t host, tasks;
+    enum flow_way way;
+    uint32_t over; /* of a user's first: so many of its own, this one included, are over */
+};
+
+struct flow_engine {
+    struct flow_view view;
+    struct proposal *proposals; /* by user, then by turn */
+    uint32_t n, allocated;
+    uint64_t step;     /* of the round */
+    uint64_t attempts; /* that will have started when its last claim is admitted */
+    bool claimed;      /* something, in the round */
+    bool stale;        /* another round may bring more: a claim of this one was refused or had no
+                          room, a claim was not of it, or a task is ready only since */
+};
+
+static struct flow_engine *all_of(const struct engine *engine)
+{
+    return engine->kept[QUESTION_PLACE];
+}
+
+/* ---- a round ---- */
+
+static int by_turn(const void *left, const void *right)
+{
+    const struct proposal *a = left, *b = right;
+    const struct stage *x = a->kept->stage, *y = b->kept->stage;
+    int turn = sorted_compare(a->turn, b->turn);
+    if (a->user != b->user)
+        return a->user < b->user ? -1 : 1;
+    if (turn)
+        return turn;
+    if (x->index != y->index)
+        return x->index < y->index ? -1 : 1;
+    if (x->variant != y->variant)
+        return x->variant < y->variant ? -1 : 1;
+    if (a->way != b->way)
+        return (int)a->way - (int)b->way;
+    return a->host < b->host ? -1 : a->host > b->host;
+}
+
+static uint32_t user_of(const struct engine *engine, const struct job *job)
+{
+    return users_divided(engine) ? job->tenant->number : 0;
+}
+
+static void take_places(struct engine *engine, struct flow_engine *all)
+{
+    const struct flow_place *places = flow_places(all->view.graph, &all->n);
+    if (all->n > all->allocated) {
+        free(all->proposals);
+        all->allocated = 2 * all->n;
+        all->proposals = NULL;
+        all->proposals = engine_allocate(engine, all->allocated, sizeof(*all->proposals));
+    }
+    for (uint32_t i = 0; i < all->n; i++) {
+        struct flow_stage *kept = places[i].tag;
+        const struct job *job = kept->stage->job;
+        all->proposals[i] = (struct proposal){.kept = kept,
+                                              .turn = job->turn,
+                                              .user = user_of(engine, job),
+                                              .host = places[i].host,
+                                              .tasks = places[i].tasks,
+                                              .way = places[i].way};
+    }
+    if (all->n)
+        qsort(all->proposals, all->n, sizeof(*all->proposals), by_turn);
+}
+
+static void solve(struct engine *engine, struct flow_engine *all,
+                  const struct flow_weights *weights)
+{
+    flow_view_follow(engine, &all->view, weights);
+    if (flow_solve(all->view.graph) < 0)
+        longjmp(engine->no_memory, 1);
+    engine->counters.visits += flow_looks(all->view.graph);
+}
+
+static struct flow_weights weights_now(const struct engine *engine)
+{
+    int64_t objective = policy_value(engine, QUESTION_PLACE, &parameter_objective.parameter);
+    if (objective)
+        return weights_of[objective];
+    return (struct flow_weights){policy_value(engine, QUESTION_PLACE, &parameter_locality),
+                                 policy_value(engine, QUESTION_PLACE, &parameter_load),
+                                 policy_value(engine, QUESTION_PLACE, &parameter_turn),
+                                 policy_value(engine, QUESTION_PLACE, &parameter_priority),
+                                 policy_value(engine, QUESTION_PLACE, &parameter_stalls)};
+}
+
+static void begin_round(struct engine *engine, struct flow_engine *all)
+{
+    const struct flow_weights weights = weights_now(engine);
+    uint64_t looks;
+    solve(engine, all, &weights);
+    bool unique = flow_is_unique(all->view.graph, &looks);
+    engine->counters.visits += looks;
+    if (!unique) {
+        flow_view_forget(engine, &all->view);
+        solve(engine, all, &weights);
+    }
+    all->claimed = false;
+    all->stale = engine->n_shapes > 1;
+    all->attempts = 0;
+    all->step = engine->counters.steps;
+    take_places(engine, all);
+}
+
+/* ---- claims ---- */
+
+/* A ready map of the stage next to its block there; NULL: none. */
+static struct task *map_at(const struct stage *stage, uint32_t host)
+{
+    const struct local_maps *local = table_find(&stage->bucket->locals, host);
+    const struct local_ref *ref;
+    if (local)
+        TAILQ_FOREACH (ref, &local->refs, link)
+            if (ref->task->stage == stage)
+                return ref->task;
+    return NULL;
+}
+
+/* The stage's first in a queue of maps. */
+static struct task *first_of(const struct sorted *maps, const struct stage *stage,
+                             struct task *(*task_of)(struct sorted_node *))
+{
+    struct sorted_node *node = sorted_from(maps, (struct sorted_key){stage->index, 0, 0});
+    struct task *task = node ? task_of(node) : NULL;
+    return task && task->stage == stage ? task : NULL;
+}
+
+static struct task *of_ready(struct sorted_node *node)
+{
+    return container_of(node, struct task, ready);
+}
+
+static struct task *of_unlocated(struct sorted_node *node)
+{
+    return container_of(node, struct task, ready_unlocated);
+}
+
+/* A map without a block, any map, the largest reduce task. */
+static struct task *task_anywhere(const struct stage *stage)
+{
+    struct task *task = first_of(&stage->bucket->unlocated, stage, of_unlocated);
+    if (!task)
+        task = first_of(&stage->bucket->ready_maps, stage, of_ready);
+    if (task || !stage->ready_reduces.n)
+        return task;
+    struct sorted_key equal = {sorted_last(&stage->ready_reduces)->key.a, 0, 0};
+    return of_ready(sorted_from(&stage->ready_reduces, equal));
+}
+
+static bool claim_of(const struct engine *engine, const struct flow_engine *all,
+                     const struct proposal *proposal, struct claim *ret_claim)
+{
+    const struct stage *stage = proposal->kept->stage;
+    const struct host *host = cluster_host(engine, proposal->host);
+    struct shape *shape = stage->bucket->shape;
+    struct task *task =
+        proposal->way == FLOW_BY_HOST ? map_at(stage, proposal->host) : task_anywhere(stage);
+    struct fit *fit = task && shape_times(engine, shape) > 0 ? host_fit(host, shape) : NULL;
+    if (!fit)
+        return false;
+    const struct flow_weights *weights = &all->view.weights;
+    *ret_claim = (struct claim){
+        task, fit, proposal->way == FLOW_BY_HOST ? REASON_OPTIMUM_BLOCK : REASON_OPTIMUM,
+        flow_cost_of_way(weights, proposal->way, task->n_refs),
+        flow_cost_of_wait(weights, stage->job)};
+    return true;
+}
+
+/* The number of the first proposal of the user, or of a later one. */
+static uint32_t first_of_user(const struct flow_engine *all, uint32_t user)
+{
+    uint32_t low = 0, high = all->n;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (all->proposals[middle].user < user)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* The user's first one that is not over; NULL: none. */
+static struct proposal *next_proposal(const struct flow_engine *all, uint32_t user)
+{
+    uint32_t first = first_of_user(all, user), at = first;
+    if (first < all->n)
+        at += all->proposals[first].over;
+    return at < all->n && all->proposals[at].user == user ? &all->proposals[at] : NULL;
+}
+
+/* The next claim of this round, of the user that is asked for. It may be asked for in vain, so its
+ * proposal stays as it is until it is chosen. */
+static bool next_claim(struct engine *engine, struct flow_engine *all, struct claim *ret_claim)
+{
+    uint32_t user = engine->asked ? engine->asked->number : 0;
+    struct proposal *proposal;
+    while ((proposal = next_proposal(all, user))) {
+        engine->counters.visits++;
+        if (proposal->tasks && claim_of(engine, all, proposal, ret_claim))
+            return true;
+        all->stale |= proposal->tasks > 0;
+        all->proposals[first_of_user(all, user)].over++;
+    }
+    return false;
+}
+
+static bool chosen(struct engine *engine, struct claim *claim)
+{
+    struct flow_engine *all = all_of(engine);
+    struct proposal *proposal = next_proposal(all, user_of(engine, claim->task->stage->job));
+    all->attempts = engine->attempt_counter + 1;
+    all->claimed = true;
+    if (claim->reason != REASON_OPTIMUM && claim->reason != REASON_OPTIMUM_BLOCK) {
+        all->stale = true;
+        return true;
+    }
+    checked(proposal && proposal->tasks && proposal->host == claim->fit->host->index);
+    proposal->tasks--;
+    return true;
+}
+
+static void claim_least_loaded(struct task *task, enum reason reason, int64_t left,
+                               struct claim *ret_claim)
+{
+    struct fit *fit = place_least_loaded(task->stage->bucket->shape);
+    *ret_claim =
+        (struct claim){task, fit, reason, left, reason == REASON_GREEDY ? fit->host->running : 0};
+}
+
+static bool pick_overdue(struct engine *engine, struct claim *ret_claim)
+{
+    for (uint32_t i = 0; i < engine->n_shapes; i++) {
+        struct shape *shape = engine->shapes[i];
+        const struct sorted_node *node = sorted_first(&users_asked(engine, shape)->overdue);
+        if (!node || shape_times(engine, shape) <= 0)
+            continue;
+        const struct stage *stage = container_of(node, struct stage, waiting);
+        claim_least_loaded(task_anywhere(stage), REASON_HOLD_EXPIRED,
+                           engine->now_ns - stage->held_since_ns, ret_claim);
+        return true;
+    }
+    return false;
+}
+
+static struct bucket *first_map(struct engine *engine)
+{
+    struct bucket *best = NULL;
+    for (uint32_t i = 0; i < engine->n_shapes; i++) {
+        struct shape *shape = engine->shapes[i];
+        struct sorted_node *node =
+            shape_times(engine, shape) > 0 ? sorted_first(&users_asked(engine, shape)->maps) : NULL;
+        struct bucket *bucket = node ? container_of(node, struct bucket, by_turn_maps) : NULL;
+        if (bucket && (!best || bucket_is_sooner(bucket, best)))
+            best = bucket;
+    }
+    return best;
+}
+
+/* What the graph has no room for although a unit has. WHY so plainly: only where hosts have units
+ * of several kinds. Tasks that receive wait on purpose, with hold_stalls. */
+static bool pick_rest(struct engine *engine, const struct flow_engine *all, struct claim *ret_claim)
+{
+    bool holds = all->view.weights.stalls;
+    struct bucket *bucket = holds ? first_map(engine) : place_first_bucket(engine);
+    if (!bucket)
+        return false;
+    struct sorted_node *map = sorted_first(&bucket->ready_maps);
+    claim_least_loaded(map ? of_ready(map) : bucket_largest(engine, bucket), REASON_GREEDY, 0,
+                       ret_claim);
+    return true;
+}
+
+/* False: this round runs all that one can. */
+static bool next_round(struct engine *engine, struct flow_engine *all)
+{
+    bool first = all->step != engine->counters.steps;
+    if (!first && (!all->claimed || !all->stale))
+        return false;
+    begin_round(engine, all);
+    return true;
+}
+
+static bool flow_pick(struct engine *engine, struct claim *ret_claim)
+{
+    struct flow_engine *all = all_of(engine);
+    if (pick_overdue(engine, ret_claim))
+        return true;
+    all->stale |= engine->attempt_counter < all->attempts;
+    if (all->step == engine->counters.steps && next_claim(engine, all, ret_claim))
+        return true;
+    while (place_first_bucket(engine) && next_round(engine, all))
+        if (next_claim(engine, all, ret_claim))
+            return true;
+    return place_first_bucket(engine) && pick_rest(engine, all, ret_claim);
+}
+
+/* Why tasks that receive wait although a slot is free. */
+static struct policy_why held(const struct engine *engine, const struct stage *stage,
+                              const struct task *task)
+{
+    (void)task;
+    return (struct policy_why){REASON_OPTIMUM_WAITS,
+                               flow_cost_of_wait(&all_of(engine)->view.weights, stage->job), 0};
+}
+
+/* ---- facts ---- */
+
+static void init(struct engine *engine, union policy_of of, void *state)
+{
+    (void)engine;
+    (void)of;
+    flow_view_init(&((struct flow_engine *)state)->view);
+}
+
+static void done(struct engine *engine, union policy_of of, void *state)
+{
+    (void)engine;
+    (void)of;
+    struct flow_engine *all = state;
+    flow_view_done(&all->view);
+    free(all->proposals);
+}
+
+/* WHY proposals go with it: they are of this step, and name the stage. */
+static void stage_done(struct engine *engine, union policy_of of, void *state)
+{
+    (void)of;
+    struct flow_engine *all = all_of(engine);
+    flow_view_leave(&all->view, state);
+    if (all->step != engine->counters.steps)
+        all->n = 0;
+    for (uint32_t i = 0; i < all->n; i++)
+        if (all->proposals[i].kept == state)
+            all->proposals[i].tasks = 0;
+}
+
+static void task_ready(struct engine *engine, struct task *task)
+{
+    all_of(engine)->stale = true;
+    flow_view_task(engine, &all_of(engine)->view, task, true);
+}
+
+static void task_unready(struct engine *engine, struct task *task)
+{
+    flow_view_task(engine, &all_of(engine)->view, task, false);
+}
+
+static void no_wishes(struct engine *engine, struct stage *stage)
+{
+    flow_view_no_wishes(&all_of(engine)->view, stage);
+}
+
+static void turn_moved(struct engine *engine, struct job *job, bool passed)
+{
+    (void)passed;
+    flow_view_job(&all_of(engine)->view, job);
+}
+
+static void priority_moved(struct engine *engine, struct job *job)
+{
+    flow_view_job(&all_of(engine)->view, job);
+}
+
+static void job_grew(struct engine *engine, struct job *job)
+{
+    flow_view_blocks(engine, &all_of(engine)->view, job);
+}
+
+static const struct policy_reason reasons[] = {
+    {DECISION_START, REASON_OPTIMUM_BLOCK, "optimum-block", NULL, "what it cost to wait",
+     "Runs on {host}, where its block is, in the optimum of that moment: to wait cost {right}. "},
+    {DECISION_START, REASON_OPTIMUM, "optimum", "what it cost to run there", "what it cost to wait",
+     "Runs on {host} in the optimum of that moment: that cost {left}, to wait {right}. "},
+    PLACE_GREEDY_REASON,
+    {DECISION_START, REASON_HOLD_EXPIRED, NULL, "ns since slots were kept from its stage", NULL,
+     "Runs on {host} because slots had been kept from its stage for {left.1s} s: after hold_max "
+     "any host takes it. "},
+    {DECISION_HOLD, REASON_OPTIMUM_WAITS, "optimum-waits", "what it costs to wait", NULL,
+     "in the optimum it waits, at a cost of {left}: on each host with a free slot two tasks "
+     "receive "
+     "already, or one whose turn is before its own is to receive there."},
+    {0}};
+
+const struct place_policy place_flow = {
+    .policy = {.name = "flow",
+               .state = {[POLICY_ENGINE] = {.size = sizeof(struct flow_engine),
+                                            .init = init,
+                                            .done = done},
+                         [POLICY_JOB] = {.size = sizeof(struct flow_job)},
+                         [POLICY_STAGE] = {.size = sizeof(struct flow_stage), .done = stage_done}},
+               .parameters =
+                   (const struct engine_parameter *const[]){
+                       &parameter_objective.parameter, &parameter_locality, &parameter_load,
+                       &parameter_turn, &parameter_priority, &parameter_stalls, NULL},
+               .reasons = reasons,
+               .hears = {.task_ready = task_ready,
+                         .task_unready = task_unready,
+                         .maps_leave = no_wishes,
+                         .stage_empty = no_wishes,
+                         .turn_moved = turn_moved,
+                         .priority_moved = priority_moved,
+                         .job_grew = job_grew}},
+    .pick = flow_pick,
+    .chosen = chosen,
+    .held = held,
+};

@@ -1,0 +1,74 @@
+/* The graph of placement as facts have it: hosts, their room, ready tasks, who waits for them. It
+ * follows announcements and the ring of changed hosts, and is made anew only when shapes, racks or
+ * weights change. Private to controller/engine; flow.c asks it. */
+#pragma once
+
+#include "controller/engine/base/state.h"
+#include "controller/engine/place/flow_graph.h"
+
+/* What each dimension of a cost counts, from 0 to FLOW_DIMENSION; the turn from 0 to FLOW_TURN: an
+ * octave of what it counts as much as FLOW_OCTAVE. Priorities are cut to FLOW_PRIORITY_LEAST and
+ * the FLOW_PRIORITIES − 1 above it. */
+enum { FLOW_DIMENSION = 255, FLOW_OCTAVE = 64, FLOW_TURN = 64 * FLOW_OCTAVE - 1 };
+enum { FLOW_PRIORITY_LEAST = -4, FLOW_PRIORITIES = 12 };
+struct flow_weights {
+    int64_t locality, load, turn;
+    bool priority; /* strict: more than all others together */
+    bool stalls;   /* hold what would stall */
+};
+
+/* Costs of a ready task. Waiting is dearer than running, so no slot is left free, except that with
+ * `stalls` there is no way for a transfer to a host that receives one of its length or a shorter
+ * one. Lengths are Coflows by powers of 8, from FLOW_SHORT bytes on. */
+enum { FLOW_LENGTHS = 6, FLOW_SHORT = 1 << 20 };
+int64_t flow_cost_of_wait(const struct flow_weights *weights, const struct job *job);
+int64_t flow_cost_of_way(const struct flow_weights *weights, enum flow_way way, bool has_block);
+
+/* What a placement keeps with a stage (of each way to run it) and with a job. */
+struct flow_stage {
+    struct stage *stage;
+    struct flow_group *group; /* NULL: none of its tasks was ready yet */
+    uint32_t class, blocks;   /* wishes of its ready tasks for hosts */
+    TAILQ_ENTRY(flow_stage) of_dirty;
+    bool dirty;
+};
+struct flow_job {
+    struct flow_waiter *waiter; /* while it has groups */
+    uint32_t groups;
+    int64_t wait;
+};
+
+struct flow_rack_name {
+    uint64_t name;
+    uint32_t number;
+};
+
+struct flow_view {
+    struct flow_graph *graph; /* NULL: to be made anew */
+    bool stale;               /* it has too few classes, and is to be made anew */
+    struct flow_weights weights;
+    TAILQ_HEAD(, flow_stage) dirty;
+    uint64_t seen; /* changes of hosts */
+    /* The engine's shapes when the graph was made, as a number each. */
+    uint64_t *classes;
+    uint32_t n_classes;
+    uint32_t *racks; /* by host: its rack's number + 1; 0: not in the graph */
+    uint32_t racks_room;
+    struct table rack_numbers; /* by name: number + 1 */
+};
+
+void flow_view_init(struct flow_view *view);
+void flow_view_done(struct flow_view *view);
+/* The graph is made anew from facts when it is asked for next. O(1), and its memory. */
+void flow_view_forget(struct engine *engine, struct flow_view *view);
+/* Makes the graph as facts are now. Without memory it does not return. O(what changed). */
+void flow_view_follow(struct engine *engine, struct flow_view *view,
+                      const struct flow_weights *weights);
+
+/* Facts. Those of the same names in listener.h. */
+void flow_view_task(struct engine *engine, struct flow_view *view, struct task *task, bool ready);
+void flow_view_no_wishes(struct flow_view *view, struct stage *stage);
+void flow_view_job(struct flow_view *view, const struct job *job);
+void flow_view_blocks(struct engine *engine, struct flow_view *view, struct job *job);
+/* The stage's state is about to go. */
+void flow_view_leave(struct flow_view *view, struct flow_stage *kept);
