@@ -18,7 +18,7 @@ struct gather_engine {
                             cluster by user, then by index */
 };
 struct gather_host {
-    uint64_t job; /* whose task ended there last */
+    uint64_t attempt, job; /* the newest attempt that ended there in this step, and whose it was */
     struct sorted_node freed;
 };
 
@@ -32,11 +32,16 @@ static void forget(struct engine *engine, struct gather_host *kept)
     sorted_remove(&all_of(engine)->freed, &kept->freed);
 }
 
+/* WHY the newest and not the last: all of a host end at once where it is lost, in an order that no
+ * dump has. */
 static void attempt_over(struct engine *engine, struct attempt *attempt)
 {
     struct gather_host *kept = attempt->host->kept[QUESTION_PLACE];
+    if (kept->freed.in && attempt->number < kept->attempt)
+        return;
     const struct job *job = job_find(engine, attempt->job_number);
     uint64_t user = users_divided(engine) && job ? job->tenant->number : 0;
+    kept->attempt = attempt->number;
     kept->job = attempt->job_number;
     sorted_place(&all_of(engine)->freed, &kept->freed,
                  (struct sorted_key){user, attempt->host->index, 0}, 0);
