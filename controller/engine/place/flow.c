@@ -428,6 +428,7 @@ static void no_wishes(struct engine *engine, struct stage *stage)
 static void turn_moved(struct engine *engine, struct job *job, bool passed)
 {
     (void)passed;
+    all_of(engine)->stale = true;
     flow_view_job(&all_of(engine)->view, job);
 }
 
