@@ -187,9 +187,9 @@ class Network:
                          for key, value in sysctls.items())
         system.run(*self.enter(name, "sh", "-ec", writes))
 
-    def _link(self, one, device, other, other_device, bps, back_bps=None):
+    def _link(self, one, device, other, other_device, bps, back_bps=None, queue=QUEUE_BYTES):
         """A link between two members, up, with its rate at both ends; `back_bps`: at the other one,
-        where it differs."""
+        where it differs; `queue`: bytes that may wait there."""
         spaces = self.instance.namespace(one), self.instance.namespace(other)
         system.run("ip", "link", "add", device, "netns", spaces[0], "type", "veth", "peer", "name",
                    other_device, "netns", spaces[1])
@@ -199,4 +199,4 @@ class Network:
                                    "off"))
             system.run(*self.enter(where, "tc", "qdisc", "add", "dev", end, "root", "tbf", "rate",
                                    str(rate),
-                                   "burst", str(BURST_BYTES), "limit", str(QUEUE_BYTES)))
+                                   "burst", str(BURST_BYTES), "limit", str(queue)))

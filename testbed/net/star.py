@@ -77,9 +77,12 @@ class Star(network.Network):
             self.ip(SWITCH, "link set %s master %s" % (name, BRIDGE))
 
     def _slow_link(self, name):
-        """One with a cable between its ends, where no agent looks, that carries less both ways."""
+        """One with a cable between its ends, where no agent looks, that carries less both ways.
+        WHY a shorter queue there: the agent's own words wait in it, too, and the host would be lost."""
         up, down = self._both(name)
-        self._link(name, self.uplink(name), SWITCH, "cable0", up, down // SLOW_PART)
-        self._link(SWITCH, name, SWITCH, "cable1", down, up // SLOW_PART)
+        self._link(name, self.uplink(name), SWITCH, "cable0", up, down // SLOW_PART,
+                   network.QUEUE_BYTES // SLOW_PART)
+        self._link(SWITCH, name, SWITCH, "cable1", down, up // SLOW_PART,
+                   network.QUEUE_BYTES // SLOW_PART)
         self.ip(SWITCH, "link add cable type bridge stp_state 0", "link set cable up",
                 "link set cable0 master cable", "link set cable1 master cable")

@@ -129,7 +129,7 @@ def test_a_demo_ends_with_a_table_and_a_sentence():
     with open(os.path.join(TREE, html), encoding="utf-8") as file:
         assert "<td>duopoly</td>" in file.read()
     assert all(line in whole for line in lines[table:-1])
-    gaps = re.findall(r"^mean JCT .*? on the same input [0-9.]+ s: (\S+) s, .*? waited for last (.*)$", whole, re.MULTILINE)
+    gaps = re.findall(r"^mean JCT .*? on the same input [0-9.]+ s(?: \(.*?\))?: (\S+) s \(\S+ %\), .*? waited for last (.*)$", whole, re.MULTILINE)
     assert len(gaps) == 2
     for gap, parts in gaps:
         of_it = [float(part) for part in re.findall(r"[a-z] ([+-][0-9.]+)", parts)]

@@ -641,7 +641,7 @@ static uint64_t run(int i, const char *users, uint64_t *stream)
         model_users(&m);
     m.judge = &judge;
     m.bps = rates[i % 3];
-    m.rack_bps = i % 2 ? m.bps / (2 << i % 5) : 0;
+    m.rack_bps = i % 2 ? m.bps / (UINT64_C(2) << i % 5) : 0;
     for (int step = 0; step < STEPS; step++)
         model_step(&m);
     model_end(&m);
