@@ -78,7 +78,8 @@ class Star(network.Network):
 
     def _slow_link(self, name):
         """One with a cable between its ends, where no agent looks, that carries less both ways.
-        WHY a shorter queue there: the agent's own words wait in it, too, and the host would be lost."""
+        WHY a shorter queue there: the agent's own words wait in it, too, and the host would be
+        lost."""
         up, down = self._both(name)
         self._link(name, self.uplink(name), SWITCH, "cable0", up, down // SLOW_PART,
                    network.QUEUE_BYTES // SLOW_PART)
