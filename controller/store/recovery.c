@@ -340,6 +340,9 @@ static int users_read(struct recovery *recovery)
     uint64_t position, charged;
     division_setting_turn(recovery->store, &position, &charged);
     user_settings(recovery->store, user_keep, recovery);
+    /* WHY not 0, which is all: a controller may be killed before it keeps its first charges. */
+    if (recovery->users.used && !charged)
+        charged = 1;
     int n = snprintf(line, sizeof(line), "users_turn position=%" PRIu64 " charged=%" PRIu64,
                      position, charged);
     if ((position || charged) && line_keep(&recovery->users, line, (size_t)n) < 0)
