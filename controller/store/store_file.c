@@ -467,14 +467,13 @@ static int piece_apply(struct store_file *file, const struct store_piece *piece,
     return r;
 }
 
-static int transaction_begin(struct store_file *file, struct err *err)
+int store_file_begin(struct store_file *file, struct err *err)
 {
     file->next = file->sums;
     return run(file, "BEGIN IMMEDIATE", err);
 }
 
-/* Commits if `r` is no error; returns r, or why it failed. */
-static int transaction_end(struct store_file *file, int r, struct err *err)
+int store_file_end(struct store_file *file, int r, struct err *err)
 {
     int failure = r < 0 ? r : sums_put(file, err);
     if (failure == 0)
@@ -490,10 +489,10 @@ static int transaction_end(struct store_file *file, int r, struct err *err)
 int store_file_apply(struct store_file *file, const struct store_piece *pieces, size_t n,
                      struct err *err)
 {
-    int r = transaction_begin(file, err);
+    int r = store_file_begin(file, err);
     for (size_t i = 0; i < n && r == 0; i++)
         r = piece_apply(file, &pieces[i], err);
-    return transaction_end(file, r, err);
+    return store_file_end(file, r, err);
 }
 
 /* SQLite leaves the copy to the system's own pace. */
@@ -556,23 +555,21 @@ static sqlite3_stmt *own_statement(struct store_file *file, const char *sql)
     return NULL;
 }
 
-int store_file_prune(struct store_file *file, unsigned table, const char *sql, int64_t first,
-                     int64_t second, struct err *err)
+int store_file_remove(struct store_file *file, unsigned table, const char *sql, int64_t first,
+                      int64_t second, struct err *err)
 {
     sqlite3_stmt *statement = own_statement(file, sql);
     if (!statement)
         return store_file_fail(file, "cannot be used", err);
-    int wanted = sqlite3_bind_parameter_count(statement);
-    if (wanted > 0)
-        sqlite3_bind_int64(statement, 1, first);
-    if (wanted > 1)
+    sqlite3_bind_int64(statement, 1, first);
+    if (sqlite3_bind_parameter_count(statement) > 1)
         sqlite3_bind_int64(statement, 2, second);
-    int r = transaction_begin(file, err);
-    r = r < 0 ? r : hashes_remove(file, table, statement, err);
-    if (r != 0)
-        return transaction_end(file, r, err);
-    sqlite3_exec(file->db, "ROLLBACK", NULL, NULL, NULL); /* nothing to commit */
-    return 0;
+    return hashes_remove(file, table, statement, err);
+}
+
+void store_file_abandon(struct store_file *file)
+{
+    sqlite3_exec(file->db, "ROLLBACK", NULL, NULL, NULL);
 }
 
 int store_file_run(struct store_file *file, const char *sql, struct err *err)

@@ -52,7 +52,7 @@ struct store_piece {
 int store_file_apply(struct store_file *file, const struct store_piece *pieces, size_t n,
                      struct err *err);
 
-/* The newest commit; its number is 0 in a file without any. store_file_apply and store_file_prune
+/* The newest commit; its number is 0 in a file without any. store_file_apply and store_file_end
  * change it. */
 const struct store_commit *store_file_newest(const struct store_file *file);
 
@@ -77,11 +77,19 @@ int store_file_copy(struct store_file *file, const char *to, struct err *err);
 /* From any thread: what runs on this connection soon ends with −EIO. */
 void store_file_interrupt(struct store_file *file);
 
-/* Runs one of the owner's statements with up to two numbers, which deletes rows of `table` and
- * returns their `hash`, in a transaction of its own. Returns how many rows it deleted, or −errno.
- * `sql` is a constant: it is prepared once per pointer, at most 32 of them. */
-int store_file_prune(struct store_file *file, unsigned table, const char *sql, int64_t first,
-                     int64_t second, struct err *err);
+/* Rows that pruning removes in one transaction, so that a commit that waits for it waits little. */
+#define STORE_PRUNE_MOST 256
+
+/* A transaction of the owner's. store_file_end commits it if `r` is no error: returns r, or why it
+ * failed (then nothing is changed); store_file_abandon ends one that changed nothing. */
+int store_file_begin(struct store_file *file, struct err *err);
+int store_file_end(struct store_file *file, int r, struct err *err);
+void store_file_abandon(struct store_file *file);
+/* Within one: runs one of the owner's statements with one number or two, which deletes rows of
+ * `table` and returns their `hash`. Returns how many rows it deleted, or −errno. `sql` is a
+ * constant: it is prepared once per pointer, at most 32 of them. */
+int store_file_remove(struct store_file *file, unsigned table, const char *sql, int64_t first,
+                      int64_t second, struct err *err);
 /* Runs a statement that changes no row. */
 int store_file_run(struct store_file *file, const char *sql, struct err *err);
 /* The first column of the statement's first row; `otherwise` if there is none. */

@@ -51,21 +51,42 @@ static const char *const migrations[] = {
 
 const struct store_schema store_schema = {tables, STORE_TABLES, 3, migrations};
 
-/* Pruning statements of this many rows keep a commit short: each row costs about the same. */
-#define SOME "256"
+/* One transaction's worth of pruning. */
+struct pruning {
+    struct store_file *file;
+    struct err *err;
+    int removed; /* rows */
+};
 
-static int garbage_prune(struct store_file *file, struct err *err)
+static int64_t left(const struct pruning *pruning)
 {
-    int64_t job = store_file_ask(file, "SELECT job FROM garbage LIMIT 1", 0, 0);
-    if (!job)
-        return 0;
-    int n = store_file_prune(file, STORE_PARTS,
-                             "DELETE FROM parts WHERE job=?1 AND n IN "
-                             "(SELECT n FROM parts WHERE job=?1 LIMIT " SOME ") RETURNING hash",
-                             job, 0, err);
-    return n ? n
-             : store_file_prune(file, STORE_GARBAGE,
-                                "DELETE FROM garbage WHERE job=?1 RETURNING hash", job, 0, err);
+    return STORE_PRUNE_MOST - pruning->removed;
+}
+
+/* How many rows of `table` the statement removed, or −errno. */
+static int rows_remove(struct pruning *pruning, unsigned table, const char *sql, int64_t first,
+                       int64_t second)
+{
+    int n = store_file_remove(pruning->file, table, sql, first, second, pruning->err);
+    pruning->removed += n > 0 ? n : 0;
+    return n;
+}
+
+static int garbage_prune(struct pruning *pruning)
+{
+    int64_t job;
+    int n = 0;
+    while (n >= 0 && left(pruning) > 0 &&
+           (job = store_file_ask(pruning->file, "SELECT job FROM garbage LIMIT 1", 0, 0))) {
+        n = rows_remove(pruning, STORE_PARTS,
+                        "DELETE FROM parts WHERE job=?1 AND n IN "
+                        "(SELECT n FROM parts WHERE job=?1 LIMIT ?2) RETURNING hash",
+                        job, left(pruning));
+        if (n == 0)
+            n = rows_remove(pruning, STORE_GARBAGE,
+                            "DELETE FROM garbage WHERE job=?1 RETURNING hash", job, 0);
+    }
+    return n < 0 ? n : 0;
 }
 
 static uint64_t bytes_used(struct store_file *file)
@@ -75,30 +96,43 @@ static uint64_t bytes_used(struct store_file *file)
            (uint64_t)store_file_ask(file, "PRAGMA page_size", 0, 0);
 }
 
-static int finished_prune(struct store_file *file, const struct store_bounds *bounds,
-                          int64_t wall_ns, struct err *err)
+/* When the oldest of `count` finished jobs ended if it is no longer to be kept, else −1. */
+static int64_t ended_too_long_ago(struct store_file *file, const struct store_bounds *bounds,
+                                  int64_t wall_ns, int64_t count)
 {
     int64_t ended = store_file_ask(file, "SELECT ended FROM finished ORDER BY ended, job", 0, -1);
-    bool over = ended >= 0 && (wall_ns - ended > bounds->keep_ns ||
-                               store_file_ask(file, "SELECT count(*) FROM finished", 0, 0) >
-                                   bounds->finished_max ||
+    bool over = ended >= 0 && (wall_ns - ended > bounds->keep_ns || count > bounds->finished_max ||
                                bytes_used(file) > bounds->bytes_max / 4 * 3);
-    if (!over)
-        return 0;
-    int64_t job = store_file_ask(file, "SELECT job FROM finished ORDER BY ended, job", 0, 0);
-    int n = store_file_prune(file, STORE_TASKS,
-                             "DELETE FROM tasks WHERE job=?1 AND (stage, task) IN "
-                             "(SELECT stage, task FROM tasks WHERE job=?1 LIMIT " SOME
-                             ") RETURNING hash",
-                             job, 0, err);
-    return n ? n
-             : store_file_prune(file, STORE_FINISHED,
-                                "DELETE FROM finished WHERE ended=?1 AND job=?2 RETURNING hash",
-                                ended, job, err);
+    return over ? ended : -1;
 }
 
-static int audit_prune(struct store_file *file, struct err *err)
+static int finished_prune(struct pruning *pruning, const struct store_bounds *bounds,
+                          int64_t wall_ns)
 {
+    struct store_file *file = pruning->file;
+    int64_t ended, count = store_file_ask(file, "SELECT count(*) FROM finished", 0, 0);
+    int n = 0;
+    while (n >= 0 && left(pruning) > 0 &&
+           (ended = ended_too_long_ago(file, bounds, wall_ns, count)) >= 0) {
+        int64_t job = store_file_ask(file, "SELECT job FROM finished ORDER BY ended, job", 0, 0);
+        n = rows_remove(pruning, STORE_TASKS,
+                        "DELETE FROM tasks WHERE job=?1 AND (stage, task) IN "
+                        "(SELECT stage, task FROM tasks WHERE job=?1 LIMIT ?2) RETURNING hash",
+                        job, left(pruning));
+        if (n != 0)
+            continue;
+        n = rows_remove(pruning, STORE_FINISHED,
+                        "DELETE FROM finished WHERE ended=?1 AND job=?2 RETURNING hash", ended,
+                        job);
+        count--;
+    }
+    return n < 0 ? n : 0;
+}
+
+/* The oldest, if there are too many. */
+static int audit_prune(struct pruning *pruning)
+{
+    struct store_file *file = pruning->file;
     int64_t newest = store_file_ask(file, "SELECT max(n) FROM audit", 0, 0);
     int64_t oldest = store_file_ask(file, "SELECT min(n) FROM audit", 0, 0);
     /* WHY not by numbers alone: there are gaps, the numbers of refused requests whose rows are
@@ -107,22 +141,21 @@ static int audit_prune(struct store_file *file, struct err *err)
                        ? 0
                        : store_file_ask(file, "SELECT count(*) FROM audit", 0, 0) - STORE_AUDIT_MAX;
     return over <= 0 ? 0
-                     : store_file_prune(file, STORE_AUDIT,
-                                        "DELETE FROM audit WHERE n IN (SELECT n FROM audit "
-                                        "ORDER BY n LIMIT min(?1, " SOME ")) RETURNING hash",
-                                        over, 0, err);
+                     : rows_remove(pruning, STORE_AUDIT,
+                                   "DELETE FROM audit WHERE n IN (SELECT n FROM audit "
+                                   "ORDER BY n LIMIT min(?1, ?2)) RETURNING hash",
+                                   over, left(pruning));
 }
 
-static int sizes_prune(struct store_file *file, struct err *err)
+static int sizes_prune(struct pruning *pruning)
 {
-    int64_t over = store_file_ask(file, "SELECT count(*) FROM sizes", 0, 0) - STORE_SIZES_MAX;
-    return over <= 0
-               ? 0
-               : store_file_prune(file, STORE_SIZES,
-                                  "DELETE FROM sizes WHERE history IN (SELECT history FROM sizes "
-                                  "ORDER BY learnt, history LIMIT min(?1, " SOME
-                                  ")) RETURNING hash",
-                                  over, 0, err);
+    int64_t over =
+        store_file_ask(pruning->file, "SELECT count(*) FROM sizes", 0, 0) - STORE_SIZES_MAX;
+    return over <= 0 ? 0
+                     : rows_remove(pruning, STORE_SIZES,
+                                   "DELETE FROM sizes WHERE history IN (SELECT history FROM sizes "
+                                   "ORDER BY learnt, history LIMIT min(?1, ?2)) RETURNING hash",
+                                   over, left(pruning));
 }
 
 /* Removed rows leave free pages in the file, which are reused; pages that stay free for long are
@@ -132,18 +165,21 @@ static int room_give_back(struct store_file *file, struct err *err)
     int64_t unused = store_file_ask(file, "PRAGMA freelist_count", 0, 0);
     if (unused < 4096 || unused < store_file_ask(file, "PRAGMA page_count", 0, 0) / 4)
         return 0;
-    return store_file_run(file, "PRAGMA incremental_vacuum(" SOME ")", err) < 0 ? -1 : 1;
+    return store_file_run(file, "PRAGMA incremental_vacuum(256)", err) < 0 ? -1 : 1;
 }
 
 int store_prune(struct store_file *file, const struct store_bounds *bounds, int64_t wall_ns,
                 struct err *err)
 {
-    int n = garbage_prune(file, err);
-    if (n == 0)
-        n = finished_prune(file, bounds, wall_ns, err);
-    if (n == 0)
-        n = audit_prune(file, err);
-    if (n == 0)
-        n = sizes_prune(file, err);
-    return n ? n : room_give_back(file, err);
+    struct pruning pruning = {.file = file, .err = err};
+    int r = store_file_begin(file, err);
+    r = r < 0 ? r : garbage_prune(&pruning);
+    r = r < 0 ? r : finished_prune(&pruning, bounds, wall_ns);
+    r = r < 0 ? r : audit_prune(&pruning);
+    r = r < 0 ? r : sizes_prune(&pruning);
+    if (r >= 0 && pruning.removed == 0) {
+        store_file_abandon(file);
+        return room_give_back(file, err);
+    }
+    return store_file_end(file, r < 0 ? r : pruning.removed, err);
 }

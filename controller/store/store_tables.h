@@ -92,7 +92,7 @@ struct store_bounds {
 #define STORE_AUDIT_MAX 100000
 #define STORE_SIZES_MAX 4096 /* the engine has no more either: ENGINE_SIZES_MAX */
 
-/* Removes a few rows (some hundred at most) that are no longer to be kept, in one small
- * transaction: > 0 if it did, 0: there are none, −errno. */
+/* Removes rows that are no longer to be kept, at most STORE_PRUNE_MOST, in one transaction, or
+ * returns unused pages: how many rows (1 for pages), 0: there is nothing to do, −errno. */
 int store_prune(struct store_file *file, const struct store_bounds *bounds, int64_t wall_ns,
                 struct err *err);

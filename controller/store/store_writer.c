@@ -14,7 +14,10 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { TOGETHER = 256, RETRY_S = 1 };
+enum { TOGETHER = 256 };
+#define SECOND INT64_C(1000000000)
+/* While there is much to prune, it takes one part of so many of the time. */
+#define PRUNE_PART 8
 
 struct group {
     STAILQ_ENTRY(group) link;
@@ -103,13 +106,17 @@ static void failed(struct store_writer *writer, const struct err *err)
     tell(writer);
 }
 
-/* Sleeps for a second, with the lock, until it is woken; but if the file failed, always for a
- * second. */
-static void doze(struct store_writer *writer, bool rest)
+static int64_t now_ns(void)
 {
-    struct timespec until;
-    clock_gettime(CLOCK_MONOTONIC, &until);
-    until.tv_sec += RETRY_S;
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec * SECOND + now.tv_nsec;
+}
+
+/* Sleeps with the lock until then, or until it is woken; `rest`: until then even so. */
+static void doze(struct store_writer *writer, int64_t until_ns, bool rest)
+{
+    const struct timespec until = {until_ns / SECOND, until_ns % SECOND};
     while (pthread_cond_timedwait(&writer->wake, &writer->lock, &until) == 0 && rest &&
            !writer->closing)
         ;
@@ -130,18 +137,25 @@ static int commit(struct store_writer *writer, const struct store_piece *pieces,
     return 0;
 }
 
-/* Whether there is more to prune. What cannot be pruned now is tried again later. */
-static bool prune(struct store_writer *writer)
+/* Prunes some; when to do so next. WHY not after each commit: each job that ends makes one row too
+ * many, and a transaction for each row takes the disk from those who wait for a commit. What cannot
+ * be pruned now is tried again later. */
+static int64_t prune(struct store_writer *writer)
 {
     struct err err;
+    int64_t began = now_ns();
     int r = writer->prune ? writer->prune(writer->user, writer->file, &err) : 0;
+    int64_t ended = now_ns();
     if (r > 0) {
         store_last_write(writer->last, store_file_newest(writer->file));
         pthread_mutex_lock(&writer->lock);
         writer->counters.pruned += (uint64_t)r;
         pthread_mutex_unlock(&writer->lock);
     }
-    return r > 0;
+    if (r >= STORE_PRUNE_MOST)
+        return ended + (PRUNE_PART - 1) * (ended - began);
+    store_last_sync(writer->last);
+    return ended + SECOND;
 }
 
 /* A file that could only be read at the start is opened for writing: otherwise rows would wait for
@@ -163,25 +177,18 @@ static int writing_begin(struct store_writer *writer)
     return 0;
 }
 
-static int64_t seconds(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return now.tv_sec;
-}
-
 static void *write_on(void *user)
 {
     struct store_writer *writer = user;
     struct store_piece pieces[TOGETHER];
     uint64_t ticket = 0;
-    bool more = true, closing = false;
-    int64_t looked_s = 0; /* when there was nothing to prune */
+    bool closing = false;
+    int64_t prune_ns = 0; /* when to prune */
     int r = 0;
     for (;;) {
         pthread_mutex_lock(&writer->lock);
-        if (!writer->closing && (r < 0 || (STAILQ_EMPTY(&writer->groups) && !more)))
-            doze(writer, r < 0);
+        if (!writer->closing && (r < 0 || STAILQ_EMPTY(&writer->groups)))
+            doze(writer, r < 0 ? now_ns() + SECOND : prune_ns, r < 0);
         bool last_try = closing;
         closing = writer->closing;
         size_t n = gather(&writer->groups, pieces, &ticket);
@@ -191,15 +198,9 @@ static void *write_on(void *user)
         r = writing_begin(writer);
         if (r == 0 && n)
             r = commit(writer, pieces, n, ticket);
-        /* While it is busy once a second; after a failure, for that may make the room that is
-         * missing. */
-        if (store_reading_why(writer->file) || (n && r == 0 && !closing && seconds() <= looked_s))
-            continue;
-        more = !closing && prune(writer);
-        if (more)
-            continue;
-        store_last_sync(writer->last);
-        looked_s = seconds();
+        /* After a failure, too, for that may make the room that is missing. */
+        if (!store_reading_why(writer->file) && !closing && (r < 0 || now_ns() >= prune_ns))
+            prune_ns = prune(writer);
     }
 }
 

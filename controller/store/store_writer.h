@@ -7,7 +7,8 @@
  *
  * If the file cannot be written (a full disk), nothing is dropped: the same groups are tried again
  * every second, in order, until they are committed; store_writer_failure says why they wait.
- * Between commits, and once a second without any, it prunes: a few rows at a time.
+ * Once a second it prunes: a few rows at a time, and while there are more, in at most an eighth of
+ * the time.
  *
  * Bound: when STORE_WAITING bytes wait, store_writer_full asks the loop to refuse what can be
  * refused. Facts cannot be refused and are handed over even so: a task ends at most once and fails
@@ -28,8 +29,8 @@ struct store_writer;
 int store_thread_begin(pthread_t *ret_thread, void *(*runs)(void *user), void *user);
 
 /* Takes the file and closes it at the end. `last` gets each commit before store_writer_committed
- * reaches it; borrowed until close. `prune` (NULL: none) is called by the thread with the file: >
- * 0: there is more to do, 0, −errno. */
+ * reaches it; borrowed until close. `prune` (NULL: none) is called by the thread with the file and
+ * returns how many rows it removed, or −errno; STORE_PRUNE_MOST and more: there may be more. */
 int store_writer_open(struct store_file *file, struct store_last *last,
                       int (*prune)(void *user, struct store_file *file, struct err *err),
                       void *user, struct store_writer **ret_writer, struct err *err);

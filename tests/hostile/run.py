@@ -76,6 +76,12 @@ def schedule_before_others(process, priority):
         os.sched_setscheduler(int(thread), os.SCHED_RR | os.SCHED_RESET_ON_FORK, os.sched_param(priority))
 
 
+def schedule_after_others(process):
+    """All its threads and what it starts, after the kernel's own threads: these write the controller's store to the disk, and would do so on its machine."""
+    for thread in os.listdir("/proc/%d/task" % process.pid):
+        os.sched_setscheduler(int(thread), os.SCHED_IDLE, os.sched_param(0))
+
+
 class Plan:
     """Windows, one after the other: (name, roles on, seconds)."""
 
@@ -149,6 +155,8 @@ class Run:
             schedule_before_others(self.world.daemon, 2)
             for process in [self.world.agents[0].process, *(part.process for part in self.honest.values())]:  # the honest driver comes by this agent
                 schedule_before_others(process, 1)
+            for program in self.hostile.values():
+                schedule_after_others(program.process)
 
     def finish(self):
         """The load runs out, part by part: who runs tasks does so until nobody waits for one. Each tells then."""

@@ -8,6 +8,7 @@ import pathlib
 import shutil
 import signal
 import subprocess
+import tempfile
 
 from . import path  # noqa: F401
 from controller import BUILD, pb, read_key
@@ -63,6 +64,9 @@ class World:
     def __init__(self, roles, keys, small, rights, seed):
         self.net = Net(FIRST_ROLE + len(roles))
         self.folder, self.keys, self.small, self.rights = pathlib.Path(self.net.dir), {}, small, rights
+        # The controller has a disk of its own: what agents and tasks write, each on a machine of its own, is kept in memory.
+        self.state = pathlib.Path(tempfile.mkdtemp(prefix="duopoly-test-", dir="/var/tmp")) / "state"
+        subprocess.run(["mount", "-t", "tmpfs", "-o", "mode=755", "tmpfs", self.folder], check=True)
         self.roles, self.seed, self.agents, self.daemon = roles, seed, [], None
         self.host = self.net.hosts[CONTROLLER]
         self.address = "tcp://%s:7000" % self.host.address
@@ -77,11 +81,11 @@ class World:
         (self.folder / "tasks").mkdir()
         os.chmod(self.folder / "tasks", 0o777)
         if keys:
-            (self.folder / "state").mkdir()
-            self.run("duopolyctl", "keys", "make", "controller", "--role", "controller", "--out", self.folder / "state" / "keys")
+            self.state.mkdir()
+            self.run("duopolyctl", "keys", "make", "controller", "--role", "controller", "--out", self.state / "keys")
         (self.folder / "duopolyd.yaml").write_text(
-            "listen: %s\ntrust: %s\nsocket: %s\ngroup: %s\nreaders: %s\nstate: %s/state\n%s" % (
-                self.address, "keys" if keys else "everybody-who-connects", self.socket, OPERATORS[0], READERS[0], self.folder, self.bounds()))
+            "listen: %s\ntrust: %s\nsocket: %s\ngroup: %s\nreaders: %s\nstate: %s\n%s" % (
+                self.address, "keys" if keys else "everybody-who-connects", self.socket, OPERATORS[0], READERS[0], self.state, self.bounds()))
         self.start_controller()
         for role, names in KEYS.items() if keys else ():
             self.make_keys(role, names)
@@ -130,7 +134,8 @@ class World:
                                                                        self.key_file("driver1" if i == 0 else "driver2"))]
         if self.keys:
             lines.append("key: %s" % self.key_file(name))
-        hostile = ["/usr/bin/python3", str(program), str(self.seed), str(self.folder / "tasks"),
+        after_others = [] if self.small else ["/usr/bin/chrt", "--idle", "0"]
+        hostile = [*after_others, "/usr/bin/python3", str(program), str(self.seed), str(self.folder / "tasks"),
                    str(self.folder / (name + ".run") / "frameworks"), self.address[len("tcp://"):], "1" if self.small else "4"]
         (self.folder / (name + ".run")).mkdir()
         if self.rights is Packaged:
@@ -223,5 +228,7 @@ class World:
                 self.daemon.kill()
                 self.daemon.wait()
                 left.append("duopolyd did not end within 20 s of SIGTERM")
+        subprocess.run(["umount", "--lazy", self.folder], check=False)
         self.net.remove()
+        shutil.rmtree(self.state.parent)
         return left
