@@ -10,7 +10,8 @@
  * settings · log). */
 void division_setting_put(struct store *store, const struct engine *engine, int64_t offset_ns);
 
-/* Zeros: nothing is kept. */
+/* `ret_charged`: attempts of earlier controllers with a larger number are not in the position and
+ * the debts; 0: all are. Zeros: nothing is kept. */
 void division_setting_turn(const struct store *store, uint64_t *ret_position,
                            uint64_t *ret_charged);
 /* Each debt; `since_ns` is of the wall clock. */

@@ -341,7 +341,7 @@ static int users_read(struct recovery *recovery)
     division_setting_turn(recovery->store, &position, &charged);
     user_settings(recovery->store, user_keep, recovery);
     /* WHY not 0, which is all: a controller may be killed before it keeps its first charges. */
-    if (recovery->users.used && !charged)
+    if (recovery->users.used && !position && !charged)
         charged = 1;
     int n = snprintf(line, sizeof(line), "users_turn position=%" PRIu64 " charged=%" PRIu64,
                      position, charged);
