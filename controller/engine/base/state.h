@@ -377,6 +377,7 @@ struct job {
     bool narrowed; /* index: narrow.h */
     uint32_t n_choices;
     struct choice **choices; /* of stages that can run in several ways */
+    uint64_t output_changes; /* index: how often outputs came or went */
     uint64_t n_tasks, n_ready, n_running, n_done;
     uint64_t n_retries; /* tasks that wait for another host (retry.h); not in n_ready */
     struct at_most at_most;

@@ -8,6 +8,7 @@
 static void hold(struct engine *engine, struct job *job, struct host *host, bool add)
 {
     spread_output(engine, job, host, add);
+    job->output_changes++;
     tell_job_on_host(engine, job, host);
     tell_outputs_moved(engine, job);
 }

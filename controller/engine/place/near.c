@@ -57,8 +57,10 @@ static void preferred_learn(struct engine *engine, struct tally *tally, const st
 static struct tally tally_begin(struct engine *engine, const struct stage *stage, struct near *near)
 {
     struct tally tally = {.hosts = engine->n_hosts};
-    if (!near->preferred)
+    if (!near->preferred) {
         near->preferred = engine_allocate(engine, stage->n_tasks, sizeof(*near->preferred));
+        near->n_tasks = stage->n_tasks;
+    }
     tally.bytes = engine_allocate(engine, tally.hosts, sizeof(*tally.bytes));
     return tally;
 }
@@ -128,17 +130,22 @@ static void list_fresh(struct engine *engine, const struct stage *stage, struct 
     free(tally.bytes);
 }
 
-/* Only tasks that became ready since were reported, and nothing else has changed. WHY a task's
- * preferred host stays while its stage is open: a moved output would close the stage. */
+/* No input moved since. WHY only of a framework: else a moved output closes the stage. */
+static bool inputs_stay(const struct stage *stage, const struct near *near)
+{
+    return !stage->framework || near->outputs == stage->job->output_changes;
+}
+
+/* Only tasks that became ready since were reported, and nothing else has changed. */
 static bool only_fresh(const struct stage *stage, const struct near *near)
 {
-    return near->preferred && near->closed == stage->closed &&
-           stage->readied - near->readied == near->n_fresh;
+    return near->preferred && near->n_tasks == stage->n_tasks && near->closed == stage->closed &&
+           inputs_stay(stage, near) && stage->readied - near->readied == near->n_fresh;
 }
 
 void near_follow(struct engine *engine, const struct stage *stage, struct near *near)
 {
-    if (near->readied == stage->readied)
+    if (near->readied == stage->readied && inputs_stay(stage, near))
         return;
     bool fresh = only_fresh(stage, near);
     if (fresh)
@@ -148,16 +155,17 @@ void near_follow(struct engine *engine, const struct stage *stage, struct near *
     near->n_fresh = 0;
     near->readied = stage->readied;
     near->closed = stage->closed;
+    near->outputs = stage->job->output_changes;
     if (!fresh && has_preferred(stage) && stage->ready_reduces.n)
         list_all(engine, stage, near);
 }
 
 void near_ready(struct engine *engine, struct near *near, const struct task *task)
 {
-    if (!near->preferred || near->n_fresh == task->stage->n_tasks)
+    if (!near->preferred || near->n_fresh == near->n_tasks || task->index >= near->n_tasks)
         return;
     if (!near->fresh)
-        near->fresh = engine_allocate(engine, task->stage->n_tasks, sizeof(*near->fresh));
+        near->fresh = engine_allocate(engine, near->n_tasks, sizeof(*near->fresh));
     near->fresh[near->n_fresh++] = task->index;
 }
 

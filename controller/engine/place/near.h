@@ -22,8 +22,9 @@
 
 /* For one stage; zeroed it is empty. It owns what it points to. */
 struct near {
-    uint64_t readied, closed; /* the stage's, when this was made */
-    struct sorted at;         /* its ready tasks, and some that were, by preferred host, the largest
+    uint64_t readied, closed, outputs; /* the stage's and its job's, when this was made */
+    uint32_t n_tasks;                  /* then; a framework's stage grows */
+    struct sorted at; /* its ready tasks, and some that were, by preferred host, the largest
                                  first */
     struct near_preferred {
         uint32_t host; /* ENGINE_NONE: none of its own */

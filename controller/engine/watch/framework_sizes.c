@@ -194,6 +194,7 @@ static void size_from(struct engine *engine, struct stage *stage, uint32_t first
     struct framework_stage *own = stage->framework;
     own->sizing = own->unsized ? own->sizing : first;
     own->unsized = own->unsized ? stage->n_tasks : stage->n_tasks - first;
+    stage->readied++;
     size_some(engine, stage);
 }
 
