@@ -101,6 +101,37 @@ static void run_stage(struct script *s, uint64_t job, uint32_t stage, uint32_t t
         done(s, NUMBER(job * 1000 + stage * 100 + t), job, stage, t, t % 2);
 }
 
+/* Tasks have hosts of most input (near.h), and one of them became ready again, when their stage gets
+ * 300 tasks: lists of the first ones have no room for the others. */
+static void test_a_stage_grows_that_has_preferred_hosts(void **state)
+{
+    (void)state;
+    enum { MANY = 300 };
+    struct script s;
+    uint64_t row[MANY];
+    for (uint32_t i = 0; i < MANY; i++)
+        row[i] = 1000 + i;
+    begin_placed(&s, "joint", 2, 1);
+    s.reload = false; /* a loaded engine makes its lists anew */
+    two_stages(&s, 1, 2, 4, 0);
+    run_stage(&s, 1, 0, 2);
+    tell(&s, 1, BYTES_ROW, 0, row, 4, NULL);
+    tell(&s, 1, BYTES_ROW, 1, row, 4, NULL);
+    struct event started = {.kind = EVENT_FRAMEWORK_STARTED};
+    started.framework_task.attempt = NUMBER(7);
+    started.framework_task.job = 1;
+    started.framework_task.stage = 1;
+    started.framework_task.phase = ATTEMPT_STARTED;
+    started.framework_task.resources.amount[RES_SLOTS] = 1;
+    script_event(&s, started);
+    script_attempt(&s, EVENT_ATTEMPT_KILLED, NUMBER(7), 0); /* so its task is ready again */
+    script_event(&s, stage_event(1, 1, MANY, 0));
+    tell(&s, 1, BYTES_ROW, 0, row, MANY, NULL);
+    tell(&s, 1, BYTES_ROW, 1, row, MANY, NULL);
+    assert_int_equal(script_task_view(&s, 1, 1, MANY - 1).bytes, 2 * (1000 + MANY - 1));
+    script_end(&s);
+}
+
 /* History, else the ratio to the input, else the median, else the first threshold. */
 static void test_guesses(void **state)
 {
@@ -506,6 +537,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_cells_sums_and_hosts_in_any_order),
+        cmocka_unit_test(test_a_stage_grows_that_has_preferred_hosts),
         cmocka_unit_test(test_guesses),
         cmocka_unit_test(test_input_is_a_first_guess),
         cmocka_unit_test(test_maps_of_a_packed_job_are_bound),

@@ -5,6 +5,7 @@
 #include "controller/engine/books/cluster.h"
 #include "controller/engine/books/spread.h"
 #include "controller/engine/watch/framework_sizes.h"
+#include "lib/invariant.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -103,6 +104,7 @@ static bool has_preferred(const struct stage *stage)
 static void list(struct engine *engine, struct tally *tally, struct near *near,
                  const struct task *task)
 {
+    assert(task->index < near->n_tasks); /* a stage that grew was closed */
     struct near_preferred *preferred = &near->preferred[task->index];
     if (!preferred->known)
         preferred_learn(engine, tally, task, preferred);
@@ -139,8 +141,8 @@ static bool inputs_stay(const struct stage *stage, const struct near *near)
 /* Only tasks that became ready since were reported, and nothing else has changed. */
 static bool only_fresh(const struct stage *stage, const struct near *near)
 {
-    return near->preferred && near->n_tasks == stage->n_tasks && near->closed == stage->closed &&
-           inputs_stay(stage, near) && stage->readied - near->readied == near->n_fresh;
+    return near->preferred && near->closed == stage->closed && inputs_stay(stage, near) &&
+           stage->readied - near->readied == near->n_fresh;
 }
 
 void near_follow(struct engine *engine, const struct stage *stage, struct near *near)
