@@ -1,93 +1,9 @@
 /* Users' shares in the engine: whose tasks get what is free. */
-#include "tests/model/script.h"
+#include "tests/unit/users_script.h"
+
 #include "tests/model/script_dump.h"
 
-#include "controller/engine/base/state.h"
-#include "controller/engine/policy/questions.h"
-
 #include <errno.h>
-
-static void begin(struct script *s, const char *place, int64_t even)
-{
-    struct engine_config config = script_config();
-    strcpy(config.place, place);
-    strcpy(config.turn, "fifo");
-    strcpy(config.users, "sequence");
-    engine_config_say(&config, "even", even, NULL);
-    engine_config_say(&config, "repay_permille", 1000, NULL);
-    engine_config_say(&config, "even_wait", 10 * SECOND, NULL);
-    script_begin(s, &config);
-    s->reload = true;
-}
-
-static void set_user(struct script *s, uint32_t user, uint32_t share)
-{
-    char name[16];
-    snprintf(name, sizeof(name), "u%u", user);
-    script_user(s, user, name, share);
-}
-
-/* A job of maps of so many slots each. */
-static void submit(struct script *s, uint64_t job, uint32_t user, uint32_t maps, int64_t slots)
-{
-    struct script_job of = {.number = job, .maps = maps, .map_ns = SECOND};
-    struct event events[8];
-    char name[32];
-    uint64_t *room = calloc(2 * (size_t)maps + 1, sizeof(*room));
-    size_t n = script_job_events(&of, events, room, name, sizeof(name));
-    events[0].job_begin.user = user;
-    events[1].job_stage.demand.amount[RES_SLOTS] = slots;
-    script_events(s, events, n);
-    free(room);
-}
-
-static struct user_view view(const struct script *s, uint32_t user)
-{
-    struct user_view view;
-    assert_int_equal(engine_user_from(s->engine, user, &view), 0);
-    assert_int_equal(view.user, user);
-    return view;
-}
-
-static bool is_there(const struct script *s, uint32_t user)
-{
-    struct user_view view;
-    return engine_user_from(s->engine, user, &view) == 0 && view.user == user;
-}
-
-static uint32_t user_of(const struct script *s, uint64_t job)
-{
-    struct job_view view;
-    assert_int_equal(engine_job(s->engine, job, &view), 0);
-    return view.user;
-}
-
-/* Starts of the last step, by user. */
-static void count_starts(const struct script *s, uint32_t *counts)
-{
-    const struct decision *start;
-    for (size_t n = 0; (start = script_decision(s, DECISION_START, n)); n++)
-        counts[user_of(s, start->start.job)]++;
-}
-
-/* All that run are done, in one step. */
-static void end_all(struct script *s)
-{
-    struct event events[64];
-    struct attempt_view attempt;
-    size_t n = 0;
-    for (uint64_t after = 0; engine_attempt_after(s->engine, after, &attempt) == 0;
-         after = attempt.attempt) {
-        events[n] = (struct event){.kind = EVENT_ATTEMPT_DONE};
-        events[n++].attempt.attempt = attempt.attempt;
-    }
-    script_events(s, events, n);
-}
-
-static void assert_owed(const struct script *s, uint32_t user, int64_t owed)
-{
-    assert_int_equal(view(s, user).owed, owed);
-}
 
 /* The source's table 1: shares 5 and 3, five slots. User 0 has a share too, which it lends. */
 static void test_busy_users_run_in_the_order_of_the_sequence(void **state)
@@ -165,126 +81,6 @@ static void test_lending_and_getting_back(void **state)
     end_all(&s);
     count_starts(&s, counts);
     assert_true(counts[0] == 2 && counts[1] == 10);
-    script_end(&s);
-}
-
-/* ---- by force ---- */
-
-static void set_parameter(struct script *s, const char *word, int64_t value)
-{
-    struct event event = {.kind = EVENT_POLICY_PARAMETER, .request = ++s->requests};
-    event.policy_parameter.word = word;
-    event.policy_parameter.value = value;
-    script_event(s, event);
-    assert_int_equal(script_rejection(s), REASON_NONE);
-}
-
-static void submit_urgent(struct script *s, uint64_t job, uint32_t user, uint32_t maps,
-                          int64_t priority)
-{
-    struct script_job of = {.number = job, .maps = maps, .map_ns = SECOND};
-    struct event events[8];
-    char name[32];
-    uint64_t room[64];
-    size_t n = script_job_events(&of, events, room, name, sizeof(name));
-    events[0].job_begin.user = user;
-    events[0].job_begin.priority = priority;
-    script_events(s, events, n);
-}
-
-/* The stops of the last step; each attempt ends as its host is told. */
-static uint32_t end_stopped(struct script *s)
-{
-    uint64_t stopped[8];
-    uint32_t n = 0;
-    const struct decision *stop;
-    for (; (stop = script_decision(s, DECISION_STOP, n)); n++) {
-        assert_reason(stop, "taken-back");
-        assert_true(stop->stop.requeue && stop->stop.by_job == 2);
-        stopped[n] = stop->stop.attempt;
-    }
-    for (uint32_t i = 0; i < n; i++)
-        script_attempt(s, EVENT_ATTEMPT_KILLED, stopped[i], 0);
-    return n;
-}
-
-/* User 0 runs on four slots, two of them user 1's, which then has two tasks of that priority. */
-static void begin_urgent(struct script *s, int64_t permille, int64_t priority)
-{
-    begin(s, "greedy", 1);
-    set_parameter(s, "repay_permille", permille);
-    set_parameter(s, "force_priority", 5);
-    set_user(s, 1, 1);
-    script_host(s, 0, 4);
-    submit(s, 1, 0, 4, 1);
-    assert_owed(s, 1, 2);
-    s->now_ns += 3 * SECOND;
-    submit_urgent(s, 2, 1, 2, priority);
-}
-
-static void test_urgent_tasks_take_back_by_force(void **state)
-{
-    struct script s;
-    struct engine_explanation why;
-    (void)state;
-    begin_urgent(&s, 1000, 5);
-    assert_int_equal(script_attempt_of(&s, 1, 0, 3), 0); /* the newest two */
-    assert_int_equal(script_attempt_of(&s, 1, 0, 2), 0);
-    assert_int_equal(end_stopped(&s), 2);
-    assert_int_equal(script_job_view(&s, 2).running, 2);
-    assert_int_equal(script_job_view(&s, 1).running, 2);
-    assert_owed(&s, 1, 0);
-    assert_int_equal(script_job_view(&s, 1).evictions, 2);
-    assert_int_equal(script_job_view(&s, 1).evicted_ns, 6 * SECOND);
-    assert_int_equal(engine_explain(s.engine, 1, 0, 3, &why), 0);
-    assert_non_null(strstr(why.text, "granules to user 1, whose urgent task found no room."));
-    script_end(&s);
-}
-
-/* At most repay_permille of what is owed in a turn, and no more than there are tasks. */
-static void test_force_is_bounded_in_each_turn(void **state)
-{
-    struct script s;
-    (void)state;
-    begin_urgent(&s, 250, 9);
-    assert_int_equal(script_count(&s, DECISION_STOP), 0); /* half of one */
-    script_events(&s, NULL, 0);
-    assert_int_equal(script_count(&s, DECISION_STOP), 1);
-    size_t stops = 1;
-    for (int i = 0; i < 9; i++) {
-        script_events(&s, NULL, 0);
-        assert_true(i || !script_count(&s, DECISION_STOP));
-        stops += script_count(&s, DECISION_STOP);
-    }
-    assert_int_equal(stops, 2);
-    script_end(&s);
-}
-
-static void test_others_wait(void **state)
-{
-    struct script s;
-    (void)state;
-    begin_urgent(&s, 1000, 4);
-    assert_int_equal(script_count(&s, DECISION_STOP), 0);
-    set_parameter(&s, "force_priority", 0);
-    submit_urgent(&s, 3, 1, 1, 1000);
-    assert_int_equal(script_count(&s, DECISION_STOP), 0);
-    script_end(&s);
-}
-
-/* Who is urgent itself loses nothing, and no framework does. */
-static void test_who_loses_nothing(void **state)
-{
-    struct script s;
-    (void)state;
-    begin(&s, "greedy", 1);
-    set_parameter(&s, "force_priority", 5);
-    set_user(&s, 1, 1);
-    script_host(&s, 0, 4);
-    submit_urgent(&s, 1, 0, 4, 5);
-    assert_owed(&s, 1, 2);
-    submit_urgent(&s, 2, 1, 2, 9);
-    assert_int_equal(script_count(&s, DECISION_STOP), 0);
     script_end(&s);
 }
 
@@ -784,7 +580,7 @@ static void test_any_users_and_jobs(void **state)
             script_policy(&c.s, "users", round % 2 ? "capacity" : "drf");
         if (round % 5 == 3)
             script_policy(&c.s, "users", "proportional");
-        set_parameter(&c.s, "force_priority", round % 3 * 5);
+        script_parameter(&c.s, "force_priority", round % 3 * 5);
         c.s.reload = round % 4 == 0;
         for (uint32_t h = 0; h < HOSTS; h++)
             script_host(&c.s, h, 3);
@@ -804,10 +600,6 @@ int main(void)
         cmocka_unit_test(test_slots_that_come_one_by_one_go_by_share_too),
         cmocka_unit_test(test_lending_and_getting_back),
         cmocka_unit_test(test_large_tasks_run_as_loans),
-        cmocka_unit_test(test_urgent_tasks_take_back_by_force),
-        cmocka_unit_test(test_force_is_bounded_in_each_turn),
-        cmocka_unit_test(test_others_wait),
-        cmocka_unit_test(test_who_loses_nothing),
         cmocka_unit_test(test_who_is_held_lends_nothing),
         cmocka_unit_test(test_who_is_idle_lends),
         cmocka_unit_test(test_who_is_too_large_is_owed),

@@ -101,8 +101,8 @@ static void run_stage(struct script *s, uint64_t job, uint32_t stage, uint32_t t
         done(s, NUMBER(job * 1000 + stage * 100 + t), job, stage, t, t % 2);
 }
 
-/* Tasks have hosts of most input (near.h), and one of them became ready again, when their stage gets
- * 300 tasks: lists of the first ones have no room for the others. */
+/* Tasks have hosts of most input (near.h), and one of them became ready again, when their stage
+ * gets 300 tasks: lists of the first ones have no room for the others. */
 static void test_a_stage_grows_that_has_preferred_hosts(void **state)
 {
     (void)state;

@@ -175,21 +175,27 @@ static void users_get_their_shares(void **state)
     }
 }
 
+/* Three reduce tasks that have as much to receive each from one map. */
+static void equal_transfers(struct script *s)
+{
+    static const uint64_t sums[] = {5 * MEGABYTE, 5 * MEGABYTE, 5 * MEGABYTE};
+    script_submit(s, &(struct script_job){.number = 1,
+                                          .maps = 1,
+                                          .reduces = 3,
+                                          .map_ns = SECOND,
+                                          .reduce_ns = SECOND,
+                                          .sums = sums});
+    end(s, 1);
+}
+
 /* One receiver a host: the third reduce task waits until a downlink is free, or for hold_max. */
 static void what_would_stall_waits(void **state)
 {
     (void)state;
-    static const uint64_t sums[] = {5 * MEGABYTE, 5 * MEGABYTE, 5 * MEGABYTE};
     struct engine_explanation e;
     struct script s;
     begin(&s, "duopoly", 2, 4);
-    script_submit(&s, &(struct script_job){.number = 1,
-                                           .maps = 1,
-                                           .reduces = 3,
-                                           .map_ns = SECOND,
-                                           .reduce_ns = SECOND,
-                                           .sums = sums});
-    end(&s, 1);
+    equal_transfers(&s);
     assert_int_equal(script_count(&s, DECISION_START), 2);
     assert_int_not_equal(script_decision(&s, DECISION_START, 0)->start.host,
                          script_decision(&s, DECISION_START, 1)->start.host);
@@ -212,17 +218,10 @@ static void what_would_stall_waits(void **state)
 static void stalls_may_be_let(void **state)
 {
     (void)state;
-    static const uint64_t sums[] = {5 * MEGABYTE, 5 * MEGABYTE, 5 * MEGABYTE};
     struct script s;
     begin(&s, "weights", 2, 4);
     set(&s, "hold_stalls", 0);
-    script_submit(&s, &(struct script_job){.number = 1,
-                                           .maps = 1,
-                                           .reduces = 3,
-                                           .map_ns = SECOND,
-                                           .reduce_ns = SECOND,
-                                           .sums = sums});
-    end(&s, 1);
+    equal_transfers(&s);
     assert_int_equal(script_count(&s, DECISION_START), 3);
     assert_int_equal(script_count(&s, DECISION_HOLD), 0);
     script_end(&s);
