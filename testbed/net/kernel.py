@@ -29,20 +29,31 @@ def read(path):
         return setting.read().strip()
 
 
+def ancestors():
+    """Processes that we descend from, nearest first: process 1 is the last one."""
+    pid = os.getppid()
+    while pid:
+        yield pid
+        pid = system.parent(pid)
+
+
 def write(path, text):
     """Failure if it may not be written, as in most containers. Settings of the whole network are
-    read in each of its namespaces, and written in the first one's, which is process 1's."""
+    read in each of its namespaces, and written in the first one's: that of an ancestor, and not of
+    each, since a container's process 1 may be closed to us."""
     try:
         with open(path, "w") as setting:
             setting.write(text)
+        return
     except OSError:
-        try:
-            system.run("nsenter", "--net=/proc/1/ns/net", "sh", "-c", 'printf %s "$1" > "$0"', path,
-                       text)
-        except system.Failure:
-            raise system.Failure("cannot write \"%s\" to %s, which the testbed needs: write it "
-                                 "there outside of this container or namespace" %
-                                 (text, path)) from None
+        pass
+    for pid in ancestors():
+        with contextlib.suppress(system.Failure):
+            system.run("nsenter", "--net=/proc/%d/ns/net" % pid, "sh", "-c",
+                       'printf %s "$1" > "$0"', path, text)
+            return
+    raise system.Failure("cannot write \"%s\" to %s, which the testbed needs: write it there outside "
+                         "of this container or namespace" % (text, path))
 
 
 def borrow(home):

@@ -52,15 +52,26 @@ def printable(text):
     return "".join(c if c.isprintable() else "?" for c in text)
 
 
+def _stat(pid):
+    """What follows the name in /proc/PID/stat: the state, the parent, …; None: no such process."""
+    try:
+        with open("/proc/%d/stat" % pid) as stat:
+            return stat.read().rpartition(")")[2].split()
+    except OSError:
+        return None
+
+
 def start_time(pid):
     """When the process was started, in clock ticks since boot; None if there is no such process (a
     zombie is none)."""
-    try:
-        with open("/proc/%d/stat" % pid) as stat:
-            fields = stat.read().rpartition(")")[2].split()
-    except OSError:
-        return None
-    return None if fields[0] in "ZX" else int(fields[19])
+    fields = _stat(pid)
+    return None if not fields or fields[0] in "ZX" else int(fields[19])
+
+
+def parent(pid):
+    """0: none, or there is no such process."""
+    fields = _stat(pid)
+    return int(fields[1]) if fields else 0
 
 
 def is_alive(process):

@@ -259,6 +259,23 @@ def test_what_it_borrows_is_written_again_after_others(tmp_path, monkeypatch):
     assert setting.read_text() == "reno"
 
 
+def test_a_setting_is_written_where_only_an_ancestor_may(tmp_path, monkeypatch):
+    """Process 1 may be closed to us, as in a container: nsenter fails for it then."""
+    setting = tmp_path / "folder" / "controls"  # which cannot be opened before "nsenter" makes it
+    program = tmp_path / "nsenter"
+    program.write_text("#!/bin/sh\n[ \"$1\" = --net=/proc/%d/ns/net ] && mkdir -p %s && shift && exec \"$@\"\n" %
+                       (system.parent(os.getppid()), setting.parent))
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
+    kernel.write(str(setting), "reno cubic")
+    assert setting.read_text() == "reno cubic"
+
+
+def test_a_setting_that_nobody_may_write_is_a_sentence(tmp_path):
+    with pytest.raises(system.Failure, match="cannot write \"reno\" to .*: write it there outside of this container"):
+        kernel.write(str(tmp_path / "folder" / "controls"), "reno")
+
+
 def test_a_late_teardown_leaves_the_next_instance_alone():
     first = instances.create(TREE)
     late = instances.Instance(first.number, dict(first.state))
