@@ -99,13 +99,23 @@ def test_other_code_changes_nothing(tree):
 @pytest.mark.parametrize("change, said", [
     (("- **Machine**: A\n", ""), "figures without Machine"),
     (("`code`", "`gone`"), "the code is not there: gone"),
-    (("- **Commit**: `", "- **Commit**: `0000000"), "there is no commit "),
+    (("- **Commit**: `", "- **Commit**: `0000000"), "the history has no commit "),
 ])
 def test_what_is_missing_is_said(tree, change, said):
     tree.write("docs/results/one.md", tree.read().replace(*change))
     status, told = tree.lint()
     assert status == 1 and "docs/results/one.md: One: " + said in told
     assert tree.lint("--mark")[0] == 1
+
+
+def test_a_commit_of_a_rebased_branch_is_none(tree):
+    """It is in the clone that made it, and in no other."""
+    first = tree.git("rev-parse", "HEAD")
+    tree.git("checkout", "-q", "--orphan", "again")
+    tree.git("commit", "-qm", "the same, told anew")
+    assert tree.git("cat-file", "-t", first) == "commit"
+    status, said = tree.lint()
+    assert status == 1 and "the history has no commit `%s`" % first[:8] in said
 
 
 def test_without_history_nothing_is_compared(tree, tmp_path):
