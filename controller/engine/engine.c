@@ -33,6 +33,7 @@
 #include "controller/engine/watch/framework_sizes.h"
 #include "controller/engine/watch/gate.h"
 #include "controller/engine/watch/hold.h"
+#include "controller/engine/watch/inputs.h"
 #include "controller/engine/watch/lapse.h"
 #include "controller/engine/watch/mode.h"
 #include "controller/engine/watch/refusal.h"
@@ -382,6 +383,7 @@ int engine_step(struct engine *engine, int64_t now_ns, const struct event *event
     growing_go_on(engine);
     skipping_go_on(engine);
     sizes_go_on(engine);
+    inputs_go_on(engine);
     refusal_go_on(engine);
     stage_go_on(engine);
     tell_expire(engine);
@@ -419,7 +421,8 @@ int64_t engine_deadline_ns(const struct engine *engine)
 {
     const int64_t deadlines[] = {mode_deadline_ns(engine), retry_deadline_ns(engine)};
     bool more = engine->cut_short || engine->opening.n || engine->sizing.n || engine->losing.n ||
-                engine->skipping.n || engine->growing.n || engine->keeping.n;
+                engine->skipping.n || engine->growing.n || engine->keeping.n ||
+                engine->unmeasured.n;
     int64_t first = more ? engine->now_ns : INT64_MAX;
     for (size_t i = 0; i < sizeof(deadlines) / sizeof(deadlines[0]); i++)
         first = deadlines[i] < first ? deadlines[i] : first;

@@ -503,6 +503,89 @@ static void a_stage_is_skipped_in_portions(void **state)
     }
 }
 
+enum { WRITERS = 200, READERS = 20 };
+
+static uint64_t number_of(uint32_t stage, uint32_t task)
+{
+    return UINT64_C(1) << 63 | (stage * WRITERS + task + 1);
+}
+
+/* Map `map` has the bytes `first`, `first` + 1, … for the reduce tasks. */
+static void told_map(struct script *s, uint32_t map, uint64_t first)
+{
+    uint64_t bytes[READERS];
+    struct event event = {.kind = EVENT_FRAMEWORK_BYTES};
+    for (uint32_t i = 0; i < READERS; i++)
+        bytes[i] = first + i;
+    event.framework_bytes.job = FOREIGN_JOB;
+    event.framework_bytes.stage = 1;
+    event.framework_bytes.form = BYTES_ROW;
+    event.framework_bytes.first = map;
+    event.framework_bytes.bytes = (struct u64s){bytes, READERS};
+    script_event(s, event);
+}
+
+/* Maps done on host 0, which tell all but the last row, and all reduce tasks running on host 1. */
+static void reduce_tasks_run(struct script *s)
+{
+    script_host(s, 0, WRITERS);
+    script_host(s, 1, READERS);
+    script_event(s, told_stage(0, WRITERS));
+    script_event(s, told_stage(1, READERS));
+    for (uint32_t m = 0; m < WRITERS; m++) {
+        struct event done = {.kind = EVENT_FRAMEWORK_DONE};
+        script_started(s, number_of(0, m), FOREIGN_JOB, 0, m, 0);
+        done.framework_task.attempt = number_of(0, m);
+        done.framework_task.job = FOREIGN_JOB;
+        done.framework_task.task = m;
+        script_event(s, done);
+        if (m + 1 < WRITERS)
+            told_map(s, m, 1000);
+    }
+    for (uint32_t r = 0; r < READERS; r++)
+        script_started(s, number_of(1, r), FOREIGN_JOB, 1, r, 1);
+    while (is_due(s))
+        script_events(s, NULL, 0);
+}
+
+/* How many have all their bytes by what is told of them now, 1 000 a map and the last one's. */
+static uint32_t measured(const struct script *s, uint64_t last)
+{
+    struct engine_explanation e;
+    uint32_t n = 0;
+    for (uint32_t r = 0; r < READERS; r++) {
+        assert_int_equal(engine_explain(s->engine, FOREIGN_JOB, 1, r, &e), 0);
+        for (uint32_t i = 0; i < e.facts; i++)
+            n += !strcmp(e.fact[i].name, "network_bytes") &&
+                 strtoull(e.fact[i].value, NULL, 10) == (WRITERS - 1) * (1000 + r) + last + r;
+    }
+    return n;
+}
+
+/* Each has 200 of them, and a step looks at 512: nobody waits for all of them. */
+static void inputs_of_running_tasks_are_measured_in_portions(void **state)
+{
+    for (uint64_t last = 5000; last < 7000; last += 1000) {
+        struct script s;
+        (void)state;
+        begin_changes(&s, "neat", 0, 32);
+        s.reload = last == 5000;
+        reduce_tasks_run(&s);
+        told_map(&s, WRITERS - 1, last);
+        for (uint32_t n = measured(&s, last); is_due(&s); n = measured(&s, last)) {
+            assert_in_range(n, 0, READERS - 1);
+            script_events(&s, NULL, 0);
+            assert_in_range(measured(&s, last), n, n + 3);
+        }
+        assert_int_equal(measured(&s, last), READERS);
+        told_map(&s, 0, 1001);
+        assert_in_range(measured(&s, last + 1), 0, 3);
+        script_framework_end(&s, FOREIGN_JOB);
+        assert_false(is_due(&s));
+        script_end(&s);
+    }
+}
+
 /* They are told otherwise before they are sized, again and again: the last are sized, too. */
 static void who_tells_again_and_again_sizes_all(void **state)
 {
@@ -678,6 +761,7 @@ int main(void)
         cmocka_unit_test(outputs_are_counted_in_portions),
         cmocka_unit_test(a_fact_makes_all_up_to_its_task),
         cmocka_unit_test(sizes_follow_in_portions),
+        cmocka_unit_test(inputs_of_running_tasks_are_measured_in_portions),
         cmocka_unit_test(who_tells_again_and_again_sizes_all),
         cmocka_unit_test(outputs_are_lost_in_portions),
         cmocka_unit_test(what_is_done_there_later_stays),

@@ -148,19 +148,22 @@ static void count_messages(struct attempt *attempt, uint32_t inputs)
     attempt->messages = messages;
 }
 
-/* Bytes that it reads from other hosts. O(maps). */
-static uint64_t read_inputs(struct attempt *attempt)
+uint32_t attempt_measure_inputs(struct attempt *attempt)
 {
     struct remote remote = {attempt->host->index, 0};
-    if (attempt->task && attempt->task->guessed)
-        return attempt->task->bytes;
-    count_messages(attempt, (uint32_t)each_input(attempt, add_remote, &remote));
-    return remote.bytes;
+    if (attempt->task && attempt->task->guessed) {
+        attempt->remote_bytes = attempt->task->bytes;
+        return 0;
+    }
+    uint32_t inputs = (uint32_t)each_input(attempt, add_remote, &remote);
+    count_messages(attempt, inputs);
+    attempt->remote_bytes = remote.bytes;
+    return inputs;
 }
 
 void attempt_count_messages(struct attempt *attempt)
 {
-    read_inputs(attempt);
+    attempt_measure_inputs(attempt);
 }
 
 /* WHY by number: lists that remembered the order of surprises would make a loaded dump decide
@@ -251,6 +254,7 @@ void attempt_orphan(struct engine *engine, struct attempt *attempt)
     users_hold(engine, attempt, false);
     at_most_count(engine, attempt, -1);
     struct task *task = attempt->task;
+    sorted_remove(&engine->unmeasured, &attempt->of_unmeasured);
     if (attempt->allowed_until_ns) {
         task->stage->framework->allowed--;
         task->stage->job->n_allowed--;
@@ -290,7 +294,6 @@ void attempt_measure(struct attempt *attempt)
                                    : block     ? task->input_bytes
                                                : 0;
     attempt->bytes[ORDER_MACROFLOW] = task->bytes + (block ? task->input_bytes : 0);
-    attempt->remote_bytes = read_inputs(attempt);
 }
 
 struct decision *attempt_stop(struct engine *engine, struct attempt *attempt, enum reason reason,

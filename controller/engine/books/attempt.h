@@ -28,8 +28,10 @@ void attempt_orphan(struct engine *engine, struct attempt *attempt);
  * touches the host. */
 struct attempt *attempt_create(struct engine *engine, uint64_t number, struct task *task,
                                struct host *host, uint32_t unit, const struct resources *resources);
-/* Measures its sizes. O(maps). */
+/* Measures the sizes that its levels come from. O(1). */
 void attempt_measure(struct attempt *attempt);
+/* Measures what it reads from other hosts; returns how many inputs that was. O(maps). */
+uint32_t attempt_measure_inputs(struct attempt *attempt);
 /* Whether this controller or an earlier one gave the number. */
 bool attempt_is_ours(const struct engine *engine, uint64_t number);
 /* Whether it receives over the network from now on. */

@@ -3,6 +3,7 @@
 #include "controller/engine/books/cluster.h"
 #include "controller/engine/books/job.h"
 #include "controller/engine/dump/dump.h"
+#include "controller/engine/watch/inputs.h"
 #include "controller/engine/watch/source.h"
 
 #include <errno.h>
@@ -15,7 +16,7 @@ struct attempt_record {
     uint64_t coflow_level, macroflow_level, coflow_bytes, macroflow_bytes, received_bytes,
         remote_bytes;
     int64_t started_ns, left, right;
-    bool orphan, receiving, stopping;
+    bool orphan, receiving, stopping, unmeasured;
     enum reason reason;
     uint32_t variant;
 };
@@ -54,6 +55,8 @@ static int load_attempt(struct engine *engine, const void *object, struct err *e
     attempt->variant = record->variant;
     attempt->stopping = record->stopping;
     attempt_set_receiving(engine, attempt, record->receiving);
+    if (record->unmeasured && task)
+        inputs_restore(engine, attempt);
     host_touch(engine, host);
     return 0;
 }
@@ -85,7 +88,8 @@ const struct dump_kind attempt_kinds[] = {
                    F(attempt_record, receiving, BOOL),
                    F(attempt_record, stopping, BOOL),
                    F(attempt_record, reason, REASON),
-                   FIELD_LEAN(attempt_record, variant, U32)}},
+                   FIELD_LEAN(attempt_record, variant, U32),
+                   FIELD_LEAN(attempt_record, unmeasured, BOOL)}},
                  load_attempt},
     {{0}, NULL},
 };
@@ -116,6 +120,7 @@ void attempt_dump(struct dumper *d, const struct attempt *attempt)
         .stopping = attempt->stopping,
         .reason = attempt->reason,
         .variant = attempt->variant,
+        .unmeasured = attempt->of_unmeasured.in,
     };
     dump_record(d, &attempt_kinds[ATTEMPT].kind, &record);
     if (attempt->foreign)

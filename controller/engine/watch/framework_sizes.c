@@ -10,6 +10,7 @@
 #include "controller/engine/policy/questions.h"
 #include "controller/engine/watch/estimate.h"
 #include "controller/engine/watch/gate.h"
+#include "controller/engine/watch/inputs.h"
 #include "controller/engine/watch/queues.h"
 
 #include <stdlib.h>
@@ -117,6 +118,7 @@ void sizes_set_task(struct engine *engine, struct task *task)
     engine->counters.visits++;
     set_guessed(task, !known);
     task_resize(engine, task, bytes);
+    inputs_changed(engine, task);
 }
 
 bool sizes_is_behind(const struct task *task, bool *ret_otherwise)
@@ -147,19 +149,26 @@ static bool follow_level(struct engine *engine, struct attempt *attempt)
     return attempt->level[ORDER_COFLOW] != coflow || attempt->level[ORDER_MACROFLOW] != macroflow;
 }
 
+void sizes_follow_attempt(struct engine *engine, struct attempt *attempt)
+{
+    engine->counters.visits++;
+    attempt_measure(attempt);
+    if (attempt->receiving) {
+        attempt_set_receiving(engine, attempt, true);
+        host_touch(engine, attempt->host);
+    }
+    if (attempt->state != ATTEMPT_COMPUTING && follow_level(engine, attempt))
+        tell(engine, attempt, REASON_SIZE, attempt->bytes[ORDER_COFLOW],
+             attempt->bytes[ORDER_MACROFLOW]);
+}
+
 static void follow_attempts(struct engine *engine, struct stage *stage)
 {
     struct attempt *attempt;
     TAILQ_FOREACH (attempt, &stage->attempts, of_stage) {
-        engine->counters.visits++;
-        attempt_measure(attempt);
-        if (attempt->receiving) {
-            attempt_set_receiving(engine, attempt, true);
-            host_touch(engine, attempt->host);
-        }
-        if (attempt->state != ATTEMPT_COMPUTING && follow_level(engine, attempt))
-            tell(engine, attempt, REASON_SIZE, attempt->bytes[ORDER_COFLOW],
-                 attempt->bytes[ORDER_MACROFLOW]);
+        if (!engine_follows(engine, RULE_INPUTS_WAIT))
+            attempt_measure_inputs(attempt);
+        sizes_follow_attempt(engine, attempt);
     }
 }
 

@@ -20,10 +20,11 @@
  *
  * Cost: that of the piece. The piece that completes the cells, and a row that doubles the rows,
  * cost all reduce tasks of the stage; a guess or a correction costs the tasks that it changes; both
- * cost the stage's live attempts. Sizes beyond step_tasks_max follow in later steps; until then a
- * task keeps its size, and a new one has the guess. Rows and sums count as cells of the job
- * (cells_per_job_max); a piece beyond that is ignored and counted. Of SIZES_HISTORY_MAX histories
- * the one learnt longest ago is dropped first. */
+ * cost the stage's live attempts, O(log attempts) each, whose inputs follow later (inputs.h). Sizes
+ * beyond step_tasks_max follow in later steps; until then a task keeps its size, and a new one has
+ * the guess. Rows and sums count as cells of the job (cells_per_job_max); a piece beyond that is
+ * ignored and counted. Of SIZES_HISTORY_MAX histories the one learnt longest ago is dropped
+ * first. */
 #pragma once
 
 #include "controller/engine/books/late.h"
@@ -69,6 +70,8 @@ void sizes_restore_guess(struct engine *engine, struct stage *stage, uint64_t gu
 
 /* Sizes the task by all reports so far. */
 void sizes_set_task(struct engine *engine, struct task *task);
+/* The attempt's sizes, and its levels while it receives, by those of its task and its stage. */
+void sizes_follow_attempt(struct engine *engine, struct attempt *attempt);
 /* Whether each map of the edge has its row. */
 bool sizes_are_complete(const struct stage *stage, const struct edge *edge);
 /* Sizes of tasks changed: their stage's place in the queues, the job's turn, levels. */

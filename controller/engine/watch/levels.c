@@ -13,6 +13,7 @@ void attempt_set_sizes(struct engine *engine, struct attempt *attempt)
         stage->coflow_bytes = stage->total_bytes;
     }
     attempt_measure(attempt);
+    attempt_measure_inputs(attempt);
     if (stage->framework)
         sizes_set_levels(engine, attempt);
     else
