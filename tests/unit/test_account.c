@@ -435,12 +435,10 @@ static void one_submitters_jobs_leave_the_others_theirs(void **state)
     script_end(&s);
 }
 
-/* Whether a stage of that submitter may run in 6, `second` or `third` slots. */
-static bool takes_ways(struct script *s, uint64_t who, uint64_t job, uint64_t second,
-                       uint64_t third)
+/* Whether that submitter's job is taken with a stage of so many slots, and in further ways of
+ * `more`. */
+static bool takes(struct script *s, uint64_t who, uint64_t job, int64_t slots, struct u64s more)
 {
-    const uint64_t demands[2 * ENGINE_RESOURCES] = {[RES_SLOTS] = second,
-                                                    [ENGINE_RESOURCES + RES_SLOTS] = third};
     struct event e = {.kind = EVENT_JOB_SUBMITTER};
     char name[32];
     e.job_submitter.submitter = who;
@@ -448,10 +446,24 @@ static bool takes_ways(struct script *s, uint64_t who, uint64_t job, uint64_t se
     snprintf(name, sizeof(name), "job-%u", (unsigned)job);
     script_event(s, script_begin_event(job, name));
     e = script_stage_event(job, 0, 1, NULL, NULL);
-    e.job_stage.demand.amount[RES_SLOTS] = 6;
-    e.job_stage.variant_demands = (struct u64s){demands, 2 * ENGINE_RESOURCES};
+    e.job_stage.demand.amount[RES_SLOTS] = slots;
+    e.job_stage.variant_demands = more;
     script_event(s, e);
     return script_rejection(s) == REASON_NONE;
+}
+
+static bool takes_shape(struct script *s, uint64_t who, uint64_t job, uint32_t shape)
+{
+    return takes(s, who, job, 1 + shape, (struct u64s){0});
+}
+
+/* Of 6, `second` or `third` slots. */
+static bool takes_ways(struct script *s, uint64_t who, uint64_t job, uint64_t second,
+                       uint64_t third)
+{
+    const uint64_t demands[2 * ENGINE_RESOURCES] = {[RES_SLOTS] = second,
+                                                    [ENGINE_RESOURCES + RES_SLOTS] = third};
+    return takes(s, who, job, 6, (struct u64s){demands, 2 * ENGINE_RESOURCES});
 }
 
 /* Of 64, of which each pair of ten demands is one. */
@@ -473,6 +485,47 @@ static void one_submitters_ways_leave_the_others_theirs(void **state)
     script_end(&s);
 }
 
+/* Number n of as many ways as there are pairs of ten demands. */
+static bool takes_pair(struct script *s, uint64_t who, uint64_t job, uint32_t n)
+{
+    uint32_t second = n / 9, third = n % 9;
+    return takes_ways(s, who, job, 10 + second, 10 + third + (third >= second));
+}
+
+/* The first submitter makes some, the second one's jobs have the same, and the first one's end. So
+ * they still count for the first, and the second may make as many as if it had none; how many. A
+ * loaded engine must answer alike, or a recording whose file begins with a dump cannot be replayed.
+ */
+static uint32_t made_beside(bool (*take)(struct script *, uint64_t, uint64_t, uint32_t),
+                            bool reload)
+{
+    struct script s;
+    uint32_t first = 0, second = 0;
+    begin_shares(&s, 1 << 30, 1000);
+    s.reload = false;
+    while (take(&s, 1, 1 + first, first))
+        first++;
+    assert_int_equal(first, 57);
+    for (uint32_t n = 0; n < first; n++) {
+        assert_true(take(&s, 2, 101 + n, n));
+        script_cancel(&s, 1 + n);
+    }
+    s.reload = reload;
+    while (take(&s, 2, 201 + second, first + second))
+        second++;
+    script_end(&s);
+    return second;
+}
+
+static void what_is_made_counts_for_its_maker_after_a_load(void **state)
+{
+    (void)state;
+    const uint32_t shapes = made_beside(takes_shape, false), ways = made_beside(takes_pair, false);
+    assert_true(shapes > 0 && ways > 0);
+    assert_int_equal(made_beside(takes_shape, true), shapes);
+    assert_int_equal(made_beside(takes_pair, true), ways);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -490,6 +543,7 @@ int main(void)
         cmocka_unit_test(claims_leave_others_some_of_each_host),
         cmocka_unit_test(one_submitters_jobs_leave_the_others_theirs),
         cmocka_unit_test(one_submitters_ways_leave_the_others_theirs),
+        cmocka_unit_test(what_is_made_counts_for_its_maker_after_a_load),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -176,6 +176,13 @@ struct account *account_loaded(struct engine *engine, uint32_t level, uint64_t i
     return level <= ACCOUNT_KEY ? account_find(engine, (enum account_level)level, id) : NULL;
 }
 
+struct account *account_restore(struct engine *engine, uint32_t level, uint64_t id)
+{
+    return engine->config.memory_max && level <= ACCOUNT_SUBMITTER
+               ? account_make(engine, (enum account_level)level, id)
+               : NULL;
+}
+
 static void drop_unheld(struct engine *engine, struct account *account)
 {
     account->held++;
@@ -319,6 +326,16 @@ void account_leave_ways(struct engine *engine, struct ways *ways)
         return;
     add(engine, ways->account, WAYS, (uint64_t)-1);
     let_go(engine, ways->account);
+}
+
+void account_move_ways(struct engine *engine, struct ways *ways, struct account *account)
+{
+    struct account *before = ways->account;
+    account_join_ways(engine, ways, account);
+    if (!before)
+        return;
+    add(engine, before, WAYS, (uint64_t)-1);
+    let_go(engine, before);
 }
 
 static struct account *hold(struct engine *engine, enum account_level level, uint64_t id)

@@ -66,6 +66,9 @@ struct account *account_of_application(struct engine *engine, uint64_t applicati
 /* NULL: none is kept for it. O(log n). */
 const struct account *account_known(const struct engine *engine, uint64_t application);
 struct account *account_loaded(struct engine *engine, uint32_t level, uint64_t id);
+/* While a dump is loaded: the account that a thing of it counts for, made where nothing else has
+ * made it yet; NULL: there is no such level, or accounts are not kept. */
+struct account *account_restore(struct engine *engine, uint32_t level, uint64_t id);
 bool account_admits_job(struct engine *engine, struct account *account);
 void account_join(struct engine *engine, struct job *job, struct account *account);
 void account_leave(struct engine *engine, struct job *job);
@@ -83,7 +86,8 @@ void account_leave_attempt(struct engine *engine, struct attempt *attempt);
 
 /* Whether the job's pool has room for more tasks. */
 bool account_admits_tasks(const struct engine *engine, const struct job *job, uint64_t more);
-/* Counts the shape for the account, as long as it exists. False: over the share. */
+/* Counts the shape for the account, as long as it exists, also when other owners' jobs alone use
+ * it. False: over the share. */
 bool account_take_shape(struct engine *engine, struct shape *shape, struct account *account);
 void account_give_shape(struct engine *engine, struct shape *shape);
 /* Whether more ways may be made for the account. account_join_ways counts these for it, as long as
@@ -91,5 +95,7 @@ void account_give_shape(struct engine *engine, struct shape *shape);
 bool account_admits_ways(struct engine *engine, struct account *account);
 void account_join_ways(struct engine *engine, struct ways *ways, struct account *account);
 void account_leave_ways(struct engine *engine, struct ways *ways);
+/* They count for that account from now on. */
+void account_move_ways(struct engine *engine, struct ways *ways, struct account *account);
 
 void account_done(struct engine *engine);

@@ -81,7 +81,7 @@ struct bucket *job_bucket(struct engine *engine, struct job *job, struct shape *
     bucket->shape = shape;
     bucket->queues = users_queues(engine, job->tenant, shape);
     shape->users++;
-    /* WHY: a dump does not hold a shape's account. */
+    /* WHY: dumps of before do not say whom a shape counts for. */
     if (engine->suspended && !shape->account)
         account_take_shape(engine, shape, job->account);
     TAILQ_INIT(&bucket->reduce_stages);

@@ -18,7 +18,13 @@ struct cut_record {
     uint64_t job;
     uint32_t stage;
 };
+/* Ways that count for another owner than the job's. */
+struct ways_record {
+    uint64_t job, owner;
+    uint32_t stage, level;
+};
 DUMP_FITS(struct lapses_record);
+DUMP_FITS(struct ways_record);
 DUMP_FITS(struct cut_record);
 
 static int load_lapses(struct engine *engine, const void *object, struct err *err)
@@ -47,9 +53,25 @@ static int load_cut(struct engine *engine, const void *object, struct err *err)
     return 0;
 }
 
+static int load_ways(struct engine *engine, const void *object, struct err *err)
+{
+    const struct ways_record *record = object;
+    const struct job *job = job_find(engine, record->job);
+    const struct stage *stage = job ? job_stage_at(job, record->stage) : NULL;
+    if (!stage || !stage->choice)
+        return err_set(err, EINVAL, "stage %" PRIu64 "/%u, which has several ways, is not there",
+                       record->job, record->stage);
+    struct account *owner = account_restore(engine, record->level, record->owner);
+    if (!owner)
+        return err_set(err, EINVAL, "ways count for an owner of level %u, which none has",
+                       record->level);
+    account_move_ways(engine, stage->choice->ways, owner);
+    return 0;
+}
+
 #define F FIELD_OF
 
-enum { LAPSES, CUT };
+enum { LAPSES, CUT, WAYS };
 const struct dump_kind account_kinds[] = {
     [LAPSES] = {{"lapses",
                  {F(lapses_record, level, U32), F(lapses_record, id, U64),
@@ -57,6 +79,10 @@ const struct dump_kind account_kinds[] = {
                   F(lapses_record, lapsed, U64)}},
                 load_lapses},
     [CUT] = {{"cut", {F(cut_record, job, U64), F(cut_record, stage, U32)}}, load_cut},
+    [WAYS] = {{"ways",
+               {F(ways_record, job, U64), F(ways_record, stage, U32), F(ways_record, level, U32),
+                F(ways_record, owner, U64)}},
+              load_ways},
     {{0}, NULL},
 };
 
@@ -76,7 +102,6 @@ void account_dump_owners(struct dumper *d, const struct engine *engine)
     }
 }
 
-/* WHY not an account without jobs and facts: it exists for a shape, and is freed with it. */
 static void dump_lapses(struct dumper *d, const struct engine *engine)
 {
     struct sorted_node *node = sorted_first(&engine->accounts);
@@ -84,8 +109,7 @@ static void dump_lapses(struct dumper *d, const struct engine *engine)
         const struct account *account = container_of(node, struct account, by_id);
         const struct lapses_record lapses = {account->level, account->limit, account->spare,
                                              account->id, account->lapsed};
-        bool told = account->level != ACCOUNT_APPLICATION || account->above[0] || account->jobs;
-        if (told && (account->limit || account->spare || account->lapsed))
+        if (account->limit || account->spare || account->lapsed)
             dump_record(d, &account_kinds[LAPSES].kind, &lapses);
     }
 }
@@ -96,6 +120,20 @@ void account_dump_submitter(struct dumper *d, uint64_t submitter)
     event.job_submitter.submitter = submitter;
     if (submitter)
         dump_event(d, &event);
+}
+
+/* WHY with jobs, and not in the ways' own order: that is the one in which they were made, and a
+ * loaded engine has made them in the order of jobs. */
+void account_dump_ways(struct dumper *d, const struct job *job)
+{
+    for (uint32_t s = 0; s < job->n_stages; s++) {
+        const struct choice *choice = job->stages[s]->choice;
+        const struct account *account = choice ? choice->ways->account : NULL;
+        if (!account || account == job->account)
+            continue;
+        const struct ways_record ways = {job->number, account->id, s, account->level};
+        dump_record(d, &account_kinds[WAYS].kind, &ways);
+    }
 }
 
 void account_dump_cut(struct dumper *d, const struct engine *engine)

@@ -1,4 +1,5 @@
 /* Hosts and shapes in a dump: a host as the event that made it, then what changed since. */
+#include "controller/engine/books/account.h"
 #include "controller/engine/books/cluster.h"
 #include "controller/engine/dump/dump.h"
 #include "controller/engine/facts/hosts.h"
@@ -10,6 +11,8 @@ struct shape_record {
     struct resources demand;
     char constraint[CONSTRAINT_MAX];
     uint64_t application, bound;
+    uint32_t owner_level; /* 1 + the level of the account that it counts for; 0: for none */
+    uint64_t owner;
 };
 struct host_record {
     uint32_t host;
@@ -24,9 +27,18 @@ DUMP_FITS(struct host_record);
 static int load_shape(struct engine *engine, const void *object, struct err *err)
 {
     const struct shape_record *record = object;
-    if (!cluster_shape_create(engine, &record->demand, record->constraint,
-                              &(struct shape_of){record->application, record->bound}))
+    struct shape *shape =
+        cluster_shape_create(engine, &record->demand, record->constraint,
+                             &(struct shape_of){record->application, record->bound});
+    if (!shape)
         return err_set(err, EINVAL, "more than %u shapes", engine->config.shapes_max);
+    if (!record->owner_level)
+        return 0;
+    struct account *owner = account_restore(engine, record->owner_level - 1, record->owner);
+    if (!owner)
+        return err_set(err, EINVAL, "a shape counts for an owner of level %u, which none has",
+                       record->owner_level);
+    account_take_shape(engine, shape, owner);
     return 0;
 }
 
@@ -53,11 +65,15 @@ static int load_host(struct engine *engine, const void *object, struct err *err)
 /* WHY a kind of its own: older dumps fix the form of the other one. */
 enum { SHAPE, ROOM_SHAPE, HOST };
 const struct dump_kind cluster_kinds[] = {
-    [SHAPE] = {{"shape", {F(shape_record, demand, RESOURCES), F(shape_record, constraint, CHARS)}},
+    [SHAPE] = {{"shape",
+                {F(shape_record, demand, RESOURCES), F(shape_record, constraint, CHARS),
+                 FIELD_LEAN(shape_record, owner_level, U32), FIELD_LEAN(shape_record, owner, U64)}},
                load_shape},
     [ROOM_SHAPE] = {{"room_shape",
                      {F(shape_record, application, U64), F(shape_record, demand, RESOURCES),
-                      F(shape_record, constraint, CHARS), FIELD_ADDED(shape_record, bound, U64)}},
+                      F(shape_record, constraint, CHARS), FIELD_ADDED(shape_record, bound, U64),
+                      FIELD_LEAN(shape_record, owner_level, U32),
+                      FIELD_LEAN(shape_record, owner, U64)}},
                     load_shape},
     [HOST] = {{"host",
                {F(host_record, host, U32), F(host_record, joined, BOOL),
@@ -75,6 +91,10 @@ void cluster_dump_shape(struct dumper *d, const struct shape *shape)
     struct shape_record record = {
         .demand = shape->demand, .application = shape->application, .bound = shape->bound};
     bool own = shape->application || shape->bound;
+    if (shape->account) {
+        record.owner_level = 1 + shape->account->level;
+        record.owner = shape->account->id;
+    }
     strcpy(record.constraint, shape->constraint);
     dump_record(d, &cluster_kinds[own ? ROOM_SHAPE : SHAPE].kind, &record);
 }

@@ -462,6 +462,7 @@ void job_dump(struct dumper *d, const struct job *job)
 {
     account_dump_submitter(d, job->account && !job->framework ? job->account->id : 0);
     dump_given(d, job);
+    account_dump_ways(d, job);
     for (uint32_t s = 0; job->state == JOB_ACTIVE && s < job->n_stages; s++)
         dump_stage(d, job->stages[s]);
     eviction_dump_job(d, job);
