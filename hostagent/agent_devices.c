@@ -31,10 +31,11 @@ static int check_memory(const struct agent_settings *settings,
         const uint32_t d = mask ? (uint32_t)__builtin_ctz(mask) : 0;
         if (mask && looks[d].mem_bytes && resolved->units[i].gpu_mem_bytes > looks[d].mem_bytes)
             return err_set(err, EINVAL,
-                           "unit %u has %" PRId64 " B of gpu_memory, but device %s has %" PRId64
-                           " B (devices, units)",
-                           i, resolved->units[i].gpu_mem_bytes, settings->devices[d].name,
-                           looks[d].mem_bytes);
+                           "%s:%u:%u: unit %u has %" PRId64
+                           " B of gpu_memory, but device %s has %" PRId64 " B (devices, units)",
+                           resolved->file, settings->units[i].place.line,
+                           settings->units[i].place.column, i, resolved->units[i].gpu_mem_bytes,
+                           settings->devices[d].name, looks[d].mem_bytes);
     }
     return 0;
 }

@@ -255,8 +255,10 @@ static const struct conf_field settings_fields[] = {
     STRING(agent_settings, rack, ""),
     RATE(agent_settings, rack_uplink_bps, "rack_uplink", "0 bps", 0, INT64_C(1) << 50),
     LIST(agent_settings, labels, labels_n, &label_item),
-    LIST_BESIDE(agent_settings, devices, devices_n, &settings_device_item, settings_device_beside),
-    LIST_BESIDE(agent_settings, units, units_n, &settings_unit_item, settings_unit_beside),
+    LIST_CHECKED(agent_settings, devices, devices_n, &settings_device_item, settings_device_beside,
+                 NULL),
+    LIST_CHECKED(agent_settings, units, units_n, &settings_unit_item, settings_unit_beside,
+                 settings_unit_among),
     CHECKED(agent_settings, state, "/run/duopoly-agent", conf_check_path),
     CHECKED(agent_settings, measurements, "", conf_check_file),
     CHOICE(agent_settings, log_level, log_levels, "note"),
@@ -297,8 +299,6 @@ static int role_host_check(const struct agent_settings *settings, struct err *er
             "a host names its link.uplink, or several in link.ports, and no link.bridge");
     if (!settings->units_n)
         return err_set(err, EINVAL, "a host has units: at least one, such as {slots: 4}");
-    if (settings_units_check(settings, err) < 0)
-        return -EINVAL;
     if (switch_find(settings->switch_settings.driver) != &switch_linux)
         return err_set(err, EINVAL, "a host has no section switch");
     if (settings->queues.dctcp && !settings->marks.members_n)

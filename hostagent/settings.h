@@ -82,6 +82,7 @@ struct settings_unit {
     char name[32]; /* "": none */
     int64_t slots, cpu_milli, mem_bytes, gpu_milli, gpu_mem_bytes, io_bytes_s;
     struct unit_devices devices;
+    struct conf_place place;
 };
 
 struct agent_settings {

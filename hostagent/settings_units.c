@@ -94,6 +94,7 @@ static const struct conf_field unit_fields[] = {
     AMOUNT(settings_unit, gpu_mem_bytes, "gpu_memory", CONF_BYTES, "0 B", INT64_MAX),
     AMOUNT(settings_unit, io_bytes_s, "io_bytes_s", CONF_INT, "0", INT64_MAX),
     UNIT_DEVICES_FIELD(settings_unit),
+    {.name = "", .type = CONF_PLACE, .offset = offsetof(struct settings_unit, place)},
     {0},
 };
 
@@ -140,8 +141,9 @@ const struct settings_device *settings_find_device(const struct agent_settings *
     return NULL;
 }
 
-static int check_devices(const struct agent_settings *settings, uint32_t i, struct err *err)
+int settings_unit_among(const void *structure, uint32_t i, struct err *err)
 {
+    const struct agent_settings *settings = structure;
     const struct settings_unit *unit = &settings->units[i];
     const struct settings_device *device = NULL;
     char words[64];
@@ -154,12 +156,4 @@ static int check_devices(const struct agent_settings *settings, uint32_t i, stru
                : err_set(err, EINVAL,
                          "%s has more gpu_memory than its device %s, which has %" PRId64 " B",
                          unit_says(settings->units, i, words), device->name, device->mem_bytes);
-}
-
-int settings_units_check(const struct agent_settings *settings, struct err *err)
-{
-    int r = 0;
-    for (uint32_t i = 0; r == 0 && i < settings->units_n; i++)
-        r = check_devices(settings, i, err);
-    return r;
 }

@@ -8,6 +8,5 @@
 extern const struct conf_field settings_device_item, settings_unit_item;
 int settings_device_beside(const void *items, uint32_t i, struct err *err);
 int settings_unit_beside(const void *items, uint32_t i, struct err *err);
-
-/* The devices of units are in the list, and have what the units promise of them. */
-int settings_units_check(const struct agent_settings *settings, struct err *err);
+/* In all settings: the unit's devices are in the list, and have what it promises of them. */
+int settings_unit_among(const void *structure, uint32_t i, struct err *err);

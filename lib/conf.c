@@ -69,7 +69,7 @@ static const char *nearest_key(const struct conf_field *fields, const char *word
     const char *nearest = NULL, *key;
     size_t least = SIZE_MAX;
     for (; fields->name; fields++) {
-        if (fields->type != CONF_WORDS)
+        if (fields->type != CONF_WORDS && fields->type != CONF_PLACE)
             take_nearer(fields->name, word, &least, &nearest);
         for (unsigned i = 0; fields->type == CONF_WORDS && (key = fields->word(i)); i++)
             take_nearer(key, word, &least, &nearest);
@@ -260,7 +260,7 @@ static bool takes_key(const struct conf_field *field, const char *key)
     if (field->type == CONF_OTHERS)
         return true;
     if (field->type != CONF_WORDS)
-        return strcmp(field->name, key) == 0;
+        return field->type != CONF_PLACE && strcmp(field->name, key) == 0;
     for (unsigned i = 0; (word = field->word(i)); i++)
         if (strcmp(word, key) == 0)
             return true;
@@ -333,6 +333,14 @@ static int words_set(const struct reader *r, const struct conf_field *field,
     return code;
 }
 
+static int place_set(const yaml_node_t *section, void *target)
+{
+    if (section)
+        *(struct conf_place *)target = (struct conf_place){
+            (uint32_t)section->start_mark.line + 1, (uint32_t)section->start_mark.column + 1};
+    return 0;
+}
+
 static int field_set(const struct reader *r, const struct conf_field *field,
                      const yaml_node_t *owner, char *structure)
 {
@@ -340,6 +348,8 @@ static int field_set(const struct reader *r, const struct conf_field *field,
     char *target = structure + field->offset;
     if (field->type == CONF_OTHERS)
         return 0;
+    if (field->type == CONF_PLACE)
+        return place_set(owner, target);
     if (field->type == CONF_WORDS)
         return words_set(r, field, owner, target);
     int code = value_find(r, owner, field->name, &value);
@@ -351,6 +361,23 @@ static int field_set(const struct reader *r, const struct conf_field *field,
         return absent_set(r, field, owner, target);
     return field->type == CONF_LIST ? list_set(r, field, value, structure)
                                     : scalar_set(r, field, value, target);
+}
+
+/* What items of lists ask of the section's other fields. */
+static int items_check(const struct reader *r, const struct conf_field *fields,
+                       const yaml_node_t *map, const void *structure)
+{
+    const yaml_node_t *list;
+    int code = 0;
+    for (const struct conf_field *f = fields; !code && f->name; f++) {
+        if (!f->among || value_find(r, map, f->name, &list) < 0 || !list)
+            continue;
+        const yaml_node_item_t *first = list->data.sequence.items.start;
+        for (uint32_t i = 0; !code && first + i < list->data.sequence.items.top; i++)
+            if ((code = f->among(structure, i, r->err)) < 0)
+                fail_at(r, yaml_document_get_node(r->document, first[i]), code);
+    }
+    return code;
 }
 
 /* node NULL: the section is absent, every field takes its default. */
@@ -369,6 +396,8 @@ static int section_set(const struct reader *r, const struct conf_section *sectio
         code = keys_check(r, section->fields, node);
     for (const struct conf_field *f = section->fields; !code && f->name; f++)
         code = field_set(r, f, node, structure);
+    if (!code)
+        code = items_check(r, section->fields, node, structure);
     if (!code && section->check && (code = section->check(structure, r->err)) < 0)
         return node ? fail_at(r, node, code) : err_prefix(r->err, "%s:1:1", r->name);
     return code;

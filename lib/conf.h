@@ -33,9 +33,15 @@ enum conf_type {
     CONF_PARSED,   /* what `parse` reads from a scalar */
     CONF_SECTION,  /* a mapping: `section` describes it, at this offset */
     CONF_WORDS,    /* scalars under the keys that `word` lists; `take` gets each that is present */
+    CONF_PLACE,    /* struct conf_place: where its section stands. The field's name is in no file */
     CONF_OTHERS,   /* last in a table: keys that no field names belong to another program */
     CONF_LIST,     /* a sequence of at most `max` items as `item` describes, `size` bytes apart; a
                       uint32_t at     count_offset takes their number; absent: empty */
+};
+
+/* In the file, from 1, for what can only be said later; 0: the section is not there. */
+struct conf_place {
+    uint32_t line, column;
 };
 
 struct conf_section;
@@ -56,6 +62,9 @@ struct conf_field {
     /* CONF_LIST: checks item `i` beside those before it, such as that no two have one name; its
      * sentence gets the item's position. May be NULL. */
     int (*beside)(const void *items, uint32_t i, struct err *err);
+    /* CONF_LIST: checks item `i` when all fields of its section are read, such as that what it
+     * names is in another list; its sentence gets the item's position. May be NULL. */
+    int (*among)(const void *structure, uint32_t i, struct err *err);
     /* CONF_STRING: a further check of the word; may be NULL. An error's sentence needs no
      * position. */
     int (*check)(const char *text, struct err *err);

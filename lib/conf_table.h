@@ -59,13 +59,14 @@
     }
 #define LIST(s, member, count, item) LIST_CALLED(s, member, #member, count, item, 0)
 
-/* `beside_` as conf.h has it. */
-#define LIST_BESIDE(s, member_, count, item_, beside_)                                             \
+/* `beside_` and `among_` as conf.h has them. */
+#define LIST_CHECKED(s, member_, count, item_, beside_, among_)                                    \
     {                                                                                              \
         .name = #member_, .type = CONF_LIST, .offset = offsetof(struct s, member_),                \
         .size = sizeof(((struct s *)0)->member_[0]),                                               \
         .max = sizeof(((struct s *)0)->member_) / sizeof(((struct s *)0)->member_[0]),             \
-        .item = (item_), .count_offset = offsetof(struct s, count), .beside = (beside_)            \
+        .item = (item_), .count_offset = offsetof(struct s, count), .beside = (beside_),           \
+        .among = (among_)                                                                          \
     }
 
 #define END                                                                                        \

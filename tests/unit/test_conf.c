@@ -13,6 +13,7 @@ struct command {
     char name[16];
     char words[3][16];
     uint32_t n_words;
+    struct conf_place place;
 };
 struct timers {
     int64_t silent_ns, lost_ns;
@@ -56,6 +57,7 @@ static const struct conf_field command_fields[] = {
     {"name", CONF_STRING, offsetof(struct command, name), .size = 16},
     {"words", CONF_LIST, offsetof(struct command, words), .size = 16, .max = 3, .item = &word_item,
      .count_offset = offsetof(struct command, n_words)},
+    {"", CONF_PLACE, offsetof(struct command, place)},
     {.name = NULL},
 };
 static int command_beside(const void *items, uint32_t i, struct err *err)
@@ -65,6 +67,14 @@ static int command_beside(const void *items, uint32_t i, struct err *err)
         if (strcmp(commands[j].name, commands[i].name) == 0)
             return err_set(err, EINVAL, "%s stands there twice", commands[i].name);
     return 0;
+}
+/* `quiet` stands before the list or behind it. */
+static int command_among(const void *structure, uint32_t i, struct err *err)
+{
+    const struct settings *s = structure;
+    const char *name = s->commands[i].name;
+    return s->quiet && strcmp(name, "shout") == 0 ? err_set(err, EINVAL, "%s is not quiet", name)
+                                                  : 0;
 }
 static const struct conf_section command_section = {command_fields, sizeof(struct command), NULL};
 static const struct conf_field command_item = {"", CONF_SECTION, .section = &command_section};
@@ -80,7 +90,7 @@ static const struct conf_field fields[] = {
     {"timers", CONF_SECTION, offsetof(struct settings, timers), .section = &timer_section},
     {"commands", CONF_LIST, offsetof(struct settings, commands), .size = sizeof(struct command),
      .max = 2, .item = &command_item, .count_offset = offsetof(struct settings, n_commands),
-     .beside = command_beside},
+     .beside = command_beside, .among = command_among},
     {"first", CONF_PARSED, offsetof(struct settings, first), .parse = first_parse, .preset = "x"},
     {.name = NULL},
 };
@@ -121,6 +131,8 @@ static void everything_binds(void **state)
     assert_int_equal(s.commands[0].n_words, 2);
     assert_string_equal(s.commands[0].words[1], "b c");
     assert_string_equal(s.commands[1].name, "reduce");
+    assert_true(s.commands[0].place.line == 8 && s.commands[0].place.column == 5);
+    assert_true(s.commands[1].place.line == 10 && s.commands[1].place.column == 5);
 }
 
 static void wrong_files_are_refused_whole(void **state)
@@ -130,6 +142,9 @@ static void wrong_files_are_refused_whole(void **state)
         const char *text, *sentence;
     } cases[] = {
         {"slots: 4\nslotz: 5\n", "f:2:1: unknown key 'slotz'; did you mean 'slots'?"},
+        {"commands:\n- {name: map}\n- {name: shout}\nquiet: yes\n", "f:3:3: shout is not quiet"},
+        {": 5\n", "f:1:1: unknown key ''; did you mean 'cap'?"},
+        {"commands: [{name: a, : b}]\n", "f:1:22: unknown key ''; did you mean 'name'?"},
         {"slots: 0\n", "f:1:8: slots: '0' is out of range: from 1 to 1000"},
         {"slots: 4.5\n", "f:1:8: slots: '4.5' is finer than this setting can be"},
         {"slots: many\n", "f:1:8: slots: 'many' is not a whole number"},

@@ -69,7 +69,7 @@ bool config_is_record(const char *line);
 int config_load(struct engine *engine, const char *line, struct err *err);
 void account_dump_owners(struct dumper *d, const struct engine *engine);
 void account_dump_submitter(struct dumper *d, uint64_t submitter); /* 0: nothing */
-void account_dump_ways(struct dumper *d, const struct job *job); /* after its stages */
+void account_dump_ways(struct dumper *d, const struct job *job);   /* after its stages */
 void account_dump_cut(struct dumper *d, const struct engine *engine);
 void rerun_dump_task(struct dumper *d, const struct task *task);
 void rerun_dump_losing(struct dumper *d, const struct engine *engine); /* after all jobs */
