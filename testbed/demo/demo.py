@@ -15,6 +15,7 @@ import importlib
 import itertools
 import json
 import os
+import shutil
 import subprocess
 import sys
 import time
@@ -26,6 +27,7 @@ TREE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 STOP_SECONDS = 60
 SPREAD_RUNS = 9
 STEP_SECONDS = 0.2
+PROGRAMS = (*cluster.PROGRAMS, "duopoly-sim", "duopoly-workload")
 FIGURES = "figures.json"  # in the demo's folder: run_policy()'s of each policy
 
 
@@ -50,6 +52,22 @@ def own_folder(build, name="demo"):
         finally:
             os.close(handle)
         return
+
+
+@contextlib.contextmanager
+def own_programs(asked, folder, more=()):
+    """Has `asked` use a copy of the programs, and of the files `more`: a build beside the demo, which
+    lasts minutes, would give one policy other programs than the next."""
+    build, asked.build = asked.build, os.path.join(folder, "programs")
+    shutil.rmtree(asked.build, ignore_errors=True)
+    os.makedirs(asked.build)
+    try:
+        for name in (*PROGRAMS, *more):
+            shutil.copy2(os.path.join(build, name), asked.build)
+        yield
+    finally:
+        shutil.rmtree(asked.build, ignore_errors=True)
+        asked.build = build
 
 
 def prepare(environment, lasting=False):
@@ -89,9 +107,10 @@ class Verify:
             os.unlink(self.json)  # of a run before
         command = [c.program("duopoly-verify"), "--log", c.log_folder, "--json", self.json, *self.options(), *self.places(net.taps())]
         self.child = net.start(network.CONTROLLER, command, self.path)
-        system.wait_for(lambda: "capturing" in self._said() or self.child.poll() is not None, 10, "the capture")
+        system.wait_for(lambda: "capturing" in self._said() or self.child.poll() is not None, 10, "the capture",
+                        lambda: system.where_said(self.path))
         if self.child.poll() is not None:
-            raise system.Failure("duopoly-verify has ended: %s" % (self._said().strip().splitlines() or ["?"])[-1])
+            raise system.Failure("duopoly-verify has ended: %s" % system.last_words(self.path))
 
     def _said(self):
         with open(self.path) as said:
@@ -200,7 +219,7 @@ def demo(environment):
     if status is not None:
         return status
     asked = prepare(environment)
-    with own_folder(asked.build) as folder:
+    with own_folder(asked.build) as folder, own_programs(asked, folder):
         return replay_all(asked, folder, bool(environment.get("V")))
 
 

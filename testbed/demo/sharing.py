@@ -168,7 +168,8 @@ class Run:
         self.cluster.ask("submit", path)
 
     def wait(self, condition, seconds, what):
-        system.wait_for(lambda: self.cluster.check_alive() or condition(), seconds, what)
+        system.wait_for(lambda: self.cluster.check_alive() or condition(), seconds, what,
+                        lambda: "the daemons' logs are in " + self.logs)
 
     def active(self):
         """Numbers of the users that have jobs."""
@@ -278,7 +279,7 @@ def run_row(net, asked, row, shares, header, jobs, folder):
 def demo(environment):
     shares = shares_of(environment)
     asked = whole.prepare(dict({"JOBS": JOBS}, **environment))
-    with whole.own_folder(asked.build) as folder:
+    with whole.own_folder(asked.build) as folder, whole.own_programs(asked, folder):
         path = asked.workload(folder)
         header, jobs = read_jobs(path, int(asked.jobs_limit()))
         if len(jobs) <= len(shares):

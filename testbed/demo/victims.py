@@ -251,7 +251,8 @@ class Victims:
             os.unlink(path)
             system.wait_for(lambda: self.running.controller_answers(
                 "drain", self.running.net.hosts[0], "--undo"), BACK_SECONDS,
-                "a change that the controller keeps again")
+                "a change that the controller keeps again",
+                lambda: self.running.where_said("duopolyd", network.CONTROLLER))
         self._later(seconds, "controller's disk", back, network.CONTROLLER)
         return "fill controller's disk, for %.1f s" % seconds
 

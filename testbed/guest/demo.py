@@ -120,7 +120,8 @@ def inside(name, environment, folder):
     asked.congestion, asked.queue_lines, asked.note = "dctcp", list(place.queues), place.note
     if place.bytes_per_second:
         asked.start_spread_s = 0
-    return demo.replay_all(asked, folder, bool(environment.get("V")))
+    with demo.own_programs(asked, folder):
+        return demo.replay_all(asked, folder, bool(environment.get("V")))
 
 
 if __name__ == "__main__":

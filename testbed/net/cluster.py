@@ -3,6 +3,7 @@ switch, and beside each worker's agent the replay's server. A cluster is started
 and ended before the next, so that every policy begins with empty queues and an empty memory. All
 have keys, made again each time."""
 
+import contextlib
 import json
 import os
 import pwd
@@ -65,6 +66,15 @@ def remove_cgroup(top):
     return True
 
 
+def cgroup_pids(top):
+    """Of the processes in a cgroup and below it."""
+    pids = []
+    for folder, _, _ in os.walk(top):
+        with contextlib.suppress(OSError), open(os.path.join(folder, "cgroup.procs")) as procs:
+            pids += map(int, procs.read().split())
+    return pids
+
+
 class Cluster:
     """policy: a name that `duopolyd --presets` lists; slots per worker; scale: the divisor of the
     workload's bytes; logs: a directory for the daemons' logs; quick: the divisor of the daemons'
@@ -104,10 +114,12 @@ class Cluster:
         for switch in self.net.switches:
             self.start("duopoly-agent", switch)
             if self.net.shared:
-                system.wait_for(lambda name=switch: self.check_alive() or self._is_managed(name), READY_SECONDS, "%s's queues" % switch)
+                system.wait_for(lambda name=switch: self.check_alive() or self._is_managed(name), READY_SECONDS,
+                                "%s's queues" % switch, lambda name=switch: self.where_said("duopoly-agent", name))
         for host in self.net.hosts:
             self.begin_host(host)
-        system.wait_for(self._all_joined, READY_SECONDS, "all agents joining and putting their queues in place")
+        system.wait_for(self._all_joined, READY_SECONDS, "all agents joining and putting their queues in place",
+                        self._who_has_not_joined)
 
     def start(self, program, host):
         """Starts the controller, an agent, or a worker's server: at first, and again after its
@@ -123,7 +135,7 @@ class Cluster:
     def wait_for_controller(self):
         """Until it answers."""
         system.wait_for(lambda: self.check_alive() or self.controller_answers(), READY_SECONDS,
-                        "duopolyd's answer (its words: %s)" % self._log("duopolyd", network.CONTROLLER))
+                        "duopolyd's answer", lambda: self.where_said("duopolyd", network.CONTROLLER))
 
     def controller_answers(self, *words):
         """Whether it carries out the command; without words: whether it answers."""
@@ -153,7 +165,8 @@ class Cluster:
         finds another boot id, in a mount namespace of its own."""
         state = self.state(host)
         cgroup = os.path.join(self.net.instance.state["cgroup"], host)
-        system.wait_for(lambda: remove_cgroup(cgroup), 10, "the end of %s's cgroups" % host)
+        system.wait_for(lambda: remove_cgroup(cgroup), 10, "the end of %s's cgroups" % host,
+                        lambda: "still in them: " + system.names_of(cgroup_pids(cgroup)))
         system.run("umount", os.path.join(state, "bpf"))
         for what in (["root", "handle", "d00:"], ["clsact"]):  # what is not there cannot be deleted
             subprocess.run(self.net.enter(host, "tc", "qdisc", "del", "dev", self.net.uplink(host), *what), capture_output=True, check=False)
@@ -191,7 +204,7 @@ class Cluster:
 
     def ended(self):
         """[(program, name, its last line)] of the daemons that have ended by themselves."""
-        return [(program, name, self._last_words(program, name))
+        return [(program, name, system.last_words(self._log(program, name)))
                 for (program, name), child in self.processes.items() if child.poll() is not None]
 
     def check_alive(self):
@@ -199,6 +212,10 @@ class Cluster:
         for sentence in ["%s on %s has ended: %s" % ended for ended in self.ended()] + self.net.ended():
             raise system.Failure(sentence)
         return False
+
+    def where_said(self, program, name):
+        """Where a daemon's log is, and how it ends."""
+        return system.where_said(self._log(program, name))
 
     def program(self, name):
         return self.net.instance.path("bin", name)
@@ -287,10 +304,6 @@ class Cluster:
     def _log(self, program, name):
         return os.path.join(self.logs, "%s-%s.log" % (program, name))
 
-    def _last_words(self, program, name):
-        with open(self._log(program, name), errors="replace") as said:
-            return (said.read().strip().splitlines() or ["it said nothing"])[-1]
-
     def _start(self, name, program, *arguments):
         # A dozen hosts share a few cores here: without this, what should take a host's controller
         # and agent no time waits behind every other host's packets and tasks, several milliseconds
@@ -314,6 +327,13 @@ class Cluster:
     def _all_joined(self):
         self.check_alive()
         return self.ask("status")["hosts_up"] >= len(self.net.hosts) and all(map(self._is_managed, self.net.switches))
+
+    def _who_has_not_joined(self):
+        up = {row["name"] for row in self.ask("hosts")["hosts"] if row["state"] == "up"}
+        late = [name for name in self.net.hosts if name not in up]
+        late += [name for name in self.net.switches if not self._is_managed(name)]
+        return "not yet: %s" % ", ".join(late) + "".join("; %s: %s" % (name, self.where_said("duopoly-agent", name))
+                                                         for name in late[:1])
 
     def _is_managed(self, switch):
         """Whether every port of a switch has the agent's queues instead of the link's: by their

@@ -87,6 +87,6 @@ class Star(star.Star):
             env={**os.environ, "RUNTIME_DIRECTORY": self.instance.memory()})
         system.wait_for(lambda: self.process.poll() is not None
                         or any("passing frames" in line for line in self._words()), READY_SECONDS,
-                        PROGRAM)
+                        PROGRAM, lambda: self._words()[-1])
         for sentence in self.ended():
             raise system.Failure(sentence)

@@ -27,10 +27,10 @@ def start(net, member):
               ["ovsdb-server", "--remote=punix:" + socket, "--pidfile", "--no-chdir", database],
               log, env=environment)
     system.wait_for(lambda: os.path.exists(socket), READY_SECONDS,
-                    "Open vSwitch's database answering")
+                    "Open vSwitch's database answering", lambda: system.last_words(log))
     system.run("ovs-vsctl", "--db=unix:" + socket, "--no-wait", "init")
     net.start(member, ["ovs-vswitchd", "--pidfile", "--no-chdir", "unix:" + socket], log,
               env=environment)
     system.wait_for(lambda: os.path.exists(os.path.join(folder, "ovs-vswitchd.pid")), READY_SECONDS,
-                    "Open vSwitch starting")
+                    "Open vSwitch starting", lambda: system.last_words(log))
     return there

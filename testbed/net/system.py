@@ -97,19 +97,46 @@ def fill_file_system(path):
                     raise
 
 
+def names_of(pids):
+    """Numbers and names of processes, in words."""
+    def name(pid):
+        try:
+            with open("/proc/%d/comm" % pid) as comm:
+                return printable(comm.read().strip())
+        except OSError:
+            return "ended"
+    return ", ".join("%d (%s)" % (pid, name(pid)) for pid in pids) or "none"
+
+
 def identify(pid):
     return [pid, start_time(pid)]
 
 
-def wait_for(condition, seconds, what):
-    """Polls until the condition holds and returns its value; Failure after that many seconds."""
+def last_words(log):
+    """The last line of a process's log, for a Failure."""
+    try:
+        with open(log, errors="replace") as said:
+            return (said.read().strip().splitlines() or ["it said nothing"])[-1]
+    except OSError as failure:
+        return failure.strerror
+
+
+def where_said(log):
+    """Where its log is, and how that ends: for a Failure, of a log that stays."""
+    return "its log is %s and ends: %s" % (log, last_words(log))
+
+
+def wait_for(condition, seconds, what, cause=None):
+    """Polls until the condition holds and returns its value; Failure after that many seconds.
+    `cause` gives the words that then say where to look, or what is in the way."""
     deadline = time.monotonic() + seconds
     while True:
         value = condition()
         if value:
             return value
         if time.monotonic() > deadline:
-            raise Failure("%s did not happen within %g s" % (what, seconds))
+            words = "; " + cause() if cause else ""
+            raise Failure("%s did not happen within %g s%s" % (what, seconds, words))
         time.sleep(0.02)
 
 
@@ -134,8 +161,11 @@ def stop(processes, seconds=5.0):
 
 def kill_in_namespace(name):
     """SIGKILL to all processes in a network namespace; waits until none is left."""
+    def living():
+        return [int(pid) for pid in run("ip", "netns", "pids", name).split()]
+
     def none_lives():
-        pids = [int(pid) for pid in run("ip", "netns", "pids", name).split()]
+        pids = living()
         for pid in pids:
             try:
                 os.kill(pid, signal.SIGKILL)
@@ -143,7 +173,8 @@ def kill_in_namespace(name):
                 pass
         return not pids
 
-    wait_for(none_lives, 10, "the end of all processes in %s" % name)
+    wait_for(none_lives, 10, "the end of all processes in %s" % name,
+             lambda: "still there: " + names_of(living()))
 
 
 def reap(pid):

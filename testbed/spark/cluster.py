@@ -13,7 +13,12 @@ from testbed.spark import blocks
 CACHE = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")) / "duopoly" / "pyspark" / "pyspark"
 SPARK = pathlib.Path(os.environ.get("SPARK_HOME") or CACHE)
 HERE = pathlib.Path(__file__).parent
+JAR = "duopoly-spark.jar"  # the plug-in
 PORT = 7077
+# A virtual machine is there after 5 s, or 20 where two processors start five of them; while builds
+# run beside it one took more than 60. One that ended is noticed at once.
+READY_SECONDS = 300
+WHAT = {"master": "master", "worker": "worker", "blocks": "server of blocks"}
 JAVA = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"
 SETTINGS = {"spark.ui.enabled": "false", "spark.eventLog.enabled": "true", "spark.scheduler.minRegisteredResourcesRatio": "1",
             "spark.scheduler.maxRegisteredResourcesWaitingTime": "60s", "spark.executor.cores": "1", "spark.executor.memory": "512m",
@@ -22,14 +27,12 @@ SETTINGS = {"spark.ui.enabled": "false", "spark.eventLog.enabled": "true", "spar
 
 
 def check(build):
-    """The plug-in's jar; Failure with what to do if something is missing."""
-    jar = os.path.join(build, "duopoly-spark.jar")
+    """Failure with what to do if something is missing."""
     for missing, words in ((not (SPARK / "bin" / "spark-submit").exists(), "there is no Spark in %s: make deps-spark, or SPARK_HOME" % SPARK),
                            (not shutil.which("javac"), "there is no Java: make deps-spark"),
-                           (not os.path.exists(jar), "the plug-in is not built: make spark-plugin")):
+                           (not os.path.exists(os.path.join(build, JAR)), "the plug-in is not built: make spark-plugin")):
         if missing:
             raise system.Failure("NET=spark: " + words)
-    return jar
 
 
 def compile_workloads(folder):
@@ -103,7 +106,7 @@ class Spark:
     def __init__(self, net, folder, daemon_java=""):
         self.net, self.folder, self.java = net, folder, (JAVA + " " + daemon_java).strip()
         self.hosts = os.path.join(folder, "hosts")
-        self.children = []
+        self.daemons, self.drivers = {}, []  # daemons: by (host, what), oldest first
 
     def up(self):
         os.makedirs(os.path.join(self.folder, "events"), exist_ok=True)
@@ -111,15 +114,15 @@ class Spark:
         with open(self.hosts, "w") as out:
             out.write("127.0.0.1 localhost\n" + "".join("%s %s\n" % (self.net.addresses[host], host) for host in self.net.hosts))
         *workers, master = self.net.hosts
-        self._daemon(master, "master.Master", "--host", master, "--port", str(PORT))
-        system.wait_for(lambda: self._alive() or "Started daemon" in self._said(master), 60, "Spark's master")
+        self._daemon(master, "master", "--host", master, "--port", str(PORT))
+        self._wait_said(master, "master", "Started daemon")
         for worker in workers:
-            self._daemon(worker, "worker.Worker", "--host", worker, "--cores", "2", "--memory", "2g", "--work-dir", os.path.join(self.folder, "work"),
+            self._daemon(worker, "worker", "--host", worker, "--cores", "2", "--memory", "2g", "--work-dir", os.path.join(self.folder, "work"),
                          "spark://%s:%d" % (master, PORT))
             self._start(worker, "blocks", sys.executable, "-B", blocks.__file__, str(blocks.PORT))
         for worker in workers:
-            system.wait_for(lambda worker=worker: self._alive() or "serving" in self._said(worker, "blocks"), 60, "the server of blocks on " + worker)
-            system.wait_for(lambda worker=worker: self._alive() or "Successfully registered" in self._said(worker), 60, "Spark's worker on " + worker)
+            self._wait_said(worker, "blocks", "serving")
+            self._wait_said(worker, "worker", "Successfully registered")
 
     def submit(self, settings, jar, main, words, log):
         """Starts the driver; its result is the file `log`, its output beside it."""
@@ -130,27 +133,33 @@ class Spark:
         with open(log, "wb") as out, open(log + ".err", "wb") as err:
             child = subprocess.Popen(self._in(host, *map(str, command)), stdin=subprocess.DEVNULL, stdout=out, stderr=err, env=self._environment(host))
         self.net.instance.add_process(child.pid)
-        self.children.append(child)
+        self.drivers.append(child)
         return child
 
     def down(self):
-        for child in reversed(self.children):
+        for child in [*self.drivers, *reversed(self.daemons.values())]:
             system.stop([system.identify(child.pid)])
         for host in self.net.hosts:
             system.kill_in_namespace(self.net.instance.namespace(host))
 
-    def _alive(self):
-        for child in self.children:
+    def _wait_said(self, host, what, words):
+        """Until that daemon has said these words."""
+        log = self._log(host, what)
+
+        def has_said():
+            self._check_alive()
+            with open(log, errors="replace") as said:
+                return words in said.read()
+        system.wait_for(has_said, READY_SECONDS, "the start of Spark's %s on %s" % (WHAT[what], host),
+                        lambda: "it still runs; " + system.where_said(log))
+
+    def _check_alive(self):
+        for (host, what), child in self.daemons.items():
             if child.poll() is not None:
-                raise system.Failure("one of Spark's daemons, or a server of blocks, has ended; its words are in %s" % self.folder)
-        return False
+                raise system.Failure("Spark's %s on %s has ended; %s" % (WHAT[what], host, system.where_said(self._log(host, what))))
 
-    def _log(self, host, what="spark"):
-        return os.path.join(self.folder, "%s-%s.log" % (what, host))
-
-    def _said(self, host, what="spark"):
-        with open(self._log(host, what), errors="replace") as said:
-            return said.read()
+    def _log(self, host, what):
+        return os.path.join(self.folder, "%s-%s.log" % ("blocks" if what == "blocks" else "spark", host))
 
     def _environment(self, host):
         return {**os.environ, "SPARK_HOME": str(SPARK), "SPARK_LOCAL_IP": self.net.addresses[host], "SPARK_LOCAL_HOSTNAME": host,
@@ -161,12 +170,13 @@ class Spark:
         script = 'hostname "$0" && mount --bind "$1" /etc/hosts && mount --bind "$2" "$3" && shift 3 && exec "$@"'
         return self.net.enter(host, "unshare", "--uts", "--mount", "sh", "-ec", script, host, self.hosts, own(self.net, host), own(self.net, OWN), *command)
 
-    def _daemon(self, host, name, *words):
-        self._start(host, "spark", str(SPARK / "bin" / "spark-class"), "org.apache.spark.deploy." + name, *words)
+    def _daemon(self, host, what, *words):
+        name = "org.apache.spark.deploy.%s.%s" % (what, what.capitalize())
+        self._start(host, what, str(SPARK / "bin" / "spark-class"), name, *words)
 
     def _start(self, host, what, *command):
         with open(self._log(host, what), "ab") as out:
             child = subprocess.Popen(self._in(host, *command), stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT, env=self._environment(host),
                                      start_new_session=True)
         self.net.instance.add_process(child.pid)
-        self.children.append(child)
+        self.daemons[host, what] = child

@@ -109,7 +109,7 @@ class Asked:
         self.repeats = inputs.number(environment, "REPEATS", (1, 1, 100))
         self.link_bps = inputs.rate(environment, "LINK", "50M")
         self.verify = inputs.number(environment, "VERIFY", (0, 0, 1)) == 1
-        self.jar = sparks.check(self.build)
+        sparks.check(self.build)
         self.words = [str(self.jobs), str(self.seed), str(self.spread), *self.workload.words(environment)]
         self.name = name
 
@@ -150,12 +150,12 @@ def run_jobs(child, beside, out, verify):
         if verify:
             verify.watch.look()
         if time.monotonic() > limit:
-            raise system.Failure("Spark has not ended its jobs within %d s; its words are in %s.err" % (RUN_SECONDS, out))
+            raise system.Failure("Spark has not ended its jobs within %d s; %s" % (RUN_SECONDS, system.where_said(out + ".err")))
         if not idle and read(out)[0]:
             idle = latency.CpuIdle()
         time.sleep(0.2)
     if child.returncode != 0 or not idle:
-        raise system.Failure("Spark's driver has failed; its words are in %s.err" % out)
+        raise system.Failure("Spark's driver has failed; " + system.where_said(out + ".err"))
     return idle.percent()
 
 
@@ -184,7 +184,7 @@ def run_on(net, asked, folder, workloads, kind):
         if verify:
             verify.start()
         spark.up()
-        settings = {**asked.workload.settings, **(plugin(asked.jar, beside, kind.gate) if kind.gate else {}), **kind.settings,
+        settings = {**asked.workload.settings, **(plugin(os.path.join(asked.build, sparks.JAR), beside, kind.gate) if kind.gate else {}), **kind.settings,
                     **(connections.SETTINGS if verify else {})}
         idle = run_jobs(spark.submit(settings, workloads, asked.workload.main, asked.words, out), beside, out, verify)
         said = {counter["name"]: counter["value"] for counter in beside.ask("counters")["counters"]} if beside else {}
@@ -242,7 +242,7 @@ def outside(_name, environment):
     if os.geteuid() != 0:
         raise system.Failure("the testbed needs root: it makes network namespaces, queues and cgroups")
     asked = Asked(environment)
-    with demo.own_folder(asked.build, "demo-spark") as folder:
+    with demo.own_folder(asked.build, "demo-spark") as folder, demo.own_programs(asked, folder, [sparks.JAR]):
         return replay(asked, folder)
 
 

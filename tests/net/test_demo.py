@@ -7,6 +7,7 @@ import re
 import shutil
 import signal
 import subprocess
+import sys
 
 import pytest
 
@@ -209,6 +210,23 @@ def test_two_demos_run_side_by_side():
     for child in children:
         said = child.communicate(timeout=240)[0]
         assert child.returncode == 0, said
+
+
+def test_a_build_beside_a_demo_changes_no_program_of_it(tmp_path):
+    """All programs are others before the first policy is over; the second one and what compares them still run."""
+    build = tmp_path / "build"
+    shutil.copytree(os.path.join(TREE, os.environ.get("BUILD") or "build"), build,
+                    ignore=lambda folder, names: [name for name in names if os.path.isdir(os.path.join(folder, name)) or name.endswith(".a")])
+    child = subprocess.Popen([sys.executable, "-B", "-m", "testbed.demo.demo"], cwd=TREE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                             env={**os.environ, **dict(word.split("=") for word in SMALL), "POLICIES": "fair duopoly", "BUILD": str(build)})
+    system.wait_for(lambda: (build / "demo/fair").exists() or child.poll() is not None, 60, "the first policy")
+    for program in [path for path in build.iterdir() if path.is_file()]:
+        with open(program, "w") as out:  # in its place, as some linkers do
+            out.write("#!/bin/false\n")
+    said = child.communicate(timeout=180)[0]
+    assert child.returncode == 0, said
+    assert re.search(r"^duopoly +12 jobs in [0-9.]+ s$", said, re.MULTILINE)
+    assert not (build / "demo/programs").exists()
 
 
 def test_up_stands_until_down():
