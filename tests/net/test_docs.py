@@ -11,11 +11,12 @@ BUILD = os.environ.get("BUILD", "build")
 PAGES = sorted(glob.glob("*.md") + glob.glob("docs/*/*.md")) + ["plugins/spark/README.md", "tests/guest/README.md"] + sorted(glob.glob("schemas/*.md"))
 COLUMNS = 120
 # What headers call by words that this project made up, or took for something of its own.
-COINED = """account adopt allow bare bleach bucket cans ceiling cell claim confinement crowd epoch fact floor fold
-foreign gate guest hold home hook hub inventory lapse lease ledger level manners mark market
-member mode nats nudge orphan overtaken portion preset probe promotion rank reach recording
-refit repair requester rerun revival room rung shape slot stance suspect ticket trial trouble
-truth turn unit unmarked vouch watcher wish yield""".split()
+COINED = """account adopt allow bare bleach bucket cans ceiling cell claim confinement constraint crowd debt device
+epoch eviction fact floor flow fold force foreign gate granule guest hold home hook hub inventory
+lapse lease ledger lend level manners mark market member mode narrowed nats nudge objective offer
+orphan overtaken portion preset probe promotion rack rank reach recording refit repair requester
+rerun revival room rung sequence shape share slot stance suspect ticket trial trouble truth turn
+unit unmarked user variant vouch watcher wish yield""".split()
 TOP = ("controller/", "hostagent/", "lib/", "schemas/", "testbed/", "tests/", "docs/")
 
 
