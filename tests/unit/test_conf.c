@@ -57,7 +57,7 @@ static const struct conf_field command_fields[] = {
     {"name", CONF_STRING, offsetof(struct command, name), .size = 16},
     {"words", CONF_LIST, offsetof(struct command, words), .size = 16, .max = 3, .item = &word_item,
      .count_offset = offsetof(struct command, n_words)},
-    {"", CONF_PLACE, offsetof(struct command, place)},
+    {.name = "", .type = CONF_PLACE, .offset = offsetof(struct command, place)},
     {.name = NULL},
 };
 static int command_beside(const void *items, uint32_t i, struct err *err)
@@ -143,8 +143,8 @@ static void wrong_files_are_refused_whole(void **state)
     } cases[] = {
         {"slots: 4\nslotz: 5\n", "f:2:1: unknown key 'slotz'; did you mean 'slots'?"},
         {"commands:\n- {name: map}\n- {name: shout}\nquiet: yes\n", "f:3:3: shout is not quiet"},
-        {": 5\n", "f:1:1: unknown key ''; did you mean 'cap'?"},
-        {"commands: [{name: a, : b}]\n", "f:1:22: unknown key ''; did you mean 'name'?"},
+        {"'': 5\n", "f:1:1: unknown key ''; did you mean 'cap'?"},
+        {"commands: [{name: a, '': b}]\n", "f:1:22: unknown key ''; did you mean 'name'?"},
         {"slots: 0\n", "f:1:8: slots: '0' is out of range: from 1 to 1000"},
         {"slots: 4.5\n", "f:1:8: slots: '4.5' is finer than this setting can be"},
         {"slots: many\n", "f:1:8: slots: 'many' is not a whole number"},
