@@ -6,6 +6,7 @@
 #include "lib/container_of.h"
 #include "lib/grow.h"
 #include "lib/log.h"
+#include "lib/now.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -113,6 +114,14 @@ static void decision_take(struct conductor *conductor, int64_t now_ns,
     }
 }
 
+static int engine_run(struct conductor *conductor, int64_t at_ns, const struct queue *taken)
+{
+    const uint64_t began_ns = now_ns(CLOCK_MONOTONIC);
+    int r = engine_step(conductor->engine, at_ns, taken->at, taken->n, &conductor->decisions);
+    histogram_add(&conductor->parts.steps, (int64_t)(now_ns(CLOCK_MONOTONIC) - began_ns));
+    return r;
+}
+
 static void step(struct conductor *conductor)
 {
     int64_t now_ns = clock_now_ns(conductor->clock);
@@ -121,7 +130,7 @@ static void step(struct conductor *conductor)
     conductor->queue.n = 0;
     conductor->stepping = taken;
     shares_pass(conductor->parts.shares, conductor->engine, now_ns);
-    if (engine_step(conductor->engine, now_ns, taken.at, taken.n, &conductor->decisions) < 0) {
+    if (engine_run(conductor, now_ns, &taken) < 0) {
         conductor_break(conductor, "out of memory");
         return;
     }

@@ -28,6 +28,7 @@
 #include "controller/orphans.h"
 #include "controller/peers.h"
 #include "controller/recording/recording.h"
+#include "lib/histogram.h"
 
 #include <systemd/sd-event.h>
 
@@ -73,6 +74,7 @@ struct conductor_parts {
     uint64_t newest_stored;  /* the highest job number in the store at the start */
     uint64_t version;        /* grows with every step: the version of what lists show */
     struct cost_turns turns; /* durations of the loop's turns */
+    struct histogram steps;  /* how long the engine took for a step, by the wall clock */
     struct mode_change mode_change;
 };
 const struct conductor_parts *conductor_parts(const struct conductor *conductor);

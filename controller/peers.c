@@ -239,7 +239,8 @@ static int agents_begin(struct peers *peers, const struct recovered *recovered,
     if (r < 0)
         return r;
     engine_status(peers->parts->engine, &status);
-    agents_mode(peers->parts->agents, (uint32_t)status.mode, status.mode_sequence);
+    agents_mode(peers->parts->agents, peers->parts->started_ns, (uint32_t)status.mode,
+                status.mode_sequence);
     return 0;
 }
 

@@ -86,6 +86,7 @@ struct agent {
 
     struct agent_attempts attempts;
     struct agent_levels levels;
+    uint64_t mode_awaited; /* the number of the unacknowledged mode that it was sent; 0: none */
     duopoly_AgentCounters counters;
     duopoly_Stance stance_told; /* in this session */
     int64_t trial_until_ns;     /* deadline for confirming a trial stance; past: no trial */
@@ -97,6 +98,14 @@ struct agent {
 };
 
 #define AGENTS_REFUSED 64
+
+/* agent_mode.c */
+struct agents_mode {
+    uint32_t mode;
+    uint64_t sequence;
+    uint32_t awaited; /* agents that have not acknowledged it */
+    int64_t at_ns;
+};
 
 /* Functions that parts below call upwards; agents_create sets them. */
 struct agents_upward {
@@ -116,8 +125,8 @@ struct agents {
     struct agents_table table;
     struct agents_indexes indexes;
     struct agents_attempts attempts;
-    uint32_t mode;
-    uint64_t mode_sequence;
+    struct agents_mode mode;
+    struct agents_times times;
     struct stances stances;
     struct guest_levels guest_levels;
     struct levels_round levels;
@@ -170,6 +179,10 @@ struct agent_refusal agent_address_refusal(struct agents *agents, int64_t now_ns
 /* agent_watch.c: timers: nothing was heard for a while; a lease is due. */
 void agent_watch_fire(struct timer *timer, int64_t now_ns);
 void agent_beat_fire(struct timer *timer, int64_t now_ns);
+
+/* agent_mode.c: it has acknowledged something; its session has ended. */
+void agent_mode_answered(struct agent *agent, int64_t now_ns);
+void agent_mode_end(struct agent *agent);
 
 /* agent_orders.c: sends the controller's keys to trust, if there are any. */
 void agent_tell_keys(struct agent *agent);

@@ -147,9 +147,10 @@ void agents_start(struct agents *agents, int64_t now_ns, uint32_t host, const du
     }
     if (r == 0)
         r = inputs_send(agent, start->attempt, inputs, n_inputs);
-    if (r == 0)
+    if (r == 0) {
+        placed->sent_ns = now_ns;
         timers_arm(agents->timers, &placed->timer, now_ns + agents->config.start_timeout_ns);
-    else if (placed)
+    } else if (placed)
         placed_lose(agent, placed);
     else
         attempt_tell(agent, EVENT_ATTEMPT_LOST, start->attempt, 0, 0);
@@ -275,6 +276,15 @@ static bool state_counts(struct agent *agent, const duopoly_AttemptState *state)
     return word == WORD_COUNTS;
 }
 
+/* Its start is answered, or was before. */
+static void answer_take(struct agent *agent, struct placed_attempt *placed)
+{
+    struct agents *agents = agent->agents;
+    if (placed->timer.armed)
+        histogram_add(&agents->times.starts, agent_heard_ns(agent) - placed->sent_ns);
+    timers_disarm(agents->timers, &placed->timer);
+}
+
 void agent_attempt_state(struct agent *agent, const duopoly_Envelope *envelope)
 {
     const duopoly_AttemptState *state = &envelope->body.attempt_state;
@@ -290,7 +300,7 @@ void agent_attempt_state(struct agent *agent, const duopoly_Envelope *envelope)
     /* "Sent" is what an agent says that has taken the start and waits for its inputs: an answer,
      * but no progress. */
     if (placed) {
-        timers_disarm(agent->agents->timers, &placed->timer);
+        answer_take(agent, placed);
         if (state->phase != duopoly_AttemptPhase_PHASE_SENT)
             progress_tell(agent, state);
         return;

@@ -12,7 +12,8 @@ struct placed_attempt {
     UT_hash_handle hh, by_number; /* of its agent; of all */
     uint64_t attempt;
     struct agent *agent;
-    struct timer timer; /* armed until the start is answered */
+    struct timer timer; /* armed until the start is answered, which was sent then */
+    int64_t sent_ns;
     bool asked;
     bool listed;  /* in the inventory that has just come */
     bool claimed; /* the agent named it first; it counts against the agent's claims */

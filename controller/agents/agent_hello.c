@@ -121,8 +121,8 @@ static void welcome_send(struct agent *agent, uint32_t version)
     welcome->heartbeat_ms = (uint32_t)(agents->config.heartbeat_ns / 1000000);
     welcome->silent_ms = (uint32_t)(agents->config.silent_ns / 1000000);
     welcome->controller_lease_ms = (uint32_t)(agents->config.lease_ns / 1000000);
-    welcome->mode = agents->mode;
-    welcome->mode_sequence = agents->mode_sequence;
+    welcome->mode = agents->mode.mode;
+    welcome->mode_sequence = agents->mode.sequence;
     welcome->congested_permille = agents->config.congested_permille;
     welcome->cleared_permille = agents->config.cleared_permille;
     agent->stance_told =

@@ -36,6 +36,7 @@ static void session_message(struct agent *agent, int64_t now_ns, const duopoly_E
         return;
     }
     agent_levels_answered(agent);
+    agent_mode_answered(agent, now_ns);
     if (agent_who(agent)->silent && agent_serves(agent))
         agent_tell_host(agent, EVENT_HOST_BACK);
     else if (agent_who(agent)->joined && !agent_who(agent)->silent && agent_is_behind(agent))

@@ -26,18 +26,6 @@ void agents_stop(struct agents *agents, uint32_t host, uint64_t attempt, const c
     agent_send(agent, &agents->out, true);
 }
 
-void agents_mode(struct agents *agents, uint32_t mode, uint64_t sequence)
-{
-    struct agent *agent, *next;
-    agents->mode = mode;
-    agents->mode_sequence = sequence;
-    AGENTS_EACH_SESSION (agents, agent, next) {
-        wire_begin(&agents->out, duopoly_Envelope_mode_tag)->body.mode =
-            (duopoly_Mode){.mode = mode, .mode_sequence = sequence};
-        agent_send(agent, &agents->out, true);
-    }
-}
-
 const struct stances *agents_stances(const struct agents *agents)
 {
     return &agents->stances;

@@ -81,10 +81,16 @@ const struct agents_counters *agents_counters(const struct agents *agents)
     return &agents->counters;
 }
 
+const struct agents_times *agents_times(const struct agents *agents)
+{
+    return &agents->times;
+}
+
 /* Its session is over: nothing of it is acknowledged or sent any more, and its host is silent. */
 static void session_over(struct agent *agent)
 {
     agent_levels_end(agent);
+    agent_mode_end(agent);
     agent_inventory_drop(agent);
     agent_settle_drop(agent);
     timers_disarm(agent->agents->timers, &agent->beat);

@@ -62,6 +62,7 @@
 #include "controller/agents/stances.h"
 #include "controller/engine/engine.h"
 #include "controller/timers.h"
+#include "lib/histogram.h"
 #include "lib/wire.h"
 
 #define AGENT_ATTEMPTS_MAX 4096
@@ -197,7 +198,7 @@ void agents_stop(struct agents *agents, uint32_t host, uint64_t attempt, const c
 void agents_level(struct agents *agents, uint32_t host, uint64_t attempt, uint32_t coflow_level,
                   uint32_t macroflow_level);
 void agents_levels_flush(struct agents *agents, int64_t now_ns);
-void agents_mode(struct agents *agents, uint32_t mode, uint64_t sequence);
+void agents_mode(struct agents *agents, int64_t now_ns, uint32_t mode, uint64_t sequence);
 void agents_forget(struct agents *agents, uint32_t host, uint64_t job);
 /* To a host that reports guests of this application; nothing to others. Not numbered: it expires
  * soon. */
@@ -317,3 +318,11 @@ struct agents_counters {
     uint64_t refused[WIRE_KINDS];        /* by kind */
 };
 const struct agents_counters *agents_counters(const struct agents *agents);
+
+struct agents_times {
+    /* From a start that is sent until its host answers that it has it; from a change of the mode
+     * until the last host that has a session acknowledged it. A change that the next one overtakes
+     * is not counted. */
+    struct histogram starts, mode_changes;
+};
+const struct agents_times *agents_times(const struct agents *agents);

@@ -102,7 +102,7 @@ void dispatch_decision(const struct engine *engine, struct agents *agents, int64
                      level_on_wire(decision->level.macroflow_level));
         break;
     case DECISION_MODE:
-        agents_mode(agents, decision->mode.mode, decision->mode.sequence);
+        agents_mode(agents, now_ns, decision->mode.mode, decision->mode.sequence);
         break;
     case DECISION_FORGET:
         agents_forget(agents, decision->forget.host, decision->forget.job);

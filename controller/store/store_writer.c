@@ -71,13 +71,14 @@ static size_t gather(const struct groups *groups, struct store_piece *ret_pieces
     return n;
 }
 
-static void committed(struct store_writer *writer, size_t n, uint64_t ticket)
+static void committed(struct store_writer *writer, size_t n, uint64_t ticket, int64_t took_ns)
 {
     struct groups done = STAILQ_HEAD_INITIALIZER(done);
     struct group *group;
     pthread_mutex_lock(&writer->lock);
     writer->counters.commits++;
     writer->counters.groups += n;
+    histogram_add(&writer->counters.times, took_ns);
     writer->failure.code = 0;
     for (; n > 0; n--) {
         group = STAILQ_FIRST(&writer->groups);
@@ -127,13 +128,14 @@ static int commit(struct store_writer *writer, const struct store_piece *pieces,
                   uint64_t ticket)
 {
     struct err err = {0};
+    const int64_t began_ns = now_ns();
     int r = store_file_apply(writer->file, pieces, n, &err);
     if (r < 0) {
         failed(writer, &err);
         return r;
     }
     store_last_write(writer->last, store_file_newest(writer->file));
-    committed(writer, n, ticket);
+    committed(writer, n, ticket, now_ns() - began_ns);
     return 0;
 }
 

@@ -17,6 +17,7 @@
 
 #include "controller/store/store_file.h"
 #include "controller/store/store_last.h"
+#include "lib/histogram.h"
 
 #include <pthread.h>
 
@@ -57,5 +58,6 @@ int store_writer_failure(struct store_writer *writer, struct err *err);
 
 struct store_writer_counters {
     uint64_t commits, groups, bytes, failures, pruned;
+    struct histogram times; /* of commits, until they are on the disk */
 };
 void store_writer_counters(struct store_writer *writer, struct store_writer_counters *ret_counters);

@@ -192,7 +192,7 @@ static void step_do(struct timers *timers, int64_t *now_ns, const struct script_
         agents_levels_flush(agents, *now_ns);
         break;
     case STEP_MODE:
-        agents_mode(agents, (uint32_t)step->length % 2, step->length);
+        agents_mode(agents, *now_ns, (uint32_t)step->length % 2, step->length);
         break;
     case STEP_FORGET:
         snprintf(name, sizeof(name), "h%zu", step->length);

@@ -3,7 +3,7 @@
 static void an_agent_joins_with_its_inventory(void **state)
 {
     (void)state;
-    agents_mode(world.agents, 1, 9);
+    agents_mode(world.agents, world.now_ns, 1, 9);
     hello(1, "h1", 7, 1);
     deliver(1);
     expect_sent("1:welcome ");
@@ -640,7 +640,7 @@ static void decisions_go_where_they_belong(void **state)
     (void)state;
     join(1, "h10");
     join(2, "h2");
-    agents_mode(world.agents, 1, 5);
+    agents_mode(world.agents, world.now_ns, 1, 5);
     assert_non_null(strstr(world.sent, "1:mode#1 "));
     assert_non_null(strstr(world.sent, "2:mode#1 "));
     *world.sent = '\0';
@@ -669,7 +669,7 @@ static void switches_are_no_hosts(void **state)
     message(2, duopoly_Envelope_load_tag, false);
     deliver(2);
     expect_facts("host_load(0) host_load(0) ");
-    agents_mode(world.agents, 1, 5);
+    agents_mode(world.agents, world.now_ns, 1, 5);
     assert_non_null(strstr(world.sent, "1:mode#1 "));
     assert_int_equal(agents_hosts(world.agents), 1);
     until(60 * S);
@@ -711,7 +711,7 @@ static void random_messages_are_survived(void **state)
             uint32_t place = (uint32_t)(test_random(&stream) % agents_hosts(world.agents));
             start(agents_host_at(world.agents, place), test_random(&stream) % 9, 2);
         } else if (choice < 12) {
-            agents_mode(world.agents, 1, (uint64_t)i);
+            agents_mode(world.agents, world.now_ns, 1, (uint64_t)i);
         } else if (choice < 13) {
             until(world.now_ns + (int64_t)(test_random(&stream) % (uint64_t)(40 * S)));
         } else {
