@@ -16,6 +16,7 @@ int confinement_limit_files(const struct settings *settings, struct err *err)
 {
     char state[sizeof(settings->state)], log[sizeof(settings->recording.folder)];
     char socket[sizeof(settings->socket)], keys[sizeof(settings->keys)];
+    const char *token = settings->metrics.token; /* read anew when it begins again */
     strcpy(state, settings->state);
     strcpy(log, settings->recording.folder);
     strcpy(socket, settings->socket);
@@ -23,7 +24,8 @@ int confinement_limit_files(const struct settings *settings, struct err *err)
     const struct confine_path paths[] = {{state, true},
                                          {dirname(socket), true},
                                          {*log ? there(log) : state, true},
-                                         {*keys ? there(keys) : state, true}};
+                                         {*keys ? there(keys) : state, true},
+                                         {*token == '/' ? token : state, *token != '/'}};
     return confine_or_say(confine_files(paths, sizeof(paths) / sizeof(paths[0]), err), err);
 }
 

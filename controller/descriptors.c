@@ -13,16 +13,17 @@
 #define AGENTS_MAX  1000000u
 #define CLIENTS_TOO 8u /* accepted, told that there are too many, closed */
 
-int descriptors_share(uint64_t limit, struct descriptors *ret_descriptors, struct err *err)
+int descriptors_share(uint64_t limit, uint32_t others, struct descriptors *ret_descriptors,
+                      struct err *err)
 {
     uint64_t spare = limit / 4 < SPARE_MAX ? limit / 4 : SPARE_MAX;
-    uint64_t others = OWN + UNIX_CLIENTS + CLIENTS_TOO + spare;
-    if (limit < others + AGENTS_MIN)
+    uint64_t taken = OWN + UNIX_CLIENTS + CLIENTS_TOO + spare + others;
+    if (limit < taken + AGENTS_MIN)
         return err_set(err, EMFILE,
                        "only %" PRIu64 " files may be open, too few for clients and agents; allow "
                        "512 or more (ulimit -n, LimitNOFILE=)",
                        limit);
-    uint64_t agents = limit - others;
+    uint64_t agents = limit - taken;
     *ret_descriptors =
         (struct descriptors){.limit = limit,
                              .agents = (uint32_t)(agents < AGENTS_MAX ? agents : AGENTS_MAX),
@@ -30,7 +31,7 @@ int descriptors_share(uint64_t limit, struct descriptors *ret_descriptors, struc
     return 0;
 }
 
-int descriptors_take(struct descriptors *ret_descriptors, struct err *err)
+int descriptors_take(uint32_t others, struct descriptors *ret_descriptors, struct err *err)
 {
     struct rlimit files;
     if (getrlimit(RLIMIT_NOFILE, &files) < 0)
@@ -39,5 +40,5 @@ int descriptors_take(struct descriptors *ret_descriptors, struct err *err)
     files.rlim_cur = files.rlim_max;
     if (setrlimit(RLIMIT_NOFILE, &files) < 0)
         files.rlim_cur = before;
-    return descriptors_share(files.rlim_cur, ret_descriptors, err);
+    return descriptors_share(files.rlim_cur, others, ret_descriptors, err);
 }

@@ -8,6 +8,7 @@
 #include "controller/engine/policy/presets.h"
 #include "controller/epoch.h"
 #include "controller/epoch_claims.h"
+#include "controller/metrics/metrics.h"
 #include "controller/parameters.h"
 #include "controller/settings.h"
 #include "controller/store/restore.h"
@@ -47,6 +48,7 @@ struct controller {
     struct store *store;
     struct agents_zmq *door;
     struct control *control;
+    struct metrics *metrics; /* NULL: none are wanted */
     struct conductor *conductor;
     struct descriptors descriptors;
     struct epoch_claims claims; /* once it is restored */
@@ -256,7 +258,7 @@ static int controller_open(struct controller *controller, const struct settings 
     struct wire_zmq_limits limits = {.idle_ns = (uint64_t)settings->timers.host_lost_ns,
                                      .pressed_ns = (uint64_t)settings->timers.silent_ns,
                                      .per_second = (uint32_t)settings->bounds.agent_messages};
-    int r = descriptors_take(&controller->descriptors, err);
+    int r = descriptors_take(metrics_connections(settings), &controller->descriptors, err);
     limits.most = controller->connections = connections_of(&controller->descriptors, settings);
     if (r < 0 || (r = loop_open(&controller->loop, err)) < 0 ||
         (r = loop_say_reload(controller->loop, RELOAD, err)) < 0 ||
@@ -266,6 +268,7 @@ static int controller_open(struct controller *controller, const struct settings 
         (r = store_open_in(settings, controller->epoch, backup, &controller->store, err)) < 0 ||
         (!controller->confined && (r = confinement_limit_files(settings, err)) < 0) ||
         (r = control_open(controller->loop, settings, &controller->control, err)) < 0 ||
+        (r = metrics_open(controller->loop, settings, &controller->metrics, err)) < 0 ||
         (r = agents_zmq_open(controller->loop, settings, &limits, &controller->door, err)) < 0)
         return r;
     const struct conductor_hooks hooks = {
@@ -287,6 +290,9 @@ static int controller_open(struct controller *controller, const struct settings 
                                                controller->control};
     if (control_attach(controller->control, controller->conductor, controller->door) < 0)
         return err_sys(err, ENOMEM, "clients");
+    struct listing_sources sources;
+    control_sources(controller->control, &sources);
+    metrics_attach(controller->metrics, &sources);
     agents_zmq_attach(controller->door, controller->conductor, &clients);
     r = controller->confined ? 0 : confinement_limit_calls(err);
     controller->confined = r == 0;
@@ -296,6 +302,7 @@ static int controller_open(struct controller *controller, const struct settings 
 static void controller_close(struct controller *controller)
 {
     struct err err;
+    metrics_close(controller->metrics);
     control_close(controller->control);
     conductor_close(controller->conductor);
     agents_zmq_close(controller->door);
@@ -335,6 +342,8 @@ static int controller_run(struct controller *controller, const struct settings *
 {
     log_note("epoch %" PRIu32 ", agents on %s, clients on %s", epoch_number(controller->epoch),
              agents_zmq_address(controller->door), settings->socket);
+    if (controller->metrics)
+        log_note("metrics on http://%s/metrics", metrics_address(controller->metrics));
     connections_say(controller, settings);
     group_say(settings);
     sd_notify(0, "READY=1");
@@ -364,7 +373,7 @@ int main(int argc, char **argv)
     if (!arguments.check)
         log_with_times();
     if (settings_load(arguments.config, &settings, &err) < 0 ||
-        agents_zmq_check(&settings, &err) < 0) {
+        agents_zmq_check(&settings, &err) < 0 || metrics_check(&settings, &err) < 0) {
         log_error(LOG_FAULT_CONFIGURATION, "%s", err.text);
         return EXIT_FAILURE;
     }

@@ -192,6 +192,42 @@ static const struct conf_field store_fields[] = {
 static const struct conf_section store_section = {store_fields, sizeof(struct settings_store),
                                                   NULL};
 
+static bool is_none(const char *text)
+{
+    return strcmp(text, "none") == 0;
+}
+
+static int metrics_listen_check(const char *text, struct err *err)
+{
+    return is_none(text) ? 0 : conf_check_listen(text, err);
+}
+
+static int metrics_token_check(const char *text, struct err *err)
+{
+    return is_none(text) ? 0 : conf_check_path(text, err);
+}
+
+static const struct conf_field metrics_fields[] = {
+    CHECKED(settings_metrics, listen, "none", metrics_listen_check),
+    CHECKED(settings_metrics, token, "none", metrics_token_check),
+    NUMBER(settings_metrics, hosts, "hosts", "256", 0, 2000),
+    END,
+};
+
+static int metrics_section_check(const void *structure, struct err *err)
+{
+    const struct settings_metrics *m = structure;
+    if (is_none(m->listen) || !is_none(m->token) || conf_address_is_loopback(m->listen))
+        return 0;
+    return err_set(err, EINVAL,
+                   "%s can be reached by others: name the file of a token at `token`, or listen on "
+                   "loopback (tcp://127.0.0.1:7601)",
+                   m->listen);
+}
+
+static const struct conf_section metrics_section = {metrics_fields, sizeof(struct settings_metrics),
+                                                    metrics_section_check};
+
 static const struct conf_field mode_fields[] = {
     POLICY(settings_mode, mode, "rule", OF_PRESET),
     WORDS(settings_mode, values, mode_word),
@@ -314,6 +350,7 @@ static const struct conf_field settings_fields[] = {
     SECTION(settings, timers, &timer_section),
     SECTION_CALLED(settings, recording, "log", &recording_section),
     SECTION(settings, store, &store_section),
+    SECTION(settings, metrics, &metrics_section),
     SECTION(settings, policy, &policy_section),
     SECTION(settings, levels, &table_section),
     SECTION(settings, users, &user_section),

@@ -31,6 +31,13 @@ struct settings_store {
     int64_t keep_ns, max_bytes;
 };
 
+/* Each text is "none" where there is none. */
+struct settings_metrics {
+    char listen[128];
+    char token[256]; /* a file */
+    int64_t hosts;
+};
+
 /* Parameters of policies that are set explicitly, of any question; the preset, then the policy
  * gives the others. */
 struct settings_values {
@@ -86,6 +93,7 @@ struct settings {
     struct settings_timers timers;
     struct settings_recording recording;
     struct settings_store store;
+    struct settings_metrics metrics;
     struct settings_policy policy;
     struct settings_tables levels;
     struct settings_users users;

@@ -40,7 +40,7 @@ bench-frameworks: $(BUILD)/bench-frameworks ## what the facts of a framework's s
 # The controller as it would be without its store, to be compared with.
 $(BUILD)/bench-no-store/duopolyd: $(BUILD)/obj/controller/main.o $(BUILD)/obj/tests/stand_ins/no_store.o $(foreach a,controller engine mincost lib proto,$(call archive,$(a)))
 	@mkdir -p $(dir $@)
-	$(CC) $(PIE) $(LDFLAGS) -o $@ $(filter %.o,$^) -Wl,--start-group $(filter %.a,$^) -Wl,--end-group $(WIRE_LIBS) -lyaml -lsqlite3 -lxxhash -lseccomp -lcrypto -pthread
+	$(CC) $(PIE) $(LDFLAGS) -o $@ $(filter %.o,$^) -Wl,--start-group $(filter %.a,$^) -Wl,--end-group $(WIRE_LIBS) -lyaml -lsqlite3 -lxxhash -lseccomp -lcrypto -lmicrohttpd -pthread
 
 .PHONY: bench-live
 bench-live: deps ## strictness, slot latency, CPU time of starts and of the recording, mode switches, what the store adds to both, others' round trips beside hostile peers on this machine beside their bars, misses marked (root, 16 minutes; PARTS= names some)

@@ -5,7 +5,7 @@ DIRS_engine    := controller/engine $(addprefix controller/engine/,base share bo
 DIRS_mincost   := lib/mincost
 DIRS_mcmf      := controller/mcmf
 DIRS_plainflow := tests/mincost
-DIRS_controller := controller controller/agents controller/clients controller/frameworks controller/recording controller/store \
+DIRS_controller := controller controller/agents controller/clients controller/frameworks controller/metrics controller/recording controller/store \
                    controller/switch
 DIRS_render    := controller/switch/render
 DIRS_cli       := controller/cli

@@ -348,6 +348,12 @@ int control_attach(struct control *control, struct conductor *conductor, struct 
     return remote_create(control->loop, &hooks, agents_zmq_most(door), &control->remote);
 }
 
+void control_sources(const struct control *control, struct listing_sources *ret_sources)
+{
+    *ret_sources = (struct listing_sources){control->parts, control->door,
+                                            wire_unix_counters(control->server), control->refused};
+}
+
 void control_remote_message(void *user, uint64_t peer, const struct key_holder *who,
                             const duopoly_Envelope *envelope)
 {

@@ -18,14 +18,15 @@
  * Bounds are wire_unix.h's. One thread. */
 #pragma once
 
-#include "controller/agents_zmq.h"
-#include "controller/conductor.h"
+#include "controller/clients/listing.h"
 
 struct control;
 
 /* Listens on settings' socket; call control_attach before the loop runs. */
 int control_open(sd_event *loop, const struct settings *settings, struct control **ret_control,
                  struct err *err);
+/* Where counters come from; after control_attach. */
+void control_sources(const struct control *control, struct listing_sources *ret_sources);
 /* 0 or −ENOMEM. */
 int control_attach(struct control *control, struct conductor *conductor, struct agents_zmq *door);
 

@@ -248,9 +248,9 @@ static void keys_rotate(struct control *control, struct requester *requester,
 static void list_fill(struct control *control, struct requester *requester,
                       const duopoly_Envelope *request)
 {
-    const struct listing_sources sources = {control->parts, control->door,
-                                            wire_unix_counters(control->server), control->refused};
+    struct listing_sources sources;
     (void)requester;
+    control_sources(control, &sources);
     listing_page(&sources, &request->body.list, &control->answer);
 }
 

@@ -1,0 +1,368 @@
+#include "controller/metrics/metrics.h"
+
+#include "controller/metrics/scrape.h"
+#include "controller/metrics/token.h"
+#include "lib/now.h"
+#include "lib/reach.h"
+
+#include <errno.h>
+#include <microhttpd.h>
+#include <netdb.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define MEMORY     8192u /* bytes, of a connection: request and headers of the answer */
+#define AGE        10u   /* times what it took to make a text, for which it is given again */
+#define WAITING    16    /* connections that the kernel keeps until they are taken */
+#define EXPOSITION "text/plain; version=0.0.4; charset=utf-8"
+#define WORDS      "text/plain; charset=utf-8"
+
+struct metrics {
+    sd_event_source *io, *timer;
+    struct MHD_Daemon *daemon;
+    struct listing_sources sources;
+    uint32_t hosts;
+    char token[TOKEN_MAX + 1];
+    char address[NI_MAXHOST + NI_MAXSERV + 4];
+    struct MHD_Response *text; /* the last of /metrics; NULL: none */
+    uint64_t made_ns, took_ns;
+    uint32_t texts; /* that are not freed */
+};
+
+/* What goes back to a client. */
+struct answer {
+    unsigned status;
+    const char *words;
+    const char *header, *value; /* one more; NULL: none */
+};
+
+static enum MHD_Result answer_words(struct MHD_Connection *connection, const struct answer *answer)
+{
+    char line[160];
+    int n = snprintf(line, sizeof(line), "%s\n", answer->words);
+    struct MHD_Response *response =
+        MHD_create_response_from_buffer((size_t)n, line, MHD_RESPMEM_MUST_COPY);
+    if (!response)
+        return MHD_NO;
+    MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, WORDS);
+    if (answer->header)
+        MHD_add_response_header(response, answer->header, answer->value);
+    enum MHD_Result r = MHD_queue_response(connection, answer->status, response);
+    MHD_destroy_response(response);
+    return r;
+}
+
+/* The text and a count of it, which is freed with it. */
+struct held_text {
+    struct metrics *metrics;
+    char *text;
+};
+
+static void text_free(void *user)
+{
+    struct held_text *held = user;
+    held->metrics->texts--;
+    free(held->text);
+    free(held);
+}
+
+/* NULL: out of memory. */
+static struct MHD_Response *text_make(struct metrics *metrics)
+{
+    size_t size = 0;
+    struct MHD_Response *response = NULL;
+    struct held_text *held = malloc(sizeof(*held));
+    char *text = scrape(&metrics->sources, metrics->hosts, &size);
+    if (held && text)
+        response =
+            MHD_create_response_from_buffer_with_free_callback_cls(size, text, text_free, held);
+    if (!response) {
+        free(held);
+        free(text);
+        return NULL;
+    }
+    *held = (struct held_text){metrics, text};
+    metrics->texts++;
+    MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, EXPOSITION);
+    return response;
+}
+
+static void text_drop(struct metrics *metrics)
+{
+    if (metrics->text)
+        MHD_destroy_response(metrics->text);
+    metrics->text = NULL;
+}
+
+/* Makes the text anew unless it is young; `text` is NULL if it cannot be made. */
+static void text_look(struct metrics *metrics)
+{
+    const uint64_t began_ns = now_ns(CLOCK_MONOTONIC);
+    if (metrics->text && began_ns - metrics->made_ns < AGE * metrics->took_ns)
+        return;
+    text_drop(metrics);
+    if (metrics->texts >= METRICS_TEXTS)
+        return;
+    metrics->text = text_make(metrics);
+    metrics->made_ns = now_ns(CLOCK_MONOTONIC);
+    metrics->took_ns = metrics->made_ns - began_ns;
+}
+
+static enum MHD_Result metrics_answer(struct metrics *metrics, struct MHD_Connection *connection)
+{
+    static const struct answer who = {MHD_HTTP_UNAUTHORIZED,
+                                      "show the token of this port: Authorization: Bearer TOKEN",
+                                      MHD_HTTP_HEADER_WWW_AUTHENTICATE, "Bearer"};
+    static const struct answer busy = {MHD_HTTP_SERVICE_UNAVAILABLE,
+                                       "earlier answers are still being read: ask again later",
+                                       MHD_HTTP_HEADER_RETRY_AFTER, "10"};
+    const char *shown =
+        MHD_lookup_connection_value(connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_AUTHORIZATION);
+    if (!token_is_shown(metrics->token, shown))
+        return answer_words(connection, &who);
+    text_look(metrics);
+    return metrics->text ? MHD_queue_response(connection, MHD_HTTP_OK, metrics->text)
+                         : answer_words(connection, &busy);
+}
+
+static enum MHD_Result health_answer(struct metrics *metrics, struct MHD_Connection *connection)
+{
+    static const struct answer ok = {.status = MHD_HTTP_OK, .words = "ok"};
+    (void)metrics;
+    return answer_words(connection, &ok);
+}
+
+static enum MHD_Result ready_answer(struct metrics *metrics, struct MHD_Connection *connection)
+{
+    const char *why = scrape_unready(metrics->sources.parts);
+    const struct answer answer = {.status = why ? MHD_HTTP_SERVICE_UNAVAILABLE : MHD_HTTP_OK,
+                                  .words = why ? why : "ready"};
+    return answer_words(connection, &answer);
+}
+
+static const struct page {
+    const char *path;
+    enum MHD_Result (*answer)(struct metrics *metrics, struct MHD_Connection *connection);
+} pages[] = {{"/metrics", metrics_answer},
+             {"/healthz", health_answer},
+             {"/readyz", ready_answer},
+             {NULL, NULL}};
+
+/* What is wrong with a request, before its body is read; NULL: nothing. */
+static const struct answer *refusal_of(struct MHD_Connection *connection, const char *method)
+{
+    static const struct answer other = {MHD_HTTP_METHOD_NOT_ALLOWED, "only GET is answered",
+                                        MHD_HTTP_HEADER_ALLOW, MHD_HTTP_METHOD_GET};
+    static const struct answer body = {.status = MHD_HTTP_CONTENT_TOO_LARGE,
+                                       .words = "a request has no body here"};
+    const char *length =
+        MHD_lookup_connection_value(connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_CONTENT_LENGTH);
+    if (strcmp(method, MHD_HTTP_METHOD_GET) != 0)
+        return &other;
+    if ((length && strcmp(length, "0") != 0) ||
+        MHD_lookup_connection_value(connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_TRANSFER_ENCODING))
+        return &body;
+    return NULL;
+}
+
+static enum MHD_Result on_request(void *user, struct MHD_Connection *connection, const char *path,
+                                  const char *method, const char *version, const char *upload,
+                                  size_t *upload_size, void **state)
+{
+    static const struct answer unknown = {.status = MHD_HTTP_NOT_FOUND,
+                                          .words = "there are /metrics, /healthz and /readyz"};
+    struct metrics *metrics = user;
+    (void)version, (void)upload;
+    if (!*state) { /* its headers have come; the next call is at its end */
+        const struct answer *refusal = refusal_of(connection, method);
+        *state = metrics;
+        return refusal ? answer_words(connection, refusal) : MHD_YES;
+    }
+    if (*upload_size)
+        return MHD_NO;
+    for (const struct page *page = pages; page->path; page++)
+        if (strcmp(path, page->path) == 0)
+            return page->answer(metrics, connection);
+    return answer_words(connection, &unknown);
+}
+
+/* What libmicrohttpd has to do now, and when it wants to be called next. */
+static int serve(struct metrics *metrics)
+{
+    MHD_UNSIGNED_LONG_LONG ms;
+    MHD_run(metrics->daemon);
+    if (MHD_get_timeout(metrics->daemon, &ms) != MHD_YES)
+        return sd_event_source_set_enabled(metrics->timer, SD_EVENT_OFF);
+    int r = sd_event_source_set_time_relative(metrics->timer, ms * 1000);
+    return r < 0 ? r : sd_event_source_set_enabled(metrics->timer, SD_EVENT_ONESHOT);
+}
+
+static int on_io(sd_event_source *source, int fd, uint32_t events, void *user)
+{
+    (void)source, (void)fd, (void)events;
+    return serve(user);
+}
+
+static int on_time(sd_event_source *source, uint64_t usec, void *user)
+{
+    (void)source, (void)usec;
+    return serve(user);
+}
+
+/* The address to listen on: numbers, or * for all; port * is a free one. */
+static int address_read(const char *listen, struct reach_address *ret_at, struct err *err)
+{
+    char endpoint[sizeof(((struct settings *)0)->metrics.listen) + 8];
+    struct reach_found found;
+    const char *colon = strrchr(listen, ':');
+    const bool free_port = strcmp(colon, ":*") == 0;
+    if (strncmp(listen, "tcp://*:", 8) == 0)
+        snprintf(endpoint, sizeof(endpoint), "tcp://[::]%s", free_port ? ":1" : colon);
+    else
+        snprintf(endpoint, sizeof(endpoint), "%.*s%s", (int)(colon - listen), listen,
+                 free_port ? ":1" : colon);
+    int r = reach_read(endpoint, &found, err);
+    if (r < 0)
+        return r == -EAGAIN ? err_set(err, EINVAL,
+                                      "metrics: listen: %s names no address of this host, as "
+                                      "tcp://127.0.0.1:7601 does",
+                                      listen)
+                            : r;
+    *ret_at = found.addresses[0];
+    if (free_port && reach_is_v6(ret_at))
+        ret_at->at.v6.sin6_port = 0;
+    else if (free_port)
+        ret_at->at.v4.sin_port = 0;
+    return 0;
+}
+
+static int socket_open(const char *listen_on, int *ret_fd, struct err *err)
+{
+    const int yes = 1, no = 0;
+    struct reach_address at;
+    int r = address_read(listen_on, &at, err);
+    if (r < 0)
+        return r;
+    int fd = socket(at.at.any.sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (fd >= 0)
+        setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes));
+    if (fd >= 0 && reach_is_v6(&at))
+        setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &no, sizeof(no));
+    if (fd < 0 || bind(fd, &at.at.any, at.length) < 0 || listen(fd, WAITING) < 0) {
+        r = err_sys(err, errno, "metrics: listen: %s", listen_on);
+        if (fd >= 0)
+            close(fd);
+        return r;
+    }
+    *ret_fd = fd;
+    return 0;
+}
+
+static void address_say(struct metrics *metrics, int fd)
+{
+    struct reach_address at = {.length = sizeof(at.at)};
+    char text[REACH_TEXT];
+    getsockname(fd, &at.at.any, &at.length);
+    reach_print(&at, text);
+    snprintf(metrics->address, sizeof(metrics->address), "%s", strstr(text, "//") + 2);
+}
+
+/* Takes the descriptor. */
+static int daemon_begin(struct metrics *metrics, int fd, struct err *err)
+{
+    metrics->daemon = MHD_start_daemon(
+        MHD_USE_EPOLL, 0, NULL, NULL, on_request, metrics, MHD_OPTION_LISTEN_SOCKET, fd,
+        MHD_OPTION_CONNECTION_LIMIT, METRICS_CONNECTIONS, MHD_OPTION_CONNECTION_TIMEOUT,
+        METRICS_IDLE_S, MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)MEMORY,
+        MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_END);
+    if (metrics->daemon)
+        return 0;
+    close(fd);
+    return err_set(err, EIO, "metrics: libmicrohttpd does not begin to listen");
+}
+
+static int sources_add(struct metrics *metrics, sd_event *loop, struct err *err)
+{
+    const union MHD_DaemonInfo *info =
+        MHD_get_daemon_info(metrics->daemon, MHD_DAEMON_INFO_EPOLL_FD);
+    int r =
+        info ? sd_event_add_io(loop, &metrics->io, info->epoll_fd, EPOLLIN, on_io, metrics) : -EIO;
+    if (r >= 0)
+        r = sd_event_add_time_relative(loop, &metrics->timer, CLOCK_MONOTONIC, 0, 0, on_time,
+                                       metrics);
+    return r < 0 ? err_sys(err, -r, "metrics: the loop") : 0;
+}
+
+static bool is_off(const struct settings *settings)
+{
+    return strcmp(settings->metrics.listen, "none") == 0;
+}
+
+uint32_t metrics_connections(const struct settings *settings)
+{
+    return is_off(settings) ? 0 : METRICS_CONNECTIONS;
+}
+
+int metrics_check(const struct settings *settings, struct err *err)
+{
+    char token[TOKEN_MAX + 1];
+    struct reach_address at;
+    if (is_off(settings))
+        return 0;
+    int r = address_read(settings->metrics.listen, &at, err);
+    return r < 0 ? r : token_read(settings->metrics.token, token, err);
+}
+
+int metrics_open(sd_event *loop, const struct settings *settings, struct metrics **ret_metrics,
+                 struct err *err)
+{
+    const struct settings_metrics *wanted = &settings->metrics;
+    int fd = -1;
+    *ret_metrics = NULL;
+    if (is_off(settings))
+        return 0;
+    struct metrics *metrics = calloc(1, sizeof(*metrics));
+    if (!metrics)
+        return err_sys(err, ENOMEM, "metrics");
+    metrics->hosts = (uint32_t)wanted->hosts;
+    int r = token_read(wanted->token, metrics->token, err);
+    if (r == 0 && (r = socket_open(wanted->listen, &fd, err)) == 0) {
+        address_say(metrics, fd);
+        if ((r = daemon_begin(metrics, fd, err)) == 0)
+            r = sources_add(metrics, loop, err);
+    }
+    if (r < 0) {
+        metrics_close(metrics);
+        return r;
+    }
+    *ret_metrics = metrics;
+    return 0;
+}
+
+void metrics_attach(struct metrics *metrics, const struct listing_sources *sources)
+{
+    if (metrics)
+        metrics->sources = *sources;
+}
+
+const char *metrics_address(const struct metrics *metrics)
+{
+    return metrics->address;
+}
+
+void metrics_close(struct metrics *metrics)
+{
+    if (!metrics)
+        return;
+    sd_event_source_disable_unref(metrics->io);
+    sd_event_source_disable_unref(metrics->timer);
+    if (metrics->daemon)
+        MHD_stop_daemon(metrics->daemon);
+    text_drop(metrics);
+    explicit_bzero(metrics->token, sizeof(metrics->token));
+    free(metrics);
+}
