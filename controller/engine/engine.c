@@ -33,7 +33,6 @@
 #include "controller/engine/watch/framework_sizes.h"
 #include "controller/engine/watch/gate.h"
 #include "controller/engine/watch/hold.h"
-#include "controller/engine/watch/inputs.h"
 #include "controller/engine/watch/lapse.h"
 #include "controller/engine/watch/mode.h"
 #include "controller/engine/watch/refusal.h"
@@ -383,7 +382,6 @@ int engine_step(struct engine *engine, int64_t now_ns, const struct event *event
     growing_go_on(engine);
     skipping_go_on(engine);
     sizes_go_on(engine);
-    inputs_go_on(engine);
     refusal_go_on(engine);
     stage_go_on(engine);
     tell_expire(engine);

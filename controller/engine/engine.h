@@ -76,7 +76,7 @@ enum engine_rule {
     RULE_INPUT_GUESSED, /* before the first shuffle, sizes are guessed by input */
     RULE_LINKS_SHARED,  /* a home depends on the other jobs that use the links (pack.h) */
     RULE_OWN_LOOKED_UP, /* no later job is asked by what was remembered of hosts (joint.c) */
-    RULE_INPUTS_WAIT,   /* inputs of running tasks are measured in portions (inputs.h) */
+    RULE_INPUTS_WAIT,   /* inputs of running tasks are measured in portions (framework_sizes.h) */
     ENGINE_RULES = RULE_INPUTS_WAIT
 };
 

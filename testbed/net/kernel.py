@@ -52,8 +52,8 @@ def write(path, text):
             system.run("nsenter", "--net=/proc/%d/ns/net" % pid, "sh", "-c",
                        'printf %s "$1" > "$0"', path, text)
             return
-    raise system.Failure("cannot write \"%s\" to %s, which the testbed needs: write it there outside "
-                         "of this container or namespace" % (text, path))
+    raise system.Failure("cannot write \"%s\" to %s, which the testbed needs: write it there "
+                         "outside of this container or namespace" % (text, path))
 
 
 def borrow(home):

@@ -84,7 +84,7 @@ struct attempt {
     enum reason reason; /* of its start, for explain */
     int64_t left, right;
     TAILQ_ENTRY(attempt) of_block;
-    TAILQ_HEAD(, stall) stalls;     /* sources that send it nothing (source.h) */
+    TAILQ_HEAD(, stall) stalls;       /* sources that send it nothing (source.h) */
     struct sorted_node allow_timer;   /* engine->allow_timers */
     struct sorted_node of_unmeasured; /* engine->unmeasured */
 };
@@ -622,7 +622,7 @@ struct engine {
     /* Those with tasks to skip (framework_skip.h); by job and index. */
     struct sorted skipping;
     struct sorted keeping;     /* those with outputs to count (outputs.h); by job and index */
-    struct sorted unmeasured;  /* attempts with inputs to measure (inputs.h); by number */
+    struct sorted unmeasured;  /* attempts with inputs to measure (framework_sizes.h); by number */
     struct sorted losing;      /* jobs with outputs to lose (losing.h); by job and host */
     struct sorted opening;     /* stages with tasks to make ready; by job and index */
     uint64_t removed_bytes;    /* of ended jobs: bytes that are not freed yet */

@@ -3,7 +3,7 @@
 #include "controller/engine/books/cluster.h"
 #include "controller/engine/books/job.h"
 #include "controller/engine/dump/dump.h"
-#include "controller/engine/watch/inputs.h"
+#include "controller/engine/watch/framework_sizes.h"
 #include "controller/engine/watch/source.h"
 
 #include <errno.h>
@@ -56,7 +56,7 @@ static int load_attempt(struct engine *engine, const void *object, struct err *e
     attempt->stopping = record->stopping;
     attempt_set_receiving(engine, attempt, record->receiving);
     if (record->unmeasured && task)
-        inputs_restore(engine, attempt);
+        sizes_measure_later(engine, attempt);
     host_touch(engine, host);
     return 0;
 }

@@ -10,7 +10,6 @@
 #include "controller/engine/policy/questions.h"
 #include "controller/engine/watch/estimate.h"
 #include "controller/engine/watch/gate.h"
-#include "controller/engine/watch/inputs.h"
 #include "controller/engine/watch/queues.h"
 
 #include <stdlib.h>
@@ -105,6 +104,22 @@ static void task_resize(struct engine *engine, struct task *task, uint64_t bytes
     }
 }
 
+void sizes_measure_later(struct engine *engine, struct attempt *attempt)
+{
+    struct sorted_key key = {attempt->number, 0, 0};
+    sorted_place(&engine->unmeasured, &attempt->of_unmeasured, key, 0);
+}
+
+/* WHY not at once: each attempt has as many inputs as there are maps, and one fact may change those
+ * of all running reduce tasks. Until its turn comes it keeps what was measured. */
+static void inputs_changed(struct engine *engine, const struct task *task)
+{
+    if (!engine_follows(engine, RULE_INPUTS_WAIT) || engine->suspended)
+        return;
+    for (struct attempt *attempt = task->attempts; attempt; attempt = attempt->next_of_task)
+        sizes_measure_later(engine, attempt);
+}
+
 static void set_guessed(struct task *task, bool guessed)
 {
     task->stage->framework->guessed += (uint32_t)guessed - (uint32_t)task->guessed;
@@ -149,7 +164,7 @@ static bool follow_level(struct engine *engine, struct attempt *attempt)
     return attempt->level[ORDER_COFLOW] != coflow || attempt->level[ORDER_MACROFLOW] != macroflow;
 }
 
-void sizes_follow_attempt(struct engine *engine, struct attempt *attempt)
+static void follow_attempt(struct engine *engine, struct attempt *attempt)
 {
     engine->counters.visits++;
     attempt_measure(attempt);
@@ -168,7 +183,7 @@ static void follow_attempts(struct engine *engine, struct stage *stage)
     TAILQ_FOREACH (attempt, &stage->attempts, of_stage) {
         if (!engine_follows(engine, RULE_INPUTS_WAIT))
             attempt_measure_inputs(attempt);
-        sizes_follow_attempt(engine, attempt);
+        follow_attempt(engine, attempt);
     }
 }
 
@@ -225,11 +240,23 @@ void sizes_restore_sizing(struct engine *engine, struct stage *stage, uint32_t n
         sorted_remove(&engine->sizing, &own->of_sizing);
 }
 
+static void measure_some(struct engine *engine)
+{
+    struct sorted_node *node;
+    while ((node = sorted_first(&engine->unmeasured)) && engine_may_look(engine)) {
+        struct attempt *attempt = container_of(node, struct attempt, of_unmeasured);
+        sorted_remove(&engine->unmeasured, node);
+        engine->step_looks += LOOKS_OF_CHANGE + attempt_measure_inputs(attempt);
+        follow_attempt(engine, attempt);
+    }
+}
+
 void sizes_go_on(struct engine *engine)
 {
     struct sorted_node *node;
     while ((node = sorted_first(&engine->sizing)) && engine_may_look(engine))
         size_some(engine, container_of(node, struct framework_stage, of_sizing)->stage);
+    measure_some(engine);
 }
 
 void sizes_set_levels(struct engine *engine, struct attempt *attempt)

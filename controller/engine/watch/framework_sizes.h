@@ -20,11 +20,11 @@
  *
  * Cost: that of the piece. The piece that completes the cells, and a row that doubles the rows,
  * cost all reduce tasks of the stage; a guess or a correction costs the tasks that it changes; both
- * cost the stage's live attempts, O(log attempts) each, whose inputs follow later (inputs.h). Sizes
- * beyond step_tasks_max follow in later steps; until then a task keeps its size, and a new one has
- * the guess. Rows and sums count as cells of the job (cells_per_job_max); a piece beyond that is
- * ignored and counted. Of SIZES_HISTORY_MAX histories the one learnt longest ago is dropped
- * first. */
+ * cost the stage's live attempts, O(log attempts) each, whose inputs are measured again, as many
+ * as there are maps. Sizes and inputs beyond step_tasks_max follow in later steps; until then a
+ * task keeps its size, and a new one has the guess. Rows and sums count as cells of the job
+ * (cells_per_job_max); a piece beyond that is ignored and counted. Of SIZES_HISTORY_MAX histories
+ * the one learnt longest ago is dropped first. */
 #pragma once
 
 #include "controller/engine/books/late.h"
@@ -35,7 +35,8 @@ enum { SIZES_MEANS = 63, SIZES_HISTORY_MAX = ENGINE_SIZES_MAX };
  * changed, or its tasks are about to be ready. */
 void sizes_follow_tasks(struct engine *engine, struct stage *stage, uint32_t before);
 void sizes_follow_parents(struct engine *engine, struct stage *stage);
-/* Continues with stages whose sizes could not all follow at once, the oldest job's first. */
+/* Continues with stages whose sizes could not all follow at once, the oldest job's first, then with
+ * inputs of attempts, in order of their numbers. */
 void sizes_go_on(struct engine *engine);
 /* Sizes a new task, before it is counted anywhere. */
 void sizes_begin_task(struct task *task);
@@ -68,10 +69,11 @@ void sizes_restore_sizing(struct engine *engine, struct stage *stage, uint32_t n
 /* For load: the guess that the stage had. */
 void sizes_restore_guess(struct engine *engine, struct stage *stage, uint64_t guess);
 
+/* For load: what the attempt reads is still to be measured. */
+void sizes_measure_later(struct engine *engine, struct attempt *attempt);
+
 /* Sizes the task by all reports so far. */
 void sizes_set_task(struct engine *engine, struct task *task);
-/* The attempt's sizes, and its levels while it receives, by those of its task and its stage. */
-void sizes_follow_attempt(struct engine *engine, struct attempt *attempt);
 /* Whether each map of the edge has its row. */
 bool sizes_are_complete(const struct stage *stage, const struct edge *edge);
 /* Sizes of tasks changed: their stage's place in the queues, the job's turn, levels. */
