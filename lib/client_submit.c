@@ -42,12 +42,26 @@ static duopoly_AtMost at_most_of(const struct workload_at_most *at_most)
     return (duopoly_AtMost){.host = at_most->host, .rack = at_most->rack};
 }
 
-static void variant_fill(const struct workload_variant *variant, duopoly_Variant *ret_variant)
+static bool profile_fill(const struct workload_stage *stage, uint32_t variant,
+                         duopoly_Profile *ret_profile)
 {
+    const struct profile profile = workload_profile_of(stage, variant);
+    *ret_profile = (duopoly_Profile){.read_bytes = profile.read_bytes,
+                                     .read_bytes_s = profile.read_bytes_s,
+                                     .before = profile.before,
+                                     .compute_ns = profile.compute_ns};
+    return profile_is_known(&profile);
+}
+
+static void variant_fill(const struct workload_stage *stage, uint32_t index,
+                         duopoly_Variant *ret_variant)
+{
+    const struct workload_variant *variant = &stage->variants[index];
     ret_variant->has_demand = true;
     ret_variant->demand = demand_of(&variant->demand);
     wire_copy(ret_variant->command, sizeof(ret_variant->command), variant->command);
     wire_copy(ret_variant->constraint, sizeof(ret_variant->constraint), variant->constraint);
+    ret_variant->has_profile = profile_fill(stage, index + 1, &ret_variant->profile);
 }
 
 static int stage_part(struct walk *walk, uint32_t index, struct err *err)
@@ -64,7 +78,8 @@ static int stage_part(struct walk *walk, uint32_t index, struct err *err)
     part->demand = demand_of(&stage->demand);
     part->variants_count = (pb_size_t)stage->n_variants;
     for (uint32_t i = 0; i < stage->n_variants; i++)
-        variant_fill(&stage->variants[i], &part->variants[i]);
+        variant_fill(stage, i, &part->variants[i]);
+    part->has_profile = profile_fill(stage, 0, &part->profile);
     part->has_at_most = stage->at_most.host || stage->at_most.rack;
     part->at_most = at_most_of(&stage->at_most);
     part->prefer_count = (pb_size_t)stage->n_wishes;

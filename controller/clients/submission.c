@@ -126,6 +126,7 @@ struct variants {
     uint64_t demands[(ENGINE_VARIANTS_MAX - 1) * ENGINE_RESOURCES];
     char commands[(ENGINE_VARIANTS_MAX - 1) * ENGINE_NAME_MAX];
     char constraints[(ENGINE_VARIANTS_MAX - 1) * CONSTRAINT_MAX];
+    uint64_t profiles[ENGINE_VARIANTS_MAX * PROFILE_NUMBERS];
 };
 
 static void line_add(char *lines, size_t size, const char *word, bool first)
@@ -152,6 +153,40 @@ static bool variant_is_good(uint32_t stage, uint32_t variant, const duopoly_Vari
     return false;
 }
 
+/* The same of its profile; variant 0 is the stage itself. */
+static bool profile_take(uint32_t stage, uint32_t variant, const duopoly_Profile *p,
+                         struct variants *variants, duopoly_Envelope *answer)
+{
+    const struct profile profile = {p->read_bytes, p->read_bytes_s, p->before, p->compute_ns};
+    uint64_t *at = variants->profiles + (size_t)variant * PROFILE_NUMBERS;
+    struct err err = {0};
+    if (profile_check(&profile, &err) < 0) {
+        refused_answer(answer, duopoly_Reason_REASON_MALFORMED,
+                       "stage %" PRIu32 ", variant %" PRIu32 ": by its profile a task %s", stage,
+                       variant, err.text);
+        return false;
+    }
+    at[0] = profile.read_bytes;
+    at[1] = profile.read_bytes_s;
+    at[2] = profile.before;
+    at[3] = profile.compute_ns;
+    return true;
+}
+
+static bool profiles_take(const duopoly_SubmitStage *stage, struct variants *variants,
+                          struct event *event, duopoly_Envelope *answer)
+{
+    bool known = stage->has_profile;
+    bool good = profile_take(stage->stage, 0, &stage->profile, variants, answer);
+    for (pb_size_t i = 0; good && i < stage->variants_count; i++) {
+        known |= stage->variants[i].has_profile;
+        good = profile_take(stage->stage, i + 1u, &stage->variants[i].profile, variants, answer);
+    }
+    event->job_stage.profiles = (struct u64s){
+        variants->profiles, known ? (1u + stage->variants_count) * PROFILE_NUMBERS : 0};
+    return good;
+}
+
 static bool variants_take(const duopoly_SubmitStage *stage, struct variants *variants,
                           struct event *event, duopoly_Envelope *answer)
 {
@@ -169,7 +204,7 @@ static bool variants_take(const duopoly_SubmitStage *stage, struct variants *var
         (struct u64s){variants->demands, stage->variants_count * ENGINE_RESOURCES};
     event->job_stage.variant_commands = variants->commands;
     event->job_stage.variant_constraints = variants->constraints;
-    return true;
+    return profiles_take(stage, variants, event, answer);
 }
 
 /* A stage's wishes, in the form of its event. */

@@ -20,6 +20,7 @@
 
 #include "controller/engine/event.h"
 #include "lib/err.h"
+#include "lib/profile.h"
 
 #include <stddef.h>
 
@@ -278,6 +279,7 @@ struct variant_view {
     uint32_t variant; /* from 0, in order of preference */
     const char *command, *constraint;
     struct resources demand;
+    struct profile profile;
     int64_t fit;       /* so many more of its tasks fit now */
     uint32_t possible; /* units of joined hosts that could hold one when empty */
 };
@@ -488,8 +490,8 @@ void engine_say_never_fits(const struct engine *engine, uint64_t job, uint32_t s
  * sentence that names those that do (REASON_NOT_KEPT). O(policies). */
 int engine_place_keeps(const char *place, uint32_t stage, struct err *err);
 
-/* What a job's stages prefer, and the bounds of the job and of its stages: clauses without a full
- * stop; "" where there is none. O(stages). */
+/* What a job's stages prefer, the bounds of the job and of its stages, and the profiles of their
+ * variants: clauses without a full stop; "" where there is none. O(stages). */
 void engine_say_words(const struct engine *engine, uint64_t job, char *text, size_t size);
 
 /* Of a job's stages that can run in several ways, how many attempts run in each: clauses without a

@@ -157,6 +157,9 @@ struct event {
             const char *wishes;
             struct u32s utilities;
             uint32_t at_most_host, at_most_rack; /* of this stage, as of the job; not above that */
+            /* PROFILE_NUMBERS (lib/profile.h) for each way to run it, the first too, in order; a
+             * way without one has 0 in all of them. Or none at all. */
+            struct u64s profiles;
         } job_stage;
         struct {
             uint64_t job;

@@ -53,6 +53,28 @@ uint64_t workload_compute_ns(const struct workload_stage *stage, uint32_t varian
     return compute_ns ? compute_ns[task] : 0;
 }
 
+static bool is_profiled(const struct workload_stage *stage, uint32_t variant)
+{
+    return variant ? stage->variants[variant - 1].profiled : stage->profiled;
+}
+
+static struct profile profile_said(const struct workload_stage *stage, uint32_t variant)
+{
+    return variant ? stage->variants[variant - 1].profile : stage->profile;
+}
+
+struct profile workload_profile_of(const struct workload_stage *stage, uint32_t variant)
+{
+    struct profile profile = profile_said(stage, variant);
+    unsigned __int128 sum_ns = 0;
+    if (!is_profiled(stage, variant))
+        return (struct profile){0};
+    for (uint32_t t = 0; t < stage->tasks; t++)
+        sum_ns += workload_compute_ns(stage, variant, t);
+    profile.compute_ns = (uint64_t)(sum_ns / stage->tasks);
+    return profile;
+}
+
 uint64_t workload_split_part(uint64_t whole, uint64_t parts, uint64_t part)
 {
     return whole / parts + (part < whole % parts);
@@ -189,6 +211,23 @@ static int check_variant(const struct workload_stage *stage, uint32_t index, uin
     return 0;
 }
 
+/* WHY by the task that computes least: it must have the time to read, too. */
+static int check_profile(const struct workload_stage *stage, uint32_t index, uint32_t variant,
+                         struct err *err)
+{
+    struct profile profile = profile_said(stage, variant);
+    if (!is_profiled(stage, variant))
+        return 0;
+    profile.compute_ns = workload_compute_ns(stage, variant, 0);
+    for (uint32_t t = 1; t < stage->tasks; t++)
+        if (workload_compute_ns(stage, variant, t) < profile.compute_ns)
+            profile.compute_ns = workload_compute_ns(stage, variant, t);
+    if (profile_check(&profile, err) == 0)
+        return 0;
+    return variant ? err_prefix(err, "stages[%u].variants[%u].profile", index, variant - 1)
+                   : err_prefix(err, "stages[%u].profile", index);
+}
+
 static int check_variants(const struct workload_stage *stage, uint32_t index, struct err *err)
 {
     int r = 0;
@@ -199,6 +238,8 @@ static int check_variants(const struct workload_stage *stage, uint32_t index, st
                        index, stage->n_variants, WORKLOAD_VARIANTS_MAX);
     for (uint32_t v = 1; r == 0 && v <= stage->n_variants; v++)
         r = check_variant(stage, index, v, err);
+    for (uint32_t v = 0; r == 0 && v <= stage->n_variants; v++)
+        r = check_profile(stage, index, v, err);
     return r;
 }
 

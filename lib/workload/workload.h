@@ -19,6 +19,7 @@
 #pragma once
 
 #include "lib/constraint.h"
+#include "lib/profile.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -79,7 +80,9 @@ struct workload_variant {
     char command[64];
     char constraint[CONSTRAINT_MAX];
     struct workload_demand demand;
-    uint64_t *compute_ns; /* NULL: as the stage's */
+    uint64_t *compute_ns;   /* NULL: as the stage's */
+    bool profiled;          /* it has a profile, */
+    struct profile profile; /* all but its computing, which follows from compute_ns */
 };
 
 /* So many tasks run at once on one, at most; 0: any number. */
@@ -101,6 +104,8 @@ struct workload_stage {
     uint64_t *input_bytes;
     struct workload_replicas *replicas;
     uint64_t *compute_ns;
+    bool profiled; /* as of a variant */
+    struct profile profile;
     uint32_t n_parents;
     struct workload_edge *parents;
     uint32_t n_variants; /* further ways, in order of preference; < WORKLOAD_VARIANTS_MAX */
@@ -154,6 +159,8 @@ const char *workload_command_of(const struct workload_stage *stage, uint32_t var
 const char *workload_constraint_of(const struct workload_stage *stage, uint32_t variant);
 /* How long the task computes so. */
 uint64_t workload_compute_ns(const struct workload_stage *stage, uint32_t variant, uint32_t task);
+/* Its profile, with the mean of its tasks' computing; all 0 where it has none. O(tasks). */
+struct profile workload_profile_of(const struct workload_stage *stage, uint32_t variant);
 
 /* Part `part` of `whole` split evenly in `parts` > 0: the first ones take the remainder. */
 uint64_t workload_split_part(uint64_t whole, uint64_t parts, uint64_t part);

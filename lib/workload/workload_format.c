@@ -131,6 +131,21 @@ static void put_edge(FILE *out, const struct workload_job *job, const struct wor
     fputc('}', out);
 }
 
+static void put_profile(FILE *out, const struct profile *profile)
+{
+    fprintf(out,
+            ", \"profile\": {\"read_bytes\": %" PRIu64 ", \"read_bytes_s\": %" PRIu64
+            ", \"reads\": \"%s\"}",
+            profile->read_bytes, profile->read_bytes_s, profile->before ? "before" : "while");
+}
+
+/* Not where it is the stage's, which one that says none has. */
+static bool says_profile(const struct workload_stage *stage, const struct workload_variant *variant)
+{
+    return variant->profiled && (!stage->profiled || memcmp(&variant->profile, &stage->profile,
+                                                            sizeof(stage->profile)) != 0);
+}
+
 static void put_variant(FILE *out, const struct workload_stage *stage,
                         const struct workload_variant *variant)
 {
@@ -141,6 +156,8 @@ static void put_variant(FILE *out, const struct workload_stage *stage,
     if (strcmp(variant->constraint, stage->constraint) != 0)
         put_text(out, "constraint", variant->constraint);
     put_per_task(out, "compute_ms", variant->compute_ns, stage->tasks, put_ms);
+    if (says_profile(stage, variant))
+        put_profile(out, &variant->profile);
     fputc('}', out);
 }
 
@@ -186,6 +203,8 @@ static void put_stage(FILE *out, const struct workload_job *job, const struct wo
     put_per_task(out, "input_bytes", stage->input_bytes, stage->tasks, put_number);
     put_replicas(out, stage);
     put_per_task(out, "compute_ms", stage->compute_ns, stage->tasks, put_ms);
+    if (stage->profiled)
+        put_profile(out, &stage->profile);
     put_variants(out, stage);
     put_wishes(out, stage);
     put_at_most(out, &stage->at_most);

@@ -295,6 +295,32 @@ static int member_constraint(const json_t *object, const struct place *at, char 
     return r < 0 ? err_prefix(at->err, "%s", at->text) : 0;
 }
 
+/* Its computing is what compute_ms says. */
+static int member_profile(const json_t *object, const struct place *in, bool *profiled,
+                          struct profile *profile)
+{
+    const json_t *value = json_object_get(object, "profile");
+    struct place at = place_in(in, "profile");
+    char reads[16] = "while";
+    int64_t bytes, bytes_s;
+    int r;
+    if (!value)
+        return 0;
+    if (!json_is_object(value))
+        return err_set(at.err, EINVAL, "%s must be an object", at.text);
+    if ((r = member_int(value, &at, "read_bytes", 0, (int64_t)WORKLOAD_BYTES_MAX, 0, &bytes)) < 0 ||
+        (r = member_int(value, &at, "read_bytes_s", 0, INT64_MAX, 0, &bytes_s)) < 0 ||
+        (r = member_text(value, &at, "reads", reads, sizeof(reads))) < 0)
+        return r;
+    bool before = strcmp(reads, "before") == 0;
+    if (!before && strcmp(reads, "while") != 0)
+        return err_set(at.err, EINVAL, "%s.reads is \"%s\", must be before or while", at.text,
+                       reads);
+    *profile = (struct profile){(uint64_t)bytes, (uint64_t)bytes_s, before, 0};
+    *profiled = true;
+    return 0;
+}
+
 static int read_variant(const json_t *object, const struct place *at,
                         const struct workload_stage *stage, struct workload_variant *variant)
 {
@@ -303,9 +329,12 @@ static int read_variant(const json_t *object, const struct place *at,
         return err_set(at->err, EINVAL, "%s must be an object", at->text);
     strcpy(variant->command, stage->command);
     strcpy(variant->constraint, stage->constraint);
+    variant->profiled = stage->profiled;
+    variant->profile = stage->profile;
     if ((r = member_text(object, at, "command", variant->command, sizeof(variant->command))) < 0 ||
         (r = member_constraint(object, at, variant->constraint)) < 0 ||
-        (r = member_demand(object, at, &stage->demand, &variant->demand)) < 0)
+        (r = member_demand(object, at, &stage->demand, &variant->demand)) < 0 ||
+        (r = member_profile(object, at, &variant->profiled, &variant->profile)) < 0)
         return r;
     return member_per_task(object, at, "compute_ms", stage->tasks, true, read_ms,
                            &variant->compute_ns);
@@ -411,6 +440,7 @@ static int read_stage(const json_t *object, const struct place *at, const struct
                              &stage->input_bytes)) < 0 ||
         (r = member_per_task(object, at, "compute_ms", stage->tasks, true, read_ms,
                              &stage->compute_ns)) < 0 ||
+        (r = member_profile(object, at, &stage->profiled, &stage->profile)) < 0 ||
         (r = stage_variants(object, at, stage)) < 0 || (r = stage_wishes(object, at, stage)) < 0 ||
         (r = member_at_most(object, at, &stage->at_most)) < 0)
         return r;

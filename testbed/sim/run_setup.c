@@ -466,6 +466,11 @@ static void scale_work(uint64_t *compute_ns, uint32_t task, double load)
         compute_ns[task] = (uint64_t)((double)compute_ns[task] * load);
 }
 
+static void scale_bytes(uint64_t *bytes, double load)
+{
+    *bytes = (uint64_t)((double)*bytes * load);
+}
+
 /* Compute times follow the bytes: a job of twice the bytes computes twice as long. */
 static void scale_job(struct workload_job *job, double load)
 {
@@ -473,11 +478,14 @@ static void scale_job(struct workload_job *job, double load)
         struct workload_stage *stage = &job->stages[s];
         for (uint32_t t = 0; t < stage->tasks; t++) {
             if (stage->input_bytes)
-                stage->input_bytes[t] = (uint64_t)((double)stage->input_bytes[t] * load);
+                scale_bytes(&stage->input_bytes[t], load);
             scale_work(stage->compute_ns, t, load);
             for (uint32_t v = 0; v < stage->n_variants; v++)
                 scale_work(stage->variants[v].compute_ns, t, load);
         }
+        scale_bytes(&stage->profile.read_bytes, load);
+        for (uint32_t v = 0; v < stage->n_variants; v++)
+            scale_bytes(&stage->variants[v].profile.read_bytes, load);
         for (uint32_t e = 0; e < stage->n_parents; e++) {
             const struct workload_edge *edge = &stage->parents[e];
             for (uint32_t t = 0; edge->sums && t < stage->tasks; t++)

@@ -70,7 +70,12 @@ static void m_name_ways(struct model *m, struct m_stage *s, struct event *e)
     char *text = constraints[e->job_stage.stage];
     uint32_t n = s->n_ways - 1;
     uint64_t *demands = m_u64s(m, n * ENGINE_RESOURCES);
+    uint64_t *profiles = m_u64s(m, s->n_ways * PROFILE_NUMBERS);
     memset(demands, 0, n * ENGINE_RESOURCES * sizeof(*demands));
+    for (uint32_t v = 0; v < s->n_ways; v++) {
+        const uint64_t of[] = {M_MEGABYTE * (v + s->n_tasks), M_MEGABYTE, 1, M_MEGABYTE * v};
+        memcpy(profiles + (size_t)v * PROFILE_NUMBERS, of, sizeof(of));
+    }
     *text = '\0';
     for (uint32_t i = 0; i < n; i++) {
         const struct m_demand *d = &s->way[i + 1].demand;
@@ -80,6 +85,7 @@ static void m_name_ways(struct model *m, struct m_stage *s, struct event *e)
     }
     e->job_stage.variant_demands = (struct u64s){demands, n * ENGINE_RESOURCES};
     e->job_stage.variant_constraints = text;
+    e->job_stage.profiles = (struct u64s){profiles, s->n_ways * PROFILE_NUMBERS};
 }
 
 static void m_work_events(struct model *m, const struct m_job *j, uint32_t stage)

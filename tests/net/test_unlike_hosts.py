@@ -276,6 +276,40 @@ def test_a_task_runs_in_one_of_its_ways(cluster):
     assert subprocess.run(replay, timeout=20, check=False).returncode == 0, "the log decides the same again"
 
 
+PROFILE = {"read_bytes": 1_000_000_000, "read_bytes_s": 125_000_000, "reads": "before"}
+
+
+def test_profiles_are_submitted_and_kept(cluster):
+    """`job` shows what the submission says, also after a kill; a job without a profile says nothing; another profile is another job."""
+    daemon = cluster.daemon()
+    cluster.agent(daemon, "h1", slots=1).join()
+    job = {"id": 1, "name": "reads", "stages": [{
+        "tasks": 2, "compute_ms": [30_000, 50_000], "profile": {"read_bytes": 64_000_000, "read_bytes_s": 128_000_000},
+        "variants": [{"command": "map-fast", "constraint": "host=h1", "compute_ms": 2000, "profile": PROFILE}]}]}
+    number = daemon.ctl("submit", workload(daemon.folder, [job]))["jobs"][0]["job"]
+    says = ("stage 0 as map reads 64.0 MB at 128.0 MB/s while it computes 40.000 s; "
+            "stage 0 as map-fast reads 1000.0 MB at 125.0 MB/s before it computes 2.000 s; ")
+    assert daemon.ctl("job", number)["text"].startswith(says)
+    daemon.kill()
+    daemon.start()
+    assert daemon.ctl("job", number)["text"].startswith(says)
+    plain = {"id": 2, "name": "plain", "stages": [{"tasks": 1}]}
+    assert daemon.ctl("job", daemon.ctl("submit", workload(daemon.folder, [plain]))["jobs"][0]["job"])["text"] == ""
+    job["stages"][0]["profile"]["read_bytes"] = 63_000_000
+    assert "has that name and another content" in daemon.ctl("submit", workload(daemon.folder, [job]), expect=1)
+
+
+@pytest.mark.parametrize("profile,words", [
+    ({"read_bytes": 5, "reads": "before"}, ":2: stages[0].profile: reads 5 bytes at rate 0, so it would never end; say its read_bytes_s"),
+    ({"read_bytes": 5, "read_bytes_s": 1}, ":2: stages[0].profile: reads for 5000 ms while it computes for 10 ms"),
+    ({"reads": "never"}, ":2: stages[0].profile.reads is \"never\", must be before or while")])
+def test_bad_profiles_are_refused(tmp_path, profile, words):
+    jobs = tmp_path / "jobs.jsonl"
+    jobs.write_text('{"duopoly_workload": 1, "hosts": 2}\n{"id": 1, "stages": [{"tasks": 1, "compute_ms": 10, "profile": %s}]}\n' % json.dumps(profile))
+    done = run(BUILD + "/duopoly-sim", "run", "--workload", jobs)
+    assert (done.returncode, done.stdout) == (2, "") and words in done.stderr and done.stderr.count("\n") == 1
+
+
 @pytest.mark.parametrize("variants,words", [
     ([{"demand": {"slots": 9}}], "as variant 1: it needs slots 9 in one unit"),
     ([{"constraint": "fast"}], "as variant 1: none has label 'fast'")])

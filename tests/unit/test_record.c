@@ -53,7 +53,7 @@ static const struct row event_rows[] = {
       E(job_stage.parents, U32S), E(job_stage.edges, U32S), E(job_stage.variant_demands, U64S),
       E(job_stage.variant_commands, STRING), E(job_stage.variant_constraints, STRING),
       E(job_stage.wishes, STRING), E(job_stage.utilities, U32S), E(job_stage.at_most_host, U32),
-      E(job_stage.at_most_rack, U32)}},
+      E(job_stage.at_most_rack, U32), E(job_stage.profiles, U64S)}},
     {EVENT_JOB_TASKS,
      {E(request, U64), E(job_tasks.job, U64), E(job_tasks.stage, U32), E(job_tasks.first, U32),
       E(job_tasks.replicas_per_task, U32), E(job_tasks.replicas, U32S),

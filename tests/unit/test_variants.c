@@ -527,6 +527,67 @@ static void test_combinations_are_bounded(void **state)
     script_end(&s);
 }
 
+/* ---- profiles ---- */
+
+/* The second reads 1 GB in 8 s and computes 2 s more. */
+static const uint64_t profiles[2 * PROFILE_NUMBERS] = {64000000,   128000000, 0, 40000000000,
+                                                       1000000000, 125000000, 1, 2000000000};
+
+static void test_profiles_are_kept_and_told(void **state)
+{
+    (void)state;
+    struct script s;
+    struct variant_view view;
+    char text[512];
+    begin(&s, "fifo", "greedy");
+    host(&s, 0, 1, 500);
+    struct event stage = two_ways(1, 3);
+    stage.job_stage.profiles = (struct u64s){profiles, 2 * PROFILE_NUMBERS};
+    submit(&s, stage);
+    submit(&s, two_ways(2, 1));
+    for (uint32_t v = 0; v < 2; v++) {
+        assert_int_equal(engine_variant(s.engine, 1, 0, v, &view), 0);
+        assert_int_equal(view.profile.read_bytes, profiles[v * PROFILE_NUMBERS]);
+        assert_int_equal(view.profile.read_bytes_s, profiles[v * PROFILE_NUMBERS + 1]);
+        assert_int_equal(view.profile.before, v);
+        assert_int_equal(view.profile.compute_ns, profiles[v * PROFILE_NUMBERS + 3]);
+    }
+    assert_int_equal(engine_variant(s.engine, 2, 0, 1, &view), 0);
+    assert_false(profile_is_known(&view.profile));
+    engine_say_words(s.engine, 1, text, sizeof(text));
+    assert_string_equal(text, "stage 0 as map reads 64.0 MB at 128.0 MB/s while it computes "
+                              "40.000 s; stage 0 as map-gpu reads 1000.0 MB at 125.0 MB/s before "
+                              "it computes 2.000 s");
+    engine_say_words(s.engine, 2, text, sizeof(text));
+    assert_string_equal(text, "");
+    script_end(&s);
+}
+
+static void test_bad_profiles_are_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t numbers[2 * PROFILE_NUMBERS];
+        uint32_t n;
+    } wrong[] = {{{64, 128, 1, 1}, PROFILE_NUMBERS},               /* of one variant alone */
+                 {{0, 0, 0, 0, 64, 0, 1, 1}, 2 * PROFILE_NUMBERS}, /* rate 0 */
+                 {{64, 64, 0, 999999999}, 2 * PROFILE_NUMBERS},    /* it reads for 1 s */
+                 {{64, 64, 2, 1}, 2 * PROFILE_NUMBERS},
+                 {{UINT64_C(1) << 54, 64, 1, 1}, 2 * PROFILE_NUMBERS}};
+    struct script s;
+    begin(&s, "fifo", "greedy");
+    host(&s, 0, 1, 500);
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+        struct event stage = two_ways(1, 3);
+        stage.job_stage.profiles = (struct u64s){wrong[i].numbers, wrong[i].n};
+        script_job_begin(&s, 1);
+        script_event(&s, stage);
+        assert_int_equal(script_rejection(&s), REASON_BAD_VALUE);
+        script_cancel(&s, 1);
+    }
+    script_end(&s);
+}
+
 /* ---- what is said ---- */
 
 static const char *fact(const struct engine_explanation *e, const char *name)
@@ -577,6 +638,7 @@ static void test_one_way_says_nothing_of_ways(void **state)
     struct lines lines = {0};
     engine_dump(s.engine, lines_keep, &lines);
     assert_null(strstr(lines.text, "variant"));
+    assert_null(strstr(lines.text, "profiles"));
     free(lines.text);
     script_end(&s);
 }
@@ -596,6 +658,8 @@ int main(void)
         cmocka_unit_test(test_a_whole_device_is_not_split),
         cmocka_unit_test(test_a_full_table_refuses_it_whole),
         cmocka_unit_test(test_combinations_are_bounded),
+        cmocka_unit_test(test_profiles_are_kept_and_told),
+        cmocka_unit_test(test_bad_profiles_are_refused),
         cmocka_unit_test(test_explain_names_the_way),
         cmocka_unit_test(test_one_way_says_nothing_of_ways),
     };

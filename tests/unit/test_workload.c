@@ -20,6 +20,13 @@ static uint64_t *random_array(uint64_t *stream, uint64_t n, uint64_t below)
     return array;
 }
 
+/* Whatever it computes: it reads before that. */
+static struct profile random_profile(uint64_t *stream)
+{
+    return (struct profile){test_random(stream) % 2 << 30, 1 + test_random(stream) % (1 << 30), 1,
+                            0};
+}
+
 static void random_variants(uint64_t *stream, struct workload_stage *stage)
 {
     static const char *const commands[] = {"", "map-gpu", "a \"quoted\" näme"};
@@ -34,6 +41,10 @@ static void random_variants(uint64_t *stream, struct workload_stage *stage)
         strcpy(variant->constraint, test_random(stream) % 2 ? stage->constraint : "!spot");
         if (test_random(stream) % 2)
             variant->compute_ns = random_array(stream, stage->tasks, (uint64_t)1 << 50);
+        variant->profiled = stage->profiled || test_random(stream) % 2;
+        variant->profile = test_random(stream) % 2 && stage->profiled ? stage->profile
+                           : variant->profiled                        ? random_profile(stream)
+                                                                      : (struct profile){0};
     }
 }
 
@@ -73,6 +84,9 @@ static void random_stage(uint64_t *stream, struct workload_job *job, uint32_t in
                 stage->replicas[t].hosts[i] = (stage->replicas[t].hosts[0] + i) % hosts;
         }
     }
+    stage->profiled = test_random(stream) % 2;
+    if (stage->profiled)
+        stage->profile = random_profile(stream);
     random_variants(stream, stage);
     random_wishes(stream, stage);
     if (test_random(stream) % 2)
@@ -145,6 +159,8 @@ static void assert_same_job(const struct workload_job *a, const struct workload_
             assert_memory_equal(x->replicas[t].hosts, y->replicas[t].hosts,
                                 x->replicas[t].n * sizeof(uint32_t));
         }
+        assert_int_equal(x->profiled, y->profiled);
+        assert_memory_equal(&x->profile, &y->profile, sizeof(x->profile));
         assert_int_equal(x->n_variants, y->n_variants);
         for (uint32_t v = 0; v < x->n_variants; v++) {
             const struct workload_variant *one = &x->variants[v], *other = &y->variants[v];
@@ -152,6 +168,8 @@ static void assert_same_job(const struct workload_job *a, const struct workload_
             assert_string_equal(one->constraint, other->constraint);
             assert_memory_equal(&one->demand, &other->demand, sizeof(one->demand));
             assert_same_array(one->compute_ns, other->compute_ns, x->tasks);
+            assert_int_equal(one->profiled, other->profiled);
+            assert_memory_equal(&one->profile, &other->profile, sizeof(one->profile));
         }
         assert_memory_equal(&x->at_most, &y->at_most, sizeof(x->at_most));
         assert_int_equal(x->n_wishes, y->n_wishes);
@@ -322,6 +340,52 @@ static void test_wrong_variants_are_refused(void **state)
                    "stages[0].variants[0].command has a line end");
     assert_refused(STAGE("\"variants\": [{\"constraint\": \"a\", \"compute_ms\": [1]}]"),
                    "stages[0].variants[0].compute_ms must be an array of 2 numbers");
+}
+
+#define READS(members) "\"profile\": {" members "}"
+
+static void test_wrong_profiles_are_refused(void **state)
+{
+    (void)state;
+    assert_refused(STAGE("\"profile\": 1"), "stages[0].profile must be an object");
+    assert_refused(STAGE(READS("\"reads\": \"never\"")),
+                   "stages[0].profile.reads is \"never\", must be before or while");
+    assert_refused(STAGE(READS("\"read_bytes\": 5, \"reads\": \"before\"")),
+                   "stages[0].profile: reads 5 bytes at rate 0, so it would never end");
+    assert_refused(STAGE(READS("\"read_bytes\": -5")), "stages[0].profile.read_bytes is -5");
+    assert_refused(
+        STAGE("\"compute_ms\": [400, 199], " READS("\"read_bytes\": 200, \"read_bytes_s\": 1000")),
+        "stages[0].profile: reads for 200 ms while it computes for 199 ms");
+    assert_refused(
+        STAGE("\"compute_ms\": 400, " READS(
+            "\"read_bytes\": 200, \"read_bytes_s\": 1000") ", "
+                                                           "\"variants\": [{\"constraint\": "
+                                                           "\"gpu\", \"compute_ms\": 1}]"),
+        "stages[0].variants[0].profile: reads for 200 ms while it computes for 1 ms");
+}
+
+static void test_a_profile_has_the_mean_of_what_tasks_compute(void **state)
+{
+    (void)state;
+    const struct workload_header header = {.hosts = 9, .scale = 1};
+    static const char text[] = STAGE("\"compute_ms\": [400, 200], " READS(
+        "\"read_bytes\": 200, \"read_bytes_s\": 1000") ", "
+                                                       "\"variants\": [{\"constraint\": \"gpu\", "
+                                                       "\"compute_ms\": 10, " READS(
+                                                           "\"read_bytes\": 100, \"read_bytes_s\": "
+                                                           "500, \"reads\": \"before\"") "}]");
+    static const char without[] = STAGE("\"compute_ms\": 400");
+    struct workload_job job;
+    assert_int_equal(workload_job_parse(&header, text, strlen(text), &job, NULL), 0);
+    struct profile cpu = workload_profile_of(&job.stages[0], 0),
+                   gpu = workload_profile_of(&job.stages[0], 1);
+    assert_memory_equal(&cpu, (&(struct profile){200, 1000, 0, 300000000}), sizeof(cpu));
+    assert_memory_equal(&gpu, (&(struct profile){100, 500, 1, 10000000}), sizeof(gpu));
+    workload_job_done(&job);
+    assert_int_equal(workload_job_parse(&header, without, strlen(without), &job, NULL), 0);
+    cpu = workload_profile_of(&job.stages[0], 0);
+    assert_false(profile_is_known(&cpu));
+    workload_job_done(&job);
 }
 
 static void test_wrong_wishes_are_refused(void **state)
@@ -676,6 +740,8 @@ int main(void)
         cmocka_unit_test(test_damaged_lines_are_refused_or_keep_the_rules),
         cmocka_unit_test(test_wrong_jobs_are_refused),
         cmocka_unit_test(test_wrong_variants_are_refused),
+        cmocka_unit_test(test_wrong_profiles_are_refused),
+        cmocka_unit_test(test_a_profile_has_the_mean_of_what_tasks_compute),
         cmocka_unit_test(test_wrong_wishes_are_refused),
         cmocka_unit_test(test_wrong_bounds_are_refused),
         cmocka_unit_test(test_a_variant_is_as_the_stage_says),

@@ -39,7 +39,7 @@ static const struct record_kind event_kinds[EVENT_KINDS] = {
                           L(job_stage.variant_demands, U64S), L(job_stage.variant_commands, STRING),
                           L(job_stage.variant_constraints, STRING), L(job_stage.wishes, STRING),
                           L(job_stage.utilities, U32S), L(job_stage.at_most_host, U32),
-                          L(job_stage.at_most_rack, U32)}},
+                          L(job_stage.at_most_rack, U32), L(job_stage.profiles, U64S)}},
     [EVENT_JOB_TASKS] = {"job_tasks",
                          {E(request, U64), E(job_tasks.job, U64), E(job_tasks.stage, U32),
                           E(job_tasks.first, U32), E(job_tasks.replicas_per_task, U32),

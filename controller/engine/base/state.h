@@ -10,6 +10,7 @@
 #include "controller/engine/base/sorted.h"
 #include "controller/engine/engine.h"
 #include "lib/constraint.h"
+#include "lib/profile.h"
 
 #include <bsd/sys/queue.h>
 #include <setjmp.h>
@@ -227,6 +228,7 @@ struct stage {
     struct at_most at_most; /* of the first one */
     struct wish *wishes;    /* of the first one; NULL: none */
     uint32_t n_wishes;
+    struct profile profile; /* of this way to run it */
     char command[ENGINE_NAME_MAX];
     struct edge *edges;
     uint32_t n_edges, n_children;

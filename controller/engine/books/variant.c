@@ -56,6 +56,23 @@ static bool has_demand(const struct event *event, uint32_t i)
     return true;
 }
 
+static struct profile profile_at(const struct event *event, uint32_t variant)
+{
+    const struct u64s *told = &event->job_stage.profiles;
+    const uint64_t *at = told->n ? told->at + (size_t)variant * PROFILE_NUMBERS : NULL;
+    return at ? (struct profile){at[0], at[1], at[2], at[3]} : (struct profile){0};
+}
+
+static bool has_profiles(const struct event *event, uint32_t n)
+{
+    bool good = !event->job_stage.profiles.n || event->job_stage.profiles.n == n * PROFILE_NUMBERS;
+    for (uint32_t v = 0; good && v < n; v++) {
+        const struct profile profile = profile_at(event, v);
+        good = profile_check(&profile, NULL) == 0;
+    }
+    return good;
+}
+
 /* WHY: the later one could never run. */
 static bool repeats(const struct event *event, uint32_t i, const char *constraint)
 {
@@ -85,7 +102,7 @@ int variant_told(const struct event *event)
     uint32_t n = told_demands(event);
     if (event->job_stage.variant_demands.n % ENGINE_RESOURCES || n >= ENGINE_VARIANTS_MAX ||
         !has_lines(event->job_stage.variant_commands, n) ||
-        !has_lines(event->job_stage.variant_constraints, n))
+        !has_lines(event->job_stage.variant_constraints, n) || !has_profiles(event, n + 1))
         return -1;
     for (uint32_t i = 0; i < n; i++)
         if (!is_valid(event, i))
@@ -198,6 +215,7 @@ void variant_make(struct engine *engine, struct stage *stage, const struct event
                   struct shape *const *shapes)
 {
     uint32_t n = told_demands(event);
+    stage->profile = profile_at(event, 0);
     for (uint32_t i = 0; i < n; i++) {
         struct stage *other = engine_allocate(engine, 1, sizeof(*other));
         stage->others[i] = other;
@@ -208,6 +226,7 @@ void variant_make(struct engine *engine, struct stage *stage, const struct event
         other->n_tasks = stage->n_tasks;
         other->variant = i + 1;
         other->first = stage;
+        other->profile = profile_at(event, i + 1);
         line_of(event->job_stage.variant_commands, i, other->command, sizeof(other->command));
         other->tasks = engine_allocate(engine, other->n_tasks, sizeof(*other->tasks));
         other->edges = stage->edges;
@@ -216,6 +235,22 @@ void variant_make(struct engine *engine, struct stage *stage, const struct event
     }
     if (n)
         stage->choice = find_choice(engine, stage->job, shapes, n + 1);
+}
+
+uint32_t variant_tell_profiles(const struct stage *stage,
+                               uint64_t ret_numbers[static ENGINE_VARIANTS_MAX * PROFILE_NUMBERS])
+{
+    bool known = false;
+    for (uint32_t v = 0; v < variant_count(stage); v++) {
+        const struct profile *profile = v ? &stage->others[v - 1]->profile : &stage->profile;
+        uint64_t *at = ret_numbers + (size_t)v * PROFILE_NUMBERS;
+        at[0] = profile->read_bytes;
+        at[1] = profile->read_bytes_s;
+        at[2] = profile->before;
+        at[3] = profile->compute_ns;
+        known |= profile_is_known(profile);
+    }
+    return known ? variant_count(stage) * PROFILE_NUMBERS : 0;
 }
 
 void variant_take_work(struct stage *variant, uint32_t first, const struct u64s *compute_ns)

@@ -42,7 +42,8 @@ static inline struct task *variant_first(const struct task *task)
     return &task->stage->first->tasks[task->index];
 }
 
-/* What an event says of a stage's further variants: how many, or −1 where that is not valid. */
+/* What an event says of a stage's further variants and of all their profiles: how many further ones,
+ * or −1 where that is not valid. */
 int variant_told(const struct event *event);
 /* The shapes of all, each with one user more; false: the table of shapes or that of ways, of which
  * there are shapes_max at most, or the account is full. O(hosts). */
@@ -54,6 +55,10 @@ void variant_make(struct engine *engine, struct stage *stage, const struct event
                   struct shape *const *shapes);
 /* Computing of its tasks by that variant, from task `first` on. */
 void variant_take_work(struct stage *variant, uint32_t first, const struct u64s *compute_ns);
+/* For its event: the profiles of all its variants, PROFILE_NUMBERS each; how many numbers, 0 where
+ * none has one. */
+uint32_t variant_tell_profiles(const struct stage *stage,
+                               uint64_t ret_numbers[static ENGINE_VARIANTS_MAX * PROFILE_NUMBERS]);
 /* The stage has come whole: its other ways' tasks are made one by one. */
 void variant_make_task(struct stage *stage, uint32_t task);
 void variant_end_job(struct engine *engine, struct job *job);

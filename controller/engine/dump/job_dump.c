@@ -300,6 +300,7 @@ static void dump_with_variants(struct dumper *d, const struct stage *stage, stru
     char commands[OTHERS * ENGINE_NAME_MAX] = "", constraints[OTHERS * CONSTRAINT_MAX] = "";
     char wishes[WISHES_LINES];
     uint32_t utilities[ENGINE_WISHES_MAX];
+    uint64_t profiles[ENGINE_VARIANTS_MAX * PROFILE_NUMBERS];
     for (uint32_t i = 0; i < stage->n_others; i++) {
         const struct stage *other = stage->others[i];
         const struct shape *shape = other->bucket->shape;
@@ -315,6 +316,7 @@ static void dump_with_variants(struct dumper *d, const struct stage *stage, stru
     event->job_stage.variant_commands = commands;
     event->job_stage.variant_constraints = constraints;
     wishes_tell(stage, wishes, utilities, event);
+    event->job_stage.profiles = (struct u64s){profiles, variant_tell_profiles(stage, profiles)};
     dump_event(d, event);
 }
 

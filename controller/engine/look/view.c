@@ -305,6 +305,7 @@ int engine_variant(const struct engine *engine, uint64_t job, uint32_t index, ui
                                       .command = stage->command,
                                       .constraint = shape->constraint,
                                       .demand = shape->demand,
+                                      .profile = stage->profile,
                                       .fit = shape_times(engine, shape),
                                       .possible = shape->possible};
     return 0;

@@ -1,6 +1,7 @@
-/* What a submission wishes and bounds, for people. */
+/* What a submission wishes, bounds and says of its tasks, for people. */
 #include "controller/engine/books/at_most.h"
 #include "controller/engine/books/job.h"
+#include "controller/engine/books/variant.h"
 #include "controller/engine/policy/questions.h"
 #include "lib/join.h"
 
@@ -42,6 +43,22 @@ static void say_bounds(const char *whose, struct at_most at_most, char *text, si
     }
 }
 
+/* "stage 0 as map-gpu reads 1000.0 MB at 128.0 MB/s before it computes 2.000 s" */
+static void say_profile(const struct stage *way, const char *whose, char *text, size_t size)
+{
+    const struct profile *profile = &way->profile;
+    char part[ENGINE_NAME_MAX + 160], reads[96] = "reads nothing and";
+    if (!profile_is_known(profile))
+        return;
+    if (profile->read_bytes)
+        snprintf(reads, sizeof(reads), "reads %.1f MB at %.1f MB/s %s it",
+                 (double)profile->read_bytes / 1e6, (double)profile->read_bytes_s / 1e6,
+                 profile->before ? "before" : "while");
+    snprintf(part, sizeof(part), "%s as %s %s computes %.3f s", whose, way->command, reads,
+             (double)profile->compute_ns / 1e9);
+    join_word(text, size, "; ", part);
+}
+
 void engine_say_words(const struct engine *engine, uint64_t number, char *text, size_t size)
 {
     const struct job *job = job_find(engine, number);
@@ -58,5 +75,7 @@ void engine_say_words(const struct engine *engine, uint64_t number, char *text, 
                      stage->wishes[i].constraint, stage->wishes[i].utility);
             join_word(text, size, "; ", part);
         }
+        for (uint32_t v = 0; v < variant_count(stage); v++)
+            say_profile(v ? stage->others[v - 1] : stage, whose, text, size);
     }
 }

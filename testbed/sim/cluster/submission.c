@@ -85,6 +85,22 @@ static int add_variants(struct submission *s, const struct workload_stage *stage
     return 0;
 }
 
+static int add_profiles(struct submission *s, const struct workload_stage *stage, struct event *e)
+{
+    uint32_t ways = 1 + stage->n_variants;
+    uint64_t *numbers = array(s, (size_t)ways * PROFILE_NUMBERS, sizeof(*numbers));
+    bool known = false;
+    for (uint32_t v = 0; numbers && v < ways; v++) {
+        const struct profile profile = workload_profile_of(stage, v);
+        const uint64_t of[PROFILE_NUMBERS] = {profile.read_bytes, profile.read_bytes_s,
+                                              profile.before, profile.compute_ns};
+        memcpy(numbers + (size_t)v * PROFILE_NUMBERS, of, sizeof(of));
+        known |= profile_is_known(&profile);
+    }
+    e->job_stage.profiles = (struct u64s){numbers, known ? ways * PROFILE_NUMBERS : 0};
+    return numbers ? 0 : -ENOMEM;
+}
+
 static int add_wishes(struct submission *s, const struct workload_stage *stage, struct event *e)
 {
     uint32_t *utilities = array(s, stage->n_wishes, sizeof(*utilities));
@@ -124,6 +140,7 @@ static int add_stage(struct submission *s, const struct workload_job *job, uint3
     e->job_stage.at_most_host = stage->at_most.host;
     e->job_stage.at_most_rack = stage->at_most.rack;
     int r = add_variants(s, stage, e);
+    r = r < 0 ? r : add_profiles(s, stage, e);
     return r < 0 || !stage->n_wishes ? r : add_wishes(s, stage, e);
 }
 
