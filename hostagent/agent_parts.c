@@ -297,6 +297,7 @@ static void fill_hello(const struct agent_parts *agent, duopoly_Hello *hello)
     memcpy(hello->address, settings->address, sizeof(hello->address));
     hello->role = (duopoly_Role)settings->role;
     hello->rack_bps = (uint64_t)settings->rack_uplink_bps;
+    hello->disk_bytes_s = (uint64_t)settings->disk_bytes_s;
     hello->uplink_bps = hello->downlink_bps = agent->resolved->link_bps;
     agent_fill_units(agent, hello);
     for (uint32_t i = 0; i < settings->units_n; i++) {

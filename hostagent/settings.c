@@ -4,6 +4,7 @@
 #include "lib/address.h"
 #include "lib/conf_check.h"
 #include "lib/conf_table.h"
+#include "lib/disk_rate.h"
 #include "lib/log.h"
 #include "lib/unix_listen.h"
 #include "lib/wire.h"
@@ -254,6 +255,7 @@ static const struct conf_field settings_fields[] = {
     PARSED(agent_settings, address, "address", parse_address, ""),
     STRING(agent_settings, rack, ""),
     RATE(agent_settings, rack_uplink_bps, "rack_uplink", "0 bps", 0, INT64_C(1) << 50),
+    PARSED(agent_settings, disk_bytes_s, "disk", disk_rate_parse, "none"),
     LIST(agent_settings, labels, labels_n, &label_item),
     LIST_CHECKED(agent_settings, devices, devices_n, &settings_device_item, settings_device_beside,
                  NULL),

@@ -88,6 +88,7 @@ struct settings_unit {
 struct agent_settings {
     char name[64], controller[256], key[256], rack[32], state[256], measurements[256];
     int64_t rack_uplink_bps; /* 0: not said */
+    int64_t disk_bytes_s;    /* 0: not said */
     int role;                /* duopoly_Role */
     int log_level;           /* enum log_level */
     int on_exit;

@@ -256,6 +256,7 @@ static void join_tell(struct agent *agent, enum event_kind kind)
     event.host_join.uplink_bps = who->uplink_bps;
     event.host_join.downlink_bps = who->downlink_bps;
     event.host_join.rack_bps = who->rack_bps;
+    event.host_join.disk_bytes_s = who->disk_bytes_s;
     event.host_join.units.at = who->units;
     event.host_join.units.n = who->n_units * ENGINE_RESOURCES;
     event.host_join.unit_names = who->unit_names;
@@ -333,7 +334,8 @@ void agent_describe(struct agent *agent, const duopoly_Hello *hello)
                     memcmp(units, who->units, sizeof(units)) != 0 ||
                     strcmp(labels, who->labels) != 0 || strcmp(who->rack, hello->rack) != 0 ||
                     who->n_units != hello->units_count || who->uplink_bps != hello->uplink_bps ||
-                    who->downlink_bps != hello->downlink_bps || who->rack_bps != hello->rack_bps;
+                    who->downlink_bps != hello->downlink_bps ||
+                    who->rack_bps != hello->rack_bps || who->disk_bytes_s != hello->disk_bytes_s;
     memcpy(who->units, units, sizeof(units));
     who->n_units = hello->units_count;
     strcpy(who->labels, labels);
@@ -343,6 +345,7 @@ void agent_describe(struct agent *agent, const duopoly_Hello *hello)
     who->uplink_bps = hello->uplink_bps;
     who->downlink_bps = hello->downlink_bps;
     who->rack_bps = hello->rack_bps;
+    who->disk_bytes_s = hello->disk_bytes_s;
 }
 
 void agent_identity_restore(struct agent *agent, const struct agent_kept *kept)

@@ -23,7 +23,7 @@ struct agent_identity {
     uint32_t n_units;
     char unit_names[AGENT_UNITS_MAX *
                     ENGINE_UNIT_NAME_MAX]; /* separated by commas; "": none has one */
-    uint64_t uplink_bps, downlink_bps, rack_bps;
+    uint64_t uplink_bps, downlink_bps, rack_bps, disk_bytes_s;
     char cut[96]; /* what it claims beyond a unit's bounds; "" */
     /* What the engine knows. */
     bool joined, silent, lost;

@@ -6,6 +6,19 @@
 
 #include "lib/log.h"
 
+/* WHY not cut here: the engine cuts, and counts it. */
+static void disk_load_take(struct agent *agent, const duopoly_Load *load)
+{
+    struct event event = {.kind = EVENT_HOST_LOAD};
+    if (!load->has_disk_permille || !agent_who(agent)->disk_bytes_s)
+        return;
+    event.host_load.host = agent_who(agent)->host;
+    event.host_load.resource = LOAD_DISK;
+    event.host_load.permille = load->disk_permille;
+    event.host_load.users = load->disk_readers;
+    agent->agents->hooks.event(agent->agents->hooks.user, &event);
+}
+
 static void load_take(struct agent *agent, const duopoly_Envelope *envelope)
 {
     const duopoly_Load *load = &envelope->body.load;
@@ -21,6 +34,7 @@ static void load_take(struct agent *agent, const duopoly_Envelope *envelope)
         event.host_load.users = users[i];
         agent->agents->hooks.event(agent->agents->hooks.user, &event);
     }
+    disk_load_take(agent, load);
 }
 
 static void progress_take(struct agent *agent, const duopoly_Envelope *envelope)

@@ -140,6 +140,11 @@ static bool is_not_now(const void *row)
     return ((const ROW *)row)->gone || is_of_switch(row);
 }
 
+static bool has_no_disk(const void *row)
+{
+    return !((const ROW *)row)->has_disk_permille || is_not_now(row);
+}
+
 static struct value host_role(const void *row, char words[CELL_WORDS])
 {
     (void)words;
@@ -164,6 +169,8 @@ static const struct cell host_cells[] = {
     CELL("receiving", "RECEIVING", NUMBER, receiving, .lacks = is_not_now),
     CELL("uplink_permille", "UPLINK", PERMILLE, uplink_permille, .lacks = is_not_now),
     CELL("downlink_permille", "DOWNLINK", PERMILLE, downlink_permille, .lacks = is_not_now),
+    CELL("disk_permille", "DISK", PERMILLE, disk_permille, .lacks = has_no_disk),
+    CELL("disk_readers", NULL, NUMBER, disk_readers, .lacks = has_no_disk),
     CELL("silent_ns", "LAST HEARD", DURATION, silent_ns, UNLESS_NEGATIVE),
     CELL("lost_ns", NULL, DURATION, lost_ns, UNLESS_NOTHING),
     CELL("boot", NULL, NUMBER, boot),

@@ -31,6 +31,8 @@ static const struct row engine_rows[] = {
     ROW(engine_counters, rejects, "engine.rejects", "Requests that the engine rejected"),
     ROW(engine_counters, ignored_facts, "engine.ignored_facts",
         "Facts that the engine ignored: about nothing that it knows, or beyond a bound"),
+    ROW(engine_counters, cut_facts, "engine.cut_facts",
+        "Facts that the engine cut to what is possible"),
     ROW(engine_counters, mode_switches, "engine.mode_switches", "Changes of the mode"),
     ROW(engine_counters, holds, "engine.holds", "Stages that began to wait for a better slot"),
     ROW(engine_counters, holds_expired, "engine.holds_expired",

@@ -461,6 +461,9 @@ static void host_row_fill(const struct conductor_parts *parts, const struct agen
         return;
     row->uplink_permille = host.uplink_permille;
     row->downlink_permille = host.downlink_permille;
+    row->has_disk_permille = row->has_disk_readers = host.disk_bytes_s > 0;
+    row->disk_permille = host.disk_permille;
+    row->disk_readers = host.disk_readers;
     host_note(parts, &host, row);
     if (!*row->text)
         wire_copy(row->text, sizeof(row->text), agent->cut);

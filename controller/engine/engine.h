@@ -227,6 +227,8 @@ struct host_view {
     struct resources total, free; /* of its units, or of all rooms where those are larger */
     uint64_t uplink_bps, downlink_bps;
     uint32_t uplink_permille, downlink_permille;
+    uint64_t disk_bytes_s;                /* 0: not told */
+    uint32_t disk_permille, disk_readers; /* asked of the disk: the last report */
     uint64_t smallest_coflow_bytes, smallest_macroflow_bytes; /* received here; UINT64_MAX: none */
     bool suspect;              /* no new work: others cannot read from it (mute), or it cannot */
     bool mute, blind;          /* read from them (blind), or attempts there fail (failing): */
@@ -447,6 +449,7 @@ int engine_account(const struct engine *engine, uint64_t application,
 /* Counted since creation or load; no part of the state, and never used by a decision. */
 struct engine_counters {
     uint64_t steps, events, decisions, starts, stops, level_changes, rejects, ignored_facts;
+    uint64_t cut_facts; /* numbers beyond a bound, for which the bound was taken */
     uint64_t mode_switches, holds, holds_expired, jobs_done, jobs_failed;
     int64_t held_slot_ns;                          /* free slots × time while a stage was held */
     int64_t starved_ns;                            /* time in slot-starved mode */

@@ -6,7 +6,8 @@
  * with a reason.
  *
  * Units are in the names: _ns nanoseconds on the clock of engine_step, _bytes bytes, _bps bit per
- * second, permille 0…1000. Identities: host index (dense, given by the caller) with a generation;
+ * second, permille 0…1000 (of a disk: what is asked of it, up to ENGINE_DISK_PERMILLE_MAX).
+ * Identities: host index (dense, given by the caller) with a generation;
  * unit index on its host; job numbers and attempt numbers are 64 bit; a task is (job, stage,
  * index). An attempt number is controller epoch (32 bit) : counter (32 bit). */
 #pragma once
@@ -25,6 +26,8 @@ enum {
     ENGINE_WISHES_MAX = 4,     /* of a stage, */
     ENGINE_UTILITY_MAX = 1000, /* each of at most so much */
     ENGINE_USERS_MAX = 4096,   /* users that are known at once */
+    ENGINE_DISK_PERMILLE_MAX = 1000000, /* of a disk's rate, asked at once; and */
+    ENGINE_DISK_READERS_MAX = 65535,    /* by so many: reports of more are cut */
     ENGINE_LEVELS_MAX =
         64, /* bounded levels; 0 levels = unlimited, the level is then the size itself */
 };
@@ -117,7 +120,7 @@ enum job_kind { JOB_BATCH, JOB_STREAM, JOB_UNKNOWN };
 enum edge_kind { EDGE_BARRIER, EDGE_PIPELINED };
 /* The application is gone; its framework has a session; has none now, and may return. */
 enum owner_tells { OWNER_GONE, OWNER_THERE, OWNER_AWAY };
-enum host_load_resource { LOAD_UPLINK, LOAD_DOWNLINK };
+enum host_load_resource { LOAD_UPLINK, LOAD_DOWNLINK, LOAD_DISK };
 
 struct event {
     enum event_kind kind;
@@ -226,6 +229,7 @@ struct event {
             struct u64s units; /* ENGINE_RESOURCES values per unit */
             /* For people and tasks: one per unit, separated by commas; NULL or "": none */
             const char *unit_names;
+            uint64_t disk_bytes_s; /* what its disk reads; 0: not told */
         } host_join; /* EVENT_HOST_JOIN, EVENT_HOST_CHANGE */
         struct {
             uint32_t host;
@@ -233,8 +237,8 @@ struct event {
         struct {
             uint32_t host;
             uint32_t resource; /* enum host_load_resource */
-            uint32_t permille;
-            uint32_t users;
+            uint32_t permille; /* LOAD_DISK: lone rates of those that read, by the disk's rate */
+            uint32_t users;    /* LOAD_DISK: how many read */
         } host_load;
         struct {
             uint64_t attempt, job;

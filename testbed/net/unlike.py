@@ -27,6 +27,7 @@ class Host(typing.NamedTuple):
     uplink_bps: int
     downlink_bps: int
     units: list
+    disk_bytes_s: int = 0  # 0: not said
 
     def devices(self):
         """{name: bytes of memory, 0 where the device is handed out whole}"""
@@ -42,6 +43,7 @@ class Host(typing.NamedTuple):
         lines += ["  - {name: %s, memory: %d B}" % (word(name), size)
                   for name, size in devices.items()]
         units = ["  - {%s}" % unit_words(unit) for unit in self.units]
+        lines += ["disk: %d B" % self.disk_bytes_s] if self.disk_bytes_s else []
         return [*lines, "units:", *(units or ["  - {slots: %d}" % slots])]
 
 

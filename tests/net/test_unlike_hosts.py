@@ -133,6 +133,7 @@ def test_the_testbed_takes_what_the_simulator_reads():
         "  - {slots: 4}", "  - {name: gpu0, slots: 2, gpu_milli: 1000, gpu_memory: 8000000000 B, devices: [gpu0]}",
         "  - {name: gpu1, slots: 2, gpu_milli: 1000, gpu_memory: 8000000000 B, devices: [gpu1]}"]
     assert hosts[8].agent_lines(9) == ["rack: r3", "labels: [spot]", "units:", "  - {slots: 2}"] and not hosts[8].devices()
+    assert hosts[8]._replace(disk_bytes_s=5).agent_lines(9)[2:] == ["disk: 5 B", "units:", "  - {slots: 2}"]
     net = star.Star(None, 9, 10**8, hosts)
     assert net.hosts[:2] == ["g1", "g2"] and [net.rate(name) for name in ("g1", "s3")] == [10**8, 5 * 10**7]
     assert net.switches["s"].agent_link[2] == "rates: [%s]" % ", ".join("{ports: s%d, rate: 50000000 bps}" % n for n in (1, 2, 3))
@@ -274,6 +275,26 @@ def test_a_task_runs_in_one_of_its_ways(cluster):
     assert daemon.stop() == 0
     replay = [BUILD + "/duopoly-sim", "replay", "--quiet", daemon.folder / "log" / "duopoly.log"]
     assert subprocess.run(replay, timeout=20, check=False).returncode == 0, "the log decides the same again"
+
+
+def test_the_load_of_disks_is_listed(cluster):
+    """Only of hosts that say their disk's rate; an absurd report is cut and counted; a replay decides the same."""
+    daemon = cluster.daemon()
+    h1, h2 = cluster.agent(daemon, "h1"), cluster.agent(daemon, "h2")
+    h1.disk_bytes_s = 128_000_000
+    h1.join()
+    h2.join()
+    for agent in (h1, h2):
+        agent.acknowledged(agent.send(numbered=True, load=pb.Load(disk_permille=3100, disk_readers=4_000_000_000)))
+    rows = {row["name"]: (row.get("disk_permille"), row.get("disk_readers")) for row in daemon.ctl("hosts")["hosts"]}
+    assert rows == {"h1": (3100, 65535), "h2": (None, None)}
+    counters = {row["name"]: row["value"] for row in daemon.ctl("counters")["counters"]}
+    assert counters["engine.cut_facts"] == 1
+    h1.acknowledged(h1.send(numbered=True, load=pb.Load(uplink_permille=5)))
+    assert daemon.ctl("hosts")["hosts"][0]["disk_permille"] == 3100, "a report without disks says nothing of them"
+    assert daemon.stop() == 0
+    replay = [BUILD + "/duopoly-sim", "replay", "--quiet", daemon.folder / "log" / "duopoly.log"]
+    assert subprocess.run(replay, timeout=20, check=False).returncode == 0
 
 
 PROFILE = {"read_bytes": 1_000_000_000, "read_bytes_s": 125_000_000, "reads": "before"}

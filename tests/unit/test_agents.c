@@ -669,6 +669,10 @@ static void switches_are_no_hosts(void **state)
     message(2, duopoly_Envelope_load_tag, false);
     deliver(2);
     expect_facts("host_load(0) host_load(0) ");
+    duopoly_Load *load = &message(2, duopoly_Envelope_load_tag, false)->body.load;
+    load->has_disk_permille = true;
+    deliver(2);
+    expect_facts("host_load(0) host_load(0) "); /* it says no disk's rate */
     agents_mode(world.agents, world.now_ns, 1, 5);
     assert_non_null(strstr(world.sent, "1:mode#1 "));
     assert_int_equal(agents_hosts(world.agents), 1);

@@ -79,6 +79,8 @@ struct user;
     /* The attempt is about to leave its task; it is over, and its memory is about to go. */    \
     X(attempt_leaves, (struct engine *engine, struct attempt *attempt), (engine, attempt))      \
     X(attempt_over, (struct engine *engine, struct attempt *attempt), (engine, attempt))        \
+    /* The host reported what is asked of its disk. O(attempts there). */                       \
+    X(disk_reported, (struct engine *engine, struct host *host), (engine, host))                \
     /* A shape came to fit the empty host, or ceased to. O(jobs with ready maps there). */      \
     X(host_capable, (struct engine *engine, struct host *host), (engine, host))                 \
     /* More or fewer hosts may get work, or their amounts changed. */                           \

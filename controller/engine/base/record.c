@@ -16,7 +16,7 @@
     E(host_join.host, U32), E(host_join.generation, U64), E(host_join.name, STRING),               \
         E(host_join.rack, STRING), E(host_join.labels, STRING), E(host_join.uplink_bps, U64),      \
         E(host_join.downlink_bps, U64), E(host_join.units, U64S), L(host_join.unit_names, STRING), \
-        L(host_join.rack_bps, U64)
+        L(host_join.rack_bps, U64), L(host_join.disk_bytes_s, U64)
 #define ATTEMPT_SEEN_FIELDS                                                                        \
     E(attempt_seen.attempt, U64), E(attempt_seen.job, U64), E(attempt_seen.stage, U32),            \
         E(attempt_seen.task, U32), E(attempt_seen.host, U32), E(attempt_seen.unit, U32),           \

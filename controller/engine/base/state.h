@@ -542,6 +542,8 @@ struct host {
     uint64_t generation;
     uint64_t uplink_bps, downlink_bps, rack_bps;
     uint32_t uplink_permille, downlink_permille;
+    uint64_t disk_bytes_s;                /* 0: not told */
+    uint32_t disk_permille, disk_readers; /* the last report */
     char name[ENGINE_NAME_MAX], rack[ENGINE_NAME_MAX], labels[ENGINE_LABELS_MAX];
     char *unit_names; /* as reported; NULL: none has one */
 };

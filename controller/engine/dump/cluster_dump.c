@@ -18,6 +18,7 @@ struct host_record {
     uint32_t host;
     bool joined, silent, lost, draining;
     uint32_t uplink_permille, downlink_permille, foreign_permille;
+    uint32_t disk_permille, disk_readers;
     bool downlink_ours;
     uint64_t tie_draws;
 };
@@ -54,6 +55,8 @@ static int load_host(struct engine *engine, const void *object, struct err *err)
     host->downlink_permille = record->downlink_permille;
     host->foreign_permille = record->foreign_permille;
     host->downlink_ours = record->downlink_ours;
+    host->disk_permille = record->disk_permille;
+    host->disk_readers = record->disk_readers;
     host->tie_draws = record->tie_draws - 1;
     host_draw_tie(engine, host);
     host_touch(engine, host);
@@ -81,7 +84,9 @@ const struct dump_kind cluster_kinds[] = {
                 F(host_record, draining, BOOL), F(host_record, uplink_permille, U32),
                 F(host_record, downlink_permille, U32), F(host_record, tie_draws, U64),
                 FIELD_ADDED(host_record, foreign_permille, U32),
-                FIELD_ADDED(host_record, downlink_ours, BOOL)}},
+                FIELD_ADDED(host_record, downlink_ours, BOOL),
+                FIELD_LEAN(host_record, disk_permille, U32),
+                FIELD_LEAN(host_record, disk_readers, U32)}},
               load_host},
     {{0}, NULL},
 };
@@ -115,6 +120,7 @@ void cluster_dump_host(struct dumper *d, const struct host *host)
         join.host_join.uplink_bps = host->uplink_bps;
         join.host_join.downlink_bps = host->downlink_bps;
         join.host_join.rack_bps = host->rack_bps;
+        join.host_join.disk_bytes_s = host->disk_bytes_s;
         join.host_join.units = (struct u64s){units, host->n_units * ENGINE_RESOURCES};
         join.host_join.unit_names = host->unit_names;
         dump_event(d, &join);
@@ -130,6 +136,8 @@ void cluster_dump_host(struct dumper *d, const struct host *host)
         .tie_draws = host->tie_draws,
         .foreign_permille = host->foreign_permille,
         .downlink_ours = host->downlink_ours,
+        .disk_permille = host->disk_permille,
+        .disk_readers = host->disk_readers,
     };
     dump_record(d, &cluster_kinds[HOST].kind, &record);
     source_dump_reach(d, host);

@@ -35,6 +35,7 @@ static void describe(struct engine *engine, struct host *host, const struct even
     host->uplink_bps = event->host_join.uplink_bps;
     host->downlink_bps = event->host_join.downlink_bps;
     host->rack_bps = event->host_join.rack_bps;
+    host->disk_bytes_s = event->host_join.disk_bytes_s;
     host_follow_words(engine, host);
     host_replace_units(engine, host, &event->host_join.units);
 }
@@ -43,6 +44,7 @@ static void describe(struct engine *engine, struct host *host, const struct even
 static void forget_generation(struct engine *engine, struct host *host)
 {
     uint32_t before = host->failing.in_a_row;
+    host->disk_permille = host->disk_readers = 0;
     attempts_of_host_lost(engine, host);
     failing_gone(engine, host, host->failing.in_a_row > before);
     source_host_lost(engine, host);
@@ -177,6 +179,19 @@ static void report_downlink(struct host *host, uint32_t permille)
     host->downlink_ours = host->receiving[ORDER_COFLOW].n > 0;
 }
 
+static uint32_t cut(struct engine *engine, uint32_t number, uint32_t most)
+{
+    engine->counters.cut_facts += number > most;
+    return number > most ? most : number;
+}
+
+static void report_disk(struct engine *engine, struct host *host, const struct event *event)
+{
+    host->disk_permille = cut(engine, event->host_load.permille, ENGINE_DISK_PERMILLE_MAX);
+    host->disk_readers = cut(engine, event->host_load.users, ENGINE_DISK_READERS_MAX);
+    tell_disk_reported(engine, host);
+}
+
 void cluster_load(struct engine *engine, const struct event *event)
 {
     struct host *host = cluster_host(engine, event->host_load.host);
@@ -188,6 +203,8 @@ void cluster_load(struct engine *engine, const struct event *event)
         congestion_report(engine, host, event->host_load.permille);
     else if (event->host_load.resource == LOAD_DOWNLINK)
         report_downlink(host, event->host_load.permille);
+    else if (event->host_load.resource == LOAD_DISK)
+        report_disk(engine, host, event);
 }
 
 void cluster_restore(struct engine *engine, struct host *host, bool silent, bool lost,

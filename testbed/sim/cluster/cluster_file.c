@@ -1,6 +1,7 @@
 #include "testbed/sim/cluster/cluster_file.h"
 
 #include "lib/conf.h"
+#include "lib/disk_rate.h"
 #include "lib/join.h"
 
 #include <errno.h>
@@ -123,8 +124,9 @@ static const struct conf_field class_fields[] = {
     RATE("downlink", downlink_bps),
     {.name = "disk",
      .offset = offsetof(struct cluster_class, disk_bytes_s),
-     .type = CONF_BYTES,
-     .preset = "0 B"},
+     .type = CONF_PARSED,
+     .parse = disk_rate_parse,
+     .preset = "none"},
     {0}};
 
 static int class_check(const void *structure, struct err *err)
