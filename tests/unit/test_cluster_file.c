@@ -147,6 +147,9 @@ static void test_what_is_refused(void **state)
         {"classes:\n  - {hosts: 2}\n  - {names: [h1]}\n",
          ":3:5: two hosts are called h1: one of this class and one of class 1"},
         {"classes:\n  - {names: [b, a, a]}\n", ":2:20: two hosts are called a"},
+        {"classes:\n  - {hosts: 1, disk: 0 B}\n",
+         ":2:22: disk: a disk of rate 0 reads nothing; say how many bytes a second"},
+        {"classes:\n  - {hosts: 1, disk: fast}\n", ":2:22: disk: "},
         {"classes:\n  - {hosts: 60000}\n  - {name: b, hosts: 60000}\n",
          "120000 hosts, at most 100000 are taken"},
     };

@@ -127,6 +127,7 @@ static const struct conf_field class_fields[] = {
      .type = CONF_PARSED,
      .parse = disk_rate_parse,
      .preset = "none"},
+    {AT(cluster_class, disk_loss), .type = CONF_SHARE, .max = 1000, .preset = "0 %"},
     {0}};
 
 static int class_check(const void *structure, struct err *err)

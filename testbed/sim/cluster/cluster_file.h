@@ -41,7 +41,8 @@ struct cluster_class {
     uint32_t n_units;                           /* 0: one with the run's slots */
     int64_t link_bps, uplink_bps, downlink_bps; /* 0: the run's link; for both directions, or for
                                                    one */
-    int64_t disk_bytes_s;                       /* 0: not given */
+    int64_t disk_bytes_s;                       /* 0: it has none to speak of */
+    int64_t disk_loss; /* per mille of its rate that each reader beyond the first costs (disk.h) */
 };
 
 struct cluster_host {

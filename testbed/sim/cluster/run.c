@@ -43,6 +43,11 @@ static int take_computing(struct run *run)
 {
     while (run->computing.n && run->computing.items[0].key <= (double)run->now_ns) {
         struct run_attempt *a = run->attempts[heap_pop(&run->computing, run->computing_where).id];
+        int turn = disks_next_turn(run, a);
+        if (turn < 0)
+            return turn;
+        if (turn)
+            continue;
         run_watch(run, RUN_DONE, a, a->host);
         if (framework_tell_sizes(run, a) ||
             run_report_attempt(run, EVENT_ATTEMPT_DONE, a->number, (uint64_t)a->remote_bytes) ||
@@ -106,6 +111,7 @@ static int next_instant(struct run *run, int64_t *ret_ns)
     sooner(&next_ns, hosts_timers_next_ns(run));
     sooner(&next_ns, copies_next_ns(run));
     sooner(&next_ns, framework_next_ns(run));
+    sooner(&next_ns, disks_next_ns(run));
     wait_for_faults(run, &next_ns);
     if (run->reports.wanted && next_ns != FLUID_NEVER && run->live)
         sooner(&next_ns, run->reports.next_ns);
@@ -117,10 +123,12 @@ static int happen(struct run *run)
 {
     run_attempts_note_overlap(run);
     int r = take_transfers(run);
+    r = r ? r : disks_take(run);
     r = r ? r : take_computing(run);
     r = r ? r : hosts_take(run);
     r = r ? r : framework_take(run);
     r = r ? r : reports_take(run);
+    r = r ? r : disks_report(run);
     return r ? r : run_take_delayed(run);
 }
 
@@ -244,6 +252,7 @@ static int check(const struct run_config *config, struct err *err)
         return err_set(err, EINVAL, "delays are not negative");
     int r = check_framework(config, err);
     r = r ? r : check_racks(config, err);
+    r = r ? r : disks_check(config, err);
     return r ? r : check_outside(config, err);
 }
 
@@ -360,6 +369,7 @@ static int open_run(struct run *run)
     int r = unlimited(&c->engine) ? ranks_make(&run->ranks, run->jobs, run->n_jobs, run->err) : 0;
     r = r ? r : run_topology(c, &run->topology, run->err);
     r = r ? r : hosts_open(run);
+    r = r ? r : disks_open(run);
     r = r ? r : open_coflows(run);
     r = r ? r : framework_open(run);
     if (r)
@@ -397,6 +407,7 @@ static void close_run(struct run *run)
     delay_line_done(&run->orders);
     delay_line_done(&run->wanted);
     hosts_close(run);
+    disks_close(run);
     free(run->outputs);
     free(run->coflows);
     free(run->coflow_s);

@@ -28,6 +28,11 @@
  * has arrived (all inputs count alike). With one steady transfer that is the source's rule: after
  * the last byte max(0, computing − receiving) is left.
  *
+ * Disks (disk.h), where a cluster file has some. A task that reads before it computes reads when it
+ * starts, beside what it receives; one that reads while it computes takes turns. What a host sends
+ * is read there at the same time, as fast as its link sends at most: an input is complete when it
+ * was read and has arrived. The engine learns what is asked of a disk at each change.
+ *
  * Deterministic: same configuration and jobs, same result. The cost depends on events, not on time;
  * a failure visits every live attempt, an instant every pipelined task that receives. */
 #pragma once
@@ -58,6 +63,7 @@ struct run_news {
     int64_t now_ns;
     uint64_t job, attempt; /* 0 when not about an attempt, as stage and task */
     uint32_t stage, task, host;
+    uint32_t variant; /* the way in which it runs */
     enum mode mode;
 };
 

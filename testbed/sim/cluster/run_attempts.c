@@ -55,6 +55,7 @@ struct run_attempt *run_attempt_make(struct run *run, uint64_t number, uint64_t 
 
 static void release(struct run_attempt *a)
 {
+    disks_forget(a);
     if (a->transfers != &a->one)
         free(a->transfers);
     free(a->awaited);
@@ -88,7 +89,7 @@ int run_attempt_drop(struct run *run, struct run_attempt *a)
     }
     if (run->computing_where[a->id] != HEAP_NOWHERE)
         heap_take(&run->computing, run->computing_where, a->id);
-    if (reports_end(run, a))
+    if (reports_end(run, a) || disks_leave(run, a))
         return -ENOMEM;
     forget(run, a);
     return 0;
@@ -408,16 +409,20 @@ static int compute(struct run *run, struct run_attempt *a)
     a->phase = PHASE_COMPUTING;
     note_coflow(run, a, true);
     run_watch(run, RUN_RECEIVED, a, a->host);
-    if (heap_push(&run->computing, run->computing_where, end_ns, a->id))
-        return run_out_of_memory(run);
-    int r = reports_end(run, a);
+    int r = disks_take_turns(a) ? disks_begin_turns(run, a)
+            : heap_push(&run->computing, run->computing_where, end_ns, a->id)
+                ? run_out_of_memory(run)
+                : 0;
+    r = r ? r : reports_end(run, a);
     return r ? r : copies_watch(run, a);
 }
 
 int run_attempt_settle(struct run *run, struct run_attempt *a)
 {
-    if (a->n_open || a->n_missing)
+    if (a->n_open || a->n_missing || a->n_reads)
         return 0;
+    if (!a->n_transfers && !a->n_awaited)
+        return compute(run, a);
     int r = run_report_attempt(run, EVENT_ATTEMPT_RECEIVED, a->number, (uint64_t)a->remote_bytes);
     return r ? r : compute(run, a);
 }
@@ -437,12 +442,15 @@ int run_attempt_begin(struct run *run, struct run_attempt *a)
         LIST_INSERT_HEAD(&run->pipelined, a, of_pipelined);
     }
     r = r ? r : receive_sources(run, a);
+    r = r ? r : disks_read(run, a);
     free(a->sources);
     a->sources = NULL;
     note_coflow(run, a, false);
     if (r)
         return r;
-    return a->n_open || a->n_missing ? reports_begin(run, a) : compute(run, a);
+    if (a->n_open || a->n_missing)
+        return reports_begin(run, a);
+    return a->n_reads ? 0 : compute(run, a);
 }
 
 int run_attempts_output_ready(struct run *run, const struct order *output)
@@ -461,6 +469,7 @@ int run_attempts_output_ready(struct run *run, const struct order *output)
         w->bytes = 0;
         a->n_missing--;
         int r = run_attempt_receive(run, a, t);
+        r = r ? r : disks_send(run, a, t.host, t.bytes);
         r = r ? r : run_attempt_settle(run, a);
         if (r)
             return r;

@@ -271,6 +271,7 @@ void hosts_describe(const struct run *run, struct event *event)
     event->host_join.uplink_bps = link_bps(run, h);
     event->host_join.downlink_bps = link_bps(run, run->topology.n_hosts + h);
     event->host_join.rack_bps = rack_bps(run);
+    event->host_join.disk_bytes_s = class ? (uint64_t) class->disk_bytes_s : 0;
 }
 
 void hosts_deliver(struct run *run, struct event *event)

@@ -46,6 +46,7 @@ void run_watch(struct run *run, enum run_moment moment, const struct run_attempt
         news.attempt = a->number;
         news.stage = a->stage;
         news.task = a->task;
+        news.variant = a->variant;
     }
     run->config->watch(run->config->watcher, &news);
 }

@@ -1,6 +1,6 @@
 /* State of a simulated run. Private to run*.c: run.c is the clock, run_engine.c the way to and from
  * the engine, run_attempts.c attempts on hosts and wire, run_hosts.c failures, run_reports.c
- * agents' reports of received bytes, run_copies.c second attempts, run_framework*.c jobs of a
+ * agents' reports of received bytes, run_disks.c what is read, run_copies.c second attempts, run_framework*.c jobs of a
  * framework, run_state.c what all of them use. run.c calls the others, never the other way round.
  *
  * There are two sides: the truth (attempts, transfers, hosts) and what the engine knows. They
@@ -10,6 +10,7 @@
 #pragma once
 
 #include "testbed/sim/cluster/delay_line.h"
+#include "testbed/sim/cluster/disk.h"
 #include "testbed/sim/cluster/run.h"
 #include "testbed/sim/cluster/run_recording.h"
 #include "testbed/sim/cluster/submission.h"
@@ -66,6 +67,12 @@ struct run_attempt {
     struct awaited *awaited; /* owned, by stage and task */
     uint32_t n_awaited, n_missing;
     LIST_ENTRY(run_attempt) of_pipelined;
+    /* run_disks.c */
+    LIST_HEAD(, run_read) reads; /* from disks */
+    uint32_t n_reads;
+    struct profile own;            /* what it reads by itself; nothing before disks_read */
+    uint32_t turns_left;           /* of reading and computing */
+    double turns_bytes_s;          /* that it asks for in their mean, while it takes them */
     struct stage_reports *reports; /* while it receives and some reports are left out */
     int64_t told_bytes;
     TAILQ_ENTRY(run_attempt) of_stage;
@@ -150,6 +157,16 @@ struct run_framework {
     int64_t next_loss_ns;
     uint64_t stream, started;
     bool busy;
+};
+
+/* Disks of hosts: run_disks.c. */
+struct run_disks {
+    struct disk *of_host;  /* NULL: no host has one; one of rate 0: this host has none */
+    double *asked_bytes_s; /* by host: lone rates of what is read there */
+    struct heap ends;      /* hosts by the end of their next reader */
+    uint32_t *ends_where;
+    uint32_t *changed, n_changed; /* hosts whose load the engine does not know yet */
+    bool *is_changed;
 };
 
 /* Names of a host and its rack; on one big switch the rack is empty. */
@@ -238,6 +255,7 @@ struct run {
     struct delay_line wanted; /* numbers of attempts to copy */
     uint32_t copies;
     struct run_framework framework;
+    struct run_disks disks;
 };
 
 /* In run_state.c. */
@@ -296,6 +314,29 @@ int run_attempt_transfer_start(struct run *run, struct run_attempt *a, uint32_t 
 /* Pipelined: notes how far computing can be at this instant, when rates change. */
 void run_attempts_note_overlap(struct run *run);
 void run_attempts_done(struct run *run);
+
+/* In run_disks.c; without a disk they do nothing. */
+
+int disks_check(const struct run_config *config, struct err *err);
+int disks_open(struct run *run);
+void disks_close(struct run *run);
+/* What the attempt, whose sources are known, reads before it computes. WHY at both ends: a host
+ * sends what it reads meanwhile, so an input is complete when it was read and has arrived. */
+int disks_read(struct run *run, struct run_attempt *a);
+/* The host reads what it sends to the attempt. */
+int disks_send(struct run *run, struct run_attempt *a, uint32_t host, int64_t bytes);
+/* It reads while it computes, by turns: the first begins; the next one, when a turn's computing is
+ * over: 1, or 0 where it was the last. */
+bool disks_take_turns(const struct run_attempt *a);
+int disks_begin_turns(struct run *run, struct run_attempt *a);
+int disks_next_turn(struct run *run, struct run_attempt *a);
+/* It reads nothing more. disks_forget: the run ends. */
+int disks_leave(struct run *run, struct run_attempt *a);
+void disks_forget(struct run_attempt *a);
+int64_t disks_next_ns(const struct run *run);
+/* What was read by now; tells the engine what is asked of disks. */
+int disks_take(struct run *run);
+int disks_report(struct run *run);
 
 /* In run_reports.c. */
 
