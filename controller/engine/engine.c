@@ -275,7 +275,6 @@ static uint64_t inputs_of(const struct stage *stage)
 /* Starts the claim's task if the commit policy admits it. */
 static void commit(struct engine *engine, struct claim *claim)
 {
-    variant_prefer(claim);
     checked(at_most_room(claim->task->stage, claim->fit->host));
     struct policy_why why = {0};
     if (engine->commit->admits(engine, claim, &why)) {
@@ -296,6 +295,7 @@ static bool place_failed(struct engine *engine)
     struct claim claim;
     bool placed = false;
     while (may_start(engine) && (failing_pick(engine, &claim) || retry_pick(engine, &claim))) {
+        variant_prefer(&claim);
         commit(engine, &claim);
         placed = true;
     }
@@ -342,6 +342,8 @@ static bool place_ready(struct engine *engine)
         proposed = true;
         if (lapse_set_apart(engine, claim.task->stage))
             continue;
+        if (!engine->place->chooses_way)
+            variant_prefer(&claim);
         commit(engine, &claim);
         lapse_step_aside(engine);
     }

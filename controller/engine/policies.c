@@ -12,7 +12,7 @@ const struct turn_policy *const turn_policies[] = {
 
 const struct place_policy *const place_policies[] = {
     &place_nats,   &place_greedy, &place_delay, &place_neat, &place_neat_fair,
-    &place_gather, &place_random, &place_joint, &place_flow, NULL};
+    &place_gather, &place_random, &place_joint, &place_flow, &place_affinity, NULL};
 
 const struct commit_policy *const commit_policies[] = {&commit_single, NULL};
 

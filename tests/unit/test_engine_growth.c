@@ -303,6 +303,13 @@ static void test_baselines(void **state)
                               .blocks = true});
     all_sizes(&(struct scene){
         .name = "random, dclas", .turn = "sjf", .place = "random", .network = "dclas"});
+    all_sizes(&(struct scene){
+        .name = "affinity", .turn = "fifo", .place = "affinity", .network = "none"});
+    all_sizes(&(struct scene){.name = "affinity, variants",
+                              .turn = "fifo",
+                              .place = "affinity",
+                              .network = "none",
+                              .variants = true});
 }
 
 /* WHY a bound of its own: its solver searches among the arcs of stages and hosts, so a decision is

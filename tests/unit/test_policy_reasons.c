@@ -5,7 +5,7 @@
 
 #include <stdarg.h>
 
-enum { SEEN = 64 };
+enum { SEEN = 96 };
 
 static struct {
     const struct policy *policy;
@@ -199,6 +199,12 @@ static void check_start(struct model *m, const struct decision *d)
         assert_true(d->right > 0);
     } else if (gave(d, "optimum")) {
         assert_true(d->left >= 0 && d->left < d->right);
+    } else if (gave(d, "least-delayed") || gave(d, "slowest")) {
+        assert_true(d->right > 0 && d->left >= d->right);
+    } else if (gave(d, "patience")) {
+        assert_true(d->right > 0 && d->left >= d->right);
+    } else if (gave(d, "no-profile")) {
+        assert_int_equal(d->right, m_running_on(m, host));
     } else if (gave(d, "one-deep")) {
         check_one_deep(m, j, d);
     } else {
@@ -641,6 +647,73 @@ static void all_there(void)
     script_end(&s);
 }
 
+/* A start of stage 0 with this word, and a sentence that begins so. */
+static void check_affinity(const struct script *s, uint64_t job, uint32_t task, const char *word,
+                           const char *sentence)
+{
+    struct engine_explanation e;
+    const struct decision *start = script_start(s, job, 0, task);
+    assert_non_null(start);
+    assert_reason(start, word);
+    see(s->engine->policies[QUESTION_PLACE], start);
+    assert_int_equal(engine_explain(s->engine, job, 0, task, &e), 0);
+    says(&e, "%s", sentence);
+}
+
+static void submit_profiled(struct script *s, uint64_t job, uint32_t tasks, bool gpu,
+                            const uint64_t profile[static PROFILE_NUMBERS])
+{
+    struct event stage = script_stage_event(job, 0, tasks, NULL, NULL);
+    stage.job_stage.demand.amount[RES_GPU_MILLI] = gpu ? 1000 : 0;
+    stage.job_stage.profiles = (struct u64s){profile, PROFILE_NUMBERS};
+    script_job_begin(s, job);
+    script_event(s, stage);
+    script_tasks(s, job, 0, tasks, 0, 0, NULL);
+    script_job_end(s, job);
+}
+
+/* A disk of 100 MB/s and a GPU. One kind of profiles is told apart. */
+static void by_affinity(void)
+{
+    static const uint64_t reads[] = {100000000, 100000000, 1, 3000000000},
+                          computes[] = {0, 0, 0, 2000000000}, nothing[PROFILE_NUMBERS] = {0},
+                          vector[ENGINE_RESOURCES] = {[RES_SLOTS] = 4, [RES_GPU_MILLI] = 1000};
+    struct script s;
+    struct engine_config config = script_config();
+    strcpy(config.place, "affinity");
+    engine_config_say(&config, "patience", 2, NULL);
+    engine_config_say(&config, "profiles", 1, NULL);
+    script_begin(&s, &config);
+    struct event join = script_join(0, 4, vector);
+    join.host_join.disk_bytes_s = 100000000;
+    script_event(&s, join);
+    struct event load = {.kind = EVENT_HOST_LOAD};
+    load.host_load.resource = LOAD_DISK;
+    load.host_load.permille = 1500;
+    load.host_load.users = 2;
+    script_event(&s, load);
+    submit_profiled(&s, 1, 2, true, reads);
+    check_affinity(&s, 1, 0, "least-delayed",
+                   "Runs on a GPU of h0, where its task was to be delayed least: it was predicted "
+                   "to take 5.5 s there, alone it takes 4.0 s. ");
+    submit_profiled(&s, 2, 1, false, computes);
+    check_affinity(&s, 2, 0, "profiles-full",
+                   "Runs on h0, taken to read nothing: its profile is beyond the 1 that are told "
+                   "apart (profiles). ");
+    submit_profiled(&s, 3, 1, false, nothing);
+    check_affinity(&s, 3, 0, "no-profile",
+                   "Runs on h0 (2 tasks), taken to read nothing: its stage has no profile. ");
+    script_attempt(&s, EVENT_ATTEMPT_DONE, script_attempt_of(&s, 1, 0, 0), 0);
+    check_affinity(&s, 1, 1, "patience",
+                   "Runs on h0 because its stage was passed over for 2 starts; after 2 it goes "
+                   "first. ");
+    submit_profiled(&s, 4, 1, false, computes);
+    check_affinity(&s, 4, 0, "slowest",
+                   "Runs on h0 because its stage had the slowest progress: it was predicted to "
+                   "take 2.0 s there, alone it takes 2.0 s. ");
+    script_end(&s);
+}
+
 /* What no policy in force has decided is not laid at its door. */
 static void test_what_was_before_is_called_so(void **state)
 {
@@ -750,6 +823,7 @@ static void test_every_reason_of_every_table(void **state)
     at_home();
     in_a_rack();
     all_there();
+    by_affinity();
     fixed_modes();
     for (int round = 0; round < 3 || (round < 300 && missing(&policy)); round++)
         run_some(&stream, round % 2, round < 3);

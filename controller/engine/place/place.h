@@ -20,6 +20,8 @@ extern const struct place_policy place_joint;
 extern const struct place_policy place_gather;
 /* The optimum of a minimum-cost flow over all ready tasks and all room: Sirius, Chen et al. */
 extern const struct place_policy place_flow;
+/* The task that suffers least from what runs on a host that has room: HDAS, He et al. */
+extern const struct place_policy place_affinity;
 /* Ablation (F): first job, any fitting host. */
 extern const struct place_policy place_random;
 

@@ -1,0 +1,58 @@
+/* affinity: a host that has room gets the task that suffers least from what runs there. Private to
+ * controller/engine/place.
+ *
+ * HDAS (He, Cui, Feng: heterogeneous dynamic affinity scheduling in Hadoop+, doi
+ * 10.3772/j.issn.1002-0470.2016.04.002), algorithm 1, whose body and formulas (3) and (6) the
+ * source's text has lost; both readings of each may be chosen. An application is here a stage: its
+ * tasks have one profile for each way to run them. What a task would take somewhere:
+ * affinity_model.h.
+ *
+ * 1. The host with room for some ready task that runs the fewest tasks is next. Of the ready stages
+ *    whose next task fits there in some way:
+ * 2. One that others were started before for `patience` starts goes first, that of the oldest start
+ *    (or, without one, that is ready for longest).
+ * 3. A GPU, where one can be taken: the stage whose task would be delayed least against its lone
+ *    time. Of equals the one that has had the fewest attempts on GPUs, so that those which read
+ *    much are not left for the end; then those that run on GPUs alone, then the earliest job.
+ * 4. Else the stage with the slowest progress (6), parameter `progress`:
+ *
+ *        sum     submitted + started · T      it does not move as time passes
+ *        rate    started · T ÷ (now − submitted)
+ *
+ *    started: its tasks that run or are done, in any way; T: its lone time in this way. Among
+ *    equals the one whose task gets, here and now, the largest part of the best rate that it
+ *    reaches alone in any way, which leaves GPUs to those who gain most by them.
+ *
+ * So there are three queues: stages with GPU ways alone stand in those of 3, without in those of 4,
+ * the others in both. A task runs in the way for which it was chosen, whatever its stage prefers.
+ * It reads its block on that host, where one of the stage's ready ones is.
+ *
+ * What is asked of a disk: the host's last report, and all attempts there that the host had not
+ * confirmed when it came, each as if it read (its profile's lone rate). So each choice counts at
+ * once; where a host never reports, all that run there count.
+ *
+ * Cost. Stages that look alike here (shape, profile, best lone time, number in the job, and user
+ * where somebody divides) are a class, and within one the order is known without the host. A choice
+ * looks at each class once or twice, O(classes · log stages), and at the attempts of the host. At
+ * most `profiles` classes are told apart; stages beyond that are one class for each shape, whose
+ * tasks are taken to read nothing, as are those without a profile. Their starts have a reason that
+ * says so. With `rate` at most RATE_LOOKS numbers of started tasks are looked at in a class.
+ *
+ * No starvation. Let J stages be ready (of one user, where somebody divides), one of them X, and
+ * count the starts that are chosen here on hosts where X's next task fitted as well. Before X starts there are at most patience + J − 1
+ * of them. Proof: each start has a number one higher than the one before (attempt numbers of a
+ * controller's epoch). Let X's last start, or the moment when it became ready, have number s. After
+ * `patience` starts X is overdue at every host where it fits, by 2. From then on a start there
+ * before X is one of another overdue stage whose number is at most s. That stage's number is then
+ * that of this start, which is larger than s, and never becomes smaller; so each of the other J − 1
+ * stages goes before X once at most. Stages that become ready meanwhile have larger numbers. This
+ * holds whatever hosts report. */
+#pragma once
+
+#include "controller/engine/place/place.h"
+
+#define REASON_LEAST_DELAYED ((enum reason)110)
+#define REASON_SLOWEST       ((enum reason)111)
+#define REASON_PATIENCE      ((enum reason)112)
+#define REASON_NO_PROFILE    ((enum reason)113)
+#define REASON_PROFILES_FULL ((enum reason)114)
