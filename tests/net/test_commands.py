@@ -85,7 +85,7 @@ def test_duopolyctls_on_a_cluster(tmp_path):
             first = command.split()[0]
             jobs = os.path.join(site.folder, "job-1.jsonl")
             given = {"JOB": number, "HOST": "w1", "w4": "w2", "JOB/STAGE/TASK": number + "/0/0",
-                     "FILE": jobs if first == "submit" else "copy.db"}
+                     "FILE": jobs if first == "submit" else str(tmp_path / "copy.db")}
             assert site.text(*(given.get(word, word) for word in command.split())).strip(), command
 
 
