@@ -4,7 +4,8 @@
  * prompt framework starts each allowed task at once, as allowed, and its maps as advised: so it
  * carries out the plan that the engine would make for slots of its own, which tests check. All
  * others start tasks without network input wherever they have a slot, unless the engine has bound
- * their stage, and so does each with tasks that the engine left to it.
+ * their stage, and so does each with tasks that the engine left to it. It takes its jobs in the
+ * engine's order, as the plug-in has Spark do (plugins/spark, "The gate").
  *
  * It never uses a slot twice, and knows no more than a real one: what it reported, what runs, what
  * it may start. Chance depends on the engine's seed. A step costs O(allows in force + hosts +
@@ -339,6 +340,12 @@ static int use_allow(struct run *run, struct own_allow *allow)
                : start_anywhere(run, start.job, start.stage, &room);
 }
 
+static int tell_if_ready(struct run *run, size_t job, uint32_t s)
+{
+    const struct own_stage *stage = framework_own_stage(run, job, s);
+    return !stage->told && stage->n_waiting && is_ready(run, job, s) ? tell_stage(run, job, s) : 0;
+}
+
 static int look_at_stage(struct run *run, size_t job, uint32_t s, bool *room)
 {
     struct own_stage *stage = framework_own_stage(run, job, s);
@@ -347,17 +354,28 @@ static int look_at_stage(struct run *run, size_t job, uint32_t s, bool *room)
     int r = 0;
     if (!stage->n_waiting || !is_ready(run, job, s))
         return 0;
-    if (!stage->told)
-        return tell_stage(run, job, s);
     while (!r && stage->n_waiting && *room && (stage->open || !held))
         r = start_anywhere(run, job, s, room);
+    return r;
+}
+
+/* What it may start without an allow. */
+static int start_in_turn(struct run *run)
+{
+    struct job_view job = {0};
+    bool room = true;
+    int r = 0;
+    while (!r && room && engine_job_in_turn(run->engine, job.job, &job) == 0) {
+        const size_t j = run_job_index(run, job.job);
+        for (uint32_t s = 0; !r && run->framework.jobs[j].left && s < run->jobs[j].n_stages; s++)
+            r = look_at_stage(run, j, s, &room);
+    }
     return r;
 }
 
 static int look(struct run *run)
 {
     struct run_framework *f = &run->framework;
-    bool room = true;
     int r = 0;
     for (size_t i = 0; !r && i < f->n_allows; i++)
         if (!f->allows[i].used && f->allows[i].from_ns <= run->now_ns)
@@ -366,8 +384,8 @@ static int look(struct run *run)
         f->first_live++;
     for (size_t j = f->first_live; !r && j < run->n_jobs && f->jobs[j].here; j++)
         for (uint32_t s = 0; !r && f->jobs[j].left && s < run->jobs[j].n_stages; s++)
-            r = look_at_stage(run, j, s, &room);
-    return r;
+            r = tell_if_ready(run, j, s);
+    return r ? r : start_in_turn(run);
 }
 
 static struct event started(const struct run *run, const struct own_start *start, uint64_t number)
