@@ -78,7 +78,8 @@ enum engine_rule {
     RULE_LINKS_SHARED,  /* a home depends on the other jobs that use the links (pack.h) */
     RULE_OWN_LOOKED_UP, /* no later job is asked by what was remembered of hosts (joint.c) */
     RULE_INPUTS_WAIT,   /* inputs of running tasks are measured in portions (framework_sizes.h) */
-    ENGINE_RULES = RULE_INPUTS_WAIT
+    RULE_LEFT_IS_TAKEN, /* no slot is kept where an opened stage would take it (joint.c) */
+    ENGINE_RULES = RULE_LEFT_IS_TAKEN
 };
 
 struct engine_config {

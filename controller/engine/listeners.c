@@ -9,6 +9,7 @@
 #include "controller/engine/watch/gate.h"
 #include "controller/engine/watch/hold.h"
 #include "controller/engine/watch/locality.h"
+#include "controller/engine/watch/opened.h"
 #include "controller/engine/watch/order.h"
 #include "controller/engine/watch/queues.h"
 #include "controller/engine/watch/refusal.h"
@@ -20,5 +21,5 @@ const struct listener listener_policies;
 const struct listener *const engine_listeners[] = {
     &locality_hears,    &queues_hears,  &source_hears, &failing_hears, &allow_hears,
     &hold_hears,        &refusal_hears, &gate_hears,   &works_hears,   &estimate_hears,
-    &listener_policies, &sizes_hears,   &order_hears,  NULL,
+    &listener_policies, &sizes_hears,   &order_hears,  &opened_hears,  NULL,
 };

@@ -344,6 +344,62 @@ static void test_bound_maps_stay_together(void **state)
         workload_job_done(&jobs[i]);
 }
 
+/* ---- opened stages ---- */
+
+/* Four maps, and `reduces` tasks that receive half a megabyte each and compute for 1 to 3 s, so that
+ * they end one by one. */
+static struct workload_job spread_job(int id, int arrival_ms, int reduces)
+{
+    char *line;
+    size_t size;
+    FILE *file = open_memstream(&line, &size);
+    fprintf(file,
+            "{\"id\":%d,\"arrival_ms\":%d,\"stages\":[{\"tasks\":4,\"compute_ms\":100},"
+            "{\"tasks\":%d,\"compute_ms\":[",
+            id, arrival_ms, reduces);
+    for (int i = 0; i < reduces; i++)
+        fprintf(file, "%s%d", i ? "," : "", 1000 + i * 137 % 2000);
+    fprintf(file, "],\"parents\":[{\"stage\":0,\"sums\":[");
+    for (int i = 0; i < reduces; i++)
+        fprintf(file, "%s500000", i ? "," : "");
+    fprintf(file, "]}]}]}");
+    fclose(file);
+    struct workload_job job = job_of(line);
+    free(line);
+    return job;
+}
+
+/* How long the smaller of two jobs takes, as a part of the larger one's time. The larger one's
+ * stage is opened when the smaller comes, and has more tasks than there are slots. */
+static double part_of_smaller(const char *name, uint32_t rules)
+{
+    struct workload_job jobs[] = {spread_job(1, 0, 200), spread_job(2, 4000, 40)};
+    struct run_config config = config_of("joint", 2, 16, 10 * (uint64_t)UNIT);
+    double jct_s[2];
+    config.framework = manners_find(name);
+    config.engine.framework_jobs_max = config.engine.jobs_max;
+    config.engine.hold_max_ns = 1000000000;
+    config.engine.rules = rules;
+    simulate(&config, jobs, 2, jct_s);
+    print_message("%s, rules up to %u: %.2f and %.2f s\n", name, rules, jct_s[0], jct_s[1]);
+    workload_job_done(&jobs[0]);
+    workload_job_done(&jobs[1]);
+    return jct_s[1] / jct_s[0];
+}
+
+/* A framework takes its jobs in the engine's order, those that it places itself, too. And joint
+ * keeps no slot from a job that the framework would then give to a later one. */
+static void test_opened_stages_take_what_is_left(void **state)
+{
+    (void)state;
+    double kept = part_of_smaller("prompt", RULE_LEFT_IS_TAKEN - 1),
+           taken = part_of_smaller("prompt", RULE_LEFT_IS_TAKEN),
+           late = part_of_smaller("late", RULE_LEFT_IS_TAKEN);
+    assert_true(taken < .4);
+    assert_true(late < .4);
+    assert_true(taken < kept * .7);
+}
+
 static void test_unknown_manners(void **state)
 {
     struct run_setup setup;
@@ -362,6 +418,7 @@ int main(void)
         cmocka_unit_test(test_same_plan_as_own_slots),
         cmocka_unit_test(test_manners_over_seeds),
         cmocka_unit_test(test_bound_maps_stay_together),
+        cmocka_unit_test(test_opened_stages_take_what_is_left),
         cmocka_unit_test(test_unknown_manners),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

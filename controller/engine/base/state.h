@@ -159,6 +159,7 @@ struct framework_stage {
     bool offered, ungated, left;
     bool bindable;    /* no host is better for any of its tasks, and its framework follows */
     bool bound;       /* DECISION_BIND, and was told that (gate.h) */
+    bool opened;      /* index: `left`, and tasks of it wait (opened.h) */
     bool apart;       /* its shape is its application's alone: lapse.h */
     uint32_t room;    /* tasks that memory was allocated for */
     uint32_t allowed; /* allowed tasks that were not seen yet */
@@ -420,9 +421,11 @@ struct job {
 
 /* What only a framework's job has. */
 struct framework_job {
-    uint64_t maps;    /* tasks without network input */
-    uint64_t work_ns; /* of these; saturates */
-    bool last;        /* behind all other jobs: lapse.h */
+    uint64_t maps;                /* tasks without network input */
+    uint64_t work_ns;             /* of these; saturates */
+    bool last;                    /* behind all other jobs: lapse.h */
+    uint32_t n_opened;            /* index: stages with `opened` */
+    struct sorted_node of_opened; /* engine->opened while it has some */
 };
 
 struct finished {
@@ -691,6 +694,7 @@ struct engine {
     struct sorted applications;
     uint32_t rooms;                          /* index */
     struct sorted allow_timers, gate_timers; /* index */
+    struct sorted opened;                    /* index: jobs of frameworks, by turn (opened.h) */
     int64_t idle_since_ns; /* in a step: when the earliest of the unused allows was given;
                               INT64_MAX: none */
     struct sizes *sizes;   /* sizes that stages had (framework_sizes.h); NULL: none yet */

@@ -7,6 +7,7 @@
 #include "controller/engine/watch/gate.h"
 #include "controller/engine/watch/hold.h"
 #include "controller/engine/watch/mode.h"
+#include "controller/engine/watch/opened.h"
 #include "controller/engine/watch/order.h"
 #include "controller/engine/watch/source.h"
 #include "lib/fnv1a.h"
@@ -245,8 +246,10 @@ static void load_end(struct engine *engine, const struct clock_record *clock)
             VARIANT_FOREACH (way, job->stages[s])
                 if (way->held || way->overdue)
                     hold_restore(engine, way);
-            if (job->framework)
-                gate_restore(engine, job->stages[s]);
+            if (!job->framework)
+                continue;
+            gate_restore(engine, job->stages[s]);
+            opened_follow(engine, job->stages[s]);
         }
     }
     engine->congested = clock->congested;

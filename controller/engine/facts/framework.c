@@ -22,6 +22,7 @@
 #include "controller/engine/watch/gate.h"
 #include "controller/engine/watch/levels.h"
 #include "controller/engine/watch/locality.h"
+#include "controller/engine/watch/opened.h"
 #include "controller/engine/watch/order.h"
 #include "controller/engine/watch/refit.h"
 #include "controller/engine/watch/source.h"
@@ -205,6 +206,7 @@ static void look(struct engine *engine, struct stage *stage)
         return;
     stage_open_if_due(engine, stage);
     stage_children_follow(engine, stage);
+    opened_follow(engine, stage);
 }
 
 void framework_stage(struct engine *engine, const struct event *event)

@@ -25,7 +25,10 @@
  *   stage runs, else next to their blocks. For all others the cluster is full. WHY: where slots are
  *   short, because computing is slow or hosts have few, the first job in turn takes each slot as it
  *   falls free, and the next small job finds none although it would need it for a moment. Reserving
- *   1 slot in 32 costs other jobs nothing that could be measured.
+ *   1 slot in 32 costs other jobs nothing that could be measured. While a framework places a stage
+ *   itself and tasks of it wait (opened.h), these slots are kept only from the jobs that come after
+ *   that one. WHY: it takes every slot that is left free, so what is kept from an earlier job is
+ *   kept for a later one.
  * - A job whose maps have no place may have a home (pack.h): its tasks start there and nowhere
  *   else, whatever the rules above say of receivers and of the last slots.
  *
@@ -248,6 +251,13 @@ static bool goes_before(const struct task *a, const struct task *b)
     return a->bytes != b->bytes ? a->bytes > b->bytes : a->stage->index < b->stage->index;
 }
 
+/* Whether only the last free slots are left, and are kept from the job. */
+static bool only_short_for(const struct engine *engine, const struct job *job)
+{
+    const struct sorted_key *from = joint_last_from(engine);
+    return joint_only_short(engine) && !(from && sorted_compare(job->turn, *from) < 0);
+}
+
 /* The largest of the bucket's stages' largest ready reduce tasks that some host takes; for those
  * that wait for their preferred host, of the tasks that prefer a host. */
 static bool ask_bucket(struct engine *engine, struct bucket *bucket, struct claim *ret_claim,
@@ -262,7 +272,7 @@ static bool ask_bucket(struct engine *engine, struct bucket *bucket, struct clai
         engine->counters.visits++;
         if (best && !goes_before(a.task, best))
             continue;
-        if (a.length != RECEIVES_SHORT && joint_only_short(engine))
+        if (a.length != RECEIVES_SHORT && only_short_for(engine, stage->job))
             continue;
         struct offer offer = a.until_ns ? find_preferred(&a) : find_host(&a, kept);
         *ret_open |= a.until_ns || kept->own != ENGINE_NONE;
@@ -291,17 +301,17 @@ static void follow_rate(struct engine *engine)
     }
 }
 
-/* The first job of this shape whose turn is before that of `before` (NULL: any). */
-static bool pick_of_shape(struct engine *engine, struct shape *shape, const struct job *before,
-                          struct claim *ret_claim)
+/* The first job of this shape whose turn is before that one (NULL: any) and whose next tasks are
+ * shorter than `limit`. */
+static bool pick_below(struct engine *engine, struct shape *shape, const struct sorted_key *before,
+                       uint64_t limit, struct claim *ret_claim)
 {
-    uint64_t limit = joint_only_short(engine) ? RECEIVES_MEDIUM : UINT64_MAX;
     struct sorted_node *node = sorted_first_below(&users_asked(engine, shape)->reduces, limit);
     while (node) {
         struct bucket *bucket = container_of(node, struct bucket, by_turn_reduces);
         bool open;
         engine->counters.visits++;
-        if (before && !joint_is_sooner(bucket->job, before))
+        if (before && sorted_compare(bucket->job->turn, *before) >= 0)
             return false;
         if (ask_bucket(engine, bucket, ret_claim, &open))
             return true;
@@ -310,6 +320,19 @@ static bool pick_of_shape(struct engine *engine, struct shape *shape, const stru
         node = limit ? sorted_next_below(node, limit) : NULL;
     }
     return false;
+}
+
+static bool pick_of_shape(struct engine *engine, struct shape *shape, const struct job *before,
+                          struct claim *ret_claim)
+{
+    const struct sorted_key *until = before ? &before->turn : NULL;
+    if (!joint_only_short(engine))
+        return pick_below(engine, shape, until, UINT64_MAX, ret_claim);
+    const struct sorted_key *from = joint_last_from(engine);
+    if (from && until && sorted_compare(*until, *from) < 0)
+        from = until;
+    return (from && pick_below(engine, shape, from, UINT64_MAX, ret_claim)) ||
+           pick_below(engine, shape, until, RECEIVES_MEDIUM, ret_claim);
 }
 
 /* Or the same, in a way that its stage prefers. */

@@ -4,9 +4,11 @@
  * One object in several files: joint, joint_maps, pack. */
 #pragma once
 
+#include "controller/engine/base/ground.h"
 #include "controller/engine/place/joint_host.h"
 #include "controller/engine/place/pack.h"
 #include "controller/engine/watch/locality.h"
+#include "controller/engine/watch/opened.h"
 
 enum { JOINT_SMALL_MS = 1000, JOINT_SMALL_BLOCKS = 10 };
 /* For the last free slots of the cluster. */
@@ -47,6 +49,13 @@ struct joint_stage {
 static inline bool joint_only_short(const struct engine *engine)
 {
     return engine->free.amount[RES_SLOTS] <= engine->total.amount[RES_SLOTS] / JOINT_LAST_SHARE;
+}
+
+/* The turn before which nothing keeps these from a job: a framework takes them for the first of its
+ * jobs that it places itself (opened.h), as soon as they are left free. NULL: they are kept. */
+static inline const struct sorted_key *joint_last_from(const struct engine *engine)
+{
+    return engine_follows(engine, RULE_LEFT_IS_TAKEN) ? opened_first(engine) : NULL;
 }
 
 /* Whether its turn comes before. */

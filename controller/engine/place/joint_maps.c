@@ -157,10 +157,10 @@ static struct joint_map choose_small(const struct queues *queues)
                               ANYWHERE};
 }
 
-struct joint_map joint_choose_map(struct engine *engine)
+/* As if only the last slots were free, or as if more were. */
+static struct joint_map choose(struct engine *engine, bool last)
 {
     struct joint_map choice = {0};
-    bool last = joint_only_short(engine);
     if (!last)
         sooner(&choice, place_first_local(engine), EVENLY);
     for (uint32_t i = 0; i < engine->n_shapes; i++) {
@@ -173,6 +173,19 @@ struct joint_map joint_choose_map(struct engine *engine)
         struct joint_map other = last ? choose_last(engine, shape, queues) : choose_small(queues);
         sooner(&choice, other.bucket, other.place);
     }
+    return choice;
+}
+
+struct joint_map joint_choose_map(struct engine *engine)
+{
+    const bool last = joint_only_short(engine);
+    const struct sorted_key *from = last ? joint_last_from(engine) : NULL;
+    struct joint_map choice = choose(engine, last);
+    if (!from)
+        return choice;
+    struct joint_map other = choose(engine, false);
+    if (other.bucket && sorted_compare(other.bucket->job->turn, *from) < 0)
+        sooner(&choice, other.bucket, other.place);
     return choice;
 }
 

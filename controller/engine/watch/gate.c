@@ -2,6 +2,7 @@
 
 #include "controller/engine/base/ground.h"
 #include "controller/engine/books/stage.h"
+#include "controller/engine/watch/opened.h"
 
 bool gate_is_shut(const struct stage *stage)
 {
@@ -79,6 +80,7 @@ void gate_open(struct engine *engine, struct stage *stage, enum reason reason, i
     own->left = true;
     stage_close(engine, stage);
     set_due(engine, own, 0);
+    opened_follow(engine, stage);
 }
 
 void gate_seen(struct engine *engine, struct stage *stage)
