@@ -9,16 +9,19 @@
 #include <errno.h>
 #include <string.h>
 
-enum { HOSTS = 7, RACKS = 3, CLASSES = 2, JOBS = 4, STAGES = 3, GROUPS = JOBS * STAGES };
+enum { HOSTS = 7, RACKS = 3, JOBS = 4, STAGES = 3, GROUPS = JOBS * STAGES };
+/* Kinds of tasks: two that are always classes, one that is while it has groups, one with bounds. */
+enum { PLAIN = 2, OWN = PLAIN, BOUNDED, KINDS };
 enum { PROBLEMS = 60, ROUNDS = 40, CHANGES = 6 };
 
 /* What a graph is made of. */
 struct world {
     struct {
         bool there;
-        uint32_t taken, free, times[CLASSES];
-        int64_t load_cost;
+        uint32_t taken, free, times[KINDS], most;
+        int64_t load_cost, cost;
     } host[HOSTS];
+    uint32_t in_rack[RACKS];
     struct {
         int64_t cost;
         uint32_t lower, upper;
@@ -34,6 +37,7 @@ struct standing {
     struct flow_graph *graph;
     struct flow_waiter *waiter[JOBS];
     struct flow_group *group[GROUPS];
+    uint32_t class[KINDS], users[KINDS];
 };
 
 static uint32_t draw(uint64_t *stream, uint32_t n)
@@ -47,8 +51,12 @@ static void set_host(struct standing *s, const struct world *w, uint32_t h)
 {
     flow_set_host(s->graph, h, h % RACKS, w->host[h].taken, w->host[h].free, w->host[h].load_cost,
                   h + w->host[h].taken);
-    for (uint32_t c = 0; c < CLASSES; c++)
-        flow_set_room(s->graph, h, c, w->host[h].there ? w->host[h].times[c] : 0);
+    for (uint32_t k = 0; k < KINDS; k++)
+        if (k < PLAIN || s->users[k])
+            flow_set_room(s->graph, h, s->class[k], w -> host[h].there ? w->host[h].times[k] : 0,
+                          k < PLAIN ? 0 : w->host[h].cost);
+    if (s->users[BOUNDED])
+        flow_set_most(s->graph, h, s->class[BOUNDED], w -> host[h].most, w->in_rack[h % RACKS]);
 }
 
 static uint32_t groups_of(const struct standing *s, uint32_t job)
@@ -78,12 +86,31 @@ static void wish(struct standing *s, const struct world *w, uint32_t g, int sign
                            sign * (int32_t)w->group[g].rack_wishes[r], w->group[g].rack_cost);
 }
 
+static uint32_t class_of(struct standing *s, const struct world *w, uint32_t kind)
+{
+    if (kind < PLAIN || s->users[kind]++)
+        return s->class[kind];
+    s->class[kind] = flow_add_class(s->graph, kind == BOUNDED);
+    for (uint32_t h = 0; h < HOSTS; h++)
+        set_host(s, w, h);
+    return s->class[kind];
+}
+
+static void remove_group(struct standing *s, uint32_t g)
+{
+    uint32_t kind = g % KINDS;
+    flow_remove_group(s->graph, s->group[g]);
+    s->group[g] = NULL;
+    if (kind >= PLAIN && !--s->users[kind])
+        flow_remove_class(s->graph, s->class[kind]);
+}
+
 static void add_group(struct standing *s, const struct world *w, uint32_t g)
 {
-    uint32_t job = g / STAGES;
+    uint32_t job = g / STAGES, class = class_of(s, w, g % KINDS);
     if (!groups_of(s, job))
         s->waiter[job] = flow_add_waiter(s->graph, job + 1);
-    s->group[g] = flow_add_group(s->graph, s->waiter[job], g % CLASSES, job + 1, g % STAGES,
+    s->group[g] = flow_add_group(s->graph, s->waiter[job], class, job + 1, g % STAGES,
                                  (void *)(uintptr_t)(g + 1));
     set_job(s, w, job);
     flow_set_tasks(s->graph, s->group[g], w->group[g].tasks);
@@ -94,7 +121,9 @@ static void add_group(struct standing *s, const struct world *w, uint32_t g)
 static void make(struct standing *s, const struct world *w)
 {
     *s = (struct standing){0};
-    assert_int_equal(flow_graph_create(CLASSES, &s->graph), 0);
+    assert_int_equal(flow_graph_create(PLAIN, &s->graph), 0);
+    for (uint32_t k = 0; k < PLAIN; k++)
+        s->class[k] = k;
     for (uint32_t h = 0; h < HOSTS; h++)
         set_host(s, w, h);
     for (uint32_t g = 0; g < GROUPS; g++)
@@ -111,9 +140,13 @@ static void change_host(struct standing *s, struct world *w, uint64_t *stream)
     w->host[h].taken = draw(stream, 6);
     w->host[h].free = draw(stream, 12);
     w->host[h].load_cost = draw(stream, 2) ? 100 : 0;
-    for (uint32_t c = 0; c < CLASSES; c++)
-        w->host[h].times[c] = draw(stream, 5);
-    set_host(s, w, h);
+    for (uint32_t k = 0; k < KINDS; k++)
+        w->host[h].times[k] = draw(stream, 5);
+    w->host[h].cost = draw(stream, 3) * 50;
+    w->host[h].most = draw(stream, 4);
+    w->in_rack[h % RACKS] = draw(stream, 3) * 2;
+    for (uint32_t of_rack = h % RACKS; of_rack < HOSTS; of_rack += RACKS)
+        set_host(s, w, of_rack);
 }
 
 static void change_job(struct standing *s, struct world *w, uint64_t *stream)
@@ -140,8 +173,7 @@ static void change_group(struct standing *s, struct world *w, uint64_t *stream)
     uint32_t g = draw(stream, GROUPS);
     if (w->group[g].there && draw(stream, 3) == 0) {
         w->group[g].there = false;
-        flow_remove_group(s->graph, s->group[g]);
-        s->group[g] = NULL;
+        remove_group(s, g);
         return;
     }
     if (w->group[g].there)
@@ -199,7 +231,8 @@ static void plain_of(const struct flow_graph *graph, struct plain *ret_plain)
 /* The list says what the arcs carry, and nobody runs where there is no room. */
 static void check_places(const struct standing *s, const struct world *w)
 {
-    uint32_t n, by_host[HOSTS][CLASSES] = {{0}}, by_group[GROUPS] = {0}, total[HOSTS] = {0};
+    uint32_t n, by_host[HOSTS][KINDS] = {{0}}, by_group[GROUPS] = {0}, total[HOSTS] = {0};
+    uint32_t bounded[HOSTS] = {0}, in_rack[RACKS] = {0};
     const struct flow_place *places = flow_places(s->graph, &n);
     for (uint32_t i = 0; i < n; i++) {
         uint32_t g = (uint32_t)(uintptr_t)places[i].tag - 1, h = places[i].host;
@@ -209,7 +242,10 @@ static void check_places(const struct standing *s, const struct world *w)
         if (places[i].way == FLOW_BY_HOST)
             assert_true(places[i].tasks <= w->group[g].wishes[h]);
         else
-            by_host[h][g % CLASSES] += places[i].tasks;
+            by_host[h][g % KINDS] += places[i].tasks;
+        bounded[h] += g % KINDS == BOUNDED ? places[i].tasks : 0;
+        if (g % KINDS == BOUNDED && places[i].way == FLOW_BY_CLUSTER)
+            in_rack[h % RACKS] += places[i].tasks;
         if (places[i].way == FLOW_BY_RACK)
             assert_true(w->group[g].rack_wishes[h % RACKS] > 0);
     }
@@ -217,8 +253,10 @@ static void check_places(const struct standing *s, const struct world *w)
         assert_true(by_group[g] <= w->group[g].tasks);
     for (uint32_t h = 0; h < HOSTS; h++) {
         assert_true(total[h] <= w->host[h].free);
-        for (uint32_t c = 0; c < CLASSES; c++)
-            assert_true(by_host[h][c] <= w->host[h].times[c]);
+        for (uint32_t k = 0; k < KINDS; k++)
+            assert_true(by_host[h][k] <= w->host[h].times[k]);
+        assert_true(bounded[h] <= w->host[h].most);
+        assert_true(in_rack[h % RACKS] <= w->in_rack[h % RACKS]);
     }
 }
 
@@ -311,7 +349,7 @@ static uint32_t tasks_of(const struct flow_graph *graph, uintptr_t tag)
 static void host(struct flow_graph *graph, uint32_t index, uint32_t slots)
 {
     flow_set_host(graph, index, 0, 0, slots, 0, 0);
-    flow_set_room(graph, index, 0, slots);
+    flow_set_room(graph, index, 0, slots, 0);
 }
 
 static struct flow_group *job(struct flow_graph *graph, uint64_t number, uint32_t tasks,
@@ -403,7 +441,7 @@ static void load_spreads(void **state)
     assert_int_equal(flow_graph_create(1, &graph), 0);
     for (uint32_t h = 0; h < 4; h++) {
         flow_set_host(graph, h, 0, h, 16 - h, 255, 0);
-        flow_set_room(graph, h, 0, 16 - h);
+        flow_set_room(graph, h, 0, 16 - h, 0);
     }
     job(graph, 1, 26, 0);
     assert_int_equal(flow_solve(graph), 0);

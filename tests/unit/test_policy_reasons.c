@@ -547,6 +547,31 @@ static void kept_slot(void)
     script_end(&s);
 }
 
+/* Two tasks of which a host may run one. */
+static void bound_of_flow(void)
+{
+    struct script s;
+    struct engine_explanation e;
+    struct engine_config config = script_config();
+    strcpy(config.place, "flow");
+    script_begin(&s, &config);
+    script_host(&s, 0, 2);
+    script_job_begin(&s, 1);
+    struct event stage = script_stage_event(1, 0, 2, NULL, NULL);
+    stage.job_stage.at_most_host = 1;
+    script_event(&s, stage);
+    script_tasks(&s, 1, 0, 2, 0, 0, NULL);
+    script_job_end(&s, 1);
+    const struct decision *hold = script_decision(&s, DECISION_HOLD, 0);
+    assert_non_null(hold);
+    assert_reason(hold, "optimum-bound");
+    see(s.engine->policies[QUESTION_PLACE], hold);
+    assert_int_equal(engine_explain(s.engine, 1, 0, 1, &e), 0);
+    says(&e, "Held back: in the optimum it waits, at a cost of %lld: where a slot is free,",
+         (long long)hold->left);
+    script_end(&s);
+}
+
 static struct engine_config config_of_joint(const char *parameter)
 {
     struct engine_config config = script_config();
@@ -820,6 +845,7 @@ static void test_every_reason_of_every_table(void **state)
     claim_one();
     idle_cluster();
     kept_slot();
+    bound_of_flow();
     at_home();
     in_a_rack();
     all_there();

@@ -13,6 +13,7 @@
  * would see there. */
 #include "controller/engine/base/ground.h"
 #include "controller/engine/base/table.h"
+#include "controller/engine/books/at_most.h"
 #include "controller/engine/books/cluster.h"
 #include "controller/engine/books/job.h"
 #include "controller/engine/books/users.h"
@@ -26,42 +27,7 @@
 #define REASON_OPTIMUM_BLOCK ((enum reason)66)
 #define REASON_OPTIMUM       ((enum reason)67)
 #define REASON_OPTIMUM_WAITS ((enum reason)68)
-
-/* Weights by their names, in order of the words of `objective`. */
-static const char *const objectives[] = {"weights", "quincy", "borg", "duopoly"};
-static const struct engine_choice parameter_objective = {
-    {"objective", ENGINE_UNIT_CHOICE, 0, 3, 0,
-     "What the optimum is of: the weights that follow, or those of quincy, borg or duopoly."},
-    objectives};
-static const struct flow_weights weights_of[] = {
-    [1] = {.locality = 8, .load = 1, .turn = 1},
-    [2] = {.locality = 1, .load = 4, .turn = 1, .priority = true},
-    [3] = {.locality = 4, .load = 1, .turn = 8, .stalls = true}};
-static const struct engine_parameter parameter_locality = {
-    "weight.locality",
-    ENGINE_UNIT_COUNT,
-    0,
-    8,
-    4,
-    "What it costs to run a task away from its block, beside the other weights."};
-static const struct engine_parameter parameter_load = {
-    "weight.load", ENGINE_UNIT_COUNT, 0, 8, 1, "What it costs to run a task on a loaded host."};
-static const struct engine_parameter parameter_turn = {
-    "weight.turn", ENGINE_UNIT_COUNT, 0, 8, 8, "What the order of turns counts: who waits."};
-static const struct engine_parameter parameter_stalls = {
-    "hold_stalls",
-    ENGINE_UNIT_YES,
-    0,
-    1,
-    1,
-    "A task waits rather than receive where a transfer of its length or a shorter one is."};
-static const struct engine_parameter parameter_priority = {
-    "weight.priority",
-    ENGINE_UNIT_YES,
-    0,
-    1,
-    0,
-    "A job of a higher priority gets each slot before all others."};
+#define REASON_OPTIMUM_BOUND ((enum reason)74)
 
 /* `tasks` of the stage are to run on the host. */
 struct proposal {
@@ -146,21 +112,9 @@ static void solve(struct engine *engine, struct flow_engine *all,
     engine->counters.visits += flow_looks(all->view.graph);
 }
 
-static struct flow_weights weights_now(const struct engine *engine)
-{
-    int64_t objective = policy_value(engine, QUESTION_PLACE, &parameter_objective.parameter);
-    if (objective)
-        return weights_of[objective];
-    return (struct flow_weights){policy_value(engine, QUESTION_PLACE, &parameter_locality),
-                                 policy_value(engine, QUESTION_PLACE, &parameter_load),
-                                 policy_value(engine, QUESTION_PLACE, &parameter_turn),
-                                 policy_value(engine, QUESTION_PLACE, &parameter_priority),
-                                 policy_value(engine, QUESTION_PLACE, &parameter_stalls)};
-}
-
 static void begin_round(struct engine *engine, struct flow_engine *all)
 {
-    const struct flow_weights weights = weights_now(engine);
+    const struct flow_weights weights = flow_weights_now(engine);
     uint64_t looks;
     solve(engine, all, &weights);
     bool unique = flow_is_unique(all->view.graph, &looks);
@@ -230,12 +184,13 @@ static bool claim_of(const struct engine *engine, const struct flow_engine *all,
     struct task *task =
         proposal->way == FLOW_BY_HOST ? map_at(stage, proposal->host) : task_anywhere(stage);
     struct fit *fit = task && shape_times(engine, shape) > 0 ? host_fit(host, shape) : NULL;
-    if (!fit)
+    if (!fit || !at_most_room(stage, host))
         return false;
     const struct flow_weights *weights = &all->view.weights;
     *ret_claim = (struct claim){
         task, fit, proposal->way == FLOW_BY_HOST ? REASON_OPTIMUM_BLOCK : REASON_OPTIMUM,
-        flow_cost_of_way(weights, proposal->way, task->n_refs),
+        flow_cost_of_way(weights, proposal->way, task->n_refs) +
+            flow_cost_of_host(weights, stage, host),
         flow_cost_of_wait(weights, stage->job)};
     return true;
 }
@@ -302,14 +257,22 @@ static void claim_least_loaded(struct task *task, enum reason reason, int64_t le
         (struct claim){task, fit, reason, left, reason == REASON_GREEDY ? fit->host->running : 0};
 }
 
+/* The first overdue stage that any host may run. */
+static const struct stage *first_overdue(const struct sorted *overdue)
+{
+    struct sorted_node *node = sorted_first(overdue);
+    while (node && flow_is_bounded(container_of(node, struct stage, waiting)))
+        node = sorted_next(node);
+    return node ? container_of(node, struct stage, waiting) : NULL;
+}
+
 static bool pick_overdue(struct engine *engine, struct claim *ret_claim)
 {
     for (uint32_t i = 0; i < engine->n_shapes; i++) {
         struct shape *shape = engine->shapes[i];
-        const struct sorted_node *node = sorted_first(&users_asked(engine, shape)->overdue);
-        if (!node || shape_times(engine, shape) <= 0)
+        const struct stage *stage = first_overdue(&users_asked(engine, shape)->overdue);
+        if (!stage || shape_times(engine, shape) <= 0)
             continue;
-        const struct stage *stage = container_of(node, struct stage, waiting);
         claim_least_loaded(task_anywhere(stage), REASON_HOLD_EXPIRED,
                            engine->now_ns - stage->held_since_ns, ret_claim);
         return true;
@@ -317,14 +280,42 @@ static bool pick_overdue(struct engine *engine, struct claim *ret_claim)
     return false;
 }
 
-static struct bucket *first_map(struct engine *engine)
+static struct bucket *of_maps(struct sorted_node *node)
+{
+    return container_of(node, struct bucket, by_turn_maps);
+}
+
+static struct bucket *of_reduces(struct sorted_node *node)
+{
+    return container_of(node, struct bucket, by_turn_reduces);
+}
+
+/* The first bucket of a job without bounds, which any host may run. */
+static struct bucket *first_free(const struct sorted *buckets,
+                                 struct bucket *(*of)(struct sorted_node *))
+{
+    struct sorted_node *node = sorted_first(buckets);
+    while (node && of(node)->job->bounded)
+        node = sorted_next(node);
+    return node ? of(node) : NULL;
+}
+
+static struct bucket *first_of_shape(struct engine *engine, struct shape *shape, bool maps_only)
+{
+    const struct queues *queues = users_asked(engine, shape);
+    struct bucket *map = first_free(&queues->maps, of_maps), *reduce = NULL;
+    if (!maps_only)
+        reduce = first_free(&queues->reduces, of_reduces);
+    return !map || (reduce && bucket_is_sooner(reduce, map)) ? reduce : map;
+}
+
+static struct bucket *first_rest(struct engine *engine, bool maps_only)
 {
     struct bucket *best = NULL;
     for (uint32_t i = 0; i < engine->n_shapes; i++) {
         struct shape *shape = engine->shapes[i];
-        struct sorted_node *node =
-            shape_times(engine, shape) > 0 ? sorted_first(&users_asked(engine, shape)->maps) : NULL;
-        struct bucket *bucket = node ? container_of(node, struct bucket, by_turn_maps) : NULL;
+        struct bucket *bucket =
+            shape_times(engine, shape) > 0 ? first_of_shape(engine, shape, maps_only) : NULL;
         if (bucket && (!best || bucket_is_sooner(bucket, best)))
             best = bucket;
     }
@@ -335,8 +326,7 @@ static struct bucket *first_map(struct engine *engine)
  * of several kinds. Tasks that receive wait on purpose, with hold_stalls. */
 static bool pick_rest(struct engine *engine, const struct flow_engine *all, struct claim *ret_claim)
 {
-    bool holds = all->view.weights.stalls;
-    struct bucket *bucket = holds ? first_map(engine) : place_first_bucket(engine);
+    struct bucket *bucket = first_rest(engine, all->view.weights.stalls);
     if (!bucket)
         return false;
     struct sorted_node *map = sorted_first(&bucket->ready_maps);
@@ -374,7 +364,8 @@ static struct policy_why held(const struct engine *engine, const struct stage *s
                               const struct task *task)
 {
     (void)task;
-    return (struct policy_why){REASON_OPTIMUM_WAITS,
+    bool bounded = flow_is_bounded(stage);
+    return (struct policy_why){bounded ? REASON_OPTIMUM_BOUND : REASON_OPTIMUM_WAITS,
                                flow_cost_of_wait(&all_of(engine)->view.weights, stage->job), 0};
 }
 
@@ -409,21 +400,81 @@ static void stage_done(struct engine *engine, union policy_of of, void *state)
             all->proposals[i].tasks = 0;
 }
 
+static struct flow_wait *wait_of(const struct job *job)
+{
+    struct flow_job *kept = job->kept[QUESTION_PLACE];
+    return &kept->wait;
+}
+
 static void task_ready(struct engine *engine, struct task *task)
 {
+    struct job *job = task->stage->job;
+    struct flow_view *view = &all_of(engine)->view;
     all_of(engine)->stale = true;
-    flow_view_task(engine, &all_of(engine)->view, task, true);
+    if (!wait_of(job)->waits && flow_waits_count(engine))
+        flow_wait_begin(&view->waits, job, wait_of(job), engine->now_ns);
+    flow_view_task(engine, view, task, true);
+}
+
+/* The job has no ready task any more, or was given a slot. */
+static void waits_anew(struct engine *engine, struct job *job)
+{
+    struct flow_view *view = &all_of(engine)->view;
+    struct flow_wait *wait = wait_of(job);
+    if (!wait->waits)
+        return;
+    if (job->n_ready)
+        flow_wait_begin(&view->waits, job, wait, engine->now_ns);
+    else
+        flow_wait_end(&view->waits, wait);
+    flow_view_job(view, job);
 }
 
 static void task_unready(struct engine *engine, struct task *task)
 {
     flow_view_task(engine, &all_of(engine)->view, task, false);
+    if (!task->stage->job->n_ready)
+        waits_anew(engine, task->stage->job);
+}
+
+static void task_moved(struct engine *engine, struct task *task, enum task_state before)
+{
+    if (task->state == TASK_RUNNING && before != TASK_RUNNING)
+        waits_anew(engine, task->stage->job);
 }
 
 static void no_wishes(struct engine *engine, struct stage *stage)
 {
     flow_view_no_wishes(&all_of(engine)->view, stage);
 }
+
+static void stage_empty(struct engine *engine, struct stage *stage)
+{
+    no_wishes(engine, stage);
+    if (!stage->job->n_ready)
+        waits_anew(engine, stage->job);
+}
+
+static void job_done(struct engine *engine, union policy_of of, void *state)
+{
+    (void)of;
+    flow_wait_end(&all_of(engine)->view.waits, &((struct flow_job *)state)->wait);
+}
+
+static void job_load(struct engine *engine, union policy_of of, void *state)
+{
+    flow_wait_load(&all_of(engine)->view.waits, of.job, &((struct flow_job *)state)->wait);
+}
+
+static bool job_keeps(const void *state)
+{
+    return ((const struct flow_job *)state)->wait.waits;
+}
+
+static const struct field job_fields[] = {FIELD_OF(flow_job, wait.since_ns, I64),
+                                          FIELD_OF(flow_job, wait.octave, U32),
+                                          FIELD_OF(flow_job, wait.waits, BOOL),
+                                          {0}};
 
 static void turn_moved(struct engine *engine, struct job *job, bool passed)
 {
@@ -442,6 +493,11 @@ static void job_grew(struct engine *engine, struct job *job)
     flow_view_blocks(engine, &all_of(engine)->view, job);
 }
 
+static void job_on_host(struct engine *engine, struct job *job, struct host *host)
+{
+    flow_view_job_on_host(engine, &all_of(engine)->view, job, host);
+}
+
 static const struct policy_reason reasons[] = {
     {DECISION_START, REASON_OPTIMUM_BLOCK, "optimum-block", NULL, "what it cost to wait",
      "Runs on {host}, where its block is, in the optimum of that moment: to wait cost {right}. "},
@@ -455,6 +511,9 @@ static const struct policy_reason reasons[] = {
      "in the optimum it waits, at a cost of {left}: on each host with a free slot two tasks "
      "receive "
      "already, or one whose turn is before its own is to receive there."},
+    {DECISION_HOLD, REASON_OPTIMUM_BOUND, "optimum-bound", "what it costs to wait", NULL,
+     "in the optimum it waits, at a cost of {left}: where a slot is free, on that host or rack, as "
+     "many of its job or stage run as may at once, or a transfer is in its way."},
     {0}};
 
 const struct place_policy place_flow = {
@@ -462,20 +521,24 @@ const struct place_policy place_flow = {
                .state = {[POLICY_ENGINE] = {.size = sizeof(struct flow_engine),
                                             .init = init,
                                             .done = done},
-                         [POLICY_JOB] = {.size = sizeof(struct flow_job)},
+                         [POLICY_JOB] = {.size = sizeof(struct flow_job),
+                                         .done = job_done,
+                                         .fields = job_fields,
+                                         .keeps = job_keeps,
+                                         .load = job_load},
                          [POLICY_STAGE] = {.size = sizeof(struct flow_stage), .done = stage_done}},
-               .parameters =
-                   (const struct engine_parameter *const[]){
-                       &parameter_objective.parameter, &parameter_locality, &parameter_load,
-                       &parameter_turn, &parameter_priority, &parameter_stalls, NULL},
+               .parameters = flow_parameters,
                .reasons = reasons,
                .hears = {.task_ready = task_ready,
                          .task_unready = task_unready,
                          .maps_leave = no_wishes,
-                         .stage_empty = no_wishes,
+                         .stage_empty = stage_empty,
+                         .task_moved = task_moved,
                          .turn_moved = turn_moved,
                          .priority_moved = priority_moved,
-                         .job_grew = job_grew}},
+                         .job_grew = job_grew,
+                         .job_on_host = job_on_host}},
+    .at_most = true,
     .pick = flow_pick,
     .chosen = chosen,
     .held = held,

@@ -118,21 +118,45 @@ static void supply_set(struct flow_graph *graph, uint32_t node, int64_t supply)
 
 /* ---- classes, racks, hosts ---- */
 
+static void class_done(struct flow_class *class)
+{
+    for (uint32_t r = 0; class && r < class->n_racks; r++)
+        free(class->racks[r]);
+    if (class)
+        free(class->racks);
+    free(class);
+}
+
+uint32_t flow_add_class(struct flow_graph *graph, bool bounded)
+{
+    struct flow_class *class = graph->failed ? NULL : make(graph, sizeof(*class));
+    if (!class)
+        return 0;
+    class->number = graph->spare_classes.n ? graph->spare_classes.spare[--graph->spare_classes.n]
+                                           : graph->n_classes++;
+    if (!graph_room(graph, &graph->classes, &graph->classes_allocated, graph->n_classes,
+                    sizeof(*graph->classes))) {
+        free(class);
+        return 0;
+    }
+    class->node = node_add(graph);
+    class->bounded = bounded;
+    STAILQ_INIT(&class->rooms);
+    graph->classes[class->number] = class;
+    return class->number;
+}
+
 int flow_graph_create(uint32_t classes, struct flow_graph **ret_graph)
 {
     struct flow_graph *graph = calloc(1, sizeof(*graph));
     if (!graph)
         return -ENOMEM;
     keep(graph, mincost_create(0, 0, &graph->problem));
-    graph->classes = make(graph, (classes ? classes : 1) * sizeof(*graph->classes));
     graph->ids = make(graph, FLOW_WAITERS_MAX * sizeof(*graph->ids));
     if (!graph->failed)
         node_add(graph);
-    for (uint32_t c = 0; c < classes && !graph->failed; c++) {
-        graph->classes[c].node = node_add(graph);
-        STAILQ_INIT(&graph->classes[c].rooms);
-        graph->n_classes++;
-    }
+    for (uint32_t c = 0; c < classes && !graph->failed; c++)
+        flow_add_class(graph, false);
     if (graph->failed) {
         int r = graph->failed;
         flow_graph_destroy(graph);
@@ -173,7 +197,6 @@ static struct flow_host *host_of(struct flow_graph *graph, uint32_t index, uint3
     if (!host)
         return NULL;
     graph->hosts[index] = host;
-    host->rooms = make(graph, (graph->n_classes + 1) * sizeof(*host->rooms));
     host->index = index;
     host->rack = rack;
     TAILQ_INIT(&host->wishes);
@@ -206,28 +229,100 @@ void flow_set_host(struct flow_graph *graph, uint32_t index, uint32_t rack, uint
     }
 }
 
-void flow_set_room(struct flow_graph *graph, uint32_t index, uint32_t class, uint32_t times)
+/* A node between, and the arc from there to the host. */
+static void between(struct flow_graph *graph, struct flow_room *room)
 {
-    struct flow_host *host = graph->failed ? NULL : graph->hosts[index];
-    struct flow_room *room = host ? host->rooms[class] : NULL;
-    if (!host || (!room && !times))
-        return;
-    if (room) {
-        room->times = times;
-        arc_set(graph, room->arc, 0, times, 0, 0);
-        return;
-    }
-    struct flow_rack *rack = rack_of(graph, &graph->classes[class], host->rack);
-    room = rack ? make(graph, sizeof(*room)) : NULL;
+    room->node = node_add(graph);
+    if (!graph->failed)
+        room->most = arc_add(graph, (struct link){.kind = FLOW_MOST,
+                                                  .tail = room->node,
+                                                  .head = room->host->node,
+                                                  .thing = room});
+}
+
+static struct flow_room *room_add(struct flow_graph *graph, struct flow_host *host,
+                                  struct flow_class *class)
+{
+    struct flow_rack *rack = rack_of(graph, class, host->rack);
+    if (!rack || !graph_room(graph, &host->rooms, &host->n_rooms, class->number + 1,
+                             sizeof(struct flow_room *)))
+        return NULL;
+    struct flow_room *room = make(graph, sizeof(*room));
     if (!room)
-        return;
-    host->rooms[class] = room;
-    *room = (struct flow_room){.host = host, .rack = rack, .times = times};
+        return NULL;
+    host->rooms[class->number] = room;
+    *room = (struct flow_room){.host = host, .rack = rack};
+    if (class->bounded)
+        between(graph, room);
+    if (graph->failed)
+        return NULL;
     room->arc = arc_add(graph, (struct link){.kind = FLOW_ROOM,
                                              .tail = rack->node,
-                                             .head = host->node,
-                                             .capacity = times,
+                                             .head = class->bounded ? room->node : host->node,
                                              .thing = room});
+    return graph->failed ? NULL : room;
+}
+
+void flow_set_room(struct flow_graph *graph, uint32_t index, uint32_t class, uint32_t times,
+                   int64_t cost)
+{
+    struct flow_host *host = graph->failed ? NULL : graph->hosts[index];
+    struct flow_room *room = host ? room_of(host, class) : NULL;
+    if (host && !room && times)
+        room = room_add(graph, host, graph->classes[class]);
+    if (!room)
+        return;
+    room->times = times;
+    arc_set(graph, room->arc, 0, times, cost, ranked_cost(cost, 0, 0));
+}
+
+void flow_set_most(struct flow_graph *graph, uint32_t index, uint32_t class, uint32_t on_host,
+                   uint32_t in_rack)
+{
+    struct flow_host *host = graph->failed ? NULL : graph->hosts[index];
+    struct flow_room *room = host ? room_of(host, class) : NULL;
+    if (host && !room)
+        room = room_add(graph, host, graph->classes[class]);
+    if (!room)
+        return;
+    arc_set(graph, room->most, 0, on_host < NO_LIMIT ? on_host : NO_LIMIT, 0, 0);
+    arc_set(graph, room->rack->arc, 0, in_rack < NO_LIMIT ? in_rack : NO_LIMIT, 0, 0);
+}
+
+static void room_remove(struct flow_graph *graph, struct flow_host *host, uint32_t class)
+{
+    struct flow_room *room = room_of(host, class);
+    if (!room)
+        return;
+    arc_remove(graph, room->arc);
+    if (room->node) {
+        arc_remove(graph, room->most);
+        node_remove(graph, room->node);
+    }
+    host->rooms[class] = NULL;
+    free(room);
+}
+
+void flow_remove_class(struct flow_graph *graph, uint32_t number)
+{
+    struct flow_class *class = graph->failed ? NULL : graph->classes[number];
+    if (!class)
+        return;
+    for (uint32_t h = 0; h < graph->n_hosts && !graph->failed; h++)
+        if (graph->hosts[h])
+            room_remove(graph, graph->hosts[h], number);
+    for (uint32_t r = 0; r < class->n_racks && !graph->failed; r++) {
+        if (!class->racks[r])
+            continue;
+        arc_remove(graph, class->racks[r]->arc);
+        node_remove(graph, class->racks[r]->node);
+    }
+    if (graph->failed)
+        return;
+    node_remove(graph, class->node);
+    class_done(class);
+    graph->classes[number] = NULL;
+    number_give(graph, &graph->spare_classes, number);
 }
 
 /* ---- waiters and groups ---- */
@@ -273,7 +368,7 @@ struct flow_group *flow_add_group(struct flow_graph *graph, struct flow_waiter *
     if (!group)
         return NULL;
     *group = (struct flow_group){
-        .waiter = waiter, .class = &graph->classes[class], .tag = tag, .name = name, .part = part};
+        .waiter = waiter, .class = graph->classes[class], .tag = tag, .name = name, .part = part};
     TAILQ_INSERT_TAIL(&waiter->groups, group, of_waiter);
     group->node = node_add(graph);
     group->wait = arc_add(graph, (struct link){.kind = FLOW_WAIT,
@@ -351,6 +446,13 @@ static void wish_change(struct flow_graph *graph, struct flow_wish *wish, int32_
     arc_set(graph, wish->arc, 0, wish->tasks, cost, ranked_cost(cost, tie, 0));
 }
 
+/* The host, or what lies before it. */
+static uint32_t host_end(const struct flow_wish *wish)
+{
+    const struct flow_class *class = wish->group->class;
+    return class->bounded ? room_of(wish->host, class->number)->node : wish->host->node;
+}
+
 static struct flow_wish *wish_add(struct flow_graph *graph, const struct flow_wish *from,
                                   uint32_t number)
 {
@@ -362,11 +464,10 @@ static struct flow_wish *wish_add(struct flow_graph *graph, const struct flow_wi
                   (struct sorted_key){number, 0, 0}, 0);
     if (wish->host)
         TAILQ_INSERT_TAIL(&wish->host->wishes, wish, of_host);
-    wish->arc =
-        arc_add(graph, (struct link){.kind = wish->host ? FLOW_WISH_HOST : FLOW_WISH_RACK,
-                                     .tail = wish->group->node,
-                                     .head = wish->host ? wish->host->node : wish->rack->node,
-                                     .thing = wish});
+    wish->arc = arc_add(graph, (struct link){.kind = wish->host ? FLOW_WISH_HOST : FLOW_WISH_RACK,
+                                             .tail = wish->group->node,
+                                             .head = wish->host ? host_end(wish) : wish->rack->node,
+                                             .thing = wish});
     return wish;
 }
 
@@ -429,16 +530,9 @@ void flow_remove_group(struct flow_graph *graph, struct flow_group *group)
 
 /* ---- the end ---- */
 
-static void class_done(struct flow_class *class)
+static void host_done(struct flow_host *host)
 {
-    for (uint32_t r = 0; r < class->n_racks; r++)
-        free(class->racks[r]);
-    free(class->racks);
-}
-
-static void host_done(struct flow_host *host, uint32_t n_classes)
-{
-    for (uint32_t c = 0; host && host->rooms && c < n_classes; c++)
+    for (uint32_t c = 0; host && c < host->n_rooms; c++)
         free(host->rooms[c]);
     if (host)
         free(host->rooms);
@@ -461,9 +555,9 @@ void flow_graph_destroy(struct flow_graph *graph)
         if (graph->links[a].tail)
             free_things(&graph->links[a]);
     for (uint32_t c = 0; c < graph->n_classes; c++)
-        class_done(&graph->classes[c]);
+        class_done(graph->classes[c]);
     for (uint32_t h = 0; h < graph->n_hosts; h++)
-        host_done(graph->hosts[h], graph->n_classes);
+        host_done(graph->hosts[h]);
     mincost_destroy(graph->problem);
     free(graph->classes);
     free(graph->hosts);
@@ -471,6 +565,7 @@ void flow_graph_destroy(struct flow_graph *graph)
     free(graph->supplies);
     free(graph->nodes.spare);
     free(graph->arcs.spare);
+    free(graph->spare_classes.spare);
     free(graph->ids);
     free(graph->places);
     free(graph->listed);

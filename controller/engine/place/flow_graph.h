@@ -9,7 +9,8 @@
  * A *group* is ready tasks that are alike (a source of as many units), a *waiter* what they wait
  * as (a job), a *class* what needs room of one kind: each class has an X and an R a rack, and room
  * of its own on each host, while the slots of a host serve all classes. Slots of a host get dearer
- * as it fills: M → S is up to FLOW_STEPS arcs.
+ * as it fills: M → S is up to FLOW_STEPS arcs. In a *bounded* class all ways to a host lead through
+ * one node B between, T → B and R → B, and B → M says how many may.
  *
  * The caller changes the graph as facts change, and asks for the optimum of the moment: one round.
  * Nothing is rebuilt; a change costs what it touches, in mincost.h's terms.
@@ -50,7 +51,7 @@ struct flow_place {
     enum flow_way way;
 };
 
-/* 0 or −ENOMEM. The caller owns *ret_graph. Numbers of classes are below `classes`. */
+/* 0 or −ENOMEM. The caller owns *ret_graph. It has classes 0 … classes − 1, none of them bounded. */
 int flow_graph_create(uint32_t classes, struct flow_graph **ret_graph);
 void flow_graph_destroy(struct flow_graph *graph); /* NULL is allowed */
 
@@ -59,8 +60,19 @@ void flow_graph_destroy(struct flow_graph *graph); /* NULL is allowed */
  * this the one with the smaller `tie` (its lowest FLOW_TIE_BITS) is used. O(1). */
 void flow_set_host(struct flow_graph *graph, uint32_t host, uint32_t rack, uint32_t taken,
                    uint32_t free, int64_t load_cost, uint64_t tie);
-/* How many more tasks of the class fit on the host, which was set. O(1). */
-void flow_set_room(struct flow_graph *graph, uint32_t host, uint32_t class, uint32_t times);
+/* One more class; its number, which may be one that was removed. O(1). */
+uint32_t flow_add_class(struct flow_graph *graph, bool bounded);
+/* It has no groups any more, and was added. O(its rooms). */
+void flow_remove_class(struct flow_graph *graph, uint32_t class);
+
+/* How many more tasks of the class fit on the host, which was set, and what each costs there beside
+ * its own costs. O(1). */
+void flow_set_room(struct flow_graph *graph, uint32_t host, uint32_t class, uint32_t times,
+                   int64_t cost);
+/* Of a bounded class, before a group of it wishes for the host: how many may run on the host, by
+ * whatever way, and how many in its rack that came there by no wish. O(1). */
+void flow_set_most(struct flow_graph *graph, uint32_t host, uint32_t class, uint32_t on_host,
+                   uint32_t in_rack);
 
 /* A new waiter, with a group; NULL: no memory. `number` orders waiters that are alike: the smaller
  * waits less. It goes with its last group. */
@@ -109,12 +121,13 @@ bool flow_is_unique(struct flow_graph *graph, uint64_t *ret_looks);
 
 /* For people and tests: what stands for what, and what the optimum's arcs carry. */
 enum flow_kind {
-    FLOW_WISH_HOST,  /* T → M */
+    FLOW_WISH_HOST,  /* T → M, T → B */
     FLOW_WISH_RACK,  /* T → R */
     FLOW_ANYWHERE,   /* T → X */
     FLOW_WAIT,       /* T → U */
     FLOW_OF_RACK,    /* X → R */
-    FLOW_ROOM,       /* R → M */
+    FLOW_ROOM,       /* R → M, R → B */
+    FLOW_MOST,       /* B → M */
     FLOW_SLOTS,      /* M → S */
     FLOW_UNSCHEDULED /* U → S */
 };

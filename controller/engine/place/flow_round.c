@@ -60,13 +60,13 @@ static void look_at_host(struct flow_graph *graph, struct flow_host *host)
         if (graph->links[wish->arc].flow)
             place_add(graph, wish->group, host->index, (uint32_t)graph->links[wish->arc].flow,
                       FLOW_BY_HOST);
-    for (uint32_t c = 0; c < graph->n_classes; c++) {
+    for (uint32_t c = 0; c < host->n_rooms; c++) {
         struct flow_room *room = host->rooms[c];
         if (!room || !graph->links[room->arc].flow)
             continue;
         room->left = (uint32_t)graph->links[room->arc].flow;
         STAILQ_INSERT_TAIL(&room->rack->rooms, room, of_rack);
-        STAILQ_INSERT_TAIL(&graph->classes[c].rooms, room, of_class);
+        STAILQ_INSERT_TAIL(&graph->classes[c]->rooms, room, of_class);
     }
 }
 
@@ -125,12 +125,13 @@ static void forget_rooms(struct flow_graph *graph)
 {
     for (struct sorted_node *node = sorted_first(&graph->used); node; node = sorted_next(node)) {
         const struct flow_host *host = container_of(node, struct flow_host, of_used);
-        for (uint32_t c = 0; c < graph->n_classes; c++)
+        for (uint32_t c = 0; c < host->n_rooms; c++)
             if (host->rooms[c])
                 STAILQ_INIT(&host->rooms[c]->rack->rooms);
     }
     for (uint32_t c = 0; c < graph->n_classes; c++)
-        STAILQ_INIT(&graph->classes[c].rooms);
+        if (graph->classes[c])
+            STAILQ_INIT(&graph->classes[c]->rooms);
 }
 
 static int by_group_and_host(const void *left, const void *right)
@@ -202,11 +203,13 @@ static void list_host(struct flow_graph *graph, const struct flow_host *host)
     const struct flow_wish *wish;
     TAILQ_FOREACH (wish, &host->wishes, of_host)
         list(graph, wish->arc);
-    for (uint32_t c = 0; c < graph->n_classes; c++) {
+    for (uint32_t c = 0; c < host->n_rooms; c++) {
         struct flow_room *room = host->rooms[c];
         if (!room)
             continue;
         list(graph, room->arc);
+        if (room->most)
+            list(graph, room->most);
         if (room->rack->seen != graph->round)
             list(graph, room->rack->arc);
         room->rack->seen = graph->round;
@@ -287,6 +290,7 @@ bool flow_arc(const struct flow_graph *graph, uint32_t arc, struct flow_arc *ret
         found.rack = ((struct flow_rack *)link->thing)->number;
         break;
     case FLOW_ROOM:
+    case FLOW_MOST:
         found.host = ((struct flow_room *)link->thing)->host->index;
         break;
     case FLOW_SLOTS:

@@ -30,7 +30,8 @@ struct flow_room {
     struct flow_host *host;
     struct flow_rack *rack;
     uint32_t arc, times;
-    uint32_t left; /* while places are dealt out: units that came here and have no task yet */
+    uint32_t node, most; /* of a bounded class: B, and its arc; else 0 */
+    uint32_t left;       /* while places are dealt out: units that came here and have no task yet */
     STAILQ_ENTRY(flow_room) of_rack, of_class;
 };
 STAILQ_HEAD(flow_rooms, flow_room);
@@ -42,7 +43,8 @@ struct flow_rack {
 };
 
 struct flow_class {
-    uint32_t node;
+    uint32_t number, node;
+    bool bounded;
     struct flow_rack **racks; /* by number; NULL: not used yet */
     uint32_t n_racks;
     struct flow_rooms rooms;
@@ -52,6 +54,7 @@ struct flow_host {
     uint32_t index, rack, node;
     uint32_t steps[FLOW_STEPS];
     struct flow_room **rooms; /* by class; NULL: none yet */
+    uint32_t n_rooms;         /* classes there is memory for */
     TAILQ_HEAD(, flow_wish) wishes;
     struct sorted_node of_used;
     int64_t used; /* units that come here */
@@ -91,8 +94,9 @@ struct numbers {
 struct flow_graph {
     struct mincost *problem;
     int failed;
-    struct flow_class *classes;
-    uint32_t n_classes;
+    struct flow_class **classes; /* by number; NULL: none */
+    uint32_t n_classes, classes_allocated;
+    struct numbers spare_classes;
     struct flow_host **hosts;
     uint32_t n_hosts;
     struct link *links;
@@ -113,5 +117,10 @@ struct flow_graph {
  * graph->failed keeps. */
 bool graph_room(struct flow_graph *graph, void *array, uint32_t *allocated, uint32_t n,
                 size_t size);
+/* The host's room for this class; NULL: none yet. */
+static inline struct flow_room *room_of(const struct flow_host *host, uint32_t class)
+{
+    return class < host->n_rooms ? host->rooms[class] : NULL;
+}
 /* The units that an optimum sends over the arc became another number. */
 void graph_carry(struct flow_graph *graph, struct link *link, int64_t flow);

@@ -2,46 +2,15 @@
 
 #include "controller/engine/base/ground.h"
 #include "controller/engine/base/table.h"
+#include "controller/engine/books/at_most.h"
 #include "controller/engine/books/cluster.h"
 #include "controller/engine/books/job.h"
 #include "controller/engine/books/stage.h"
 #include "controller/engine/books/variant.h"
+#include "lib/fnv1a.h"
 
 #include <stdlib.h>
-
-/* ---- costs ---- */
-
-static int64_t most_of_running(const struct flow_weights *weights)
-{
-    return (weights->locality + weights->load) * FLOW_DIMENSION;
-}
-
-/* FLOW_TURN for the first in turn, less by FLOW_OCTAVE where the turn counts twice as much. */
-static int64_t urgency(const struct job *job)
-{
-    uint64_t number = job->turn.a, parts = FLOW_OCTAVE;
-    if (!number)
-        return FLOW_TURN;
-    unsigned octave = 63 - (unsigned)__builtin_clzll(number);
-    uint64_t part = (number << (63 - octave) << 1) >> (64 - __builtin_ctzll(parts));
-    return FLOW_TURN - (int64_t)(octave * parts + part);
-}
-
-int64_t flow_cost_of_wait(const struct flow_weights *weights, const struct job *job)
-{
-    int64_t least = most_of_running(weights) + 1, priority = job->priority - FLOW_PRIORITY_LEAST;
-    priority = priority < 0 ? 0 : priority < FLOW_PRIORITIES ? priority : FLOW_PRIORITIES - 1;
-    return least + weights->turn * urgency(job) +
-           (weights->priority ? priority * (least + weights->turn * FLOW_TURN + 1) : 0);
-}
-
-int64_t flow_cost_of_way(const struct flow_weights *weights, enum flow_way way, bool has_block)
-{
-    int64_t distance = way == FLOW_BY_HOST   ? 0
-                       : way == FLOW_BY_RACK ? FLOW_DIMENSION / 2
-                                             : FLOW_DIMENSION;
-    return has_block ? weights->locality * distance : 0;
-}
+#include <string.h>
 
 /* ---- hosts ---- */
 
@@ -50,15 +19,6 @@ static void *check(struct engine *engine, void *made)
     if (!made)
         longjmp(engine->no_memory, 1);
     return made;
-}
-
-/* FNV-1a. */
-static uint64_t hash_of(const void *bytes, size_t n, uint64_t hash)
-{
-    const unsigned char *at = bytes;
-    for (size_t i = 0; i < n; i++)
-        hash = (hash ^ at[i]) * 0x100000001b3u;
-    return hash;
 }
 
 static uint32_t rack_number(struct engine *engine, struct flow_view *view, const struct host *host)
@@ -91,15 +51,63 @@ static uint32_t length_of(uint64_t bytes)
     return length;
 }
 
+/* Tasks that receive and are shorter than this one find no one there that is as short. */
+static uint32_t open_lengths(const struct host *host)
+{
+    const struct sorted_node *shortest = sorted_first(&host->receiving[ORDER_COFLOW]);
+    return shortest ? length_of(shortest->key.a) : FLOW_LENGTHS;
+}
+
 /* Room for one task that receives, where none does that is as short. */
 static void show_downlink(const struct engine *engine, struct flow_view *view,
                           const struct host *host, uint32_t shape, uint32_t times)
 {
-    const struct sorted_node *shortest = sorted_first(&host->receiving[ORDER_COFLOW]);
-    uint32_t open = shortest ? length_of(shortest->key.a) : FLOW_LENGTHS;
+    uint32_t open = open_lengths(host);
     for (uint32_t length = 0; length < FLOW_LENGTHS; length++)
         flow_set_room(view->graph, host->index, (length + 1) * engine->n_shapes + shape,
-                      times && length < open);
+                      times && length < open, 0);
+}
+
+/* What a bound of `most` leaves (0: none), within `room`. */
+static uint32_t left_of(uint32_t most, uint32_t now, uint32_t room)
+{
+    uint32_t left = most > now ? most - now : 0;
+    return most && left < room ? left : room;
+}
+
+/* WHY apart from the rack's: that changes with other hosts. */
+static uint32_t room_on_host(const struct stage *first, const struct host *host)
+{
+    const struct job *job = first->job;
+    uint32_t room = left_of(job->at_most.host, at_most_on_host(job, NULL, host), UINT32_MAX);
+    return left_of(first->at_most.host, at_most_on_host(job, first, host), room);
+}
+
+static uint32_t room_in_rack(const struct stage *first, const struct host *host)
+{
+    const struct job *job = first->job;
+    uint32_t room = left_of(job->at_most.rack, at_most_on_rack(job, NULL, host), UINT32_MAX);
+    return left_of(first->at_most.rack, at_most_on_rack(job, first, host), room);
+}
+
+bool flow_is_bounded(const struct stage *stage)
+{
+    const struct at_most of_stage = stage->first->at_most, of_job = stage->job->at_most;
+    return of_stage.host || of_stage.rack || of_job.host || of_job.rack;
+}
+
+static void show_special(const struct engine *engine, struct flow_view *view,
+                         const struct flow_special *special, const struct host *host)
+{
+    const struct stage *stage = TAILQ_FIRST(&special->stages)->stage;
+    uint32_t times = times_on(host, engine->shapes[special->shape]);
+    if (special->length)
+        times = times && special->length <= open_lengths(host);
+    flow_set_room(view->graph, host->index, special->class, times,
+                  flow_cost_of_host(&view->weights, stage, host));
+    if (flow_is_bounded(stage))
+        flow_set_most(view->graph, host->index, special->class, room_on_host(stage->first, host),
+                      room_in_rack(stage->first, host));
 }
 
 static void show_host(struct engine *engine, struct flow_view *view, const struct host *host)
@@ -114,9 +122,14 @@ static void show_host(struct engine *engine, struct flow_view *view, const struc
                   view->weights.load * FLOW_DIMENSION, host->tie);
     for (uint32_t s = 0; s < engine->n_shapes; s++) {
         uint32_t times = times_on(host, engine->shapes[s]);
-        flow_set_room(view->graph, host->index, s, times);
+        flow_set_room(view->graph, host->index, s, times, 0);
         if (view->weights.stalls)
             show_downlink(engine, view, host, s, times);
+    }
+    const struct flow_special *special;
+    TAILQ_FOREACH (special, &view->specials, of_view) {
+        engine->counters.visits++;
+        show_special(engine, view, special, host);
     }
 }
 
@@ -128,23 +141,28 @@ static void grow_racks(struct engine *engine, struct flow_view *view, uint32_t h
     if (room == view->racks_room)
         return;
     uint32_t *racks = check(engine, reallocarray(view->racks, room, sizeof(*racks)));
+    view->racks = racks;
+    uint64_t *labels = check(engine, reallocarray(view->labels, room, sizeof(*labels)));
+    view->labels = labels;
     for (uint32_t i = view->racks_room; i < room; i++)
         racks[i] = 0;
-    view->racks = racks;
     view->racks_room = room;
 }
 
-/* The host as it is now; false: its rack is another one, so that the graph must be made anew. */
+/* The host as it is now; false: its rack or labels are others, so that the graph must be made
+ * anew. */
 static bool follow_host(struct engine *engine, struct flow_view *view, uint32_t index)
 {
     const struct host *host = cluster_host(engine, index);
     if (!host)
         return true;
     uint32_t rack = rack_number(engine, view, host) + 1;
+    uint64_t labels = fnv1a(FNV1A_NOTHING, host->labels, strlen(host->labels));
     grow_racks(engine, view, index);
-    if (view->racks[index] && view->racks[index] != rack)
+    if (view->racks[index] && (view->racks[index] != rack || view->labels[index] != labels))
         return false;
     view->racks[index] = rack;
+    view->labels[index] = labels;
     show_host(engine, view, host);
     return true;
 }
@@ -181,7 +199,8 @@ static void mark(struct flow_view *view, struct flow_stage *kept)
     kept->dirty = true;
 }
 
-/* Wishes of one task: the hosts of its block, and their racks, each once. */
+/* Wishes of one task: the hosts of its block, and their racks, each once. WHY none for racks where
+ * there are bounds: X → R keeps them. */
 static void wish(struct engine *engine, struct flow_view *view, const struct task *task, int sign)
 {
     struct flow_stage *kept = stage_of(task->stage);
@@ -200,10 +219,11 @@ static void wish(struct engine *engine, struct flow_view *view, const struct tas
         engine->counters.visits++;
         kept->blocks += (uint32_t)sign;
         flow_wish_host(view->graph, kept->group, replicas[i], sign,
-                       flow_cost_of_way(&view->weights, FLOW_BY_HOST, true));
+                       flow_cost_of_way(&view->weights, FLOW_BY_HOST, true) +
+                           flow_cost_of_host(&view->weights, task->stage, host));
         for (uint32_t j = 0; j < n_racks; j++)
             again |= racks[j] == rack;
-        if (again || !*host->rack)
+        if (again || !*host->rack || flow_is_bounded(task->stage))
             continue;
         racks[n_racks++] = rack;
         flow_wish_rack(view->graph, kept->group, rack, job_name_hash(host->rack), sign,
@@ -219,20 +239,90 @@ static bool is_ready_map(const struct task *task)
 static void set_wait(struct flow_view *view, const struct job *job)
 {
     struct flow_job *kept = job_of(job);
-    int64_t wait = flow_cost_of_wait(&view->weights, job);
-    if (!kept->waiter || kept->wait == wait)
+    int64_t cost = flow_cost_of_wait(&view->weights, job);
+    if (!kept->waiter || kept->cost == cost)
         return;
-    kept->wait = wait;
-    flow_set_waiter(view->graph, kept->waiter, 0, UINT32_MAX, wait);
+    kept->cost = cost;
+    flow_set_waiter(view->graph, kept->waiter, 0, UINT32_MAX, cost);
 }
 
 /* Tasks that receive are of classes of their own. */
-static uint32_t class_of_stage(const struct flow_view *view, const struct stage *stage)
+static uint32_t kind_of_stage(const struct flow_view *view, const struct stage *stage)
 {
     uint32_t shape = stage->bucket->shape->index;
     if (!view->weights.stalls || !stage->ready_reduces.n)
         return shape;
     return (length_of(stage_coflow_bytes(stage)) + 1) * view->n_classes + shape;
+}
+
+static uint64_t special_key(const struct stage *stage, uint32_t kind)
+{
+    const struct stage *first = stage->first;
+    uint64_t hash = fnv1a(FNV1A_NOTHING, &kind, sizeof(kind));
+    for (uint32_t i = 0; i < first->n_wishes; i++) {
+        const char *constraint = first->wishes[i].constraint;
+        hash = fnv1a(hash, constraint, strlen(constraint) + 1);
+        hash = fnv1a(hash, &first->wishes[i].utility, sizeof(first->wishes[i].utility));
+    }
+    if (!flow_is_bounded(stage))
+        return hash;
+    hash = fnv1a(hash, &stage->job->number, sizeof(stage->job->number));
+    hash = fnv1a(hash, &stage->index, sizeof(stage->index));
+    return fnv1a(hash, &stage->variant, sizeof(stage->variant));
+}
+
+static struct flow_special *special_add(struct engine *engine, struct flow_view *view,
+                                        struct flow_stage *kept, uint64_t key)
+{
+    struct flow_special *special = engine_allocate(engine, 1, sizeof(*special));
+    special->class = flow_add_class(view->graph, flow_is_bounded(kept->stage));
+    special->shape = kept->kind % view->n_classes;
+    special->length = kept->kind / view->n_classes;
+    special->key = key;
+    TAILQ_INIT(&special->stages);
+    TAILQ_INSERT_TAIL(&special->stages, kept, of_special);
+    TAILQ_INSERT_TAIL(&view->specials, special, of_view);
+    table_put(engine, &view->special_keys, key, special);
+    for (uint32_t i = 0; i < engine->n_hosts; i++)
+        if (i < view->racks_room && view->racks[i])
+            show_special(engine, view, special, engine->hosts[i]);
+    engine->counters.visits += engine->n_hosts;
+    return special;
+}
+
+/* NULL: the stage neither prefers hosts nor has bounds. */
+static struct flow_special *special_join(struct engine *engine, struct flow_view *view,
+                                         struct flow_stage *kept)
+{
+    const struct stage *stage = kept->stage;
+    if (!flow_is_bounded(stage) && (!stage->first->n_wishes || !view->weights.prefer))
+        return NULL;
+    uint64_t key = special_key(stage, kept->kind);
+    struct flow_special *special = table_find(&view->special_keys, key);
+    if (!special)
+        return special_add(engine, view, kept, key);
+    TAILQ_INSERT_TAIL(&special->stages, kept, of_special);
+    return special;
+}
+
+static void special_drop(struct flow_view *view, struct flow_special *special)
+{
+    TAILQ_REMOVE(&view->specials, special, of_view);
+    table_drop(&view->special_keys, special->key);
+    free(special);
+}
+
+static void special_leave(struct flow_view *view, struct flow_stage *kept)
+{
+    struct flow_special *special = kept->special;
+    if (!special)
+        return;
+    kept->special = NULL;
+    TAILQ_REMOVE(&special->stages, kept, of_special);
+    if (!TAILQ_EMPTY(&special->stages))
+        return;
+    flow_remove_class(view->graph, special->class);
+    special_drop(view, special);
 }
 
 static void add_group(struct engine *engine, struct flow_view *view, struct stage *stage)
@@ -241,16 +331,18 @@ static void add_group(struct engine *engine, struct flow_view *view, struct stag
     struct flow_job *job = job_of(stage->job);
     if (!job->groups) {
         job->waiter = check(engine, flow_add_waiter(view->graph, stage->job->number));
-        job->wait = -1;
+        job->cost = -1;
         set_wait(view, stage->job);
     }
     job->groups++;
     kept->stage = stage;
     kept->blocks = 0;
-    kept->class = class_of_stage(view, stage);
-    kept->group =
-        check(engine, flow_add_group(view->graph, job->waiter, kept->class, stage->job->number,
-                                     (uint64_t)stage->index << 32 | stage->variant, kept));
+    kept->kind = kind_of_stage(view, stage);
+    kept->special = special_join(engine, view, kept);
+    kept->group = check(
+        engine,
+        flow_add_group(view->graph, job->waiter, kept->special ? kept->special->class : kept->kind,
+                       stage->job->number, (uint64_t)stage->index << 32 | stage->variant, kept));
     mark(view, kept);
 }
 
@@ -324,6 +416,14 @@ void flow_view_blocks(struct engine *engine, struct flow_view *view, struct job 
     }
 }
 
+void flow_view_job_on_host(struct engine *engine, struct flow_view *view, const struct job *job,
+                           const struct host *host)
+{
+    bool seen = host->index < view->racks_room && view->racks[host->index];
+    if (job->bounded && seen && follows(engine, view))
+        show_host(engine, view, host);
+}
+
 static void leave(struct flow_view *view, struct flow_stage *kept)
 {
     if (kept->dirty)
@@ -334,6 +434,7 @@ static void leave(struct flow_view *view, struct flow_stage *kept)
     struct flow_job *job = job_of(kept->stage->job);
     flow_remove_group(view->graph, kept->group);
     kept->group = NULL;
+    special_leave(view, kept);
     if (!--job->groups)
         job->waiter = NULL;
 }
@@ -348,7 +449,7 @@ void flow_view_leave(struct flow_view *view, struct flow_stage *kept)
 static void follow_stage(struct engine *engine, struct flow_view *view, struct flow_stage *kept)
 {
     struct stage *stage = kept->stage;
-    if (kept->class != class_of_stage(view, stage)) {
+    if (kept->kind != kind_of_stage(view, stage)) {
         leave(view, kept);
         add_group(engine, view, stage);
         wish_all(engine, view, stage);
@@ -364,10 +465,9 @@ static void follow_stage(struct engine *engine, struct flow_view *view, struct f
 /* What distinguishes a shape. */
 static uint64_t class_of(const struct shape *shape)
 {
-    uint64_t hash =
-        hash_of(&shape->demand, sizeof(shape->demand), job_name_hash(shape->constraint));
-    hash = hash_of(&shape->application, sizeof(shape->application), hash);
-    return hash_of(&shape->bound, sizeof(shape->bound), hash);
+    uint64_t hash = fnv1a(job_name_hash(shape->constraint), &shape->demand, sizeof(shape->demand));
+    hash = fnv1a(hash, &shape->application, sizeof(shape->application));
+    return fnv1a(hash, &shape->bound, sizeof(shape->bound));
 }
 
 static bool same_classes(const struct engine *engine, const struct flow_view *view)
@@ -381,7 +481,8 @@ static bool same_classes(const struct engine *engine, const struct flow_view *vi
 static bool same_weights(const struct flow_weights *a, const struct flow_weights *b)
 {
     return a->locality == b->locality && a->load == b->load && a->turn == b->turn &&
-           a->priority == b->priority && a->stalls == b->stalls;
+           a->wait == b->wait && a->prefer == b->prefer && a->priority == b->priority &&
+           a->stalls == b->stalls;
 }
 
 static void forget_stage(struct flow_stage *kept)
@@ -389,6 +490,7 @@ static void forget_stage(struct flow_stage *kept)
     if (!kept)
         return;
     kept->group = NULL;
+    kept->special = NULL;
     kept->dirty = false;
 }
 
@@ -409,17 +511,22 @@ static void each_stage(struct engine *engine, struct flow_view *view,
 
 static void forget(struct engine *engine, struct flow_view *view, struct stage *stage)
 {
+    struct flow_job *kept = job_of(stage->job);
     (void)engine;
     (void)view;
     forget_stage(stage_of(stage));
-    if (job_of(stage->job))
-        *job_of(stage->job) = (struct flow_job){0};
+    if (!kept)
+        return;
+    kept->waiter = NULL;
+    kept->groups = 0;
 }
 
 static void show_stage(struct engine *engine, struct flow_view *view, struct stage *stage)
 {
     if (!stage->n_ready)
         return;
+    if (view->weights.wait && !job_of(stage->job)->wait.waits)
+        flow_wait_begin(&view->waits, stage->job, &job_of(stage->job)->wait, engine->now_ns);
     add_group(engine, view, stage);
     wish_all(engine, view, stage);
 }
@@ -428,9 +535,11 @@ void flow_view_forget(struct engine *engine, struct flow_view *view)
 {
     if (!view->graph)
         return;
+    struct flow_waits waits = view->waits;
     each_stage(engine, view, forget);
     flow_view_done(view);
     flow_view_init(view);
+    view->waits = waits;
 }
 
 static void make(struct engine *engine, struct flow_view *view, const struct flow_weights *weights)
@@ -453,20 +562,43 @@ void flow_view_init(struct flow_view *view)
 {
     *view = (struct flow_view){0};
     TAILQ_INIT(&view->dirty);
+    TAILQ_INIT(&view->specials);
 }
 
 void flow_view_done(struct flow_view *view)
 {
+    struct flow_special *special;
+    while ((special = TAILQ_FIRST(&view->specials)))
+        special_drop(view, special);
     flow_graph_destroy(view->graph);
+    table_done(&view->special_keys);
     table_done(&view->rack_numbers);
     free(view->classes);
     free(view->racks);
+    free(view->labels);
+}
+
+static struct flow_wait *wait_of(const struct job *job)
+{
+    return &job_of(job)->wait;
+}
+
+static void count_waits(struct engine *engine, struct flow_view *view)
+{
+    struct job *job;
+    for (int n = 0; n < FLOW_WAIT_MOST; n++) {
+        if (!(job = flow_wait_next(engine, &view->waits, wait_of)))
+            return;
+        engine->counters.visits++;
+        flow_view_job(view, job);
+    }
 }
 
 void flow_view_follow(struct engine *engine, struct flow_view *view,
                       const struct flow_weights *weights)
 {
     struct flow_stage *kept;
+    count_waits(engine, view);
     if (!follows(engine, view) || !same_classes(engine, view) ||
         !same_weights(&view->weights, weights) || !follow_hosts(engine, view))
         make(engine, view, weights);

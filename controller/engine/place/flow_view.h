@@ -1,21 +1,34 @@
 /* The graph of placement as facts have it: hosts, their room, ready tasks, who waits for them. It
  * follows announcements and the ring of changed hosts, and is made anew only when shapes, racks or
- * weights change. Private to controller/engine; flow.c asks it. */
+ * weights change. Private to controller/engine; flow.c asks it.
+ *
+ * One object in several files: flow_view, flow_cost, flow_weights. */
 #pragma once
 
 #include "controller/engine/base/state.h"
 #include "controller/engine/place/flow_graph.h"
+#include "controller/engine/place/flow_wait.h"
 
 /* What each dimension of a cost counts, from 0 to FLOW_DIMENSION; the turn from 0 to FLOW_TURN: an
- * octave of what it counts as much as FLOW_OCTAVE. Priorities are cut to FLOW_PRIORITY_LEAST and
+ * octave of what it counts as much as FLOW_OCTAVE, and as an octave of the wait. Both together are
+ * FLOW_TURN_MOST at most. Priorities are cut to FLOW_PRIORITY_LEAST and
  * the FLOW_PRIORITIES − 1 above it. */
 enum { FLOW_DIMENSION = 255, FLOW_OCTAVE = 64, FLOW_TURN = 64 * FLOW_OCTAVE - 1 };
+enum { FLOW_WEIGHT = 8, FLOW_TURN_MOST = FLOW_WEIGHT * FLOW_TURN };
+/* Utilities of what a stage prefers are summed up to here. */
+enum { FLOW_UTILITY = 1000 };
 enum { FLOW_PRIORITY_LEAST = -4, FLOW_PRIORITIES = 12 };
 struct flow_weights {
-    int64_t locality, load, turn;
+    int64_t locality, load, turn, wait, prefer;
     bool priority; /* strict: more than all others together */
     bool stalls;   /* hold what would stall */
 };
+
+/* The parameters of the placement, ended by NULL, and what they say now. O(parameters). */
+extern const struct engine_parameter *const flow_parameters[];
+struct flow_weights flow_weights_now(const struct engine *engine);
+/* Whether waiting gets dearer. */
+bool flow_waits_count(const struct engine *engine);
 
 /* Costs of a ready task. Waiting is dearer than running, so no slot is left free, except that with
  * `stalls` there is no way for a transfer to a host that receives one of its length or a shorter
@@ -23,19 +36,36 @@ struct flow_weights {
 enum { FLOW_LENGTHS = 6, FLOW_SHORT = 1 << 20 };
 int64_t flow_cost_of_wait(const struct flow_weights *weights, const struct job *job);
 int64_t flow_cost_of_way(const struct flow_weights *weights, enum flow_way way, bool has_block);
+/* What a task of the stage loses there against a host that is all that it prefers. O(wishes). */
+int64_t flow_cost_of_host(const struct flow_weights *weights, const struct stage *stage,
+                          const struct host *host);
+/* Whether so many of its tasks run on a host or rack at most. */
+bool flow_is_bounded(const struct stage *stage);
+
+/* A class of its own: of stages that prefer the same hosts, or of one with bounds a host or rack. */
+struct flow_special {
+    uint32_t class, shape, length; /* length: 0, or its class's number + 1 */
+    uint64_t key;
+    TAILQ_HEAD(, flow_stage) stages;
+    TAILQ_ENTRY(flow_special) of_view;
+};
 
 /* What a placement keeps with a stage (of each way to run it) and with a job. */
 struct flow_stage {
     struct stage *stage;
-    struct flow_group *group; /* NULL: none of its tasks was ready yet */
-    uint32_t class, blocks;   /* wishes of its ready tasks for hosts */
+    struct flow_group *group;     /* NULL: none of its tasks was ready yet */
+    uint32_t kind;                /* its class, if it were no special one */
+    struct flow_special *special; /* NULL: it is none */
+    uint32_t blocks;              /* wishes of its ready tasks for hosts */
+    TAILQ_ENTRY(flow_stage) of_special;
     TAILQ_ENTRY(flow_stage) of_dirty;
     bool dirty;
 };
 struct flow_job {
     struct flow_waiter *waiter; /* while it has groups */
     uint32_t groups;
-    int64_t wait;
+    int64_t cost; /* of waiting, in the graph */
+    struct flow_wait wait;
 };
 
 struct flow_rack_name {
@@ -52,16 +82,21 @@ struct flow_view {
     /* The engine's shapes when the graph was made, as a number each. */
     uint64_t *classes;
     uint32_t n_classes;
-    uint32_t *racks; /* by host: its rack's number + 1; 0: not in the graph */
+    uint32_t *racks;  /* by host: its rack's number + 1; 0: not in the graph */
+    uint64_t *labels; /* by host: their digest */
     uint32_t racks_room;
     struct table rack_numbers; /* by name: number + 1 */
+    struct flow_waits waits;
+    TAILQ_HEAD(, flow_special) specials;
+    struct table special_keys;
 };
 
 void flow_view_init(struct flow_view *view);
 void flow_view_done(struct flow_view *view);
 /* The graph is made anew from facts when it is asked for next. O(1), and its memory. */
 void flow_view_forget(struct engine *engine, struct flow_view *view);
-/* Makes the graph as facts are now. Without memory it does not return. O(what changed). */
+/* Makes the graph as facts are now. Without memory it does not return. O(what changed), and hosts
+ * for each new special class. */
 void flow_view_follow(struct engine *engine, struct flow_view *view,
                       const struct flow_weights *weights);
 
@@ -70,5 +105,7 @@ void flow_view_task(struct engine *engine, struct flow_view *view, struct task *
 void flow_view_no_wishes(struct flow_view *view, struct stage *stage);
 void flow_view_job(struct flow_view *view, const struct job *job);
 void flow_view_blocks(struct engine *engine, struct flow_view *view, struct job *job);
+void flow_view_job_on_host(struct engine *engine, struct flow_view *view, const struct job *job,
+                           const struct host *host);
 /* The stage's state is about to go. */
 void flow_view_leave(struct flow_view *view, struct flow_stage *kept);
