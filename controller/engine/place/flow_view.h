@@ -33,7 +33,7 @@ bool flow_waits_count(const struct engine *engine);
 /* Costs of a ready task. Waiting is dearer than running, so no slot is left free, except that with
  * `stalls` there is no way for a transfer to a host that receives one of its length or a shorter
  * one. Lengths are Coflows by powers of 8, from FLOW_SHORT bytes on. */
-enum { FLOW_LENGTHS = 6, FLOW_SHORT = 1 << 20 };
+enum { FLOW_LENGTHS = 9, FLOW_SHORT = 1 << 20 };
 int64_t flow_cost_of_wait(const struct flow_weights *weights, const struct job *job);
 int64_t flow_cost_of_way(const struct flow_weights *weights, enum flow_way way, bool has_block);
 /* What a task of the stage loses there against a host that is all that it prefers. O(wishes). */
