@@ -201,6 +201,8 @@ static void check_start(struct model *m, const struct decision *d)
         assert_true(d->left >= 0 && d->left < d->right);
     } else if (gave(d, "least-delayed") || gave(d, "slowest")) {
         assert_true(d->right > 0 && d->left >= d->right);
+    } else if (gave(d, "gains-most") || gave(d, "next-turn")) {
+        assert_int_equal(d->right, m_running_on(m, host));
     } else if (gave(d, "patience")) {
         assert_true(d->right > 0 && d->left >= d->right);
     } else if (gave(d, "no-profile")) {
@@ -739,6 +741,38 @@ static void by_affinity(void)
     script_end(&s);
 }
 
+/* Four GPUs: of their four readers each takes 7 s, a third of 21 s. */
+static void by_model(void)
+{
+    static const uint64_t profiles[2 * PROFILE_NUMBERS] = {100000000, 100000000, 1, 3000000000,
+                                                           0,         0,         0, 21000000000},
+                                       slot[ENGINE_RESOURCES] = {[RES_SLOTS] = 1},
+                                       vector[ENGINE_RESOURCES] = {
+                                           [RES_SLOTS] = 4, [RES_GPU_MILLI] = 4000};
+    struct script s;
+    struct engine_config config = script_config();
+    strcpy(config.place, "model");
+    script_begin(&s, &config);
+    struct event join = script_join(0, 4, vector);
+    join.host_join.disk_bytes_s = 100000000;
+    script_event(&s, join);
+    struct event stage = script_stage_event(1, 0, 5, NULL, NULL);
+    stage.job_stage.demand = (struct resources){{[RES_GPU_MILLI] = 1000}};
+    stage.job_stage.variant_demands = (struct u64s){slot, ENGINE_RESOURCES};
+    stage.job_stage.profiles = (struct u64s){profiles, 2 * PROFILE_NUMBERS};
+    script_job_begin(&s, 1);
+    script_event(&s, stage);
+    script_tasks(&s, 1, 0, 5, 0, 0, NULL);
+    script_job_end(&s, 1);
+    check_affinity(&s, 1, 0, "gains-most",
+                   "Runs on a GPU of h0 (0 tasks) because its stage gained most by it: 3000 "
+                   "thousandths of the time that it takes without, by that beside its like. ");
+    check_affinity(&s, 1, 4, "next-turn",
+                   "Runs on h0 (4 tasks) because it was its job's turn, and no GPU was free there "
+                   "for any. ");
+    script_end(&s);
+}
+
 /* What no policy in force has decided is not laid at its door. */
 static void test_what_was_before_is_called_so(void **state)
 {
@@ -850,6 +884,7 @@ static void test_every_reason_of_every_table(void **state)
     in_a_rack();
     all_there();
     by_affinity();
+    by_model();
     fixed_modes();
     for (int round = 0; round < 3 || (round < 300 && missing(&policy)); round++)
         run_some(&stream, round % 2, round < 3);

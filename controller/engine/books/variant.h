@@ -42,8 +42,8 @@ static inline struct task *variant_first(const struct task *task)
     return &task->stage->first->tasks[task->index];
 }
 
-/* What an event says of a stage's further variants and of all their profiles: how many further ones,
- * or −1 where that is not valid. */
+/* What an event says of a stage's further variants and of all their profiles: how many further
+ * ones, or −1 where that is not valid. */
 int variant_told(const struct event *event);
 /* The shapes of all, each with one user more; false: the table of shapes or that of ways, of which
  * there are shapes_max at most, or the account is full. O(hosts). */

@@ -31,16 +31,13 @@
  * confirmed when it came, each as if it read (its profile's lone rate). So each choice counts at
  * once; where a host never reports, all that run there count.
  *
- * Cost. Stages that look alike here (shape, profile, best lone time, number in the job, and user
- * where somebody divides) are a class, and within one the order is known without the host. A choice
- * looks at each class once or twice, O(classes · log stages), and at the attempts of the host. At
- * most `profiles` classes are told apart; stages beyond that are one class for each shape, whose
- * tasks are taken to read nothing, as are those without a profile. Their starts have a reason that
- * says so. With `rate` at most RATE_LOOKS numbers of started tasks are looked at in a class.
+ * Cost. A choice looks at each kind of ready stages (kinds.h) three times at most, O(kinds · log
+ * stages), and at the attempts of the host. Of what is not told apart the starts have a reason that
+ * says so. With `rate` at most RATE_LOOKS numbers of started tasks are looked at in a kind.
  *
  * No starvation. Let J stages be ready (of one user, where somebody divides), one of them X, and
- * count the starts that are chosen here on hosts where X's next task fitted as well. Before X starts there are at most patience + J − 1
- * of them. Proof: each start has a number one higher than the one before (attempt numbers of a
+ * count the starts that are chosen here on hosts where X's next task fitted as well. Before X starts
+ * there are at most patience + J − 1 of them. Proof: each start has a number one higher than the one before (attempt numbers of a
  * controller's epoch). Let X's last start, or the moment when it became ready, have number s. After
  * `patience` starts X is overdue at every host where it fits, by 2. From then on a start there
  * before X is one of another overdue stage whose number is at most s. That stage's number is then

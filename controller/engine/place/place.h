@@ -22,6 +22,8 @@ extern const struct place_policy place_gather;
 extern const struct place_policy place_flow;
 /* The task that suffers least from what runs on a host that has room: HDAS, He et al. */
 extern const struct place_policy place_affinity;
+/* Its baseline: GPUs to those who gain most, the rest by turn. */
+extern const struct place_policy place_model;
 /* Ablation (F): first job, any fitting host. */
 extern const struct place_policy place_random;
 

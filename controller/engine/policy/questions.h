@@ -33,7 +33,7 @@ struct place_policy {
     bool (*evict)(struct engine *engine, struct eviction *ret_eviction);
     bool chooses_way; /* of a stage that can run in several ways it says in which; else a task runs
                          in the first for which there is room on the host that it chose */
-    bool at_most; /* its claims keep the bounds of jobs that have some: at_most_room */
+    bool at_most;     /* its claims keep the bounds of jobs that have some: at_most_room */
     /* This claim, which `pick` proposed, goes to the commit policy now. Others were proposed in
      * vain: who divides asks several users. False: what follows from it makes the claim void, and
      * `pick` is asked again. NULL: nothing changes by it. */

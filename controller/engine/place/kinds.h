@@ -1,0 +1,85 @@
+/* Kinds of ready stages, for placements that compare what stages say of their tasks. Private to
+ * controller/engine/place.
+ *
+ * Ready stages that look alike to such a placement (shape, profile, best lone time, number in the
+ * job, and user where somebody divides) are one kind, and within it the placement's order of them
+ * does not depend on the host. So a choice looks at each kind, not at each job. Of a stage that can
+ * run in several ways each way is in a kind of its own.
+ *
+ * At most `profiles` kinds are told apart; other stages are of one kind for each shape, as are those
+ * without a profile: that kind is not known, and its tasks are taken to read nothing.
+ *
+ * The placement's states with the engine and with stages begin with the structures here, and it
+ * listens by the functions here. O(kinds + log stages) an event. */
+#pragma once
+
+#include "controller/engine/place/place.h"
+
+/* Of a task whose profile is not known, where lone times are compared. */
+#define KINDS_UNKNOWN_NS UINT64_C(1000000000)
+/* Of lone times. WHY: products of two times and a number of tasks stay in 128 bits. */
+#define KINDS_TIME_MOST ((uint64_t)1 << 53)
+
+struct kind {
+    struct shape *shape;
+    struct user *user; /* whose they are, where somebody divides; else NULL */
+    uint32_t stage;    /* their number in their jobs */
+    bool known;        /* else those without a profile, or beyond the bound */
+    struct profile profile;
+    uint64_t best_ns; /* the least of their lone times in any way; 0: not known */
+    struct sorted in_order, waiting;
+    TAILQ_ENTRY(kind) of_engine;
+};
+struct kinds_engine {
+    TAILQ_HEAD(, kind) all;
+    uint32_t n_known;
+    /* Where a ready stage stands among those of its kind; no two are equal. */
+    struct sorted_key (*order)(const struct engine *engine, const struct stage *stage);
+};
+/* With each way to run a stage; the first one has what is counted for all. */
+struct kinds_stage {
+    struct stage *stage;
+    struct kind *kind; /* while a task is ready */
+    bool full;         /* it has a profile, and there was no room for its kind */
+    uint64_t since;    /* the number of its last start, or of the last one when it became ready */
+    uint64_t on_gpus;  /* attempts; counted by the placement */
+    struct sorted_node in_order, waiting; /* waiting: by since, then by job */
+};
+
+extern const struct engine_parameter parameter_profiles;
+
+static inline struct kinds_engine *kinds_all(const struct engine *engine)
+{
+    return engine->kept[QUESTION_PLACE];
+}
+static inline struct kinds_stage *kinds_of(const struct stage *stage)
+{
+    return stage->kept[QUESTION_PLACE];
+}
+static inline bool kind_is_on_gpu(const struct kind *kind)
+{
+    return kind->shape->demand.amount[RES_GPU_MILLI] > 0;
+}
+
+/* A placement's states and what it listens to. */
+void kinds_init(struct kinds_engine *all,
+                struct sorted_key (*order)(const struct engine *, const struct stage *));
+policy_state_hook kinds_init_stage, kinds_done_stage;
+void kinds_task_ready(struct engine *engine, struct task *task);
+void kinds_stage_empty(struct engine *engine, struct stage *stage);
+void kinds_task_moved(struct engine *engine, struct task *task, enum task_state before);
+void kinds_job_changes_queues(struct engine *engine, struct job *job, struct user *before);
+/* Something that the order looks at has changed for the stage, which is a first one. */
+void kinds_reorder(struct engine *engine, struct stage *first);
+
+/* Of the user that is asked for, or of all: the host with room for a task of some kind that runs
+ * the fewest tasks; NULL: none. O(kinds). */
+struct host *kinds_next_host(struct engine *engine);
+/* The same, and the host has room for it. */
+bool kinds_fit(const struct engine *engine, const struct kind *kind, const struct host *host);
+struct stage *kind_first(const struct kind *kind);
+/* The stage's next task there: one whose block is there, else its first map, else its largest
+ * reduce task. */
+struct task *kinds_next_task(const struct stage *stage, const struct host *host);
+/* In this way, ≤ KINDS_TIME_MOST. */
+uint64_t kinds_lone_ns(const struct stage *stage);
