@@ -334,8 +334,8 @@ void agent_describe(struct agent *agent, const duopoly_Hello *hello)
                     memcmp(units, who->units, sizeof(units)) != 0 ||
                     strcmp(labels, who->labels) != 0 || strcmp(who->rack, hello->rack) != 0 ||
                     who->n_units != hello->units_count || who->uplink_bps != hello->uplink_bps ||
-                    who->downlink_bps != hello->downlink_bps ||
-                    who->rack_bps != hello->rack_bps || who->disk_bytes_s != hello->disk_bytes_s;
+                    who->downlink_bps != hello->downlink_bps || who->rack_bps != hello->rack_bps ||
+                    who->disk_bytes_s != hello->disk_bytes_s;
     memcpy(who->units, units, sizeof(units));
     who->n_units = hello->units_count;
     strcpy(who->labels, labels);

@@ -19,13 +19,13 @@ enum {
     ENGINE_NAME_MAX = 64, /* bytes of a name with its terminating zero */
     ENGINE_LABELS_MAX =
         256, /* a host's labels, separated by commas, with the terminating zero: 8 of 31 bytes */
-    ENGINE_UNIT_NAME_MAX = 32, /* bytes of a unit's name with its terminating zero */
-    ENGINE_RESOURCES = 6,      /* entries of a resource vector */
-    ENGINE_REPLICAS_MAX = 8,   /* hosts that hold one task's block */
-    ENGINE_VARIANTS_MAX = 4,   /* ways to run a stage */
-    ENGINE_WISHES_MAX = 4,     /* of a stage, */
-    ENGINE_UTILITY_MAX = 1000, /* each of at most so much */
-    ENGINE_USERS_MAX = 4096,   /* users that are known at once */
+    ENGINE_UNIT_NAME_MAX = 32,          /* bytes of a unit's name with its terminating zero */
+    ENGINE_RESOURCES = 6,               /* entries of a resource vector */
+    ENGINE_REPLICAS_MAX = 8,            /* hosts that hold one task's block */
+    ENGINE_VARIANTS_MAX = 4,            /* ways to run a stage */
+    ENGINE_WISHES_MAX = 4,              /* of a stage, */
+    ENGINE_UTILITY_MAX = 1000,          /* each of at most so much */
+    ENGINE_USERS_MAX = 4096,            /* users that are known at once */
     ENGINE_DISK_PERMILLE_MAX = 1000000, /* of a disk's rate, asked at once; and */
     ENGINE_DISK_READERS_MAX = 65535,    /* by so many: reports of more are cut */
     ENGINE_LEVELS_MAX =
@@ -230,7 +230,7 @@ struct event {
             /* For people and tasks: one per unit, separated by commas; NULL or "": none */
             const char *unit_names;
             uint64_t disk_bytes_s; /* what its disk reads; 0: not told */
-        } host_join; /* EVENT_HOST_JOIN, EVENT_HOST_CHANGE */
+        } host_join;               /* EVENT_HOST_JOIN, EVENT_HOST_CHANGE */
         struct {
             uint32_t host;
         } host; /* SILENT, LOST, BACK, FORGET */

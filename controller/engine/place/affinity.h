@@ -36,14 +36,14 @@
  * says so. With `rate` at most RATE_LOOKS numbers of started tasks are looked at in a kind.
  *
  * No starvation. Let J stages be ready (of one user, where somebody divides), one of them X, and
- * count the starts that are chosen here on hosts where X's next task fitted as well. Before X starts
- * there are at most patience + J − 1 of them. Proof: each start has a number one higher than the one before (attempt numbers of a
- * controller's epoch). Let X's last start, or the moment when it became ready, have number s. After
- * `patience` starts X is overdue at every host where it fits, by 2. From then on a start there
- * before X is one of another overdue stage whose number is at most s. That stage's number is then
- * that of this start, which is larger than s, and never becomes smaller; so each of the other J − 1
- * stages goes before X once at most. Stages that become ready meanwhile have larger numbers. This
- * holds whatever hosts report. */
+ * count the starts that are chosen here on hosts where X's next task fitted as well. Before X
+ * starts there are at most patience + J − 1 of them. Proof: each start has a number one higher than
+ * the one before (attempt numbers of a controller's epoch). Let X's last start, or the last one
+ * when it became ready, have number s. After `patience` starts X is overdue at every host where it
+ * fits, by 2. From then on a start there before X is one of another overdue stage whose number is
+ * at most s. That stage's number is then that of this start, which is larger than s, and never
+ * becomes smaller; so each of the other J − 1 stages goes before X once at most. Stages that become
+ * ready after a further start have larger numbers. This holds whatever hosts report. */
 #pragma once
 
 #include "controller/engine/place/place.h"

@@ -6,8 +6,8 @@
  * does not depend on the host. So a choice looks at each kind, not at each job. Of a stage that can
  * run in several ways each way is in a kind of its own.
  *
- * At most `profiles` kinds are told apart; other stages are of one kind for each shape, as are those
- * without a profile: that kind is not known, and its tasks are taken to read nothing.
+ * At most `profiles` kinds are told apart; other stages are of one kind for each shape, as are
+ * those without a profile: that kind is not known, and its tasks are taken to read nothing.
  *
  * The placement's states with the engine and with stages begin with the structures here, and it
  * listens by the functions here. O(kinds + log stages) an event. */

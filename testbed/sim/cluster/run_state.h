@@ -1,7 +1,8 @@
 /* State of a simulated run. Private to run*.c: run.c is the clock, run_engine.c the way to and from
  * the engine, run_attempts.c attempts on hosts and wire, run_hosts.c failures, run_reports.c
  * agents' reports of received bytes, run_disks.c what is read, run_copies.c second attempts,
- * run_framework*.c jobs of a framework, run_state.c what all of them use. run.c calls the others, never the other way round.
+ * run_framework*.c jobs of a framework, run_state.c what all of them use. run.c calls the others,
+ * never the other way round.
  *
  * There are two sides: the truth (attempts, transfers, hosts) and what the engine knows. They
  * differ by the delays: a report leaves by run_report and reaches the engine report_delay_ns later,
