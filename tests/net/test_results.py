@@ -90,6 +90,17 @@ def test_changed_code_is_to_be_marked_and_back(tree):
     assert tree.lint("--mark") == (0, "") and tree.read() == PAGE.format(lines=tree.lines)
 
 
+def test_figures_before_the_first_section_are_looked_at(tree):
+    page = PAGE.replace("## One\n", "").replace("# Figures\n\n", "# Figures\n")
+    tree.write("docs/results/one.md", page.format(lines=tree.lines))
+    assert tree.lint() == (0, "")
+    tree.write("code/a.c", "int b;\n")
+    status, said = tree.lint()
+    assert status == 1 and said.startswith("docs/results/one.md: Figures: the code has changed")
+    assert tree.lint("--mark") == (0, "")
+    assert tree.read() == page.format(lines=tree.lines + STALE)
+
+
 def test_other_code_changes_nothing(tree):
     tree.write("other/a.c", "int b;\n")
     tree.commit()
