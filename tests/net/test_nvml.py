@@ -165,8 +165,8 @@ def test_a_unit_promises_what_its_device_has(site, standin):
         file.write(text.replace("devices: [g0]", "gpu_memory: 9 GB, devices: [g0]"))
     status, said = check(agent, *standin.environment())
     assert status == 1, said
-    where = next((n, line.index("{name: shared") + 1) for n, line in enumerate(text.splitlines(), 1)
-                 if "{name: shared" in line)
+    where = next((n, line.index("{name: gpu0") + 1) for n, line in enumerate(text.splitlines(), 1)
+                 if "{name: gpu0" in line)
     assert agent.config + ":%d:%d: " % where in said
     assert "unit 1 has 9000000000 B of gpu_memory, but device g0 has 8000000000 B" in said
     agent.start()
