@@ -4,8 +4,8 @@ A scheduler reacts to its network: if one transfer ends a moment later, another 
 slot. So two runs of one input diverge even when all links are equal. Here only the network
 differs: starts, hosts, levels and modes are those of the run's log (schemas/recording.md), and
 rates of flows replace packets, by strict priority between levels and max-min fairness within, as
-in the simulator (testbed/sim/network/fluid.h). The rest of the difference is TCP's: windows that
-have to grow, shares that are not even.
+in the simulator (testbed/sim/network/fluid.h). The rest of the difference is TCP's (windows that
+have to grow, shares that are not even) and the machine's, where processors are busy.
 
 For hosts on one switch and jobs with barriers only. O(events × flows)."""
 
@@ -27,10 +27,10 @@ class Transfer:
 
 class Run:
     """transfers: {attempt: Transfer}; changes: [(ns, function of the network)] in order; hosts:
-    {name: number}."""
+    {name: number}; bps: {number: (up, down)}, of its link."""
 
     def __init__(self, lines, sources):
-        self.transfers, self.changes, self.hosts = {}, [], {}
+        self.transfers, self.changes, self.hosts, self.bps = {}, [], {}, {}
         self._sources, self._reads, self._now_ns = sources, reads.Reads(), 0
         for line in lines:
             words = line.split()
@@ -43,6 +43,7 @@ class Run:
 
     def _e_host_join(self, f):
         self.hosts[f["name"]] = int(f["host"])
+        self.bps[int(f["host"])] = int(f["uplink_bps"]), int(f["downlink_bps"])
 
     def _e_job_stage(self, f):
         self._reads.stage(f)
@@ -83,10 +84,12 @@ def levels(f):
 
 
 class Network:
-    """Hosts on one switch, all links of bytes_s."""
+    """Hosts on one switch; payload: the part of their links' rates that tasks' bytes have."""
 
-    def __init__(self, hosts, bytes_s):
-        self.hosts, self.bytes_s, self.mode, self.moving = hosts, bytes_s, 0, []
+    def __init__(self, bps, payload):
+        self.bytes_s = {(way, host): bps[host][way] / 8 * payload
+                        for way in range(2) for host in bps}
+        self.mode, self.moving = 0, []
 
     def start(self, moved):
         self.moving.append(moved)
@@ -100,7 +103,7 @@ class Network:
     def rates(self):
         """{(transfer, source): bytes a second}: the most urgent level first, in it the fullest link
         first."""
-        rest, found = [self.bytes_s] * (2 * self.hosts), {}
+        rest, found = dict(self.bytes_s), {}
         for level in sorted({moved.levels[self.mode] for moved in self.moving}):
             flows = [(moved, source) for moved in self.moving if moved.levels[self.mode] == level
                      for source in moved.left]
@@ -121,7 +124,7 @@ class Network:
 
     def _links(self, flow):
         moved, source = flow
-        return source, self.hosts + moved.host
+        return (0, source), (1, moved.host)
 
     def next_end_ns(self, now_ns, rates):
         return min((now_ns + moved.left[source] / rate * 1e9
@@ -137,9 +140,9 @@ class Network:
             self.moving.remove(moved)
 
 
-def flow(run, bytes_s):
+def flow(run, payload):
     """Sets fluid_ns of the run's transfers."""
-    network, changes = Network(len(run.hosts), bytes_s), collections.deque(run.changes)
+    network, changes = Network(run.bps, payload), collections.deque(run.changes)
     now_ns = changes[0][0] if changes else 0
     while changes or network.moving:
         rates = network.rates()
@@ -163,9 +166,9 @@ def stages(run):
             for moved in of_stage.values()]
 
 
-def compare(logs, said, names, bytes_s):
+def compare(logs, said, names, payload):
     """stages() of a run: its logs oldest first; ports.read()'s; names: {address: host's name};
-    bytes_s: of a link's payload."""
+    payload: Network's."""
     def source(attempt):
         """For a map's block: the last host that its task asked."""
         asked = [names.get(line.ends[2]) for line in said.get(attempt, ()) if line.what == "open"]
@@ -177,5 +180,16 @@ def compare(logs, said, names, bytes_s):
                 yield from part
 
     run = Run(lines(), source)
-    flow(run, bytes_s)
+    flow(run, payload)
     return stages(run)
+
+
+def sentence(*of_run):
+    """How much longer transfers took than on exact links; as compare."""
+    try:
+        pairs = compare(*of_run)
+    except ValueError as why:
+        return "transfers on exact links: not compared, since %s" % why
+    live, fluid = (sum(side) for side in zip(*pairs)) if pairs else (0, 0)
+    return ("under the same decisions the transfers of %d stages took %.1f s here, %.1f s on exact "
+            "links: %+.1f %%" % (len(pairs), live, fluid, 100 * (live / fluid - 1) if fluid else 0))

@@ -20,13 +20,14 @@ import subprocess
 import sys
 import time
 
-from testbed.demo import gap, inputs, latency, page, places, ports, report, spoilt, transport, uses
+from testbed.demo import decided, gap, inputs, latency, page, places, ports, report, spoilt, transport, uses
 from testbed.net import cluster, instance, network, system
 
 TREE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 STOP_SECONDS = 60
 SPREAD_RUNS = 9
 STEP_SECONDS = 0.2
+DECIDED_MOST = 2000  # tasks; at each event of decided.py all its flows are looked at
 PROGRAMS = (*cluster.PROGRAMS, "duopoly-sim", "duopoly-workload")
 FIGURES = "figures.json"  # in the demo's folder: run_policy()'s of each policy
 
@@ -178,6 +179,9 @@ def run_policy(net, asked, policy, path, folder):
     simulated = simulate(asked, policy, path, logs)
     sides = gap.sides(running.log_files(), connections, results, simulate_spread(asked, policy, path, logs) or [simulated])
     said.append(gap.sentence(*sides))
+    if len(net.switches) == 1 and len(connections) <= DECIDED_MOST:
+        names = {net.addresses[host]: host for host in net.hosts}
+        said.append(decided.sentence(running.log_files(), connections, names, 1 - network.HEADERS))
     live, there = report.load(policy, running.log_files(), results), report.load(policy, [simulated])
     if live["crossed"] is not None:
         said.append("between racks: %.0f %% of what the shuffle moved between hosts, simulated %.0f %%" % (100 * live["crossed"], 100 * there["crossed"]))

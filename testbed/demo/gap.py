@@ -20,6 +20,7 @@ port files (schemas/ports.md)."""
 
 import collections
 import json
+import statistics
 import urllib.parse
 
 from testbed.demo import ports, reads, report
@@ -208,8 +209,10 @@ class Average(Side):
     def range(self, names):
         """In words, of several runs."""
         means = [run.mean_jct_s(names) for run in self.runs]
-        return "" if len(means) == 1 else " (%d runs: %.2f to %.2f s)" % (
-            len(means), min(means), max(means))
+        if len(means) == 1:
+            return ""
+        return " (%d runs: %.2f to %.2f s, standard deviation %.2f s)" % (
+            len(means), min(means), max(means), statistics.stdev(means))
 
 
 # ---- words ----

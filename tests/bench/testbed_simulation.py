@@ -37,7 +37,7 @@ def same_decisions(run, net):
     if net.simulated:  # hosts are not on one switch
         return {}
     names = {net.addresses[host]: host for host in net.hosts}
-    return {"decided": decided.compare(run["logs"], ports.read(run["ports"]), names, net.link_bps / 8 * (1 - networks.HEADERS))}
+    return {"decided": decided.compare(run["logs"], ports.read(run["ports"]), names, 1 - networks.HEADERS)}
 
 
 def show(table, network, seeds):

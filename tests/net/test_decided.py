@@ -1,5 +1,5 @@
 """A run's decisions on exact links: a log small enough to compute by hand. Two senders, one
-receiver; 1 000 bytes a second."""
+receiver; 1 000 bytes a second, where nothing else is said."""
 
 import pytest
 
@@ -30,7 +30,7 @@ e attempt_received attempt=4 received_bytes=1000
 
 def ends(text, sources=lambda attempt: None):
     run = decided.Run((text + ENDS).splitlines(keepends=True), sources)
-    decided.flow(run, 1000)
+    decided.flow(run, 1)
     return run, {attempt: moved.fluid_ns / S for attempt, moved in run.transfers.items()}
 
 
@@ -61,6 +61,22 @@ def test_the_mode_says_which_level_is_in_force():
 def test_a_map_away_from_its_block_receives_it_too():
     run, found = ends(log(input_bytes=500), {"2": "w1"}.get)
     assert found["2"] == pytest.approx(0.5) and len(decided.stages(run)) == 2
+
+
+def test_each_host_has_its_own_rate():
+    """The receiver's link carries 500 bytes a second: four flows of 125, then two of 250."""
+    text = log().replace("name=w3 rack= labels= uplink_bps=8000 downlink_bps=8000",
+                         "name=w3 rack= labels= uplink_bps=8000 downlink_bps=4000")
+    assert ends(text)[1] == pytest.approx({"3": 7, "4": 5})
+
+
+def test_how_much_longer_it_took_is_said_in_a_sentence(tmp_path):
+    path = tmp_path / "log"
+    path.write_text(log() + ENDS)
+    assert decided.sentence([path], {}, {}, 1) == (
+        "under the same decisions the transfers of 1 stages took 3.5 s here, 3.0 s on exact links: +16.7 %")
+    path.write_text(log(edge=1) + ENDS)
+    assert "not compared, since" in decided.sentence([path], {}, {}, 1)
 
 
 def test_edges_without_a_barrier_are_refused():

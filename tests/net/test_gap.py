@@ -113,7 +113,8 @@ def test_several_simulated_runs_count_as_their_average(folder):
     live, average = gap.sides([folder / "live"], ports.read(folder / "ports"), folder / "results", [folder / "simulated", folder / "slower"])
     assert {part: average.parts["one job"][part] / MS for part in ("transfer", "computing")} == {"transfer": 1500, "computing": 1400}
     assert gap.sentence(live, average).startswith(
-        "mean JCT 6.50 s, of the simulator on the same input 2.90 s (2 runs: 2.40 to 3.40 s): +3.60 s (+124 %), along")
+        "mean JCT 6.50 s, of the simulator on the same input 2.90 s (2 runs: 2.40 to 3.40 s, "
+        "standard deviation 0.71 s): +3.60 s (+124 %), along")
 
 
 def test_a_task_computes_as_long_as_its_variant():
