@@ -136,6 +136,7 @@ int engine_create(const struct engine_config *config, struct engine **ret_engine
     TAILQ_INIT(&engine->ways);
     for (int i = 0; i < WAYS_LISTS; i++)
         TAILQ_INIT(&engine->ways_by[i]);
+    engine->active.counted = true;
     engine->idle_since_ns = INT64_MAX;
     engine->mode_since_ns = INT64_MIN / 2;
     engine->hosts = calloc(config->hosts_max, sizeof(struct host *));

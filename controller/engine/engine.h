@@ -401,7 +401,7 @@ int engine_job_in_turn(const struct engine *engine, uint64_t after, struct job_v
  * attempts). */
 int engine_job_left(const struct engine *engine, uint64_t job, uint64_t *ret_ns,
                     uint64_t *ret_bytes);
-/* Its place in turn, from 1; 0: not active. O(place). */
+/* Its place in turn, from 1; 0: not active. O(log n). */
 uint64_t engine_job_place(const struct engine *engine, uint64_t job);
 int engine_finished_after(const struct engine *engine, uint64_t after, struct job_view *ret_view);
 int engine_attempt_after(const struct engine *engine, uint64_t after,

@@ -37,6 +37,8 @@ static void check_against_the_model(struct model *m, uint64_t *stream)
     uint64_t least = UINT64_MAX;
     struct sorted_node *before = NULL;
     for (struct sorted_node *node = sorted_first(&m->set); node; node = sorted_next(node)) {
+        if (m->set.counted)
+            assert_int_equal(sorted_rank(node), n);
         n++;
         if (node->value < least)
             least = node->value;
@@ -48,11 +50,12 @@ static void check_against_the_model(struct model *m, uint64_t *stream)
     assert_int_equal(sorted_least(&m->set), least);
 }
 
+/* *state: whether the set counts. */
 static void test_random_changes_agree_with_a_scan(void **state)
 {
-    (void)state;
     uint64_t stream = test_seed();
     struct model *m = calloc(1, sizeof(*m));
+    m->set.counted = *state != NULL;
     for (int round = 0; round < 20000; round++) {
         uint64_t i = test_random(&stream) % NODES;
         struct sorted_key key = {test_random(&stream) % 12, test_random(&stream) % 4, i};
@@ -68,6 +71,10 @@ static void test_random_changes_agree_with_a_scan(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_random_changes_agree_with_a_scan)};
+    static bool counts = true;
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_random_changes_agree_with_a_scan),
+        cmocka_unit_test_prestate(test_random_changes_agree_with_a_scan, &counts),
+    };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -28,8 +28,21 @@ static int compare_nodes(const struct sorted_node *x, const struct sorted_node *
     return sorted_compare(x->key, y->key);
 }
 
+static uint32_t count_of(const struct sorted_node *node)
+{
+    return node ? node->count : 0;
+}
+
+/* Its children changed by a rotation. */
+static void augment(struct sorted_node *node)
+{
+    refresh(node);
+    if (node->counted)
+        node->count = 1 + count_of(RB_LEFT(node, entry)) + count_of(RB_RIGHT(node, entry));
+}
+
 #undef RB_AUGMENT
-#define RB_AUGMENT(node) refresh(node)
+#define RB_AUGMENT(node) augment(node)
 RB_GENERATE_INTERNAL(sorted_tree, sorted_node, entry, compare_nodes, __attribute__((unused)) static)
 
 static void refresh_upwards(struct sorted_node *node)
@@ -50,6 +63,8 @@ void sorted_insert(struct sorted *set, struct sorted_node *node, struct sorted_k
         parent = *at;
         if (value < parent->least)
             parent->least = value;
+        if (set->counted)
+            parent->count++;
         bool before = sorted_compare(key, parent->key) < 0;
         first = first && before;
         at = before ? &RB_LEFT(parent, entry) : &RB_RIGHT(parent, entry);
@@ -59,6 +74,8 @@ void sorted_insert(struct sorted *set, struct sorted_node *node, struct sorted_k
     node->key = key;
     node->value = node->least = value;
     node->in = true;
+    node->counted = set->counted;
+    node->count = 1;
     sorted_tree_RB_INSERT_COLOR(&set->tree, node);
     if (first)
         set->first = node;
@@ -94,12 +111,22 @@ static int replace_by_next(struct sorted *set, struct sorted_node *node,
     replace(set, node, next);
     next->entry = node->entry;
     next->least = node->least;
+    next->count = node->count;
     RB_PARENT(RB_LEFT(next, entry), entry) = next;
     if (RB_RIGHT(next, entry))
         RB_PARENT(RB_RIGHT(next, entry), entry) = next;
     for (node = *ret_parent; node != next && refresh(node);)
         node = RB_PARENT(node, entry);
     return color;
+}
+
+/* The node, or the next one that takes its place, will be missing on the way to the root. */
+static void uncount(const struct sorted_node *node)
+{
+    if (RB_LEFT(node, entry) && RB_RIGHT(node, entry))
+        node = sorted_next(node);
+    for (struct sorted_node *up = RB_PARENT(node, entry); up; up = RB_PARENT(up, entry))
+        up->count--;
 }
 
 /* WHY not RB_REMOVE: it refreshes the whole path to the root. Removing a node with a neutral value
@@ -116,6 +143,8 @@ void sorted_remove(struct sorted *set, struct sorted_node *node)
     refresh_upwards(node);
     if (set->first == node)
         set->first = sorted_next(node);
+    if (node->counted)
+        uncount(node);
     if (left && right)
         color = replace_by_next(set, node, &parent, &child);
     else
@@ -229,4 +258,15 @@ struct sorted_node *sorted_next_below(const struct sorted_node *node, uint64_t l
 uint64_t sorted_least(const struct sorted *set)
 {
     return least_of(RB_ROOT(&set->tree));
+}
+
+size_t sorted_rank(const struct sorted_node *node)
+{
+    assert(node->in && node->counted);
+    size_t rank = count_of(RB_LEFT(node, entry));
+    for (const struct sorted_node *up = RB_PARENT(node, entry); up;
+         node = up, up = RB_PARENT(up, entry))
+        if (RB_RIGHT(up, entry) == node)
+            rank += 1 + count_of(RB_LEFT(up, entry));
+    return rank;
 }

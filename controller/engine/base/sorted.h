@@ -29,7 +29,9 @@ struct sorted_node {
     uint64_t least; /* of the values in this node's subtree */
     RB_ENTRY(sorted_node) entry;
     uint64_t value;
-    bool in; /* it is in a set */
+    bool in;        /* it is in a set, */
+    bool counted;   /* which counts its places: */
+    uint32_t count; /* of the nodes in this node's subtree */
 };
 
 RB_HEAD(sorted_tree, sorted_node);
@@ -37,6 +39,7 @@ struct sorted {
     struct sorted_tree tree;
     struct sorted_node *first;
     size_t n;
+    bool counted; /* it answers sorted_rank: set while it is empty */
 };
 
 /* The node must not be in a set. */
@@ -64,6 +67,9 @@ struct sorted_node *sorted_from(const struct sorted *set, struct sorted_key key)
 struct sorted_node *sorted_first_below(const struct sorted *set, uint64_t limit);
 /* The next after the node whose value is < limit. */
 struct sorted_node *sorted_next_below(const struct sorted_node *node, uint64_t limit);
+/* How many stand before the node; it is in a set that counts. WHY not all sets: keeping counts
+ * writes to each node on the way to one that is inserted or removed. */
+size_t sorted_rank(const struct sorted_node *node);
 /* The least value in the set, UINT64_MAX when empty. O(1). */
 uint64_t sorted_least(const struct sorted *set);
 

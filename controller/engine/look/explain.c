@@ -526,19 +526,11 @@ static void say_evicted(const struct engine *engine, struct engine_explanation *
                  evicted->by_task);
 }
 
-static uint64_t place_in_order(const struct engine *engine, const struct job *job)
-{
-    uint64_t place = 1;
-    for (struct sorted_node *node = sorted_first(&engine->active); node && node != &job->by_turn;
-         node = sorted_next(node))
-        place++;
-    return place;
-}
-
 static void say_turn(const struct engine *engine, struct engine_explanation *e,
                      const struct job *job)
 {
-    say(e, " Its job is %" PRIu64 " of %zu in turn", place_in_order(engine, job), engine->active.n);
+    say(e, " Its job is %" PRIu64 " of %zu in turn", engine_job_place(engine, job->number),
+        engine->active.n);
     if (engine->turn->explain) {
         say(e, ": ");
         engine->turn->explain(engine, job, e);
@@ -568,7 +560,7 @@ static void add_context(const struct engine *engine, struct engine_explanation *
     mode_numbers(engine, &ready, &free);
     say_fact(e, "task_state", "%s", task_state_name(task->state));
     say_fact(e, "kind", "%s", task->bytes ? "reduce" : "map");
-    say_fact(e, "job_place", "%" PRIu64 " of %zu by %s", place_in_order(engine, job),
+    say_fact(e, "job_place", "%" PRIu64 " of %zu by %s", engine_job_place(engine, job->number),
              engine->active.n, engine->turn->policy.name);
     say_fact(e, "mode", "%s", mode_name(engine->mode));
     engine_say_mode_use(engine, use, sizeof(use));

@@ -213,11 +213,7 @@ int engine_job_in_turn(const struct engine *engine, uint64_t after, struct job_v
 uint64_t engine_job_place(const struct engine *engine, uint64_t number)
 {
     const struct job *job = job_find(engine, number);
-    uint64_t place = 0;
-    for (const struct sorted_node *node = job && job->by_turn.in ? &job->by_turn : NULL; node;
-         node = sorted_previous(node))
-        place++;
-    return place;
+    return job && job->by_turn.in ? sorted_rank(&job->by_turn) + 1 : 0;
 }
 
 int engine_finished_after(const struct engine *engine, uint64_t after, struct job_view *ret_view)

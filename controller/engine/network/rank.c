@@ -179,6 +179,12 @@ static void turn_moved(struct engine *engine, struct job *job, bool passed)
     all->unsure |= passed;
 }
 
+static void init_engine(struct engine *engine, union policy_of of, void *state)
+{
+    (void)engine, (void)of;
+    ((struct rank_engine *)state)->receiving.counted = true;
+}
+
 static void init_job(struct engine *engine, union policy_of of, void *state)
 {
     (void)engine;
@@ -236,7 +242,7 @@ static void explain(const struct engine *engine, const struct attempt *attempt,
 {
     const struct rank_engine *all = engine->kept[QUESTION_NETWORK];
     const struct rank_job *kept = attempt->task->stage->job->kept[QUESTION_NETWORK];
-    uint64_t place = 1, level = attempt->level[ORDER_COFLOW];
+    uint64_t level = attempt->level[ORDER_COFLOW];
     if (!is_ranked(attempt->task)) {
         say(e, "On the wire it has level 0, as all reads of blocks.");
         return;
@@ -245,30 +251,27 @@ static void explain(const struct engine *engine, const struct attempt *attempt,
         say(e, "It has received its input, on level %" PRIu64 ".", level);
         return;
     }
-    for (struct sorted_node *node = sorted_first(&all->receiving); node != &kept->node;
-         node = sorted_next(node))
-        place++;
     say(e,
-        "On the wire it has level %" PRIu64 ", in either mode: its job is number %" PRIu64
-        " of %zu that receive, in order of turn.",
-        level, place, all->receiving.n);
+        "On the wire it has level %" PRIu64 ", in either mode: its job is number %zu of %zu that "
+        "receive, in order of turn.",
+        level, sorted_rank(&kept->node) + 1, all->receiving.n);
 }
 
 static const struct policy_reason reasons[] = {
     {DECISION_LEVEL, REASON_RANK, "rank", "place of its job", "jobs that receive", NULL}, {0}};
 
 const struct network_policy network_rank = {
-    .policy = {.name = "rank",
-               .state = {[POLICY_ENGINE] = {.size = sizeof(struct rank_engine)},
-                         [POLICY_JOB] = {.size = sizeof(struct rank_job),
-                                         .init = init_job,
-                                         .done = done_job},
-                         [POLICY_ATTEMPT] = {.size = sizeof(struct rank_attempt),
-                                             .init = init_attempt}},
-               .reasons = reasons,
-               .hears.attempt_moved = attempt_moved,
-               .hears.turn_moved = turn_moved,
-               .hears.settle = settle},
+    .policy =
+        {.name = "rank",
+         .state = {[POLICY_ENGINE] = {.size = sizeof(struct rank_engine), .init = init_engine},
+                   [POLICY_JOB] = {.size = sizeof(struct rank_job),
+                                   .init = init_job,
+                                   .done = done_job},
+                   [POLICY_ATTEMPT] = {.size = sizeof(struct rank_attempt), .init = init_attempt}},
+         .reasons = reasons,
+         .hears.attempt_moved = attempt_moved,
+         .hears.turn_moved = turn_moved,
+         .hears.settle = settle},
     .order = order,
     .levels = levels,
     .explain = explain,
