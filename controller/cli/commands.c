@@ -2,6 +2,7 @@
 
 #include "controller/cli/audit.h"
 #include "controller/cli/combinations.h"
+#include "controller/cli/exits.h"
 #include "controller/cli/fastpath.h"
 #include "controller/cli/guests.h"
 #include "controller/cli/job_list.h"
@@ -168,6 +169,24 @@ static void uplinks_write(const duopoly_Status *s, struct writer *writer)
                  *s->congested_uplinks ? value_text(s->congested_uplinks) : value_absent());
 }
 
+/* For programs each clause by itself. */
+static void verdict_write(const duopoly_Status *s, struct writer *writer)
+{
+    static const struct column columns[] = {{"text", NULL}, {NULL, NULL}};
+    char verdict[sizeof(s->wrong) + 32] = "healthy";
+    for (pb_size_t i = 0; i < s->wrong_count; i++) {
+        if (!i)
+            strcpy(verdict, "unhealthy: ");
+        join_word(verdict, sizeof(verdict), i ? "; " : "", s->wrong[i]);
+    }
+    writer_field(writer, "verdict", "verdict", value_text(verdict));
+    writer_field(writer, "healthy", NULL, value_bool(!s->wrong_count));
+    writer_table(writer, "wrong", columns);
+    for (pb_size_t i = 0; i < s->wrong_count; i++)
+        writer_cell(writer, value_text(s->wrong[i]));
+    writer_table_end(writer);
+}
+
 static int run_status(struct client *client, const struct request *request, struct writer *writer,
                       struct err *err)
 {
@@ -176,6 +195,7 @@ static int run_status(struct client *client, const struct request *request, stru
     int r = status_get(client, &s, err);
     if (r < 0)
         return r;
+    verdict_write(s, writer);
     writer_field(writer, "epoch", "epoch", value_number(s->epoch));
     writer_field(writer, "uptime_ns", "up for", value_duration((int64_t)s->uptime_ns));
     writer_field(writer, "policy", "policy", value_text(s->policy));
@@ -202,7 +222,7 @@ static int run_status(struct client *client, const struct request *request, stru
     writer_field(writer, "sources_replaced", "sources replaced", value_number(s->sources_replaced));
     if (*s->text)
         writer_field(writer, "text", "note", value_text(s->text));
-    return 0;
+    return s->wrong_count ? EXIT_UNHEALTHY : 0;
 }
 
 static int run_mode(struct client *client, const struct request *request, struct writer *writer,

@@ -1,7 +1,6 @@
 /* The commands of duopolyctl: one const table. A command checks its arguments before it connects,
  * asks the controller through lib/client.h, and hands the result to a writer; it never prints.
- *
- * Exit codes of the program: 0 done; 1 refused, unreachable or a bad file; 2 wrong arguments. */
+ * Exit codes are in exits.h. */
 #pragma once
 
 #include "lib/client.h"
@@ -44,6 +43,7 @@ struct command {
     /* Checks the request without the controller; NULL: only the number of words is checked.
      * −EINVAL: a wrong argument. */
     int (*check)(const struct request *request, struct err *err);
+    /* 0; −errno; or EXIT_PARTIAL, with a sentence, or EXIT_UNHEALTHY, both with an answer. */
     int (*run)(struct client *client, const struct request *request, struct writer *writer,
                struct err *err);
 };

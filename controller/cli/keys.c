@@ -1,5 +1,6 @@
 #include "controller/cli/keys.h"
 
+#include "controller/cli/exits.h"
 #include "controller/cli/lists.h"
 #include "controller/cli/names.h"
 #include "lib/beneath.h"
@@ -262,8 +263,8 @@ static int pairs_make(struct client *client, const struct making *making, struct
             done += n;
     }
     made_write(making, done, writer);
-    if (done)
-        writer_keep(writer);
+    if (r < 0 && done)
+        r = EXIT_PARTIAL;
     return r;
 }
 

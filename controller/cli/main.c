@@ -1,5 +1,6 @@
 /* duopolyctl: what the controller does, and what it should do. */
 #include "controller/cli/commands.h"
+#include "controller/cli/exits.h"
 #include "controller/cli/fastpath.h"
 #include "lib/conf_check.h"
 #include "lib/program.h"
@@ -9,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { EXIT_REFUSED = 1, EXIT_ARGUMENTS = 2, KEY_ID = 256, KEY_UNDO, KEY_TEXT };
+enum { KEY_ID = 256, KEY_UNDO, KEY_TEXT };
 
 struct arguments {
     const char *socket, *controller, *key; /* NULL: not given */
@@ -124,9 +125,9 @@ static char *commands_help(int key, const char *text, void *input)
     fputs("Commands:\n", out);
     for (const struct command *c = cli_commands; c->name; c++)
         fprintf(out, "  %-8s %-15s %s\n", c->name, c->arguments, c->help);
-    fputs("\nA TASK is JOB/STAGE/TASK or the number of an attempt.\n"
-          "Exit status: 0 done, 1 refused or unreachable, 2 wrong arguments.",
-          out);
+    fputs("\nA TASK is JOB/STAGE/TASK or the number of an attempt.\nExit status:", out);
+    for (const struct exit_row *row = exit_rows; row->word; row++)
+        fprintf(out, "\n  %d %s: %s", row->code, row->word, row->what);
     fclose(out);
     return help;
 }
@@ -154,23 +155,30 @@ static int somebody_reach(const struct command *command, const struct arguments 
                : local_reach(command, arguments->socket, ret_client, err);
 }
 
+/* Writes the answer of a command that returned `r`; what it returned, or why writing failed. */
+static int answer_write(struct writer *writer, int r, struct err *err)
+{
+    struct err later;
+    if (r < 0 && !writer_kept(writer)) {
+        writer_drop(writer);
+        return r;
+    }
+    int written = writer_end(writer, stdout, r == 0 ? err : &later);
+    return r == 0 ? written : r;
+}
+
+/* The exit code. */
 static int command_run(const struct command *command, const struct arguments *arguments,
                        struct err *err)
 {
     struct client *client = NULL;
     bool alone = command_alone(command, &arguments->request);
-    int r = alone ? 0 : somebody_reach(command, arguments, &client, err);
-    if (r < 0)
-        return r;
+    if (!alone && somebody_reach(command, arguments, &client, err) < 0)
+        return (int)exit_of_connection(err, arguments->controller != NULL);
     struct writer *writer = writer_new(arguments->form);
-    r = command->run(client, &arguments->request, writer, err);
-    struct err later;
-    if (r == 0)
-        r = writer_end(writer, stdout, err);
-    else if (writer_kept(writer))
-        writer_end(writer, stdout, &later);
-    else
-        writer_drop(writer);
+    int r = answer_write(writer, command->run(client, &arguments->request, writer, err), err);
+    if (r < 0)
+        r = (int)exit_of(err, client ? client_refusal(client) : duopoly_Reason_REASON_NONE);
     client_close(client);
     return r;
 }
@@ -198,9 +206,8 @@ int main(int argc, char **argv)
         fprintf(stderr, "duopolyctl: %s\n", err.text);
         return EXIT_ARGUMENTS;
     }
-    if (command_run(command, &arguments, &err) < 0) {
+    int code = command_run(command, &arguments, &err);
+    if (code != EXIT_DONE && code != EXIT_UNHEALTHY)
         fprintf(stderr, "duopolyctl: %s\n", err.text);
-        return EXIT_REFUSED;
-    }
-    return EXIT_SUCCESS;
+    return code;
 }

@@ -1,5 +1,6 @@
 #include "controller/cli/submit.h"
 
+#include "controller/cli/exits.h"
 #include "lib/client_submit.h"
 #include "lib/grow.h"
 #include "lib/workload/workload_input.h"
@@ -161,6 +162,15 @@ static int jobs_commit(struct client *client, struct submissions *submissions, s
     return r;
 }
 
+/* Whether some have begun, now or before. */
+static bool is_partial(const struct submissions *submissions)
+{
+    for (size_t i = 0; i < submissions->n; i++)
+        if (!submissions->at[i].waits)
+            return true;
+    return false;
+}
+
 static void submissions_write(const struct submissions *submissions, struct writer *writer)
 {
     static const struct column columns[] = {
@@ -194,6 +204,8 @@ int run_submit(struct client *client, const struct request *request, struct writ
             writer_field(writer, "converted", "converted", value_text(input.header.description));
         r = jobs_commit(client, &submissions, err);
         submissions_write(&submissions, writer);
+        if (r < 0 && is_partial(&submissions))
+            r = EXIT_PARTIAL;
     }
     submissions_done(&submissions);
     workload_input_done(&input);

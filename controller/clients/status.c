@@ -1,6 +1,7 @@
 #include "controller/clients/status.h"
 
 #include "controller/clients/policy_requests.h"
+#include "controller/clients/verdict.h"
 
 #include "lib/wire.h"
 
@@ -110,6 +111,7 @@ void status_answer(const struct conductor_parts *parts, duopoly_Envelope *answer
     if (status.hot_uplinks)
         uplinks_say(parts, status.hot_uplinks, out->congested_uplinks,
                     sizeof(out->congested_uplinks));
+    verdict_fill(parts, &status, out);
     out->orphans = parts->orphans->attempts;
     out->lost_jobs = parts->orphans->jobs;
     if (store_refusal(parts->store, &err) < 0)

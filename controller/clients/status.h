@@ -3,5 +3,5 @@
 
 #include "controller/conductor.h"
 
-/* Fills `answer` with a Status. O(hosts) while uplinks are full, else O(1). */
+/* Fills `answer` with a Status. O(hosts). */
 void status_answer(const struct conductor_parts *parts, duopoly_Envelope *answer);

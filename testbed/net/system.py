@@ -34,13 +34,14 @@ def _die_with(parent):
         os._exit(1)
 
 
-def run(*command, text=None):
-    """Runs a command to its end; its output, or Failure with the last line of its output.
+def run(*command, text=None, fine=(0,)):
+    """Runs a command to its end; its output, or, where its exit status is not `fine`, Failure with
+    the last line of its output.
 
     It dies with us: after our end, what it made would never be removed."""
     done = subprocess.run(command, input=text, capture_output=True, text=True, check=False,
                           preexec_fn=functools.partial(_die_with, os.getpid()))
-    if done.returncode != 0:
+    if done.returncode not in fine:
         said = (done.stderr or done.stdout).strip().splitlines()
         said = said or ["exit status %d" % done.returncode]
         raise Failure("%s: %s" % (" ".join(command)[:120], said[-1]))

@@ -175,10 +175,15 @@ class Daemon:
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def ctl(self, *words, expect=0):
-        """Runs duopolyctl; what it wrote, as JSON when it succeeded."""
-        done = subprocess.run([BUILD / "duopolyctl", "-s", self.socket, "-j", *map(str, words)], capture_output=True, text=True,
+        """Runs duopolyctl; what it wrote, as JSON when it succeeded. `status` also succeeds where it says that
+        something is wrong."""
+        return self._ctl(["-s", self.socket], words, expect)
+
+    def _ctl(self, where, words, expect):
+        done = subprocess.run([BUILD / "duopolyctl", *where, "-j", *map(str, words)], capture_output=True, text=True,
                               timeout=DEADLINE, check=False)
-        assert done.returncode == expect, done.stderr
+        assert done.returncode == expect or (words[0], expect, done.returncode) == ("status", 0, 8), \
+            (done.returncode, done.stderr)
         return json.loads(done.stdout) if expect == 0 else done.stderr
 
     def key(self, name, role="agent"):
@@ -188,10 +193,7 @@ class Daemon:
 
     def remote(self, key, *words, expect=0):
         """As ctl, over TCP."""
-        done = subprocess.run([BUILD / "duopolyctl", "--controller", self.address, "--key", key, "-j", *map(str, words)],
-                              capture_output=True, text=True, timeout=DEADLINE, check=False)
-        assert done.returncode == expect, done.stderr
-        return json.loads(done.stdout) if expect == 0 else done.stderr
+        return self._ctl(["--controller", self.address, "--key", key], words, expect)
 
     def counters(self, source="controller"):
         return {c["name"]: c["value"] for c in self.ctl("counters")["counters"] if c["source"] == source}

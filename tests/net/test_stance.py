@@ -88,7 +88,7 @@ def test_the_controller_tells_whom_it_concerns_and_who_comes_later():
         assert late.join().stance == OBSERVE, "who comes later hears it"
         assert_kept(daemon, agents)
         for words in (("--host", "nobody"), ("--rack", "r9")):
-            assert "there is no" in daemon.ctl("stance", "mark", *words, expect=1)
+            assert "there is no" in daemon.ctl("stance", "mark", *words, expect=5)
         for words in (("sleep", "--all"), ("mark",), ("mark", "--all", "--host", "h1"), ("mark", "--host", "a/b")):
             daemon.ctl("stance", *words, expect=2)
     finally:
@@ -105,7 +105,7 @@ def test_hosts_that_have_not_taken_it_are_counted():
         for agent in agents:
             agent.join()
             state_of(agent, ENFORCE)
-        said = daemon.ctl("stance", "observe", "--all", expect=1)
+        said = daemon.ctl("stance", "observe", "--all", expect=6)
         assert "a-host-with-a-long-name-3 and 2 more" in said, said
     finally:
         for agent in agents:

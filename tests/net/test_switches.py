@@ -190,7 +190,7 @@ def test_two_trials_at_once_are_one(site):
 @needs_openvswitch
 def test_words_that_make_no_sense_are_refused(site):
     daemon, _ = site
-    assert "there is no switch nobody" in daemon.ctl("switch", "nobody", expect=1)
+    assert "there is no switch nobody" in daemon.ctl("switch", "nobody", expect=5)
     for words in (("a/b",), ("sw1", "dance"), ("sw1", "plan", "--confirm", "60 s"), ("sw1", "apply", "--confirm", "soon"),
                   ("sw1", "apply", "--confirm", "2 h"), ("sw1", "apply", "--undo"), ("sw1", "render"), ("sw1", "render", "--as", "ios"),
                   ("sw1", "render", "--as", "ios", "--from", "x")):
@@ -201,7 +201,7 @@ def test_words_that_make_no_sense_are_refused(site):
 @needs_openvswitch
 def test_what_its_agent_says_is_rendered_as_a_description_is(site, tmp_path):
     daemon, switch = site
-    assert "there is no switch sw1" in daemon.ctl("switch", "sw1", "render", "--as", "eos", expect=1)
+    assert "there is no switch sw1" in daemon.ctl("switch", "sw1", "render", "--as", "eos", expect=5)
     with open(switch.config, "a", encoding="utf-8") as file:
         file.write("queues: {floor: 2 %, unmanaged: 5 %, ecn_packets: 30}\n")
     begin_watching(daemon, switch)
