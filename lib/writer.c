@@ -4,6 +4,7 @@
 
 #include <assert.h>
 #include <err.h>
+#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +14,10 @@ const struct writer_form *const writer_forms[] = {&writer_form_text, &writer_for
 struct writer {
     const struct writer_form *form;
     void *state;
+    struct text text;
+    FILE *out;                    /* NULL: nothing is written before the end */
+    bool begun;                   /* something is */
+    int code;                     /* why it could not be written; 0: it could */
     const struct column *columns; /* NULL outside a table */
     const struct column *next;    /* the column of the next cell */
     bool kept;
@@ -24,7 +29,7 @@ struct writer *writer_new(const struct writer_form *form)
     if (!writer)
         errx(1, "out of memory");
     writer->form = form;
-    writer->state = form->begin();
+    writer->state = form->begin(&writer->text);
     return writer;
 }
 
@@ -42,11 +47,25 @@ void writer_table(struct writer *writer, const char *key, const struct column *c
     writer->form->table_begin(writer->state, key, columns);
 }
 
+/* Writes what is collected, and forgets it. */
+static void flush(struct writer *writer, FILE *out)
+{
+    if (writer->text.failed)
+        errx(1, "out of memory");
+    if (!writer->code && fwrite(writer->text.at, 1, writer->text.used, out) != writer->text.used)
+        writer->code = errno ? errno : EIO;
+    writer->text.used = 0;
+    writer->begun = true;
+}
+
 void writer_cell(struct writer *writer, struct value value)
 {
     writer->form->cell(writer->state, writer->next, &value, writer->next == writer->columns);
-    if (!(++writer->next)->key)
-        writer->next = writer->columns;
+    if ((++writer->next)->key)
+        return;
+    writer->next = writer->columns;
+    if (writer->out && writer->text.used >= WRITER_AT_ONCE)
+        flush(writer, writer->out);
 }
 
 void writer_table_end(struct writer *writer)
@@ -72,11 +91,27 @@ bool writer_kept(const struct writer *writer)
     return writer->kept;
 }
 
+void writer_stream(struct writer *writer, FILE *out)
+{
+    writer->out = out;
+}
+
+bool writer_begun(const struct writer *writer)
+{
+    return writer->begun;
+}
+
 int writer_end(struct writer *writer, FILE *out, struct err *err)
 {
-    int r = writer->form->end(writer->state, out);
+    errno = 0;
+    writer->form->end(writer->state);
+    flush(writer, out);
+    int code = writer->code;
+    if (!code && fflush(out) != 0)
+        code = errno ? errno : EIO;
+    text_done(&writer->text);
     free(writer);
-    return r < 0 ? err_sys(err, -r, "the answer cannot be written") : 0;
+    return code ? err_sys(err, code, "the answer cannot be written") : 0;
 }
 
 void writer_drop(struct writer *writer)
@@ -84,6 +119,7 @@ void writer_drop(struct writer *writer)
     if (!writer)
         return;
     writer->form->drop(writer->state);
+    text_done(&writer->text);
     free(writer);
 }
 

@@ -7,11 +7,13 @@
  * MB"). Absent values are null, or "-".
  *
  * A writer owns what it collects and writes it at writer_end, so a command that fails half-way
- * prints nothing, unless it called writer_keep. Out of memory ends the program: a command line tool
- * can do nothing better. */
+ * prints nothing, unless it called writer_keep. writer_stream has it write long answers as their
+ * rows come, in bounded memory: then a command can fail when part of its answer is written. Out of
+ * memory ends the program: a command line tool can do nothing better. */
 #pragma once
 
 #include "lib/err.h"
+#include "lib/text.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -55,20 +57,20 @@ struct column {
 
 struct writer;
 
-/* One form of output: a const table of functions. */
+/* One form of output: a const table of functions, which add to a text. */
 struct writer_form {
     const char *name;
-    /* Returns the form's own state. */
-    void *(*begin)(void);
+    /* Returns the form's own state; `out` is borrowed until end or drop. */
+    void *(*begin)(struct text *out);
     void (*field)(void *state, const struct column *column, const struct value *value);
     void (*table_begin)(void *state, const char *key, const struct column *columns);
     void (*cell)(void *state, const struct column *column, const struct value *value,
                  bool first_of_row);
     void (*table_end)(void *state);
     void (*document)(void *state, const char *key, const char *text);
-    /* Writes everything and frees the state. 0 or −errno. */
-    int (*end)(void *state, FILE *out);
-    /* Frees the state without writing. */
+    /* Adds what is left, ends an open table, and frees the state. */
+    void (*end)(void *state);
+    /* Frees the state. */
     void (*drop)(void *state);
 };
 
@@ -87,12 +89,21 @@ void writer_table(struct writer *writer, const char *key, const struct column *c
 void writer_cell(struct writer *writer, struct value value);
 void writer_table_end(struct writer *writer);
 
-/* A text of many lines for another program, written unchanged; in JSON one more value. */
+/* A text of many lines for another program, written unchanged; in JSON one more value. It comes
+ * first, so it is given first. */
 void writer_document(struct writer *writer, const char *key, const char *text);
 
 /* The output so far is written even if the command fails. */
 void writer_keep(struct writer *writer);
 bool writer_kept(const struct writer *writer);
+
+/* From now on a long answer is written to `out` (borrowed until the end) as its rows come: whenever
+ * WRITER_AT_ONCE bytes of whole rows are collected. In text the widths of columns are then those of
+ * its first rows, and grow. */
+#define WRITER_AT_ONCE 65536
+void writer_stream(struct writer *writer, FILE *out);
+/* Whether a part of it is written already. */
+bool writer_begun(const struct writer *writer);
 
 /* Writes all of it to `out` and ends the writer. */
 int writer_end(struct writer *writer, FILE *out, struct err *err);

@@ -1,45 +1,117 @@
 #include "lib/writer.h"
 
+#include "lib/printable.h"
+
 #include <err.h>
-#include <errno.h>
-#include <libsmartcols/libsmartcols.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Blocks in the order of their coming: a run of fields is a table of two columns, unheaded. */
-struct text_state {
-    struct libscols_table **tables;
-    size_t n;
-    struct libscols_table *fields; /* the open run of fields; NULL: none */
-    struct libscols_table *rows;
-    struct libscols_line *row;
-    char *document; /* comes first; NULL: none */
+enum {
+    COLUMNS_MAX = 40,
+    ROWS_AT_ONCE = 1024, /* whose widths are taken together */
 };
 
-static void *some(void *pointer)
+/* Rows of cells, each a word and its NUL. */
+struct grid {
+    size_t columns, width[COLUMNS_MAX];
+    bool right[COLUMNS_MAX]; /* it has quantities */
+    const char *headings[COLUMNS_MAX];
+    bool headed;   /* the headings are written, or there are none */
+    size_t column; /* of the next cell */
+    size_t rows;
+    bool any; /* it had rows */
+    struct text words;
+};
+
+/* Blocks in the order of their coming: a run of fields is a grid of two columns, unheaded. */
+struct text_state {
+    struct text *out;
+    bool blocks; /* there was one before */
+    bool fields; /* the grid is an open run of fields; */
+    bool table;  /* or an open table, */
+    bool hidden; /* of which people see nothing */
+    struct grid grid;
+};
+
+/* Characters of UTF-8. */
+static size_t width_of(const char *word)
 {
-    if (!pointer)
+    size_t width = 0;
+    for (; *word; word++)
+        width += (*word & 0xc0) != 0x80;
+    return width;
+}
+
+static void grid_begin(struct text_state *state)
+{
+    struct text words = state->grid.words;
+    words.used = 0;
+    state->grid = (struct grid){.words = words};
+    text_fill(state->out, '\n', state->blocks);
+    state->blocks = true;
+}
+
+static void word_put(struct text *out, const struct grid *grid, size_t column, const char *word)
+{
+    const size_t width = width_of(word), room = grid->width[column];
+    const size_t blanks = room > width ? room - width : 0;
+    const bool last = column + 1 == grid->columns;
+    text_fill(out, ' ', column ? 1 : 0);
+    text_fill(out, ' ', grid->right[column] ? blanks : 0);
+    text_word(out, word);
+    text_fill(out, ' ', grid->right[column] || last ? 0 : blanks);
+    text_fill(out, '\n', last);
+}
+
+/* Writes the rows that are collected. */
+static void grid_put(struct text *out, struct grid *grid)
+{
+    const char *word = grid->words.at;
+    for (size_t column = 0; !grid->headed && column < grid->columns; column++)
+        word_put(out, grid, column, grid->headings[column]);
+    grid->headed = true;
+    for (size_t i = 0; i < grid->rows * grid->columns; i++) {
+        word_put(out, grid, i % grid->columns, word);
+        word += strlen(word) + 1;
+    }
+    grid->rows = grid->words.used = 0;
+}
+
+static void cell_add(struct grid *grid, const char *word)
+{
+    const size_t at = grid->words.used, column = grid->column;
+    text_add(&grid->words, word, strlen(word) + 1);
+    if (grid->words.failed)
         errx(1, "out of memory");
-    return pointer;
-}
-
-static void *begin(void)
-{
-    return some(calloc(1, sizeof(struct text_state)));
-}
-
-static struct libscols_table *table_add(struct text_state *state, bool headings)
-{
-    struct libscols_table *table = some(scols_new_table());
-    scols_table_enable_noheadings(table, !headings);
-    state->tables = some(reallocarray(state->tables, state->n + 1, sizeof(*state->tables)));
-    state->tables[state->n++] = table;
-    return table;
+    printable_clean(grid->words.at + at);
+    grid->words.used = at + strlen(grid->words.at + at) + 1;
+    const size_t width = width_of(grid->words.at + at);
+    if (width > grid->width[column])
+        grid->width[column] = width;
+    grid->column = (column + 1) % grid->columns;
+    grid->rows += !grid->column;
+    grid->any |= !grid->column;
 }
 
 static bool is_quantity(const struct value *value)
 {
     return value->kind != VALUE_TEXT && value->kind != VALUE_BOOL && value->kind != VALUE_ABSENT;
+}
+
+static void *begin(struct text *out)
+{
+    struct text_state *state = calloc(1, sizeof(*state));
+    if (!state)
+        errx(1, "out of memory");
+    state->out = out;
+    return state;
+}
+
+static void fields_end(struct text_state *state)
+{
+    if (state->fields)
+        grid_put(state->out, &state->grid);
+    state->fields = false;
 }
 
 static void field(void *opaque, const struct column *column, const struct value *value)
@@ -49,98 +121,84 @@ static void field(void *opaque, const struct column *column, const struct value 
     if (!column->heading)
         return;
     if (!state->fields) {
-        state->fields = table_add(state, false);
-        some(scols_table_new_column(state->fields, "name", 0, 0));
-        some(scols_table_new_column(state->fields, "value", 0, 0));
+        grid_begin(state);
+        state->grid.columns = 2;
+        state->grid.headed = state->fields = true;
     }
-    struct libscols_line *line = some(scols_table_new_line(state->fields, NULL));
-    scols_line_set_data(line, 0, column->heading);
-    scols_line_set_data(line, 1, value_words(value, words, sizeof(words)));
+    cell_add(&state->grid, column->heading);
+    cell_add(&state->grid, value_words(value, words, sizeof(words)));
 }
 
 static void table_begin(void *opaque, const char *key, const struct column *columns)
 {
     struct text_state *state = opaque;
+    struct grid *grid = &state->grid;
     const struct column *shown = columns;
     (void)key;
-    state->fields = NULL;
+    fields_end(state);
     while (shown->key && !shown->heading)
         shown++;
-    state->rows = shown->key ? table_add(state, true) : NULL;
-    for (; columns->key; columns++)
-        if (columns->heading)
-            some(scols_table_new_column(state->rows, columns->heading, 0, 0));
-}
-
-static struct libscols_column *column_named(struct libscols_table *table, const char *heading)
-{
-    struct libscols_iter *iterator = some(scols_new_iter(SCOLS_ITER_FORWARD));
-    struct libscols_column *column, *found = NULL;
-    while (!found && scols_table_next_column(table, iterator, &column) == 0)
-        if (strcmp(scols_cell_get_data(scols_column_get_header(column)), heading) == 0)
-            found = column;
-    scols_free_iter(iterator);
-    return found;
+    state->table = true;
+    state->hidden = !shown->key;
+    if (state->hidden)
+        return;
+    grid_begin(state);
+    for (; columns->key; columns++) {
+        if (!columns->heading)
+            continue;
+        if (grid->columns == COLUMNS_MAX)
+            errx(1, "a table has more than %d columns", COLUMNS_MAX);
+        grid->width[grid->columns] = width_of(columns->heading);
+        grid->headings[grid->columns++] = columns->heading;
+    }
 }
 
 static void cell(void *opaque, const struct column *column, const struct value *value,
                  bool first_of_row)
 {
     struct text_state *state = opaque;
+    struct grid *grid = &state->grid;
     char words[64];
-    if (!state->rows)
+    (void)first_of_row;
+    if (state->hidden || !column->heading)
         return;
-    if (first_of_row)
-        state->row = some(scols_table_new_line(state->rows, NULL));
-    if (!column->heading)
-        return;
-    struct libscols_column *at = column_named(state->rows, column->heading);
-    if (is_quantity(value))
-        scols_column_set_flags(at, SCOLS_FL_RIGHT);
-    scols_line_set_column_data(state->row, at, value_words(value, words, sizeof(words)));
+    grid->right[grid->column] |= is_quantity(value);
+    cell_add(grid, value_words(value, words, sizeof(words)));
+    if (grid->rows == ROWS_AT_ONCE)
+        grid_put(state->out, grid);
 }
 
 static void table_end(void *opaque)
 {
     struct text_state *state = opaque;
-    state->rows = NULL;
-    state->row = NULL;
+    if (!state->hidden && !state->grid.any)
+        text_word(state->out, "none\n");
+    else if (!state->hidden)
+        grid_put(state->out, &state->grid);
+    state->table = state->hidden = false;
 }
 
 static void document(void *opaque, const char *key, const char *text)
 {
     struct text_state *state = opaque;
     (void)key;
-    free(state->document);
-    state->document = some(strdup(text));
+    text_word(state->out, text);
 }
 
 static void drop(void *opaque)
 {
     struct text_state *state = opaque;
-    for (size_t i = 0; i < state->n; i++)
-        scols_unref_table(state->tables[i]);
-    free(state->tables);
-    free(state->document);
+    text_done(&state->grid.words);
     free(state);
 }
 
-static int end(void *opaque, FILE *out)
+static void end(void *opaque)
 {
     struct text_state *state = opaque;
-    if (state->document)
-        fputs(state->document, out);
-    for (size_t i = 0; i < state->n; i++) {
-        scols_table_set_stream(state->tables[i], out);
-        if (i)
-            fputc('\n', out);
-        if (scols_table_is_empty(state->tables[i]))
-            fputs("none\n", out);
-        else
-            scols_print_table(state->tables[i]);
-    }
+    fields_end(state);
+    if (state->table)
+        table_end(state);
     drop(state);
-    return fflush(out) != 0 || ferror(out) ? -EIO : 0;
 }
 
 const struct writer_form writer_form_text = {

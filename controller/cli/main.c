@@ -159,6 +159,8 @@ static int somebody_reach(const struct command *command, const struct arguments 
 static int answer_write(struct writer *writer, int r, struct err *err)
 {
     struct err later;
+    if (r < 0 && writer_begun(writer))
+        r = EXIT_PARTIAL;
     if (r < 0 && !writer_kept(writer)) {
         writer_drop(writer);
         return r;
@@ -176,6 +178,7 @@ static int command_run(const struct command *command, const struct arguments *ar
     if (!alone && somebody_reach(command, arguments, &client, err) < 0)
         return (int)exit_of_connection(err, arguments->controller != NULL);
     struct writer *writer = writer_new(arguments->form);
+    writer_stream(writer, stdout);
     int r = answer_write(writer, command->run(client, &arguments->request, writer, err), err);
     if (r < 0)
         r = (int)exit_of(err, client ? client_refusal(client) : duopoly_Reason_REASON_NONE);
