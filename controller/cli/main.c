@@ -2,6 +2,7 @@
 #include "controller/cli/commands.h"
 #include "controller/cli/exits.h"
 #include "controller/cli/fastpath.h"
+#include "controller/cli/manual.h"
 #include "lib/conf_check.h"
 #include "lib/program.h"
 
@@ -10,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { KEY_ID = 256, KEY_UNDO, KEY_TEXT };
+enum { KEY_ID = 256, KEY_UNDO, KEY_PRINT, KEY_TEXT };
 
 struct arguments {
     const char *socket, *controller, *key; /* NULL: not given */
@@ -56,6 +57,7 @@ static const struct argp_option options[] = {
     {"since", TEXT_AT(request.since), "TIME", 0, "only since then (audit)", 0},
     {"result", TEXT_AT(request.result), "done|refused", 0, "only with this result (audit)", 0},
     {"limit", TEXT_AT(request.limit), "N", 0, "only the newest N (audit)", 0},
+    {"print", KEY_PRINT, "FORM", 0, "print the man page (man) or a completion (bash, zsh)", 0},
     {0},
 };
 
@@ -64,6 +66,14 @@ static void number_argument(struct argp_state *state, const char *text, uint64_t
     struct err err;
     if (number_parse(text, "--id", ret_number, &err) < 0)
         argp_failure(state, EXIT_ARGUMENTS, 0, "%s", err.text);
+}
+
+static void print_take(struct argp_state *state, const char *form)
+{
+    struct err err;
+    if (manual_print(form, options, stdout, &err) < 0)
+        argp_failure(state, EXIT_ARGUMENTS, 0, "%s", err.text);
+    exit(fflush(stdout) == 0 ? EXIT_DONE : EXIT_REFUSED);
 }
 
 static void word_take(struct argp_state *state, struct arguments *arguments, const char *word)
@@ -99,6 +109,9 @@ static error_t option_take(int key, char *value, struct argp_state *state)
         return 0;
     case KEY_ID:
         number_argument(state, value, &arguments->request.id);
+        return 0;
+    case KEY_PRINT:
+        print_take(state, value);
         return 0;
     case ARGP_KEY_ARG:
         word_take(state, arguments, value);

@@ -1,0 +1,131 @@
+/* What shells ask when somebody types a tab: commands, their first words, options; else files. */
+#include "controller/cli/commands.h"
+#include "controller/cli/manual.h"
+
+#include <ctype.h>
+#include <string.h>
+
+static bool is_letter(const struct argp_option *option)
+{
+    return option->key < 256 && isalpha(option->key);
+}
+
+/* Options whose next word is theirs, as patterns of `case`. */
+static void with_values_put(const struct argp_option *options, FILE *out)
+{
+    const char *between = "";
+    for (; options->name; options++) {
+        if (!options->arg)
+            continue;
+        fprintf(out, "%s--%s", between, options->name);
+        between = "|";
+        if (is_letter(options))
+            fprintf(out, "|-%c", options->key);
+    }
+}
+
+static void options_put(const char *letters, const struct argp_option *options, FILE *out)
+{
+    for (; options->name; options++)
+        if (manual_takes(letters, options))
+            fprintf(out, " --%s", options->name);
+    fputs(" --help --version", out);
+}
+
+void manual_bash(const struct argp_option *options, FILE *out)
+{
+    fputs("# bash completion of duopolyctl; `duopolyctl --print bash` made it.\n"
+          "_duopolyctl() {\n"
+          "    local word=${COMP_WORDS[COMP_CWORD]} command= at=0 i words=\n"
+          "    for ((i = 1; i < COMP_CWORD; i++)); do\n"
+          "        case ${COMP_WORDS[i]} in\n"
+          "        ",
+          out);
+    with_values_put(options, out);
+    fputs(")\n            ((++i == COMP_CWORD)) && return ;; # a value: a file, or anything\n"
+          "        -*) ;;\n"
+          "        *) [[ $command ]] || { command=${COMP_WORDS[i]} at=$i; } ;;\n"
+          "        esac\n"
+          "    done\n"
+          "    case $command in\n    '') words='",
+          out);
+    for (const struct command *c = cli_commands; c->name; c++)
+        fprintf(out, "%s%s", c == cli_commands ? "" : " ", c->name);
+    fputs("' ;;\n", out);
+    for (const struct command *c = cli_commands; c->name; c++)
+        if (*manual_words(c->name))
+            fprintf(out, "    %s) ((at + 1 == COMP_CWORD)) && words='%s' ;;\n", c->name,
+                    manual_words(c->name));
+    fputs("    esac\n    if [[ $word == -* ]]; then\n        case $command in\n", out);
+    for (const struct command *c = cli_commands; c->name; c++) {
+        fprintf(out, "        %s) words='", c->name);
+        options_put(c->options, options, out);
+        fputs("' ;;\n", out);
+    }
+    fputs("        *) words='", out);
+    options_put("", options, out);
+    fputs("' ;;\n        esac\n    fi\n"
+          "    COMPREPLY=($(compgen -W \"$words\" -- \"$word\"))\n"
+          "}\n"
+          "complete -o default -F _duopolyctl duopolyctl\n",
+          out);
+}
+
+/* A word between apostrophes, in which zsh's own signs are escaped. */
+static void zsh_put(const char *text, const char *signs, FILE *out)
+{
+    for (; *text; text++) {
+        if (*text == '\'')
+            fputs("'\\'", out);
+        else if (strchr(signs, *text))
+            fputc('\\', out);
+        fputc(*text, out);
+    }
+}
+
+static bool is_path(const char *argument)
+{
+    return strcmp(argument, "PATH") == 0 || strcmp(argument, "FILE") == 0 ||
+           strcmp(argument, "FOLDER") == 0;
+}
+
+static void zsh_option_put(const struct argp_option *option, FILE *out)
+{
+    fputs("    '", out);
+    if (is_letter(option))
+        fprintf(out, "(-%c --%s)'{-%c,--%s%s}'[", option->key, option->name, option->key,
+                option->name, option->arg ? "=" : "");
+    else
+        fprintf(out, "--%s%s[", option->name, option->arg ? "=" : "");
+    zsh_put(option->doc, "[]:\\", out);
+    fputc(']', out);
+    if (option->arg) {
+        fputc(':', out);
+        zsh_put(option->arg, ":\\", out);
+        fputs(is_path(option->arg) ? ":_files" : ": ", out);
+    }
+    fputs("' \\\n", out);
+}
+
+void manual_zsh(const struct argp_option *options, FILE *out)
+{
+    fputs("#compdef duopolyctl\n# zsh completion of duopolyctl; `duopolyctl --print zsh` made it.\n"
+          "_duopolyctl() {\n    local state line\n    local -a commands=(\n",
+          out);
+    for (const struct command *c = cli_commands; c->name; c++) {
+        fprintf(out, "        '%s:", c->name);
+        zsh_put(c->help, ":\\", out);
+        fputs("'\n", out);
+    }
+    fputs("    )\n    _arguments -C \\\n", out);
+    for (; options->name; options++)
+        zsh_option_put(options, out);
+    fputs("    '--help[help]' '--version[version]' '1:command:->command' '*:argument:->argument'\n"
+          "    case $state in\n    command) _describe -t commands command commands ;;\n"
+          "    argument)\n        case $line[1]:$CURRENT in\n",
+          out);
+    for (const struct command *c = cli_commands; c->name; c++)
+        if (*manual_words(c->name))
+            fprintf(out, "        %s:3) compadd -- %s ;;\n", c->name, manual_words(c->name));
+    fputs("        *) _files ;;\n        esac ;;\n    esac\n}\n_duopolyctl \"$@\"\n", out);
+}

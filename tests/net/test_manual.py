@@ -1,0 +1,115 @@
+"""The man page and the completions that duopolyctl makes of its tables."""
+import re
+import shutil
+import subprocess
+
+import pytest
+
+from controller import BUILD
+
+
+def printed(form):
+    done = subprocess.run([BUILD / "duopolyctl", "--print", form], capture_output=True, text=True,
+                          timeout=20, check=False)
+    assert done.returncode == 0 and not done.stderr, done
+    return done.stdout
+
+
+def said_by_help():
+    """(commands, long options) of --help."""
+    text = subprocess.run([BUILD / "duopolyctl", "--help"], capture_output=True, text=True,
+                          timeout=20, check=True).stdout
+    commands = text[text.index("\nCommands:\n"):text.index("\nA TASK is")]
+    return (re.findall(r"^  ([a-z]+) ", commands, re.M),
+            re.findall(r"^ .*--([a-z]+)\b", text[:text.index("\nCommands:\n")], re.M))
+
+
+COMMANDS, OPTIONS = said_by_help()
+
+
+def test_an_unknown_form_is_told():
+    done = subprocess.run([BUILD / "duopolyctl", "--print", "fish"], capture_output=True, text=True,
+                          timeout=20, check=False)
+    assert done.returncode == 2 and not done.stdout
+    assert done.stderr == ("duopolyctl: there is no form 'fish' to print; there are: man, bash, "
+                           "zsh\n")
+
+
+@pytest.mark.skipif(not shutil.which("man"), reason="man is not installed")
+def test_the_man_page_has_all_and_no_warning(tmp_path):
+    page = tmp_path / "duopolyctl.1"
+    page.write_text(printed("man"))
+    done = subprocess.run(["man", "--warnings", "-E", "ascii", "-l", page], text=True,
+                          capture_output=True, timeout=60, check=False,
+                          env={"MANWIDTH": "100", "PATH": "/usr/bin:/bin", "LC_ALL": "C"})
+    assert done.returncode == 0 and not done.stderr, done.stderr
+    text = re.sub(".\b", "", done.stdout)
+    assert len(COMMANDS) > 20 and len(OPTIONS) > 15
+    for command in COMMANDS:
+        assert re.search(rf"^ {{7}}{command}\b", text, re.M), command
+    for option in set(OPTIONS) - {"help", "usage", "version"}:
+        assert f"--{option}" in text, option
+    assert re.search(r"^ +8 unhealthy", text, re.M)
+
+
+COMPLETE = """
+source FILE
+COMP_WORDS=("$@")
+COMP_CWORD=$(($# - 1))
+_duopolyctl
+printf '%s\\n' "${COMPREPLY[@]}"
+"""
+
+
+@pytest.fixture(name="bash", scope="module")
+def _bash(tmp_path_factory):
+    file = tmp_path_factory.mktemp("bash") / "duopolyctl"
+    file.write_text(printed("bash"))
+
+    def complete(*words):
+        script = "set -eu\n" + COMPLETE.replace("FILE", str(file)).replace("_duopolyctl\n",
+                                                                           "_duopolyctl || :\n")
+        done = subprocess.run(["bash", "--norc", "-c", script, "-", "duopolyctl", *words],
+                              capture_output=True, text=True, timeout=20, check=False)
+        assert done.returncode == 0, done
+        return done.stdout.split()
+    return complete
+
+
+def test_bash_completes_commands_words_and_options(bash):
+    assert bash("") == COMMANDS
+    assert bash("st") == ["status", "stance", "store"]
+    assert bash("-j", "--controller", "x", "sw") == ["switches", "switch"]
+    assert bash("keys", "r") == ["revoke", "rotate"]
+    assert bash("policy", "") == ["turn", "place", "commit", "network", "mode", "users"]
+    assert bash("policy", "turn", "") == []
+    assert bash("drain", "--u") == ["--undo"]
+    assert "--role" in bash("keys", "make", "w1", "--") and "--undo" not in bash("keys", "--")
+    assert bash("submit", "") == [] and bash("--key", "") == [], "files"
+    assert {"--json", "--socket", "--help"} <= set(bash("--"))
+
+
+@pytest.mark.skipif(not shutil.which("zsh"), reason="zsh is not installed (make deps-test)")
+def test_zsh_reads_it(tmp_path):
+    (tmp_path / "_duopolyctl").write_text(printed("zsh"))
+    done = subprocess.run(["zsh", "-n", tmp_path / "_duopolyctl"], capture_output=True, text=True,
+                          timeout=20, check=False)
+    assert done.returncode == 0 and not done.stderr, done.stderr
+    text = printed("zsh")
+    for command in COMMANDS:
+        assert f"        '{command}:" in text, command
+    for option in set(OPTIONS) - {"usage"}:
+        assert f"--{option}" in text, option
+
+
+def test_each_option_belongs_to_a_command(bash):
+    """What a command's completion offers is what the command takes."""
+    for command in COMMANDS:
+        for option in bash(command, "--"):
+            if option in ("--help", "--version", "--print"):
+                continue
+            value = [] if option in ("--all", "--undo", "--json") else ["x"]
+            done = subprocess.run([BUILD / "duopolyctl", command, option, *value],
+                                  capture_output=True, text=True,
+                                  timeout=20, check=False)
+            assert f"takes no {option}" not in done.stderr and "takes no" not in done.stderr, done
