@@ -97,3 +97,7 @@ bench-testbed: programs ## how long networks take to be made, and what policies 
 .PHONY: bench-testbed-virtual
 bench-testbed-virtual: programs deps-virtual ## how far replays in virtual time at 1 Gb/s are from the simulator's, policy by policy, beside the source's bars, misses marked (root; NETWORKS POLICIES SEEDS JOBS; 4 minutes a policy and network)
 	@exec tests/bench/testbed $(BUILD) simulation
+
+.PHONY: bench-cli
+bench-cli: $(BUILD)/duopolyd $(BUILD)/duopolyctl ## what an operator waits for: a list of 10⁵ tasks, others meanwhile, explain beside 10⁵ jobs, a scrape of 10⁴ hosts, beside their bars, misses marked (3 minutes; PARTS='list explain scrape')
+	@exec tests/bench/cli $(BUILD) $(PARTS)

@@ -58,32 +58,50 @@ void table_end(struct table *table)
     writer_table_end(table->writer);
 }
 
+static int page_ask(struct client *client, const duopoly_List *request, struct err *err)
+{
+    client_request(client, duopoly_Envelope_list_tag)->body.list = *request;
+    return client_send(client, err);
+}
+
+/* The next page is asked for before this one's rows are looked at, so that the controller works
+ * meanwhile: an answer stays as it is while another one is only asked for. */
+static int page_next(struct client *client, const struct list *list, duopoly_List *request,
+                     const char **ret_page, bool *ret_changed, struct err *err)
+{
+    const duopoly_Envelope *answer;
+    int r = client_answer(client, list->page, &answer, err);
+    if (r < 0)
+        return r;
+    *ret_page = (const char *)answer;
+    request->cursor = *(const uint64_t *)(*ret_page + list->cursor);
+    if (list->page == duopoly_Envelope_page_tag) {
+        request->version = answer->body.page.version;
+        if (ret_changed)
+            *ret_changed |= answer->body.page.changed;
+    }
+    return request->cursor ? page_ask(client, request, err) : 0;
+}
+
 int list_read(struct client *client, const struct list *list, duopoly_List request,
               int (*each)(void *user, const void *row, struct err *err), void *user,
               bool *ret_changed, struct err *err)
 {
+    const duopoly_Envelope *answer;
+    const char *page;
     request.of = list->of;
     request.cursor = 0;
-    do {
-        const duopoly_Envelope *answer;
-        client_request(client, duopoly_Envelope_list_tag)->body.list = request;
-        int r = client_call(client, list->page, &answer, err);
-        if (r < 0)
-            return r;
-        const char *page = (const char *)answer;
+    int r = page_ask(client, &request, err);
+    while (r == 0 && (r = page_next(client, list, &request, &page, ret_changed, err)) == 0) {
         const pb_size_t n = *(const pb_size_t *)(page + list->count);
-        request.cursor = *(const uint64_t *)(page + list->cursor);
-        if (list->page == duopoly_Envelope_page_tag) {
-            request.version = answer->body.page.version;
-            if (ret_changed)
-                *ret_changed |= answer->body.page.changed;
-        }
         for (pb_size_t i = 0; r == 0 && i < n; i++)
             r = each(user, page + list->rows + i * list->row_bytes, err);
-        if (r)
-            return r < 0 ? r : 0;
-    } while (request.cursor);
-    return 0;
+        if (!request.cursor)
+            break;
+    }
+    if (r > 0 && request.cursor) /* the page that was asked for is not needed */
+        r = client_answer(client, list->page, &answer, err);
+    return r < 0 ? r : 0;
 }
 
 static int row_write(void *user, const void *row, struct err *err)

@@ -80,8 +80,9 @@ struct list {
     }
 
 /* Reads all pages of a list, of which `request` says more than its kind, and gives each row to
- * `each`. A result of `each` that is not 0 ends the reading: an error is returned, else 0 is.
- * *ret_changed (may be NULL): the state changed between two pages. */
+ * `each`, which asks for nothing itself. A result of `each` that is not 0 ends the reading: an
+ * error is returned, and the client is of no use any more; else 0 is. *ret_changed (may be NULL):
+ * the state changed between two pages. */
 int list_read(struct client *client, const struct list *list, duopoly_List request,
               int (*each)(void *user, const void *row, struct err *err), void *user,
               bool *ret_changed, struct err *err);
