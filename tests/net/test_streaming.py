@@ -1,5 +1,5 @@
-"""Long lists are written as their pages come, in bounded memory; short ones whole or not at all. The
-controller is played by the test, so that it may stop half-way."""
+"""Long lists are written as their pages come, in bounded memory; short ones whole or not at all.
+The controller is played by the test, so that it may stop half-way."""
 import json
 import os
 import re
