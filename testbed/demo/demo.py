@@ -20,7 +20,8 @@ import subprocess
 import sys
 import time
 
-from testbed.demo import decided, gap, inputs, latency, page, places, ports, report, spoilt, transport, uses
+from testbed.demo import (decided, gap, inputs, latency, page, places, ports, report, spoilt,
+                          switching, transport, uses)
 from testbed.net import cluster, instance, network, system
 
 TREE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -133,9 +134,9 @@ class Verify:
             return 0
 
 
-def replay(running, path, jobs, results, rounds=1, watch=None):
+def replay(running, path, jobs, results, rounds=1, watch=None, tick=None):
     """Runs the driver to its end, with its progress on our terminal; `watch`: a spoilt.Watch of the
-    run."""
+    run; `tick`: called every now and then."""
     command = [running.program("duopoly-replay"), "--socket", running.socket, "--label", running.policy, "--results",
                results, "--rounds", str(rounds), "--set", "jobs=" + jobs, path]
     child = subprocess.Popen(command)
@@ -144,6 +145,8 @@ def replay(running, path, jobs, results, rounds=1, watch=None):
         while child.poll() is None:
             (watch.sleep if watch else time.sleep)(STEP_SECONDS)
             running.check_alive()
+            if tick:
+                tick()
     finally:
         if child.poll() is None:
             system.stop([system.identify(child.pid)])
@@ -166,7 +169,8 @@ def run_policy(net, asked, policy, path, folder):
         verify.start()
         counted = transport.read(net)
         watch = spoilt.Watch()
-        replay(running, path, asked.jobs_limit(), results, watch=watch)
+        switches = switching.Switching(running, asked.switches)
+        replay(running, path, asked.jobs_limit(), results, watch=watch, tick=switches.tick)
         machine, tcp = watch.figures(), transport.line(counted, transport.read(net))
         said, good = verify.finish()
     finally:
@@ -174,6 +178,7 @@ def run_policy(net, asked, policy, path, folder):
     connections = ports.read(running.saved_ports)
     said += latency.lines(running.measurement_files(), running.log_files(), connections, machine["cpu_idle"])
     said.append(tcp)
+    said += switches.lines()
     used = uses.read(running.saved_uses)
     said += uses.lines(used)
     simulated = simulate(asked, policy, path, logs)

@@ -17,7 +17,7 @@ DEFAULT_POLICIES, UNLIKE_POLICIES = "fair aalo duopoly joint", "fifo drf fair du
 # Variable: default, smallest, largest. JOBS, SPEED, CAP and COMPUTE are duopoly-workload's affair.
 NUMBERS = {"HOSTS": (9, 1, network.HOSTS_MAX), "SLOTS": (4, 1, 1000), "SEED": (1, 0, 2**53),
            "SCALE": (10, 1, 10**9)}
-WORDS = ["CLUSTER", "USERS", "LINK", "POLICIES", "TRACE", "JOBS", "SPEED", "CAP", "COMPUTE", "NET", "TOPO", "SLOW", "V", *NUMBERS,
+WORDS = ["CLUSTER", "USERS", "LINK", "POLICIES", "TRACE", "JOBS", "SPEED", "CAP", "COMPUTE", "NET", "TOPO", "SLOW", "SWITCH", "V", *NUMBERS,
          *(word for kind in networks.NETWORKS.values() for word in kind.VARIABLES)]
 SPARKS = ("ROWS", "WORKLOAD", "SPREAD", "REPEATS", "VERIFY")
 SOAKS = ("MINUTES", "KILL_EVERY")
@@ -72,6 +72,7 @@ class Inputs:
         self._read_network(environment)
         self.policies = (environment.get("POLICIES") or (UNLIKE_POLICIES if self.described else DEFAULT_POLICIES)).replace(",", " ").split()
         cluster.check_policies(build, self.policies)
+        self.switches = number(environment, "SWITCH", (0, 0, 1000))
         self.trace = environment.get("TRACE")
         number(environment, "SCALE")
         self.words = {name.lower(): environment[name] for name in ("JOBS", "SPEED", "CAP", "SCALE", "COMPUTE")

@@ -293,6 +293,13 @@ def test_a_demo_on_hosts_that_differ(tmp_path):
     assert all(50 <= int(memory) <= 100 and 40 <= int(time) <= 80 for _, memory, time, _ in used), "two at once at most, by memory"
 
 
+def test_objectives_change_in_the_middle():
+    child = start("demo", "V=1", "POLICIES=flow", "SWITCH=2", *SMALL, "JOBS=40")
+    said = child.communicate(timeout=180)[0]
+    assert child.returncode == 0, said
+    assert "the objective of its placement was changed 2 times\n" in said
+
+
 def test_what_ends_with_its_maker_cannot_be_left_standing():
     said = start("up", "NET=mininet", "NO_INSTALL=1").communicate(timeout=60)[0]
     assert "it is for make demo alone" in said, said
@@ -319,6 +326,7 @@ def test_what_ends_with_its_maker_cannot_be_left_standing():
     (["REPEATS=2"], "REPEATS is of NET=spark alone"),
     (["RACKS=3"], "RACKS is not of TOPO=star, but of TOPO=leafspine"),
     (["TOPO=leafspine", "HOSTS=2", "RACKS=3"], "RACKS is 3, but 2 hosts cannot be shared out evenly"),
+    (["SWITCH=often"], "SWITCH is \"often\", must be a whole number 0…1000"),
     (["SLOW=w30"], "SLOW is \"w30\", must be a host of NET=netns TOPO=star"),
     (["TOPO=leafspine", "SLOW=w1"], "must be a host of NET=netns TOPO=star"),
     (["TOPO=leafspine", "LINK=0"], "LINK is \"0\""),
