@@ -4,7 +4,7 @@ PYTHON := exec /usr/bin/python3 -B
 export BUILD
 
 .PHONY: demo
-demo: deps $(patsubst %,deps-%,$(filter mininet spark,$(NET))) ## replays a workload under four policies here (root): TRACE JOBS SPEED CAP SCALE LINK HOSTS SLOTS CLUSTER SEED COMPUTE POLICIES USERS NET TOPO RACKS SPINES OVERSUB; V=1 prints all that is known
+demo: deps $(patsubst %,deps-%,$(filter mininet spark,$(NET))) ## replays a workload under four policies here (root): TRACE JOBS SPEED CAP SCALE LINK HOSTS SLOTS CLUSTER SEED COMPUTE POLICIES USERS SWITCH NET TOPO RACKS SPINES OVERSUB; V=1 prints all that is known
 	@$(MAKE) -s --no-print-directory programs $(if $(filter spark,$(NET)),spark-plugin)
 	@$(PYTHON) -m testbed.demo.demo
 
@@ -12,6 +12,10 @@ demo: deps $(patsubst %,deps-%,$(filter mininet spark,$(NET))) ## replays a work
 up: deps ## leaves a testbed standing, with its daemons, under a repeating load (root): as make demo takes, POLICIES one; SLOW=w3: with a fault to be found, a link of that host that carries a tenth
 	@$(MAKE) -s --no-print-directory programs
 	@$(PYTHON) -m testbed.demo.standing up
+
+.PHONY: flow-picture
+flow-picture: programs ## draws the graph of docs/explain/flow.md anew, by duopolyctl graph of a real controller
+	/usr/bin/python3 -B tests/net/flow_picture.py docs/explain/flow-graph.svg
 
 .PHONY: down
 down: ## ends what make up left standing

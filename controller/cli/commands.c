@@ -4,6 +4,7 @@
 #include "controller/cli/combinations.h"
 #include "controller/cli/exits.h"
 #include "controller/cli/fastpath.h"
+#include "controller/cli/graph.h"
 #include "controller/cli/guests.h"
 #include "controller/cli/job_list.h"
 #include "controller/cli/keys.h"
@@ -494,6 +495,10 @@ const struct command cli_commands[] = {
      "which part of the slots each user was to have, and had over time (-j: each span); --svg: "
      "also as a picture",
      0, 0, "s", NULL, run_shares},
+    {"graph", "[--as dot|dimacs] [--svg FILE]",
+     "the graph of which the placement is an optimum (place flow), with what it costs and runs, as "
+     "DOT or DIMACS; --svg: also as a picture",
+     0, 0, "rs", graph_check, run_graph},
     {"user", "set NAME [share=N] [number=N] | leave NAME",
      "makes a user known, renames the one with that number, or changes its share; leave: it goes, "
      "with the last of its jobs",

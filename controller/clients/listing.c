@@ -2,6 +2,7 @@
 
 #include "controller/agents/dispatch.h"
 #include "controller/clients/key_requests.h"
+#include "controller/clients/listing_arcs.h"
 #include "controller/clients/listing_combinations.h"
 #include "controller/clients/listing_counters.h"
 #include "controller/clients/listing_guests.h"
@@ -516,6 +517,7 @@ static void (*const own_pages[])(const struct conductor_parts *, const duopoly_L
     [duopoly_ListOf_LIST_USERS] = listing_users,
     [duopoly_ListOf_LIST_DEBTS] = listing_debts,
     [duopoly_ListOf_LIST_SHARES] = listing_shares,
+    [duopoly_ListOf_LIST_ARCS] = listing_arcs,
     [duopoly_ListOf_LIST_COMBINATIONS] = listing_combinations,
 };
 

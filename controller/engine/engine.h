@@ -512,6 +512,22 @@ void engine_say_mode_why(const struct engine *engine, const struct decision *mod
 int engine_explain(const struct engine *engine, uint64_t job, uint32_t stage, uint32_t task,
                    struct engine_explanation *ret_explanation);
 
+/* An arc of the graph by which the placement decides, as its last optimum has it. */
+struct arc_view {
+    uint64_t arc; /* its number */
+    const char *what;
+    uint32_t tail, head;           /* nodes; the sink is 1 */
+    char tail_is[96], head_is[96]; /* in words */
+    int64_t lower, capacity, flow;
+    int64_t cost;   /* in the units of the placement's weights */
+    int64_t ranked; /* what is minimised: with what decides between equals */
+};
+/* Whether the placement in force decides by a graph, and which optimum is the last one (0: none
+ * yet). 0; −EINVAL with a sentence: it does not. O(policies). */
+int engine_graph(const struct engine *engine, uint64_t *ret_round, struct err *err);
+/* The arc with the least number above `after`. −ENOENT: no more. O(arcs without a number). */
+int engine_arc_after(const struct engine *engine, uint64_t after, struct arc_view *ret_arc);
+
 /* Does in advance a part of the work of a completely submitted job's EVENT_JOB_END, at most `most`
  * looks at its tasks. Nothing else changes, except that the job takes no more parts. 1: more is
  * left; 0: nothing is left, or there is no such job; −ENOMEM leaves the engine unusable. */

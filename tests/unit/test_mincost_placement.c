@@ -1,6 +1,7 @@
 /* The graph of placement: under random changes each round is certified, costs what LEMON finds on
  * the same arcs and what the same graph costs when it is made anew, and runs what that one runs
- * when it says that it could run nothing else. Then the source's examples. */
+ * when it says that it could run nothing else. The last optimum stays to be seen while changes
+ * come. Then the source's examples. */
 #include "tests/unit/test.h"
 
 #include "controller/engine/place/flow_graph.h"
@@ -12,7 +13,7 @@
 enum { HOSTS = 7, RACKS = 3, JOBS = 4, STAGES = 3, GROUPS = JOBS * STAGES };
 /* Kinds of tasks: two that are always classes, one that is while it has groups, one with bounds. */
 enum { PLAIN = 2, OWN = PLAIN, BOUNDED, KINDS };
-enum { PROBLEMS = 60, ROUNDS = 40, CHANGES = 6 };
+enum { PROBLEMS = 60, ROUNDS = 40, CHANGES = 6, ARCS = 1024 };
 
 /* What a graph is made of. */
 struct world {
@@ -273,11 +274,44 @@ static void check_same_places(const struct flow_graph *a, const struct flow_grap
     }
 }
 
+/* What the arcs were in the last optimum. */
+struct memory {
+    uint32_t n;
+    bool there[ARCS];
+    struct flow_arc arc[ARCS];
+};
+
+static void remember(const struct flow_graph *graph, struct memory *memory)
+{
+    memory->n = mincost_max_arc(flow_problem(graph)) + 1;
+    assert_true(memory->n <= ARCS);
+    for (uint32_t a = 1; a < memory->n; a++)
+        memory->there[a] = flow_arc(graph, a, &memory->arc[a]);
+}
+
+static void check_last(const struct flow_graph *graph, const struct memory *memory)
+{
+    struct flow_arc is;
+    for (uint32_t a = 1; a <= flow_last_max(graph); a++) {
+        bool there = flow_last_arc(graph, a, &is);
+        const struct flow_arc *was = &memory->arc[a];
+        assert_int_equal(there, a < memory->n && memory->there[a]);
+        if (!there)
+            continue;
+        assert_true(is.kind == was->kind && is.tail == was->tail && is.head == was->head);
+        assert_true(is.lower == was->lower && is.capacity == was->capacity);
+        assert_true(is.flow == was->flow && is.cost == was->cost && is.ranked == was->ranked);
+        assert_true(is.host == was->host && is.rack == was->rack && is.class == was->class);
+        assert_true(is.name == was->name && is.part == was->part);
+    }
+}
+
 struct seen {
     unsigned feasible, infeasible, unique, alike;
 };
 
-static void check_round(struct standing *s, const struct world *w, struct seen *seen)
+/* False: no flow keeps the bounds, and the last optimum is what it was. */
+static bool check_round(struct standing *s, const struct world *w, struct seen *seen)
 {
     struct plain plain;
     struct standing fresh;
@@ -309,6 +343,7 @@ static void check_round(struct standing *s, const struct world *w, struct seen *
         seen->alike += !unique;
     }
     flow_graph_destroy(fresh.graph);
+    return feasible;
 }
 
 static void changes_are_patched(void **state)
@@ -318,15 +353,19 @@ static void changes_are_patched(void **state)
     for (unsigned i = 0; i < PROBLEMS; i++) {
         uint64_t stream = test_seed() + i;
         static struct world w;
+        static struct memory memory;
         struct standing s;
         memset(&w, 0, sizeof(w));
+        memset(&memory, 0, sizeof(memory));
         for (uint32_t job = 0; job < JOBS; job++)
             w.job[job].upper = 1000;
         make(&s, &w);
         for (unsigned round = 0; round < ROUNDS; round++) {
             for (unsigned n = draw(&stream, CHANGES); n > 0; n--)
                 change(&s, &w, &stream);
-            check_round(&s, &w, &seen);
+            check_last(s.graph, &memory);
+            if (check_round(&s, &w, &seen))
+                remember(s.graph, &memory);
         }
         flow_graph_destroy(s.graph);
     }

@@ -593,6 +593,8 @@ int engine_explain(const struct engine *engine, uint64_t job, uint32_t stage, ui
     else
         explain_blocked(e, task);
     say_evicted(engine, e, task);
+    if (engine->place->explain && (task->state == TASK_READY || task->state == TASK_RUNNING))
+        engine->place->explain(engine, task, e);
     if (task->state != TASK_DONE && task->stage->job->state == JOB_ACTIVE) {
         say_turn(engine, e, task->stage->job);
         say_user(engine, e, task->stage->job->tenant);

@@ -17,7 +17,7 @@
 #include "controller/engine/books/cluster.h"
 #include "controller/engine/books/job.h"
 #include "controller/engine/books/users.h"
-#include "controller/engine/place/flow_view.h"
+#include "controller/engine/place/flow_look.h"
 #include "controller/engine/place/place.h"
 #include "controller/engine/watch/queues.h"
 #include "lib/invariant.h"
@@ -44,6 +44,7 @@ struct flow_engine {
     struct proposal *proposals; /* by user, then by turn */
     uint32_t n, allocated;
     uint64_t step;     /* of the round */
+    uint64_t rounds;   /* so far, for people */
     uint64_t attempts; /* that will have started when its last claim is admitted */
     bool claimed;      /* something, in the round */
     bool stale;        /* another round may bring more: a claim of this one was refused or had no
@@ -123,6 +124,7 @@ static void begin_round(struct engine *engine, struct flow_engine *all)
         flow_view_forget(engine, &all->view);
         solve(engine, all, &weights);
     }
+    all->rounds++;
     all->claimed = false;
     all->stale = engine->n_shapes > 1;
     all->attempts = 0;
@@ -369,6 +371,21 @@ static struct policy_why held(const struct engine *engine, const struct stage *s
                                flow_cost_of_wait(&all_of(engine)->view.weights, stage->job), 0};
 }
 
+static bool arc_after(const struct engine *engine, uint64_t after, uint64_t *ret_round,
+                      struct arc_view *ret_arc)
+{
+    const struct flow_engine *all = all_of(engine);
+    *ret_round = all->rounds;
+    return flow_look_arc(engine, &all->view, after, ret_arc);
+}
+
+static void explain(const struct engine *engine, const struct task *task,
+                    struct engine_explanation *e)
+{
+    const struct flow_weights weights = flow_weights_now(engine);
+    flow_look_explain(engine, &all_of(engine)->view, &weights, task, e);
+}
+
 /* ---- facts ---- */
 
 static void init(struct engine *engine, union policy_of of, void *state)
@@ -542,4 +559,6 @@ const struct place_policy place_flow = {
     .pick = flow_pick,
     .chosen = chosen,
     .held = held,
+    .arc_after = arc_after,
+    .explain = explain,
 };

@@ -76,6 +76,7 @@ static uint32_t arc_add(struct flow_graph *graph, struct link link)
     uint32_t arc = number_take(&graph->arcs);
     if (!graph_room(graph, &graph->links, &graph->n_links, arc + 1, sizeof(*graph->links)))
         return 0;
+    graph_keep(graph, arc, true);
     keep(graph, mincost_add_arc(graph->problem, arc, link.tail, link.head, link.lower,
                                 link.capacity, link.ranked));
     graph->links[arc] = link;
@@ -90,6 +91,7 @@ static void arc_set(struct flow_graph *graph, uint32_t arc, int64_t lower, int64
     struct link *link = &graph->links[arc];
     if (link->lower == lower && link->capacity == capacity && link->ranked == ranked)
         return;
+    graph_keep(graph, arc, false);
     link->lower = lower;
     link->capacity = capacity;
     link->cost = cost;
@@ -101,6 +103,7 @@ static void arc_remove(struct flow_graph *graph, uint32_t arc)
 {
     if (graph->failed)
         return;
+    graph_keep(graph, arc, false);
     graph_carry(graph, &graph->links[arc], 0);
     keep(graph, mincost_remove_arc(graph->problem, arc));
     graph->links[arc] = (struct link){0};
@@ -332,6 +335,7 @@ struct flow_waiter *flow_add_waiter(struct flow_graph *graph, uint64_t number)
     struct flow_waiter *waiter = graph->failed ? NULL : make(graph, sizeof(*waiter));
     if (!waiter)
         return NULL;
+    waiter->number = number;
     waiter->id = FLOW_HOSTS_MAX + FLOW_WAITERS_MAX - 1 - (uint32_t)(number % FLOW_WAITERS_MAX);
     graph->alike += graph->ids[waiter->id - FLOW_HOSTS_MAX]++ > 0;
     TAILQ_INIT(&waiter->groups);
@@ -569,5 +573,8 @@ void flow_graph_destroy(struct flow_graph *graph)
     free(graph->ids);
     free(graph->places);
     free(graph->listed);
+    free(graph->was);
+    free(graph->was_of);
+    free(graph->touched);
     free(graph);
 }

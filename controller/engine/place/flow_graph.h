@@ -28,7 +28,7 @@
  * Source: Sirius (Chen et al., Journal of Software 2017), section 3, table 2; the groups are its
  * future work. Choices: T → R costs what the caller says, M → S a host's load.
  *
- * One object in several files: flow_graph, flow_round, flow_things. */
+ * One object in several files: flow_graph, flow_round, flow_last, flow_things. */
 #pragma once
 
 #include "lib/mincost/mincost.h"
@@ -138,10 +138,29 @@ struct flow_arc {
     int64_t cost;        /* the caller's */
     int64_t ranked;      /* with what breaks ties: what is minimised */
     uint32_t host, rack; /* where it has one */
+    uint32_t class;      /* where it has one */
+    bool bounded;        /* its end at the host, or its begin, is B */
+    uint64_t name, part; /* of the group, where it has one; of a waiter its number as `name` */
     void *tag;           /* of the group, where it has one */
 };
 /* The arc of this number; false: there is none. Numbers run from 1 to mincost_max_arc. */
 bool flow_arc(const struct flow_graph *graph, uint32_t arc, struct flow_arc *ret_arc);
+/* The same of the last optimum, however it was changed since; its `tag` is NULL. False as well
+ * where there was no optimum yet. Numbers run to flow_last_max. O(classes). */
+bool flow_last_arc(const struct flow_graph *graph, uint32_t arc, struct flow_arc *ret_arc);
+uint32_t flow_last_max(const struct flow_graph *graph);
+/* What the next slot of the host costs beside what the last optimum runs there; false: it has none.
+ * O(1). */
+bool flow_next_slot(const struct flow_graph *graph, uint32_t host, int64_t *ret_cost);
+/* Who would gain most by a slot of the host, of the groups that wait in the last optimum, those of
+ * the waiter of this number left out: what waiting costs it less what running there would. NULL:
+ * none would gain. O(arcs). */
+const struct flow_group *flow_next_in_line(const struct flow_graph *graph, uint32_t host,
+                                           uint64_t but, int64_t *ret_gain);
+/* How many of the group's tasks wait in the last optimum. O(1). */
+int64_t flow_waiting(const struct flow_graph *graph, const struct flow_group *group);
+/* The group's name: its waiter's number. O(1). */
+uint64_t flow_group_name(const struct flow_group *group);
 /* The supply of a node. Node 1 is S. */
 int64_t flow_supply(const struct flow_graph *graph, uint32_t node);
 /* The problem that is solved, borrowed: to certify it, and for its figures. */

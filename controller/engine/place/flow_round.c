@@ -159,6 +159,7 @@ int flow_solve(struct flow_graph *graph)
         return r;
     }
     graph->supplies[SINK] = -graph->supply_sum;
+    graph_kept_forget(graph);
     const uint32_t *changed = mincost_changed(graph->problem, &n);
     for (size_t i = 0; i < n; i++)
         graph_carry(graph, &graph->links[changed[i]], mincost_flow(graph->problem, changed[i]));
@@ -255,60 +256,4 @@ bool flow_is_unique(struct flow_graph *graph, uint64_t *ret_looks)
     int r = mincost_is_unique(graph->problem, graph->listed, graph->n_listed, &unique);
     graph->failed = r < 0 ? r : graph->failed;
     return r == 0 && unique;
-}
-
-/* ---- for people and tests ---- */
-
-bool flow_arc(const struct flow_graph *graph, uint32_t arc, struct flow_arc *ret_arc)
-{
-    if (arc == 0 || arc >= graph->n_links || !graph->links[arc].tail)
-        return false;
-    const struct link *link = &graph->links[arc];
-    struct flow_arc found = {.kind = link->kind,
-                             .tail = link->tail,
-                             .head = link->head,
-                             .lower = link->lower,
-                             .capacity = link->capacity,
-                             .flow = link->flow,
-                             .cost = link->cost,
-                             .ranked = link->ranked};
-    const struct flow_wish *wish = link->thing;
-    switch (link->kind) {
-    case FLOW_WISH_HOST:
-        found.host = wish->host->index;
-        found.tag = wish->group->tag;
-        break;
-    case FLOW_WISH_RACK:
-        found.rack = wish->rack->number;
-        found.tag = wish->group->tag;
-        break;
-    case FLOW_ANYWHERE:
-    case FLOW_WAIT:
-        found.tag = ((struct flow_group *)link->thing)->tag;
-        break;
-    case FLOW_OF_RACK:
-        found.rack = ((struct flow_rack *)link->thing)->number;
-        break;
-    case FLOW_ROOM:
-    case FLOW_MOST:
-        found.host = ((struct flow_room *)link->thing)->host->index;
-        break;
-    case FLOW_SLOTS:
-        found.host = ((struct flow_host *)link->thing)->index;
-        break;
-    case FLOW_UNSCHEDULED:
-        break;
-    }
-    *ret_arc = found;
-    return true;
-}
-
-int64_t flow_supply(const struct flow_graph *graph, uint32_t node)
-{
-    return node < graph->n_supplies ? graph->supplies[node] : 0;
-}
-
-const struct mincost *flow_problem(const struct flow_graph *graph)
-{
-    return graph->problem;
 }

@@ -1,4 +1,4 @@
-/* What the graph of placement is made of. Internal to flow_graph.c and flow_round.c.
+/* What the graph of placement is made of. Internal to flow_graph.c, flow_round.c and flow_last.c.
  *
  * One object in several files: flow_graph. */
 #pragma once
@@ -83,6 +83,7 @@ struct flow_group {
 };
 
 struct flow_waiter {
+    uint64_t number;
     uint32_t node, arc, id, seen;
     TAILQ_HEAD(, flow_group) groups;
 };
@@ -111,7 +112,15 @@ struct flow_graph {
     uint32_t n_places, places_allocated;
     uint32_t *listed, n_listed, listed_allocated;
     uint32_t round;
+    /* The last optimum, where it is not what stands now (flow_last.c). */
+    bool solved;          /* there is one */
+    struct flow_arc *was; /* arcs that were changed since, as they were */
+    uint32_t *was_of;     /* by arc: 0: as it is; ARC_NEW: not there; else its place in `was` + 1 */
+    uint32_t *touched;    /* arcs for which was_of is not 0 */
+    uint32_t n_was, was_allocated, was_of_allocated, n_touched, touched_allocated;
 };
+
+#define ARC_NEW UINT32_MAX
 
 /* Makes an array of items of this size hold at least n; zeroes what is new. False: no memory, which
  * graph->failed keeps. */
@@ -122,5 +131,10 @@ static inline struct flow_room *room_of(const struct flow_host *host, uint32_t c
 {
     return class < host->n_rooms ? host->rooms[class] : NULL;
 }
+/* The arc is about to change, to go or, with `fresh`, to come: what it was in the last optimum is
+ * kept. O(1). */
+void graph_keep(struct flow_graph *graph, uint32_t arc, bool fresh);
+/* What stands now is the last optimum. O(changes since the one before). */
+void graph_kept_forget(struct flow_graph *graph);
 /* The units that an optimum sends over the arc became another number. */
 void graph_carry(struct flow_graph *graph, struct link *link, int64_t flow);

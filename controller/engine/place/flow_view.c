@@ -21,6 +21,20 @@ static void *check(struct engine *engine, void *made)
     return made;
 }
 
+/* Makes the array hold this place; what is new is 0. */
+static void numbers_hold(struct engine *engine, uint32_t **numbers, uint32_t *room, uint32_t place)
+{
+    uint32_t grown = *room ? *room : 64;
+    while (grown <= place)
+        grown *= 2;
+    if (grown == *room)
+        return;
+    *numbers = check(engine, reallocarray(*numbers, grown, sizeof(**numbers)));
+    for (uint32_t i = *room; i < grown; i++)
+        (*numbers)[i] = 0;
+    *room = grown;
+}
+
 static uint32_t rack_number(struct engine *engine, struct flow_view *view, const struct host *host)
 {
     uint64_t name = job_name_hash(host->rack);
@@ -28,6 +42,8 @@ static uint32_t rack_number(struct engine *engine, struct flow_view *view, const
     if (!number) {
         number = view->rack_numbers.n + 1;
         table_put(engine, &view->rack_numbers, name, (void *)number);
+        numbers_hold(engine, &view->rack_hosts, &view->rack_hosts_room, (uint32_t)number - 1);
+        view->rack_hosts[number - 1] = host->index;
     }
     return (uint32_t)number - 1;
 }
@@ -576,6 +592,7 @@ void flow_view_done(struct flow_view *view)
     free(view->classes);
     free(view->racks);
     free(view->labels);
+    free(view->rack_hosts);
 }
 
 static struct flow_wait *wait_of(const struct job *job)

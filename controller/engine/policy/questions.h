@@ -47,6 +47,15 @@ struct place_policy {
      * explain; NULL: the next of them. NULL: it leaves none on purpose, and holds nothing. */
     struct policy_why (*held)(const struct engine *engine, const struct stage *stage,
                               const struct task *task);
+    /* The next arc after number `after` (0: the first) of the graph of which its last decisions are
+     * an optimum, for people; false: no more. *ret_round is which optimum that is, 0: there was
+     * none yet. NULL: it decides by no graph. */
+    bool (*arc_after)(const struct engine *engine, uint64_t after, uint64_t *ret_round,
+                      struct arc_view *ret_arc);
+    /* Adds what it weighed for the task, which is ready or runs: sentences that begin with a blank,
+     * and numbers. NULL: its reasons say it all. */
+    void (*explain)(const struct engine *engine, const struct task *task,
+                    struct engine_explanation *e);
     /* Overdue stages may wait longer (hold.h): maps until they are late, and are picked then;
      * reduce tasks as long as the policy decides. */
     bool patient;
