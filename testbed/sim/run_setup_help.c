@@ -5,9 +5,10 @@ const struct run_setup_meaning run_setup_meanings[] = {
     {"trace", "FILE: a trace of the Facebook Coflow benchmark"},
     {"workload", "FILE: a workload (schemas/workload.md); both read either"},
     {"policy", "NAME: one of those below (joint)"},
-    {"turn", "NAME: whose job is next, instead of the policy's: fifo, sjf, fair, srpt, drf"},
+    {"turn", "NAME: whose job is next, instead of the policy's: fifo, sjf, fair, srpt, drf, "
+             "by-priority"},
     {"place", "NAME: where tasks go, idem: nats, greedy, delay, neat, neat-fair, gather, "
-              "random, joint"},
+              "random, joint, flow, filter-spread, filter-score"},
     {"network", "NAME: how urgent transfers are, idem: cans, cans-coflow, cans-macroflow, dclas, "
                 "scf, rank, none"},
     {"servers", "N: hosts (50 for a trace, else the workload's)"},

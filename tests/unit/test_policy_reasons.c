@@ -187,6 +187,9 @@ static void check_start(struct model *m, const struct decision *d)
     } else if (gave(d, "greedy")) {
         assert_int_equal(d->right, m_running_on(m, host));
         assert_true(is_least_loaded(m, host, s->way[0].demand));
+    } else if (gave(d, "score")) {
+        assert_true(d->left >= 0); /* what it is of: test_score.c */
+        assert_int_equal(d->right, m_running_on(m, host));
     } else if (gave(d, "freed-slot")) {
         assert_int_equal(d->right, m_running_on(m, host));
     } else if (gave(d, "random")) {

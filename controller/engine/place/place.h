@@ -24,6 +24,8 @@ extern const struct place_policy place_flow;
 extern const struct place_policy place_affinity;
 /* Its baseline: GPUs to those who gain most, the rest by turn. */
 extern const struct place_policy place_model;
+/* Filter and spread, as Docker Swarm; filter and score, as Kubernetes: baselines. */
+extern const struct place_policy place_spread, place_score;
 /* Ablation (F): first job, any fitting host. */
 extern const struct place_policy place_random;
 

@@ -43,9 +43,24 @@ static void fair_explain(const struct engine *engine, const struct job *job,
     say(e, "%" PRIu64 " of its tasks run", job->n_running);
 }
 
+static uint64_t priority_number(const struct engine *engine, const struct job *job)
+{
+    (void)engine;
+    return (uint64_t)INT64_MAX - (uint64_t)job->priority;
+}
+
+static void priority_explain(const struct engine *engine, const struct job *job,
+                             struct engine_explanation *e)
+{
+    (void)engine;
+    say(e, "its priority is %" PRId64, job->priority);
+}
+
 const struct turn_policy turn_fifo = {
     .policy = {.name = "fifo"}, .number = fifo_number, .explain = fifo_explain};
 const struct turn_policy turn_sjf = {
     .policy = {.name = "sjf"}, .number = sjf_number, .explain = sjf_explain};
 const struct turn_policy turn_fair = {
     .policy = {.name = "fair"}, .number = fair_number, .explain = fair_explain};
+const struct turn_policy turn_priority = {
+    .policy = {.name = "by-priority"}, .number = priority_number, .explain = priority_explain};

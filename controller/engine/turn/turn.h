@@ -9,6 +9,8 @@ extern const struct turn_policy turn_fifo;
 extern const struct turn_policy turn_sjf;
 /* Fewest running tasks first. */
 extern const struct turn_policy turn_fair;
+/* Highest priority first, then order of submission. */
+extern const struct turn_policy turn_priority;
 /* Smallest dominant share first: dominant resource fairness, Ghodsi and others, NSDI 2011. */
 extern const struct turn_policy turn_drf;
 /* Shortest by what is left of the estimate; with ageing, so that no job starves. */
