@@ -257,6 +257,9 @@ static int check_wishes(const struct workload_stage *stage, uint32_t index, stru
         if (wish->utility < 1 || wish->utility > WORKLOAD_UTILITY_MAX)
             return err_set(err, EINVAL, "stages[%u].prefer[%u].utility must be 1…%d", index, i,
                            WORKLOAD_UTILITY_MAX);
+        if (wish->speed < 1 || wish->speed > WORKLOAD_SPEED_MAX)
+            return err_set(err, EINVAL, "stages[%u].prefer[%u].speed must be 1…%d", index, i,
+                           WORKLOAD_SPEED_MAX);
         for (uint32_t j = 0; j < i; j++)
             if (strcmp(wish->constraint, stage->wishes[j].constraint) == 0)
                 return err_set(err, EINVAL,

@@ -37,6 +37,7 @@ enum {
     WORKLOAD_VARIANTS_MAX = 4, /* ways to run a stage, with the first */
     WORKLOAD_WISHES_MAX = 4,   /* of a stage */
     WORKLOAD_UTILITY_MAX = 1000,
+    WORKLOAD_SPEED_MAX = 1000,
     WORKLOAD_SCALE_MAX = 1000000000,
     WORKLOAD_LINE_MAX = 64 << 20, /* bytes of one line */
 };
@@ -94,6 +95,7 @@ struct workload_at_most {
 struct workload_wish {
     char constraint[CONSTRAINT_MAX]; /* not empty */
     uint32_t utility;                /* 1…WORKLOAD_UTILITY_MAX */
+    uint32_t speed; /* simulated tasks compute so many times as fast there; 1…WORKLOAD_SPEED_MAX */
 };
 
 struct workload_stage {

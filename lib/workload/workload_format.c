@@ -187,6 +187,8 @@ static void put_wishes(FILE *out, const struct workload_stage *stage)
     for (uint32_t i = 0; i < stage->n_wishes; i++) {
         fprintf(out, "%s{\"utility\": %u", i ? ", " : ", \"prefer\": [", stage->wishes[i].utility);
         put_text(out, "constraint", stage->wishes[i].constraint);
+        if (stage->wishes[i].speed != 1)
+            fprintf(out, ", \"speed\": %u", stage->wishes[i].speed);
         fputc('}', out);
     }
     fputs(stage->n_wishes ? "]" : "", out);

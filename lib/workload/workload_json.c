@@ -387,14 +387,16 @@ static int member_at_most(const json_t *object, const struct place *in,
 
 static int read_wish(const json_t *object, const struct place *at, struct workload_wish *wish)
 {
-    int64_t utility;
+    int64_t utility, speed;
     int r;
     if (!json_is_object(object))
         return err_set(at->err, EINVAL, "%s must be an object", at->text);
     if ((r = member_constraint(object, at, wish->constraint)) < 0 ||
-        (r = member_int(object, at, "utility", 1, WORKLOAD_UTILITY_MAX, 1, &utility)) < 0)
+        (r = member_int(object, at, "utility", 1, WORKLOAD_UTILITY_MAX, 1, &utility)) < 0 ||
+        (r = member_int(object, at, "speed", 1, WORKLOAD_SPEED_MAX, 1, &speed)) < 0)
         return r;
     wish->utility = (uint32_t)utility;
+    wish->speed = (uint32_t)speed;
     return 0;
 }
 

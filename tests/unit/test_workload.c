@@ -56,6 +56,7 @@ static void random_wishes(uint64_t *stream, struct workload_stage *stage)
     for (uint32_t i = 0; i < stage->n_wishes; i++) {
         strcpy(stage->wishes[i].constraint, words[i]);
         stage->wishes[i].utility = 1 + (uint32_t)(test_random(stream) % WORKLOAD_UTILITY_MAX);
+        stage->wishes[i].speed = 1 + (uint32_t)(test_random(stream) % 3);
     }
 }
 
@@ -176,6 +177,7 @@ static void assert_same_job(const struct workload_job *a, const struct workload_
         for (uint32_t w = 0; w < x->n_wishes; w++) {
             assert_string_equal(x->wishes[w].constraint, y->wishes[w].constraint);
             assert_int_equal(x->wishes[w].utility, y->wishes[w].utility);
+            assert_int_equal(x->wishes[w].speed, y->wishes[w].speed);
         }
         assert_int_equal(x->n_parents, y->n_parents);
         for (uint32_t p = 0; p < x->n_parents; p++) {
@@ -399,6 +401,8 @@ static void test_wrong_wishes_are_refused(void **state)
     assert_refused(STAGE("\"prefer\": [{\"constraint\": \"gpu &\"}]"), "stages[0].prefer[0]");
     assert_refused(STAGE("\"prefer\": [{\"constraint\": \"gpu\", \"utility\": 0}]"),
                    "stages[0].prefer[0].utility is 0, must be 1…1000");
+    assert_refused(STAGE("\"prefer\": [{\"constraint\": \"gpu\", \"speed\": 1001}]"),
+                   "stages[0].prefer[0].speed is 1001, must be 1…1000");
     assert_refused(STAGE("\"prefer\": [{\"constraint\": \"a\"}, {\"constraint\": \"a\"}]"),
                    "stages[0].prefer[1] wishes for what prefer[0] does; add their utilities");
 }

@@ -241,6 +241,22 @@ static void gather_block_of_copy(struct run *run, struct run_attempt *a)
     }
 }
 
+/* How many times as fast the stage's tasks compute on the host. */
+static uint32_t speed_on(const struct run *run, const struct workload_stage *stage, uint32_t index)
+{
+    uint32_t speed = 1;
+    struct host_view host;
+    if (!stage->n_wishes || engine_host(run->engine, index, &host) < 0)
+        return speed;
+    const struct constraint_host words = {host.name, host.rack, host.labels};
+    for (uint32_t i = 0; i < stage->n_wishes; i++) {
+        const struct workload_wish *wish = &stage->wishes[i];
+        if (wish->speed > speed && constraint_is_met(wish->constraint, &words))
+            speed = wish->speed;
+    }
+    return speed;
+}
+
 int run_attempt_gather(struct run *run, struct run_attempt *a)
 {
     struct gathering g = {.run = run, .attempt = a, .factor = 1, .free_host = ENGINE_NONE};
@@ -252,7 +268,8 @@ int run_attempt_gather(struct run *run, struct run_attempt *a)
     a->gathered = true;
     a->gpu_milli = workload_demand_of(spec, a->variant)->gpu_milli;
     /* WHY not as the engine knows it: a framework may not have told it. */
-    a->expected_ns = (int64_t)workload_compute_ns(spec, a->variant, a->task);
+    a->expected_ns =
+        (int64_t)(workload_compute_ns(spec, a->variant, a->task) / speed_on(run, spec, a->host));
     double slowness = faults_slowness(&run->config->faults, a->job, a->stage, a->task, a->host);
     a->compute_ns = slowness > 1 ? (int64_t)((double)a->expected_ns * slowness) : a->expected_ns;
     a->compute_ns += faults_lateness_ns(&run->config->faults, a->job, a->stage, a->task, a->host);
