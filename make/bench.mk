@@ -30,6 +30,13 @@ $(BUILD)/bench-fairness: $(BUILD)/obj/tests/bench/fairness_main.o $(call archive
 bench-fairness: $(BUILD)/bench-fairness ## users' shares over time under each answer to `users`, beside the source's bars, misses marked; a picture in $(BUILD)/fairness.svg
 	$(BUILD)/bench-fairness $(BUILD)/fairness.svg
 
+$(BUILD)/bench-flow-steps: $(BUILD)/obj/tests/bench/flow_steps_main.o $(call archive,model) $(call archive,engine) $(call archive,mincost) $(call archive,lib)
+	$(CC) $(PIE) $(LDFLAGS) -o $@ $< -Wl,--start-group $(filter %.a,$^) -Wl,--end-group -lcmocka -lyaml -ljansson -lxxhash -lsystemd -lm -pthread
+
+.PHONY: bench-flow
+bench-flow: $(BUILD)/bench-flow-steps $(BUILD)/duopoly-sim $(BUILD)/tests/test_flow_switch ## place flow beside the schedulers of Sirius's section 5 and ours, misses marked (PARTS= names some of snp image priority steps switch trace; half an hour and more)
+	exec tests/bench/flow $(BUILD) $(PARTS)
+
 $(BUILD)/bench-frameworks: $(BUILD)/obj/tests/bench/frameworks_main.o $(foreach a,model engine mincost lib proto,$(call archive,$(a)))
 	$(CC) $(PIE) $(LDFLAGS) -o $@ $< -Wl,--start-group $(filter %.a,$^) -Wl,--end-group -lcmocka -lyaml -ljansson -lxxhash -lsystemd -lprotobuf-nanopb -lzmq -lsodium -lm -pthread
 
