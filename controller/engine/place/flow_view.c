@@ -21,18 +21,18 @@ static void *check(struct engine *engine, void *made)
     return made;
 }
 
-/* Makes the array hold this place; what is new is 0. */
-static void numbers_hold(struct engine *engine, uint32_t **numbers, uint32_t *room, uint32_t place)
+static void rack_hosts_hold(struct engine *engine, struct flow_view *view, uint32_t number)
 {
-    uint32_t grown = *room ? *room : 64;
-    while (grown <= place)
-        grown *= 2;
-    if (grown == *room)
+    uint32_t room = view->rack_hosts_room ? view->rack_hosts_room : 16;
+    while (room <= number)
+        room *= 2;
+    if (room == view->rack_hosts_room)
         return;
-    *numbers = check(engine, reallocarray(*numbers, grown, sizeof(**numbers)));
-    for (uint32_t i = *room; i < grown; i++)
-        (*numbers)[i] = 0;
-    *room = grown;
+    uint32_t *hosts = check(engine, reallocarray(view->rack_hosts, room, sizeof(*hosts)));
+    for (uint32_t i = view->rack_hosts_room; i < room; i++)
+        hosts[i] = 0;
+    view->rack_hosts = hosts;
+    view->rack_hosts_room = room;
 }
 
 static uint32_t rack_number(struct engine *engine, struct flow_view *view, const struct host *host)
@@ -42,7 +42,7 @@ static uint32_t rack_number(struct engine *engine, struct flow_view *view, const
     if (!number) {
         number = view->rack_numbers.n + 1;
         table_put(engine, &view->rack_numbers, name, (void *)number);
-        numbers_hold(engine, &view->rack_hosts, &view->rack_hosts_room, (uint32_t)number - 1);
+        rack_hosts_hold(engine, view, (uint32_t)number - 1);
         view->rack_hosts[number - 1] = host->index;
     }
     return (uint32_t)number - 1;
