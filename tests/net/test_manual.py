@@ -1,7 +1,11 @@
 """The man page and the completions that duopolyctl makes of its tables."""
+import os
+import pty
 import re
+import select
 import shutil
 import subprocess
+import time
 
 import pytest
 
@@ -89,12 +93,53 @@ def test_bash_completes_commands_words_and_options(bash):
     assert {"--json", "--socket", "--help"} <= set(bash("--"))
 
 
+class Shell:
+    """A zsh on a terminal, with the completion."""
+
+    def __init__(self, folder):
+        (folder / "_duopolyctl").write_text(printed("zsh"))
+        pid, self.terminal = pty.fork()
+        if not pid:
+            os.execvp("zsh", ["zsh", "-f", "-i"])
+        self.pid, self.seen = pid, ""
+        path = BUILD.resolve()
+        self.type(f"fpath=({folder} $fpath) PATH={path}:$PATH; autoload -Uz compinit\n"
+                  "compinit -u -D; show() { print \"<$BUFFER>\"; BUFFER= }; zle -N show\n"
+                  "bindkey '^G' show; print REA''DY\n")
+        assert self.shows("READY")
+
+    def type(self, keys):
+        os.write(self.terminal, keys.encode())
+
+    def shows(self, text):
+        """Whether it does, before long."""
+        deadline = time.monotonic() + 20
+        while text not in self.seen and time.monotonic() < deadline:
+            if select.select([self.terminal], [], [], 0.5)[0]:
+                more = os.read(self.terminal, 65536).decode(errors="replace")
+                self.seen += re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]|[\x07\x08]", "", more)
+        found = text in self.seen
+        self.seen = ""
+        return found
+
+    def end(self):
+        os.close(self.terminal)
+        os.kill(self.pid, 9)
+        os.waitpid(self.pid, 0)
+
+
 @pytest.mark.skipif(not shutil.which("zsh"), reason="zsh is not installed (make deps-test)")
-def test_zsh_reads_it(tmp_path):
-    (tmp_path / "_duopolyctl").write_text(printed("zsh"))
-    done = subprocess.run(["zsh", "-n", tmp_path / "_duopolyctl"], capture_output=True, text=True,
-                          timeout=20, check=False)
-    assert done.returncode == 0 and not done.stderr, done.stderr
+def test_zsh_completes_commands_words_and_options(tmp_path):
+    shell = Shell(tmp_path)
+    try:
+        for typed, line in (("aud", "audit"), ("-j sto", "-j store"), ("keys rot", "keys rotate"),
+                            ("drain --un", "drain --undo")):
+            shell.type(f"duopolyctl {typed}\t\x07")
+            assert shell.shows(f"<duopolyctl {line} >"), typed
+        shell.type("duopolyctl st\t")
+        assert shell.shows("-- observe, mark or enforce"), "commands are described"
+    finally:
+        shell.end()
     text = printed("zsh")
     for command in COMMANDS:
         assert f"        '{command}:" in text, command
