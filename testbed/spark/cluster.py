@@ -15,8 +15,7 @@ SPARK = pathlib.Path(os.environ.get("SPARK_HOME") or CACHE)
 HERE = pathlib.Path(__file__).parent
 JAR = "duopoly-spark.jar"  # the plug-in
 PORT = 7077
-# A virtual machine is there after 5 s, or 20 where two processors start five of them; while builds
-# run beside it one took more than 60. One that ended is noticed at once.
+# While builds ran beside it one took more than 60 s. One that ended is noticed at once.
 READY_SECONDS = 300
 WHAT = {"master": "master", "worker": "worker", "blocks": "server of blocks"}
 JAVA = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1"
