@@ -305,6 +305,7 @@ static void test_baselines(void **state)
         .name = "random, dclas", .turn = "sjf", .place = "random", .network = "dclas"});
     all_sizes(&(struct scene){
         .name = "affinity", .turn = "fifo", .place = "affinity", .network = "none"});
+    all_sizes(&(struct scene){.name = "model", .turn = "drf", .place = "model", .network = "none"});
     all_sizes(&(struct scene){.name = "affinity, variants",
                               .turn = "fifo",
                               .place = "affinity",

@@ -27,20 +27,26 @@ void kinds_init(struct kinds_engine *all,
 
 /* ---- which kind ---- */
 
-static uint64_t best_ns_of(const struct stage *stage)
+static void find_times(const struct stage *stage, struct kind *kind)
 {
-    uint64_t best_ns = UINT64_MAX;
     struct stage *way;
-    VARIANT_FOREACH (way, stage->first)
-        if (profile_is_known(&way->profile) && affinity_lone_ns(&way->profile) < best_ns)
-            best_ns = affinity_lone_ns(&way->profile);
-    return best_ns;
+    VARIANT_FOREACH (way, stage->first) {
+        uint64_t ns = kinds_lone_ns(way);
+        if (!profile_is_known(&way->profile))
+            continue;
+        if (!kind->best_ns || ns < kind->best_ns)
+            kind->best_ns = ns;
+        if (!way->bucket->shape->demand.amount[RES_GPU_MILLI] &&
+            (!kind->without_gpu_ns || ns < kind->without_gpu_ns))
+            kind->without_gpu_ns = ns;
+    }
 }
 
 static bool is_alike(const struct kind *a, const struct kind *b)
 {
     return a->shape == b->shape && a->user == b->user && a->stage == b->stage &&
            a->known == b->known && a->best_ns == b->best_ns &&
+           a->without_gpu_ns == b->without_gpu_ns &&
            memcmp(&a->profile, &b->profile, sizeof(a->profile)) == 0;
 }
 
@@ -73,7 +79,7 @@ static struct kind *kind_for(struct engine *engine, struct stage *stage, bool *r
     *ret_full = false;
     if (wanted.known) {
         wanted.profile = stage->profile;
-        wanted.best_ns = best_ns_of(stage);
+        find_times(stage, &wanted);
     }
     struct kind *kind = find_kind(engine, &wanted);
     if (!kind && wanted.known &&

@@ -1,7 +1,7 @@
 /* Kinds of ready stages, for placements that compare what stages say of their tasks. Private to
  * controller/engine/place.
  *
- * Ready stages that look alike to such a placement (shape, profile, best lone time, number in the
+ * Ready stages that look alike to such a placement (shape, profile, best lone times, number in the
  * job, and user where somebody divides) are one kind, and within it the placement's order of them
  * does not depend on the host. So a choice looks at each kind, not at each job. Of a stage that can
  * run in several ways each way is in a kind of its own.
@@ -26,7 +26,8 @@ struct kind {
     uint32_t stage;    /* their number in their jobs */
     bool known;        /* else those without a profile, or beyond the bound */
     struct profile profile;
-    uint64_t best_ns; /* the least of their lone times in any way; 0: not known */
+    /* The least of their lone times in any way; without a GPU; 0: not known, or there is none. */
+    uint64_t best_ns, without_gpu_ns;
     struct sorted in_order, waiting;
     TAILQ_ENTRY(kind) of_engine;
 };

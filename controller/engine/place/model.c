@@ -11,7 +11,6 @@
  * ready stages) a choice (kinds.h). */
 #include "controller/engine/base/ground.h"
 #include "controller/engine/books/cluster.h"
-#include "controller/engine/books/variant.h"
 #include "controller/engine/place/affinity_model.h"
 #include "controller/engine/place/kinds.h"
 
@@ -50,30 +49,16 @@ static uint64_t gpus_of(const struct host *host)
     return milli > 1000 ? (uint64_t)milli / 1000 : 1;
 }
 
-/* The least of its lone times without a GPU; 0: it has no such way. */
-static uint64_t without_gpu_ns(const struct stage *stage)
-{
-    uint64_t least_ns = 0;
-    struct stage *way;
-    VARIANT_FOREACH (way, stage->first) {
-        uint64_t ns = kinds_lone_ns(way);
-        if (!way->bucket->shape->demand.amount[RES_GPU_MILLI] && (!least_ns || ns < least_ns))
-            least_ns = ns;
-    }
-    return least_ns;
-}
-
 static int64_t gain(const struct kind *kind, const struct host *host)
 {
     struct affinity_disk disk = {.bytes_s = host->disk_bytes_s};
-    uint64_t without_ns = without_gpu_ns(kind_first(kind));
     if (!kind->known)
         return 0;
     for (uint64_t others = gpus_of(host) - 1; others; others--)
         affinity_add_reader(&disk, &kind->profile);
     uint64_t ns = affinity_predict_ns(&kind->profile, &disk, AFFINITY_ASKED);
-    uint64_t milli = (without_ns < KINDS_TIME_MOST ? without_ns : KINDS_TIME_MOST) * 1000 / ns;
-    return without_ns && milli < (uint64_t)GAIN_MOST ? (int64_t)milli : GAIN_MOST;
+    uint64_t milli = kind->without_gpu_ns * 1000 / ns;
+    return kind->without_gpu_ns && milli < (uint64_t)GAIN_MOST ? (int64_t)milli : GAIN_MOST;
 }
 
 static bool is_sooner(const struct kind *a, const struct kind *b)
