@@ -346,8 +346,8 @@ static void test_bound_maps_stay_together(void **state)
 
 /* ---- opened stages ---- */
 
-/* Four maps, and `reduces` tasks that receive half a megabyte each and compute for 1 to 3 s, so that
- * they end one by one. */
+/* Four maps, and `reduces` tasks that receive half a megabyte each and compute for 1 to 3 s, so
+ * that they end one by one. */
 static struct workload_job spread_job(int id, int arrival_ms, int reduces)
 {
     char *line;

@@ -1,7 +1,6 @@
 #include "controller/engine/watch/opened.h"
 
 #include "controller/engine/base/ground.h"
-#include "controller/engine/facts/framework_grow.h"
 
 static bool has_parents(const struct stage *stage)
 {
@@ -16,8 +15,9 @@ static bool has_parents(const struct stage *stage)
 
 static bool counts(const struct stage *stage)
 {
-    return stage->framework->left && stage->job->state == JOB_ACTIVE &&
-           stage->n_started < framework_tasks_of(stage) && has_parents(stage);
+    const struct framework_stage *own = stage->framework;
+    bool waits = stage->n_started < stage->n_tasks || stage->n_started < own->told;
+    return own->left && waits && stage->job->state == JOB_ACTIVE && has_parents(stage);
 }
 
 static void list(struct engine *engine, const struct job *job)
