@@ -258,12 +258,21 @@ static bool is_small(const struct model *m, const struct m_job *j, uint64_t ms)
     return shuffle <= link_bytes(m, ms) && 10 * block <= link_bytes(m, ms);
 }
 
-/* A stage with this demand has waited for evenness long enough. */
+static bool any_ready_reduce(const struct m_job *j, uint32_t s)
+{
+    for (uint32_t t = 0; t < j->stage[s].n_tasks; t++)
+        if (m_ready(j, s, t) && j->stage[s].task[t].bytes)
+            return true;
+    return false;
+}
+
+/* Maps of a stage with this demand have waited for evenness long enough: reduce tasks that waited
+ * as long waited for links. */
 static bool is_uneven(const struct m_job *j, struct m_demand d)
 {
     for (uint32_t s = 0; s < j->n_stages; s++)
         if (j->stage[s].way[0].overdue && m_same_demand(j->stage[s].way[0].demand, d) &&
-            m_stage_ready(j, s))
+            m_stage_ready(j, s) && !any_ready_reduce(j, s))
             return true;
     return false;
 }
