@@ -1,7 +1,6 @@
-/* The rules of the placement `flow`: what stages prefer, how many of them run on a host or rack, and
- * how long they wait.
- * Two engines get the same events, one of which is load(dump()) after each step: they decide the
- * same. */
+/* The rules of the placement `flow`: what stages prefer, how many of them run on a host or rack,
+ * jobs' parts of the slots, and how long they wait. Two engines get the same events, one of which
+ * is load(dump()) after each step: they decide the same. */
 #include "tests/model/script.h"
 
 #include "controller/engine/books/at_most.h"
@@ -171,6 +170,58 @@ static void bounds_are_kept_in_one_round(void **state)
     }
 }
 
+/* Section 3.1.1 of the source, figure 3: of 3 and 4 tasks on 4 machines of one task each 2 and 2
+ * run, whatever the order of turns; U → S has [1, 3] and [2, 4]. */
+static void jobs_get_their_parts(void **state)
+{
+    (void)state;
+    for (int64_t fair = 0; fair < 2; fair++) {
+        struct script s;
+        begin(&s);
+        script_parameter(&s, "fair_parts", fair);
+        for (uint32_t h = 0; h < 4; h++) {
+            script_host(&s, h, 1);
+            script_host_event(&s, EVENT_HOST_SILENT, h);
+        }
+        script_submit(&s, &(struct script_job){.number = 1, .maps = 3, .map_ns = SECOND});
+        script_submit(&s, &(struct script_job){.number = 2, .maps = 4, .map_ns = 9 * SECOND});
+        struct event back[4];
+        for (uint32_t h = 0; h < 4; h++)
+            back[h] = (struct event){.kind = EVENT_HOST_BACK, .host.host = h};
+        script_events(&s, back, 4);
+        assert_int_equal(running_on(&s, 1, ENGINE_NONE), fair ? 2 : 3);
+        assert_int_equal(running_on(&s, 2, ENGINE_NONE), fair ? 2 : 1);
+        script_end(&s);
+    }
+}
+
+/* One of two jobs runs on one host only: the other one gets what that leaves of its part. */
+static void what_nobody_else_can_use_is_given(void **state)
+{
+    (void)state;
+    struct script s;
+    begin(&s);
+    script_parameter(&s, "fair_parts", 1);
+    for (uint32_t h = 0; h < 4; h++) {
+        script_host(&s, h, 1);
+        script_host_event(&s, EVENT_HOST_SILENT, h);
+    }
+    submit(&s, &(struct wanted){.number = 1, .tasks = 4, .of_job = {1, 1}});
+    submit(&s, &(struct wanted){.number = 2, .tasks = 4});
+    struct event back[4];
+    for (uint32_t h = 0; h < 4; h++)
+        back[h] = (struct event){.kind = EVENT_HOST_BACK, .host.host = h};
+    script_events(&s, back, 4);
+    assert_int_equal(running_on(&s, 1, ENGINE_NONE), 1);
+    assert_int_equal(running_on(&s, 2, ENGINE_NONE), 3);
+    uint32_t spare = 0;
+    const struct decision *d;
+    for (size_t i = 0; (d = script_decision(&s, DECISION_START, i)); i++)
+        spare += strcmp(reason_name(d->reason), "optimum-spare") == 0;
+    assert_int_equal(spare, 1);
+    script_end(&s);
+}
+
 /* Of two jobs on one slot the shorter one goes first, unless the longer one has waited for long. */
 static void a_long_wait_overtakes_a_turn(void **state)
 {
@@ -334,6 +385,7 @@ static void a_loaded_engine_decides_the_same(void **state)
             join_all(&s[i]);
             script_parameter(&s[i], "weight.wait", run % 3);
             script_parameter(&s[i], "hold_stalls", run % 2);
+            script_parameter(&s[i], "fair_parts", run / 2 % 2);
         }
         for (unsigned step = 0; step < 60; step++) {
             for (int i = 0; i < 2; i++)
@@ -352,6 +404,8 @@ int main(void)
         cmocka_unit_test(a_task_runs_where_it_prefers),
         cmocka_unit_test(the_larger_utility_gets_the_host),
         cmocka_unit_test(bounds_are_kept_in_one_round),
+        cmocka_unit_test(jobs_get_their_parts),
+        cmocka_unit_test(what_nobody_else_can_use_is_given),
         cmocka_unit_test(a_long_wait_overtakes_a_turn),
         cmocka_unit_test(no_wait_overtakes_a_priority),
         cmocka_unit_test(a_loaded_engine_decides_the_same),

@@ -577,6 +577,33 @@ static void bound_of_flow(void)
     script_end(&s);
 }
 
+/* Two jobs on four slots of a host, where one of them may run but one task. */
+static void spare_of_flow(void)
+{
+    struct script s;
+    struct engine_explanation e;
+    struct engine_config config = script_config();
+    strcpy(config.place, "flow");
+    assert_int_equal(engine_config_say(&config, "fair_parts", 1, NULL), 0);
+    script_begin(&s, &config);
+    for (uint64_t job = 1; job <= 2; job++) {
+        script_job_begin(&s, job);
+        struct event stage = script_stage_event(job, 0, 3, NULL, NULL);
+        stage.job_stage.at_most_host = job == 1;
+        script_event(&s, stage);
+        script_tasks(&s, job, 0, 3, 0, 0, NULL);
+        script_job_end(&s, job);
+    }
+    script_host(&s, 0, 4);
+    const struct decision *start = script_start(&s, 2, 0, 2);
+    assert_non_null(start);
+    assert_reason(start, "optimum-spare");
+    see(s.engine->policies[QUESTION_PLACE], start);
+    assert_int_equal(engine_explain(s.engine, 2, 0, 2, &e), 0);
+    says(&e, "Runs on h0, beyond its job's part of the slots, which nobody else could use");
+    script_end(&s);
+}
+
 static struct engine_config config_of_joint(const char *parameter)
 {
     struct engine_config config = script_config();
@@ -883,6 +910,7 @@ static void test_every_reason_of_every_table(void **state)
     idle_cluster();
     kept_slot();
     bound_of_flow();
+    spare_of_flow();
     at_home();
     in_a_rack();
     all_there();

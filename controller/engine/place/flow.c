@@ -28,6 +28,7 @@
 #define REASON_OPTIMUM       ((enum reason)67)
 #define REASON_OPTIMUM_WAITS ((enum reason)68)
 #define REASON_OPTIMUM_BOUND ((enum reason)74)
+#define REASON_OPTIMUM_SPARE ((enum reason)75)
 
 /* `tasks` of the stage are to run on the host. */
 struct proposal {
@@ -47,6 +48,7 @@ struct flow_engine {
     uint64_t rounds;   /* so far, for people */
     uint64_t attempts; /* that will have started when its last claim is admitted */
     bool claimed;      /* something, in the round */
+    bool relaxed;      /* in this step jobs may run more than their parts: nobody else can */
     bool stale;        /* another round may bring more: a claim of this one was refused or had no
                           room, a claim was not of it, or a task is ready only since */
 };
@@ -108,6 +110,7 @@ static void solve(struct engine *engine, struct flow_engine *all,
                   const struct flow_weights *weights)
 {
     flow_view_follow(engine, &all->view, weights);
+    flow_fair_follow(engine, &all->view, all->relaxed);
     if (flow_solve(all->view.graph) < 0)
         longjmp(engine->no_memory, 1);
     engine->counters.visits += flow_looks(all->view.graph);
@@ -189,11 +192,13 @@ static bool claim_of(const struct engine *engine, const struct flow_engine *all,
     if (!fit || !at_most_room(stage, host))
         return false;
     const struct flow_weights *weights = &all->view.weights;
-    *ret_claim = (struct claim){
-        task, fit, proposal->way == FLOW_BY_HOST ? REASON_OPTIMUM_BLOCK : REASON_OPTIMUM,
-        flow_cost_of_way(weights, proposal->way, task->n_refs) +
-            flow_cost_of_host(weights, stage, host),
-        flow_cost_of_wait(weights, stage->job)};
+    enum reason reason = all->relaxed                    ? REASON_OPTIMUM_SPARE
+                         : proposal->way == FLOW_BY_HOST ? REASON_OPTIMUM_BLOCK
+                                                         : REASON_OPTIMUM;
+    *ret_claim = (struct claim){task, fit, reason,
+                                flow_cost_of_way(weights, proposal->way, task->n_refs) +
+                                    flow_cost_of_host(weights, stage, host),
+                                flow_cost_of_wait(weights, stage->job)};
     return true;
 }
 
@@ -242,7 +247,8 @@ static bool chosen(struct engine *engine, struct claim *claim)
     struct proposal *proposal = next_proposal(all, user_of(engine, claim->task->stage->job));
     all->attempts = engine->attempt_counter + 1;
     all->claimed = true;
-    if (claim->reason != REASON_OPTIMUM && claim->reason != REASON_OPTIMUM_BLOCK) {
+    if (claim->reason != REASON_OPTIMUM && claim->reason != REASON_OPTIMUM_BLOCK &&
+        claim->reason != REASON_OPTIMUM_SPARE) {
         all->stale = true;
         return true;
     }
@@ -341,8 +347,10 @@ static bool pick_rest(struct engine *engine, const struct flow_engine *all, stru
 static bool next_round(struct engine *engine, struct flow_engine *all)
 {
     bool first = all->step != engine->counters.steps;
-    if (!first && (!all->claimed || !all->stale))
+    bool more = first || (all->claimed && all->stale);
+    if (!more && (all->relaxed || !flow_fair_bounds(engine, &all->view)))
         return false;
+    all->relaxed = !first && (all->relaxed || !more);
     begin_round(engine, all);
     return true;
 }
@@ -520,6 +528,10 @@ static const struct policy_reason reasons[] = {
      "Runs on {host}, where its block is, in the optimum of that moment: to wait cost {right}. "},
     {DECISION_START, REASON_OPTIMUM, "optimum", "what it cost to run there", "what it cost to wait",
      "Runs on {host} in the optimum of that moment: that cost {left}, to wait {right}. "},
+    {DECISION_START, REASON_OPTIMUM_SPARE, "optimum-spare", "what it cost to run there",
+     "what it cost to wait",
+     "Runs on {host}, beyond its job's part of the slots, which nobody else could use: that cost "
+     "{left}, to wait {right}. "},
     PLACE_GREEDY_REASON,
     {DECISION_START, REASON_HOLD_EXPIRED, NULL, "ns since slots were kept from its stage", NULL,
      "Runs on {host} because slots had been kept from its stage for {left.1s} s: after hold_max "

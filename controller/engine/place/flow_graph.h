@@ -51,7 +51,8 @@ struct flow_place {
     enum flow_way way;
 };
 
-/* 0 or −ENOMEM. The caller owns *ret_graph. It has classes 0 … classes − 1, none of them bounded. */
+/* 0 or −ENOMEM. The caller owns *ret_graph. It has classes 0 … classes − 1, all
+ * unbounded. */
 int flow_graph_create(uint32_t classes, struct flow_graph **ret_graph);
 void flow_graph_destroy(struct flow_graph *graph); /* NULL is allowed */
 

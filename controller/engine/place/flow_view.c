@@ -259,7 +259,16 @@ static void set_wait(struct flow_view *view, const struct job *job)
     if (!kept->waiter || kept->cost == cost)
         return;
     kept->cost = cost;
-    flow_set_waiter(view->graph, kept->waiter, 0, UINT32_MAX, cost);
+    flow_set_waiter(view->graph, kept->waiter, kept->lower, UINT32_MAX, cost);
+}
+
+void flow_view_bound(struct flow_view *view, const struct job *job, uint32_t lower)
+{
+    struct flow_job *kept = job_of(job);
+    if (!kept->waiter || kept->lower == lower)
+        return;
+    kept->lower = lower;
+    flow_set_waiter(view->graph, kept->waiter, lower, UINT32_MAX, kept->cost);
 }
 
 /* Tasks that receive are of classes of their own. */
@@ -348,6 +357,7 @@ static void add_group(struct engine *engine, struct flow_view *view, struct stag
     if (!job->groups) {
         job->waiter = check(engine, flow_add_waiter(view->graph, stage->job->number));
         job->cost = -1;
+        job->lower = 0;
         set_wait(view, stage->job);
     }
     job->groups++;
@@ -498,7 +508,7 @@ static bool same_weights(const struct flow_weights *a, const struct flow_weights
 {
     return a->locality == b->locality && a->load == b->load && a->turn == b->turn &&
            a->wait == b->wait && a->prefer == b->prefer && a->priority == b->priority &&
-           a->stalls == b->stalls;
+           a->fair == b->fair && a->stalls == b->stalls;
 }
 
 static void forget_stage(struct flow_stage *kept)

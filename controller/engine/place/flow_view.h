@@ -2,7 +2,7 @@
  * follows announcements and the ring of changed hosts, and is made anew only when shapes, racks or
  * weights change. Private to controller/engine; flow.c asks it.
  *
- * One object in several files: flow_view, flow_cost, flow_weights. */
+ * One object in several files: flow_view, flow_cost, flow_fair, flow_weights. */
 #pragma once
 
 #include "controller/engine/base/state.h"
@@ -20,6 +20,7 @@ enum { FLOW_UTILITY = 1000 };
 enum { FLOW_PRIORITY_LEAST = -4, FLOW_PRIORITIES = 12 };
 struct flow_weights {
     int64_t locality, load, turn, wait, prefer;
+    bool fair;     /* no job runs more than its max-min part while others could */
     bool priority; /* strict: more than all others together */
     bool stalls;   /* hold what would stall */
 };
@@ -42,7 +43,7 @@ int64_t flow_cost_of_host(const struct flow_weights *weights, const struct stage
 /* Whether so many of its tasks run on a host or rack at most. */
 bool flow_is_bounded(const struct stage *stage);
 
-/* A class of its own: of stages that prefer the same hosts, or of one with bounds a host or rack. */
+/* A class of its own: of stages that prefer the same hosts, or of one with bounds. */
 struct flow_special {
     uint32_t class, shape, length; /* length: 0, or its class's number + 1 */
     uint64_t key;
@@ -64,7 +65,8 @@ struct flow_stage {
 struct flow_job {
     struct flow_waiter *waiter; /* while it has groups */
     uint32_t groups;
-    int64_t cost; /* of waiting, in the graph */
+    int64_t cost;   /* of waiting, in the graph, */
+    uint32_t lower; /* and how many must */
     struct flow_wait wait;
 };
 
@@ -101,6 +103,15 @@ void flow_view_forget(struct engine *engine, struct flow_view *view);
  * for each new special class. */
 void flow_view_follow(struct engine *engine, struct flow_view *view,
                       const struct flow_weights *weights);
+
+/* So many of the job's ready tasks must wait. O(1). */
+void flow_view_bound(struct flow_view *view, const struct job *job, uint32_t lower);
+
+/* Whether jobs have parts of the slots: not where users have. */
+bool flow_fair_bounds(const struct engine *engine, const struct flow_view *view);
+/* Bounds who waits by the max-min parts of the moment, in tasks; `relaxed`: nobody must wait. The
+ * graph has followed. O(active jobs · log). */
+void flow_fair_follow(struct engine *engine, struct flow_view *view, bool relaxed);
 
 /* Facts. Those of the same names in listener.h. */
 void flow_view_task(struct engine *engine, struct flow_view *view, struct task *task, bool ready);

@@ -9,7 +9,7 @@ static const struct engine_choice parameter_objective = {
      "What the optimum is of: the weights that follow, or quincy, borg, duopoly or alsched."},
     objectives};
 static const struct flow_weights weights_of[] = {
-    [1] = {.locality = 8, .load = 1, .turn = 1, .wait = 1, .prefer = 1},
+    [1] = {.locality = 8, .load = 1, .turn = 1, .wait = 1, .prefer = 1, .fair = true},
     [2] = {.locality = 1, .load = 4, .turn = 1, .wait = 1, .prefer = 1, .priority = true},
     [3] = {.locality = 4, .load = 1, .turn = 8, .prefer = 1, .stalls = true},
     [4] = {.locality = 1, .load = 1, .turn = 1, .wait = 1, .prefer = 4}};
@@ -45,6 +45,13 @@ static const struct engine_parameter parameter_stalls = {
     1,
     1,
     "A task waits rather than receive where a transfer of its length or a shorter one is."};
+static const struct engine_parameter parameter_fair = {
+    "fair_parts",
+    ENGINE_UNIT_YES,
+    0,
+    1,
+    0,
+    "No job runs more than its max-min part of the slots while others could."};
 static const struct engine_parameter parameter_priority = {
     "weight.priority",
     ENGINE_UNIT_YES,
@@ -61,6 +68,7 @@ const struct engine_parameter *const flow_parameters[] = {&parameter_objective.p
                                                           &parameter_stalls,
                                                           &parameter_prefer,
                                                           &parameter_wait,
+                                                          &parameter_fair,
                                                           NULL};
 
 struct flow_weights flow_weights_now(const struct engine *engine)
@@ -74,6 +82,7 @@ struct flow_weights flow_weights_now(const struct engine *engine)
         .turn = policy_value(engine, QUESTION_PLACE, &parameter_turn),
         .wait = policy_value(engine, QUESTION_PLACE, &parameter_wait),
         .prefer = policy_value(engine, QUESTION_PLACE, &parameter_prefer),
+        .fair = policy_value(engine, QUESTION_PLACE, &parameter_fair),
         .priority = policy_value(engine, QUESTION_PLACE, &parameter_priority),
         .stalls = policy_value(engine, QUESTION_PLACE, &parameter_stalls)};
 }
