@@ -12,9 +12,9 @@ const struct turn_policy *const turn_policies[] = {
     &turn_srpt_ageless, &turn_drf, &turn_priority, NULL};
 
 const struct place_policy *const place_policies[] = {
-    &place_nats,   &place_greedy, &place_delay, &place_neat,     &place_neat_fair, &place_gather,
-    &place_random, &place_joint,  &place_flow,  &place_affinity, &place_model,     &place_spread,
-    &place_score,  NULL};
+    &place_nats,   &place_greedy, &place_delay, &place_neat, &place_neat_fair,
+    &place_gather, &place_random, &place_joint, &place_flow, &place_affinity,
+    &place_model,  &place_spread, &place_score, NULL};
 
 const struct commit_policy *const commit_policies[] = {&commit_single, NULL};
 
