@@ -9,10 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { OVER_TIME = 7 /* of the columns */ };
 enum { WIDTH = 32 /* of a sparkline */, RIGHT = 4 /* its level of the right share */, LEVELS = 8 };
 enum { TRIES = 8 /* until no span ends between two pages */ };
 
-static const struct column blocks[] = {
+static const struct column columns[] = {
     {"user", "USER"},
     {"name", "NAME"},
     {"share", "SHARE"},
@@ -20,19 +21,7 @@ static const struct column blocks[] = {
     {"used_permille", "USED"},
     {"mem_permille", "MEMORY"},
     {"wanted_permille", "WITH WORK"},
-    {"over_time", "OVER TIME, \u2584: ITS SHARE"},
-    {NULL, NULL},
-};
-/* Where the terminal has no blocks. */
-static const struct column digits[] = {
-    {"user", "USER"},
-    {"name", "NAME"},
-    {"share", "SHARE"},
-    {"right_permille", "RIGHT"},
-    {"used_permille", "USED"},
-    {"mem_permille", "MEMORY"},
-    {"wanted_permille", "WITH WORK"},
-    {"over_time", "OVER TIME, 4: ITS SHARE"},
+    [OVER_TIME] = {"over_time", NULL},
     {NULL, NULL},
 };
 static const struct column span_columns[] = {
@@ -226,7 +215,11 @@ static void write_all(const struct shares_read *read, struct writer *writer)
         drift_write(head, writer, "even", "at most, in the even order", head->even_ahead,
                     head->even_behind);
     }
-    writer_table(writer, "shares", has_blocks ? blocks : digits);
+    struct column headed[sizeof(columns) / sizeof(columns[0])];
+    memcpy(headed, columns, sizeof(columns));
+    headed[OVER_TIME].heading =
+        has_blocks ? "OVER TIME, \u2584: ITS SHARE" : "OVER TIME, 4: ITS SHARE";
+    writer_table(writer, "shares", headed);
     for (size_t i = 0; i < read->n; i++)
         row_write(read, &read->rows[i], has_blocks, writer);
     writer_table_end(writer);
