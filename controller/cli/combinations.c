@@ -16,6 +16,7 @@ static const struct cell cells[] = {
     CELL("network", "NETWORK", TEXT, network),
     CELL("mode", "MODE", TEXT, mode),
     CELL("users", "USERS", TEXT, users),
+    CELL("one_host", "ONE HOST", BOOL, one_host),
     CELL_OF("works", "WORKS", works),
     CELL("in_force", "IN FORCE", BOOL, in_force),
     CELL("text", "WHY NOT", TEXT, refused, UNLESS_NOTHING),

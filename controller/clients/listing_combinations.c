@@ -21,6 +21,7 @@ static void row_fill(const struct engine *engine, const struct engine_combinatio
     wire_copy(row->network, sizeof(row->network), all->network);
     wire_copy(row->mode, sizeof(row->mode), all->mode);
     wire_copy(row->users, sizeof(row->users), all->users);
+    row->one_host = all->one_host;
     wire_copy(row->refused, sizeof(row->refused), all->refused);
     row->in_force = answers(engine, "turn", all->turn) && answers(engine, "place", all->place) &&
                     answers(engine, "commit", all->commit) &&

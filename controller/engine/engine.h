@@ -587,6 +587,7 @@ int engine_policy_fits(const struct engine *engine, const char *question, const 
 /* A policy for each question. */
 struct engine_combination {
     const char *turn, *place, *commit, *network, *mode, *users;
+    bool one_host;     /* users can be dealt one host's room at a time (parameter one_host) */
     char refused[256]; /* why they do not work together, a sentence without its full stop; "": they
                           do */
 };

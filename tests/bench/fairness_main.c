@@ -85,16 +85,14 @@ struct way {
     const char *users;
     int64_t even, remainders;
     const char *name;
+    int64_t one_host;
 };
 static const struct way ways[] = {
-    {"sequence", 1, 1, "sequence"},
-    {"sequence", 0, 1, "sequence, literal"},
-    {"sequence-time", 1, 1, "sequence-time"},
-    {"proportional", 1, 0, "proportional"},
-    {"proportional", 1, 1, "with remainders"},
-    {"capacity", 1, 1, "capacity"},
-    {"drf", 1, 1, "drf"},
-    {"none", 1, 1, "none (fair)"},
+    {"sequence", 1, 1, "sequence", 0},          {"sequence", 1, 1, "sequence, one host", 1},
+    {"sequence", 0, 1, "sequence, literal", 0}, {"sequence-time", 1, 1, "sequence-time", 0},
+    {"proportional", 1, 0, "proportional", 0},  {"proportional", 1, 1, "with remainders", 0},
+    {"capacity", 1, 1, "capacity", 0},          {"drf", 1, 1, "drf", 0},
+    {"none", 1, 1, "none (fair)", 0},
 };
 enum { WAYS = sizeof(ways) / sizeof(ways[0]) };
 
@@ -290,6 +288,7 @@ static void begin(struct world *w, const struct load *load, const struct way *wa
     config.finished_max = 10;
     engine_config_say(&config, "even", way->even, NULL);
     engine_config_say(&config, "remainders", way->remainders, NULL);
+    engine_config_say(&config, "one_host", way->one_host, NULL);
     if (is_memory(load)) {
         engine_config_say(&config, "granule_slots", 0, NULL);
         engine_config_say(&config, "granule_mem_bytes", MB, NULL);

@@ -587,6 +587,7 @@ static void test_any_users_and_jobs(void **state)
         if (round % 5 == 3)
             script_policy(&c.s, "users", "proportional");
         script_parameter(&c.s, "force_priority", round % 3 * 5);
+        script_parameter(&c.s, "one_host", round % 2);
         c.s.reload = round % 4 == 0;
         for (uint32_t h = 0; h < HOSTS; h++)
             script_host(&c.s, h, 3);

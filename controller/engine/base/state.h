@@ -675,6 +675,7 @@ struct engine {
     uint64_t users_changes;  /* index: grows when the position or a debt may have changed */
     struct debts *debts;     /* between users */
     struct user *asked;      /* for whom a placement is asked now; NULL: for everybody */
+    struct host *asked_host; /* and for which host; NULL: for all */
     TAILQ_HEAD(, user) ready_users; /* index: where somebody divides, those with ready_here */
     struct queues no_queues;        /* of a user without jobs of a shape: always empty */
     struct sorted jobs, active, names, finished, finished_age, hold_timers;

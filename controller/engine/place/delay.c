@@ -15,7 +15,7 @@ static bool pick_overdue(struct engine *engine, struct claim *ret_claim)
 {
     for (uint32_t i = 0; i < engine->n_shapes; i++) {
         struct shape *shape = engine->shapes[i];
-        struct sorted_node *node = shape_times(engine, shape) > 0
+        struct sorted_node *node = place_has_room(engine, shape)
                                        ? sorted_first(&users_asked(engine, shape)->overdue)
                                        : NULL;
         struct bucket *bucket = node ? container_of(node, struct stage, waiting)->bucket : NULL;
@@ -30,7 +30,7 @@ static struct bucket *first_reduce(struct engine *engine)
     struct bucket *best = NULL;
     for (uint32_t i = 0; i < engine->n_shapes; i++) {
         struct shape *shape = engine->shapes[i];
-        struct sorted_node *node = shape_times(engine, shape) > 0
+        struct sorted_node *node = place_has_room(engine, shape)
                                        ? sorted_first(&users_asked(engine, shape)->reduces)
                                        : NULL;
         struct bucket *bucket = node ? container_of(node, struct bucket, by_turn_reduces) : NULL;
@@ -56,7 +56,7 @@ bool place_delayed(struct engine *engine,
 
 static struct claim least_loaded(struct engine *engine, struct bucket *bucket)
 {
-    struct fit *fit = place_least_loaded(bucket->shape);
+    struct fit *fit = place_fit(engine, bucket->shape);
     return (struct claim){bucket_largest(engine, bucket), fit, REASON_GREEDY, 0,
                           fit->host->running};
 }
@@ -88,6 +88,7 @@ const struct place_policy place_delay = {
                .reasons = reasons,
                .hears.job_grew = locality_job_grew},
     .pick = delay_pick,
+    .one_host = true,
     .first_local = true,
     .even = true,
     .held = place_held_map,

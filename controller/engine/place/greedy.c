@@ -10,6 +10,21 @@ struct fit *place_least_loaded(const struct shape *shape)
     return container_of(sorted_first(&shape->by_load), struct fit, by_load);
 }
 
+bool place_has_room(const struct engine *engine, const struct shape *shape)
+{
+    const struct host *host = engine->asked_host;
+    return shape_times(engine, shape) > 0 && (!host || host->shapes[shape->index]->fitting);
+}
+
+struct fit *place_fit(const struct engine *engine, const struct shape *shape)
+{
+    const struct host *host = engine->asked_host;
+    if (!host)
+        return place_least_loaded(shape);
+    struct host_shape *here = host->shapes[shape->index];
+    return &here->fit[here->first];
+}
+
 static struct task *first_map(const struct bucket *bucket)
 {
     return container_of(sorted_first(&bucket->ready_maps), struct task, ready);
@@ -36,7 +51,7 @@ static bool any_pair(const struct engine *engine, struct bucket *bucket, bool lo
     struct task *task = bucket->unlocated.n ? container_of(sorted_first(&bucket->unlocated),
                                                            struct task, ready_unlocated)
                                             : first_map(bucket);
-    struct fit *fit = place_least_loaded(bucket->shape);
+    struct fit *fit = place_fit(engine, bucket->shape);
     enum reason reason = task->n_refs ? REASON_NO_LOCAL_SLOT : REASON_NO_BLOCK;
     *ret_claim = (struct claim){task, fit, reason, 0, fit->host->running};
     return true;
@@ -66,7 +81,7 @@ static bool is_better(const struct engine *engine, const struct claim *a, const 
 
 static bool has_map(const struct engine *engine, const struct bucket *bucket)
 {
-    return bucket->ready_maps.n && shape_times(engine, bucket->shape) > 0;
+    return bucket->ready_maps.n && place_has_room(engine, bucket->shape);
 }
 
 bool place_pair_of_job(struct engine *engine, struct job *job, bool local_only,
@@ -99,7 +114,7 @@ struct bucket *place_first_bucket(struct engine *engine)
     struct bucket *best = NULL;
     for (uint32_t i = 0; i < engine->n_shapes; i++) {
         struct shape *shape = engine->shapes[i];
-        if (shape_times(engine, shape) <= 0)
+        if (!place_has_room(engine, shape))
             continue;
         const struct queues *queues = users_asked(engine, shape);
         struct sorted_node *map = sorted_first(&queues->maps),
@@ -117,7 +132,7 @@ static bool greedy_pick(struct engine *engine, struct claim *ret_claim)
         return false;
     if (bucket->ready_maps.n)
         return place_pair(engine, bucket, false, ret_claim);
-    struct fit *fit = place_least_loaded(bucket->shape);
+    struct fit *fit = place_fit(engine, bucket->shape);
     *ret_claim =
         (struct claim){bucket_largest(engine, bucket), fit, REASON_GREEDY, 0, fit->host->running};
     return true;
@@ -128,7 +143,7 @@ struct bucket *place_first_local(struct engine *engine)
     struct bucket *best = NULL;
     for (uint32_t i = 0; i < engine->n_shapes; i++) {
         struct shape *shape = engine->shapes[i];
-        if (shape_times(engine, shape) <= 0)
+        if (!place_has_room(engine, shape))
             continue;
         struct queues *queues = users_asked(engine, shape);
         struct bucket *local = waiting_first(engine, shape, queues);
@@ -153,5 +168,6 @@ const struct place_policy place_greedy = {
                .reasons = reasons,
                .hears.job_grew = locality_job_grew},
     .pick = greedy_pick,
+    .one_host = true,
     .even = true,
 };

@@ -32,9 +32,22 @@
 #define REASON_NOT_FIRST     ((enum reason)14)
 
 /* The size below which a transfer would be first on the downlink of a host with a free slot. */
-static uint64_t passing_limit(const struct shape *shape, enum transfer_order order)
+static uint64_t passing_limit(const struct engine *engine, const struct shape *shape,
+                              enum transfer_order order)
 {
-    return ~sorted_least(&shape->by_receivers[order]);
+    return engine->asked_host ? ~place_fit(engine, shape)->by_receivers[order].value
+                              : ~sorted_least(&shape->by_receivers[order]);
+}
+
+/* The first of the shape's hosts with room, in order of receivers, where a transfer of less than
+ * `limit` would be first; or the host that is asked for, if it is one. NULL: none. */
+static struct sorted_node *first_receiver(const struct engine *engine, const struct shape *shape,
+                                          enum transfer_order order, uint64_t limit)
+{
+    if (!engine->asked_host)
+        return sorted_first_below(&shape->by_receivers[order], limit);
+    struct sorted_node *node = &place_fit(engine, shape)->by_receivers[order];
+    return node->value < limit ? node : NULL;
 }
 
 static uint64_t own_bytes(const struct task *task, enum transfer_order order)
@@ -49,8 +62,7 @@ static bool select_server(struct engine *engine, struct task *task, struct claim
 {
     enum transfer_order order = engine->network->order(engine->mode);
     uint64_t own = own_bytes(task, order);
-    struct sorted_node *node =
-        sorted_first_below(&task->stage->bucket->shape->by_receivers[order], ~own);
+    struct sorted_node *node = first_receiver(engine, task->stage->bucket->shape, order, ~own);
     if (!node)
         return false;
     struct fit *fit = container_of(node, struct fit, by_receivers[order]);
@@ -95,13 +107,12 @@ static bool pick_reduce(struct engine *engine, struct job *job, bool largest,
     struct task *best = NULL;
     for (uint32_t i = 0; i < job->n_buckets; i++) {
         struct bucket *bucket = job->buckets[i];
-        uint64_t limit = passing_limit(bucket->shape, order);
+        bool room = place_has_room(engine, bucket->shape);
+        uint64_t limit = room ? passing_limit(engine, bucket->shape, order) : 0;
         struct stage *stage;
         TAILQ_FOREACH (stage, &bucket->reduce_stages, of_bucket) {
             engine->counters.visits++;
-            struct task *task = shape_times(engine, bucket->shape) > 0
-                                    ? candidate(stage, order, largest, limit)
-                                    : NULL;
+            struct task *task = room ? candidate(stage, order, largest, limit) : NULL;
             if (task && (!best || is_before(task, best, largest)))
                 best = task;
         }
@@ -129,7 +140,7 @@ static struct bucket *first_map(struct engine *engine)
     for (uint32_t i = 0; i < engine->n_shapes; i++) {
         struct shape *shape = engine->shapes[i];
         struct sorted_node *node =
-            shape_times(engine, shape) > 0 ? sorted_first(&users_asked(engine, shape)->maps) : NULL;
+            place_has_room(engine, shape) ? sorted_first(&users_asked(engine, shape)->maps) : NULL;
         best = earlier(best, node ? container_of(node, struct bucket, by_turn_maps) : NULL);
     }
     return best;
@@ -142,10 +153,10 @@ static bool pick_others_reduce(struct engine *engine, struct claim *ret_claim)
     struct bucket *best = NULL;
     for (uint32_t i = 0; i < engine->n_shapes; i++) {
         struct shape *shape = engine->shapes[i];
-        if (shape_times(engine, shape) <= 0)
+        if (!place_has_room(engine, shape))
             continue;
-        struct sorted_node *node =
-            sorted_first_below(&users_asked(engine, shape)->reduces, passing_limit(shape, order));
+        struct sorted_node *node = sorted_first_below(&users_asked(engine, shape)->reduces,
+                                                      passing_limit(engine, shape, order));
         best = earlier(best, node ? container_of(node, struct bucket, by_turn_reduces) : NULL);
     }
     return best && pick_reduce(engine, best->job, true, ret_claim);
@@ -166,7 +177,9 @@ static bool place_anywhere(struct engine *engine, struct task *task, enum reason
                            int64_t left, struct claim *ret_claim)
 {
     enum transfer_order order = engine->network->order(engine->mode);
-    struct sorted_node *node = sorted_first(&task->stage->bucket->shape->by_receivers[order]);
+    const struct shape *shape = task->stage->bucket->shape;
+    struct sorted_node *node = engine->asked_host ? &place_fit(engine, shape)->by_receivers[order]
+                                                  : sorted_first(&shape->by_receivers[order]);
     if (!node)
         return false;
     *ret_claim =
@@ -179,7 +192,7 @@ static bool pick_overdue(struct engine *engine, struct claim *ret_claim)
     for (uint32_t i = 0; i < engine->n_shapes; i++) {
         struct shape *shape = engine->shapes[i];
         struct sorted_node *node = sorted_first(&users_asked(engine, shape)->overdue);
-        if (!node || shape_times(engine, shape) <= 0)
+        if (!node || !place_has_room(engine, shape))
             continue;
         struct stage *stage = container_of(node, struct stage, waiting);
         if (!stage->ready_reduces.n)
@@ -231,7 +244,7 @@ static struct policy_why held(const struct engine *engine, const struct stage *s
                    : task                ? task->bytes
                                          : smallest->key.a;
     return (struct policy_why){REASON_WOULD_STALL, clamp_i64(own),
-                               clamp_i64(passing_limit(stage->bucket->shape, order))};
+                               clamp_i64(passing_limit(engine, stage->bucket->shape, order))};
 }
 
 static const struct policy_reason reasons[] = {
@@ -275,6 +288,7 @@ const struct place_policy place_nats = {
                .hears.job_grew = locality_job_grew,
                .by_mode = "nats: only the first job is served while slot-starved"},
     .pick = nats_pick,
+    .one_host = true,
     .first_local = true,
     .even = true,
     .orders = HOSTS_BY_RECEIVERS,

@@ -42,6 +42,11 @@ bool place_pair_of_job(struct engine *engine, struct job *job, bool local_only,
                        struct claim *ret_claim);
 /* The least loaded host's first unit with room. */
 struct fit *place_least_loaded(const struct shape *shape);
+/* Whether a slot is free for the shape: on the host that is asked for (engine->asked_host), or on
+ * any. O(1). */
+bool place_has_room(const struct engine *engine, const struct shape *shape);
+/* The first unit with room of that host, or of the least loaded one. */
+struct fit *place_fit(const struct engine *engine, const struct shape *shape);
 /* The first job by turn, of the user that is asked for (engine->asked) or of all, that has a ready
  * map or reduce task for which a slot is free, as its bucket; NULL: none. */
 struct bucket *place_first_bucket(struct engine *engine);

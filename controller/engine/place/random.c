@@ -22,6 +22,8 @@ static void init(struct engine *engine, union policy_of of, void *state)
 static struct fit *random_fit(const struct engine *engine, struct shape *shape)
 {
     const struct random_engine *kept = engine->kept[QUESTION_PLACE];
+    if (engine->asked_host)
+        return place_fit(engine, shape);
     struct sorted_key from = {engine_mix(engine->config.seed, ~kept->draws, 0), 0, 0};
     struct sorted_node *node = sorted_from(&shape->by_tie, from);
     return container_of(node ? node : sorted_first(&shape->by_tie), struct fit, by_tie);
@@ -62,5 +64,6 @@ const struct place_policy place_random = {
                .reasons = reasons},
     .pick = random_pick,
     .chosen = chosen,
+    .one_host = true,
     .orders = HOSTS_BY_TIE,
 };

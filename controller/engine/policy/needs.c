@@ -106,6 +106,9 @@ int engine_combination(uint64_t index, struct engine_combination *ret_combinatio
         .network = policies[QUESTION_NETWORK]->name,
         .mode = policies[QUESTION_MODE]->name,
         .users = policies[QUESTION_USERS]->name,
+        .one_host =
+            container_of(policies[QUESTION_PLACE], const struct place_policy, policy)->one_host &&
+            container_of(policies[QUESTION_USERS], const struct users_policy, policy)->one_host,
     };
     if (policy_check_needs(policies, &err) < 0)
         engine_copy_word(ret_combination->refused, sizeof(ret_combination->refused), err.text);

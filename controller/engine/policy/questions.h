@@ -23,7 +23,8 @@ struct place_policy {
     struct policy policy;
     /* True with the next claim (its task is ready and its unit has room); false: nothing (more),
      * and free slots stay reserved. Of the user that is asked for (engine->asked, users_asked), or
-     * of all. O(log n). */
+     * of all; where `one_host`, on the host that is asked for (engine->asked_host), or on any.
+     * O(log n). */
     bool (*pick)(struct engine *engine, struct claim *ret_claim);
     /* True with the next attempt to evict (eviction_may); false: none (more). It is asked in each
      * step, whether tasks are ready or not, after the events and before `pick`; each eviction is
@@ -33,6 +34,7 @@ struct place_policy {
     bool (*evict)(struct engine *engine, struct eviction *ret_eviction);
     bool chooses_way; /* of a stage that can run in several ways it says in which; else a task runs
                          in the first for which there is room on the host that it chose */
+    bool one_host;    /* `pick` can be asked for one host: place_has_room, place_fit */
     bool at_most;     /* its claims keep the bounds of jobs that have some: at_most_room */
     /* This claim, which `pick` proposed, goes to the commit policy now. Others were proposed in
      * vain: who divides asks several users. False: what follows from it makes the claim void, and
@@ -109,6 +111,7 @@ struct users_policy {
     /* As a placement's `pick`; it asks the placement for one user at a time (engine->asked). NULL:
      * no user is asked for separately. */
     bool (*pick)(struct engine *engine, struct claim *ret_claim);
+    bool one_host; /* it has that parameter: it can ask for one host (place_policy.one_host) */
     /* As a placement's `evict`, and asked before it: a user gets back what others use of its. */
     bool (*evict)(struct engine *engine, struct eviction *ret_eviction);
     /* A claim commits, whoever proposed it; NULL: nothing is charged. */

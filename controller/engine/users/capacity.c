@@ -59,7 +59,7 @@ static bool pick_by(struct engine *engine, use_of *use, struct claim *ret_claim)
 {
     bool found = false;
     for (struct user *user = NULL; !found && (user = next_user(engine, use, user));)
-        found = division_ask(engine, user, ret_claim);
+        found = division_ask(engine, user, NULL, ret_claim);
     return found;
 }
 

@@ -1,5 +1,6 @@
 #include "controller/engine/users/division.h"
 
+#include "controller/engine/base/resources.h"
 #include "controller/engine/base/say.h"
 #include "controller/engine/books/cluster.h"
 #include "controller/engine/books/users.h"
@@ -49,6 +50,14 @@ uint64_t division_free(const struct engine *engine, const struct resources *gran
     return granule_offer(granule->amount, engine->free.amount, ENGINE_RESOURCES);
 }
 
+uint64_t division_free_on(const struct host *host, const struct resources *granule)
+{
+    struct resources free = host->room_free;
+    for (uint32_t i = 0; i < host->n_units; i++)
+        resources_add(&free, &host->units[i].free);
+    return granule_offer(granule->amount, free.amount, ENGINE_RESOURCES);
+}
+
 uint64_t division_claim_size(const struct resources *granule, const struct claim *claim)
 {
     const struct resources *demand = &claim->task->stage->bucket->shape->demand;
@@ -63,28 +72,32 @@ bool division_has_room(const struct engine *engine)
     return false;
 }
 
-bool division_ask(struct engine *engine, struct user *user, struct claim *ret_claim)
+bool division_ask(struct engine *engine, struct user *user, struct host *host,
+                  struct claim *ret_claim)
 {
     if (!user->ready_here)
         return false;
     engine->asked = user;
+    engine->asked_host = host;
     bool found = engine->place->pick(engine, ret_claim);
     engine->asked = NULL;
+    engine->asked_host = NULL;
     return found;
 }
 
-static bool has_room(const struct engine *engine, const struct user *user)
+static bool has_room(const struct engine *engine, const struct user *user, const struct host *host)
 {
     for (uint32_t i = 0; user->ready_here && i < engine->n_shapes; i++)
-        if (shape_times(engine, engine->shapes[i]) > 0 && users_ready(user, engine->shapes[i]))
+        if (shape_times(engine, engine->shapes[i]) > 0 && (!host || host->shapes[i]->fitting) &&
+            users_ready(user, engine->shapes[i]))
             return true;
     return false;
 }
 
-bool division_is_held(const struct engine *engine, const struct user *user)
+bool division_is_held(const struct engine *engine, const struct user *user, const struct host *host)
 {
     return engine->place->held && !(engine->place->full && engine->place->full(engine)) &&
-           has_room(engine, user);
+           has_room(engine, user, host);
 }
 
 enum { NAMED = 4 };

@@ -28,15 +28,19 @@ uint64_t division_free(const struct engine *engine, const struct resources *gran
 uint64_t division_claim_size(const struct resources *granule, const struct claim *claim);
 /* Whether something is ready for which a slot is free. O(shapes). */
 bool division_has_room(const struct engine *engine);
-/* The user's next claim; false: nothing of it is ready that fits, or the placement leaves it. The
- * cost of a pick. */
-bool division_ask(struct engine *engine, struct user *user, struct claim *ret_claim);
-/* Of a user for which that is false: the rule of what is no loan. The placement holds what it has
- * ready on purpose, although there is room for it (hold.h): what others use meanwhile nobody owes
- * it. False: it has nothing ready, and lends its part, or nothing that fits, and is owed that; so
- * is one whose tasks wait since only the cluster's last slots are free (place_policy.full), for
- * them the cluster is full. O(shapes). */
-bool division_is_held(const struct engine *engine, const struct user *user);
+/* Granules that are free on the host. O(its units). */
+uint64_t division_free_on(const struct host *host, const struct resources *granule);
+/* The user's next claim on the host (NULL: on any; else place_policy.one_host); false: nothing of
+ * it is ready that fits, or the placement leaves it. The cost of a pick. */
+bool division_ask(struct engine *engine, struct user *user, struct host *host,
+                  struct claim *ret_claim);
+/* Of a user for which that is false there: the rule of what is no loan. The placement holds what
+ * it has ready on purpose, although there is room for it (hold.h): what others use meanwhile
+ * nobody owes it. False: it has nothing ready, and lends its part, or nothing that fits, and is
+ * owed that; so is one whose tasks wait since only the cluster's last slots are free
+ * (place_policy.full), for them the cluster is full. O(shapes). */
+bool division_is_held(const struct engine *engine, const struct user *user,
+                      const struct host *host);
 
 /* Who waits before a user: users with something ready, and what each gets first (0: not known), as
  * they are added. Said as a clause ("behind bob 2, ann 1") and as the fact "user_waits_behind". */

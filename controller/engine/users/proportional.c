@@ -104,7 +104,7 @@ static bool by_part(struct engine *engine, struct proportional_engine *k, struct
 {
     for (; k->at < k->n; k->at++) {
         const struct part *part = &k->parts[k->at];
-        if (part->used < part->quota && division_ask(engine, part->user, ret_claim) &&
+        if (part->used < part->quota && division_ask(engine, part->user, NULL, ret_claim) &&
             (int64_t)division_claim_size(&k->granule, ret_claim) <= part->quota - part->used)
             return true;
     }
@@ -134,7 +134,7 @@ static bool by_rest(struct engine *engine, struct proportional_engine *k, struct
     struct part *part;
     while (!found && (part = next_part(engine, k, asked))) {
         asked[part - k->parts] = true;
-        found = division_ask(engine, part->user, ret_claim);
+        found = division_ask(engine, part->user, NULL, ret_claim);
     }
     free(asked);
     return found;

@@ -1,9 +1,11 @@
 /* Sequence deployment: each step's free room is one offer (share/offer.h), of which each user has
- * its entries of the sequence. Users run tasks by right in the order of their numbers; what is left
- * is lent. Where the placement leaves slots free on purpose, an offer is more than can be used, and
- * whoever is asked first may get all of it. So there the user is next that is behind most, by its
- * entries among as many as were used, and by what it is owed. Whatever starts without having been
- * asked for here (a retry, a probe) is charged to its user all the same, as an offer of its own. */
+ * its entries of the sequence; with `one_host` each host's room is one, as in the source, and the
+ * next host is where a task of the user would start that is behind most. Users run tasks by right
+ * in the order of their numbers; what is left is lent. Where the placement leaves slots free on
+ * purpose, an offer is more than can be used, and whoever is asked first may get all of it. So
+ * there the user is next that is behind most, by its entries among as many as were used, and by
+ * what it is owed. Whatever starts without having been asked for here (a retry, a probe) is
+ * charged to its user all the same, as an offer of its own. */
 #include "controller/engine/base/ground.h"
 #include "controller/engine/base/say.h"
 #include "controller/engine/share/granule.h"
@@ -29,7 +31,15 @@ static const struct engine_parameter parameter_largest = {
     1,
     0,
     "What is left goes to the largest task; no: to who is owed most for its share."};
+static const struct engine_parameter parameter_one_host = {
+    "one_host",
+    ENGINE_UNIT_YES,
+    0,
+    1,
+    0,
+    "What is divided at a time is one host's room, where the placement can be asked for it."};
 static const struct engine_parameter *const parameters[] = {&parameter_even,
+                                                            &parameter_one_host,
                                                             &parameter_repay,
                                                             &parameter_debt_max,
                                                             &parameter_force,
@@ -37,12 +47,15 @@ static const struct engine_parameter *const parameters[] = {&parameter_even,
                                                             DIVISION_GRANULE_PARAMETERS,
                                                             NULL};
 
+#define NOT_ASKED UINT64_MAX /* turns.sizes: in this pick; else the size of the user's next task */
+
 struct sequence_engine {
     int64_t begun_ns; /* what started before was not charged */
     struct resources granule;
     struct turns turns;
     uint32_t at; /* whose tasks run by right now; users: all have */
     bool open;
+    struct host *host; /* of whose room the open offer is; NULL: of all */
     /* Of an open offer, by users, where the placement holds: */
     struct right {
         int64_t behind; /* its balance and its entries up to `entry`, less what it used */
@@ -126,48 +139,81 @@ static void count_rights(struct sequence_engine *k)
     k->rights[sequence_at(k->turns.offer.sequence, k->entry)].behind++;
 }
 
-static void open_offer(struct engine *engine, struct sequence_engine *k)
+/* The size of the user's next task; 0: nothing of it starts. Whatever its entries are, whether they
+ * are lent follows from the last answer. */
+static uint64_t ask(struct engine *engine, struct sequence_engine *k, uint32_t i,
+                    struct claim *ret_claim)
 {
-    for (uint32_t i = 0; i < k->turns.offer.n; i++)
-        k->turns.offer.users[i].idle = !k->turns.who[i]->ready_here;
-    if (engine->place->held)
-        count_rights(k);
-    uint64_t free = division_free(engine, &k->granule);
-    offer_open(&k->turns.offer, free < OFFER_DEBT_MAX ? free : OFFER_DEBT_MAX);
-    k->at = 0;
-    k->open = true;
-}
-
-/* Whatever the user's entries are, whether they are lent follows from the last answer. */
-static bool ask(struct engine *engine, struct sequence_engine *k, uint32_t i,
-                struct claim *ret_claim)
-{
-    bool found = division_ask(engine, k->turns.who[i], ret_claim);
-    k->turns.offer.users[i].held = !found && division_is_held(engine, k->turns.who[i]);
-    return found;
+    bool found = division_ask(engine, k->turns.who[i], k->host, ret_claim);
+    k->turns.offer.users[i].held = !found && division_is_held(engine, k->turns.who[i], k->host);
+    k->turns.sizes[i] = found ? division_claim_size(&k->granule, ret_claim) : 0;
+    return k->turns.sizes[i];
 }
 
 static bool runs_by_right(struct engine *engine, struct sequence_engine *k, uint32_t i,
                           struct claim *ret_claim)
 {
     int64_t room = offer_room(&k->turns.offer, i);
-    return room > 0 && ask(engine, k, i, ret_claim) &&
-           division_claim_size(&k->granule, ret_claim) <= (uint64_t)room;
+    uint64_t size = room > 0 ? ask(engine, k, i, ret_claim) : 0;
+    return size && size <= (uint64_t)room;
 }
 
-/* Not asked yet; of equals the one that has the next entry, then the first. The number of users:
- * none. */
+/* Not asked yet, and of an open offer with something left by right; of equals the one that has the
+ * next entry, then the first. The number of users: none. */
 static uint32_t most_behind(const struct sequence_engine *k)
 {
     uint32_t n = k->turns.offer.n, best = n, next = sequence_at(k->turns.offer.sequence, k->entry);
     for (uint32_t i = 0; i < n; i++) {
-        if (k->rights[i].asked || !k->turns.who[i]->ready_here)
+        if (k->rights[i].asked || !k->turns.who[i]->ready_here ||
+            (k->open && offer_room(&k->turns.offer, i) <= 0))
             continue;
         if (best == n || k->rights[i].behind > k->rights[best].behind ||
             (k->rights[i].behind == k->rights[best].behind && i == next))
             best = i;
     }
     return best;
+}
+
+/* Where a task of the user that is behind most would start; NULL: nothing starts. */
+static struct host *next_host(struct engine *engine, struct sequence_engine *k)
+{
+    struct claim claim;
+    uint32_t i;
+    count_rights(k);
+    while ((i = most_behind(k)) < k->turns.offer.n) {
+        if (ask(engine, k, i, &claim))
+            return claim.fit->host;
+        k->rights[i].asked = true;
+    }
+    return NULL;
+}
+
+/* False: there is none, as nothing starts on any host. */
+static bool open_offer(struct engine *engine, struct sequence_engine *k)
+{
+    bool one_host = engine->place->one_host && value(engine, &parameter_one_host);
+    for (uint32_t i = 0; i < k->turns.offer.n; i++) {
+        k->turns.offer.users[i].idle = !k->turns.who[i]->ready_here;
+        k->turns.offer.users[i].held = false;
+    }
+    k->host = NULL;
+    if (one_host && !(k->host = next_host(engine, k)))
+        return false;
+    if (engine->place->held)
+        count_rights(k);
+    uint64_t free =
+        one_host ? division_free_on(k->host, &k->granule) : division_free(engine, &k->granule);
+    offer_open(&k->turns.offer, free < OFFER_DEBT_MAX ? free : OFFER_DEBT_MAX);
+    k->at = 0;
+    k->open = true;
+    return true;
+}
+
+static void close_offer(struct engine *engine, struct sequence_engine *k)
+{
+    k->open = false;
+    turns_close(&k->turns);
+    turns_settle(engine, &k->turns);
 }
 
 static bool by_right(struct engine *engine, struct sequence_engine *k, struct claim *ret_claim)
@@ -202,14 +248,35 @@ static uint32_t smallest(const struct sequence_engine *k)
     return best;
 }
 
+enum { TRIES = 4 };
+
+/* WHY not all are asked, save where sizes decide, or where several in turn start nothing: asking is
+ * what costs. The next task of each that has one is taken to fit until it is asked. */
 static bool by_loan(struct engine *engine, struct sequence_engine *k, struct claim *ret_claim)
 {
+    struct offer *offer = &k->turns.offer;
+    uint64_t *sizes = k->turns.sizes;
+    uint32_t best;
+    for (uint32_t i = 0; i < offer->n; i++)
+        sizes[i] = sizes[i] == NOT_ASKED ? k->turns.who[i]->ready_here > 0 : sizes[i];
+    for (int tries = offer->largest ? 0 : TRIES;
+         tries && (best = offer_spare(offer, sizes)) < offer->n; tries--) {
+        uint64_t size = ask(engine, k, best, ret_claim);
+        if (size && size <= (uint64_t)offer->left)
+            return true;
+    }
+    for (uint32_t i = 0; i < offer->n; i++)
+        if (sizes[i])
+            ask(engine, k, i, ret_claim);
+    best = offer_spare(offer, sizes);
+    best = best < offer->n ? best : smallest(k);
+    return best < offer->n && ask(engine, k, best, ret_claim);
+}
+
+static void forget_answers(struct sequence_engine *k)
+{
     for (uint32_t i = 0; i < k->turns.offer.n; i++)
-        k->turns.sizes[i] =
-            ask(engine, k, i, ret_claim) ? division_claim_size(&k->granule, ret_claim) : 0;
-    uint32_t best = offer_spare(&k->turns.offer, k->turns.sizes);
-    best = best < k->turns.offer.n ? best : smallest(k);
-    return best < k->turns.offer.n && division_ask(engine, k->turns.who[best], ret_claim);
+        k->turns.sizes[i] = NOT_ASKED;
 }
 
 static bool pick(struct engine *engine, struct claim *ret_claim)
@@ -217,11 +284,17 @@ static bool pick(struct engine *engine, struct claim *ret_claim)
     struct sequence_engine *k = engine->kept[QUESTION_USERS];
     if (!division_has_room(engine))
         return false;
-    if (!k->open)
-        open_offer(engine, k);
-    bool right = engine->place->held ? by_right_in_turn(engine, k, ret_claim)
-                                     : by_right(engine, k, ret_claim);
-    return right || by_loan(engine, k, ret_claim);
+    while (k->open || open_offer(engine, k)) {
+        forget_answers(k);
+        bool right = engine->place->held ? by_right_in_turn(engine, k, ret_claim)
+                                         : by_right(engine, k, ret_claim);
+        if (right || by_loan(engine, k, ret_claim))
+            return true;
+        if (!k->host || k->turns.offer.left == k->turns.offer.amount)
+            return false;
+        close_offer(engine, k);
+    }
+    return false;
 }
 
 static bool evict(struct engine *engine, struct eviction *ret_eviction)
@@ -235,11 +308,8 @@ static void over(struct engine *engine)
     struct sequence_engine *k = engine->kept[QUESTION_USERS];
     if (k->force.used)
         forget_budgets(k);
-    if (!k->open)
-        return;
-    k->open = false;
-    turns_close(&k->turns);
-    turns_settle(engine, &k->turns);
+    if (k->open)
+        close_offer(engine, k);
 }
 
 static void charge(struct engine *engine, const struct claim *claim)
@@ -315,6 +385,7 @@ const struct users_policy users_sequence = {
                .hears.users_changed = changed,
                .hears.attempt_returned = returned},
     .pick = pick,
+    .one_host = true,
     .evict = evict,
     .charge = charge,
     .over = over,

@@ -117,7 +117,7 @@ static bool pick(struct engine *engine, struct claim *ret_claim)
     memset(k->turns.sizes, 0, n * sizeof(*k->turns.sizes));
     while (!found && (user = next_user(k)) < n) {
         k->turns.sizes[user] = 1;
-        found = division_ask(engine, k->turns.who[user], ret_claim);
+        found = division_ask(engine, k->turns.who[user], NULL, ret_claim);
     }
     return found;
 }

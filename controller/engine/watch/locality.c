@@ -477,12 +477,24 @@ static bool best_by_room(struct engine *engine, struct bucket *bucket, bool even
     return !left;
 }
 
+static struct best best_on(struct engine *engine, const struct bucket *bucket,
+                           const struct host *host, bool even)
+{
+    struct best best = {0};
+    struct local_maps *local = local_on(bucket, host);
+    if (local && local_fits(local) && !(even && local_refused(local)))
+        look_at_host(engine, local, &best);
+    return best;
+}
+
 int locality_best_pair(struct engine *engine, struct bucket *bucket, bool even,
                        struct task **ret_task, struct fit **ret_fit, uint32_t *ret_candidates,
                        uint32_t *ret_here)
 {
     struct best best;
-    if (!best_by_room(engine, bucket, even, &best))
+    if (engine->asked_host)
+        best = best_on(engine, bucket, engine->asked_host, even);
+    else if (!best_by_room(engine, bucket, even, &best))
         best = best_by_index(engine, bucket);
     if (!best.local || (even && local_refused(best.local)))
         return -ENOENT;

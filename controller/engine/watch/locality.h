@@ -40,8 +40,9 @@ uint64_t locality_placed(const struct engine *engine, const struct job *job,
  * spread evenly) with no block on a host that is up. */
 bool locality_anywhere(const struct engine *engine, const struct bucket *bucket);
 
-/* The best pair of the bucket: 0, or −ENOENT when no host with room (and, if even, not refused)
- * holds the block of a ready map. ret_candidates, ret_here: the numbers that decided. */
+/* The best pair of the bucket, on the host that is asked for (engine->asked_host) or on all: 0, or
+ * −ENOENT when no host with room (and, if even, not refused) holds the block of a ready map.
+ * ret_candidates, ret_here: the numbers that decided. */
 int locality_best_pair(struct engine *engine, struct bucket *bucket, bool even,
                        struct task **ret_task, struct fit **ret_fit, uint32_t *ret_candidates,
                        uint32_t *ret_here);

@@ -183,6 +183,12 @@ static bool waits_with_room(const struct bucket *bucket, uint64_t *looks)
     return found;
 }
 
+static void count_looks(struct engine *engine, struct queues *queues, uint64_t looks)
+{
+    engine->counters.visits += looks;
+    queues->looked += looks;
+}
+
 /* Asks the jobs in order: nearly always one of the first has a map there. False: given up, since it
  * took as many looks as other ways may. */
 static bool first_in_turn(struct engine *engine, struct queues *queues, struct bucket **ret_bucket)
@@ -196,37 +202,49 @@ static bool first_in_turn(struct engine *engine, struct queues *queues, struct b
             *ret_bucket = bucket;
         node = sorted_next_below(node, UINT64_MAX);
     }
-    engine->counters.visits += looks;
-    queues->looked += looks;
+    count_looks(engine, queues, looks);
     return *ret_bucket || !node;
 }
 
-/* Asks the jobs that wait on hosts with room. False: given up, as above, or jobs of others wait
- * there, too. */
+static struct bucket *sooner(struct bucket *a, struct bucket *b)
+{
+    return b && (!a || sorted_compare(b->job->turn, a->job->turn) < 0) ? b : a;
+}
+
+/* The first that waits on this host with room: of those in order, and of those that moved. */
+static struct bucket *first_on(const struct shape *shape, struct queues *queues,
+                               const struct host *host, uint64_t *looks)
+{
+    const struct host_queue *queue =
+        queues->user ? table_find(&queues->hosts, host->index) : &host->shapes[shape->index]->all;
+    struct sorted_node *node = queue ? sorted_first(&queue->waiting) : NULL;
+    struct bucket *best = NULL, *bucket;
+    for (; node && !best; node = sorted_next(node), ++*looks) {
+        bucket = container_of(node, struct local_maps, waiting)->bucket;
+        best = bucket->moved ? NULL : bucket;
+    }
+    TAILQ_FOREACH (bucket, &queues->moved, of_moved) {
+        const struct local_maps *local = table_find(&bucket->locals, host->index);
+        ++*looks;
+        if (local && local->n && !local_refused(local))
+            best = sooner(best, bucket);
+    }
+    return best;
+}
+
+/* Asks the hosts with room. False: given up, as above. */
 static bool first_on_hosts(struct engine *engine, const struct shape *shape, struct queues *queues,
                            struct bucket **ret_bucket)
 {
-    if (queues->user)
-        return false;
-
     uint64_t looks = 0;
     struct sorted_node *node = sorted_first(&shape->by_load);
-    struct bucket *best = NULL;
+    *ret_bucket = NULL;
     for (; node && looks < queues->moved_locals; node = sorted_next(node)) {
         const struct host *host = container_of(node, struct fit, by_load)->host;
-        const struct local_maps *local = TAILQ_FIRST(&host->locals);
-        for (; local && looks < queues->moved_locals; local = TAILQ_NEXT(local, on_host)) {
-            struct bucket *bucket = local->bucket;
-            looks++;
-            if (bucket->shape == shape && !local_refused(local) &&
-                (!best || sorted_compare(bucket->job->turn, best->job->turn) < 0))
-                best = bucket;
-        }
+        *ret_bucket = sooner(*ret_bucket, first_on(shape, queues, host, &looks));
     }
-    engine->counters.visits += looks;
-    queues->looked += looks;
-    *ret_bucket = best;
-    return looks < queues->moved_locals;
+    count_looks(engine, queues, looks);
+    return !node;
 }
 
 struct bucket *waiting_first(struct engine *engine, const struct shape *shape,
@@ -235,6 +253,12 @@ struct bucket *waiting_first(struct engine *engine, const struct shape *shape,
     uint64_t all = UINT64_MAX;
     struct bucket *first;
     follow_moves(engine, queues, &queues->looked);
+    if (engine->asked_host) {
+        uint64_t looks = 0;
+        first = first_on(shape, queues, engine->asked_host, &looks);
+        count_looks(engine, queues, looks);
+        return first;
+    }
     if (!TAILQ_EMPTY(&queues->moved) &&
         (first_in_turn(engine, queues, &first) || first_on_hosts(engine, shape, queues, &first)))
         return first;
