@@ -179,6 +179,49 @@ static void test_what_is_proposed_for_a_host(void **state)
     }
 }
 
+/* ---- levels by users ---- */
+
+/* Attempts of a stage that reads, with bytes to receive; their level. */
+static uint64_t level_of(const struct script *s, uint64_t job)
+{
+    return script_attempt_view(s, script_attempt_of(s, job, 1, 0)).coflow_level;
+}
+
+static void test_who_holds_least_is_most_urgent(void **state)
+{
+    (void)state;
+    for (int users_first = 0; users_first < 2; users_first++) {
+        static const uint64_t sums[4] = {50000000, 50000000, 50000000, 50000000};
+        struct engine_config config = script_config();
+        struct script s;
+        strcpy(config.place, "greedy");
+        strcpy(config.turn, "fifo");
+        strcpy(config.network, "rank");
+        engine_config_say(&config, "users_first", users_first, NULL);
+        script_begin(&s, &config);
+        s.reload = true;
+        set_user(&s, 1, 1);
+        script_host(&s, 0, 3);
+        script_host(&s, 1, 3);
+        for (uint64_t job = 1; job <= 2; job++) {
+            s.user = job == 2;
+            script_submit(&s, &(struct script_job){.number = job,
+                                                   .maps = 1,
+                                                   .map_ns = SECOND,
+                                                   .reduces = job == 1 ? 4 : 1,
+                                                   .sums = sums});
+        }
+        end_all(&s);
+        assert_int_equal(script_status(&s).attempts, 5);
+        assert_true(users_first ? level_of(&s, 2) < level_of(&s, 1)
+                                : level_of(&s, 1) < level_of(&s, 2));
+        /* With another share it holds more for it. */
+        set_user(&s, 0, 9);
+        assert_true(level_of(&s, 1) < level_of(&s, 2));
+        script_end(&s);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -186,6 +229,7 @@ int main(void)
         cmocka_unit_test(test_an_offer_is_one_hosts_room),
         cmocka_unit_test(test_others_are_asked_for_all_hosts),
         cmocka_unit_test(test_the_table_of_combinations_says_so),
+        cmocka_unit_test(test_who_holds_least_is_most_urgent),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

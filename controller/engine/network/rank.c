@@ -9,25 +9,41 @@
  * newcomers are small and enter before them. A job's level is that of its attempts, so a dump needs
  * no more.
  *
+ * With `users_first` users come in order of the slots that they hold for their shares, fewest
+ * first, and the jobs of one in order of turn. That may change with every slot, so that jobs are
+ * relabelled all the time: it is for comparisons (make bench-fairness). The end of a step looks
+ * at the users of all jobs that receive.
+ *
  * Cost: O(log n) for an attempt or a turn that moves, O(receiving jobs) where labels may be wrong,
- * and each attempt whose level changes. */
+ * and each attempt whose level changes; with `users_first` O(receiving jobs · log) a step. */
 #include "controller/engine/base/ground.h"
 #include "controller/engine/base/say.h"
+#include "controller/engine/books/users.h"
 #include "controller/engine/network/network.h"
 
 #include <inttypes.h>
 
 #define REASON_RANK ((enum reason)43)
 
+static const struct engine_parameter parameter_users_first = {
+    "users_first",
+    ENGINE_UNIT_YES,
+    0,
+    1,
+    0,
+    "Who holds the fewest slots for its share is most urgent, whatever its jobs' turns."};
+static const struct engine_parameter *const parameters[] = {&parameter_users_first, NULL};
+
 struct rank_engine {
-    struct sorted receiving; /* jobs, by turn */
+    struct sorted receiving; /* jobs, by users if users are first, then by turn */
     bool unsure;             /* labels may be out of order, or attempts of a job differ */
     bool mixed;              /* they differ: another policy gave them their levels */
 };
 struct rank_job {
     struct job *job;
     struct sorted_node node;
-    uint32_t attempts; /* that receive */
+    struct rank_job *next; /* while users are looked at */
+    uint32_t attempts;     /* that receive */
     uint64_t level;
 };
 struct rank_attempt {
@@ -37,6 +53,27 @@ struct rank_attempt {
 static int64_t levels_of(const struct engine *engine)
 {
     return engine->config.coflow.levels ? engine->config.coflow.levels : ENGINE_LEVELS_MAX;
+}
+
+static bool users_first(const struct engine *engine)
+{
+    return policy_value(engine, QUESTION_NETWORK, &parameter_users_first);
+}
+
+/* Slots for its share, in units of 2^-20, above the user's number. */
+static uint64_t place_of_user(const struct user *user)
+{
+    const uint64_t most = (UINT64_C(1) << 40) - 1;
+    int64_t slots = user->held.amount[RES_SLOTS];
+    uint64_t use = slots > 0 ? ((uint64_t)slots << 20) / user->share : 0;
+    return (use < most ? use : most) << 24 | (user->number & 0xffffff);
+}
+
+static struct sorted_key key_of(const struct engine *engine, const struct job *job)
+{
+    if (!users_first(engine))
+        return job->turn;
+    return (struct sorted_key){place_of_user(job->tenant), job->turn.a, job->turn.b};
 }
 
 static struct rank_job *owner(struct sorted_node *node)
@@ -121,9 +158,27 @@ static bool is_in_order(struct engine *engine)
     return true;
 }
 
+static void order_by_users(struct engine *engine)
+{
+    struct rank_engine *all = engine->kept[QUESTION_NETWORK];
+    struct rank_job *jobs = NULL, *kept;
+    while ((kept = owner(sorted_first(&all->receiving)))) {
+        sorted_remove(&all->receiving, &kept->node);
+        kept->next = jobs;
+        jobs = kept;
+    }
+    for (; jobs; jobs = jobs->next) {
+        engine->counters.visits++;
+        sorted_insert(&all->receiving, &jobs->node, key_of(engine, jobs->job), 0);
+    }
+    all->unsure = true;
+}
+
 static void settle(struct engine *engine)
 {
     struct rank_engine *all = engine->kept[QUESTION_NETWORK];
+    if (users_first(engine))
+        order_by_users(engine);
     if (all->unsure && (all->mixed || !is_in_order(engine)))
         relabel(engine, NULL);
     all->unsure = false;
@@ -133,7 +188,7 @@ static void settle(struct engine *engine)
 static void enter(struct engine *engine, struct rank_job *kept, const struct attempt *first)
 {
     struct rank_engine *all = engine->kept[QUESTION_NETWORK];
-    sorted_insert(&all->receiving, &kept->node, kept->job->turn, 0);
+    sorted_insert(&all->receiving, &kept->node, key_of(engine, kept->job), 0);
     const struct rank_job *before = owner(sorted_previous(&kept->node)),
                           *after = owner(sorted_next(&kept->node));
     int64_t above = before ? (int64_t)before->level : -1,
@@ -175,7 +230,7 @@ static void turn_moved(struct engine *engine, struct job *job, bool passed)
     struct rank_job *kept = job->kept[QUESTION_NETWORK];
     if (!kept->node.in)
         return;
-    sorted_place(&all->receiving, &kept->node, job->turn, 0);
+    sorted_place(&all->receiving, &kept->node, key_of(engine, job), 0);
     all->unsure |= passed;
 }
 
@@ -211,7 +266,7 @@ static void init_attempt(struct engine *engine, union policy_of of, void *state)
     own->counted = true;
     if (kept->attempts++ == 0) {
         kept->level = attempt->level[ORDER_COFLOW];
-        sorted_insert(&all->receiving, &kept->node, kept->job->turn, 0);
+        sorted_insert(&all->receiving, &kept->node, key_of(engine, kept->job), 0);
     }
     all->unsure = true;
     all->mixed |= attempt->level[ORDER_COFLOW] != kept->level ||
@@ -253,8 +308,9 @@ static void explain(const struct engine *engine, const struct attempt *attempt,
     }
     say(e,
         "On the wire it has level %" PRIu64 ", in either mode: its job is number %zu of %zu that "
-        "receive, in order of turn.",
-        level, sorted_rank(&kept->node) + 1, all->receiving.n);
+        "receive, in order of %s.",
+        level, sorted_rank(&kept->node) + 1, all->receiving.n,
+        users_first(engine) ? "what users hold for their shares, then of turn" : "turn");
 }
 
 static const struct policy_reason reasons[] = {
@@ -268,6 +324,7 @@ const struct network_policy network_rank = {
                                    .init = init_job,
                                    .done = done_job},
                    [POLICY_ATTEMPT] = {.size = sizeof(struct rank_attempt), .init = init_attempt}},
+         .parameters = parameters,
          .reasons = reasons,
          .hears.attempt_moved = attempt_moved,
          .hears.turn_moved = turn_moved,
