@@ -23,12 +23,16 @@ bench-engine: $(BUILD)/bench-engine ## the engine's decisions a second, p99 of a
 	$(if $(CLUSTER),CLUSTER=$(CLUSTER) exec $(BUILD)/bench-engine $(STEPS);) missed=0; $(BUILD)/bench-engine $(STEPS) || missed=1; \
 	tests/bench/engine_before.py $(BUILD)/bench-engine $(BEFORE) $(BUILD)/before && exit $$missed
 
+$(BUILD)/bench-fairness-trace: $(BUILD)/obj/tests/bench/fairness_trace_main.o $(foreach a,sim engine mincost lib,$(call archive,$(a)))
+	$(CC) $(PIE) $(LDFLAGS) -o $@ $< -Wl,--start-group $(filter %.a,$^) -Wl,--end-group -lyaml -ljansson -lxxhash -lsystemd -lm -pthread
+
 $(BUILD)/bench-fairness: $(BUILD)/obj/tests/bench/fairness_main.o $(call archive,engine) $(call archive,mincost) $(call archive,lib)
 	$(CC) $(PIE) $(LDFLAGS) -o $@ $< -Wl,--start-group $(filter %.a,$^) -Wl,--end-group -lyaml -ljansson -lxxhash -lsystemd -lm -pthread
 
 .PHONY: bench-fairness
-bench-fairness: $(BUILD)/bench-fairness ## users' shares over time under each answer to `users`, beside the source's bars, misses marked; a picture in $(BUILD)/fairness.svg
-	$(BUILD)/bench-fairness $(BUILD)/fairness.svg
+bench-fairness: $(BUILD)/bench-fairness $(BUILD)/bench-fairness-trace ## users' shares over time under each answer to `users`, beside the source's bars, misses marked, a picture in $(BUILD)/fairness.svg; and what shares cost on the Facebook trace (FB_TRACE=) over SEEDS= (3)
+	missed=0; $(BUILD)/bench-fairness $(BUILD)/fairness.svg || missed=1; \
+	$(BUILD)/bench-fairness-trace $(or $(FB_TRACE),../shared/traces/FB2010-1Hr-150-0.txt) $(SEEDS) && exit $$missed
 
 $(BUILD)/bench-flow-steps: $(BUILD)/obj/tests/bench/flow_steps_main.o $(call archive,model) $(call archive,engine) $(call archive,mincost) $(call archive,lib)
 	$(CC) $(PIE) $(LDFLAGS) -o $@ $< -Wl,--start-group $(filter %.a,$^) -Wl,--end-group -lcmocka -lyaml -ljansson -lxxhash -lsystemd -lm -pthread

@@ -162,6 +162,8 @@ static int one_instant(struct run *run)
                        run->n_jobs - run->done, run->n_jobs);
     if (run_links_note(run, next_ns))
         return -ENOMEM;
+    if (run->config->passes)
+        run->config->passes(run->config->passer, run->engine, run->now_ns, next_ns);
     run->now_ns = next_ns;
     if (fluid_advance(run->fluid, next_ns))
         return run_out_of_memory(run);
@@ -173,6 +175,21 @@ static int one_instant(struct run *run)
     r = r ? r : framework_start(run);
     if (run->config->progress)
         run->config->progress(run->config->user, (double)run->done / (double)run->n_jobs);
+    return r;
+}
+
+static int set_users(struct run *run)
+{
+    int r = 0;
+    for (uint32_t u = 0; !r && u < run->config->n_users; u++) {
+        struct event e = {.kind = EVENT_USER_SET, .request = u + 1};
+        char name[16];
+        snprintf(name, sizeof(name), "u%u", u);
+        e.user_set.user = u;
+        e.user_set.name = name;
+        e.user_set.share = run->config->shares[u];
+        r = run_step(run, &e, 1);
+    }
     return r;
 }
 
@@ -486,8 +503,8 @@ int run_simulate(const struct run_config *config, const struct workload_job *job
     double *jct_s = result->jct_s;
     *result = (struct run_result){.jct_s = jct_s};
     r = open_run(&run);
-    if (!r)
-        r = join_hosts(&run);
+    r = r ? r : set_users(&run);
+    r = r ? r : join_hosts(&run);
     while (!r && run.done < n_jobs)
         r = one_instant(&run);
     if (!r)

@@ -120,6 +120,12 @@ struct run_config {
     /* NULL: none; else each instant costs O(hosts). */
     void (*links)(void *listener, const struct run_links *links);
     void *links_listener;
+    /* Users 0, 1, … with these shares (borrowed); 0: nobody is told of. */
+    const uint32_t *shares;
+    uint32_t n_users;
+    /* Time passes, in which the engine stays as it is; NULL: none. */
+    void (*passes)(void *passer, const struct engine *engine, int64_t from_ns, int64_t to_ns);
+    void *passer;
 };
 
 struct run_result {
