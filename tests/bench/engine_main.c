@@ -34,7 +34,8 @@
  * file, 100 ready tasks a host.
  *
  *   bench-engine [STEPS [POLICY [HOSTS]]]    measured steps a row (default 100000); one policy
- *                                            only, places: the placements only, all: everything;
+ *                                            only, places: the placements only, users: the rows
+ *                                            of users only, all: everything;
  *                                            no row of more hosts */
 #include "controller/engine/policy/presets.h"
 #include "lib/fnv1a.h"
@@ -552,6 +553,8 @@ int main(int argc, char **argv)
     for (size_t i = 0; i < POLICIES; i++)
         if (strcmp(policy, "all") == 0 || strcmp(policy, bars[i].policy) == 0)
             missed |= run_one(bars[i].policy, steps, hosts_max, cluster);
+        else if (strcmp(policy, "users") == 0)
+            missed |= run_users(bars[i].policy, steps);
     if (!cluster && (strcmp(policy, "all") == 0 || strcmp(policy, "places") == 0))
         run_places(steps, hosts_max);
     clustered_done(cluster);
