@@ -9,6 +9,7 @@ submission is the plan.
 
 Rotated logs come oldest first; it prints the table."""
 
+import collections
 import json
 import math
 import statistics
@@ -25,6 +26,7 @@ FINISHED = ("attempt_done", "attempt_failed", "attempt_killed", "attempt_lost", 
 class Job:
     def __init__(self, name):
         self.name = name
+        self.user = 0
         self.stages = []
         self.bytes = 0
         self.active = False
@@ -55,6 +57,7 @@ class Run:
         self.attempts = {}  # running: (job, stage, task, network bytes)
         self.ready = 0
         self.mode_switches = self.holds = 0
+        self.holds_of_users = collections.Counter()
         self.idle_held_ns = 0
         self.network_bytes = 0
         self.reads, self.racks = reads.Reads(), {}
@@ -121,6 +124,7 @@ class Run:
     def _e_job_begin(self, f):
         job = Job(urllib.parse.unquote(f["name"]))
         job.submitted_ns = self.now_ns
+        job.user = int(f.get("user", 0))
         self.jobs.setdefault(int(f["job"]), job)
 
     def _e_job_stage(self, f):
@@ -198,8 +202,10 @@ class Run:
     def _d_mode(self, _f):
         self.mode_switches += 1
 
-    def _d_hold(self, _f):
+    def _d_hold(self, f):
         self.holds += 1
+        if int(f["job"]) in self.jobs:
+            self.holds_of_users[self.jobs[int(f["job"])].user] += 1
 
     def _d_job_done(self, f):
         job = self.jobs.get(int(f["job"]))
@@ -249,6 +255,7 @@ class Run:
             "makespan": makespan,
             "mode_switches": self.mode_switches,
             "holds": self.holds,
+            "holds_of_users": dict(self.holds_of_users),
             "silent_hosts": sorted(self.names.get(host, host) for host in self.silent),
             "attempts_lost": self.attempts_lost,
         }

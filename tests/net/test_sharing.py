@@ -30,8 +30,9 @@ def test_all_are_submitted_at_once_in_the_order_of_their_numbers(tmp_path):
     header, *rows = [json.loads(line) for line in path.read_text().splitlines()]
     assert header["hosts"] == 2
     found = [(row["id"], row["user"], row["arrival_ms"]) for row in rows]
-    assert found == [(1, 2, 0), (3, 0, 0), (10**9 + 1, 2, 0), (2 * 10**9 + 1, 2, 0)]
-    assert len({row.get("name", row["id"]) for row in rows}) == 4
+    again = [(number * 10**9 + 1, 2, 0) for number in range(1, sharing.TIMES)]
+    assert found == [(1, 2, 0), (3, 0, 0), *again]
+    assert len({row.get("name", row["id"]) for row in rows}) == 1 + sharing.TIMES
 
 
 def said(rows):
@@ -83,3 +84,13 @@ def test_wrong_users_are_one_sentence(words, sentence):
 
 def test_shares_are_read():
     assert sharing.shares_of({"USERS": "4,2,1"}) == [4, 2, 1]
+
+
+def test_what_was_held_is_told_by_users(tmp_path):
+    log = tmp_path / "0.log"
+    log.write_text("step 0\ne job_begin job=7 name=a user=1\ne job_begin job=8 name=b\n"
+                   "d hold job=7 stage=0\nd hold job=7 stage=1\nd hold job=8 stage=0\n")
+    figures = sharing.report.load("row", [str(log)])
+    assert figures["holds_of_users"] == {1: 2, 0: 1}
+    assert sharing.held_words(figures).startswith("held on purpose: ann's 1 times, bob's 2 times;")
+    assert "on purpose: nothing;" in sharing.held_words(dict(figures, holds_of_users={}))
