@@ -1,13 +1,14 @@
 """`duopolyctl graph` of a real daemon: what duopoly-mcmf finds on its DIMACS costs the same; DOT, a
 picture, JSON; more arcs than a page has; and the sentence where nothing is to be seen."""
 
+import itertools
 import subprocess
 import xml.etree.ElementTree
 
 import pytest
 
 import flow_picture
-from controller import BUILD, TOP, Daemon
+from controller import BUILD, TOP, Daemon, wait_until, workload
 
 FLOW = "policy: {preset: flow}\n"
 PAGE = 160  # arcs: duopoly.ArcPage.rows in schemas/duopoly.options
@@ -99,6 +100,41 @@ def test_explain_has_the_arcs(crowd):
             "host 2040") in answer["text"]
     running = daemon.ctl("explain", f"{daemon.ctl('tasks')['tasks'][1]['job']}/0/0")
     assert "displaced_job" in {fact["name"] for fact in running["facts"]}
+
+
+def finish_what_runs(agent, started):
+    """Takes what has been sent to the agent, and ends what it was told to start."""
+    while agent.socket.poll(10):
+        agent.receive_start()
+    for attempt, start in list(agent.running.items()):
+        started.append((start.job, start.stage, start.task))
+        agent.state(attempt, "DONE")
+        del agent.running[attempt]
+
+
+def test_ten_switches_lose_nothing(cluster):
+    """Objectives change while jobs run: each task is started and accepted once."""
+    daemon = cluster.daemon(config=FLOW)
+    agents = [cluster.agent(daemon, name, slots=2) for name in ("w1", "w2", "w3")]
+    for agent in agents:
+        agent.join()
+    wait_until(lambda: daemon.ctl("status")["hosts_up"] == 3, "hosts")
+    daemon.ctl("submit", workload(daemon.folder, [flow_picture.job(n, 4) for n in range(1, 31)],
+                                  hosts=3))
+    started, switches = [], itertools.cycle(["quincy", "borg", "duopoly", "weights"])
+    for _ in range(10):
+        daemon.ctl("policy", "place", "flow", "objective=" + next(switches))
+        for agent in agents:
+            finish_what_runs(agent, started)
+    assert daemon.ctl("status")["jobs_active"] > 0, "they changed in the middle"
+
+    def all_done():
+        for agent in agents:
+            finish_what_runs(agent, started)
+        return daemon.ctl("status")["jobs_done"] == 30
+    wait_until(all_done, "all jobs")
+    assert len(started) == 120 and len(set(started)) == 120
+    assert daemon.ctl("status")["attempts"] == 0
 
 
 @pytest.mark.parametrize("words, status, sentence", [
