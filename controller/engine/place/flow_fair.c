@@ -1,5 +1,5 @@
-/* Fairness as bounds of who waits: U → S in [max(0, N − A), N], where N tasks of a job are ready and
- * A more may run by its max-min part of all slots (Sirius, section 3.1.1). */
+/* Fairness as bounds of who waits: U → S in [max(0, N − A), N], where N tasks of a job are ready
+ * and A more may run by its max-min part of all slots (Sirius, section 3.1.1). */
 #include "controller/engine/base/ground.h"
 #include "controller/engine/books/job.h"
 #include "controller/engine/books/users.h"
