@@ -100,7 +100,8 @@ static void test_wrong_arguments_get_one_sentence(void **state)
         {"run --levels 65", "duopoly-sim: --levels takes a number from 0 to 64, not '65'\n"},
         {"run --place best", "duopoly-sim: --place knows no 'best'; choose one of nats, greedy, "
                              "delay, neat, neat-fair, "
-                             "gather, random, joint, flow\n"},
+                             "gather, random, joint, flow, affinity, model, filter-spread, "
+                             "filter-score\n"},
         {"run --policy", "duopoly-sim: --policy needs a value\n"},
         {"run --report-delay -1",
          "duopoly-sim: --report-delay takes a number from 0 to 3600, not '-1'\n"},
@@ -110,7 +111,8 @@ static void test_wrong_arguments_get_one_sentence(void **state)
         {"run --parameter pakc=yes",
          "duopoly-sim: --parameter: no policy has 'pakc'; there are: even_wait, start_wait, pack, "
          "lies_there, objective, weight.locality, weight.load, weight.turn, weight.priority, "
-         "hold_stalls, users_first, ignore_held, even, one_host, repay_permille, debt_max, "
+         "hold_stalls, weight.prefer, weight.wait, stretch, progress, patience, profiles, "
+         "users_first, ignore_held, even, one_host, repay_permille, debt_max, "
          "force_priority, lend_largest, granule_slots, granule_cpu_milli, granule_mem_bytes, "
          "remainders\n"},
         {"run --stragglers 5",
