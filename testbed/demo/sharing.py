@@ -20,11 +20,12 @@ NAMES = ("ann", "bob", "cyd", "dan", "eve", "fay", "gus", "hal")
 SHARE_MOST = 1000
 OFF_MOST = 0.05  # of a share
 JOBS = "120"  # by default: a load of minutes, so that shares show
-# After a change, shares are right from then on. A debt is paid back by a tenth a second: after
-# three times as long 5 % of it remain (AHEAD in controller/engine/users/sequence_time.c).
-SETTLED_SECONDS = 30
+# After a change, shares are right from then on: slots change hands as tasks end, within 15 s here,
+# and what users came to owe until then is paid back by a tenth a second: 5 % of it remain 30 s
+# later (AHEAD in controller/engine/users/sequence_time.c).
+SETTLED_SECONDS = 45
 PHASE_SECONDS = 30  # so long they are looked at
-TIMES = 5  # so often the jobs are there where there are phases, so that work lasts
+TIMES = 6  # so often the jobs are there where there are phases, so that work lasts
 
 
 class Row(typing.NamedTuple):
