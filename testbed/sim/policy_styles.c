@@ -31,7 +31,7 @@ const struct policy_style policy_styles[] = {
     {"sebf", {"#882255", FIGURE_EVEN, FIGURE_SQUARE}},
     {"dclas", {"#44aa99", FIGURE_SPARSE, FIGURE_TRIANGLE}},
     {"flow", {"#ee7733", FIGURE_SPARSE, FIGURE_DOWN}},
-    {"affinity", {"#117733", FIGURE_DASH_DOT, FIGURE_TRIANGLE}},
+    {"affinity", {"#3cd800", FIGURE_DASH_DOT, FIGURE_TRIANGLE}},
     {"model", {"#aa4499", FIGURE_DOTTED, FIGURE_SQUARE}},
     {"drf", {"#999933", FIGURE_EVEN, FIGURE_DIAMOND}},
     {"srtf", {"#e07b91", FIGURE_SOLID, FIGURE_DOWN}},

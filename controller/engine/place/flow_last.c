@@ -166,7 +166,8 @@ static bool way_cost(const struct flow_graph *graph, const struct flow_group *gr
                                  group->anywhere ? &graph->links[group->anywhere] : NULL};
     bool found = false;
     for (int i = 0; i < 3; i++) {
-        if (!ways[i] || (i && !room_of(host, group->class->number)) || (found && ways[i]->cost >= *ret_cost))
+        if (!ways[i] || (i && !room_of(host, group->class->number)) ||
+            (found && ways[i]->cost >= *ret_cost))
             continue;
         *ret_cost = ways[i]->cost;
         found = true;

@@ -91,7 +91,7 @@ struct flow_view {
     struct flow_waits waits;
     TAILQ_HEAD(, flow_special) specials;
     struct table special_keys;
-    uint32_t *rack_hosts;      /* by a rack's number: a host there */
+    uint32_t *rack_hosts; /* by a rack's number: a host there */
     uint32_t rack_hosts_room;
 };
 
