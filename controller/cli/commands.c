@@ -473,7 +473,7 @@ const struct command cli_commands[] = {
      "its ports; plan: the changes; apply: make them, with a time only until then unless applied "
      "again without one; restore: undo them; render: the configuration for a switch without an "
      "agent, as eos, nvue, openconfig or sonic-patch, from an agent's report or from a description",
-     1, 2, "cru", switch_check, run_switch},
+     1, 2, "crmu", switch_check, run_switch},
     {"store", "check | backup FILE",
      "check every row of the store, or copy it to a new file: a name in the controller's state "
      "folder, or a path on its host",
@@ -537,8 +537,10 @@ int command_check(const struct command *command, const struct request *request, 
         return err_set(err, EINVAL, "'%s' takes no --host and no --rack", command->name);
     if (request->confirm && !strchr(command->options, 'c'))
         return err_set(err, EINVAL, "'%s' takes no --confirm", command->name);
-    if ((request->as || request->from) && !strchr(command->options, 'r'))
-        return err_set(err, EINVAL, "'%s' takes no --as and no --from", command->name);
+    if (request->as && !strchr(command->options, 'r'))
+        return err_set(err, EINVAL, "'%s' takes no --as", command->name);
+    if (request->from && !strchr(command->options, 'm'))
+        return err_set(err, EINVAL, "'%s' takes no --from", command->name);
     if (request->svg && !strchr(command->options, 's'))
         return err_set(err, EINVAL, "'%s' takes no --svg", command->name);
     if (request->id && !strchr(command->options, 'i'))

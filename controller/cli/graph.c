@@ -250,8 +250,6 @@ static const struct format *format_find(const char *name)
 int graph_check(const struct request *request, struct err *err)
 {
     char names[32] = "";
-    if (request->from)
-        return err_set(err, EINVAL, "'graph' takes no --from");
     if (format_find(request->as))
         return 0;
     for (const struct format *f = formats; f->name; f++)

@@ -16,7 +16,7 @@ static const struct {
     char letter;
 } of_some[] = {
     {"all", 'a'},  {"undo", 'u'}, {"id", 'i'},    {"role", 'k'},   {"out", 'k'},     {"for", 'k'},
-    {"host", 'h'}, {"rack", 'h'}, {"as", 'r'},    {"from", 'r'},   {"confirm", 'c'}, {"svg", 's'},
+    {"host", 'h'}, {"rack", 'h'}, {"as", 'r'},    {"from", 'm'},   {"confirm", 'c'}, {"svg", 's'},
     {"who", 'f'},  {"what", 'f'}, {"since", 'f'}, {"result", 'f'}, {"limit", 'f'},
 };
 

@@ -17,7 +17,7 @@ from testbed.net import system
 
 BUILD = os.environ.get("BUILD", "build")
 PAGES = sorted(glob.glob("*.md")) + sorted(glob.glob("docs/*/*.md"))
-ELSEWHERE = {"keys", "switch", "fastpath", "--controller", "host", "--help"}
+ELSEWHERE = {"keys", "switch", "fastpath", "graph", "--controller", "host", "--help"}
 # What is spoken of by its name alone takes more.
 NAMES = {"explain", "replay", "job", "cancel", "drain", "submit", "store", "store backup", "stance",
          "keys", "run", "compare", "sweep"}
@@ -90,7 +90,7 @@ def test_duopolyctls_on_a_cluster(tmp_path):
 
 
 def shows(site, words, headings):
-    return headings <= set(site.text(*words).split())
+    return headings <= set(re.findall(r"[A-Z]+", site.text(*words)))
 
 
 def samples():
