@@ -38,7 +38,7 @@ struct command {
     const char *help;
     int least_words, most_words;
     const char *options; /* which of "a" (--all), "u" (--undo), "i" (--id), "k" (--role, --out,
-                            --for), "h" (--host, --rack), "c" (--confirm), "r" (--as, --from),
+                            --for), "h" (--host, --rack), "c" (--confirm), "r" (--as), "m" (--from),
                             "s" (--svg), "f" (--who, --what, --since, --result, --limit) it takes */
     /* Checks the request without the controller; NULL: only the number of words is checked.
      * −EINVAL: a wrong argument. */
