@@ -75,9 +75,9 @@ static void leave(struct conductor *conductor, const duopoly_SetUser *set, duopo
                         set->name, -user.owed);
     else
         accepted_answer(answer,
-                        "user %s has %" PRIu64 " jobs: it leaves with the last of them, and new "
+                        "user %s has %" PRIu64 " job%s: it leaves with the last of them, and new "
                         "ones are refused",
-                        set->name, user.jobs);
+                        set->name, user.jobs, user.jobs == 1 ? "" : "s");
 }
 
 void user_set_answer(struct conductor *conductor, const duopoly_SetUser *set,

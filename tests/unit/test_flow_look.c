@@ -182,6 +182,31 @@ static void explain_follows_the_weights(void **state)
     script_end(&s);
 }
 
+/* No host has a GPU, so what is lost there is all that the stage prefers. */
+static void explain_says_what_is_not_as_preferred(void **state)
+{
+    (void)state;
+    static const uint32_t utility[] = {5};
+    struct engine_explanation e;
+    struct script s;
+    begin(&s, "flow", 1, 1);
+    script_parameter(&s, "weight.prefer", 3);
+    script_event(&s, script_begin_event(1, "1"));
+    struct event event = script_stage_event(1, 0, 1, NULL, NULL);
+    event.job_stage.wishes = "gpu";
+    event.job_stage.utilities = (struct u32s){utility, 1};
+    script_event(&s, event);
+    script_job_end(&s, 1);
+    assert_int_equal(engine_explain(s.engine, 1, 0, 0, &e), 0);
+    assert_string_equal(fact_of(&e, "arc_prefer"), "15");
+    assert_non_null(strstr(e.text, " up to 15 more on a host that is less than all that it "
+                                   "prefers;"));
+    submit(&s, 2, 1, NULL);
+    assert_int_equal(engine_explain(s.engine, 2, 0, 0, &e), 0);
+    assert_null(fact_of(&e, "arc_prefer"));
+    script_end(&s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -190,6 +215,7 @@ int main(void)
         cmocka_unit_test(other_placements_have_no_graph),
         cmocka_unit_test(explain_says_ways_and_who_is_displaced),
         cmocka_unit_test(explain_follows_the_weights),
+        cmocka_unit_test(explain_says_what_is_not_as_preferred),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -53,6 +53,6 @@ int64_t flow_cost_of_host(const struct flow_weights *weights, const struct stage
     uint64_t best = 0;
     for (uint32_t i = 0; i < stage->first->n_wishes; i++)
         best += stage->first->wishes[i].utility;
-    return best ? weights->prefer * (cut_utility(best) - cut_utility(wishes_utility(stage, host)))
-                : 0;
+    uint64_t there = best && host ? wishes_utility(stage, host) : 0;
+    return weights->prefer * (cut_utility(best) - cut_utility(there));
 }

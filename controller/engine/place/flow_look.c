@@ -164,15 +164,16 @@ bool flow_look_arc(const struct engine *engine, const struct flow_view *view, ui
 /* ---- what was weighed for a task ---- */
 
 /* A way to a host: its own cost, and that of the host's next slot. */
-static void say_block(const struct engine *engine, const struct flow_view *view,
-                      const struct flow_weights *weights, uint32_t host, uint32_t number,
+static void say_block(const struct flow_view *view, const struct flow_weights *weights,
+                      const struct stage *stage, const struct host *host, uint32_t number,
                       struct engine_explanation *e)
 {
-    int64_t cost = flow_cost_of_way(weights, FLOW_BY_HOST, true), load;
-    const char *name = host_name(engine, host);
+    int64_t load, cost = flow_cost_of_way(weights, FLOW_BY_HOST, true) +
+                         flow_cost_of_host(weights, stage, host);
+    const char *name = *host->name ? host->name : "?";
     char fact[sizeof(e->fact[0].name)];
     snprintf(fact, sizeof(fact), "arc_block_%" PRIu32, number);
-    if (view->graph && flow_next_slot(view->graph, host, &load)) {
+    if (view->graph && flow_next_slot(view->graph, host->index, &load)) {
         say(e, " %s (its block) %" PRId64 ", and %" PRId64 " for the load there;", name, cost,
             load);
         say_fact(e, fact, "%s: %" PRId64 " + %" PRId64 " for load", name, cost, load);
@@ -189,7 +190,8 @@ static void say_ways(const struct engine *engine, const struct flow_view *view,
     bool has_block = task_n_replicas(task) > 0 && !task->bytes;
     int64_t rack = flow_cost_of_way(weights, FLOW_BY_RACK, has_block),
             anywhere = flow_cost_of_way(weights, FLOW_BY_CLUSTER, has_block),
-            load = weights->load * FLOW_DIMENSION;
+            load = weights->load * FLOW_DIMENSION,
+            wishes = flow_cost_of_host(weights, task->stage, NULL);
     bool in_rack = false;
     say(e, " Its arcs:");
     for (uint32_t i = 0; has_block && i < task_n_replicas(task); i++) {
@@ -199,7 +201,7 @@ static void say_ways(const struct engine *engine, const struct flow_view *view,
             again |= task_replicas(task)[j] == task_replicas(task)[i];
         if (again)
             continue;
-        say_block(engine, view, weights, host->index, i + 1, e);
+        say_block(view, weights, task->stage, host, i + 1, e);
         in_rack |= *host->rack != '\0';
     }
     if (in_rack) {
@@ -209,6 +211,10 @@ static void say_ways(const struct engine *engine, const struct flow_view *view,
     say(e, " %s host %" PRId64 ", and up to %" PRId64 " by its load;",
         has_block ? "any other" : "any", anywhere, load);
     say_fact(e, "arc_anywhere", "%" PRId64 " + up to %" PRId64 " for load", anywhere, load);
+    if (!wishes)
+        return;
+    say(e, " up to %" PRId64 " more on a host that is less than all that it prefers;", wishes);
+    say_fact(e, "arc_prefer", "%" PRId64, wishes);
 }
 
 /* Who would have its slot, among those that wait. */

@@ -37,7 +37,8 @@ bool flow_waits_count(const struct engine *engine);
 enum { FLOW_LENGTHS = 9, FLOW_SHORT = 1 << 20 };
 int64_t flow_cost_of_wait(const struct flow_weights *weights, const struct job *job);
 int64_t flow_cost_of_way(const struct flow_weights *weights, enum flow_way way, bool has_block);
-/* What a task of the stage loses there against a host that is all that it prefers. O(wishes). */
+/* What a task of the stage loses there against a host that is all that it prefers; NULL: where
+ * nothing is what it prefers. O(wishes). */
 int64_t flow_cost_of_host(const struct flow_weights *weights, const struct stage *stage,
                           const struct host *host);
 /* Whether so many of its tasks run on a host or rack at most. */
