@@ -52,7 +52,8 @@ static void flush(struct writer *writer, FILE *out)
 {
     if (writer->text.failed)
         errx(1, "out of memory");
-    if (!writer->code && fwrite(writer->text.at, 1, writer->text.used, out) != writer->text.used)
+    size_t used = writer->text.used;
+    if (!writer->code && used && fwrite(writer->text.at, 1, used, out) != used)
         writer->code = errno ? errno : EIO;
     writer->text.used = 0;
     writer->begun = true;

@@ -42,7 +42,7 @@ def test_a_host_that_nobody_knows_has_no_links(begin):
     site = begin(kills.SHORT)
     wrong = subprocess.run([site.running.program("duopolyctl"), "--socket", site.running.socket, "links", "w77"],
                            capture_output=True, text=True, timeout=30)
-    assert (wrong.returncode, wrong.stdout) == (1, "")
+    assert (wrong.returncode, wrong.stdout) == (5, "")
     assert wrong.stderr == "duopolyctl: there is no host or switch w77\n"
 
 

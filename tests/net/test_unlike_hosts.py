@@ -39,8 +39,8 @@ def test_the_commands_of_the_page_run(tmp_path):
 
 
 @pytest.mark.parametrize("change,words", [
-    (("hosts: 3", "hosts: -1"), ":5:12: "), (("names: [s1, s2, s3]", "names: [s1, g1]"), ":18:5: two hosts are called g1: one of this class and one of class 1"),
-    (("rack: r1", "rakc: r1"), ":6:5: "), (("name: gpu1", "name: gpu0"), ": two units are called gpu0"), (("slots: 2}]", "slots: two}]"), ":21:21: "),
+    (("hosts: 3", "hosts: -1"), ":5:12: "), (("names: [s1, s2, s3]", "names: [s1, g1]"), ":16:5: two hosts are called g1: one of this class and one of class 1"),
+    (("rack: r1", "rakc: r1"), ":6:5: "), (("name: gpu1", "name: gpu0"), ": two units are called gpu0"), (("slots: 2}]", "slots: two}]"), ":19:21: "),
     (("devices: [gpu1]", "devices: [gpu0]"), ":11:9: the device gpu0 is in two units"),
     (("devices: [gpu1]", "devices: [gpu1, gpu1]"), ":11:48: the device gpu1 is in this unit twice"),
     (("devices: [gpu1]", "gpu_milli: 1001, devices: [gpu1]"), ":11:9: gpu_milli is 1001: it is per mille of one device, 1000 at most"),
@@ -315,7 +315,7 @@ def test_profiles_are_submitted_and_kept(cluster):
     daemon.start()
     assert daemon.ctl("job", number)["text"].startswith(says)
     plain = {"id": 2, "name": "plain", "stages": [{"tasks": 1}]}
-    assert daemon.ctl("job", daemon.ctl("submit", workload(daemon.folder, [plain]))["jobs"][0]["job"])["text"] == ""
+    assert daemon.ctl("job", daemon.ctl("submit", workload(daemon.folder, [plain]))["jobs"][0]["job"])["text"] is None
     job["stages"][0]["profile"]["read_bytes"] = 63_000_000
     assert "has that name and another content" in daemon.ctl("submit", workload(daemon.folder, [job]), expect=1)
 

@@ -205,7 +205,7 @@ static const struct member *decision_members(unsigned kind)
     return members_of(decision_rows, COUNT(decision_rows), kind);
 }
 
-enum { LIST_MAX = 8, WORD_MAX = 24, ROOMS = 16 };
+enum { LIST_MAX = 8, WORD_MAX = 24, ROOMS = 32 };
 static struct {
     uint32_t u32s[LIST_MAX];
     uint64_t u64s[LIST_MAX];
