@@ -1,6 +1,7 @@
 #include "controller/cli/graph.h"
 
 #include "lib/join.h"
+#include "lib/xml.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -128,24 +129,6 @@ static double y_of(const struct picture *picture, uint32_t node)
     return TOP + ROW * (picture->row[node] + .5 * (picture->rows - in_column)) + BOX_HIGH / 2.;
 }
 
-static void text_write(const char *text, FILE *out)
-{
-    for (; *text; text++)
-        switch (*text) {
-        case '&':
-            fputs("&amp;", out);
-            break;
-        case '<':
-            fputs("&lt;", out);
-            break;
-        case '>':
-            fputs("&gt;", out);
-            break;
-        default:
-            fputc(*text, out);
-        }
-}
-
 static void line_write(const struct picture *picture, const struct bundle *bundle, FILE *out)
 {
     double x = x_of(picture, bundle->first->tail) + BOX_WIDE,
@@ -184,7 +167,7 @@ static void box_write(const struct picture *picture, uint32_t node, FILE *out)
             x_of(picture, node) + BOX_WIDE / 2, y + 4);
     if (picture->supplies[node] > 0)
         fprintf(out, "%" PRId64 " ", picture->supplies[node]);
-    text_write(picture->is[node], out);
+    xml_text(out, picture->is[node]);
     fprintf(out, "</text>\n");
 }
 

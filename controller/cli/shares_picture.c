@@ -1,5 +1,7 @@
 #include "controller/cli/shares.h"
 
+#include "lib/xml.h"
+
 #include <inttypes.h>
 
 enum { LEFT = 50, TOP = 20, WIDE = 640, HIGH = 300, LEGEND = 18, COLOURS = 8, MARKS = 4 };
@@ -15,24 +17,6 @@ static double x_of(size_t span, size_t n)
 static double y_of(double part)
 {
     return TOP + HIGH * (1 - part);
-}
-
-static void text_write(const char *text, FILE *out)
-{
-    for (; *text; text++)
-        switch (*text) {
-        case '&':
-            fputs("&amp;", out);
-            break;
-        case '<':
-            fputs("&lt;", out);
-            break;
-        case '>':
-            fputs("&gt;", out);
-            break;
-        default:
-            fputc(*text, out);
-        }
 }
 
 /* It is interrupted where nobody had anything. */
@@ -67,7 +51,7 @@ static void legend_write(const struct shares_read *read, size_t i, FILE *out)
     int y = TOP + HIGH + 50 + (int)i * LEGEND;
     fprintf(out, "<path stroke=\"%s\" stroke-width=\"3\" d=\"M%d %dh24\"/><text x=\"%d\" y=\"%d\">",
             colours[i % COLOURS], LEFT, y - 4, LEFT + 32, y);
-    text_write(read->rows[i].name, out);
+    xml_text(out, read->rows[i].name);
     fprintf(out, ": share %" PRIu32 "</text>\n", read->rows[i].share);
 }
 

@@ -1,5 +1,6 @@
 #include "testbed/sim/figure.h"
 
+#include "lib/xml.h"
 #include "testbed/sim/figure_number.h"
 
 #include <math.h>
@@ -38,17 +39,6 @@ static double text_width(const char *words, double size)
     for (; *words; words++)
         letters += ((unsigned char)*words & 0xc0) != 0x80;
     return .64 * size * (double)letters;
-}
-
-void figure_text(FILE *out, const char *words)
-{
-    for (; *words; words++)
-        if (*words == '<')
-            fputs("&lt;", out);
-        else if (*words == '&')
-            fputs("&amp;", out);
-        else
-            fputc(*words, out);
 }
 
 /* 1, 2 or 5 times a power of ten, so that at most `most` + 1 of them fill the span. */
@@ -155,7 +145,7 @@ static void x_tick(const struct frame *at, double where, const char *label, doub
     if (middle - half >= *free_from) {
         fprintf(at->out, "<text x='%.1f' y='%d' text-anchor='middle'>", middle,
                 at->y + PLOT_H + 17);
-        figure_text(at->out, label);
+        xml_text(at->out, label);
         fprintf(at->out, "</text>");
         *free_from = middle + half + 3;
     }
@@ -208,12 +198,12 @@ static void write_axes(const struct frame *at)
     write_x_ticks(at);
     fprintf(at->out, "<text x='%d' y='%d' text-anchor='middle'>", LEFT + PLOT_W / 2,
             at->y + PLOT_H + 38);
-    figure_text(at->out, at->f->x_name);
+    xml_text(at->out, at->f->x_name);
     fprintf(at->out,
             "</text>\n<text x='14' y='%d' text-anchor='middle' "
             "transform='rotate(-90 14 %d)'>",
             at->y + PLOT_H / 2, at->y + PLOT_H / 2);
-    figure_text(at->out, at->f->y_name);
+    xml_text(at->out, at->f->y_name);
     fprintf(at->out, "</text>\n");
 }
 
@@ -343,7 +333,7 @@ static void write_key(const struct figure *f, int entry, int x, int y, FILE *out
             write_marker(out, style_of(f, entry), x + 9, y - 4);
     }
     fprintf(out, "<text x='%d' y='%d'>", x + 22, y);
-    figure_text(out, band ? f->band_name : f->series[entry].name);
+    xml_text(out, band ? f->band_name : f->series[entry].name);
     fprintf(out, "</text>\n");
 }
 
@@ -374,10 +364,10 @@ void figure_write(const struct figure *f, FILE *out)
             "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 %d %d' width='%d' height='%d' "
             "font-family='sans-serif' font-size='12' role='img'><title>",
             WIDTH, height, WIDTH, height);
-    figure_text(out, f->title);
+    xml_text(out, f->title);
     fprintf(out, "</title><text x='%.0f' y='16' font-size='13' font-weight='bold'>",
             fmax(0, fmin(LEFT, WIDTH - text_width(f->title, 14))));
-    figure_text(out, f->title);
+    xml_text(out, f->title);
     fprintf(out, "</text>\n");
     legend(f, TITLE_H + 12, out);
     write_bands(&at);

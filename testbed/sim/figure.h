@@ -71,5 +71,3 @@ struct figure {
 
 /* Borrows everything. */
 void figure_write(const struct figure *figure, FILE *out);
-/* Writes words as text of SVG and HTML: escapes markup. */
-void figure_text(FILE *out, const char *words);

@@ -1,5 +1,6 @@
 #include "testbed/sim/figures_page.h"
 
+#include "lib/xml.h"
 #include "testbed/sim/figure.h"
 #include "testbed/sim/policy_styles.h"
 
@@ -33,11 +34,11 @@ static void row(FILE *out, int figure, const char *what, const char *source, con
                 bool seen)
 {
     fprintf(out, "<tr%s><td>%d</td><td>", seen ? "" : " class='missed'", figure);
-    figure_text(out, what);
+    xml_text(out, what);
     fprintf(out, "</td><td>");
-    figure_text(out, source);
+    xml_text(out, source);
     fprintf(out, "</td><td>");
-    figure_text(out, ours);
+    xml_text(out, ours);
     fprintf(out, "</td><td>%s</td></tr>\n", seen ? "yes" : "MISSED");
 }
 
@@ -244,7 +245,7 @@ static void class_chart(const struct grid *g, const char *title, size_t first, s
 static void head_of_table(const struct grid *g, const char *first, FILE *out)
 {
     fprintf(out, "<table><tr><th>");
-    figure_text(out, first);
+    xml_text(out, first);
     fprintf(out, "</th>");
     for (int p = 0; p < g->n_policies; p++)
         fprintf(out, "<th>%s</th>", g->policies[p]->name);
@@ -277,7 +278,7 @@ static void numbers(const struct experiment *e, const struct grid *g, bool tail,
     fprintf(out, "<th>below Aalo, %%</th><th>below NEAT, %%</th></tr>\n");
     for (int v = 0; v < g->n_values; v++) {
         fprintf(out, "<tr><td>");
-        figure_text(out, labels[v]);
+        xml_text(out, labels[v]);
         fprintf(out, "</td>");
         for (int p = 0; p < g->n_policies; p++)
             value_cell(g, p, v, offset, out);
@@ -297,7 +298,7 @@ static void class_numbers(const struct grid *g, FILE *out)
     fprintf(out, "</tr>\n");
     for (size_t c = 0; c < JOB_CLASSES; c++) {
         fprintf(out, "<tr><td>");
-        figure_text(out, job_class_names[c]);
+        xml_text(out, job_class_names[c]);
         fprintf(out, "</td>");
         for (int p = 0; p < g->n_policies; p++)
             value_cell(g, p, 0, CLASS + c * sizeof(double), out);
@@ -332,12 +333,12 @@ static void head(const struct figures_page *page, FILE *out)
                  "text-align:left}.missed,.missed td{background:#f6c9c2}svg{max-width:100%%;"
                  "height:auto}small{color:#666}code{background:#eee;padding:2px 4px}</style>\n"
                  "<h1>The source's figures, simulated</h1>\n<p>Made by <code>");
-    figure_text(out, page->command);
+    xml_text(out, page->command);
     fprintf(out,
             "</code>: medians over %d seed%s from %lu (charts and tables show the least and the "
             "most, too).<br>Workload: ",
             page->seeds, page->seeds > 1 ? "s" : "", (unsigned long)page->setup->convert.seed);
-    figure_text(out, page->description);
+    xml_text(out, page->description);
     fprintf(out,
             ".<br>MB of the trace are 2<sup>20</sup> bytes, 1 Gbit/s is 10<sup>9</sup> bit/s, "
             "1 GB/s is 10<sup>9</sup> bytes/s. Holds end after hold_max only where the command "

@@ -3,6 +3,7 @@
 #include "tests/unit/test.h"
 
 #include "controller/engine/policy/presets.h"
+#include "lib/xml.h"
 #include "testbed/sim/coflows/coflows.h"
 #include "testbed/sim/experiments.h"
 #include "testbed/sim/figure_number.h"
@@ -337,6 +338,19 @@ static void test_a_policy_has_one_colour_in_all_pictures(void **state)
         }
 }
 
+static void test_text_is_no_tag(void **state)
+{
+    (void)state;
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    assert_non_null(out);
+    xml_text(out, "<a> & \"b\"");
+    assert_int_equal(fclose(out), 0);
+    assert_string_equal(text, "&lt;a&gt; &amp; \"b\"");
+    free(text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -345,6 +359,7 @@ int main(void)
         cmocka_unit_test(test_thousands_are_short),
         cmocka_unit_test(test_a_figure_of_nothing),
         cmocka_unit_test(test_numbers_have_prefixes_and_no_exponents),
+        cmocka_unit_test(test_text_is_no_tag),
         cmocka_unit_test(test_every_policy_has_a_look_of_its_own),
         cmocka_unit_test(test_policies_of_one_picture_differ_much),
         cmocka_unit_test(test_a_policy_has_one_colour_in_all_pictures),
