@@ -217,13 +217,13 @@ def test_a_client_says_why(site):
     assert made[0] == 0, made
     site.names(ctrl=[CTL6, CTL])
     status, _, words = site.ctl("--controller", f"tcp://nobody:{PORT}", "--key", f"{keys}/ann.key", "status")
-    assert status == 1 and "nobody has no address that is known here" in words
+    assert status == 3 and "nobody has no address that is known here" in words
     there = ("--controller", f"tcp://ctrl:{PORT}", "--key", f"{keys}/ann.key", "status")
     status, _, words = site.ctl(*there)
     assert status == 0, words
     site.end(site.controller_process)
     status, _, words = site.ctl(*there)
-    assert status == 1 and all(f"tcp://{at}:{PORT}: Connection refused (errno 111)" in words for at in (CTL, f"[{CTL6}]")), words
+    assert status == 3 and all(f"tcp://{at}:{PORT}: Connection refused (errno 111)" in words for at in (CTL, f"[{CTL6}]")), words
 
 
 def test_a_framework_that_the_agent_cannot_relay_is_said(site):

@@ -238,7 +238,7 @@ def test_a_controller_starts_on_a_state_folder_in_trouble(tmp_path, trouble):
 def asks(machine, user, *words):
     """Whether the user is answered."""
     done = machine.call("duopolyctl", *words, user=user)
-    assert done.returncode in (0, 1), done
+    assert done.returncode in (0, 3, 4), done  # reached, and it may
     return done.returncode == 0
 
 
