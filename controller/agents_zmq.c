@@ -4,6 +4,7 @@
 #include "lib/conf_check.h"
 #include "lib/log.h"
 #include "lib/places.h"
+#include "lib/plural.h"
 #include "lib/wire_zmq_pace.h"
 
 #include <errno.h>
@@ -337,7 +338,8 @@ void agents_zmq_attach(struct agents_zmq *door, struct conductor *conductor,
     if (!door->own)
         return;
     store_settings(door->parts->store, STORE_KIND, key_load, door);
-    log_note("%u keys are known", keyring_count(door->keyring));
+    uint32_t keys = keyring_count(door->keyring);
+    log_note("knows %u key%s", keys, plural(keys));
     own_keys_tell(door);
     agents_zmq_keys_changed(door);
 }

@@ -2,6 +2,7 @@
 
 #include "controller/frameworks/framework_numbers.h"
 #include "lib/log.h"
+#include "lib/plural.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -112,9 +113,11 @@ const struct listener log_listener = {.attempt_over = on_attempt_over,
 void conductor_log_recovered(const struct recovered *recovered)
 {
     if (recovered->jobs || recovered->n_hosts)
-        log_note("from the store: %" PRIu64 " jobs that are not over, %" PRIu64
-                 " of their tasks done, %" PRIu64 " jobs that are over, %zu hosts",
-                 recovered->jobs, recovered->tasks_done, recovered->finished, recovered->n_hosts);
+        log_note("from the store: %" PRIu64 " job%s not over, with %" PRIu64
+                 " task%s done, %" PRIu64 " job%s over, %zu host%s",
+                 recovered->jobs, plural(recovered->jobs), recovered->tasks_done,
+                 plural(recovered->tasks_done), recovered->finished, plural(recovered->finished),
+                 recovered->n_hosts, plural(recovered->n_hosts));
     if (*recovered->unknown)
         log_warning(LOG_FAULT_CONFIGURATION,
                     "'%s', set before, means nothing to this program, or does not work with the "

@@ -1,6 +1,7 @@
 #include "controller/fact.h"
 
 #include "controller/frameworks/framework_numbers.h"
+#include "lib/plural.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -243,11 +244,12 @@ static void failed_say(const struct history *history, const struct engine *engin
     case REASON_TOO_MANY_LOSSES:
         snprintf(text, size,
                  "%s was lost with %" PRId64
-                 " hosts, last with %s: it is suspect of taking them down",
-                 task, times, last ? ending->host : "an unknown one");
+                 " host%s, last with %s: it is suspect of taking them down",
+                 task, times, plural((uint64_t)times), last ? ending->host : "an unknown one");
         break;
     case REASON_TOO_MANY_FAILURES:
-        snprintf(text, size, "%s failed %" PRId64 " time%s; %s", task, times, times == 1 ? "" : "s",
+        snprintf(text, size, "%s failed %" PRId64 " time%s; %s", task, times,
+                 plural((uint64_t)times),
                  last ? last->words : "how its last attempt ended is not kept");
         break;
     default:

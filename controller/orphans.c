@@ -1,6 +1,7 @@
 #include "controller/orphans.h"
 
 #include "lib/log.h"
+#include "lib/plural.h"
 
 #include <inttypes.h>
 
@@ -36,7 +37,7 @@ static void orphans_stepped(void *user, const struct step *step)
         log_warning(LOG_FAULT_US,
                     "%" PRIu64 " attempt%s of %" PRIu32 " job%s not known here %s stopped: no "
                     "such job was ever accepted, or it is over",
-                    attempts, attempts == 1 ? "" : "s", jobs, jobs == 1 ? " that is" : "s that are",
+                    attempts, plural(attempts), jobs, jobs == 1 ? " that is" : "s that are",
                     attempts == 1 ? "is" : "are");
 }
 

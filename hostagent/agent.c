@@ -4,6 +4,7 @@
 #include "hostagent/guests/guests.h"
 #include "hostagent/stance.h"
 #include "lib/log.h"
+#include "lib/plural.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -36,7 +37,8 @@ static void say_begin(const struct agent_parts *agent)
 {
     const struct agent_settings *settings = agent->settings;
     char ports[320];
-    snprintf(ports, sizeof(ports), "%u ports", agent->resolved->ports.n);
+    snprintf(ports, sizeof(ports), "%u port%s", agent->resolved->ports.n,
+             plural(agent->resolved->ports.n));
     if (agent->switches)
         switches_names(agent->switches, ports, sizeof(ports));
     log_note("%s manages %s; controller %s", settings->name, ports, settings->controller);

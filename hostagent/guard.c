@@ -5,6 +5,7 @@
 #include "hostagent/repairs.h"
 #include "lib/log.h"
 #include "lib/now.h"
+#include "lib/plural.h"
 
 #include <errno.h>
 #include <linux/netfilter/nf_tables.h>
@@ -111,7 +112,7 @@ static void tell_repair(struct guard *guard, const char *what, uint32_t others, 
 {
     char text[4 * GUARD_TEXT], more[48] = "";
     if (others)
-        snprintf(more, sizeof(more), " (and %u more port%s)", others, others == 1 ? "" : "s");
+        snprintf(more, sizeof(more), " (and %u more port%s)", others, plural(others));
     snprintf(text, sizeof(text), "%.320s%s: %.400s", what, more, r < 0 ? err->text : "repaired");
     tell(guard, text);
 }

@@ -231,6 +231,12 @@ static int sweep_top(struct sweep *sweep)
     return 0;
 }
 
+static int refuse_rest(const struct sweep *sweep, uint32_t stay, struct err *err)
+{
+    return err_sys(err, sweep->code, "%" PRIu32 " entr%s cannot be removed, the first since", stay,
+                   stay == 1 ? "y" : "ies");
+}
+
 /* Passes over the top, until one changes nothing. */
 static int sweep_all(struct sweep *sweep, struct err *err)
 {
@@ -242,10 +248,7 @@ static int sweep_all(struct sweep *sweep, struct err *err)
         return err_sys(err, -r, "reading a folder to be cleared");
     if (!sweep->steps)
         return 1;
-    return sweep->stay
-               ? err_sys(err, sweep->code, "%" PRIu32 " entries cannot be removed, the first since",
-                         sweep->stay)
-               : 0;
+    return sweep->stay ? refuse_rest(sweep, sweep->stay, err) : 0;
 }
 
 /* WHY in a folder of their own: each pass reads everything at the top, and there can be as many
@@ -264,9 +267,7 @@ static int sweep_aside(struct sweep *sweep, int folder, const char *prefix, stru
     uint32_t stay = sweep->stay;
     int r = sweep_all(sweep, err);
     close(sweep->top);
-    return r == 0 && stay ? err_sys(err, sweep->code,
-                                    "%" PRIu32 " entries cannot be removed, the first since", stay)
-                          : r;
+    return r == 0 && stay ? refuse_rest(sweep, stay, err) : r;
 }
 
 int beneath_clear(int folder, const char *prefix, uint64_t most, struct err *err)

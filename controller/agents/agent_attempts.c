@@ -14,6 +14,7 @@
 #include "lib/container_of.h"
 #include "lib/invariant.h"
 #include "lib/log.h"
+#include "lib/plural.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -479,8 +480,8 @@ static void resync_fire(struct timer *timer, int64_t now_ns)
 {
     struct agents *agents = container_of(timer, struct agents, attempts.resync);
     (void)now_ns;
-    log_note("%" PRIu32 " hosts known before have not come back: going on without them",
-             agents->attempts.awaited);
+    log_note("%" PRIu32 " host%s known before did not come back: going on without",
+             agents->attempts.awaited, plural(agents->attempts.awaited));
     resync_end(agents);
 }
 

@@ -2,6 +2,7 @@
 
 #include "lib/conf.h"
 #include "lib/grow.h"
+#include "lib/plural.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -144,7 +145,7 @@ static void row_write(const duopoly_AuditRow *row, struct writer *writer)
 static void cut_write(const char *key, const char *format, uint64_t number, struct writer *writer)
 {
     char text[96];
-    snprintf(text, sizeof(text), format, number);
+    snprintf(text, sizeof(text), format, number, plural(number));
     if (number)
         writer_field(writer, key, key, value_text(text));
 }
@@ -158,9 +159,8 @@ static void rows_write(const struct rows *rows, const struct filter *filter, str
     for (size_t i = first; i < rows->n; i++)
         row_write(&rows->at[i], writer);
     writer_table_end(writer);
-    cut_write("more", "%" PRIu64 " older ones are not shown: raise --limit", first, writer);
-    cut_write("older",
-              "%" PRIu64 " lines before these are in the store only, and were not looked at",
+    cut_write("more", "%" PRIu64 " older line%s not shown: raise --limit", first, writer);
+    cut_write("older", "%" PRIu64 " line%s before these in the store only, not looked at",
               rows->oldest > 1 ? rows->oldest - 1 : 0, writer);
 }
 

@@ -1,6 +1,7 @@
 #include "controller/clients/explanation.h"
 
 #include "controller/clients/refusal.h"
+#include "lib/plural.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -146,13 +147,13 @@ static void unknown_answer(const struct conductor_parts *parts, const duopoly_Ex
     }
     if (subject->stage >= job.stages)
         snprintf(why, sizeof(why), "its job has %" PRIu32 " stage%s, counted from 0", job.stages,
-                 job.stages == 1 ? "" : "s");
+                 plural(job.stages));
     else if (engine_stage(engine, subject->job, subject->stage, &stage) == 0)
         snprintf(why, sizeof(why), "its stage has %" PRIu32 " task%s, counted from 0", stage.tasks,
-                 stage.tasks == 1 ? "" : "s");
+                 plural(stage.tasks));
     else
         snprintf(why, sizeof(why), "its job had %" PRIu64 " task%s in all", job.tasks,
-                 job.tasks == 1 ? "" : "s");
+                 plural(job.tasks));
     refused_answer(answer, duopoly_Reason_REASON_UNKNOWN,
                    "there is no task %" PRIu64 "/%" PRIu32 "/%" PRIu32 ": %s", subject->job,
                    subject->stage, subject->task, why);

@@ -14,6 +14,7 @@
 #include "controller/clients/refusal.h"
 #include "controller/resources_wire.h"
 #include "lib/join.h"
+#include "lib/plural.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -369,10 +370,11 @@ static void failing_note(const struct conductor_parts *parts, const struct host_
         snprintf(next, sizeof(next), "next probe in %.0f s",
                  (double)(host->probe_ns > now_ns ? host->probe_ns - now_ns : 0) / 1e9);
     if (host->failing)
-        snprintf(
-            row->text, sizeof(row->text),
-            "the last %" PRIu32 " attempts here failed or were lost: suspect for %.0f s, %s; %s",
-            host->failed_in_a_row, (double)(now_ns - host->suspect_since_ns) / 1e9, next, words);
+        snprintf(row->text, sizeof(row->text),
+                 "the last %" PRIu32
+                 " attempt%s here failed or were lost: suspect for %.0f s, %s; %s",
+                 host->failed_in_a_row, plural(host->failed_in_a_row),
+                 (double)(now_ns - host->suspect_since_ns) / 1e9, next, words);
     else if (host->failed_in_a_row >= FAILURES_TOLD && !*row->text)
         snprintf(row->text, sizeof(row->text),
                  "the last %" PRIu32 " attempts here failed or were lost; %s",
@@ -387,14 +389,15 @@ static void host_note(const struct conductor_parts *parts, const struct host_vie
     if (host->mute)
         snprintf(row->text, sizeof(row->text),
                  "%" PRIu32 " host%s cannot read from it: suspect for %.0f s", host->readers,
-                 host->readers == 1 ? "" : "s", since_s);
+                 plural(host->readers), since_s);
     else if (host->blind)
         snprintf(row->text, sizeof(row->text),
-                 "cannot read from %" PRIu32 " hosts, which others can: suspect for %.0f s",
-                 host->sources, since_s);
+                 "cannot read from %" PRIu32
+                 " host%s that others can read from: suspect for %.0f s",
+                 host->sources, plural(host->sources), since_s);
     else if (host->readers)
         snprintf(row->text, sizeof(row->text), "%" PRIu32 " host%s cannot read from it",
-                 host->readers, host->readers == 1 ? "" : "s");
+                 host->readers, plural(host->readers));
     else if (host->trial)
         wire_copy(row->text, sizeof(row->text),
                   "was suspect; nobody has read from it since: on trial");

@@ -3,6 +3,7 @@
 #include "controller/clients/policy_requests.h"
 #include "controller/clients/verdict.h"
 
+#include "lib/plural.h"
 #include "lib/wire.h"
 
 #include <inttypes.h>
@@ -20,11 +21,6 @@ __attribute__((format(printf, 3, 4))) static void say(char *text, size_t size, c
     va_start(ap, format);
     vsnprintf(text + used, size - used, format, ap);
     va_end(ap);
-}
-
-static const char *plural(uint64_t n)
-{
-    return n == 1 ? "" : "s";
 }
 
 static bool is_forced(const char *rule)

@@ -2,6 +2,7 @@
 
 #include "controller/clients/refusal.h"
 #include "controller/store/user_setting.h"
+#include "lib/plural.h"
 #include "lib/wire.h"
 
 #include <inttypes.h>
@@ -70,14 +71,14 @@ static void leave(struct conductor *conductor, const duopoly_SetUser *set, duopo
         accepted_answer(answer, "user %s is gone", set->name);
     else if (!user.jobs)
         accepted_answer(answer,
-                        "user %s owes %" PRId64 " granules: it leaves when its part of the "
-                        "cluster has paid them back",
-                        set->name, -user.owed);
+                        "user %s owes %" PRId64 " granule%s: it leaves when its part of the "
+                        "cluster has paid that back",
+                        set->name, -user.owed, plural((uint64_t)-user.owed));
     else
         accepted_answer(answer,
                         "user %s has %" PRIu64 " job%s: it leaves with the last of them, and new "
                         "ones are refused",
-                        set->name, user.jobs, user.jobs == 1 ? "" : "s");
+                        set->name, user.jobs, plural(user.jobs));
 }
 
 void user_set_answer(struct conductor *conductor, const duopoly_SetUser *set,

@@ -3,6 +3,7 @@
 #include "hostagent/marks/echo.h"
 #include "hostagent/marks/probe_judge.h"
 #include "lib/log.h"
+#include "lib/plural.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -97,7 +98,8 @@ static void describe(const struct probe *probe, char text[PROBE_TEXT])
                         : out     ? "is sent"
                                   : "arrives");
     if (n > 1 && used > 0 && used < PROBE_TEXT)
-        snprintf(text + used, PROBE_TEXT - (size_t)used, "; so on %u ports more", n - 1);
+        snprintf(text + used, PROBE_TEXT - (size_t)used, "; so on %u port%s more", n - 1,
+                 plural(n - 1));
 }
 
 static void say(struct probe *probe)

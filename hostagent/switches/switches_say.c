@@ -2,6 +2,7 @@
 #include "hostagent/switches/switches_parts.h"
 
 #include "lib/log.h"
+#include "lib/plural.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -190,7 +191,7 @@ const char *switches_names(struct switches *switches, char *text, size_t size)
     if (switches->driver->ports(switches->sw, &ports, NULL) < 0)
         return text;
     say_names(ports, 0, ports->n, names, sizeof(names));
-    snprintf(text, size, "%u ports%s%s%s", ports->n, ports->n ? " (" : "", names,
+    snprintf(text, size, "%u port%s%s%s%s", ports->n, plural(ports->n), ports->n ? " (" : "", names,
              ports->n ? ")" : "");
     size_t used = strlen(text);
     if (switches->troubles.left_n)

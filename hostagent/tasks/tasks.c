@@ -6,6 +6,7 @@
 #include "lib/invariant.h"
 #include "lib/log.h"
 #include "lib/now.h"
+#include "lib/plural.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -241,7 +242,8 @@ int tasks_remove(const struct tasks_config *config, struct err *err)
         nanosleep(&pause, NULL);
     }
     if (r >= 0 && removal.left)
-        r = err_set(err, EBUSY, "%u attempts below %s do not die", removal.left, config->cgroup);
+        r = err_set(err, EBUSY, "below %s %u attempt%s cannot be killed", config->cgroup,
+                    removal.left, plural(removal.left));
     if (r < 0)
         return r;
     return remove_state(config->state_dir, err);

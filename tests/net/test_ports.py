@@ -90,7 +90,7 @@ def test_what_stands_on_a_port_that_comes_stays_unless_it_may_be_replaced(site):
     net, begin = site
     add(net.sw, "swp0")
     agent = begin(link='{ports: ["swp*"], rate: 100 Mbps}')
-    wait_for("queues", lambda: "manages 1 ports" in open(agent.log).read())
+    wait_for("queues", lambda: "manages 1 port" in open(agent.log).read())
     add(net.sw, "new")
     net.sw.ip("link", "set", "new", "down")
     net.sw.tc("qdisc", "add", "dev", "new", "root", "handle", "5:", "htb")
@@ -113,7 +113,7 @@ def test_ports_of_another_configuration_are_left(site):
     with open(agent.config, "w") as f:
         f.write(text.replace("swp*", "swp1"))
     agent.start()
-    wait_for("queues", lambda: "manages 1 ports" in open(agent.log).read())
+    wait_for("queues", lambda: "manages 1 port" in open(agent.log).read())
     assert ours(net.sw, "swp1") and not ours(net.sw, "swp2") and tcx.hooked(net.sw, "swp1") and not tcx.hooked(net.sw, "swp2")
 
 
@@ -302,7 +302,7 @@ def test_a_port_that_vanished_is_named_and_all_others_are_served(site):
     wait_for("a word about it", lambda: "there is no interface swp2, swp3 in this" in open(agent.log).read())
     agent.kill()
     agent.start()
-    wait_for("the agent", lambda: "manages 1 ports (swp1)" in open(agent.log).read())
+    wait_for("the agent", lambda: "manages 1 port (swp1)" in open(agent.log).read())
     net.sw.tc("qdisc", "del", "dev", "swp1", "root")
     wait_for("a repair", lambda: ours(net.sw, "swp1"))
     add(net.sw, "swp2")

@@ -388,7 +388,7 @@ def test_every_change_is_in_the_audit(cluster):
     assert asked("--who", f"uid {os.getuid()}") == list(range(1, 9)) and asked("--who", "nobody") == []
     assert asked("--since", "1h") == list(range(1, 9)) == asked("--since", "2020-02-29") and asked("--since", "2099-01-01T00:00:00Z") == []
     newest = daemon.ctl("audit", "--limit", "3")
-    assert [row["n"] for row in newest["audit"]] == [6, 7, 8] and newest["more"].startswith("5 older ones are not shown")
+    assert [row["n"] for row in newest["audit"]] == [6, 7, 8] and newest["more"].startswith("5 older lines not shown")
     for wrong in (("--since", "soon"), ("--since", "2026-02-30"), ("--result", "no"), ("--limit", "0"), ("--who", "")):
         assert wrong[0] in daemon.ctl("audit", *wrong, expect=2)
     assert "takes no --who" in daemon.ctl("jobs", "--who", "me", expect=2)
