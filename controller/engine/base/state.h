@@ -321,8 +321,11 @@ struct bucket {
     struct sorted_node at_home, first_at_home; /* in the queues' sets of these names */
     TAILQ_ENTRY(bucket) of_moved;
     uint64_t seen;
-    uint64_t seen_flips; /* shape->flips at that time */
-    uint64_t looked;     /* looks at tasks and hosts since then, without the index */
+    uint64_t seen_flips;  /* shape->flips at that time */
+    bool vain, vain_even; /* index: no host could take one of its maps at change number `vain_at`,
+                             where that is known */
+    uint64_t vain_at;
+    uint64_t looked; /* looks at tasks and hosts since then, without the index */
 };
 
 /* What a job has on a host: spread.h. */

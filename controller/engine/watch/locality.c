@@ -98,10 +98,12 @@ static void count(struct engine *engine, struct local_maps *local, bool up, bool
 {
     struct bucket *bucket = local->bucket;
     bool refusing = bucket->n_under;
+    bool lifts = under && !local->under;
     bucket->n_up += (uint32_t)up - (uint32_t)local->up;
     bucket->n_under += (uint32_t)under - (uint32_t)local->under;
     local->up = up;
     local->under = under;
+    bucket->vain &= !lifts && !(refusing && !bucket->n_under);
     if (refusing != (bucket->n_under > 0))
         waiting_place_all(engine, bucket);
     else
@@ -289,6 +291,7 @@ static void add(struct engine *engine, struct task *task)
         if (!ref->local->n++)
             waiting_place(ref->local);
     }
+    bucket->vain = false;
     for (uint32_t i = 0; i < task->n_refs; i++)
         task->refs[i].of = task->n_refs;
     /* WHY also for a bucket whose index is not followed now: it still records which of its hosts
@@ -453,6 +456,31 @@ static uint64_t cost_of_index(const struct engine *engine, const struct bucket *
     return looks * PLACING + (flips < looks ? flips : looks) * TELLING * tasks;
 }
 
+static bool may_take(const struct local_maps *local, bool even)
+{
+    return local && local_fits(local) && !(even && local_refused(local));
+}
+
+/* Of the hosts that changed since none took a map of the bucket: no other does now, as what else
+ * may change that forgets it (`vain`). False: that is not known, or fewer hosts have room, or maps
+ * of the bucket. */
+static bool best_by_changes(struct engine *engine, const struct bucket *bucket, bool even,
+                            struct best *ret_best)
+{
+    uint64_t behind = engine->n_changes - bucket->vain_at;
+    *ret_best = (struct best){0};
+    if (!bucket->vain || bucket->vain_even != even || behind >= bucket->shape->by_load.n ||
+        behind >= bucket->locals.n || behind > CHANGES)
+        return false;
+    for (uint64_t i = bucket->vain_at; i < engine->n_changes; i++) {
+        struct local_maps *local = table_find(&bucket->locals, engine->changes[i % CHANGES]);
+        engine->counters.visits++;
+        if (may_take(local, even))
+            look_at_host(engine, local, ret_best);
+    }
+    return true;
+}
+
 /* False: given up, since it took as many looks as the index would. WHY counted over all picks since
  * the last update of the index: so the cost is at most twice that of the cheaper way. */
 static bool best_by_room(struct engine *engine, struct bucket *bucket, bool even,
@@ -464,6 +492,9 @@ static bool best_by_room(struct engine *engine, struct bucket *bucket, bool even
     uint64_t left = few ? room->n : bucket->locals.n;
     struct sorted_node *node = sorted_first(room);
     *ret_best = (struct best){0};
+    /* WHY before the first look: it takes at least as many as are left. */
+    if (left && bucket->looked + left > most)
+        return false;
     for (uint32_t at = 0; left && bucket->looked < most; left--) {
         struct local_maps *local =
             few ? local_on(bucket, container_of(node, struct fit, by_load)->host)
@@ -471,7 +502,7 @@ static bool best_by_room(struct engine *engine, struct bucket *bucket, bool even
         node = few ? sorted_next(node) : NULL;
         engine->counters.visits++;
         bucket->looked++;
-        if (local && local_fits(local) && !(even && local_refused(local)))
+        if (may_take(local, even))
             look_at_host(engine, local, ret_best);
     }
     return !left;
@@ -482,9 +513,18 @@ static struct best best_on(struct engine *engine, const struct bucket *bucket,
 {
     struct best best = {0};
     struct local_maps *local = local_on(bucket, host);
-    if (local && local_fits(local) && !(even && local_refused(local)))
+    if (may_take(local, even))
         look_at_host(engine, local, &best);
     return best;
+}
+
+static void remember_vain(const struct engine *engine, struct bucket *bucket, bool even)
+{
+    if (engine->asked_host)
+        return;
+    bucket->vain = true;
+    bucket->vain_even = even;
+    bucket->vain_at = engine->n_changes;
 }
 
 int locality_best_pair(struct engine *engine, struct bucket *bucket, bool even,
@@ -494,10 +534,13 @@ int locality_best_pair(struct engine *engine, struct bucket *bucket, bool even,
     struct best best;
     if (engine->asked_host)
         best = best_on(engine, bucket, engine->asked_host, even);
-    else if (!best_by_room(engine, bucket, even, &best))
+    else if (!best_by_changes(engine, bucket, even, &best) &&
+             !best_by_room(engine, bucket, even, &best))
         best = best_by_index(engine, bucket);
-    if (!best.local || (even && local_refused(best.local)))
+    if (!best.local || (even && local_refused(best.local))) {
+        remember_vain(engine, bucket, even);
         return -ENOENT;
+    }
     *ret_task = best.task;
     *ret_fit = host_fit(best.local->host, bucket->shape);
     *ret_candidates = candidates_of(best.key);

@@ -14,8 +14,9 @@
  * on all its hosts. Where few hosts have room that is not worth it: nearly every task next to them
  * has no other candidate, and the first one is found at once. So the bucket first looks at the
  * tasks on hosts with room, and updates its index only when that has taken as many looks as the
- * update would. Cost: O(log n) per change that concerns it, or per host with room, plus the lists
- * of its ready tasks on those hosts. */
+ * update would. Where no host could take a task, only those that changed since are looked at.
+ * Cost: O(log n) per change that concerns it, or per host with room, plus the lists of its ready
+ * tasks on those hosts. */
 #pragma once
 
 #include "controller/engine/policy/policy.h"
