@@ -178,6 +178,8 @@ static void offer_at_random(struct sequence *s, uint32_t n, uint64_t *stream, in
     uint64_t entries = sequence_entries(s), amount = test_random(stream) % (3 * entries + 2);
     uint64_t from = sequence_position(s);
     int64_t sign = test_random(stream) % 4 ? 1 : -1;
+    uint32_t user = (uint32_t)(test_random(stream) % n);
+    int64_t own = sequence_count(s, user, amount), had = walked[user];
     if (sign > 0)
         sequence_take(s, amount, counts);
     else
@@ -188,6 +190,8 @@ static void offer_at_random(struct sequence *s, uint32_t n, uint64_t *stream, in
     assert_int_equal(sequence_position(s),
                      (from + (sign > 0 ? amount : 4 * entries - amount)) % entries);
     assert_memory_equal(counts, walked, n * sizeof(*counts));
+    if (sign > 0)
+        assert_int_equal(own, walked[user] - had);
 }
 
 static void test_offers_count_as_a_walk_does(void **state)

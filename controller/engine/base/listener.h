@@ -74,6 +74,8 @@ struct user;
      * `before`: whose it was. O(its buckets, and the hosts of its ready maps). */              \
     X(job_changes_queues, (struct engine *engine, struct job *job, struct user *before),        \
       (engine, job, before))                                                                    \
+    /* A task of the user is ready, or none is any more; where somebody divides. */             \
+    X(user_ready, (struct engine *engine, struct user *user), (engine, user))                   \
     /* Users came, went or have other shares. O(users). */                                      \
     X(users_changed, (struct engine *engine), (engine))                                         \
     /* The attempt is about to leave its task; it is over, and its memory is about to go. */    \

@@ -355,7 +355,8 @@ struct user {
     uint64_t jobs;     /* index: of its number, that are not over; of user 0 also of unknown ones */
     uint32_t carry;    /* thousandths of a unit that it has not paid back yet: debts_due */
     int64_t remainder; /* by a policy: granules that rounding owes it, in 1/users_total */
-    uint64_t coming;   /* index, by a policy: granules of attempts that are stopped for it */
+    uint64_t coming;   /* index, by a policy: granules of attempts that are stopped for it; and */
+    uint32_t turns_index;  /* its place among all (turns.h) */
     struct resources held; /* index: by attempts of its jobs */
     struct user_use use;   /* until then, since it is known: for views alone, not dumped */
     int64_t used_until_ns;

@@ -281,10 +281,13 @@ static void count_ready(struct engine *engine, struct bucket *bucket, bool ready
     count_use(engine, user);
     user->ready_here += ready ? 1 : -UINT64_C(1);
     bucket->shape->ready_of_users += ready ? 1 : -UINT64_C(1);
-    if (ready && user->ready_here == 1)
+    if (user->ready_here != ready)
+        return;
+    if (ready)
         TAILQ_INSERT_TAIL(&engine->ready_users, user, of_ready);
-    else if (!ready && !user->ready_here)
+    else
         TAILQ_REMOVE(&engine->ready_users, user, of_ready);
+    tell_user_ready(engine, user);
 }
 
 void users_count(struct engine *engine, struct bucket *bucket, bool ready)

@@ -89,6 +89,7 @@ const struct place_policy place_delay = {
                .hears.job_grew = locality_job_grew},
     .pick = delay_pick,
     .one_host = true,
+    .pure = true,
     .first_local = true,
     .even = true,
     .held = place_held_map,

@@ -169,5 +169,6 @@ const struct place_policy place_greedy = {
                .hears.job_grew = locality_job_grew},
     .pick = greedy_pick,
     .one_host = true,
+    .pure = true,
     .even = true,
 };

@@ -289,6 +289,7 @@ const struct place_policy place_nats = {
                .by_mode = "nats: only the first job is served while slot-starved"},
     .pick = nats_pick,
     .one_host = true,
+    .pure = true,
     .first_local = true,
     .even = true,
     .orders = HOSTS_BY_RECEIVERS,

@@ -65,5 +65,6 @@ const struct place_policy place_random = {
     .pick = random_pick,
     .chosen = chosen,
     .one_host = true,
+    .pure = true,
     .orders = HOSTS_BY_TIE,
 };

@@ -35,6 +35,7 @@ struct place_policy {
     bool chooses_way; /* of a stage that can run in several ways it says in which; else a task runs
                          in the first for which there is room on the host that it chose */
     bool one_host;    /* `pick` can be asked for one host: place_has_room, place_fit */
+    bool pure;        /* to ask `pick` for one user more or less changes no decision, nor a dump */
     bool at_most;     /* its claims keep the bounds of jobs that have some: at_most_room */
     /* This claim, which `pick` proposed, goes to the commit policy now. Others were proposed in
      * vain: who divides asks several users. False: what follows from it makes the claim void, and

@@ -16,6 +16,8 @@ struct sequence {
     uint32_t *share;  /* in a turn, by user */
     uint32_t *entry;  /* users, in order */
     uint32_t *before; /* of each user before entry 0, n, 2n… */
+    uint32_t *places; /* entries of the first user, in order, of the second… */
+    uint32_t *first;  /* of each user among these */
     struct sequence_drift drift;
 };
 
@@ -84,12 +86,17 @@ static int allocate(const struct sequence_user *users, uint32_t n, uint32_t divi
     s->share = calloc(n, sizeof(*s->share));
     s->entry = calloc(entries, sizeof(*s->entry));
     s->before = calloc((size_t)n * (entries / n + 1), sizeof(*s->before));
-    if (!s->share || !s->entry || !s->before) {
+    s->places = calloc(entries, sizeof(*s->places));
+    s->first = calloc(n, sizeof(*s->first));
+    if (!s->share || !s->entry || !s->before || !s->places || !s->first) {
         sequence_destroy(s);
         return -ENOMEM;
     }
-    for (uint32_t i = 0; i < n; i++)
+    for (uint32_t i = 0, first = 0; i < n; i++) {
         s->share[i] = users[i].share / divisor;
+        s->first[i] = first;
+        first += s->share[i];
+    }
     *ret_sequence = s;
     return 0;
 }
@@ -110,6 +117,7 @@ static void note_entries(struct sequence *s, uint32_t *count)
         uint32_t user = s->entry[t];
         uint64_t due = (uint64_t)t * s->share[user], had = (uint64_t)count[user] * s->entries;
         more(&s->drift.behind, due > had ? due - had : 0);
+        s->places[s->first[user] + count[user]] = t;
         count[user]++;
         due += s->share[user];
         had += s->entries;
@@ -145,6 +153,8 @@ void sequence_destroy(struct sequence *sequence)
     free(sequence->share);
     free(sequence->entry);
     free(sequence->before);
+    free(sequence->places);
+    free(sequence->first);
     free(sequence);
 }
 
@@ -192,6 +202,31 @@ void sequence_back(struct sequence *sequence, uint64_t amount, int64_t *counts)
     uint32_t rest = (uint32_t)(amount % sequence->entries);
     sequence->position = (sequence->position + sequence->entries - rest) % sequence->entries;
     add(sequence, amount, -1, counts);
+}
+
+/* The user's entries before this one. */
+static uint32_t count_before(const struct sequence *s, uint32_t user, uint32_t entry)
+{
+    const uint32_t *places = s->places + s->first[user];
+    uint32_t low = 0, high = s->share[user];
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (places[middle] < entry)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+int64_t sequence_count(const struct sequence *sequence, uint32_t user, uint64_t amount)
+{
+    uint32_t all = sequence->entries, rest = (uint32_t)(amount % all),
+             to = sequence->position + rest;
+    uint64_t turns = amount / all + (to >= all);
+    to -= to >= all ? all : 0;
+    return (int64_t)(turns * sequence->share[user]) + count_before(sequence, user, to) -
+           count_before(sequence, user, sequence->position);
 }
 
 uint32_t sequence_next(const struct sequence *sequence)

@@ -21,7 +21,8 @@
  * integers; fractions are compared as cross products.
  *
  * Cost: create is O(entries · log users), an offer O(users) whatever its amount: the number of each
- * user's entries before each n-th entry is kept. Memory is 8 bytes an entry.
+ * user's entries before each n-th entry is kept; and where each user's entries are, so that one
+ * user's are counted alone. Memory is 12 bytes an entry.
  *
  * One object in several files: sequence, sequence_order.
  *
@@ -56,6 +57,8 @@ void sequence_destroy(struct sequence *sequence);
 void sequence_take(struct sequence *sequence, uint64_t amount, int64_t *counts);
 /* The position goes back by so many, and they are subtracted. O(users). */
 void sequence_back(struct sequence *sequence, uint64_t amount, int64_t *counts);
+/* How many of the next `amount` entries are this user's. O(log entries). */
+int64_t sequence_count(const struct sequence *sequence, uint32_t user, uint64_t amount);
 /* Who has the entry at the position. O(1). */
 uint32_t sequence_next(const struct sequence *sequence);
 

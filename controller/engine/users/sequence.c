@@ -11,11 +11,12 @@
 #include "controller/engine/share/granule.h"
 #include "controller/engine/users/division.h"
 #include "controller/engine/users/force.h"
+#include "controller/engine/users/rights.h"
 #include "controller/engine/users/turns.h"
+#include "lib/plural.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
 
 static const struct engine_parameter parameter_repay = {
     "repay_permille",
@@ -47,21 +48,24 @@ static const struct engine_parameter *const parameters[] = {&parameter_even,
                                                             DIVISION_GRANULE_PARAMETERS,
                                                             NULL};
 
-#define NOT_ASKED UINT64_MAX /* turns.sizes: in this pick; else the size of the user's next task */
+struct answer {
+    uint64_t pick; /* in which a user was asked; an earlier one: it was not */
+    uint64_t size; /* of its next task; 0: nothing of it starts */
+};
 
 struct sequence_engine {
     int64_t begun_ns; /* what started before was not charged */
     struct resources granule;
     struct turns turns;
-    uint32_t at; /* whose tasks run by right now; users: all have */
     bool open;
     struct host *host; /* of whose room the open offer is; NULL: of all */
-    /* Of an open offer, by users, where the placement holds: */
-    struct right {
-        int64_t behind; /* its balance and its entries up to `entry`, less what it used */
-        bool asked;     /* it has nothing to run by right */
-    } * rights;
-    uint32_t entry; /* the first that is not used yet */
+    struct rights rights;
+    struct answer *answers; /* by users */
+    uint64_t picks;
+    /* Users with something ready, by what each would be owed for its share, and by their balances;
+     * marked: whose changed since they were asked. */
+    struct standings spare, owed;
+    uint32_t *ready; /* while all are asked */
     struct force force;
 };
 static const struct field fields[] = {FIELD_OF(sequence_engine, begun_ns, I64), {0}};
@@ -78,16 +82,42 @@ static void forget_budgets(struct sequence_engine *k)
     k->force.used = false;
 }
 
+static void mark(struct sequence_engine *k, uint32_t i)
+{
+    standings_mark(&k->spare, i);
+    standings_mark(&k->owed, i);
+}
+
+static void release(struct sequence_engine *k)
+{
+    turns_done(&k->turns);
+    rights_done(&k->rights);
+    standings_done(&k->spare);
+    standings_done(&k->owed);
+    free(k->answers);
+    free(k->ready);
+    free(k->force.budgets);
+    k->answers = NULL;
+    k->ready = NULL;
+    k->force.budgets = NULL;
+}
+
 static void build(struct engine *engine, struct sequence_engine *k)
 {
+    release(k);
     turns_build(engine, &k->turns, (uint32_t)value(engine, &parameter_repay));
+    uint32_t n = k->turns.offer.n;
     k->turns.offer.largest = value(engine, &parameter_largest);
-    free(k->rights);
-    k->rights = NULL;
-    k->rights = engine_allocate(engine, k->turns.offer.n, sizeof(*k->rights));
-    free(k->force.budgets);
-    k->force.budgets = NULL;
-    k->force.budgets = engine_allocate(engine, k->turns.offer.n, sizeof(*k->force.budgets));
+    k->answers = engine_allocate(engine, n, sizeof(*k->answers));
+    k->ready = engine_allocate(engine, n, sizeof(*k->ready));
+    k->force.budgets = engine_allocate(engine, n, sizeof(*k->force.budgets));
+    if (rights_init(&k->rights, n) < 0 || standings_init(&k->spare, n, true) < 0 ||
+        standings_init(&k->owed, n, false) < 0)
+        longjmp(engine->no_memory, 1);
+    for (uint32_t i = 0; i < n; i++) {
+        offer_idle(&k->turns.offer, i, !k->turns.who[i]->ready_here);
+        mark(k, i);
+    }
     forget_budgets(k);
 }
 
@@ -102,41 +132,8 @@ static void init(struct engine *engine, union policy_of of, void *state)
 
 static void done(struct engine *engine, union policy_of of, void *state)
 {
-    struct sequence_engine *k = state;
     (void)engine, (void)of;
-    turns_done(&k->turns);
-    free(k->rights);
-    free(k->force.budgets);
-}
-
-/* So many more entries are used. */
-static void advance(struct sequence_engine *k, uint64_t entries)
-{
-    struct sequence *sequence = k->turns.offer.sequence;
-    uint32_t n = k->turns.offer.n, all = sequence_entries(sequence),
-             position = sequence_position(sequence);
-    int64_t *counts = k->turns.offer.parts;
-    for (; entries && entries <= n; entries--) {
-        k->entry = (k->entry + 1) % all;
-        k->rights[sequence_at(sequence, k->entry)].behind++;
-    }
-    if (!entries)
-        return;
-    memset(counts, 0, n * sizeof(*counts));
-    sequence_seek(sequence, (uint64_t)k->entry + 1);
-    sequence_take(sequence, entries, counts);
-    sequence_seek(sequence, position);
-    k->entry = (uint32_t)((k->entry + entries) % all);
-    for (uint32_t i = 0; i < n; i++)
-        k->rights[i].behind += counts[i];
-}
-
-static void count_rights(struct sequence_engine *k)
-{
-    k->entry = sequence_position(k->turns.offer.sequence);
-    for (uint32_t i = 0; i < k->turns.offer.n; i++)
-        k->rights[i] = (struct right){k->turns.offer.users[i].balance, false};
-    k->rights[sequence_at(k->turns.offer.sequence, k->entry)].behind++;
+    release(state);
 }
 
 /* The size of the user's next task; 0: nothing of it starts. Whatever its entries are, whether they
@@ -145,9 +142,16 @@ static uint64_t ask(struct engine *engine, struct sequence_engine *k, uint32_t i
                     struct claim *ret_claim)
 {
     bool found = division_ask(engine, k->turns.who[i], k->host, ret_claim);
-    k->turns.offer.users[i].held = !found && division_is_held(engine, k->turns.who[i], k->host);
-    k->turns.sizes[i] = found ? division_claim_size(&k->granule, ret_claim) : 0;
-    return k->turns.sizes[i];
+    offer_hold(&k->turns.offer, i, !found && division_is_held(engine, k->turns.who[i], k->host));
+    k->answers[i] =
+        (struct answer){k->picks, found ? division_claim_size(&k->granule, ret_claim) : 0};
+    return k->answers[i].size;
+}
+
+/* Of its next task, which is taken to fit until it is asked. */
+static uint64_t size_of(const struct sequence_engine *k, uint32_t i)
+{
+    return k->answers[i].pick == k->picks ? k->answers[i].size : k->turns.who[i]->ready_here > 0;
 }
 
 static bool runs_by_right(struct engine *engine, struct sequence_engine *k, uint32_t i,
@@ -158,125 +162,189 @@ static bool runs_by_right(struct engine *engine, struct sequence_engine *k, uint
     return size && size <= (uint64_t)room;
 }
 
-/* Not asked yet, and of an open offer with something left by right; of equals the one that has the
- * next entry, then the first. The number of users: none. */
-static uint32_t most_behind(const struct sequence_engine *k)
+/* Places whose place may have changed. */
+static void place_spare(struct sequence_engine *k)
 {
-    uint32_t n = k->turns.offer.n, best = n, next = sequence_at(k->turns.offer.sequence, k->entry);
-    for (uint32_t i = 0; i < n; i++) {
-        if (k->rights[i].asked || !k->turns.who[i]->ready_here ||
-            (k->open && offer_room(&k->turns.offer, i) <= 0))
-            continue;
-        if (best == n || k->rights[i].behind > k->rights[best].behind ||
-            (k->rights[i].behind == k->rights[best].behind && i == next))
-            best = i;
-    }
-    return best;
+    uint32_t i;
+    while ((i = standings_take_marked(&k->spare)) < k->spare.n)
+        if (k->turns.who[i]->ready_here)
+            standings_place(&k->spare, i, offer_standing(&k->turns.offer, i),
+                            sequence_share(k->turns.offer.sequence, i));
+        else
+            standings_remove(&k->spare, i);
 }
 
-/* Where a task of the user that is behind most would start; NULL: nothing starts. */
+static void place_owed(struct sequence_engine *k)
+{
+    uint32_t i;
+    while ((i = standings_take_marked(&k->owed)) < k->owed.n)
+        if (k->turns.who[i]->ready_here)
+            standings_place(&k->owed, i, k->turns.offer.users[i].balance, 1);
+        else
+            standings_remove(&k->owed, i);
+}
+
+/* Where a task of the user would start that is behind most; NULL: nothing starts. Who has the next
+ * entry is behind by that one too, and comes before its equals. */
 static struct host *next_host(struct engine *engine, struct sequence_engine *k)
 {
+    const struct offer *offer = &k->turns.offer;
     struct claim claim;
-    uint32_t i;
-    count_rights(k);
-    while ((i = most_behind(k)) < k->turns.offer.n) {
-        if (ask(engine, k, i, &claim))
+    place_owed(k);
+    uint32_t next = sequence_next(offer->sequence), i = standings_first(&k->owed);
+    int64_t behind = offer->users[next].balance + 1;
+    bool waits = k->turns.who[next]->ready_here;
+    for (;;) {
+        if (i == next)
+            i = standings_after(&k->owed, i);
+        if (i == offer->n && !waits)
+            return NULL;
+        bool now = waits && (i == offer->n || behind >= offer->users[i].balance);
+        if (ask(engine, k, now ? next : i, &claim))
             return claim.fit->host;
-        k->rights[i].asked = true;
+        waits = waits && !now;
+        i = now ? i : standings_after(&k->owed, i);
     }
-    return NULL;
+}
+
+/* Whose places the offer changed. */
+static void place_touched(struct sequence_engine *k)
+{
+    const struct offer *offer = &k->turns.offer;
+    for (uint32_t t = 0; t < offer->n_touched; t++) {
+        mark(k, offer->touched[t]);
+        rights_place(&k->rights, &k->turns, offer->touched[t]);
+    }
 }
 
 /* False: there is none, as nothing starts on any host. */
 static bool open_offer(struct engine *engine, struct sequence_engine *k)
 {
     bool one_host = engine->place->one_host && value(engine, &parameter_one_host);
-    for (uint32_t i = 0; i < k->turns.offer.n; i++) {
-        k->turns.offer.users[i].idle = !k->turns.who[i]->ready_here;
-        k->turns.offer.users[i].held = false;
-    }
+    offer_hold_nobody(&k->turns.offer);
     k->host = NULL;
     if (one_host && !(k->host = next_host(engine, k)))
         return false;
-    if (engine->place->held)
-        count_rights(k);
+    rights_open(&k->rights, &k->turns, engine->place->held != NULL);
     uint64_t free =
         one_host ? division_free_on(k->host, &k->granule) : division_free(engine, &k->granule);
     offer_open(&k->turns.offer, free < OFFER_DEBT_MAX ? free : OFFER_DEBT_MAX);
-    k->at = 0;
     k->open = true;
+    place_touched(k);
     return true;
 }
 
 static void close_offer(struct engine *engine, struct sequence_engine *k)
 {
     k->open = false;
+    rights_close(&k->rights);
     turns_close(&k->turns);
+    place_touched(k);
     turns_settle(engine, &k->turns);
 }
 
 static bool by_right(struct engine *engine, struct sequence_engine *k, struct claim *ret_claim)
 {
-    for (; k->at < k->turns.offer.n; k->at++)
-        if (runs_by_right(engine, k, k->at, ret_claim))
-            return true;
-    return false;
-}
-
-static bool by_right_in_turn(struct engine *engine, struct sequence_engine *k,
-                             struct claim *ret_claim)
-{
     uint32_t i;
-    while ((i = most_behind(k)) < k->turns.offer.n) {
+    while ((i = rights_next(&k->rights, &k->turns)) < k->turns.offer.n) {
         if (runs_by_right(engine, k, i, ret_claim))
             return true;
-        k->rights[i].asked = true;
+        rights_pass(&k->rights, &k->turns, i);
     }
     return false;
 }
 
-/* Of tasks that are larger than what is left, though there is room for them, the smallest: rounding
- * to granules is to leave nothing idle. */
-static uint32_t smallest(const struct sequence_engine *k)
+/* The first of the spare order, from this one on, whose next task may fit what is left. */
+static uint32_t may_fit(struct engine *engine, const struct sequence_engine *k, uint32_t i)
 {
-    uint32_t best = k->turns.offer.n;
-    for (uint32_t i = 0; i < k->turns.offer.n; i++)
-        if (k->turns.sizes[i] &&
-            (best == k->turns.offer.n || k->turns.sizes[i] < k->turns.sizes[best]))
+    for (; i < k->spare.n; i = standings_after(&k->spare, i)) {
+        uint64_t size = size_of(k, i);
+        engine->counters.visits++;
+        if (size && size <= (uint64_t)k->turns.offer.left)
+            break;
+    }
+    return i;
+}
+
+/* In order of their numbers, into k->ready; how many. */
+static uint32_t list_ready(struct engine *engine, struct sequence_engine *k)
+{
+    const struct user *user;
+    uint32_t n = 0;
+    TAILQ_FOREACH (user, &engine->ready_users, of_ready) {
+        engine->counters.visits++;
+        k->ready[n++] = turns_index(&k->turns, user);
+    }
+    offer_order(k->ready, n);
+    return n;
+}
+
+/* Of tasks that are larger than what is left, though there is room for them, the smallest: rounding
+ * to granules is to leave nothing idle. The place in the list; n: there is none. */
+static uint32_t smallest(const uint64_t *sizes, uint32_t n)
+{
+    uint32_t best = n;
+    for (uint32_t i = 0; i < n; i++)
+        if (sizes[i] && (best == n || sizes[i] < sizes[best]))
             best = i;
     return best;
 }
 
-enum { TRIES = 4 };
-
-/* WHY not all are asked, save where sizes decide, or where several in turn start nothing: asking is
- * what costs. The next task of each that has one is taken to fit until it is asked. */
-static bool by_loan(struct engine *engine, struct sequence_engine *k, struct claim *ret_claim)
+/* Asks all whose next task may fit. */
+static bool by_loan_of_all(struct engine *engine, struct sequence_engine *k,
+                           struct claim *ret_claim)
 {
-    struct offer *offer = &k->turns.offer;
     uint64_t *sizes = k->turns.sizes;
-    uint32_t best;
-    for (uint32_t i = 0; i < offer->n; i++)
-        sizes[i] = sizes[i] == NOT_ASKED ? k->turns.who[i]->ready_here > 0 : sizes[i];
-    for (int tries = offer->largest ? 0 : TRIES;
-         tries && (best = offer_spare(offer, sizes)) < offer->n; tries--) {
-        uint64_t size = ask(engine, k, best, ret_claim);
-        if (size && size <= (uint64_t)offer->left)
-            return true;
-    }
-    for (uint32_t i = 0; i < offer->n; i++)
-        if (sizes[i])
-            ask(engine, k, i, ret_claim);
-    best = offer_spare(offer, sizes);
-    best = best < offer->n ? best : smallest(k);
-    return best < offer->n && ask(engine, k, best, ret_claim);
+    uint32_t n = list_ready(engine, k), best;
+    for (uint32_t i = 0; i < n; i++)
+        sizes[i] = size_of(k, k->ready[i]) ? ask(engine, k, k->ready[i], ret_claim) : 0;
+    best = offer_spare(&k->turns.offer, k->ready, n, sizes);
+    best = best < n ? best : smallest(sizes, n);
+    return best < n && ask(engine, k, k->ready[best], ret_claim);
 }
 
-static void forget_answers(struct sequence_engine *k)
+/* What is lent by who holds follows from its last answer (ask). WHY only these: who has nothing
+ * left lends nothing. */
+static void ask_who_may_lend(struct engine *engine, struct sequence_engine *k)
 {
-    for (uint32_t i = 0; i < k->turns.offer.n; i++)
-        k->turns.sizes[i] = NOT_ASKED;
+    const struct offer *offer = &k->turns.offer;
+    struct claim claim;
+    for (uint32_t t = 0; engine->place->held && t < offer->n_touched; t++) {
+        uint32_t i = offer->touched[t];
+        bool asked = k->answers[i].pick == k->picks;
+        if (offer->users[i].quota > offer->users[i].used && !asked && size_of(k, i))
+            ask(engine, k, i, &claim);
+    }
+}
+
+enum { TRIES = 4 };
+
+/* WHY not more, save where the placement does not mind: it may be that of several in turn none
+ * starts something, and then all are asked, since it may remember who was. */
+static bool may_try(const struct engine *engine, const struct offer *offer, uint32_t tries)
+{
+    return !offer->largest && (tries <= TRIES || engine->place->pure);
+}
+
+/* Asks in the order in which what is left is lent, until one starts something that fits. WHY not
+ * all, save where sizes decide: asking is what costs. */
+static bool by_loan(struct engine *engine, struct sequence_engine *k, struct claim *ret_claim)
+{
+    const struct offer *offer = &k->turns.offer;
+    place_spare(k);
+    uint32_t i = standings_first(&k->spare);
+    for (uint32_t tries = 1;
+         may_try(engine, offer, tries) && (i = may_fit(engine, k, i)) < offer->n; tries++) {
+        uint64_t size = ask(engine, k, i, ret_claim);
+        if (size && size <= (uint64_t)offer->left && tries <= TRIES)
+            return true;
+        if (size && size <= (uint64_t)offer->left) {
+            ask_who_may_lend(engine, k);
+            return ask(engine, k, i, ret_claim);
+        }
+        i = standings_after(&k->spare, i);
+    }
+    return by_loan_of_all(engine, k, ret_claim);
 }
 
 static bool pick(struct engine *engine, struct claim *ret_claim)
@@ -285,10 +353,8 @@ static bool pick(struct engine *engine, struct claim *ret_claim)
     if (!division_has_room(engine))
         return false;
     while (k->open || open_offer(engine, k)) {
-        forget_answers(k);
-        bool right = engine->place->held ? by_right_in_turn(engine, k, ret_claim)
-                                         : by_right(engine, k, ret_claim);
-        if (right || by_loan(engine, k, ret_claim))
+        k->picks++;
+        if (by_right(engine, k, ret_claim) || by_loan(engine, k, ret_claim))
             return true;
         if (!k->host || k->turns.offer.left == k->turns.offer.amount)
             return false;
@@ -316,20 +382,22 @@ static void charge(struct engine *engine, const struct claim *claim)
 {
     struct sequence_engine *k = engine->kept[QUESTION_USERS];
     uint64_t size = division_claim_size(&k->granule, claim);
+    uint32_t user = turns_index(&k->turns, claim->task->stage->job->tenant);
     bool alone = !k->open;
     if (alone)
         offer_open(&k->turns.offer, 0);
-    if (size > (uint64_t)k->turns.offer.left)
+    if (size > (uint64_t)k->turns.offer.left) {
         offer_more(&k->turns.offer, size - (uint64_t)k->turns.offer.left);
-    uint32_t user = turns_index(&k->turns, claim->task->stage->job->tenant);
-    offer_lend(&k->turns.offer, user, size);
-    if (!alone && engine->place->held) {
-        k->rights[user].behind -= (int64_t)size;
-        advance(k, size);
+        place_touched(k);
     }
-    if (!alone)
+    offer_lend(&k->turns.offer, user, size);
+    mark(k, user);
+    if (!alone) {
+        rights_use(&k->rights, &k->turns, user, size);
         return;
+    }
     turns_close(&k->turns);
+    place_touched(k);
     turns_settle(engine, &k->turns);
 }
 
@@ -340,9 +408,20 @@ static void returned(struct engine *engine, struct attempt *attempt)
                    attempt->started_ns >= k->begun_ns && attempt->task;
     if (!charged)
         return;
-    offer_return(&k->turns.offer, turns_index(&k->turns, attempt->task->stage->job->tenant),
+    turns_return(&k->turns, turns_index(&k->turns, attempt->task->stage->job->tenant),
                  granule_task(k->granule.amount, attempt->resources.amount, ENGINE_RESOURCES));
+    place_touched(k);
     turns_settle(engine, &k->turns);
+}
+
+static void ready(struct engine *engine, struct user *user)
+{
+    struct sequence_engine *k = engine->kept[QUESTION_USERS];
+    if (!k || !turns_knows(&k->turns, user))
+        return;
+    offer_idle(&k->turns.offer, user->turns_index, !user->ready_here);
+    mark(k, user->turns_index);
+    rights_place(&k->rights, &k->turns, user->turns_index);
 }
 
 static void changed(struct engine *engine)
@@ -360,10 +439,10 @@ static void explain(const struct engine *engine, const struct user *user,
         sequence_share(sequence, turns_index(&k->turns, user)), sequence_entries(sequence),
         sequence_position(sequence));
     if (owed < 0)
-        say(e, "owes %" PRId64 " granules, of which it pays back %lld of 1000 of its places", -owed,
-            (long long)value(engine, &parameter_repay));
+        say(e, "owes %" PRId64 " granule%s, of which it pays back %lld of 1000 of its places",
+            -owed, plural((uint64_t)-owed), (long long)value(engine, &parameter_repay));
     else
-        say(e, "is owed %" PRId64 " granules", owed);
+        say(e, "is owed %" PRId64 " granule%s", owed, plural((uint64_t)owed));
     turns_explain(&k->turns, user, e);
 }
 
@@ -383,6 +462,7 @@ const struct users_policy users_sequence = {
                .reasons = reasons,
                .parameters = parameters,
                .hears.users_changed = changed,
+               .hears.user_ready = ready,
                .hears.attempt_returned = returned},
     .pick = pick,
     .one_host = true,

@@ -3,6 +3,8 @@
 #include "controller/engine/base/ground.h"
 #include "controller/engine/base/say.h"
 #include "controller/engine/users/division.h"
+#include "lib/invariant.h"
+#include "lib/plural.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -24,16 +26,11 @@ static int64_t value(const struct engine *engine, const struct engine_parameter 
 void turns_done(struct turns *turns)
 {
     sequence_destroy(turns->offer.sequence);
-    free(turns->offer.users);
-    free(turns->offer.parts);
+    offer_done(&turns->offer);
     free(turns->who);
     free(turns->sizes);
     free(turns->parts);
-    turns->offer = (struct offer){0};
-    turns->who = NULL;
-    turns->sizes = NULL;
-    turns->parts = NULL;
-    turns->closed = 0;
+    *turns = (struct turns){0};
 }
 
 /* WHY no other failure: shares without a turn are rejected (users_fit). */
@@ -55,37 +52,35 @@ static void make_sequence(struct engine *engine, struct turns *turns)
 void turns_build(struct engine *engine, struct turns *turns, uint32_t repay_permille)
 {
     struct offer *offer = &turns->offer;
-    uint32_t n = 0;
+    uint32_t n = 0, all = (uint32_t)engine->users.n;
     turns_done(turns);
-    offer->n = (uint32_t)engine->users.n;
+    if (offer_init(offer, all) < 0)
+        longjmp(engine->no_memory, 1);
     offer->permille = repay_permille;
     offer->debt_max = value(engine, &parameter_debt_max);
-    offer->users = engine_allocate(engine, offer->n, sizeof(*offer->users));
-    offer->parts = engine_allocate(engine, offer->n, sizeof(*offer->parts));
-    turns->sizes = engine_allocate(engine, offer->n, sizeof(*turns->sizes));
-    turns->parts = engine_allocate(engine, offer->n, sizeof(*turns->parts));
-    turns->who = engine_allocate(engine, offer->n, sizeof(struct user *));
+    turns->sizes = engine_allocate(engine, all, sizeof(*turns->sizes));
+    turns->parts = engine_allocate(engine, all, sizeof(*turns->parts));
+    turns->who = engine_allocate(engine, all, sizeof(struct user *));
     for (struct sorted_node *node = sorted_first(&engine->users); node; node = sorted_next(node)) {
         struct user *user = container_of(node, struct user, by_number);
-        offer->users[n].balance = debts_position(engine->debts, user->number);
-        offer->users[n].carry = user->carry;
+        offer_set(offer, n, debts_position(engine->debts, user->number), user->carry);
+        turns->leaves |= user->leaves;
+        user->turns_index = n;
         turns->who[n++] = user;
     }
     make_sequence(engine, turns);
     engine->users_changes++;
 }
 
+bool turns_knows(const struct turns *turns, const struct user *user)
+{
+    return user->turns_index < turns->offer.n && turns->who[user->turns_index] == user;
+}
+
 uint32_t turns_index(const struct turns *turns, const struct user *user)
 {
-    uint32_t from = 0, to = turns->offer.n;
-    while (from + 1 < to) {
-        uint32_t half = from + (to - from) / 2;
-        if (turns->who[half]->number <= user->number)
-            from = half;
-        else
-            to = half;
-    }
-    return from;
+    checked(turns_knows(turns, user));
+    return user->turns_index;
 }
 
 static int64_t change(const struct offer_user *user)
@@ -93,32 +88,44 @@ static int64_t change(const struct offer_user *user)
     return user->balance - user->before;
 }
 
-/* Whose balance fell borrowed of those whose rose. */
-void turns_settle(struct engine *engine, struct turns *turns)
+/* Whose balance fell borrowed of those whose rose. WHY in order of users: so it is the same as if
+ * all were looked at. */
+static void settle_debts(struct engine *engine, struct turns *turns)
 {
-    struct offer_user *users = turns->offer.users;
-    bool leaves = false;
-    for (uint32_t lender = 0, borrower = 0; lender < turns->offer.n;) {
-        while (borrower < turns->offer.n && change(&users[borrower]) >= 0)
-            borrower++;
-        int64_t lent = change(&users[lender]),
-                taken = borrower < turns->offer.n ? -change(&users[borrower]) : 0;
+    struct offer *offer = &turns->offer;
+    for (uint32_t k = 0, b = 0; k < offer->n_touched;) {
+        while (b < offer->n_touched && change(&offer->users[offer->touched[b]]) >= 0)
+            b++;
+        uint32_t lender = offer->touched[k],
+                 borrower = b < offer->n_touched ? offer->touched[b] : 0;
+        int64_t lent = change(&offer->users[lender]),
+                taken = b < offer->n_touched ? -change(&offer->users[borrower]) : 0;
         int64_t part = lent < taken ? lent : taken;
         if (part <= 0) {
-            lender++;
+            k++;
             continue;
         }
         if (debts_lend(engine->debts, turns->who[lender]->number, turns->who[borrower]->number,
                        (uint64_t)part, engine->now_ns) < 0)
             longjmp(engine->no_memory, 1);
-        users[lender].before += part;
-        users[borrower].before -= part;
+        offer->users[lender].before += part;
+        offer->users[borrower].before -= part;
     }
-    for (uint32_t i = 0; i < turns->offer.n; i++) {
-        turns->who[i]->carry = users[i].carry;
-        leaves |= turns->who[i]->leaves;
+}
+
+void turns_settle(struct engine *engine, struct turns *turns)
+{
+    struct offer *offer = &turns->offer;
+    bool leaves = turns->leaves;
+    settle_debts(engine, turns);
+    for (uint32_t k = 0; k < offer->n_touched; k++) {
+        struct user *user = turns->who[offer->touched[k]];
+        user->carry = offer->users[offer->touched[k]].carry;
+        leaves |= user->leaves;
+        engine->counters.visits++;
     }
-    engine->users_position = sequence_position(turns->offer.sequence);
+    offer_forget(offer);
+    engine->users_position = sequence_position(offer->sequence);
     engine->users_changes++;
     if (leaves)
         users_let_go(engine);
@@ -126,12 +133,31 @@ void turns_settle(struct engine *engine, struct turns *turns)
 
 void turns_close(struct turns *turns)
 {
-    offer_close(&turns->offer);
-    turns->closed = turns->offer.amount - turns->offer.left;
-    for (uint32_t i = 0; i < turns->offer.n; i++) {
-        const struct offer_user *u = &turns->offer.users[i];
-        turns->parts[i] = (struct turns_part){u->before, u->balance, u->quota + u->paid,
-                                              u->paid,   u->quota,   u->used};
+    struct offer *offer = &turns->offer;
+    offer_close(offer);
+    turns->offers++;
+    turns->closed = offer->amount - offer->left;
+    for (uint32_t k = 0; k < offer->n_touched; k++) {
+        const struct offer_user *u = &offer->users[offer->touched[k]];
+        turns->parts[offer->touched[k]] = (struct turns_part){
+            turns->offers, u->before, u->balance, u->quota + u->paid, u->paid, u->quota, u->used};
+    }
+}
+
+/* Who had no part of the last offer had this balance after it. */
+static struct turns_part no_part(const struct turns *turns, int64_t balance)
+{
+    return (struct turns_part){.offer = turns->offers, .before = balance, .after = balance};
+}
+
+void turns_return(struct turns *turns, uint32_t user, uint64_t size)
+{
+    struct offer *offer = &turns->offer;
+    offer_return(offer, user, size);
+    for (uint32_t k = 0; k < offer->n_touched; k++) {
+        uint32_t i = offer->touched[k];
+        if (turns->parts[i].offer != turns->offers)
+            turns->parts[i] = no_part(turns, offer->users[i].before);
     }
 }
 
@@ -163,13 +189,16 @@ static void explain_queue(const struct turns *turns, uint32_t user, struct engin
 
 static void explain_offer(const struct turns *turns, uint32_t user, struct engine_explanation *e)
 {
-    const struct turns_part *part = &turns->parts[user];
     int64_t now = turns->offer.users[user].balance;
+    const struct turns_part none = no_part(turns, now),
+                            *part = turns->parts[user].offer == turns->offers ? &turns->parts[user]
+                                                                              : &none;
     int64_t given = part->after - (part->before + part->places - part->used);
     if (!turns->closed)
         return;
-    say(e, "; of the last %" PRId64 " granules it had %" PRId64 " places and used %" PRId64,
-        turns->closed, part->places, part->used);
+    say(e, "; of the last %" PRId64 " granule%s it had %" PRId64 " place%s and used %" PRId64,
+        turns->closed, plural((uint64_t)turns->closed), part->places,
+        plural((uint64_t)part->places), part->used);
     say_fact(e, "user_offer", "%" PRId64, turns->closed);
     say_fact(e, "user_quota", "%" PRId64 " = %" PRId64 " places - %" PRId64 " paid back",
              part->quota, part->places, part->paid);
