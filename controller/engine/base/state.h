@@ -276,8 +276,10 @@ struct queues {
     uint64_t homes_seen;
     TAILQ_HEAD(, bucket) moved; /* locals in no set, or in one by a former turn */
     uint64_t moved_locals;
-    uint64_t looked;    /* looks at locals because of them, not yet paid for by moving them */
-    struct table hosts; /* of a user's: its host_queue by host */
+    uint64_t looked; /* looks at locals because of them, not yet paid for by moving them */
+    /* Of a user's: its host_queue by host; local_hosts is right as of change `rooms_seen`. */
+    struct table hosts;
+    uint64_t rooms_seen;
 };
 
 /* Buckets in an array. WHY: each pick for the last slots reads it, with few cache misses. */

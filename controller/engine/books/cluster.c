@@ -121,14 +121,6 @@ void host_queue_update(struct host_queue *queue, const struct host_shape *here)
     sorted_place(&queue->queues->local_hosts, &queue->local_host, key, 0);
 }
 
-static void follow_room(struct host_shape *here)
-{
-    struct host_queue *queue;
-    host_queue_update(&here->all, here);
-    TAILQ_FOREACH (queue, &here->of_users, of_shape)
-        host_queue_update(queue, here);
-}
-
 const struct unit *host_unit(const struct host *host, const struct shape *shape, uint32_t i)
 {
     if (!shape->application)
@@ -199,7 +191,8 @@ static void shape_refit(struct engine *engine, struct shape *shape, struct host 
     shape->clean_hosts += (uint32_t)clean - (uint32_t)here->clean;
     here->clean = clean;
     shape->flips += (here->fitting > 0) != was_fitting;
-    follow_room(here);
+    /* WHY not of users: all may wait here, and few of them are asked (waiting.h). */
+    host_queue_update(&here->all, here);
     if (here->capable != was_capable)
         tell_host_capable(engine, host);
 }

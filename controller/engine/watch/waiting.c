@@ -247,6 +247,41 @@ static bool first_on_hosts(struct engine *engine, const struct shape *shape, str
     return !node;
 }
 
+/* Room that came or went on hosts where the user waits. */
+static void follow_rooms(struct engine *engine, const struct shape *shape, struct queues *queues)
+{
+    uint64_t behind = engine->n_changes - queues->rooms_seen, looks = 0;
+    struct host_queue *queue;
+    bool all = behind > CHANGES || behind > queues->hosts.n;
+    for (uint32_t at = 0; all && (queue = table_next(&queues->hosts, &at)); looks++)
+        host_queue_update(queue, queue->host->shapes[shape->index]);
+    for (uint64_t i = queues->rooms_seen; !all && i < engine->n_changes; i++, looks++)
+        if ((queue = table_find(&queues->hosts, engine->changes[i % CHANGES])))
+            host_queue_update(queue, queue->host->shapes[shape->index]);
+    queues->rooms_seen = engine->n_changes;
+    engine->counters.visits += looks;
+}
+
+/* The same without the order of hosts, where few have room. */
+static struct bucket *first_in_rooms(struct engine *engine, const struct shape *shape,
+                                     struct queues *queues)
+{
+    struct bucket *best = NULL;
+    uint64_t looks = 0;
+    for (struct sorted_node *node = sorted_first(&shape->by_load); node; node = sorted_next(node))
+        best = sooner(
+            best, first_on(shape, queues, container_of(node, struct fit, by_load)->host, &looks));
+    engine->counters.visits += looks;
+    return best;
+}
+
+static bool has_few_rooms(const struct engine *engine, const struct shape *shape,
+                          const struct queues *queues)
+{
+    uint64_t behind = engine->n_changes - queues->rooms_seen;
+    return shape->by_load.n < behind && shape->by_load.n < queues->hosts.n;
+}
+
 struct bucket *waiting_first(struct engine *engine, const struct shape *shape,
                              struct queues *queues)
 {
@@ -263,6 +298,10 @@ struct bucket *waiting_first(struct engine *engine, const struct shape *shape,
         (first_in_turn(engine, queues, &first) || first_on_hosts(engine, shape, queues, &first)))
         return first;
     follow_moves(engine, queues, &all);
+    if (queues->user && has_few_rooms(engine, shape, queues))
+        return first_in_rooms(engine, shape, queues);
+    if (queues->user)
+        follow_rooms(engine, shape, queues);
     struct sorted_node *host = sorted_first(&queues->local_hosts);
     if (!host)
         return NULL;

@@ -12,11 +12,12 @@
 
 /* The first job by turn of those in these queues of the shape that has a ready map with room next
  * to its block, as its bucket; NULL: none. On the host that is asked for (engine->asked_host),
- * which has room, or on any. O(log n). After jobs moved, it looks at the hosts of their ready
- * maps, or on each host with room at all that moved, whichever are fewer; the job that moved
- * first is updated once as many looks as that costs were spent without it. WHY no index does
- * better: under a turn that follows running tasks each start and end moves a job on all its
- * hosts, and each freed slot concerns all jobs that wait there. */
+ * which has room, or on any. O(log n); of a user also the hosts that changed since it was asked, or
+ * those with room, or those where it waits, whichever are fewest. After jobs moved, it looks at the
+ * hosts of their ready maps, or on each host with room at all that moved, whichever are fewer; the
+ * job that moved first is updated once as many looks as that costs were spent without it. WHY no
+ * index does better: under a turn that follows running tasks each start and end moves a job on all
+ * its hosts, and each freed slot concerns all jobs that wait there. */
 struct bucket *waiting_first(struct engine *engine, const struct shape *shape,
                              struct queues *queues);
 
