@@ -6,6 +6,7 @@
 
 #include "lib/join.h"
 #include "testbed/sim/cluster/fitting.h"
+#include "testbed/sim/cluster/submission.h"
 #include "testbed/sim/units.h"
 
 #include <errno.h>
@@ -32,7 +33,8 @@ const char run_setup_usage[] =
     "N]\n"
     "      [--local free|network] [--seed N]\n"
     "      [--hold-max SECONDS|none] [--congested ON/OFF[/SHARE]] [--maps even|anywhere]\n"
-    "      [--estimate-error SIGMA] [--oversubscription N] [--spines ideal|N]\n"
+    "      [--estimate-error SIGMA] [--profile-error SIGMA] [--oversubscription N]\n"
+    "      [--spines ideal|N]\n"
     "      [--report-delay SECONDS] [--decision-delay SECONDS]\n"
     "      [--failures MTBF/REPAIR|HOST@SECOND+REPAIR,...] [--stragglers SHARE/TIMES]\n"
     "      [--start-spread SECONDS]\n"
@@ -262,6 +264,7 @@ static const struct option {
      .other = "anywhere"},
     {"parameter", .set = set_parameter},
     {"estimate-error", .as = AS_REAL, .at = AT(estimate_error), .least = 0, .most = 5},
+    {"profile-error", .as = AS_REAL, .at = AT(profile_error), .least = 0, .most = 5},
     {"oversubscription", .as = AS_REAL, .at = AT(oversubscription), .least = 1, .most = 1000},
     {"spines", .as = AS_NUMBER, .at = AT(spines), .least = 1, .most = 1024, .word = "ideal"},
     {"report-delay", .as = AS_DELAY, .at = AT(report_delay_ns), .least = 0, .most = 3600},
@@ -713,6 +716,7 @@ void run_setup_configure(const struct run_setup *s, const struct run_inputs *in,
     config.faults = s->faults;
     config.faults.seed = convert.seed;
     config.copy_after = s->copy_after;
+    config.profile_error = s->profile_error;
     config.headers = s->headers;
     config.foreign = s->foreign;
     config.outside_bps = (uint64_t)llround(s->outside_bytes_s * 8);
@@ -748,14 +752,12 @@ int run_inputs_check(const struct run_setup *setup, const struct run_inputs *in,
     return 0;
 }
 
-/* The scheduler gets the true sizes × e^(σ·N(0,1)), one factor a job (Box and Muller 1958). */
+/* The scheduler gets the true sizes × e^(σ·N(0,1)), one factor a job. */
 static void misestimate(const struct run_setup *s, const struct run_inputs *in, double *ret_told)
 {
     for (size_t i = 0; i < in->n; i++) {
         uint64_t state = s->convert.seed ^ (in->jobs[i].id * 0x9e3779b97f4a7c15u);
-        double u = ((double)(workload_random(&state) >> 11) + 1) * 0x1p-53;
-        double v = (double)(workload_random(&state) >> 11) * 0x1p-53;
-        ret_told[i] = exp(s->estimate_error * sqrt(-2 * log(u)) * cos(2 * M_PI * v));
+        ret_told[i] = submission_error(s->estimate_error, &state);
     }
 }
 

@@ -31,6 +31,7 @@ struct run_setup {
     double load;             /* bytes of every transfer are multiplied by this, > 0 */
     double estimate_error;   /* σ of the log-normal error of the sizes that the scheduler gets; 0:
                                 none */
+    double profile_error;    /* σ of the same for what profiles say; 0: none */
     uint32_t racks;          /* leaf-spine of this many racks; 0: a big switch */
     uint32_t spines;         /* leaf-spine: ECMP over this many; 0: ideal spreading */
     double oversubscription; /* leaf-spine, ≥ 1 */

@@ -40,6 +40,7 @@ const struct run_setup_meaning run_setup_meanings[] = {
      "WORD=VALUE: of a policy, again for each: even_wait, start_wait, pack, lies_there, "
      "ignore_held (the policy's)"},
     {"estimate-error", "SIGMA: of the log-normal error of the sizes that are told (0)"},
+    {"profile-error", "SIGMA: the same of what stages' profiles say (0)"},
     {"report-delay", "SECONDS: facts reach the engine so much later (0)"},
     {"decision-delay", "SECONDS: decisions reach the hosts so much later (0)"},
     {"failures", "MTBF/REPAIR: seconds, means of exponential times of each host; or a list of "

@@ -151,6 +151,41 @@ static void test_the_engine_learns_what_is_asked(void **state)
     workload_job_done(&job);
 }
 
+/* Of a run, as the engine gets them. */
+static void told_profiles(struct run_config config, char *ret_text, size_t size)
+{
+    char line[4096];
+    double jct_s[1];
+    struct workload_job job = job_of(TASKS(1, BEFORE("500000")));
+    config.recording = tmpfile();
+    simulate(&config, &job, 1, jct_s);
+    expect(jct_s[0], 5); /* the tasks are as they were */
+    rewind(config.recording);
+    *ret_text = 0;
+    while (fgets(line, sizeof(line), config.recording))
+        if (strstr(line, "e job_stage"))
+            snprintf(ret_text, size, "%s", strstr(line, " profiles="));
+    fclose(config.recording);
+    workload_job_done(&job);
+}
+
+static void test_the_engine_may_get_wrong_profiles(void **state)
+{
+    (void)state;
+    struct run_config config = with_disk("fifo", UNIT);
+    char right[256], wrong[256], again[256], other[256];
+    told_profiles(config, right, sizeof(right));
+    assert_string_equal(right, " profiles=2000000,500000,1,1000000000\n");
+    config.profile_error = .3;
+    told_profiles(config, wrong, sizeof(wrong));
+    told_profiles(config, again, sizeof(again));
+    config.engine.seed++;
+    told_profiles(config, other, sizeof(other));
+    assert_string_not_equal(wrong, right);
+    assert_string_equal(wrong, again);
+    assert_string_not_equal(wrong, other);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -160,6 +195,7 @@ int main(void)
         cmocka_unit_test(test_without_a_disk_nothing_is_read),
         cmocka_unit_test(test_disks_know_no_failures),
         cmocka_unit_test(test_the_engine_learns_what_is_asked),
+        cmocka_unit_test(test_the_engine_may_get_wrong_profiles),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -65,6 +65,9 @@ static int take_arrivals(struct run *run)
         int r = submission_make(&run->submission, &run->jobs[run->arrived], run->config->hosts);
         if (!r && run->config->told)
             r = submission_tell(&run->submission, run->config->told[run->arrived]);
+        if (!r && run->config->profile_error > 0)
+            r = submission_misjudge(&run->submission, run->config->profile_error,
+                                    run->config->engine.seed);
         if (!r && run->config->framework)
             r = framework_arrive(run, run->arrived, &run->submission);
         if (r)

@@ -102,8 +102,10 @@ struct run_config {
     uint32_t racks;          /* 0: a big switch; else leaf-spine, hosts ÷ racks a rack */
     uint32_t spines;         /* leaf-spine: 0: ideal spreading over all, else ECMP over this many */
     double oversubscription; /* leaf-spine: ≥ 1 */
-    const double *told; /* per job (borrowed): the engine gets its transfers' bytes × this; NULL:
+    const double *told;   /* per job (borrowed): the engine gets its transfers' bytes × this; NULL:
                            the true bytes */
+    double profile_error; /* σ of the log-normal error of the profiles that the engine gets, by its
+                             seed; 0: none */
     /* Bytes on the task's own host use no link (else they use its links). */
     bool local_free;
     int64_t report_delay_ns, decision_delay_ns; /* ≥ 0 */

@@ -1,6 +1,7 @@
 #include "testbed/sim/cluster/submission.h"
 
 #include "lib/grow.h"
+#include "lib/workload/workload_convert.h"
 
 #include <errno.h>
 #include <math.h>
@@ -85,6 +86,13 @@ static int add_variants(struct submission *s, const struct workload_stage *stage
     return 0;
 }
 
+static void put_profile(const struct profile *profile, uint64_t *numbers)
+{
+    const uint64_t of[PROFILE_NUMBERS] = {profile->read_bytes, profile->read_bytes_s,
+                                          profile->before, profile->compute_ns};
+    memcpy(numbers, of, sizeof(of));
+}
+
 static int add_profiles(struct submission *s, const struct workload_stage *stage, struct event *e)
 {
     uint32_t ways = 1 + stage->n_variants;
@@ -92,9 +100,7 @@ static int add_profiles(struct submission *s, const struct workload_stage *stage
     bool known = false;
     for (uint32_t v = 0; numbers && v < ways; v++) {
         const struct profile profile = workload_profile_of(stage, v);
-        const uint64_t of[PROFILE_NUMBERS] = {profile.read_bytes, profile.read_bytes_s,
-                                              profile.before, profile.compute_ns};
-        memcpy(numbers + (size_t)v * PROFILE_NUMBERS, of, sizeof(of));
+        put_profile(&profile, numbers + (size_t)v * PROFILE_NUMBERS);
         known |= profile_is_known(&profile);
     }
     e->job_stage.profiles = (struct u64s){numbers, known ? ways * PROFILE_NUMBERS : 0};
@@ -251,6 +257,49 @@ int submission_tell(struct submission *s, double factor)
         for (uint32_t b = 0; b < bytes->n; b++)
             told[b] = (uint64_t)ceil((double)bytes->at[b] * factor);
         bytes->at = told;
+    }
+    return 0;
+}
+
+double submission_error(double sigma, uint64_t *state)
+{
+    double u = ((double)(workload_random(state) >> 11) + 1) * 0x1p-53;
+    double v = (double)(workload_random(state) >> 11) * 0x1p-53;
+    return exp(sigma * sqrt(-2 * log(u)) * cos(2 * M_PI * v));
+}
+
+/* It reads no longer than it lasts. */
+static struct profile misjudged(struct profile profile, double sigma, uint64_t *state)
+{
+    uint64_t *const numbers[] = {&profile.read_bytes, &profile.read_bytes_s, &profile.compute_ns};
+    for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++) {
+        double number = ceil((double)*numbers[i] * submission_error(sigma, state));
+        *numbers[i] = (uint64_t)fmin(number, 0x1p53);
+    }
+    uint64_t least_ns = profile.before ? 0 : profile_read_ns(&profile);
+    if (profile.compute_ns < least_ns)
+        profile.compute_ns = least_ns;
+    return profile;
+}
+
+int submission_misjudge(struct submission *s, double sigma, uint64_t seed)
+{
+    for (size_t i = 0; i < s->n; i++) {
+        struct event *e = &s->events[i];
+        if (e->kind != EVENT_JOB_STAGE)
+            continue;
+        struct u64s *told = &e->job_stage.profiles;
+        uint64_t state = seed ^ (e->job_stage.job * 0x9e3779b97f4a7c15u + e->job_stage.stage);
+        uint64_t *numbers = array(s, told->n, sizeof(*numbers));
+        if (!numbers)
+            return -ENOMEM;
+        for (uint32_t at = 0; at < told->n; at += PROFILE_NUMBERS) {
+            const uint64_t *of = told->at + at;
+            const struct profile wrong =
+                misjudged((struct profile){of[0], of[1], of[2], of[3]}, sigma, &state);
+            put_profile(&wrong, numbers + at);
+        }
+        told->at = numbers;
     }
     return 0;
 }

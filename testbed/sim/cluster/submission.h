@@ -22,6 +22,11 @@ int submission_make(struct submission *s, const struct workload_job *job, uint32
 /* Multiplies the transfers' bytes by `factor`, to at least 1 unless 0: a wrong estimate. 0 or
  * −ENOMEM. */
 int submission_tell(struct submission *s, double factor);
+/* Multiplies what profiles say by e^(sigma·N(0,1)), number by number: wrong profiles, of tasks that
+ * can be. The same for the same seed. 0 or −ENOMEM. */
+int submission_misjudge(struct submission *s, double sigma, uint64_t seed);
+/* e^(sigma·N(0,1)), the error of an estimate (Box and Muller 1958). */
+double submission_error(double sigma, uint64_t *state);
 
 /* The same as a framework's facts: matrices in rows. 0 or −ENOMEM. */
 int submission_as_facts(struct submission *s);
