@@ -64,6 +64,9 @@ struct run_news {
     uint64_t job, attempt; /* 0 when not about an attempt, as stage and task */
     uint32_t stage, task, host;
     uint32_t variant; /* the way in which it runs */
+    /* Why it was started, with the first of the two numbers that were compared. */
+    enum reason reason;
+    int64_t left;
     enum mode mode;
 };
 

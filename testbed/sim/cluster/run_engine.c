@@ -102,6 +102,8 @@ static int send_start(struct run *run, const struct decision *d)
     if (!a)
         return run_out_of_memory(run);
     a->variant = d->start.variant;
+    a->reason = d->reason;
+    a->left = d->left;
     run_attempt_set_levels(run, a, d->start.coflow_level, d->start.macroflow_level);
     int r = run_attempt_gather(run, a);
     return r ? r : send(run, &order);

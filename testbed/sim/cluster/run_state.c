@@ -47,6 +47,8 @@ void run_watch(struct run *run, enum run_moment moment, const struct run_attempt
         news.stage = a->stage;
         news.task = a->task;
         news.variant = a->variant;
+        news.reason = a->reason;
+        news.left = a->left;
     }
     run->config->watch(run->config->watcher, &news);
 }

@@ -48,7 +48,9 @@ enum attempt_phase { PHASE_SENT, PHASE_RECEIVING, PHASE_COMPUTING };
 struct run_attempt {
     uint64_t number, job;
     uint32_t stage, task, host;
-    uint32_t variant;  /* the way in which it runs */
+    uint32_t variant;   /* the way in which it runs */
+    enum reason reason; /* why it was started, and the first of the numbers that were compared */
+    int64_t left;
     int64_t gpu_milli; /* that it has meanwhile */
     uint32_t id;       /* place in run.attempts; reused */
     enum attempt_phase phase;
