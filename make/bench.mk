@@ -34,6 +34,14 @@ bench-fairness: $(BUILD)/bench-fairness $(BUILD)/bench-fairness-trace ## users' 
 	missed=0; $(BUILD)/bench-fairness $(BUILD)/fairness.svg || missed=1; \
 	$(BUILD)/bench-fairness-trace $(or $(FB_TRACE),../shared/traces/FB2010-1Hr-150-0.txt) $(SEEDS) && exit $$missed
 
+$(BUILD)/bench-hdas: $(BUILD)/obj/tests/bench/hdas_main.o $(foreach a,sim engine mincost lib,$(call archive,$(a)))
+	$(CC) $(PIE) $(LDFLAGS) -o $@ $< -Wl,--start-group $(filter %.a,$^) -Wl,--end-group -lyaml -ljansson -lxxhash -lsystemd -lm -pthread
+test-programs: $(BUILD)/bench-hdas
+
+.PHONY: bench-hdas
+bench-hdas: $(BUILD)/bench-hdas ## affinity and its baselines beside their source's figures, over sets of what that source does not print: SETS= drawn (1000), KEEP= kept (30), SEED=; misses marked, a page in $(BUILD)/hdas.html (PARTS= names some of source ours)
+	exec tests/bench/hdas $(BUILD) $(PARTS)
+
 $(BUILD)/bench-flow-steps: $(BUILD)/obj/tests/bench/flow_steps_main.o $(call archive,model) $(call archive,engine) $(call archive,mincost) $(call archive,lib)
 	$(CC) $(PIE) $(LDFLAGS) -o $@ $< -Wl,--start-group $(filter %.a,$^) -Wl,--end-group -lcmocka -lyaml -ljansson -lxxhash -lsystemd -lm -pthread
 
