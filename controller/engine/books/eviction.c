@@ -1,8 +1,10 @@
 #include "controller/engine/books/eviction.h"
 
 #include "controller/engine/base/ground.h"
+#include "controller/engine/base/resources.h"
 #include "controller/engine/base/tell.h"
 #include "controller/engine/books/attempt.h"
+#include "controller/engine/books/cluster.h"
 #include "controller/engine/books/stage.h"
 
 #include <stdlib.h>
@@ -30,6 +32,18 @@ bool eviction_may(const struct attempt *attempt)
     const struct host *host = attempt->host;
     return attempt->task && !attempt->foreign && !attempt->stopping && host->joined &&
            !host->silent && !host->lost && !has_running_readers(attempt->task->stage);
+}
+
+bool eviction_leaves_room(const struct attempt *attempt, const struct shape *shape)
+{
+    const struct host_shape *here = attempt->host->shapes[shape->index];
+    const struct unit *unit = host_unit(attempt->host, shape, attempt->unit);
+    if (!here->meets || !unit)
+        return false;
+    struct resources free = unit->free;
+    for (int r = 0; r < ENGINE_RESOURCES; r++)
+        free.amount[r] += attempt->resources.amount[r];
+    return resources_times(&free, &shape->demand) > 0;
 }
 
 static struct sorted_key key_of(const struct task *task)

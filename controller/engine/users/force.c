@@ -1,7 +1,6 @@
 #include "controller/engine/users/force.h"
 
 #include "controller/engine/base/ground.h"
-#include "controller/engine/base/resources.h"
 #include "controller/engine/books/cluster.h"
 #include "controller/engine/books/eviction.h"
 #include "controller/engine/share/granule.h"
@@ -108,19 +107,6 @@ static struct want want_of(struct engine *engine, const struct user *user,
     return want;
 }
 
-/* Whether the bucket's tasks could run where the attempt runs, without it. */
-static bool leaves_room(const struct attempt *attempt, const struct bucket *bucket)
-{
-    const struct host_shape *here = attempt->host->shapes[bucket->shape->index];
-    const struct unit *unit = host_unit(attempt->host, bucket->shape, attempt->unit);
-    if (!here->meets || !unit)
-        return false;
-    struct resources free = unit->free;
-    for (int r = 0; r < ENGINE_RESOURCES; r++)
-        free.amount[r] += attempt->resources.amount[r];
-    return resources_times(&free, &bucket->shape->demand) > 0;
-}
-
 static struct attempt *newest_of(struct engine *engine, const struct user *user,
                                  const struct bucket *bucket)
 {
@@ -131,7 +117,7 @@ static struct attempt *newest_of(struct engine *engine, const struct user *user,
             TAILQ_FOREACH (attempt, &job->stages[s]->attempts, of_stage) {
                 engine->counters.visits++;
                 if ((!newest || attempt->number > newest->number) && eviction_may(attempt) &&
-                    leaves_room(attempt, bucket))
+                    eviction_leaves_room(attempt, bucket->shape))
                     newest = attempt;
             }
     }
