@@ -30,7 +30,8 @@ struct world {
     struct {
         bool there;
         uint32_t tasks, wishes[HOSTS], rack_wishes[RACKS];
-        int64_t anywhere, cost, rack_cost;
+        uint32_t home; /* where one of its tasks runs, + 1; 0: none does */
+        int64_t anywhere, cost, rack_cost, home_cost, wait;
     } group[GROUPS];
 };
 
@@ -116,7 +117,10 @@ static void add_group(struct standing *s, const struct world *w, uint32_t g)
     set_job(s, w, job);
     flow_set_tasks(s->graph, s->group[g], w->group[g].tasks);
     flow_set_anywhere(s->graph, s->group[g], w->group[g].anywhere);
+    flow_set_wait(s->graph, s->group[g], w->group[g].wait, g);
     wish(s, w, g, 1);
+    if (w->group[g].home)
+        flow_set_home(s->graph, s->group[g], w->group[g].home - 1, w->group[g].home_cost);
 }
 
 static void make(struct standing *s, const struct world *w)
@@ -169,10 +173,22 @@ static void draw_wishes(struct world *w, uint32_t g, uint64_t *stream)
         w->group[g].rack_wishes[r] = draw(stream, 3) ? 0 : draw(stream, 4);
 }
 
+/* One in three groups is a running task, which at times may not wait. */
+static void draw_home(struct world *w, uint32_t g, uint64_t *stream)
+{
+    w->group[g].home = draw(stream, 3) ? 0 : 1 + draw(stream, HOSTS);
+    w->group[g].home_cost = (int64_t)draw(stream, 3) * 20;
+    if (!w->group[g].home)
+        return;
+    w->group[g].tasks = 1;
+    if (draw(stream, 8) == 0)
+        w->group[g].wait = FLOW_NOWHERE;
+}
+
 static void change_group(struct standing *s, struct world *w, uint64_t *stream)
 {
     uint32_t g = draw(stream, GROUPS);
-    if (w->group[g].there && draw(stream, 3) == 0) {
+    if (w->group[g].there && (w->group[g].home || draw(stream, 3) == 0)) {
         w->group[g].there = false;
         remove_group(s, g);
         return;
@@ -182,13 +198,16 @@ static void change_group(struct standing *s, struct world *w, uint64_t *stream)
     draw_wishes(w, g, stream);
     w->group[g].tasks = draw(stream, 7);
     w->group[g].anywhere = draw(stream, 5) ? draw(stream, 4) * 30 : FLOW_NOWHERE;
+    w->group[g].wait = draw(stream, 4) * 40;
     if (!w->group[g].there) {
+        draw_home(w, g, stream);
         w->group[g].there = true;
         add_group(s, w, g);
         return;
     }
     flow_set_tasks(s->graph, s->group[g], w->group[g].tasks);
     flow_set_anywhere(s->graph, s->group[g], w->group[g].anywhere);
+    flow_set_wait(s->graph, s->group[g], w->group[g].wait, g);
     wish(s, w, g, 1);
 }
 
@@ -241,7 +260,7 @@ static void check_places(const struct standing *s, const struct world *w)
         by_group[g] += places[i].tasks;
         total[h] += places[i].tasks;
         if (places[i].way == FLOW_BY_HOST)
-            assert_true(places[i].tasks <= w->group[g].wishes[h]);
+            assert_true(places[i].tasks <= w->group[g].wishes[h] + (w->group[g].home == h + 1));
         else
             by_host[h][g % KINDS] += places[i].tasks;
         bounded[h] += g % KINDS == BOUNDED ? places[i].tasks : 0;
@@ -250,8 +269,11 @@ static void check_places(const struct standing *s, const struct world *w)
         if (places[i].way == FLOW_BY_RACK)
             assert_true(w->group[g].rack_wishes[h % RACKS] > 0);
     }
-    for (uint32_t g = 0; g < GROUPS; g++)
+    for (uint32_t g = 0; g < GROUPS; g++) {
         assert_true(by_group[g] <= w->group[g].tasks);
+        if (w->group[g].there && w->group[g].wait == FLOW_NOWHERE)
+            assert_int_equal(by_group[g], w->group[g].tasks);
+    }
     for (uint32_t h = 0; h < HOSTS; h++) {
         assert_true(total[h] <= w->host[h].free);
         for (uint32_t k = 0; k < KINDS; k++)

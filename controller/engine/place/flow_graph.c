@@ -408,6 +408,13 @@ void flow_set_anywhere(struct flow_graph *graph, struct flow_group *group, int64
     }
 }
 
+void flow_set_wait(struct flow_graph *graph, struct flow_group *group, int64_t cost, uint64_t tie)
+{
+    bool may = cost != FLOW_NOWHERE;
+    int64_t each = may ? cost : 0;
+    arc_set(graph, group->wait, 0, may ? NO_LIMIT : 0, each, ranked_cost(each, tie, 0));
+}
+
 /* ---- wishes ---- */
 
 /* splitmix64's finalizer (Steele, Lea, Flood 2014). */
@@ -446,7 +453,7 @@ static void wish_change(struct flow_graph *graph, struct flow_wish *wish, int32_
         wish_remove(graph, wish);
         return;
     }
-    uint64_t tie = tie_of(wish->group, wish->name);
+    uint64_t tie = wish->home ? 0 : tie_of(wish->group, wish->name);
     arc_set(graph, wish->arc, 0, wish->tasks, cost, ranked_cost(cost, tie, 0));
 }
 
@@ -487,6 +494,16 @@ void flow_wish_host(struct flow_graph *graph, struct flow_group *group, uint32_t
             host);
     if (wish && !graph->failed)
         wish_change(graph, wish, change, cost);
+}
+
+void flow_set_home(struct flow_graph *graph, struct flow_group *group, uint32_t host, int64_t cost)
+{
+    flow_wish_host(graph, group, host, 1, cost);
+    struct flow_wish *wish = graph->failed ? NULL : wish_find(&group->hosts, host);
+    if (!wish)
+        return;
+    wish->home = true;
+    arc_set(graph, wish->arc, 0, wish->tasks, cost, ranked_cost(cost, 0, 0));
 }
 
 void flow_wish_rack(struct flow_graph *graph, struct flow_group *group, uint32_t rack,

@@ -83,7 +83,8 @@ void flow_set_waiter(struct flow_graph *graph, struct flow_waiter *waiter, uint3
                      uint32_t upper, int64_t cost);
 
 /* A new group without tasks; NULL: no memory. (`name`, `part`) names it, and no other in the
- * graph. */
+ * graph. With FLOW_RUNNING in its part it is a task that runs: flow_set_home. */
+#define FLOW_RUNNING (UINT64_C(1) << 63)
 struct flow_group *flow_add_group(struct flow_graph *graph, struct flow_waiter *waiter,
                                   uint32_t class, uint64_t name, uint64_t part, void *tag);
 /* How many ready tasks it has. O(1). */
@@ -91,6 +92,13 @@ void flow_set_tasks(struct flow_graph *graph, struct flow_group *group, uint32_t
 /* What it costs to run one anywhere; FLOW_NOWHERE: only where it wishes. O(1). */
 #define FLOW_NOWHERE INT64_MAX
 void flow_set_anywhere(struct flow_graph *graph, struct flow_group *group, int64_t cost);
+/* What it costs one to wait, beside the waiter's cost, and `tie`, below 1 << FLOW_TIE_BITS: of those
+ * that cost the same to wait the one with the smaller waits. FLOW_NOWHERE: none may. O(1). */
+void flow_set_wait(struct flow_graph *graph, struct flow_group *group, int64_t cost, uint64_t tie);
+/* One of its tasks runs on the host (which was set), and may stay at this cost; once a group, after
+ * its wishes for that host. Without a tie drawn: which of several stay is decided by those of
+ * waiting. O(log wishes of the group). */
+void flow_set_home(struct flow_graph *graph, struct flow_group *group, uint32_t host, int64_t cost);
 /* The group's wishes for the host (which was set), or for the rack of this number and name, are
  * `change` tasks more, at this cost each. O(log wishes of the group). */
 void flow_wish_host(struct flow_graph *graph, struct flow_group *group, uint32_t host,
@@ -141,6 +149,7 @@ struct flow_arc {
     uint32_t host, rack; /* where it has one */
     uint32_t class;      /* where it has one */
     bool bounded;        /* its end at the host, or its begin, is B */
+    bool home;           /* a running task stays */
     uint64_t name, part; /* of the group, where it has one; of a waiter its number as `name` */
     void *tag;           /* of the group, where it has one */
 };
@@ -160,6 +169,9 @@ const struct flow_group *flow_next_in_line(const struct flow_graph *graph, uint3
                                            uint64_t but, int64_t *ret_gain);
 /* How many of the group's tasks wait in the last optimum. O(1). */
 int64_t flow_waiting(const struct flow_graph *graph, const struct flow_group *group);
+/* How many of its tasks the last optimum runs on the host because it wishes so, or because they are
+ * at home there. O(log wishes of the group). */
+int64_t flow_on_host(const struct flow_graph *graph, const struct flow_group *group, uint32_t host);
 /* The group's name: its waiter's number. O(1). */
 uint64_t flow_group_name(const struct flow_group *group);
 /* The supply of a node. Node 1 is S. */

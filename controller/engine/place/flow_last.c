@@ -65,6 +65,7 @@ static void fill(const struct flow_graph *graph, const struct link *link, struct
         fill_group(wish->group, arc);
         arc->host = wish->host->index;
         arc->bounded = wish->group->class->bounded;
+        arc->home = wish->home;
         break;
     case FLOW_WISH_RACK:
         fill_group(wish->group, arc);
@@ -178,6 +179,12 @@ static bool way_cost(const struct flow_graph *graph, const struct flow_group *gr
 int64_t flow_waiting(const struct flow_graph *graph, const struct flow_group *group)
 {
     return graph->links[group->wait].flow;
+}
+
+int64_t flow_on_host(const struct flow_graph *graph, const struct flow_group *group, uint32_t host)
+{
+    const struct link *wish = wish_for(graph, &group->hosts, host);
+    return wish ? wish->flow : 0;
 }
 
 uint64_t flow_group_name(const struct flow_group *group)

@@ -65,6 +65,7 @@ struct flow_wish {
     struct flow_host *host; /* or */
     struct flow_rack *rack;
     uint64_t name; /* of host or rack */
+    bool home;     /* a task of the group runs there */
     uint32_t arc, tasks;
     struct sorted_node of_group;
     TAILQ_ENTRY(flow_wish) of_host;
