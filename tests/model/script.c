@@ -131,6 +131,7 @@ void script_submit(struct script *script, const struct script_job *job)
     uint64_t *room = calloc(2 * (size_t)(job->maps + job->reduces) + 1, sizeof(*room));
     size_t n = script_job_events(job, events, room, name, sizeof(name));
     events[0].job_begin.user = script->user;
+    events[0].job_begin.priority = script->priority;
     script_events(script, events, n);
     free(room);
 }

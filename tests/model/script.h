@@ -14,8 +14,9 @@ struct script {
     struct decisions decisions;
     int64_t now_ns;
     uint64_t requests;
-    uint32_t user; /* whose are the jobs of script_submit */
-    bool reload;   /* after every step the engine is replaced by load(dump(engine)) */
+    uint32_t user;    /* whose are the jobs of script_submit, */
+    int64_t priority; /* and theirs */
+    bool reload;      /* after every step the engine is replaced by load(dump(engine)) */
 };
 
 /* A job of `maps` maps on given replicas (`per` a map; NULL: none) and `reduces` reducers that read

@@ -10,6 +10,7 @@ struct size {
 struct scene {
     const char *name, *turn, *place, *network;
     bool blocks, starved, even_maps, stalls;
+    bool preempt;         /* jobs of three priorities, and what runs is stopped for higher ones */
     bool variants;        /* maps of four demands in slots, or on GPUs, of hosts of five units */
     bool pack;            /* shuffles are dear and computing is not: its jobs have homes */
     uint64_t block_bytes; /* 0: MEGABYTE */
@@ -65,6 +66,7 @@ static void submit(struct script *s, const struct scene *scene, const struct siz
     struct script_job j = {job,    size->tasks, scene->blocks ? 3 : 0,  4, blocks, MEGABYTE, SECOND,
                            SECOND, sums,        (int64_t)job * MEGABYTE};
     s->user = scene->users ? job % scene->users : 0;
+    s->priority = scene->preempt ? job % 3 : 0;
     if (scene->block_bytes)
         j.map_input = scene->block_bytes;
     for (int i = 0; scene->pack && i < 4; i++)
@@ -142,6 +144,8 @@ static uint64_t cost(const struct scene *scene, const struct size *size)
     strcpy(config.network, scene->network);
     engine_config_say(&config, "even_wait", scene->even_maps ? SECOND : 0, NULL);
     engine_config_say(&config, "pack", scene->pack, NULL);
+    engine_config_say(&config, "preempt", scene->preempt, NULL);
+    engine_config_say(&config, "weight.priority", scene->preempt, NULL);
     if (scene->starved)
         strcpy(config.mode, "starved");
     if (scene->users)
@@ -332,6 +336,12 @@ static void test_flow(void **state)
          .place = "flow",
          .network = "cans",
          .variants = true,
+         .most_tenths = 60},
+        {.name = "flow, preempt",
+         .turn = "sjf",
+         .place = "flow",
+         .network = "none",
+         .preempt = true,
          .most_tenths = 60},
         {.name = "flow, users",
          .turn = "sjf",

@@ -110,6 +110,32 @@ static void ends_are_said_in_words(void **state)
     script_end(&s);
 }
 
+/* Two of four tasks that run may be stopped for a job of a higher priority: all four are in the
+ * graph, and its optimum is seen when they are out of it again. */
+static void running_tasks_are_seen(void **state)
+{
+    (void)state;
+    struct script s;
+    struct arc_view arc;
+    int64_t said, least;
+    uint32_t there = 0;
+    begin(&s, "flow", 2, 2);
+    script_parameter(&s, "weight.priority", 1);
+    script_parameter(&s, "preempt", 1);
+    submit(&s, 7, 4, NULL);
+    s.priority = 3;
+    submit(&s, 8, 2, NULL);
+    assert_int_equal(script_count(&s, DECISION_STOP), 2);
+    for (uint64_t after = 0; engine_arc_after(s.engine, after, &arc) == 0; after = arc.arc)
+        there += strcmp(arc.what, "stay") == 0 &&
+                 strncmp(arc.tail_is, "running task 7/0/", strlen("running task 7/0/")) == 0;
+    assert_int_equal(there, 4);
+    assert_int_equal(carried(s.engine, "stay"), 2);
+    costs_of(s.engine, &said, &least);
+    assert_true(said == least);
+    script_end(&s);
+}
+
 static void other_placements_have_no_graph(void **state)
 {
     (void)state;
@@ -212,6 +238,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_last_optimum_is_seen),
         cmocka_unit_test(ends_are_said_in_words),
+        cmocka_unit_test(running_tasks_are_seen),
         cmocka_unit_test(other_placements_have_no_graph),
         cmocka_unit_test(explain_says_ways_and_who_is_displaced),
         cmocka_unit_test(explain_follows_the_weights),

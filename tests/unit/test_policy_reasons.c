@@ -604,6 +604,61 @@ static void spare_of_flow(void)
     script_end(&s);
 }
 
+static void one_map(struct script *s, uint64_t job, int64_t priority, const uint32_t *block)
+{
+    s->now_ns += SECOND;
+    s->priority = priority;
+    script_submit(s, &(struct script_job){.number = job,
+                                          .maps = 1,
+                                          .per = block ? 1 : 0,
+                                          .replicas = block,
+                                          .map_input = block ? 1000000 : 0,
+                                          .map_ns = SECOND});
+}
+
+/* A map moves to its block when that host has a slot; then it is stopped for a higher priority. */
+static void stops_of_flow(void)
+{
+    static const uint32_t block[] = {0};
+    struct script s;
+    struct engine_explanation e;
+    struct engine_config config = script_config();
+    strcpy(config.place, "flow");
+    strcpy(config.turn, "fifo");
+    const char *const said[] = {"preempt", "migrate", "weight.priority"};
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(engine_config_say(&config, said[i], 1, NULL), 0);
+    script_begin(&s, &config);
+    script_host(&s, 0, 1);
+    script_host(&s, 1, 1);
+    one_map(&s, 1, 0, block);
+    one_map(&s, 2, 0, block);
+    s.now_ns += SECOND;
+    script_attempt(&s, EVENT_ATTEMPT_DONE, script_attempt_of(&s, 1, 0, 0), 0);
+    const struct decision *stop = script_decision(&s, DECISION_STOP, 0);
+    assert_non_null(stop);
+    assert_reason(stop, "optimum-moves");
+    see(s.engine->policies[QUESTION_PLACE], stop);
+    assert_int_equal(engine_explain(s.engine, 2, 0, 0, &e), 0);
+    says(&e,
+         "It was evicted from h1 0.0 s ago: in the optimum it runs on another host: to leave "
+         "it there cost %lld, what it had run for counted %lld.",
+         (long long)stop->left, (long long)stop->right);
+    script_attempt(&s, EVENT_ATTEMPT_KILLED, stop->stop.attempt, 0);
+    one_map(&s, 3, 0, NULL);
+    one_map(&s, 4, 7, NULL);
+    stop = script_decision(&s, DECISION_STOP, 0);
+    assert_non_null(stop);
+    assert_reason(stop, "optimum-stops");
+    assert_int_equal(stop->right, 7);
+    see(s.engine->policies[QUESTION_PLACE], stop);
+    uint64_t job = script_job_view(&s, 3).ready ? 3 : 2;
+    assert_int_equal(engine_explain(s.engine, job, 0, 0, &e), 0);
+    says(&e, "in the optimum a task of priority 7 has its slot; what it had run for counted %lld.",
+         (long long)stop->left);
+    script_end(&s);
+}
+
 static struct engine_config config_of_joint(const char *parameter)
 {
     struct engine_config config = script_config();
@@ -911,6 +966,7 @@ static void test_every_reason_of_every_table(void **state)
     kept_slot();
     bound_of_flow();
     spare_of_flow();
+    stops_of_flow();
     at_home();
     in_a_rack();
     all_there();

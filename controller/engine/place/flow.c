@@ -5,7 +5,8 @@
  * room, because hosts promise slots and tasks need vectors, is dropped. When claims are out and
  * something has changed otherwise than the optimum had it, the next round of the step begins; when
  * a round brings nothing, the rest goes to the least loaded hosts. Slots stay free only of tasks
- * that would stall (hold_stalls), for hold_max at most.
+ * that would stall (hold_stalls), for hold_max at most. What runs is stopped only where `preempt`
+ * or `migrate` says so (flow_stops.h).
  *
  * WHY decisions follow from facts alone: a replica, or a recording's next file, begins with a dump,
  * whose graph was made anew. Where all optima run the same (flow_is_unique), it is all the same
@@ -18,6 +19,7 @@
 #include "controller/engine/books/job.h"
 #include "controller/engine/books/users.h"
 #include "controller/engine/place/flow_look.h"
+#include "controller/engine/place/flow_stops.h"
 #include "controller/engine/place/place.h"
 #include "controller/engine/watch/queues.h"
 #include "lib/invariant.h"
@@ -51,6 +53,7 @@ struct flow_engine {
     bool relaxed;      /* in this step jobs may run more than their parts: nobody else can */
     bool stale;        /* another round may bring more: a claim of this one was refused or had no
                           room, a claim was not of it, or a task is ready only since */
+    struct flow_stops stops;
 };
 
 static struct flow_engine *all_of(const struct engine *engine)
@@ -369,6 +372,12 @@ static bool flow_pick(struct engine *engine, struct claim *ret_claim)
     return place_first_bucket(engine) && pick_rest(engine, all, ret_claim);
 }
 
+static bool evict(struct engine *engine, struct eviction *ret_eviction)
+{
+    struct flow_engine *all = all_of(engine);
+    return flow_stops_next(engine, &all->view, &all->stops, ret_eviction);
+}
+
 /* Why tasks that receive wait although a slot is free. */
 static struct policy_why held(const struct engine *engine, const struct stage *stage,
                               const struct task *task)
@@ -383,7 +392,7 @@ static bool arc_after(const struct engine *engine, uint64_t after, uint64_t *ret
                       struct arc_view *ret_arc)
 {
     const struct flow_engine *all = all_of(engine);
-    *ret_round = all->rounds;
+    *ret_round = all->rounds + all->stops.rounds;
     return flow_look_arc(engine, &all->view, after, ret_arc);
 }
 
@@ -439,6 +448,7 @@ static void task_ready(struct engine *engine, struct task *task)
     if (!wait_of(job)->waits && flow_waits_count(engine))
         flow_wait_begin(&view->waits, job, wait_of(job), engine->now_ns);
     flow_view_task(engine, view, task, true);
+    flow_stops_follow(&all_of(engine)->stops, job);
 }
 
 /* The job has no ready task any more, or was given a slot. */
@@ -458,12 +468,14 @@ static void waits_anew(struct engine *engine, struct job *job)
 static void task_unready(struct engine *engine, struct task *task)
 {
     flow_view_task(engine, &all_of(engine)->view, task, false);
+    flow_stops_follow(&all_of(engine)->stops, task->stage->job);
     if (!task->stage->job->n_ready)
         waits_anew(engine, task->stage->job);
 }
 
 static void task_moved(struct engine *engine, struct task *task, enum task_state before)
 {
+    flow_stops_follow(&all_of(engine)->stops, task->stage->job);
     if (task->state == TASK_RUNNING && before != TASK_RUNNING)
         waits_anew(engine, task->stage->job);
 }
@@ -476,6 +488,7 @@ static void no_wishes(struct engine *engine, struct stage *stage)
 static void stage_empty(struct engine *engine, struct stage *stage)
 {
     no_wishes(engine, stage);
+    flow_stops_follow(&all_of(engine)->stops, stage->job);
     if (!stage->job->n_ready)
         waits_anew(engine, stage->job);
 }
@@ -484,6 +497,13 @@ static void job_done(struct engine *engine, union policy_of of, void *state)
 {
     (void)of;
     flow_wait_end(&all_of(engine)->view.waits, &((struct flow_job *)state)->wait);
+    flow_stops_leave(&all_of(engine)->stops, state);
+}
+
+static void host_done(struct engine *engine, union policy_of of, void *state)
+{
+    (void)of;
+    flow_stops_leave_host(&all_of(engine)->stops, state);
 }
 
 static void job_load(struct engine *engine, union policy_of of, void *state)
@@ -511,6 +531,7 @@ static void turn_moved(struct engine *engine, struct job *job, bool passed)
 static void priority_moved(struct engine *engine, struct job *job)
 {
     flow_view_job(&all_of(engine)->view, job);
+    flow_stops_follow(&all_of(engine)->stops, job);
 }
 
 static void job_grew(struct engine *engine, struct job *job)
@@ -543,6 +564,7 @@ static const struct policy_reason reasons[] = {
     {DECISION_HOLD, REASON_OPTIMUM_BOUND, "optimum-bound", "what it costs to wait", NULL,
      "in the optimum it waits, at a cost of {left}: where a slot is free, on that host or rack, as "
      "many of its job or stage run as may at once, or a transfer is in its way."},
+    FLOW_STOPS_REASONS,
     {0}};
 
 const struct place_policy place_flow = {
@@ -555,7 +577,8 @@ const struct place_policy place_flow = {
                                          .fields = job_fields,
                                          .keeps = job_keeps,
                                          .load = job_load},
-                         [POLICY_STAGE] = {.size = sizeof(struct flow_stage), .done = stage_done}},
+                         [POLICY_STAGE] = {.size = sizeof(struct flow_stage), .done = stage_done},
+                         [POLICY_HOST] = {.size = sizeof(struct flow_freed), .done = host_done}},
                .parameters = flow_parameters,
                .reasons = reasons,
                .hears = {.task_ready = task_ready,
@@ -569,6 +592,7 @@ const struct place_policy place_flow = {
                          .job_on_host = job_on_host}},
     .at_most = true,
     .pick = flow_pick,
+    .evict = evict,
     .chosen = chosen,
     .held = held,
     .arc_after = arc_after,

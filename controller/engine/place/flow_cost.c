@@ -1,6 +1,9 @@
 /* What running and waiting cost in the graph of placement. */
+#include "controller/engine/books/cluster.h"
 #include "controller/engine/books/wishes.h"
 #include "controller/engine/place/flow_view.h"
+
+#include <string.h>
 
 static int64_t most_of_running(const struct flow_weights *weights)
 {
@@ -30,8 +33,8 @@ int64_t flow_cost_of_wait(const struct flow_weights *weights, const struct job *
 {
     int64_t least = most_of_running(weights) + 1, priority = job->priority - FLOW_PRIORITY_LEAST;
     priority = priority < 0 ? 0 : priority < FLOW_PRIORITIES ? priority : FLOW_PRIORITIES - 1;
-    return least + of_turn(weights, job) +
-           (weights->priority ? priority * (least + FLOW_TURN_MOST + 1) : 0);
+    int64_t step = least + FLOW_TURN_MOST + 1 + (weights->preempt ? FLOW_LOST_MOST : 0);
+    return least + of_turn(weights, job) + (weights->priority ? priority * step : 0);
 }
 
 int64_t flow_cost_of_way(const struct flow_weights *weights, enum flow_way way, bool has_block)
@@ -55,4 +58,46 @@ int64_t flow_cost_of_host(const struct flow_weights *weights, const struct stage
         best += stage->first->wishes[i].utility;
     uint64_t there = best && host ? wishes_utility(stage, host) : 0;
     return weights->prefer * (cut_utility(best) - cut_utility(there));
+}
+
+static bool has_block(const struct task *task)
+{
+    return task_n_replicas(task) > 0 && !task->bytes;
+}
+
+/* How it would come there as a ready task. */
+static enum flow_way way_to(const struct engine *engine, const struct task *task,
+                            const struct host *host)
+{
+    enum flow_way way = FLOW_BY_CLUSTER;
+    for (uint32_t i = 0; i < task_n_replicas(task); i++) {
+        const struct host *with = cluster_host(engine, task_replicas(task)[i]);
+        if (with == host)
+            return FLOW_BY_HOST;
+        if (with && *with->rack && strcmp(with->rack, host->rack) == 0)
+            way = FLOW_BY_RACK;
+    }
+    return way;
+}
+
+int64_t flow_cost_of_stay(const struct engine *engine, const struct flow_weights *weights,
+                          const struct attempt *attempt)
+{
+    const struct task *task = attempt->task;
+    return flow_cost_of_way(weights, way_to(engine, task, attempt->host), has_block(task)) +
+           flow_cost_of_host(weights, task->stage, attempt->host);
+}
+
+int64_t flow_cost_of_lost(const struct flow_weights *weights, int64_t ran_ns)
+{
+    int64_t ran_ms = ran_ns / 1000000, most_ms = INT64_C(1) << 40;
+    ran_ms = ran_ms < 0 ? 0 : ran_ms < most_ms ? ran_ms : most_ms;
+    return 1 + weights->lost * FLOW_DIMENSION * ran_ms / 1000;
+}
+
+int64_t flow_cost_of_stop(const struct flow_weights *weights, const struct job *job, int64_t stays,
+                          int64_t lost)
+{
+    int64_t last = FLOW_TURN_MOST - of_turn(weights, job);
+    return last + stays + (lost < FLOW_LOST_MOST ? lost : FLOW_LOST_MOST);
 }

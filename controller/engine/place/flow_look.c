@@ -2,7 +2,9 @@
 
 #include "controller/engine/base/say.h"
 #include "controller/engine/books/cluster.h"
+#include "controller/engine/books/eviction.h"
 #include "controller/engine/books/stage.h"
+#include "controller/engine/place/flow_stops.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -69,8 +71,11 @@ static struct node_said class_said(const char *of, const char *name, uint32_t cl
 static struct node_said group_said(const struct flow_arc *arc)
 {
     struct node_said said;
-    uint32_t stage = (uint32_t)(arc->part >> 32), variant = (uint32_t)arc->part;
-    if (variant)
+    uint32_t stage = (uint32_t)((arc->part & ~FLOW_RUNNING) >> 32), variant = (uint32_t)arc->part;
+    if (arc->part & FLOW_RUNNING)
+        snprintf(said.text, sizeof(said.text), "running task %" PRIu64 "/%" PRIu32 "/%" PRIu32,
+                 arc->name, stage, variant);
+    else if (variant)
         snprintf(said.text, sizeof(said.text), "tasks of %" PRIu64 "/%" PRIu32 " as variant %u",
                  arc->name, stage, variant);
     else
@@ -135,7 +140,7 @@ static void arc_fill(const struct engine *engine, const struct flow_view *view,
     struct node_said tail, head;
     ends_say(engine, view, arc, &tail, &head);
     *ret_arc = (struct arc_view){.arc = number,
-                                 .what = kinds[arc->kind],
+                                 .what = arc->home ? "stay" : kinds[arc->kind],
                                  .tail = arc->tail,
                                  .head = arc->head,
                                  .lower = arc->lower,
@@ -248,6 +253,48 @@ static void say_waiting(const struct flow_view *view, const struct task *task,
     say_fact(e, "stage_waits", "%" PRId64, flow_waiting(view->graph, kept->group));
 }
 
+/* What it would cost to stop it. */
+static void say_stop(const struct engine *engine, const struct flow_weights *weights,
+                     const struct task *task, struct engine_explanation *e)
+{
+    int64_t lost = flow_cost_of_lost(weights, engine->now_ns - task->attempts->started_ns);
+    say(e, " To stop it costs %" PRId64 " for what it has run.", lost);
+    say_fact(e, "arc_lost", "%" PRId64, lost);
+}
+
+static bool was_for(const struct evicted *stop, const struct task *task)
+{
+    return stop->reason == REASON_OPTIMUM_STOPS && stop->by_job == task->stage->job->number &&
+           stop->by_stage == task->stage->index && stop->by_task == task->index;
+}
+
+/* The first task that was stopped so that it gets a slot; NULL: none. */
+static const struct evicted *stop_for(const struct engine *engine, const struct task *task,
+                                      uint64_t *ret_job)
+{
+    for (struct sorted_node *j = sorted_first(&engine->active); j; j = sorted_next(j)) {
+        const struct job *job = container_of(j, struct job, by_turn);
+        *ret_job = job->number;
+        for (struct sorted_node *t = sorted_first(&job->evicted); t; t = sorted_next(t))
+            if (was_for(container_of(t, struct evicted, of_job), task))
+                return container_of(t, struct evicted, of_job);
+    }
+    return NULL;
+}
+
+static void say_stopped_for(const struct engine *engine, const struct task *task,
+                            struct engine_explanation *e)
+{
+    uint64_t job = 0;
+    const struct evicted *stop = stop_for(engine, task, &job);
+    if (!stop)
+        return;
+    uint64_t stage = stop->of_job.key.a, number = stop->of_job.key.b;
+    say(e, " Task %" PRIu64 "/%" PRIu64 "/%" PRIu64 " was stopped on %s for it.", job, stage,
+        number, host_name(engine, stop->host));
+    say_fact(e, "stopped_for_it", "%" PRIu64 "/%" PRIu64 "/%" PRIu64, job, stage, number);
+}
+
 void flow_look_explain(const struct engine *engine, const struct flow_view *view,
                        const struct flow_weights *weights, const struct task *task,
                        struct engine_explanation *e)
@@ -256,6 +303,9 @@ void flow_look_explain(const struct engine *engine, const struct flow_view *view
     say_ways(engine, view, weights, task, e);
     say(e, " to wait %" PRId64 ".", wait);
     say_fact(e, "arc_wait", "%" PRId64, wait);
+    if (task->attempts && flow_may_stop(engine))
+        say_stop(engine, weights, task, e);
+    say_stopped_for(engine, task, e);
     if (view->graph && task->attempts)
         say_displaced(view, task->attempts, e);
     else if (view->graph)

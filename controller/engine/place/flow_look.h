@@ -10,7 +10,8 @@ bool flow_look_arc(const struct engine *engine, const struct flow_view *view, ui
                    struct arc_view *ret_arc);
 
 /* Adds the task's ways and what they cost by these weights, what it costs to wait, and who would
- * have its slot. O(arcs of the graph). */
+ * have its slot, and what was stopped for it. O(arcs of the graph, jobs, and tasks that were
+ * evicted). */
 void flow_look_explain(const struct engine *engine, const struct flow_view *view,
                        const struct flow_weights *weights, const struct task *task,
                        struct engine_explanation *e);

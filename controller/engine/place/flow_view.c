@@ -58,6 +58,18 @@ static uint32_t times_on(const struct host *host, const struct shape *shape)
     return times < INT32_MAX / 2 ? (uint32_t)times : INT32_MAX / 2;
 }
 
+static struct flow_freed *freed_of(const struct host *host)
+{
+    return host->kept[QUESTION_PLACE];
+}
+
+/* The same with slots that only count as free. */
+static uint32_t times_with(const struct host *host, const struct shape *shape)
+{
+    bool here = host->shapes[shape->index]->capable && !shape->application && !shape->bound;
+    return times_on(host, shape) + (here ? freed_of(host)->slots : 0);
+}
+
 /* The number of its length's class among those that receive. */
 static uint32_t length_of(uint64_t bytes)
 {
@@ -116,7 +128,7 @@ static void show_special(const struct engine *engine, struct flow_view *view,
                          const struct flow_special *special, const struct host *host)
 {
     const struct stage *stage = TAILQ_FIRST(&special->stages)->stage;
-    uint32_t times = times_on(host, engine->shapes[special->shape]);
+    uint32_t times = times_with(host, engine->shapes[special->shape]);
     if (special->length)
         times = times && special->length <= open_lengths(host);
     flow_set_room(view->graph, host->index, special->class, times,
@@ -128,16 +140,16 @@ static void show_special(const struct engine *engine, struct flow_view *view,
 
 static void show_host(struct engine *engine, struct flow_view *view, const struct host *host)
 {
-    uint32_t free = 0;
+    uint32_t freed = freed_of(host)->slots, free = freed;
     engine->counters.visits++;
     for (uint32_t s = 0; s < engine->n_shapes; s++) {
-        uint32_t times = times_on(host, engine->shapes[s]);
+        uint32_t times = times_with(host, engine->shapes[s]);
         free = times > free ? times : free;
     }
-    flow_set_host(view->graph, host->index, view->racks[host->index] - 1, host->running, free,
-                  view->weights.load * FLOW_DIMENSION, host->tie);
+    flow_set_host(view->graph, host->index, view->racks[host->index] - 1, host->running - freed,
+                  free, view->weights.load * FLOW_DIMENSION, host->tie);
     for (uint32_t s = 0; s < engine->n_shapes; s++) {
-        uint32_t times = times_on(host, engine->shapes[s]);
+        uint32_t times = times_with(host, engine->shapes[s]);
         flow_set_room(view->graph, host->index, s, times, 0);
         if (view->weights.stalls)
             show_downlink(engine, view, host, s, times);
@@ -215,13 +227,14 @@ static void mark(struct flow_view *view, struct flow_stage *kept)
     kept->dirty = true;
 }
 
-/* Wishes of one task: the hosts of its block, and their racks, each once. WHY none for racks where
- * there are bounds: X → R keeps them. */
-static void wish(struct engine *engine, struct flow_view *view, const struct task *task, int sign)
+/* Wishes of one task in a group: the hosts of its block, and their racks, each once, `more` dearer
+ * than its ways there. Returns for how many hosts. WHY none for racks where there are bounds: X → R
+ * keeps them. */
+static uint32_t wish_in(struct engine *engine, struct flow_view *view, struct flow_group *group,
+                        const struct task *task, int sign, int64_t more)
 {
-    struct flow_stage *kept = stage_of(task->stage);
     const uint32_t *replicas = task_replicas(task);
-    uint32_t racks[ENGINE_REPLICAS_MAX], n_racks = 0;
+    uint32_t racks[ENGINE_REPLICAS_MAX], n_racks = 0, n = 0;
     for (uint32_t i = 0; i < task_n_replicas(task); i++) {
         const struct host *host = cluster_host(engine, replicas[i]);
         bool again = !host;
@@ -233,18 +246,25 @@ static void wish(struct engine *engine, struct flow_view *view, const struct tas
             follow_host(engine, view, replicas[i]);
         uint32_t rack = view->racks[replicas[i]] - 1;
         engine->counters.visits++;
-        kept->blocks += (uint32_t)sign;
-        flow_wish_host(view->graph, kept->group, replicas[i], sign,
-                       flow_cost_of_way(&view->weights, FLOW_BY_HOST, true) +
+        n++;
+        flow_wish_host(view->graph, group, replicas[i], sign,
+                       more + flow_cost_of_way(&view->weights, FLOW_BY_HOST, true) +
                            flow_cost_of_host(&view->weights, task->stage, host));
         for (uint32_t j = 0; j < n_racks; j++)
             again |= racks[j] == rack;
         if (again || !*host->rack || flow_is_bounded(task->stage))
             continue;
         racks[n_racks++] = rack;
-        flow_wish_rack(view->graph, kept->group, rack, job_name_hash(host->rack), sign,
-                       flow_cost_of_way(&view->weights, FLOW_BY_RACK, true));
+        flow_wish_rack(view->graph, group, rack, job_name_hash(host->rack), sign,
+                       more + flow_cost_of_way(&view->weights, FLOW_BY_RACK, true));
     }
+    return n;
+}
+
+static void wish(struct engine *engine, struct flow_view *view, const struct task *task, int sign)
+{
+    struct flow_stage *kept = stage_of(task->stage);
+    kept->blocks += (uint32_t)sign * wish_in(engine, view, kept->group, task, sign, 0);
 }
 
 static bool is_ready_map(const struct task *task)
@@ -486,6 +506,47 @@ static void follow_stage(struct engine *engine, struct flow_view *view, struct f
                       flow_cost_of_way(&view->weights, FLOW_BY_CLUSTER, kept->blocks));
 }
 
+/* ---- running tasks ---- */
+
+void flow_view_show(struct engine *engine, struct flow_view *view, const struct host *host)
+{
+    if (host->index < view->racks_room && view->racks[host->index])
+        show_host(engine, view, host);
+}
+
+void flow_view_stage(struct engine *engine, struct flow_view *view, struct stage *stage)
+{
+    if (!stage_of(stage)->group)
+        add_group(engine, view, stage);
+}
+
+/* WHY the plain class where it only may stay or wait: the other ways lead through what is counted
+ * for ready tasks. */
+void flow_view_run(struct engine *engine, struct flow_view *view, struct flow_victim *victim,
+                   uint32_t order)
+{
+    const struct task *task = victim->attempt->task;
+    const struct stage *stage = task->stage;
+    const struct flow_stage *kept = stage_of(stage);
+    const struct flow_weights *weights = &view->weights;
+    uint32_t class = !victim->moves  ? stage->bucket->shape->index
+                     : kept->special ? kept->special->class
+                                     : kept->kind;
+    uint64_t part = FLOW_RUNNING | (uint64_t)stage->index << 32 | task->index;
+    struct flow_group *group = check(engine, flow_add_group(view->graph, job_of(stage->job)->waiter,
+                                                            class, stage->job->number, part, NULL));
+    victim->group = group;
+    flow_set_tasks(view->graph, group, 1);
+    if (victim->moves) {
+        uint32_t blocks = wish_in(engine, view, group, task, 1, victim->lost);
+        flow_set_anywhere(view->graph, group,
+                          victim->lost + flow_cost_of_way(weights, FLOW_BY_CLUSTER, blocks));
+    }
+    flow_set_home(view->graph, group, victim->attempt->host->index, victim->stays);
+    int64_t waits = flow_cost_of_stop(weights, stage->job, victim->stays, victim->lost);
+    flow_set_wait(view->graph, group, victim->moves ? FLOW_NOWHERE : waits, order);
+}
+
 /* ---- the whole ---- */
 
 /* What distinguishes a shape. */
@@ -508,7 +569,7 @@ static bool same_weights(const struct flow_weights *a, const struct flow_weights
 {
     return a->locality == b->locality && a->load == b->load && a->turn == b->turn &&
            a->wait == b->wait && a->prefer == b->prefer && a->priority == b->priority &&
-           a->fair == b->fair && a->stalls == b->stalls;
+           a->fair == b->fair && a->stalls == b->stalls && a->preempt == b->preempt;
 }
 
 static void forget_stage(struct flow_stage *kept)

@@ -18,16 +18,23 @@ enum { FLOW_WEIGHT = 8, FLOW_TURN_MOST = FLOW_WEIGHT * FLOW_TURN };
 /* Utilities of what a stage prefers are summed up to here. */
 enum { FLOW_UTILITY = 1000 };
 enum { FLOW_PRIORITY_LEAST = -4, FLOW_PRIORITIES = 12 };
+/* A second that a running task has run counts FLOW_DIMENSION where it is lost; to stop a task for
+ * another one costs FLOW_LOST_MOST of it at most. */
+enum { FLOW_LOST_MOST = 12 * FLOW_DIMENSION };
 struct flow_weights {
-    int64_t locality, load, turn, wait, prefer;
+    int64_t locality, load, turn, wait, prefer, lost;
     bool fair;     /* no job runs more than its max-min part while others could */
     bool priority; /* strict: more than all others together */
     bool stalls;   /* hold what would stall */
+    bool preempt;  /* stop what runs for what has a higher priority; only with `priority` */
+    bool migrate;  /* stop what would cost less elsewhere */
 };
 
 /* The parameters of the placement, ended by NULL, and what they say now. O(parameters). */
 extern const struct engine_parameter *const flow_parameters[];
 struct flow_weights flow_weights_now(const struct engine *engine);
+/* Whether `preempt` or `migrate` is said. */
+bool flow_may_stop(const struct engine *engine);
 /* Whether waiting gets dearer. */
 bool flow_waits_count(const struct engine *engine);
 
@@ -41,6 +48,16 @@ int64_t flow_cost_of_way(const struct flow_weights *weights, enum flow_way way, 
  * nothing is what it prefers. O(wishes). */
 int64_t flow_cost_of_host(const struct flow_weights *weights, const struct stage *stage,
                           const struct host *host);
+/* What it costs to leave the task where it runs, beside that host's load. O(blocks, wishes). */
+int64_t flow_cost_of_stay(const struct engine *engine, const struct flow_weights *weights,
+                          const struct attempt *attempt);
+/* What it counts, at least 1, that an attempt has run for so long and does so in vain. */
+int64_t flow_cost_of_lost(const struct flow_weights *weights, int64_t ran_ns);
+/* What it costs a running task to wait, beside what its job's tasks cost that wait: as much as it
+ * would cost the last to wait of its priority, what it costs to leave it there, and what is lost.
+ * So no task of the same priority is worth it, and each of a higher one is. */
+int64_t flow_cost_of_stop(const struct flow_weights *weights, const struct job *job, int64_t stays,
+                          int64_t lost);
 /* Whether so many of its tasks run on a host or rack at most. */
 bool flow_is_bounded(const struct stage *stage);
 
@@ -69,6 +86,22 @@ struct flow_job {
     int64_t cost;   /* of waiting, in the graph, */
     uint32_t lower; /* and how many must */
     struct flow_wait wait;
+    struct sorted_node of_ready, of_running; /* flow_stops.h */
+};
+/* With a host. */
+struct flow_freed {
+    struct sorted_node of_coming; /* flow_stops.h */
+    uint32_t coming;              /* slots of attempts that were stopped, as last counted */
+    uint32_t slots; /* while it is asked what to stop: so many of its slots count as free */
+};
+
+/* A running task that an optimum may stop. While that is asked it is a group of one. */
+struct flow_victim {
+    struct attempt *attempt;
+    struct flow_group *group; /* while it is in the graph */
+    bool moves;               /* it may run elsewhere, else wait */
+    int64_t stays, lost;      /* flow_cost_of_stay, flow_cost_of_lost */
+    const struct stage *by;   /* whose task is to have its slot; NULL: none */
 };
 
 struct flow_rack_name {
@@ -104,6 +137,16 @@ void flow_view_forget(struct engine *engine, struct flow_view *view);
  * for each new special class. */
 void flow_view_follow(struct engine *engine, struct flow_view *view,
                       const struct flow_weights *weights);
+
+/* The graph has followed. The host as it is now, `slots` of its state included. */
+void flow_view_show(struct engine *engine, struct flow_view *view, const struct host *host);
+/* The stage is in the graph, though none of its tasks be ready. */
+void flow_view_stage(struct engine *engine, struct flow_view *view, struct stage *stage);
+/* Adds the group of a victim, whose stage and host are in the graph. Of those that cost the same to
+ * stop the one with the smaller `order` is stopped. The caller removes the group
+ * (flow_remove_group) before anything else changes. O(blocks · log). */
+void flow_view_run(struct engine *engine, struct flow_view *view, struct flow_victim *victim,
+                   uint32_t order);
 
 /* So many of the job's ready tasks must wait. O(1). */
 void flow_view_bound(struct flow_view *view, const struct job *job, uint32_t lower);

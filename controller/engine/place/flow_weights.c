@@ -59,6 +59,27 @@ static const struct engine_parameter parameter_priority = {
     1,
     0,
     "A job of a higher priority gets each slot before all others."};
+static const struct engine_parameter parameter_preempt = {
+    "preempt",
+    ENGINE_UNIT_YES,
+    0,
+    1,
+    0,
+    "Where priorities count: a running task is stopped for a ready one of a higher priority."};
+static const struct engine_parameter parameter_migrate = {
+    "migrate",
+    ENGINE_UNIT_YES,
+    0,
+    1,
+    0,
+    "A running task is stopped to run where it costs less, by more than what it loses by it."};
+static const struct engine_parameter parameter_lost = {
+    "weight.lost",
+    ENGINE_UNIT_COUNT,
+    0,
+    8,
+    1,
+    "What each second counts that a task had run which is stopped."};
 
 const struct engine_parameter *const flow_parameters[] = {&parameter_objective.parameter,
                                                           &parameter_locality,
@@ -69,13 +90,19 @@ const struct engine_parameter *const flow_parameters[] = {&parameter_objective.p
                                                           &parameter_prefer,
                                                           &parameter_wait,
                                                           &parameter_fair,
+                                                          &parameter_preempt,
+                                                          &parameter_migrate,
+                                                          &parameter_lost,
                                                           NULL};
 
-struct flow_weights flow_weights_now(const struct engine *engine)
+bool flow_may_stop(const struct engine *engine)
 {
-    int64_t objective = policy_value(engine, QUESTION_PLACE, &parameter_objective.parameter);
-    if (objective)
-        return weights_of[objective];
+    return policy_value(engine, QUESTION_PLACE, &parameter_preempt) ||
+           policy_value(engine, QUESTION_PLACE, &parameter_migrate);
+}
+
+static struct flow_weights weights_said(const struct engine *engine)
+{
     return (struct flow_weights){
         .locality = policy_value(engine, QUESTION_PLACE, &parameter_locality),
         .load = policy_value(engine, QUESTION_PLACE, &parameter_load),
@@ -85,6 +112,16 @@ struct flow_weights flow_weights_now(const struct engine *engine)
         .fair = policy_value(engine, QUESTION_PLACE, &parameter_fair),
         .priority = policy_value(engine, QUESTION_PLACE, &parameter_priority),
         .stalls = policy_value(engine, QUESTION_PLACE, &parameter_stalls)};
+}
+
+struct flow_weights flow_weights_now(const struct engine *engine)
+{
+    int64_t objective = policy_value(engine, QUESTION_PLACE, &parameter_objective.parameter);
+    struct flow_weights weights = objective ? weights_of[objective] : weights_said(engine);
+    weights.preempt = weights.priority && policy_value(engine, QUESTION_PLACE, &parameter_preempt);
+    weights.migrate = policy_value(engine, QUESTION_PLACE, &parameter_migrate);
+    weights.lost = policy_value(engine, QUESTION_PLACE, &parameter_lost);
+    return weights;
 }
 
 bool flow_waits_count(const struct engine *engine)
