@@ -399,12 +399,15 @@ static void list_preempted(struct engine *engine, const struct flow_view *view,
 }
 
 static void preempt(struct engine *engine, struct flow_view *view, struct flow_stops *stops,
-                    const struct flow_weights *weights, uint32_t coming)
+                    const struct flow_weights *weights)
 {
     struct need need = need_of(engine, stops);
-    int64_t most = missing(engine, &need, coming);
-    most = most < FLOW_COMING - (int64_t)coming ? most : FLOW_COMING - (int64_t)coming;
-    if (!need.tasks || most <= 0)
+    if (!need.tasks)
+        return;
+    uint32_t coming = count_all_coming(engine, stops);
+    int64_t most = missing(engine, &need, coming), may_come = FLOW_COMING - (int64_t)coming;
+    most = most < may_come ? most : may_come;
+    if (most <= 0)
         return;
     choose(engine, stops, weights, &need);
     if (!stops->n_victims)
@@ -455,6 +458,7 @@ static void migrate(struct engine *engine, struct flow_view *view, struct flow_s
     choose(engine, stops, weights, NULL);
     if (!stops->n_victims)
         return;
+    count_all_coming(engine, stops);
     begin_round(engine, view, stops, weights);
     list_moved(engine, view, stops);
     end_round(engine, view, stops);
@@ -465,13 +469,12 @@ static void migrate(struct engine *engine, struct flow_view *view, struct flow_s
 static void list_stops(struct engine *engine, struct flow_view *view, struct flow_stops *stops)
 {
     const struct flow_weights weights = flow_weights_now(engine);
-    uint32_t coming = count_all_coming(engine, stops);
     stops->step = engine->counters.steps;
     stops->n = stops->next = 0;
     if (users_divided(engine))
         return;
     if (weights.preempt)
-        preempt(engine, view, stops, &weights, coming);
+        preempt(engine, view, stops, &weights);
     if (weights.migrate && !stops->n)
         migrate(engine, view, stops, &weights);
 }
