@@ -99,38 +99,52 @@ static void unwatch(struct flow_stops *stops)
 
 /* ---- room that comes ---- */
 
-static uint32_t count_coming(const struct engine *engine, struct flow_stops *stops,
-                             const struct host *host)
+/* Whether something comes there; lists for whom, if the host is up. */
+static bool list_coming(const struct engine *engine, struct flow_stops *stops,
+                        const struct host *host)
 {
     const struct attempt *attempt;
-    uint32_t n = 0;
+    bool up = host_up(host), comes = false;
     TAILQ_FOREACH (attempt, &host->attempts, on_host) {
         const struct evicted *stop = stop_of(engine, attempt);
-        n += stop != NULL;
-        if (stop && stops->n_promised < FLOW_COMING)
+        comes |= stop != NULL;
+        if (stop && up && stops->n_promised < FLOW_COMING)
             stops->promised[stops->n_promised++] =
                 (struct flow_promise){stop->by_job, stop->by_stage};
     }
-    return n;
+    return comes;
 }
 
-/* Counts what comes on each host; returns how many slots that are on hosts that are up. */
-static uint32_t count_all_coming(struct engine *engine, struct flow_stops *stops)
+static void list_all_coming(struct engine *engine, struct flow_stops *stops)
 {
-    uint32_t sum = 0;
     struct sorted_node *next;
     stops->n_promised = 0;
     for (struct sorted_node *node = sorted_first(&stops->coming); node; node = next) {
         const struct host *host = cluster_host(engine, (uint32_t)node->key.a);
-        uint32_t n = count_coming(engine, stops, host);
         next = sorted_next(node);
         engine->counters.visits++;
-        freed_of(host)->coming = host_up(host) ? n : 0;
-        sum += freed_of(host)->coming;
-        if (!n)
+        if (!list_coming(engine, stops, host))
             sorted_remove(&stops->coming, node);
     }
-    return sum;
+}
+
+/* Ready tasks for which a slot comes are not in the graph while it is asked; `back`: they are
+ * again. */
+static void leave_out(struct engine *engine, struct flow_view *view, const struct flow_stops *stops,
+                      bool back)
+{
+    for (uint32_t i = 0; i < stops->n_promised; i++) {
+        const struct flow_promise *at = &stops->promised[i];
+        struct stage *stage = at->job ? job_find_stage(engine, at->job, at->stage) : NULL;
+        uint32_t n = 0, of_job = 0;
+        for (uint32_t j = 0; !back && j < stops->n_promised; j++) {
+            bool same = stops->promised[j].job == at->job;
+            of_job += same;
+            n += same && stops->promised[j].stage == at->stage;
+        }
+        if (stage)
+            flow_view_leave_out(view, stage, n, of_job);
+    }
 }
 
 /* ---- who lacks room ---- */
@@ -265,14 +279,9 @@ static void choose(struct engine *engine, struct flow_stops *stops,
 
 /* ---- the optimum ---- */
 
-/* Makes slots count as free, of victims and of what comes; or no more. */
-static void free_slots(const struct engine *engine, struct flow_stops *stops, bool free)
+/* Makes the slots of victims count as free, or no more. */
+static void free_slots(const struct flow_stops *stops, bool free)
 {
-    struct sorted_node *node;
-    for (node = sorted_first(&stops->coming); node; node = sorted_next(node)) {
-        struct flow_freed *freed = freed_of(cluster_host(engine, (uint32_t)node->key.a));
-        freed->slots = free ? freed->coming : 0;
-    }
     for (uint32_t i = 0; i < stops->n_victims; i++) {
         struct flow_freed *freed = freed_of(stops->victims[i].attempt->host);
         freed->slots = free ? freed->slots + 1 : 0;
@@ -281,9 +290,6 @@ static void free_slots(const struct engine *engine, struct flow_stops *stops, bo
 
 static void show(struct engine *engine, struct flow_view *view, const struct flow_stops *stops)
 {
-    struct sorted_node *node;
-    for (node = sorted_first(&stops->coming); node; node = sorted_next(node))
-        flow_view_show(engine, view, cluster_host(engine, (uint32_t)node->key.a));
     for (uint32_t i = 0; i < stops->n_victims; i++)
         flow_view_show(engine, view, stops->victims[i].attempt->host);
 }
@@ -295,9 +301,10 @@ static void solve(struct engine *engine, struct flow_view *view, struct flow_sto
     for (uint32_t i = 0; i < stops->n_victims; i++)
         flow_view_stage(engine, view, stops->victims[i].attempt->task->stage);
     show(engine, view, stops);
+    flow_fair_follow(engine, view, false);
+    leave_out(engine, view, stops, false);
     for (uint32_t i = 0; i < stops->n_victims; i++)
         flow_view_run(engine, view, &stops->victims[i], i);
-    flow_fair_follow(engine, view, false);
     if (flow_solve(view->graph) < 0)
         longjmp(engine->no_memory, 1);
     engine->counters.visits += flow_looks(view->graph);
@@ -309,7 +316,7 @@ static void begin_round(struct engine *engine, struct flow_view *view, struct fl
 {
     uint64_t looks;
     stops->rounds++;
-    free_slots(engine, stops, true);
+    free_slots(stops, true);
     solve(engine, view, stops, weights);
     bool unique = flow_is_unique(view->graph, &looks);
     engine->counters.visits += looks;
@@ -323,8 +330,9 @@ static void end_round(struct engine *engine, struct flow_view *view, struct flow
 {
     for (uint32_t i = 0; i < stops->n_victims; i++)
         flow_remove_group(view->graph, stops->victims[i].group);
-    free_slots(engine, stops, false);
+    free_slots(stops, false);
     show(engine, view, stops);
+    leave_out(engine, view, stops, true);
     stops->n_victims = 0;
 }
 
@@ -404,8 +412,9 @@ static void preempt(struct engine *engine, struct flow_view *view, struct flow_s
     struct need need = need_of(engine, stops);
     if (!need.tasks)
         return;
-    uint32_t coming = count_all_coming(engine, stops);
-    int64_t most = missing(engine, &need, coming), may_come = FLOW_COMING - (int64_t)coming;
+    list_all_coming(engine, stops);
+    int64_t most = missing(engine, &need, stops->n_promised),
+            may_come = FLOW_COMING - (int64_t)stops->n_promised;
     most = most < may_come ? most : may_come;
     if (most <= 0)
         return;
@@ -458,7 +467,7 @@ static void migrate(struct engine *engine, struct flow_view *view, struct flow_s
     choose(engine, stops, weights, NULL);
     if (!stops->n_victims)
         return;
-    count_all_coming(engine, stops);
+    list_all_coming(engine, stops);
     begin_round(engine, view, stops, weights);
     list_moved(engine, view, stops);
     end_round(engine, view, stops);

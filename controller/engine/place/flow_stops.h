@@ -2,10 +2,11 @@
  * flow.c asks it.
  *
  * Both ask the graph of placement with running tasks in it, each a group of one (flow_victim), at
- * the begin of a step and before anything is placed. Room counts with their slots, and with those
- * of attempts that were stopped and have not ended. The stops that the optimum has are decided by
- * the engine (books/eviction.h); a slot is free when its host has reported the end. The graph is
- * then as before, and what is stopped is a ready task as any other.
+ * the begin of a step and before anything is placed. Their slots count as free then. Ready tasks
+ * for which others were stopped that have not ended are not in the graph meanwhile: their slots
+ * come. The stops that the optimum has are decided by the engine (books/eviction.h); a slot is free
+ * when its host has reported the end. The graph is then as before, and what is stopped is a ready
+ * task as any other.
  *
  * `preempt`: where tasks are ready of a higher priority than what runs, more of them than there is
  * room and room to come, running tasks of the lowest priority may stay or wait. To wait costs them

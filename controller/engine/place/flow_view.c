@@ -520,6 +520,19 @@ void flow_view_stage(struct engine *engine, struct flow_view *view, struct stage
         add_group(engine, view, stage);
 }
 
+void flow_view_leave_out(struct flow_view *view, struct stage *stage, uint32_t n, uint32_t of_job)
+{
+    const struct job *job = stage->job;
+    uint64_t left = job->n_ready > of_job ? job->n_ready - of_job : 0;
+    struct stage *way;
+    if (job_of(job)->lower > left)
+        flow_view_bound(view, job, (uint32_t)left);
+    VARIANT_FOREACH (way, stage)
+        if (stage_of(way) && stage_of(way)->group)
+            flow_set_tasks(view->graph, stage_of(way)->group,
+                           way->n_ready > n ? way->n_ready - n : 0);
+}
+
 /* WHY the plain class where it only may stay or wait: the other ways lead through what is counted
  * for ready tasks. */
 void flow_view_run(struct engine *engine, struct flow_view *view, struct flow_victim *victim,

@@ -91,7 +91,6 @@ struct flow_job {
 /* With a host. */
 struct flow_freed {
     struct sorted_node of_coming; /* flow_stops.h */
-    uint32_t coming;              /* slots of attempts that were stopped, as last counted */
     uint32_t slots; /* while it is asked what to stop: so many of its slots count as free */
 };
 
@@ -142,6 +141,9 @@ void flow_view_follow(struct engine *engine, struct flow_view *view,
 void flow_view_show(struct engine *engine, struct flow_view *view, const struct host *host);
 /* The stage is in the graph, though none of its tasks be ready. */
 void flow_view_stage(struct engine *engine, struct flow_view *view, struct stage *stage);
+/* So many of the stage's ready tasks are not in the graph, and of its job's, until it is said anew:
+ * 0, all are. No more of the job must wait than are left; who must is then said anew, too. */
+void flow_view_leave_out(struct flow_view *view, struct stage *stage, uint32_t n, uint32_t of_job);
 /* Adds the group of a victim, whose stage and host are in the graph. Of those that cost the same to
  * stop the one with the smaller `order` is stopped. The caller removes the group
  * (flow_remove_group) before anything else changes. O(blocks · log). */
