@@ -42,7 +42,8 @@ def test_a_late_job_takes_a_slot(made):
     assert w1.expect("stop").stop.attempt == first.attempt
     said = daemon.ctl("explain", f"{long}/0/0")["text"]
     assert "a task of priority 5 has its slot" in said and f"Task {late}/0/0 was to have" in said
-    assert f"Task {long}/0/0 was stopped on w1 for it" in daemon.ctl("explain", f"{late}/0/0")["text"]
+    said = daemon.ctl("explain", f"{late}/0/0")["text"]
+    assert f"Task {long}/0/0 was stopped on w1 for it" in said
     w1.state(first.attempt, "KILLED")
     assert w1.expect("start").start.job == late
     w2 = join(made, "w2")

@@ -92,12 +92,12 @@ void flow_set_tasks(struct flow_graph *graph, struct flow_group *group, uint32_t
 /* What it costs to run one anywhere; FLOW_NOWHERE: only where it wishes. O(1). */
 #define FLOW_NOWHERE INT64_MAX
 void flow_set_anywhere(struct flow_graph *graph, struct flow_group *group, int64_t cost);
-/* What it costs one to wait, beside the waiter's cost, and `tie`, below 1 << FLOW_TIE_BITS: of those
- * that cost the same to wait the one with the smaller waits. FLOW_NOWHERE: none may. O(1). */
+/* What it costs one to wait, beside the waiter's cost; FLOW_NOWHERE: none may. `tie` is below
+ * 1 << FLOW_TIE_BITS: of those that cost the same to wait the one with the smaller waits. O(1). */
 void flow_set_wait(struct flow_graph *graph, struct flow_group *group, int64_t cost, uint64_t tie);
 /* One of its tasks runs on the host (which was set), and may stay at this cost; once a group, after
- * its wishes for that host. Without a tie drawn: which of several stay is decided by those of
- * waiting. O(log wishes of the group). */
+ * its wishes for that host. No tie is drawn: which of several stay is decided by those of waiting.
+ * O(log wishes of the group). */
 void flow_set_home(struct flow_graph *graph, struct flow_group *group, uint32_t host, int64_t cost);
 /* The group's wishes for the host (which was set), or for the rack of this number and name, are
  * `change` tasks more, at this cost each. O(log wishes of the group). */
