@@ -78,6 +78,7 @@ static void on_session(void *user)
 {
     struct agent_parts *agent = user;
     link_report_forget(agent->link_report);
+    disk_report_forget(&agent->disk_report);
     switch_links_forget(agent->switch_links);
     agent_tell_switch(agent);
 }
@@ -138,7 +139,8 @@ struct tasks_config agent_tasks_config(const struct agent_parts *agent)
                                  .commands = agent->settings->tasks.commands,
                                  .commands_n = agent->settings->tasks.commands_n,
                                  .marks = agent->marks,
-                                 .measurements = agent->measurements};
+                                 .measurements = agent->measurements,
+                                 .counts_disk = agent->settings->disk_bytes_s > 0};
 }
 
 /* Only a host that receives has senders to nudge. */
@@ -555,6 +557,7 @@ static const struct part {
     {OF_ALL, open_marks, close_marks},
     {OF_ALL, open_fastpath, NULL},
     {OF_HOSTS, agent_open_devices, close_devices}, /* forks: not confined, and without threads */
+    {OF_HOSTS, agent_open_disk, agent_close_disk},
     {OF_ALL, limit_files, NULL},
     {OF_ALL, open_stance, close_stance},
     {OF_ALL, open_guard, close_guard},

@@ -1,9 +1,10 @@
 /* What the agent's files share: its parts, and the functions that open, watch and close them. For
- * agent.c, agent_parts.c, agent_devices.c, agent_ports.c and agent_samples.c only. */
+ * agent.c, agent_parts.c, agent_devices.c, agent_disk.c, agent_ports.c and agent_samples.c only. */
 #pragma once
 
 #include "hostagent/agent.h"
 #include "hostagent/devices/device_watch.h"
+#include "hostagent/disk/disk_watch.h"
 #include "hostagent/files.h"
 #include "hostagent/guard.h"
 #include "hostagent/guests/guests.h"
@@ -41,6 +42,8 @@ struct agent_parts {
     struct device_watch *devices;     /* of a host */
     struct devices_state devices_state;
     char devices_words[DEVICE_WHY]; /* which are not there, and why */
+    struct disk_watch *disk_watch;  /* NULL: nobody looks at what the disk does */
+    struct disk_report disk_report; /* disk_bytes_s 0: the disk is not told of */
     struct tasks *tasks;
     struct links_nl *links_nl; /* of the ports; NULL: there are none */
     struct links links;        /* of a host */
@@ -105,6 +108,16 @@ int agent_open_devices(struct agent_parts *agent, struct err *err);
 void agent_fill_units(const struct agent_parts *agent, duopoly_Hello *hello);
 /* How units hand out which devices, for people. */
 void agent_say_units(const struct agent_parts *agent, duopoly_HostState *state);
+
+/* ---- a host's disk (agent_disk.c) ---- */
+
+int agent_open_disk(struct agent_parts *agent, struct err *err);
+void agent_close_disk(struct agent_parts *agent);
+/* `due`: with the usual report; else only after a task began or ended. True: what is asked of the
+ * disk, or whether it hangs, is to be told at once. */
+bool agent_look_at_disk(struct agent_parts *agent, bool due);
+/* Adds to a report what is news of the disk. */
+void agent_tell_disk(struct agent_parts *agent, duopoly_Load *load);
 
 /* ---- periodic samples and reports (agent_samples.c) ---- */
 

@@ -36,12 +36,14 @@ static void report_load(struct agent_parts *agent)
 {
     const struct links_sample sample = links_nl_sum(agent->links_nl);
     struct links_use use = links_add(&agent->links, &sample);
-    if (!use.crossed && !is_due(agent, REPORT_MS))
+    bool due = is_due(agent, REPORT_MS), disk_crossed = agent_look_at_disk(agent, due);
+    if (!use.crossed && !disk_crossed && !due)
         return;
-    const duopoly_Load load = {.uplink_permille = use.up_permille,
-                               .downlink_permille = use.down_permille,
-                               .uplink_users = agent->stats.senders,
-                               .downlink_users = agent->stats.receivers};
+    duopoly_Load load = {.uplink_permille = use.up_permille,
+                         .downlink_permille = use.down_permille,
+                         .uplink_users = agent->stats.senders,
+                         .downlink_users = agent->stats.receivers};
+    agent_tell_disk(agent, &load);
     uplink_report_load(agent->uplink, &load);
 }
 

@@ -256,6 +256,7 @@ static const struct conf_field settings_fields[] = {
     STRING(agent_settings, rack, ""),
     RATE(agent_settings, rack_uplink_bps, "rack_uplink", "0 bps", 0, INT64_C(1) << 50),
     PARSED(agent_settings, disk_bytes_s, "disk", disk_rate_parse, "none"),
+    CHECKED(agent_settings, disk_folder, "", conf_check_path),
     LIST(agent_settings, labels, labels_n, &label_item),
     LIST_CHECKED(agent_settings, devices, devices_n, &settings_device_item, settings_device_beside,
                  NULL),
@@ -303,6 +304,9 @@ static int role_host_check(const struct agent_settings *settings, struct err *er
         return err_set(err, EINVAL, "a host has units: at least one, such as {slots: 4}");
     if (switch_find(settings->switch_settings.driver) != &switch_linux)
         return err_set(err, EINVAL, "a host has no section switch");
+    if (settings->disk_folder[0] && !settings->disk_bytes_s)
+        return err_set(err, EINVAL,
+                       "disk_folder is of use with the disk's rate: say it, too (disk: 128 MB)");
     if (settings->queues.dctcp && !settings->marks.members_n)
         return err_set(err, EINVAL, "queues.dctcp needs marks.members: the routes' destinations");
     return 0;

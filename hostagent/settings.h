@@ -89,6 +89,7 @@ struct agent_settings {
     char name[64], controller[256], key[256], rack[32], state[256], measurements[256];
     int64_t rack_uplink_bps; /* 0: not said */
     int64_t disk_bytes_s;    /* 0: not said */
+    char disk_folder[256];   /* on that disk; "": what the disk does is not watched */
     int role;                /* duopoly_Role */
     int log_level;           /* enum log_level */
     int on_exit;

@@ -10,7 +10,7 @@ DIRS_controller := controller controller/agents controller/clients controller/fr
 DIRS_render    := controller/switch/render
 DIRS_cli       := controller/cli
 DIRS_agent     := hostagent hostagent/queues hostagent/marks hostagent/tasks hostagent/uplink hostagent/links hostagent/routes \
-                   hostagent/frameworks hostagent/guests hostagent/devices hostagent/switches hostagent/switches/ovs hostagent/switches/sonic
+                   hostagent/frameworks hostagent/guests hostagent/devices hostagent/disk hostagent/switches hostagent/switches/ovs hostagent/switches/sonic
 DIRS_task      := hostagent/task
 DIRS_sim       := testbed/sim testbed/sim/network testbed/sim/coflows testbed/sim/cluster
 DIRS_replay    := testbed/replay

@@ -91,6 +91,7 @@ struct agent {
     duopoly_Stance stance_told; /* in this session */
     int64_t trial_until_ns;     /* deadline for confirming a trial stance; past: no trial */
     duopoly_HostState state;    /* as it last reported */
+    uint64_t disk_read_bytes_s; /* as it last reported */
     struct agent_links links;
     struct agent_guests guests;
     struct agent_words words;

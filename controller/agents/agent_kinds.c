@@ -6,16 +6,24 @@
 
 #include "lib/log.h"
 
-/* WHY not cut here: the engine cuts, and counts it. */
+/* What a peer cannot mean is cut before the engine, the recording or a list has it. */
+static uint32_t load_cut(struct agent *agent, uint32_t number, uint32_t most)
+{
+    agent->agents->counters.loads_cut += number > most;
+    return number > most ? most : number;
+}
+
 static void disk_load_take(struct agent *agent, const duopoly_Load *load)
 {
     struct event event = {.kind = EVENT_HOST_LOAD};
     if (!load->has_disk_permille || !agent_who(agent)->disk_bytes_s)
         return;
+    agent->disk_read_bytes_s = load->disk_read_bytes_s;
     event.host_load.host = agent_who(agent)->host;
     event.host_load.resource = LOAD_DISK;
-    event.host_load.permille = load->disk_permille;
-    event.host_load.users = load->disk_readers;
+    event.host_load.permille = load_cut(agent, load->disk_permille, ENGINE_DISK_PERMILLE_MAX);
+    event.host_load.users = load_cut(agent, load->disk_readers, ENGINE_DISK_READERS_MAX);
+    event.host_load.hangs = load->disk_hangs;
     agent->agents->hooks.event(agent->agents->hooks.user, &event);
 }
 
@@ -30,7 +38,7 @@ static void load_take(struct agent *agent, const duopoly_Envelope *envelope)
         struct event event = {.kind = EVENT_HOST_LOAD};
         event.host_load.host = agent_who(agent)->host;
         event.host_load.resource = i == 0 ? LOAD_UPLINK : LOAD_DOWNLINK;
-        event.host_load.permille = permille[i] > 1000 ? 1000 : permille[i];
+        event.host_load.permille = load_cut(agent, permille[i], 1000);
         event.host_load.users = users[i];
         agent->agents->hooks.event(agent->agents->hooks.user, &event);
     }

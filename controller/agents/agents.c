@@ -48,6 +48,7 @@ static int view_fill(const struct agent *agent, struct agent_view *ret_view)
         .cut_about = agent->claims.about,
         .heard_ns = agent_heard_ns(agent),
         .lost_ns = agent_who(agent)->lost_ns,
+        .disk_read_bytes_s = agent->disk_read_bytes_s,
         .counters = &agent->counters,
         .links = &agent->links,
         .guests = &agent->guests,

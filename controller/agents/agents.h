@@ -282,6 +282,7 @@ struct agent_view {
                                 * started */
     int64_t lost_ns;               /* LOST: since when; 0: since before this controller started */
     uint8_t address[16];
+    uint64_t disk_read_bytes_s; /* what its disk read over a second, as it last reported */
     const duopoly_AgentCounters *counters; /* the last that it sent */
     const struct agent_links *links;
     const struct agent_guests *guests;
@@ -315,7 +316,8 @@ struct agents_counters {
     uint64_t levels_merged;              /* that were replaced before they were sent */
     uint64_t levels_late;                /* hosts that did not acknowledge in time */
     uint64_t sources_unknown;            /* reports on sources whose address is no host's */
-    uint64_t refused[WIRE_KINDS];        /* by kind */
+    uint64_t loads_cut;           /* reported numbers of load that were cut to what is possible */
+    uint64_t refused[WIRE_KINDS]; /* by kind */
 };
 const struct agents_counters *agents_counters(const struct agents *agents);
 

@@ -52,6 +52,17 @@ static void input_gather(void *context, const struct engine_input *input)
     out->attempt = input->attempt;
 }
 
+static void start_describe(duopoly_Start *start, const struct variant_view *way)
+{
+    const struct profile *profile = &way->profile;
+    wire_copy(start->command, sizeof(start->command), way->command);
+    start->has_profile = profile_is_known(profile);
+    start->profile = (duopoly_Profile){.read_bytes = profile->read_bytes,
+                                       .read_bytes_s = profile->read_bytes_s,
+                                       .before = profile->before != 0,
+                                       .compute_ns = profile->compute_ns};
+}
+
 static void start_send(const struct engine *engine, struct agents *agents, int64_t now_ns,
                        const struct decision *decision, struct dispatch_scratch *scratch)
 {
@@ -72,7 +83,7 @@ static void start_send(const struct engine *engine, struct agents *agents, int64
         .variant = decision->start.variant,
     };
     if (engine_variant(engine, start.job, start.stage, start.variant, &variant) == 0)
-        wire_copy(start.command, sizeof(start.command), variant.command);
+        start_describe(&start, &variant);
     if (engine_task(engine, start.job, start.stage, start.task, &task) == 0) {
         start.compute_ns =
             engine_compute_ns(engine, start.job, start.stage, start.task, start.variant);

@@ -171,6 +171,8 @@ static const struct cell host_cells[] = {
     CELL("downlink_permille", "DOWNLINK", PERMILLE, downlink_permille, .lacks = is_not_now),
     CELL("disk_permille", "DISK", PERMILLE, disk_permille, .lacks = has_no_disk),
     CELL("disk_readers", NULL, NUMBER, disk_readers, .lacks = has_no_disk),
+    CELL("disk_read_bytes_s", NULL, NUMBER, disk_read_bytes_s, .lacks = has_no_disk),
+    CELL("disk_hangs", NULL, BOOL, disk_hangs, .lacks = has_no_disk),
     CELL("silent_ns", "LAST HEARD", DURATION, silent_ns, UNLESS_NEGATIVE),
     CELL("lost_ns", NULL, DURATION, lost_ns, UNLESS_NOTHING),
     CELL("boot", NULL, NUMBER, boot),

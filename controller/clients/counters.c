@@ -82,6 +82,8 @@ static const struct row session_rows[] = {
     ROW(agents_counters, forgotten, "hosts.forgotten", "Names of hosts that were forgotten"),
     ROW(agents_counters, sources_unknown, "sources.unknown",
         "Reports on sources whose address is no host's"),
+    ROW(agents_counters, loads_cut, "loads.cut",
+        "Reported numbers of load that were cut to what is possible"),
     END,
 };
 

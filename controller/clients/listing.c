@@ -407,6 +407,13 @@ static void host_note(const struct conductor_parts *parts, const struct host_vie
     row->sources = host->sources;
 }
 
+static void disk_note(duopoly_HostRow *row)
+{
+    join_word(row->text, sizeof(row->text), "; ",
+              "its disk answers nothing: placements that look at disks start nothing there "
+              "that reads");
+}
+
 /* Appends that it reported for others. */
 static void refused_note(const struct agent_view *agent, duopoly_HostRow *row)
 {
@@ -468,7 +475,12 @@ static void host_row_fill(const struct conductor_parts *parts, const struct agen
     row->has_disk_permille = row->has_disk_readers = host.disk_bytes_s > 0;
     row->disk_permille = host.disk_permille;
     row->disk_readers = host.disk_readers;
+    row->disk_hangs = host.disk_hangs;
+    row->has_disk_read_bytes_s = host.disk_bytes_s > 0;
+    row->disk_read_bytes_s = agent->disk_read_bytes_s;
     host_note(parts, &host, row);
+    if (host.disk_hangs)
+        disk_note(row);
     if (!*row->text)
         wire_copy(row->text, sizeof(row->text), agent->cut);
     if (agent->state == AGENT_FULL)

@@ -230,6 +230,7 @@ struct host_view {
     uint32_t uplink_permille, downlink_permille;
     uint64_t disk_bytes_s;                /* 0: not told */
     uint32_t disk_permille, disk_readers; /* asked of the disk: the last report */
+    bool disk_hangs;                      /* the same: it answers nothing */
     uint64_t smallest_coflow_bytes, smallest_macroflow_bytes; /* received here; UINT64_MAX: none */
     bool suspect;              /* no new work: others cannot read from it (mute), or it cannot */
     bool mute, blind;          /* read from them (blind), or attempts there fail (failing): */

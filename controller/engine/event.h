@@ -239,6 +239,7 @@ struct event {
             uint32_t resource; /* enum host_load_resource */
             uint32_t permille; /* LOAD_DISK: lone rates of those that read, by the disk's rate */
             uint32_t users;    /* LOAD_DISK: how many read */
+            uint32_t hangs;    /* LOAD_DISK: 1: it answers nothing */
         } host_load;
         struct {
             uint64_t attempt, job;

@@ -216,6 +216,9 @@ static void print_start(FILE *file, const duopoly_Start *start)
         fprintf(file, "proof %" PRIu64 "\n", start->proof);
     if (start->variant)
         fprintf(file, "variant %" PRIu32 "\n", start->variant);
+    if (start->has_profile)
+        fprintf(file, "profile %" PRIu64 " %" PRIu64 " %d %" PRIu64 "\n", start->profile.read_bytes,
+                start->profile.read_bytes_s, start->profile.before, start->profile.compute_ns);
 }
 
 /* Of the first there is no line. */
@@ -226,6 +229,19 @@ static uint32_t variant_of(const char *head)
     if (line)
         sscanf(line, "\nvariant %" SCNu32, &variant);
     return variant;
+}
+
+/* Where none is known there is no line. */
+static void read_profile(const char *head, duopoly_Start *start)
+{
+    const char *line = strstr(head, "\nprofile ");
+    duopoly_Profile *profile = &start->profile;
+    int before;
+    start->has_profile =
+        line && sscanf(line, "\nprofile %" SCNu64 " %" SCNu64 " %d %" SCNu64, &profile->read_bytes,
+                       &profile->read_bytes_s, &before, &profile->compute_ns) == 4;
+    if (start->has_profile)
+        profile->before = before == 1;
 }
 
 static void print_place(FILE *file, const duopoly_Start *start, const struct attempt_place *place)
@@ -345,6 +361,7 @@ int attempt_store_read(const struct attempt_store *store, uint64_t attempt,
         return err_set(err, EBADMSG, "%s is not the record of an attempt", path);
     start.has_resources = true;
     start.variant = variant_of(head);
+    read_profile(head, &start);
     read_place(head + LEVELS_AT, ret_place);
     *ret_start = start;
     *ret_stopped =

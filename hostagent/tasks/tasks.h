@@ -18,6 +18,7 @@
  * call that caused them, and must not call back into starting, stopping or forgetting. */
 #pragma once
 
+#include "hostagent/disk/disk_report.h"
 #include "hostagent/files.h"
 #include "hostagent/marks/marks.h"
 #include "hostagent/measurements.h"
@@ -33,6 +34,7 @@
 #define TASKS_TELL                                                                                 \
     128                           /* messages of commands that are passed on in a tick, of all
                                   * attempts */
+#define TASKS_READ_LOOKS     64   /* attempts whose reading is counted in a tick */
 #define TASKS_INPUTS_WAIT_MS 5000 /* for all StartInputs, then the start is refused */
 #define TASKS_START_WAIT_MS                                                                        \
     10000 /* for its process, after that too: duopoly-task hangs, and is replaced */
@@ -52,6 +54,7 @@ struct tasks_config {
     uint32_t commands_n;
     struct marks *marks;
     struct measurements *measurements;
+    bool counts_disk; /* what ended attempts have read is counted: tasks_count_reading is called */
 };
 
 struct tasks_handler {
@@ -97,6 +100,13 @@ int tasks_forget_job(struct tasks *tasks, uint64_t job, struct err *err);
  * that changed; passes on what their commands said; removes what is left of ended ones. */
 void tasks_tick(struct tasks *tasks, void (*each)(void *user, uint64_t attempt, uint64_t bytes),
                 void *user);
+
+/* What attempts read from the disk. Call the first every 100 ms: counts TASKS_READ_LOOKS of them,
+ * in turn, by a few small files each. The last sums up what those that read now ask: O(attempts);
+ * whether one has begun or ended since: O(1). */
+void tasks_count_reading(struct tasks *tasks);
+bool tasks_reading_moved(const struct tasks *tasks);
+struct disk_asked tasks_asked(struct tasks *tasks);
 
 /* All attempts in order of ids, and all outputs held: O(n). */
 void tasks_each(struct tasks *tasks, void (*each)(void *user, const duopoly_AttemptState *state),

@@ -1,7 +1,8 @@
-/* What tasks.c, tasks_start.c, tasks_watch.c and tasks_words.c share: one attempt, and the table of
- * them. For these files only. */
+/* What tasks.c, tasks_start.c, tasks_watch.c, tasks_words.c and others here share: one attempt, and
+ * the table of them. For these files only. */
 #pragma once
 
+#include "hostagent/disk/disk_reading.h"
 #include "hostagent/tasks/attempt_store.h"
 #include "hostagent/tasks/starter.h"
 #include "hostagent/tasks/tasks.h"
@@ -53,6 +54,7 @@ struct agent_attempt {
     bool holds_output; /* it is DONE and left an output */
     bool acknowledged; /* to be removed as soon as its cgroup is */
     uint64_t received_bytes;
+    struct disk_reading reading; /* once its process exists */
     uint64_t request_ns;
     struct attempt_status status;
     struct words words;
@@ -77,6 +79,8 @@ struct tasks {
     uint64_t subtree; /* the id of `cgroup`; a new one is not counted yet */
     struct tasks_counters counters;
     uint32_t tell_share; /* messages that each attempt may pass on in this tick */
+    uint64_t read_next;  /* the attempt whose reading is counted next, or the first behind it */
+    bool reading_moved;  /* one began or ended since tasks_asked */
     char no_room[256];   /* why there is no space; "": there is */
     bool unsure;         /* a record could not be written although there seemed to be space */
 };
@@ -125,6 +129,11 @@ int attempt_watch(struct agent_attempt *attempt, int socket, struct err *err);
 void attempt_finish(struct agent_attempt *attempt); /* its parent has ended: result, slot, marks */
 /* Takes over a former agent's attempt: running, or ended. */
 void attempt_take_over(struct tasks *tasks, uint64_t id);
+
+/* tasks_reading.c */
+/* Its process exists (`found`: it did before), or its processes are dead. */
+void attempt_begin_reading(struct agent_attempt *attempt, bool found);
+void attempt_end_reading(struct agent_attempt *attempt);
 
 /* tasks_devices.c */
 /* Why the unit takes no attempts; NULL: it does, or there is none. */

@@ -140,6 +140,7 @@ void attempt_on_start(struct agent_attempt *attempt, uint64_t before_ns, uint64_
                       attempt->request_ns, before_ns, after_ns);
     attempt->timer = sd_event_source_disable_unref(attempt->timer);
     attempt->phase = duopoly_AttemptPhase_PHASE_STARTED;
+    attempt_begin_reading(attempt, false);
     attempt->tasks->counters.started++;
     attempt_tell(attempt, NULL);
 }

@@ -111,6 +111,7 @@ static void read_result(struct agent_attempt *attempt)
 void attempt_finish(struct agent_attempt *attempt)
 {
     struct tasks *tasks = attempt->tasks;
+    attempt_end_reading(attempt);
     read_result(attempt);
     if (attempt->cgroup) {
         marks_received(tasks->config.marks, attempt->cgroup, &attempt->received_bytes, NULL);
@@ -233,6 +234,7 @@ static void resume(struct agent_attempt *attempt, const struct attempt_place *pl
     char why[DEVICE_WHY];
     int fd = find_parent(attempt);
     attempt->phase = duopoly_AttemptPhase_PHASE_STARTED;
+    attempt_begin_reading(attempt, true);
     if (attempt->cgroup)
         attempt_mark(attempt, NULL);
     if (fd < 0 || attempt_watch(attempt, fd, NULL) < 0) {

@@ -6,7 +6,8 @@
  * unless told not to, and prints one JSON object a line for every message. Lines on its standard
  * input, each answered by "ok" or "error …" first: start ATTEMPT JOB STAGE TASK COMMAND [SLOTS
  * [COFLOW MACROFLOW [QUEUE [COMPUTE_NS [ADDRESS BYTES]]]]] stop ATTEMPT GRACE_MS · ask ATTEMPT ·
- * place UNIT GPU_MILLI GPU_MEM_BYTES (of the starts that follow) ·
+ * place UNIT GPU_MILLI GPU_MEM_BYTES, profile READ_BYTES READ_BYTES_S BEFORE COMPUTE_NS (of the
+ * starts that follow; 0 0 0 0: none) ·
  * forget JOB · levels ATTEMPT COFLOW MACROFLOW · mode MODE SEQUENCE · stance STANCE · lease MS ·
  * leases 0|1 · acknowledge 0|1 · epoch N · raw_epoch N (of the next message only) · drop (the
  * session) · rivals N (ends the session as if another agent of that name had it, and refuses the
@@ -31,6 +32,7 @@ static uint32_t epoch = 1, next_epoch;
 static uint32_t lease_ms = 10000;
 static unsigned unit; /* of starts, and what they take of its devices: */
 static long long gpu_milli, gpu_mem_bytes;
+static duopoly_Profile profile;
 static duopoly_Envelope out;
 
 static uint64_t now_ns(void)
@@ -134,6 +136,11 @@ static void print_body(const duopoly_Envelope *in)
         printf(", \"up\": %u, \"down\": %u, \"up_users\": %u, \"down_users\": %u",
                in->body.load.uplink_permille, in->body.load.downlink_permille,
                in->body.load.uplink_users, in->body.load.downlink_users);
+        if (in->body.load.has_disk_permille)
+            printf(", \"disk\": %u, \"disk_readers\": %u, \"disk_hangs\": %d, "
+                   "\"disk_reads\": %" PRIu64,
+                   in->body.load.disk_permille, in->body.load.disk_readers,
+                   in->body.load.disk_hangs, in->body.load.disk_read_bytes_s);
     } else if (in->which_body == duopoly_Envelope_progress_tag) {
         printf(", \"bytes\": {");
         for (pb_size_t i = 0; i < in->body.progress.attempts_count; i++)
@@ -241,6 +248,8 @@ static int do_start(const char *line)
         .macroflow_level = macroflow,
         .compute_ns = compute,
         .queue = queue == 1,
+        .has_profile = profile.read_bytes || profile.compute_ns,
+        .profile = profile,
         .inputs = n == 12};
     wire_copy(s->command, sizeof(s->command), command);
     int r = send_out(true);
@@ -254,6 +263,16 @@ static int do_start(const char *line)
     inputs->inputs[0].address[10] = inputs->inputs[0].address[11] = 0xff;
     inet_pton(AF_INET, address, inputs->inputs[0].address + 12);
     return send_out(true);
+}
+
+static int do_profile(const char *line)
+{
+    unsigned long long bytes, bytes_s, compute_ns;
+    unsigned before;
+    if (sscanf(line, "profile %llu %llu %u %llu", &bytes, &bytes_s, &before, &compute_ns) != 4)
+        return -EINVAL;
+    profile = (duopoly_Profile){bytes, bytes_s, before == 1, compute_ns};
+    return 0;
 }
 
 static int do_guest(const char *line)
@@ -304,6 +323,8 @@ static int do_line(const char *line)
     if (strcmp(word, "place") == 0)
         return sscanf(line, "place %u %lld %lld", &unit, &gpu_milli, &gpu_mem_bytes) == 3 ? 0
                                                                                           : -EINVAL;
+    if (strcmp(word, "profile") == 0)
+        return do_profile(line);
     if (strcmp(word, "guest") == 0)
         return do_guest(line);
     if (strcmp(word, "allow") == 0)

@@ -289,9 +289,12 @@ def test_the_load_of_disks_is_listed(cluster):
     rows = {row["name"]: (row.get("disk_permille"), row.get("disk_readers")) for row in daemon.ctl("hosts")["hosts"]}
     assert rows == {"h1": (3100, 65535), "h2": (None, None)}
     counters = {row["name"]: row["value"] for row in daemon.ctl("counters")["counters"]}
-    assert counters["engine.cut_facts"] == 1
+    assert (counters["loads.cut"], counters["engine.cut_facts"]) == (1, 0), "cut before the engine has it"
     h1.acknowledged(h1.send(numbered=True, load=pb.Load(uplink_permille=5)))
     assert daemon.ctl("hosts")["hosts"][0]["disk_permille"] == 3100, "a report without disks says nothing of them"
+    h1.acknowledged(h1.send(numbered=True, load=pb.Load(disk_permille=900, disk_readers=2, disk_hangs=True, disk_read_bytes_s=7_000_000)))
+    row = daemon.ctl("hosts")["hosts"][0]
+    assert (row["disk_hangs"], row["disk_read_bytes_s"]) == (True, 7_000_000) and "its disk answers nothing" in row["text"], row
     assert daemon.stop() == 0
     replay = [BUILD + "/duopoly-sim", "replay", "--quiet", daemon.folder / "log" / "duopoly.log"]
     assert subprocess.run(replay, timeout=20, check=False).returncode == 0

@@ -116,6 +116,8 @@ static void test_an_attempt_comes_back(void **state)
     duopoly_Start start = start_of(77, 12), back;
     start.proof = UINT64_MAX;
     start.variant = 3;
+    start.has_profile = true;
+    start.profile = (duopoly_Profile){UINT64_MAX, 1, true, 5000000000};
     struct attempt_status status = {.exit_status = 3, .last_line = "no luck"}, read;
     uint64_t sum = 0;
     enum attempt_stopped stopped;

@@ -92,6 +92,26 @@ static void test_a_report_beyond_its_bounds_is_cut_and_counted(void **state)
     script_end(&s);
 }
 
+/* Also over a dump; it ends with the next report, and with the generation. */
+static void test_a_disk_that_hangs(void **state)
+{
+    (void)state;
+    struct script s;
+    struct event event = {.kind = EVENT_HOST_LOAD};
+    begin(&s);
+    host(&s, 0, 1, 128000000);
+    event.host_load.resource = LOAD_DISK;
+    event.host_load.hangs = 1;
+    script_event(&s, event);
+    assert_true(script_host_view(&s, 0).disk_hangs);
+    report(&s, 0, 5, 1);
+    assert_false(script_host_view(&s, 0).disk_hangs);
+    script_event(&s, event);
+    host(&s, 0, 2, 128000000);
+    assert_false(script_host_view(&s, 0).disk_hangs);
+    script_end(&s);
+}
+
 /* A cluster that says nothing of disks writes what it wrote before. */
 static void test_no_disk_writes_nothing(void **state)
 {
@@ -112,6 +132,7 @@ int main(void)
         cmocka_unit_test(test_the_last_report_is_kept),
         cmocka_unit_test(test_it_ends_with_the_generation),
         cmocka_unit_test(test_a_report_beyond_its_bounds_is_cut_and_counted),
+        cmocka_unit_test(test_a_disk_that_hangs),
         cmocka_unit_test(test_no_disk_writes_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -473,7 +473,8 @@ struct fit {
     uint32_t unit;
     int64_t times;
     bool possible, capable;     /* would fit if the unit were empty; and the host is up */
-    struct sorted_node by_load; /* shape->by_load: fewest tasks first; value: host_crowd() */
+    struct sorted_node by_load; /* shape->by_load: fewest tasks first (host_by_load); value:
+                                   host_crowd() */
     struct sorted_node by_tie;  /* shape->by_tie: random order */
     struct sorted_node by_receivers[ORDERS]; /* shape->by_receivers: fewest receiving tasks, then
                                                 the longest smallest transfer */
@@ -553,6 +554,7 @@ struct host {
     uint32_t uplink_permille, downlink_permille;
     uint64_t disk_bytes_s;                /* 0: not told */
     uint32_t disk_permille, disk_readers; /* the last report */
+    bool disk_hangs;                      /* the same: it comes last in shape->by_load */
     char name[ENGINE_NAME_MAX], rack[ENGINE_NAME_MAX], labels[ENGINE_LABELS_MAX];
     char *unit_names; /* as reported; NULL: none has one */
 };

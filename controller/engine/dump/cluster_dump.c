@@ -19,7 +19,7 @@ struct host_record {
     bool joined, silent, lost, draining;
     uint32_t uplink_permille, downlink_permille, foreign_permille;
     uint32_t disk_permille, disk_readers;
-    bool downlink_ours;
+    bool downlink_ours, disk_hangs;
     uint64_t tie_draws;
 };
 DUMP_FITS(struct shape_record);
@@ -57,6 +57,7 @@ static int load_host(struct engine *engine, const void *object, struct err *err)
     host->downlink_ours = record->downlink_ours;
     host->disk_permille = record->disk_permille;
     host->disk_readers = record->disk_readers;
+    host->disk_hangs = record->disk_hangs;
     host->tie_draws = record->tie_draws - 1;
     host_draw_tie(engine, host);
     host_touch(engine, host);
@@ -86,7 +87,8 @@ const struct dump_kind cluster_kinds[] = {
                 FIELD_ADDED(host_record, foreign_permille, U32),
                 FIELD_ADDED(host_record, downlink_ours, BOOL),
                 FIELD_LEAN(host_record, disk_permille, U32),
-                FIELD_LEAN(host_record, disk_readers, U32)}},
+                FIELD_LEAN(host_record, disk_readers, U32),
+                FIELD_LEAN(host_record, disk_hangs, BOOL)}},
               load_host},
     {{0}, NULL},
 };
@@ -138,6 +140,7 @@ void cluster_dump_host(struct dumper *d, const struct host *host)
         .downlink_ours = host->downlink_ours,
         .disk_permille = host->disk_permille,
         .disk_readers = host->disk_readers,
+        .disk_hangs = host->disk_hangs,
     };
     dump_record(d, &cluster_kinds[HOST].kind, &record);
     source_dump_reach(d, host);

@@ -45,6 +45,7 @@ static void forget_generation(struct engine *engine, struct host *host)
 {
     uint32_t before = host->failing.in_a_row;
     host->disk_permille = host->disk_readers = 0;
+    host->disk_hangs = false;
     attempts_of_host_lost(engine, host);
     failing_gone(engine, host, host->failing.in_a_row > before);
     source_host_lost(engine, host);
@@ -189,6 +190,10 @@ static void report_disk(struct engine *engine, struct host *host, const struct e
 {
     host->disk_permille = cut(engine, event->host_load.permille, ENGINE_DISK_PERMILLE_MAX);
     host->disk_readers = cut(engine, event->host_load.users, ENGINE_DISK_READERS_MAX);
+    bool hangs = event->host_load.hangs != 0, changed = hangs != host->disk_hangs;
+    host->disk_hangs = hangs;
+    if (changed)
+        host_touch(engine, host);
     tell_disk_reported(engine, host);
 }
 

@@ -52,6 +52,7 @@ int engine_host(const struct engine *engine, uint32_t index, struct host_view *r
         .disk_bytes_s = host->disk_bytes_s,
         .disk_permille = host->disk_permille,
         .disk_readers = host->disk_readers,
+        .disk_hangs = host->disk_hangs,
         .smallest_coflow_bytes = smallest_receiving(host, ORDER_COFLOW),
         .smallest_macroflow_bytes = smallest_receiving(host, ORDER_MACROFLOW),
         .suspect = host_suspect(host),
