@@ -323,6 +323,29 @@ def test_profiles_are_submitted_and_kept(cluster):
     assert "has that name and another content" in daemon.ctl("submit", workload(daemon.folder, [job]), expect=1)
 
 
+def test_a_disk_that_hangs_takes_nothing_that_reads(cluster):
+    """What reads waits until it answers, and explain says for what; a start tells its profile, and with whom it was compared."""
+    daemon = cluster.daemon()
+    daemon.ctl("policy", "place", "affinity")
+    host = cluster.agent(daemon, "h1", slots=2)
+    host.disk_bytes_s = 128_000_000
+    host.join()
+    host.acknowledged(host.send(numbered=True, load=pb.Load(disk_permille=0, disk_hangs=True)))
+    stage = {"tasks": 1, "compute_ms": 2000, "profile": PROFILE}
+    reads = daemon.ctl("submit", workload(daemon.folder, [{"id": 1, "name": "reads", "stages": [stage]}]))["jobs"][0]["job"]
+    task = f"{reads}/0/0"
+    assert "a disk that answers nothing, as h1" in daemon.ctl("explain", task)["text"]
+    plain = daemon.ctl("submit", workload(daemon.folder, [{"id": 2, "name": "computes", "stages": [{"tasks": 1, "compute_ms": 9000}]}]))["jobs"][0]["job"]
+    assert host.expect("start").start.job == plain
+    host.acknowledged(host.send(numbered=True, load=pb.Load(disk_permille=0)))
+    start = next(iter(host.running.values()), None) or host.expect("start").start
+    assert (start.job, start.profile.read_bytes, start.profile.read_bytes_s, start.profile.before) == (reads, 1_000_000_000, 125_000_000, True)
+    assert "No other kind of stage could have run there." in daemon.ctl("explain", task)["text"]
+    assert daemon.stop() == 0
+    replay = [BUILD + "/duopoly-sim", "replay", "--quiet", daemon.folder / "log" / "duopoly.log"]
+    assert subprocess.run(replay, timeout=20, check=False).returncode == 0
+
+
 @pytest.mark.parametrize("profile,words", [
     ({"read_bytes": 5, "reads": "before"}, ":2: stages[0].profile: reads 5 bytes at rate 0, so it would never end; say its read_bytes_s"),
     ({"read_bytes": 5, "read_bytes_s": 1}, ":2: stages[0].profile: reads for 5000 ms while it computes for 10 ms"),

@@ -1,6 +1,7 @@
 /* affinity beside a literal model of its rules: every start of random runs is the one that a scan
- * over all hosts, jobs and ways finds, under both readings of the lost formulas; and no job is
- * passed over for longer than affinity.h says, over 10^5 random mixes of jobs. */
+ * over all hosts, jobs and ways finds, under both readings of the lost formulas, also while disks
+ * hang; and no job is passed over for longer than affinity.h says, over 10^5 random mixes of jobs.
+ */
 #include "tests/model/script.h"
 
 #include <stdlib.h>
@@ -14,6 +15,7 @@ struct l_host {
     uint64_t slots, gpus; /* free */
     uint32_t running;
     uint64_t disk_bytes_s, permille, readers;
+    bool hangs;
 };
 struct l_job {
     uint64_t number; /* 0: this place is free */
@@ -32,7 +34,7 @@ struct l_attempt {
 struct world {
     struct script s;
     uint64_t stream, starts, patience, next_job, most_passed, most_jobs;
-    bool parts, rate;
+    bool parts, rate, disks_hang;
     struct l_host host[HOSTS];
     struct l_job job[JOBS];
     struct l_attempt attempt[ATTEMPTS];
@@ -74,7 +76,8 @@ static void begin(struct world *w, uint64_t seed, uint32_t hosts)
 
 static bool fits(const struct world *w, const struct l_job *job, uint32_t way, uint32_t host)
 {
-    return job->ready && w->host[host].slots && (!job->gpu[way] || w->host[host].gpus);
+    return job->ready && w->host[host].slots && (!job->gpu[way] || w->host[host].gpus) &&
+           !(w->host[host].hangs && job->profile[way].read_bytes);
 }
 
 static bool fits_some_way(const struct world *w, const struct l_job *job, uint32_t host)
@@ -275,8 +278,10 @@ static void check_passed(struct world *w)
 static void check_start(struct world *w, const struct decision *d)
 {
     const char *word;
+    const struct l_host *host = &w->host[d->start.host];
     for (uint32_t h = 0; h < HOSTS; h++)
-        assert_true(!has_room(w, h) || w->host[d->start.host].running <= w->host[h].running);
+        assert_true(!has_room(w, h) || host->hangs < w->host[h].hangs ||
+                    (host->hangs == w->host[h].hangs && host->running <= w->host[h].running));
     const struct pick pick = literal(w, d->start.host, &word);
     assert_true(pick.job != NONE);
     assert_int_equal(w->job[pick.job].number, d->start.job);
@@ -410,6 +415,7 @@ static void report(struct world *w, uint32_t h)
     event.host_load.resource = LOAD_DISK;
     event.host_load.permille = (uint32_t)w->host[h].permille;
     event.host_load.users = (uint32_t)w->host[h].readers;
+    event.host_load.hangs = w->host[h].hangs = w->disks_hang && !draw(w, 3);
     script_event(&w->s, event);
 }
 
@@ -446,6 +452,7 @@ static void test_every_start_is_the_literal_one(void **state)
         static struct world w;
         begin(&w, test_random(&seed), HOSTS);
         w.s.reload = run % 3 == 0;
+        w.disks_hang = run % 2;
         for (int i = 0; i < 400; i++)
             something(&w);
         starts += w.starts;

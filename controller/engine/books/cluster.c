@@ -68,6 +68,12 @@ uint64_t host_crowd(const struct host *host)
     return receivers << 56 | (uint64_t)host->running << 24 | host->index;
 }
 
+struct sorted_key host_by_load(const struct host *host)
+{
+    return (struct sorted_key){(uint64_t)host->disk_hangs << 32 | host->running, host->tie,
+                               host->index};
+}
+
 static bool wants(const struct engine *engine, enum host_order order)
 {
     const struct mode_policy *mode = engine->mode_rule;
@@ -90,7 +96,8 @@ static void fit_place(const struct engine *engine, struct shape *shape, struct f
 {
     const struct host *host = fit->host;
     uint64_t place = (uint64_t)host->index << 16 | fit->unit;
-    struct sorted_key load = {host->running, host->tie, place};
+    struct sorted_key load = host_by_load(host);
+    load.c = place;
     sorted_place(&shape->by_load, &fit->by_load, load, host_crowd(host));
     if (wants(engine, HOSTS_BY_TIE))
         sorted_place(&shape->by_tie, &fit->by_tie, (struct sorted_key){host->tie, place, 0}, 0);

@@ -42,6 +42,9 @@ void host_queue_update(struct host_queue *queue, const struct host_shape *here);
 /* Fewest receivers first, then fewest tasks, then the lowest index; more than HOST_CROWDED
  * receivers count as HOST_CROWDED. */
 uint64_t host_crowd(const struct host *host);
+/* Its place in shape->by_load: fewest tasks first, then in random order; behind all others,
+ * whatever runs there, those whose disk hangs. */
+struct sorted_key host_by_load(const struct host *host);
 enum { HOST_CROWDED = 255 };
 /* The host's unit with room for the shape and the fewest tasks; NULL: none. */
 struct fit *host_fit(const struct host *host, const struct shape *shape);

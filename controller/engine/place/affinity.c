@@ -1,9 +1,11 @@
 #include "controller/engine/place/affinity.h"
 
 #include "controller/engine/base/ground.h"
+#include "controller/engine/base/say.h"
 #include "controller/engine/books/cluster.h"
 #include "controller/engine/books/variant.h"
 #include "controller/engine/place/affinity_model.h"
+#include "controller/engine/place/affinity_runners.h"
 #include "controller/engine/place/kinds.h"
 
 __extension__ typedef unsigned __int128 wide;
@@ -30,6 +32,14 @@ static const struct engine_parameter *const parameters[] = {
 
 struct affinity_attempt {
     uint32_t unreported; /* 1: its host had not confirmed it at its last report */
+    struct affinity_runners runners;
+};
+struct affinity_engine {
+    struct kinds_engine kinds;
+    /* Of the last choice: its task, and what goes to its attempt. */
+    uint64_t job;
+    uint32_t stage, task;
+    struct affinity_runners runners;
 };
 
 static const struct field stage_fields[] = {
@@ -98,11 +108,23 @@ static void load_stage(struct engine *engine, union policy_of of, void *state)
     kinds_reorder(engine, of.stage->first);
 }
 
+/* Of the last choice, if the attempt is that; of one that is found nothing is known. */
+static void take_runners(struct engine *engine, const struct task *task,
+                         struct affinity_attempt *kept)
+{
+    struct affinity_engine *own = engine->kept[QUESTION_PLACE];
+    if (task && own->runners.known && own->job == task->stage->job->number &&
+        own->stage == task->stage->index && own->task == task->index)
+        kept->runners = own->runners;
+    own->runners.known = false;
+}
+
 static void init_attempt(struct engine *engine, union policy_of of, void *state)
 {
     const struct attempt *attempt = of.attempt;
     struct affinity_attempt *kept = state;
     kept->unreported = 1;
+    take_runners(engine, attempt->task, kept);
     if (!attempt->task || attempt->resources.amount[RES_GPU_MILLI] <= 0)
         return;
     kinds_of(attempt->task->stage)->on_gpus++;
@@ -132,6 +154,11 @@ struct choice_of {
     struct kind *kind;
     uint64_t predicted_ns, lone_ns;
 };
+/* The best ones, the first first. */
+struct ranking {
+    uint32_t n, seen;
+    struct choice_of at[1 + AFFINITY_RUNNERS];
+};
 struct round {
     struct engine *engine;
     struct host *host;
@@ -144,7 +171,7 @@ static struct affinity_disk disk_of(struct engine *engine, const struct host *ho
     wide asked = (wide)host->disk_bytes_s * host->disk_permille / 1000;
     struct affinity_disk disk = {host->disk_bytes_s,
                                  asked < KINDS_TIME_MOST ? (uint64_t)asked : KINDS_TIME_MOST,
-                                 host->disk_readers};
+                                 host->disk_readers, host->disk_hangs};
     const struct attempt *attempt;
     TAILQ_FOREACH (attempt, &host->attempts, on_host) {
         const struct affinity_attempt *kept = attempt->kept[QUESTION_PLACE];
@@ -184,8 +211,10 @@ static bool goes_before(const struct choice_of *a, const struct choice_of *b)
     return order ? order < 0 : a->stage->index < b->stage->index;
 }
 
-static bool is_less_delayed(const struct choice_of *a, const struct choice_of *b)
+static bool is_less_delayed(const struct round *round, const struct choice_of *a,
+                            const struct choice_of *b)
 {
+    (void)round;
     int delay = affinity_compare(a->predicted_ns, a->lone_ns, b->predicted_ns, b->lone_ns);
     return delay ? delay < 0 : goes_before(a, b);
 }
@@ -246,20 +275,38 @@ static struct stage *first_of(const struct round *round, const struct kind *kind
     return rate && !kind_is_on_gpu(kind) ? slowest_by_rate(round, kind) : kind_first(kind);
 }
 
-static bool find_best(const struct round *round, bool gpu, struct choice_of *ret_best)
+typedef bool choice_order(const struct round *round, const struct choice_of *a,
+                          const struct choice_of *b);
+
+static void rank(const struct round *round, const struct choice_of *one, choice_order *goes_first,
+                 struct ranking *ranking)
+{
+    const uint32_t most = sizeof(ranking->at) / sizeof(ranking->at[0]);
+    uint32_t at = ranking->n;
+    ranking->seen++;
+    while (at && goes_first(round, one, &ranking->at[at - 1])) {
+        if (at < most)
+            ranking->at[at] = ranking->at[at - 1];
+        at--;
+    }
+    if (at == most)
+        return;
+    ranking->at[at] = *one;
+    ranking->n += ranking->n < most;
+}
+
+static bool find_best(const struct round *round, bool gpu, struct ranking *ret_ranking)
 {
     struct kind *kind;
-    ret_best->stage = NULL;
+    *ret_ranking = (struct ranking){0};
     TAILQ_FOREACH (kind, &kinds_all(round->engine)->all, of_engine) {
         round->engine->counters.visits++;
         if (kind_is_on_gpu(kind) != gpu || !kinds_fit(round->engine, kind, round->host))
             continue;
-        struct choice_of one = choice_in(round, kind, first_of(round, kind));
-        if (!ret_best->stage ||
-            (gpu ? is_less_delayed(&one, ret_best) : is_slower(round, &one, ret_best)))
-            *ret_best = one;
+        const struct choice_of one = choice_in(round, kind, first_of(round, kind));
+        rank(round, &one, gpu ? is_less_delayed : is_slower, ret_ranking);
     }
-    return ret_best->stage;
+    return ret_ranking->n > 0;
 }
 
 static uint64_t waited(const struct engine *engine, const struct stage *stage)
@@ -268,8 +315,10 @@ static uint64_t waited(const struct engine *engine, const struct stage *stage)
 }
 
 /* Of a stage that may run in several ways there, on a GPU before others, else by preference. */
-static bool waits_longer(const struct choice_of *a, const struct choice_of *b)
+static bool waits_longer(const struct round *round, const struct choice_of *a,
+                         const struct choice_of *b)
 {
+    (void)round;
     int order = sorted_compare(kinds_of(a->stage)->waiting.key, kinds_of(b->stage)->waiting.key);
     if (order)
         return order < 0;
@@ -279,22 +328,21 @@ static bool waits_longer(const struct choice_of *a, const struct choice_of *b)
     return gpu != other ? gpu : a->stage->variant < b->stage->variant;
 }
 
-static bool find_overdue(const struct round *round, struct choice_of *ret_best)
+static bool find_overdue(const struct round *round, struct ranking *ret_ranking)
 {
     uint64_t patience = (uint64_t)value(round->engine, &parameter_patience);
     struct kind *kind;
-    ret_best->stage = NULL;
+    *ret_ranking = (struct ranking){0};
     TAILQ_FOREACH (kind, &kinds_all(round->engine)->all, of_engine) {
         struct stage *stage =
             container_of(sorted_first(&kind->waiting), struct kinds_stage, waiting)->stage;
         round->engine->counters.visits++;
         if (waited(round->engine, stage) < patience || !kinds_fit(round->engine, kind, round->host))
             continue;
-        struct choice_of one = choice_in(round, kind, stage);
-        if (!ret_best->stage || waits_longer(&one, ret_best))
-            *ret_best = one;
+        const struct choice_of one = choice_in(round, kind, stage);
+        rank(round, &one, waits_longer, ret_ranking);
     }
-    return ret_best->stage;
+    return ret_ranking->n > 0;
 }
 
 static struct claim claim_of(const struct round *round, const struct choice_of *one,
@@ -315,21 +363,96 @@ static struct claim claim_of(const struct round *round, const struct choice_of *
     return claim;
 }
 
+/* How the one stands beside the chosen one, in the number by which they were compared. */
+static uint64_t number_of(const struct round *round, enum affinity_by by,
+                          const struct choice_of *chosen, const struct choice_of *one)
+{
+    const struct stage *stage = one->stage;
+    if (by == AFFINITY_BY_WAIT)
+        return waited(round->engine, stage);
+    if (by == AFFINITY_BY_SUM)
+        return progress_of(stage) - progress_of(chosen->stage);
+    if (by == AFFINITY_BY_DELAY)
+        return 0;
+    uint64_t age = (uint64_t)(round->engine->now_ns - stage->job->submitted_ns);
+    wide permille = (wide)stage->first->n_started * kinds_lone_ns(stage) * 1000 / (age + !age);
+    return permille < UINT64_MAX ? (uint64_t)permille : UINT64_MAX;
+}
+
+/* For the attempt that follows from the claim. */
+static void keep_runners(const struct round *round, const struct ranking *ranking,
+                         enum affinity_by by, const struct claim *claim)
+{
+    struct affinity_engine *own = round->engine->kept[QUESTION_PLACE];
+    own->job = claim->task->stage->job->number;
+    own->stage = claim->task->stage->index;
+    own->task = claim->task->index;
+    own->runners = (struct affinity_runners){
+        .known = true, .by = by, .n = ranking->n - 1, .others = ranking->seen - 1};
+    for (uint32_t i = 0; i < own->runners.n; i++) {
+        const struct choice_of *one = &ranking->at[i + 1];
+        own->runners.at[i] = (struct affinity_compared){
+            one->stage->job->number, one->stage->index, one->stage->variant,
+            one->predicted_ns,       one->lone_ns,      number_of(round, by, &ranking->at[0], one)};
+    }
+}
+
 static bool affinity_pick(struct engine *engine, struct claim *ret_claim)
 {
     struct round round = {.engine = engine, .host = kinds_next_host(engine)};
-    struct choice_of one;
+    bool rate = value(engine, &parameter_progress.parameter) == PROGRESS_RATE;
+    enum reason reason = REASON_SLOWEST;
+    enum affinity_by by = rate ? AFFINITY_BY_RATE : AFFINITY_BY_SUM;
+    struct ranking ranking;
     if (!round.host)
         return false;
     round.disk = disk_of(engine, round.host);
     round.stretch = (enum affinity_stretch)value(engine, &parameter_stretch.parameter);
-    if (find_overdue(&round, &one))
-        *ret_claim = claim_of(&round, &one, REASON_PATIENCE);
-    else if (find_best(&round, true, &one))
-        *ret_claim = claim_of(&round, &one, REASON_LEAST_DELAYED);
-    else if (find_best(&round, false, &one))
-        *ret_claim = claim_of(&round, &one, REASON_SLOWEST);
-    return one.stage;
+    if (find_overdue(&round, &ranking)) {
+        reason = REASON_PATIENCE;
+        by = AFFINITY_BY_WAIT;
+    } else if (find_best(&round, true, &ranking)) {
+        reason = REASON_LEAST_DELAYED;
+        by = AFFINITY_BY_DELAY;
+    } else if (!find_best(&round, false, &ranking)) {
+        return false;
+    }
+    *ret_claim = claim_of(&round, &ranking.at[0], reason);
+    keep_runners(&round, &ranking, by, ret_claim);
+    return true;
+}
+
+/* A ready task that reads, in some way for which only hosts have room whose disks hang. */
+static void explain_ready(const struct engine *engine, const struct stage *first,
+                          struct engine_explanation *e)
+{
+    struct stage *way;
+    VARIANT_FOREACH (way, (struct stage *)(uintptr_t)first) {
+        const struct kind *kind = kinds_of(way)->kind;
+        const struct host *host = kind && shape_times(engine, kind->shape) > 0
+                                      ? place_least_loaded(kind->shape)->host
+                                      : NULL;
+        if (!host || !kind_waits_for_disk(kind, host))
+            continue;
+        say(e,
+            " As %s it reads, and each host with room has a disk that answers nothing, as %s: it "
+            "was predicted never to end there.",
+            way->command, host->name);
+        say_fact(e, "disk_hangs", "%s", host->name);
+        return;
+    }
+}
+
+static void affinity_explain(const struct engine *engine, const struct task *task,
+                             struct engine_explanation *e)
+{
+    const struct attempt *attempt = task->attempts;
+    if (!attempt) {
+        explain_ready(engine, task->stage->first, e);
+        return;
+    }
+    const struct affinity_attempt *kept = attempt->kept[QUESTION_PLACE];
+    affinity_say_runners(&kept->runners, e);
 }
 
 static const struct policy_reason reasons[] = {
@@ -354,7 +477,7 @@ static const struct policy_reason reasons[] = {
 
 const struct place_policy place_affinity = {
     .policy = {.name = "affinity",
-               .state = {[POLICY_ENGINE] = {.size = sizeof(struct kinds_engine),
+               .state = {[POLICY_ENGINE] = {.size = sizeof(struct affinity_engine),
                                             .init = init_engine},
                          [POLICY_STAGE] = {.size = sizeof(struct kinds_stage),
                                            .init = kinds_init_stage,
@@ -374,5 +497,6 @@ const struct place_policy place_affinity = {
                .hears.job_changes_queues = kinds_job_changes_queues,
                .hears.disk_reported = disk_reported},
     .pick = affinity_pick,
+    .explain = affinity_explain,
     .chooses_way = true,
 };

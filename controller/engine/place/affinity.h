@@ -23,6 +23,11 @@
  *    equals the one whose task gets, here and now, the largest part of the best rate that it
  *    reaches alone in any way, which leaves GPUs to those who gain most by them.
  *
+ * A host whose disk hangs, by its last report, comes behind all others, and takes nothing that
+ * reads until it answers: what reads there would never end.
+ *
+ * What was compared is kept with the attempt, for people (affinity_runners.h).
+ *
  * So there are three queues: stages with GPU ways alone stand in those of 3, without in those of 4,
  * the others in both. A task runs in the way for which it was chosen, whatever its stage prefers.
  * It reads its block on that host, where one of the stage's ready ones is.

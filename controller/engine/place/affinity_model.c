@@ -3,7 +3,7 @@
 __extension__ typedef unsigned __int128 wide;
 
 /* Products of two stay in 128 bits. */
-#define MOST ((uint64_t)1 << 62)
+#define MOST AFFINITY_NEVER_NS
 
 static uint64_t least(wide a)
 {
@@ -37,6 +37,8 @@ uint64_t affinity_lone_ns(const struct profile *profile)
 uint64_t affinity_predict_ns(const struct profile *profile, const struct affinity_disk *disk,
                              enum affinity_stretch stretch)
 {
+    if (profile->read_bytes && disk->hangs)
+        return AFFINITY_NEVER_NS;
     if (!profile->read_bytes || !disk->bytes_s)
         return affinity_lone_ns(profile);
     uint64_t needed = needed_bytes_s(profile, disk, stretch);

@@ -25,11 +25,15 @@ struct affinity_disk {
     uint64_t bytes_s;       /* B; 0: not told */
     uint64_t asked_bytes_s; /* by all that read */
     uint64_t readers;
+    bool hangs; /* it answers nothing: what reads there never ends */
 };
 
 /* Adds one that reads by this profile. */
 void affinity_add_reader(struct affinity_disk *disk, const struct profile *profile);
-/* ≥ its lone time, and ≥ 1. */
+/* Of what would never end. */
+#define AFFINITY_NEVER_NS (UINT64_C(1) << 62)
+
+/* ≥ its lone time, and ≥ 1; ≤ AFFINITY_NEVER_NS. */
 uint64_t affinity_predict_ns(const struct profile *profile, const struct affinity_disk *disk,
                              enum affinity_stretch stretch);
 /* Its lone time, ≥ 1. */

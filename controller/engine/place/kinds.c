@@ -199,11 +199,11 @@ static bool may_look(const struct engine *engine, const struct kind *kind)
     return (!engine->asked || kind->user == engine->asked) && shape_times(engine, kind->shape) > 0;
 }
 
-/* The order of shape->by_load. */
-static bool is_less_loaded(const struct host *a, const struct host *b)
+/* WHY one look: a host whose disk hangs comes behind all others in that order. */
+static struct host *next_host(const struct kind *kind)
 {
-    struct sorted_key x = {a->running, a->tie, a->index}, y = {b->running, b->tie, b->index};
-    return sorted_compare(x, y) < 0;
+    struct host *host = place_least_loaded(kind->shape)->host;
+    return kind_waits_for_disk(kind, host) ? NULL : host;
 }
 
 struct host *kinds_next_host(struct engine *engine)
@@ -214,8 +214,8 @@ struct host *kinds_next_host(struct engine *engine)
         engine->counters.visits++;
         if (!may_look(engine, kind))
             continue;
-        struct host *host = place_least_loaded(kind->shape)->host;
-        if (!best || is_less_loaded(host, best))
+        struct host *host = next_host(kind);
+        if (host && (!best || sorted_compare(host_by_load(host), host_by_load(best)) < 0))
             best = host;
     }
     return best;
@@ -223,7 +223,8 @@ struct host *kinds_next_host(struct engine *engine)
 
 bool kinds_fit(const struct engine *engine, const struct kind *kind, const struct host *host)
 {
-    return may_look(engine, kind) && host_fit(host, kind->shape);
+    return may_look(engine, kind) && !kind_waits_for_disk(kind, host) &&
+           host_fit(host, kind->shape);
 }
 
 struct stage *kind_first(const struct kind *kind)

@@ -62,6 +62,12 @@ static inline bool kind_is_on_gpu(const struct kind *kind)
     return kind->shape->demand.amount[RES_GPU_MILLI] > 0;
 }
 
+/* Its tasks read, and the disk there answers nothing. */
+static inline bool kind_waits_for_disk(const struct kind *kind, const struct host *host)
+{
+    return host->disk_hangs && kind->profile.read_bytes;
+}
+
 /* A placement's states and what it listens to. */
 void kinds_init(struct kinds_engine *all,
                 struct sorted_key (*order)(const struct engine *, const struct stage *));
@@ -74,9 +80,10 @@ void kinds_job_changes_queues(struct engine *engine, struct job *job, struct use
 void kinds_reorder(struct engine *engine, struct stage *first);
 
 /* Of the user that is asked for, or of all: the host with room for a task of some kind that runs
- * the fewest tasks; NULL: none. O(kinds). */
+ * the fewest tasks, one whose disk hangs behind all others and for kinds that read nothing alone;
+ * NULL: none. O(kinds). */
 struct host *kinds_next_host(struct engine *engine);
-/* The same, and the host has room for it. */
+/* The same, and the host has room for it, and a disk that answers where its tasks read. */
 bool kinds_fit(const struct engine *engine, const struct kind *kind, const struct host *host);
 struct stage *kind_first(const struct kind *kind);
 /* The stage's next task there: one whose block is there, else its first map, else its largest

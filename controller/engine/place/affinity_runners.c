@@ -1,0 +1,47 @@
+#include "controller/engine/place/affinity_runners.h"
+
+#include "controller/engine/base/say.h"
+#include "controller/engine/place/affinity_model.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+/* "12/0 as variant 1: 5.5 s predicted, 4.0 s alone" */
+static void say_one(const struct affinity_compared *one, enum affinity_by by, char *text,
+                    size_t size)
+{
+    char way[32] = "", number[64] = "", predicted[32] = "never ends there";
+    if (one->variant)
+        snprintf(way, sizeof(way), " as variant %" PRIu32, one->variant);
+    if (one->predicted_ns < AFFINITY_NEVER_NS)
+        snprintf(predicted, sizeof(predicted), "%.1f s predicted", (double)one->predicted_ns / 1e9);
+    if (by == AFFINITY_BY_SUM)
+        snprintf(number, sizeof(number), ", %.1f s ahead", (double)one->number / 1e9);
+    else if (by == AFFINITY_BY_RATE)
+        snprintf(number, sizeof(number), ", progress %" PRIu64 " per mille", one->number);
+    else if (by == AFFINITY_BY_WAIT)
+        snprintf(number, sizeof(number), ", passed over for %" PRIu64 " starts", one->number);
+    snprintf(text, size, "%" PRIu64 "/%" PRIu32 "%s: %s, %.1f s alone%s", one->job, one->stage, way,
+             predicted, (double)one->lone_ns / 1e9, number);
+}
+
+void affinity_say_runners(const struct affinity_runners *runners, struct engine_explanation *e)
+{
+    char text[160], name[24];
+    if (!runners->known)
+        return;
+    say_fact(e, "compared_with", "%" PRIu32, runners->others);
+    if (!runners->n) {
+        say(e, " No other kind of stage could have run there.");
+        return;
+    }
+    say(e, " Of %" PRIu32 " other kind%s of stages that could have run there came next",
+        runners->others, runners->others == 1 ? "" : "s");
+    for (uint32_t i = 0; i < runners->n; i++) {
+        say_one(&runners->at[i], runners->by, text, sizeof(text));
+        say(e, "%s %s", i ? ";" : ":", text);
+        snprintf(name, sizeof(name), "runner_up_%" PRIu32, i + 1);
+        say_fact(e, name, "%s", text);
+    }
+    say(e, ".");
+}
