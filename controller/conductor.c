@@ -3,6 +3,7 @@
 #include "controller/conductor_log.h"
 #include "controller/portions.h"
 #include "controller/shares.h"
+#include "controller/store/profile_rows.h"
 #include "lib/container_of.h"
 #include "lib/grow.h"
 #include "lib/log.h"
@@ -362,11 +363,15 @@ static int recover(struct conductor *conductor, bool scripted, struct recovered 
         return err_sys(err, ENOMEM, "the history of jobs");
     if (!(conductor->parts.shares = shares_create(now_ns)))
         return err_sys(err, ENOMEM, "the history of shares");
+    if (!(conductor->parts.learnt = learnt_create()))
+        return err_sys(err, ENOMEM, "what is learnt of tasks");
     int r = recovery_run(conductor->parts.store, &config, now_ns, offset_ns, conductor->history,
                          ret_recovered, err);
     if (r < 0)
         return r;
     conductor->engine = ret_recovered->engine;
+    if ((r = profile_rows_read(conductor->parts.store, conductor->parts.learnt, err)) < 0)
+        return r;
     conductor->parts.newest_stored = ret_recovered->newest_job;
     conductor_log_recovered(ret_recovered);
     r = ledger_create(conductor->parts.store, conductor->engine, offset_ns, &conductor->ledger);
@@ -435,6 +440,7 @@ void conductor_close(struct conductor *conductor)
     peers_close(&conductor->peers);
     history_destroy(conductor->history);
     shares_destroy(conductor->parts.shares);
+    learnt_destroy(conductor->parts.learnt);
     if (conductor->after) {
         uint64_t ticket;
         ledger_rest(conductor->ledger);

@@ -1,8 +1,11 @@
 #include "controller/peers.h"
 
 #include "controller/conductor.h"
+#include "controller/learning.h"
 #include "controller/stances_kept.h"
+#include "controller/store/profile_rows.h"
 #include "lib/log.h"
+#include "lib/now.h"
 
 #include <inttypes.h>
 
@@ -100,6 +103,19 @@ static bool on_host_needed(void *user, uint32_t host)
 static void on_host_is(void *user, uint32_t from, uint32_t to)
 {
     frameworks_host_is(((const struct peers *)user)->parts->frameworks, from, to);
+}
+
+/* What is learnt belongs to the change with which the end is stored. */
+static void on_attempt_done(void *user, const duopoly_AttemptState *state)
+{
+    const struct peers *peers = user;
+    const struct conductor_parts *parts = peers->parts;
+    uint64_t history;
+    uint32_t variant;
+    if (learning_see(parts->learnt, parts->engine, clock_now_ns(parts->clock), state, &history,
+                     &variant))
+        profile_rows_put(parts->store, parts->learnt, history, variant,
+                         (int64_t)now_ns(CLOCK_REALTIME));
 }
 
 static bool on_lives(void *user, uint64_t attempt)
@@ -227,6 +243,7 @@ static int agents_begin(struct peers *peers, const struct recovered *recovered,
         .framework_user = on_framework_user,
         .host_needed = on_host_needed,
         .host_is = on_host_is,
+        .attempt_done = on_attempt_done,
         .user = peers,
     };
     struct engine_status status;

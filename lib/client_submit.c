@@ -89,6 +89,7 @@ static int stage_part(struct walk *walk, uint32_t index, struct err *err)
                   stage->wishes[i].constraint);
     }
     wire_copy(part->command, sizeof(part->command), stage->command);
+    wire_copy(part->history, sizeof(part->history), stage->history);
     wire_copy(part->constraint, sizeof(part->constraint), stage->constraint);
     part->parents_count = (pb_size_t)stage->n_parents;
     for (uint32_t i = 0; i < stage->n_parents; i++) {

@@ -232,6 +232,8 @@ static void end_tell(struct agent *agent, const duopoly_AttemptState *state)
     struct placed_attempt *placed = agent_placed(agent, state->attempt);
     if (!placed && agent->agents->hooks.knows.end_wanted(agent->agents->hooks.knows.user, state))
         seen_tell(agent, state, ATTEMPT_COMPUTING);
+    if (placed && state->phase == duopoly_AttemptPhase_PHASE_DONE)
+        agent->agents->hooks.attempt_done(agent->agents->hooks.user, state);
     if (placed)
         placed_remove(agent, placed);
     bool refused = state->phase == duopoly_AttemptPhase_PHASE_REFUSED;

@@ -145,6 +145,8 @@ struct agents_hooks {
     bool (*host_needed)(void *user, uint32_t host);
     /* Executors reported on host `from` are on host `to`, whose agent has come. */
     void (*host_is)(void *user, uint32_t from, uint32_t to);
+    /* An attempt that it was given is done; before its event. */
+    void (*attempt_done)(void *user, const duopoly_AttemptState *state);
     void *user;
 };
 

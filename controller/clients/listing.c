@@ -12,6 +12,7 @@
 #include "controller/clients/listing_units.h"
 #include "controller/clients/listing_users.h"
 #include "controller/clients/refusal.h"
+#include "controller/learning.h"
 #include "controller/resources_wire.h"
 #include "lib/join.h"
 #include "lib/plural.h"
@@ -85,11 +86,15 @@ static void job_row(const struct conductor_parts *parts, const struct job_view *
     job_row_reason(parts, ret_row);
 }
 
-/* What its submission says, and how it runs. */
-static void job_row_words(const struct engine *engine, duopoly_JobRow *row)
+/* What its submission says, what was learnt of such tasks, and how it runs. */
+static void job_row_words(const struct conductor_parts *parts, duopoly_JobRow *row)
 {
+    const struct engine *engine = parts->engine;
     char ways[sizeof(row->text)];
     engine_say_words(engine, row->job, row->text, sizeof(row->text));
+    learning_say(parts->learnt, engine, row->job, ways, sizeof(ways));
+    if (*ways)
+        join_word(row->text, sizeof(row->text), "; ", ways);
     engine_say_variants(engine, row->job, ways, sizeof(ways));
     if (*ways)
         join_word(row->text, sizeof(row->text), "; ", ways);
@@ -104,7 +109,7 @@ static void one_job(const struct conductor_parts *parts, uint64_t number, duopol
     duopoly_JobRow *row = &page->jobs[page->jobs_count++];
     job_row(parts, &job, engine_job_place(engine, number), row);
     if (!*row->text)
-        job_row_words(engine, row);
+        job_row_words(parts, row);
 }
 
 /* The job with the least number above `after`: of active ones, and of ended ones if asked for. */

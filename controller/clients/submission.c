@@ -3,9 +3,11 @@
 #include "controller/clients/refusal.h"
 #include "controller/cost.h"
 #include "controller/engine/base/resources.h"
+#include "controller/learnt.h"
 #include "controller/resources_wire.h"
 
 #include "lib/constraint.h"
+#include "lib/fnv1a.h"
 #include "lib/grow.h"
 #include "lib/log.h"
 
@@ -173,8 +175,32 @@ static bool profile_take(uint32_t stage, uint32_t variant, const duopoly_Profile
     return true;
 }
 
-static bool profiles_take(const duopoly_SubmitStage *stage, struct variants *variants,
-                          struct event *event, duopoly_Envelope *answer)
+/* Not 0. */
+static uint64_t history_of(const char *name)
+{
+    uint64_t hash = fnv1a(FNV1A_NOTHING, name, strlen(name));
+    return hash ? hash : 1;
+}
+
+/* What was learnt of such tasks, where it is more than was said. */
+static bool profile_correct(const struct learnt *learnt, uint64_t history, uint32_t variant,
+                            struct variants *variants)
+{
+    uint64_t *at = variants->profiles + (size_t)variant * PROFILE_NUMBERS;
+    struct profile profile = {at[0], at[1], at[2], at[3]};
+    struct learnt_estimate estimate;
+    if (!learnt_find(learnt, history, variant, &estimate))
+        return false;
+    learnt_correct(&estimate, &profile);
+    at[0] = profile.read_bytes;
+    at[1] = profile.read_bytes_s;
+    at[2] = profile.before;
+    at[3] = profile.compute_ns;
+    return true;
+}
+
+static bool profiles_take(const struct learnt *learnt, const duopoly_SubmitStage *stage,
+                          struct variants *variants, struct event *event, duopoly_Envelope *answer)
 {
     bool known = stage->has_profile;
     bool good = profile_take(stage->stage, 0, &stage->profile, variants, answer);
@@ -182,13 +208,16 @@ static bool profiles_take(const duopoly_SubmitStage *stage, struct variants *var
         known |= stage->variants[i].has_profile;
         good = profile_take(stage->stage, i + 1u, &stage->variants[i].profile, variants, answer);
     }
+    event->job_stage.history = *stage->history ? history_of(stage->history) : 0;
+    for (uint32_t v = 0; event->job_stage.history && v <= stage->variants_count; v++)
+        known |= profile_correct(learnt, event->job_stage.history, v, variants);
     event->job_stage.profiles = (struct u64s){
         variants->profiles, known ? (1u + stage->variants_count) * PROFILE_NUMBERS : 0};
     return good;
 }
 
-static bool variants_take(const duopoly_SubmitStage *stage, struct variants *variants,
-                          struct event *event, duopoly_Envelope *answer)
+static bool variants_take(const struct learnt *learnt, const duopoly_SubmitStage *stage,
+                          struct variants *variants, struct event *event, duopoly_Envelope *answer)
 {
     for (pb_size_t i = 0; i < stage->variants_count; i++) {
         const duopoly_Variant *v = &stage->variants[i];
@@ -204,7 +233,7 @@ static bool variants_take(const duopoly_SubmitStage *stage, struct variants *var
         (struct u64s){variants->demands, stage->variants_count * ENGINE_RESOURCES};
     event->job_stage.variant_commands = variants->commands;
     event->job_stage.variant_constraints = variants->constraints;
-    return profiles_take(stage, variants, event, answer);
+    return profiles_take(learnt, stage, variants, event, answer);
 }
 
 /* A stage's wishes, in the form of its event. */
@@ -273,7 +302,8 @@ static bool stage_take(struct submission *submission, struct conductor *conducto
     event.job_stage.edges = (struct u32s){edges, stage->parents_count};
     event.job_stage.at_most_host = stage->at_most.host;
     event.job_stage.at_most_rack = stage->at_most.rack;
-    if (!variants_take(stage, &variants, &event, answer) ||
+    const struct learnt *learnt = conductor_parts(conductor)->learnt;
+    if (!variants_take(learnt, stage, &variants, &event, answer) ||
         !wishes_take(stage, &wishes, &event, answer))
         return false;
     return asked(submission, conductor, &event, answer);

@@ -277,6 +277,7 @@ struct stage_view {
     bool left;         /* a framework's: it was opened; its framework places its tasks */
     uint32_t allowed;  /* tasks that may start and were not seen yet */
     uint32_t variants; /* ways to run it; command and constraint are those of the first */
+    uint64_t history;  /* of a submitted one, equal for the same stage in each run; 0: none */
 };
 /* A way to run a stage. */
 struct variant_view {

@@ -163,6 +163,7 @@ struct event {
             /* PROFILE_NUMBERS (lib/profile.h) for each way to run it, the first too, in order; a
              * way without one has 0 in all of them. Or none at all. */
             struct u64s profiles;
+            uint64_t history; /* equal for the same stage in each run; 0: none */
         } job_stage;
         struct {
             uint64_t job;

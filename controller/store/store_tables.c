@@ -39,6 +39,11 @@ static const struct row_table tables[STORE_TABLES] = {
                          T("host"), N("attempt"), N("stage"), N("task")}},
     [STORE_GARBAGE] = {"garbage", 1, GARBAGE_COLUMNS, {N("job")}},
     [STORE_SIZES] = {"sizes", 1, SIZES_COLUMNS, {N("history"), N("mean"), N("learnt")}},
+    [STORE_PROFILES] = {"profiles",
+                        2,
+                        PROFILES_COLUMNS,
+                        {N("history"), N("variant"), N("tasks"), N("read_bytes"), N("read_bytes_s"),
+                         N("reads_before"), N("compute"), N("error"), N("learnt")}},
 };
 
 /* From which version on, by number; the first has none before it. */
@@ -47,9 +52,14 @@ static const char *const migrations[] = {
     "CREATE TABLE sizes (history INTEGER NOT NULL, mean INTEGER NOT NULL, learnt INTEGER NOT NULL, "
     "hash INTEGER NOT NULL, PRIMARY KEY (history)) STRICT, WITHOUT ROWID",
     "", /* rows are counted (store_sums.h): an older program would not */
+    "CREATE TABLE profiles (history INTEGER NOT NULL, variant INTEGER NOT NULL, tasks INTEGER NOT "
+    "NULL, read_bytes INTEGER NOT NULL, read_bytes_s INTEGER NOT NULL, reads_before INTEGER NOT "
+    "NULL, compute INTEGER NOT NULL, error INTEGER NOT NULL, learnt INTEGER NOT NULL, hash INTEGER "
+    "NOT "
+    "NULL, PRIMARY KEY (history, variant)) STRICT, WITHOUT ROWID",
 };
 
-const struct store_schema store_schema = {tables, STORE_TABLES, 3, migrations};
+const struct store_schema store_schema = {tables, STORE_TABLES, 4, migrations};
 
 /* One transaction's worth of pruning. */
 struct pruning {
@@ -158,6 +168,18 @@ static int sizes_prune(struct pruning *pruning)
                                    over, left(pruning));
 }
 
+static int profiles_prune(struct pruning *pruning)
+{
+    int64_t over =
+        store_file_ask(pruning->file, "SELECT count(*) FROM profiles", 0, 0) - STORE_PROFILES_MAX;
+    return over <= 0 ? 0
+                     : rows_remove(pruning, STORE_PROFILES,
+                                   "DELETE FROM profiles WHERE (history, variant) IN (SELECT "
+                                   "history, variant FROM profiles ORDER BY learnt, history, "
+                                   "variant LIMIT min(?1, ?2)) RETURNING hash",
+                                   over, left(pruning));
+}
+
 /* Removed rows leave free pages in the file, which are reused; pages that stay free for long are
  * returned. */
 static int room_give_back(struct store_file *file, struct err *err)
@@ -177,6 +199,7 @@ int store_prune(struct store_file *file, const struct store_bounds *bounds, int6
     r = r < 0 ? r : finished_prune(&pruning, bounds, wall_ns);
     r = r < 0 ? r : audit_prune(&pruning);
     r = r < 0 ? r : sizes_prune(&pruning);
+    r = r < 0 ? r : profiles_prune(&pruning);
     if (r >= 0 && pruning.removed == 0) {
         store_file_abandon(file);
         return room_give_back(file, err);

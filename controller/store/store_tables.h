@@ -1,4 +1,4 @@
-/* What is in the store's file: its tables, version 3. Times are wall-clock ns (CLOCK_REALTIME).
+/* What is in the store's file: its tables, version 4. Times are wall-clock ns (CLOCK_REALTIME).
  *
  *   settings  kind name | value                 set by operators: policies, drains, stances, keys
  *   audit     n | at who what result            every requested change, refused ones too
@@ -9,6 +9,7 @@
  *   finished  ended job | name … task           ended jobs, in order of their ends
  *   garbage   job                               jobs whose parts are still to be removed
  *   sizes     history | mean learnt             sizes of frameworks' stages (since version 2)
+ *   profiles  history variant | tasks … learnt  what was learnt of tasks (since version 4)
  *
  * Since version 3 rows are counted, in a separate table (store_sums.h).
  *
@@ -27,6 +28,7 @@ enum store_table {
     STORE_FINISHED,
     STORE_GARBAGE,
     STORE_SIZES,
+    STORE_PROFILES,
     STORE_TABLES
 };
 
@@ -79,6 +81,18 @@ enum {
 };
 enum { GARBAGE_JOB, GARBAGE_COLUMNS };
 enum { SIZES_HISTORY, SIZES_MEAN, SIZES_LEARNT, SIZES_COLUMNS };
+enum {
+    PROFILES_HISTORY,
+    PROFILES_VARIANT,
+    PROFILES_TASKS,
+    PROFILES_READ_BYTES,
+    PROFILES_READ_BYTES_S,
+    PROFILES_BEFORE,
+    PROFILES_COMPUTE,
+    PROFILES_ERROR,
+    PROFILES_LEARNT,
+    PROFILES_COLUMNS
+};
 
 extern const struct store_schema store_schema;
 
@@ -89,8 +103,9 @@ struct store_bounds {
     uint64_t bytes_max; /* of the file; from three quarters of it on, the oldest finished jobs are
                          * removed */
 };
-#define STORE_AUDIT_MAX 100000
-#define STORE_SIZES_MAX 4096 /* the engine has no more either: ENGINE_SIZES_MAX */
+#define STORE_AUDIT_MAX    100000
+#define STORE_SIZES_MAX    4096 /* the engine has no more either: ENGINE_SIZES_MAX */
+#define STORE_PROFILES_MAX 4096 /* as LEARNT_MAX */
 
 /* Removes rows that are no longer to be kept, at most STORE_PRUNE_MOST, in one transaction, or
  * returns unused pages: how many rows (1 for pages), 0: there is nothing to do, −errno. */

@@ -90,6 +90,11 @@ static duopoly_AttemptState state_of(const struct agent_attempt *attempt)
                                   .resources = start->resources,
                                   .proof = start->proof,
                                   .variant = start->variant};
+    state.has_read = attempt_ended(attempt) && attempt->reading.counted;
+    if (state.has_read)
+        state.read = (duopoly_DiskRead){.bytes = attempt->reading.bytes,
+                                        .bytes_s = attempt->reading.best_bytes_s,
+                                        .reading_ns = attempt->reading.reading_ns};
     if (attempt->phase == duopoly_AttemptPhase_PHASE_FAILED ||
         attempt->phase == duopoly_AttemptPhase_PHASE_LOST)
         snprintf(state.text, sizeof(state.text), "%s", attempt->status.last_line);

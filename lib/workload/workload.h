@@ -102,6 +102,7 @@ struct workload_stage {
     uint32_t tasks;
     char command[64];
     char constraint[CONSTRAINT_MAX]; /* what the host must meet; empty: nothing */
+    char history[64];                /* the same for the same stage, run after run; empty: none */
     struct workload_demand demand;
     uint64_t *input_bytes;
     struct workload_replicas *replicas;

@@ -207,6 +207,8 @@ static void put_stage(FILE *out, const struct workload_job *job, const struct wo
     put_per_task(out, "compute_ms", stage->compute_ns, stage->tasks, put_ms);
     if (stage->profiled)
         put_profile(out, &stage->profile);
+    if (*stage->history)
+        put_text(out, "history", stage->history);
     put_variants(out, stage);
     put_wishes(out, stage);
     put_at_most(out, &stage->at_most);

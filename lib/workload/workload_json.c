@@ -437,6 +437,7 @@ static int read_stage(const json_t *object, const struct place *at, const struct
     strcpy(stage->command, stage->n_parents ? "reduce" : "map");
     if ((r = member_text(object, at, "command", stage->command, sizeof(stage->command))) < 0 ||
         (r = member_constraint(object, at, stage->constraint)) < 0 ||
+        (r = member_text(object, at, "history", stage->history, sizeof(stage->history))) < 0 ||
         (r = member_demand(object, at, &one_slot, &stage->demand)) < 0 ||
         (r = member_per_task(object, at, "input_bytes", stage->tasks, true, read_bytes,
                              &stage->input_bytes)) < 0 ||

@@ -86,6 +86,13 @@ static bool on_host_needed(void *user, uint32_t host)
     return host == 1;
 }
 
+static void on_attempt_done(void *user, const duopoly_AttemptState *state)
+{
+    (void)user;
+    if (state->phase != duopoly_AttemptPhase_PHASE_DONE)
+        abort();
+}
+
 static void on_host_is(void *user, uint32_t from, uint32_t to)
 {
     (void)user;
@@ -294,7 +301,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                                        .knows.proof_since = on_proof_since,
                                        .knows.proof_shown = on_proof_shown,
                                        .host_needed = on_host_needed,
-                                       .host_is = on_host_is};
+                                       .host_is = on_host_is,
+                                       .attempt_done = on_attempt_done};
     const struct agent_kept known = {.host = 0, .name = "h1"};
     said_begin();
     timers_init(&timers);

@@ -65,9 +65,13 @@ static void print_state(const duopoly_AttemptState *s)
         printf(*c == '"' || *c == '\\' ? "\\%c" : "%c", *c);
     printf("\", \"job\": %" PRIu64
            ", \"stage\": %u, \"task\": %u, \"unit\": %u, \"coflow\": %u, \"macroflow\": %u, "
-           "\"slots\": %" PRId64 "}",
+           "\"slots\": %" PRId64,
            s->job, s->stage, s->task, s->unit, s->coflow_level, s->macroflow_level,
            s->resources.slots);
+    if (s->has_read)
+        printf(", \"read\": [%" PRIu64 ", %" PRIu64 ", %" PRIu64 "]", s->read.bytes,
+               s->read.bytes_s, s->read.reading_ns);
+    printf("}");
 }
 
 static void print_guests(const duopoly_GuestsPart *part)

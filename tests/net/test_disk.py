@@ -9,7 +9,7 @@ import tempfile
 import pytest
 
 from nets import needs_root, wait_for
-from scripted import FIRST, STARTED, command
+from scripted import FIRST, KILLED, STARTED, command
 from scripted import site  # noqa: F401: a fixture
 
 pytestmark = needs_root
@@ -109,6 +109,9 @@ def test_what_a_task_reads_is_seen(site, blocks):
     wait_said(controller, "it reads 8 MiB a second", lambda d: (
         d["disk_readers"] == 1 and 60 <= d["disk"] <= 110 and d["disk_reads"] >= 6 * MB))
     wait_said(controller, "it has read", lambda d: shown(d) == (0, 0), 30)
+    controller.do(f"stop {FIRST} 0")
+    got, fullest, reading_ns = controller.wait_phase(FIRST, KILLED)["read"]
+    assert 48 << 20 <= got < 60 << 20 and fullest >= 7 * MB and reading_ns >= 5 * 10**9
 
 
 def test_a_task_that_asks_more_corrects_its_profile(site, blocks):

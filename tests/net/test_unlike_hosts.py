@@ -323,6 +323,45 @@ def test_profiles_are_submitted_and_kept(cluster):
     assert "has that name and another content" in daemon.ctl("submit", workload(daemon.folder, [job]), expect=1)
 
 
+def test_what_tasks_read_and_take_is_learnt(cluster):
+    """By the name of a stage's history, also over a kill: `job` shows the estimate and its error, and the next job's tasks start with it.
+    A profile that says less is corrected."""
+    daemon = cluster.daemon()
+    host = cluster.agent(daemon, "h1", slots=1)
+    host.join()
+
+    def submit(number, **members):
+        job = {"id": number, "name": f"run-{number}", "stages": [{"tasks": 2, "compute_ms": 1, "history": "knn", **members}]}
+        return daemon.ctl("submit", workload(daemon.folder, [job]))["jobs"][0]["job"]
+
+    def run_one(read):
+        start = host.expect("start").start
+        host.state(start.attempt, "STARTED")
+        host.state(start.attempt, "COMPUTING")
+        host.send(numbered=True, attempt_state=pb.AttemptState(attempt=start.attempt, phase=pb.PHASE_DONE, job=start.job, task=start.task, read=read))
+        return start
+    first = submit(1)
+    assert daemon.ctl("job", first)["text"] is None
+    assert not run_one(pb.DiskRead(bytes=64_000_000, bytes_s=32_000_000, reading_ns=10)).HasField("profile")
+    host.expect("start")
+    says = daemon.ctl("job", first)["text"]
+    assert "stage 0 as map was learnt from 1 task to read 64.0 MB at 32.0 MB/s while it computes 2.000 s, 0.0 % off" in says, says
+    daemon.kill()
+    daemon.start()
+    host.hello_sequence += 1
+    host.connect()
+    host.join()
+    assert "was learnt from 1 task to read 64.0 MB" in daemon.ctl("job", first)["text"]
+    daemon.ctl("cancel", first)
+    second = submit(2)
+    third = submit(3, compute_ms=5000, profile={"read_bytes": 5_000_000, "read_bytes_s": 5_000_000})
+    assert "reads 64.0 MB at 32.0 MB/s while it computes 2.000 s" in daemon.ctl("job", second)["text"]
+    assert "reads 64.0 MB at 32.0 MB/s while it computes 5.000 s" in daemon.ctl("job", third)["text"]
+    assert daemon.stop() == 0
+    replay = [BUILD + "/duopoly-sim", "replay", "--quiet", daemon.folder / "log" / "duopoly.log"]
+    assert subprocess.run(replay, timeout=20, check=False).returncode == 0, "the log decides the same again"
+
+
 def test_a_disk_that_hangs_takes_nothing_that_reads(cluster):
     """What reads waits until it answers, and explain says for what; a start tells its profile, and with whom it was compared."""
     daemon = cluster.daemon()

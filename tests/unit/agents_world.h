@@ -149,6 +149,11 @@ static inline void on_host_is(void *user, uint32_t from, uint32_t to)
     line_add(world.facts, "is(%d,%d) ", (int)from, (int)to);
 }
 
+static inline void on_attempt_done(void *user, const duopoly_AttemptState *state)
+{
+    (void)user, (void)state;
+}
+
 static inline bool on_job_wanted(void *user, uint64_t job)
 {
     (void)user;
@@ -275,6 +280,7 @@ static inline void world_begin(const struct agent_kept *kept, size_t n)
                                        on_framework_user,
                                        on_host_needed,
                                        on_host_is,
+                                       on_attempt_done,
                                        NULL};
     memset(&world, 0, sizeof(world));
     world.needed = ENGINE_NONE;

@@ -484,8 +484,8 @@ static void a_later_version_is_refused_and_not_touched(void **state)
     store_close(store, NULL);
     run_sql(path_of("later"), "PRAGMA user_version=9");
     assert_int_equal(store_open(path_of("later"), NULL, &bounds, &store, &err), -EPROTO);
-    assert_non_null(strstr(err.text, "has version 9, this program knows up to 3: use"));
-    run_sql(path_of("later"), "PRAGMA user_version=3");
+    assert_non_null(strstr(err.text, "has version 9, this program knows up to 4: use"));
+    run_sql(path_of("later"), "PRAGMA user_version=4");
     store = store_at("later");
     assert_string_equal(store_setting(store, "drain", "h1"), "yes");
     store_close(store, NULL);
@@ -585,6 +585,36 @@ static void the_first_version_is_brought_up_to_date(void **state)
     row_bytes_done(&bytes);
 }
 
+/* What the third version wrote is there, and what was learnt of tasks may be written. */
+static void the_third_version_is_brought_up_to_date(void **state)
+{
+    (void)state;
+    const struct store_schema third = {store_schema.tables, STORE_PROFILES, 3, NULL};
+    const struct row_value sizes[SIZES_COLUMNS] = {ROW_NUMBER(-1), ROW_NUMBER(15), ROW_NUMBER(9)};
+    const struct row_value learnt[PROFILES_COLUMNS] = {
+        ROW_NUMBER(-1), ROW_NUMBER(1),  ROW_NUMBER(3), ROW_NUMBER(64), ROW_NUMBER(32),
+        ROW_NUMBER(1),  ROW_NUMBER(77), ROW_NUMBER(5), ROW_NUMBER(9)};
+    struct row_bytes bytes = {0};
+    struct store_file *file;
+    struct err err;
+    uint64_t rows = 0;
+    assert_int_equal(store_file_open(path_of("third"), NULL, &third, &file, &err), 0);
+    row_encode(store_schema.tables, STORE_SIZES, ROW_PUT, sizes, SIZES_COLUMNS, &bytes);
+    assert_int_equal(store_file_apply(file, &(struct store_piece){bytes.at, bytes.used}, 1, &err),
+                     0);
+    store_file_close(file);
+    bytes.used = 0;
+    if (store_file_open(path_of("third"), NULL, &store_schema, &file, &err) < 0)
+        fail_msg("%s", err.text);
+    row_encode(store_schema.tables, STORE_PROFILES, ROW_PUT, learnt, PROFILES_COLUMNS, &bytes);
+    assert_int_equal(store_file_apply(file, &(struct store_piece){bytes.at, bytes.used}, 1, &err),
+                     0);
+    assert_int_equal(store_file_check(file, &rows, &err), 0);
+    assert_int_equal(rows, 2);
+    store_file_close(file);
+    row_bytes_done(&bytes);
+}
+
 static void row_put(struct row_bytes *bytes, enum store_table table, const struct row_value *row)
 {
     row_encode(store_schema.tables, table, ROW_PUT, row, store_schema.tables[table].columns, bytes);
@@ -624,6 +654,11 @@ static void past_put(struct store_file *file)
         const struct row_value sizes[SIZES_COLUMNS] = {ROW_NUMBER(n), ROW_NUMBER(1),
                                                        ROW_NUMBER(n < 100 ? n + 5000 : n)};
         row_put(&bytes, STORE_SIZES, sizes);
+        const struct row_value learnt[PROFILES_COLUMNS] = {[PROFILES_HISTORY] = ROW_NUMBER(n / 4),
+                                                           [PROFILES_VARIANT] = ROW_NUMBER(n % 4),
+                                                           [PROFILES_LEARNT] =
+                                                               ROW_NUMBER(n < 100 ? n + 5000 : n)};
+        row_put(&bytes, STORE_PROFILES, learnt);
     }
     const struct store_piece piece = {bytes.at, bytes.used};
     assert_int_equal(store_file_apply(file, &piece, 1, NULL), 0);
@@ -666,6 +701,9 @@ static void the_past_is_kept_in_bounds(void **state)
     assert_int_equal(store_file_ask(file, "SELECT count(*) FROM audit", 0, -1), STORE_AUDIT_MAX);
     assert_int_equal(store_file_ask(file, "SELECT count(*) FROM sizes", 0, -1), STORE_SIZES_MAX);
     assert_int_equal(store_file_ask(file, "SELECT min(learnt) FROM sizes", 0, -1), 800);
+    assert_int_equal(store_file_ask(file, "SELECT count(*) FROM profiles", 0, -1),
+                     STORE_PROFILES_MAX);
+    assert_int_equal(store_file_ask(file, "SELECT min(learnt) FROM profiles", 0, -1), 800);
     pruned(file, &most, 1017500, 3, 18);
     most.bytes_max = 4096;
     pruned(file, &most, 1017500, 0, 0);
@@ -751,6 +789,7 @@ int main(void)
         cmocka_unit_test(a_later_version_is_refused_and_not_touched),
         cmocka_unit_test(an_older_version_is_migrated_beside_a_copy),
         cmocka_unit_test(the_first_version_is_brought_up_to_date),
+        cmocka_unit_test(the_third_version_is_brought_up_to_date),
         cmocka_unit_test(the_past_is_kept_in_bounds),
         cmocka_unit_test(a_full_file_is_a_full_disk),
         cmocka_unit_test(a_full_disk_is_waited_out),

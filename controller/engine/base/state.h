@@ -230,6 +230,7 @@ struct stage {
     struct wish *wishes;    /* of the first one; NULL: none */
     uint32_t n_wishes;
     struct profile profile; /* of this way to run it */
+    uint64_t history;       /* of the first one, a submitted one's; 0: none */
     char command[ENGINE_NAME_MAX];
     struct edge *edges;
     uint32_t n_edges, n_children;

@@ -338,6 +338,7 @@ static void dump_stage_given(struct dumper *d, const struct stage *stage)
     event.job_stage.edges = (struct u32s){lists + stage->n_edges, stage->n_edges};
     event.job_stage.at_most_host = stage->at_most.host;
     event.job_stage.at_most_rack = stage->at_most.rack;
+    event.job_stage.history = stage->history;
     dump_with_variants(d, stage, &event);
     job_dump_tasks_given(d, stage);
     for (uint32_t i = 0; i < stage->n_others; i++)

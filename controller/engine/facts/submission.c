@@ -201,6 +201,7 @@ void job_stage(struct engine *engine, const struct event *event)
     }
     TAILQ_INIT(&stage->attempts);
     stage->at_most = at_most_of(event);
+    stage->history = event->job_stage.history;
     wishes_make(engine, stage, event);
     variant_make(engine, stage, event, shapes);
     variant_leave_shapes(event, shapes);

@@ -268,6 +268,7 @@ static void view_stage(const struct stage *stage, struct stage_view *ret_view)
         .left = stage->framework && stage->framework->left,
         .allowed = stage->framework ? stage->framework->allowed : 0,
         .variants = variant_count(stage),
+        .history = stage->history,
     };
 }
 
