@@ -38,6 +38,39 @@ bool learning_see(struct learnt *learnt, const struct engine *engine, int64_t no
     return true;
 }
 
+static bool is_more(uint64_t a, uint64_t than)
+{
+    return a > than && a - than > than / 8;
+}
+
+bool learning_corrects(const struct engine *engine, const duopoly_AttemptState *state,
+                       struct event *ret_event)
+{
+    struct learnt_estimate seen = {
+        .profile = {.read_bytes = state->read.bytes, .read_bytes_s = state->read.bytes_s}};
+    struct attempt_view attempt;
+    struct variant_view way;
+    if (!state->has_read || engine_attempt(engine, state->attempt, &attempt) < 0 ||
+        attempt.orphan || attempt.foreign ||
+        engine_variant(engine, attempt.job, attempt.stage, attempt.variant, &way) < 0 ||
+        !way.profile.read_bytes)
+        return false;
+    struct profile profile = way.profile;
+    learnt_correct(&seen, &profile);
+    if (!is_more(profile.read_bytes, way.profile.read_bytes) &&
+        !is_more(profile.read_bytes_s, way.profile.read_bytes_s))
+        return false;
+    *ret_event = (struct event){.kind = EVENT_JOB_PROFILE};
+    ret_event->job_profile.job = attempt.job;
+    ret_event->job_profile.stage = attempt.stage;
+    ret_event->job_profile.variant = attempt.variant;
+    ret_event->job_profile.read_bytes = profile.read_bytes;
+    ret_event->job_profile.read_bytes_s = profile.read_bytes_s;
+    ret_event->job_profile.before = profile.before;
+    ret_event->job_profile.compute_ns = profile.compute_ns;
+    return true;
+}
+
 /* "stage 0 as map-gpu was learnt from 12 tasks to read 990.0 MB at 126.0 MB/s before it computes
  * 2.100 s, 8 % off" */
 static void say_one(const struct learnt_estimate *estimate, uint32_t stage, const char *command,

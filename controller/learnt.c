@@ -169,7 +169,7 @@ void learnt_correct(const struct learnt_estimate *estimate, struct profile *prof
         return;
     }
     if (seen->read_bytes > profile->read_bytes)
-        profile->read_bytes = seen->read_bytes;
+        profile->read_bytes = least(seen->read_bytes, BYTES_MOST);
     if (seen->read_bytes_s > profile->read_bytes_s)
         profile->read_bytes_s = seen->read_bytes_s;
     make_valid(profile);

@@ -110,8 +110,11 @@ static void on_attempt_done(void *user, const duopoly_AttemptState *state)
 {
     const struct peers *peers = user;
     const struct conductor_parts *parts = peers->parts;
+    struct event correction;
     uint64_t history;
     uint32_t variant;
+    if (learning_corrects(parts->engine, state, &correction))
+        peers->event(peers->user, &correction, "");
     if (learning_see(parts->learnt, parts->engine, clock_now_ns(parts->clock), state, &history,
                      &variant))
         profile_rows_put(parts->store, parts->learnt, history, variant,

@@ -197,6 +197,7 @@ static void (*const handlers[EVENT_KINDS])(struct engine *, const struct event *
     [EVENT_POLICY_PARAMETER] = policy_parameter,
     [EVENT_USER_SET] = user_set,
     [EVENT_USER_LEAVE] = user_leave,
+    [EVENT_JOB_PROFILE] = job_profile,
     [EVENT_HOST_DRAIN] = cluster_drain,
     [EVENT_HOST_JOIN] = cluster_join,
     [EVENT_HOST_CHANGE] = cluster_change,

@@ -113,6 +113,7 @@ enum event_kind {
     EVENT_POLICY_PARAMETER, /* a request: sets a policy's parameter */
     EVENT_USER_SET,         /* a request: makes a user known, or changes its name and share */
     EVENT_USER_LEAVE,       /* a request: the user goes, with the last of its jobs */
+    EVENT_JOB_PROFILE, /* a fact: a way to run a submitted stage has this profile from now on */
     EVENT_KINDS
 };
 
@@ -183,6 +184,11 @@ struct event {
                                 split evenly over the maps */
             struct u64s bytes;
         } job_bytes;
+        struct {
+            uint64_t job;
+            uint32_t stage, variant;
+            uint64_t read_bytes, read_bytes_s, before, compute_ns; /* lib/profile.h */
+        } job_profile;
         struct {
             uint64_t job;
         } job_end, job_cancel;

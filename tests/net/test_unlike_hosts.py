@@ -362,6 +362,25 @@ def test_what_tasks_read_and_take_is_learnt(cluster):
     assert subprocess.run(replay, timeout=20, check=False).returncode == 0, "the log decides the same again"
 
 
+def test_a_task_that_asks_more_corrects_its_profile(cluster):
+    """For the further tasks of its stage."""
+    daemon = cluster.daemon()
+    host = cluster.agent(daemon, "h1", slots=1)
+    host.join()
+    stage = {"tasks": 2, "compute_ms": 5000, "profile": {"read_bytes": 5_000_000, "read_bytes_s": 5_000_000}}
+    number = daemon.ctl("submit", workload(daemon.folder, [{"id": 1, "name": "asks", "stages": [stage]}]))["jobs"][0]["job"]
+    first = host.expect("start").start
+    assert (first.profile.read_bytes, first.profile.compute_ns) == (5_000_000, 5 * 10**9)
+    host.state(first.attempt, "STARTED")
+    host.state(first.attempt, "DONE", job=number, task=first.task, read=pb.DiskRead(bytes=64_000_000, bytes_s=32_000_000, reading_ns=10))
+    second = host.expect("start").start
+    assert (second.profile.read_bytes, second.profile.read_bytes_s) == (64_000_000, 32_000_000)
+    assert "reads 64.0 MB at 32.0 MB/s while it computes 5.000 s" in daemon.ctl("job", number)["text"]
+    assert daemon.stop() == 0
+    replay = [BUILD + "/duopoly-sim", "replay", "--quiet", daemon.folder / "log" / "duopoly.log"]
+    assert subprocess.run(replay, timeout=20, check=False).returncode == 0, "the log decides the same again"
+
+
 def test_a_disk_that_hangs_takes_nothing_that_reads(cluster):
     """What reads waits until it answers, and explain says for what; a start tells its profile, and with whom it was compared."""
     daemon = cluster.daemon()

@@ -154,6 +154,40 @@ static void test_numbers_of_a_crowded_disk(void **state)
     script_end(&s);
 }
 
+/* A ready stage goes by its new profile; what is no profile, or of no stage, is ignored. */
+static void test_a_profile_that_changes(void **state)
+{
+    (void)state;
+    for (int reload = 0; reload < 2; reload++) {
+        struct script s;
+        struct event event = {.kind = EVENT_JOB_PROFILE};
+        begin(&s, 1, 1);
+        s.reload = reload;
+        submit(&s, 1, 1, computes);
+        submit(&s, 2, 1, reads);
+        event.job_profile.job = 2;
+        event.job_profile.read_bytes = 300 * MB;
+        event.job_profile.read_bytes_s = 100 * MB;
+        event.job_profile.before = 1;
+        event.job_profile.compute_ns = 3 * SECOND;
+        script_event(&s, event);
+        event.job_profile.read_bytes_s = 0; /* it would never end */
+        script_event(&s, event);
+        event.job_profile.read_bytes_s = 1;
+        event.job_profile.variant = 1;
+        script_event(&s, event);
+        event.job_profile.job = 3;
+        script_event(&s, event);
+        if (!reload)
+            assert_int_equal(script_counters(&s).ignored_facts, 3);
+        script_attempt(&s, EVENT_ATTEMPT_DONE, script_attempt_of(&s, 1, 0, 0), 0);
+        const struct decision *start = script_start(&s, 2, 0, 0);
+        assert_non_null(start);
+        assert_int_equal(start->right, 6 * SECOND);
+        script_end(&s);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -161,6 +195,7 @@ int main(void)
         cmocka_unit_test(test_a_host_whose_disk_hangs_comes_last),
         cmocka_unit_test(test_the_runners_up_are_kept),
         cmocka_unit_test(test_numbers_of_a_crowded_disk),
+        cmocka_unit_test(test_a_profile_that_changes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -211,6 +211,20 @@ void job_stage(struct engine *engine, const struct event *event)
     engine->n_tasks += stage->n_tasks;
 }
 
+void job_profile(struct engine *engine, const struct event *event)
+{
+    const struct profile profile = {event->job_profile.read_bytes, event->job_profile.read_bytes_s,
+                                    event->job_profile.before, event->job_profile.compute_ns};
+    struct stage *stage = job_find_stage(engine, event->job_profile.job, event->job_profile.stage);
+    if (!stage || stage->framework || event->job_profile.variant >= variant_count(stage) ||
+        !profile_is_known(&profile) || profile_check(&profile, NULL) < 0) {
+        engine->counters.ignored_facts++;
+        return;
+    }
+    variant_of(stage, event->job_profile.variant)->profile = profile;
+    tell_profile_changed(engine, stage);
+}
+
 /* Computing of tasks by another variant than the first. */
 static void variant_tasks(struct engine *engine, struct stage *stage, const struct event *event)
 {

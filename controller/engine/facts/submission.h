@@ -11,3 +11,5 @@ void job_bytes(struct engine *engine, const struct event *event);
 void job_end(struct engine *engine, const struct event *event);
 void job_update(struct engine *engine, const struct event *event);
 void job_cancel(struct engine *engine, const struct event *event);
+/* A fact. */
+void job_profile(struct engine *engine, const struct event *event);

@@ -495,6 +495,7 @@ const struct place_policy place_affinity = {
                .hears.stage_empty = kinds_stage_empty,
                .hears.task_moved = kinds_task_moved,
                .hears.job_changes_queues = kinds_job_changes_queues,
+               .hears.profile_changed = kinds_profile_changed,
                .hears.disk_reported = disk_reported},
     .pick = affinity_pick,
     .explain = affinity_explain,

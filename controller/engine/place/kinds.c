@@ -178,18 +178,22 @@ void kinds_task_moved(struct engine *engine, struct task *task, enum task_state 
     kinds_reorder(engine, task->stage);
 }
 
+void kinds_profile_changed(struct engine *engine, struct stage *stage)
+{
+    struct stage *way;
+    VARIANT_FOREACH (way, stage) {
+        if (!kinds_of(way) || !kinds_of(way)->kind)
+            continue;
+        leave(engine, kinds_of(way));
+        join(engine, way);
+    }
+}
+
 void kinds_job_changes_queues(struct engine *engine, struct job *job, struct user *before)
 {
     (void)before;
-    for (uint32_t s = 0; s < job->n_stages; s++) {
-        struct stage *way;
-        VARIANT_FOREACH (way, job->stages[s]) {
-            if (!kinds_of(way) || !kinds_of(way)->kind)
-                continue;
-            leave(engine, kinds_of(way));
-            join(engine, way);
-        }
-    }
+    for (uint32_t s = 0; s < job->n_stages; s++)
+        kinds_profile_changed(engine, job->stages[s]);
 }
 
 /* ---- what a choice asks ---- */

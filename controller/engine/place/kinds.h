@@ -76,6 +76,7 @@ void kinds_task_ready(struct engine *engine, struct task *task);
 void kinds_stage_empty(struct engine *engine, struct stage *stage);
 void kinds_task_moved(struct engine *engine, struct task *task, enum task_state before);
 void kinds_job_changes_queues(struct engine *engine, struct job *job, struct user *before);
+void kinds_profile_changed(struct engine *engine, struct stage *stage);
 /* Something that the order looks at has changed for the stage, which is a first one. */
 void kinds_reorder(struct engine *engine, struct stage *first);
 

@@ -127,7 +127,8 @@ const struct place_policy place_model = {
                .hears.stage_empty = kinds_stage_empty,
                .hears.task_moved = kinds_task_moved,
                .hears.turn_moved = turn_moved,
-               .hears.job_changes_queues = kinds_job_changes_queues},
+               .hears.job_changes_queues = kinds_job_changes_queues,
+               .hears.profile_changed = kinds_profile_changed},
     .pick = model_pick,
     .chooses_way = true,
 };
