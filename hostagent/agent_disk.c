@@ -23,6 +23,20 @@ void agent_close_disk(struct agent_parts *agent)
     disk_watch_close(agent->disk_watch);
 }
 
+/* When it begins and when it ends. */
+static void say_hangs(const struct agent_parts *agent, bool before)
+{
+    const char *folder = agent->settings->disk_folder;
+    if (agent->disk_report.now.hangs == before)
+        return;
+    if (before)
+        log_note("the disk below %s answers again", folder);
+    else
+        log_warning(LOG_FAULT_CONFIGURATION,
+                    "the disk below %s has answered nothing for %d s, though it was asked", folder,
+                    (int)(DISK_HANGS_NS / 1000000000));
+}
+
 bool agent_look_at_disk(struct agent_parts *agent, bool due)
 {
     if (!agent->disk_report.disk_bytes_s || !agent->tasks)
@@ -32,8 +46,11 @@ bool agent_look_at_disk(struct agent_parts *agent, bool due)
     if (due)
         tasks_count_reading(agent->tasks);
     const struct disk_asked asked = tasks_asked(agent->tasks);
-    return disk_report_set(&agent->disk_report, &asked,
-                           disk_watch_look(agent->disk_watch, now_ns(CLOCK_MONOTONIC)));
+    bool hung = agent->disk_report.now.hangs;
+    bool crossed = disk_report_set(&agent->disk_report, &asked,
+                                   disk_watch_look(agent->disk_watch, now_ns(CLOCK_MONOTONIC)));
+    say_hangs(agent, hung);
+    return crossed;
 }
 
 void agent_tell_disk(struct agent_parts *agent, duopoly_Load *load)

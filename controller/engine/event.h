@@ -113,7 +113,7 @@ enum event_kind {
     EVENT_POLICY_PARAMETER, /* a request: sets a policy's parameter */
     EVENT_USER_SET,         /* a request: makes a user known, or changes its name and share */
     EVENT_USER_LEAVE,       /* a request: the user goes, with the last of its jobs */
-    EVENT_JOB_PROFILE, /* a fact: a way to run a submitted stage has this profile from now on */
+    EVENT_JOB_PROFILE,      /* a fact: a way to run a submitted stage has another profile */
     EVENT_KINDS
 };
 

@@ -236,7 +236,7 @@ static void read_profile(const char *head, duopoly_Start *start)
 {
     const char *line = strstr(head, "\nprofile ");
     duopoly_Profile *profile = &start->profile;
-    int before;
+    int before = 0;
     start->has_profile =
         line && sscanf(line, "\nprofile %" SCNu64 " %" SCNu64 " %d %" SCNu64, &profile->read_bytes,
                        &profile->read_bytes_s, &before, &profile->compute_ns) == 4;

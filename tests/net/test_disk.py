@@ -161,7 +161,7 @@ def frozen():
 
 def test_a_disk_that_answers_nothing_is_told(site, frozen):
     folder, freeze = frozen
-    controller, _ = begin(site, folder)
+    controller, agent = begin(site, folder)
     wait_said(controller, "it answers", lambda d: not d["disk_hangs"])
     if not freeze("--freeze"):
         pytest.skip("no file system can be frozen here")
@@ -174,6 +174,10 @@ def test_a_disk_that_answers_nothing_is_told(site, frozen):
         freeze("--unfreeze")
     wait_said(controller, "it answers again", lambda d: not d["disk_hangs"])
     assert asks.wait(20) == 0
+    with open(agent.log) as file:
+        log = file.read()
+    assert f"the disk below {folder} has answered nothing for 5 s" in log
+    assert f"the disk below {folder} answers again" in log
 
 
 @pytest.mark.parametrize("lines,words", [
