@@ -15,6 +15,9 @@ import tcx
 from nets import BUILD, TOP, Capture, Net, cgroup2_root, needs_root, run, wait_for
 from scripted import DONE, FIRST, KILLED, REFUSED, STARTED, Agent, Site
 from test_agent import test_marks_follow_levels_and_end_with_the_attempt  # noqa: F401: these run here too
+from test_disk import begin as begin_with_disk
+from test_disk import (blocks, reads, test_what_profiles_ask_is_told,  # noqa: F401
+                       wait_said)
 from test_guests import Executor, Server, applications, dscps
 from test_outputs import (test_a_task_that_floods_fails_and_its_host_serves_on,  # noqa: F401
                           test_an_output_deeper_than_a_path_goes,
@@ -126,6 +129,15 @@ def site():
             made.end()
         finally:
             net.remove()
+
+
+def test_of_a_disk_its_own_counters_are_seen(site, blocks):  # noqa: F811
+    """What its tasks read is not: /proc/PID/io is their user's and root's."""
+    controller, _ = begin_with_disk(site, blocks, reads=reads(blocks + "/block", 80, 8))
+    controller.do(f"start {FIRST} 1 0 0 reads")
+    controller.wait_phase(FIRST, STARTED)
+    wait_said(controller, "what it reads in all",
+              lambda d: d["disk_reads"] >= 6_000_000 and d["disk_readers"] == 0)
 
 
 def status_of(pid):
