@@ -8,11 +8,15 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
+
+#define SECOND_NS UINT64_C(1000000000)
 
 const struct writer_form *const writer_forms[] = {&writer_form_text, &writer_form_json, NULL};
 
 struct writer {
     const struct writer_form *form;
+    struct writer_envelope envelope;
     void *state;
     struct text text;
     FILE *out;                    /* NULL: nothing is written before the end */
@@ -29,8 +33,21 @@ struct writer *writer_new(const struct writer_form *form)
     if (!writer)
         errx(1, "out of memory");
     writer->form = form;
-    writer->state = form->begin(&writer->text);
+    writer->state = form->begin(&writer->text, &writer->envelope);
     return writer;
+}
+
+void writer_enclose(struct writer *writer, const char *schema, uint64_t generated_ns)
+{
+    writer->envelope = (struct writer_envelope){.schema = schema, .generated_ns = generated_ns};
+}
+
+void writer_schema(struct writer *writer, const char *schema, const char *items)
+{
+    if (!writer->envelope.schema)
+        return;
+    writer->envelope.schema = schema;
+    writer->envelope.items = items;
 }
 
 void writer_field(struct writer *writer, const char *key, const char *heading, struct value value)
@@ -87,11 +104,6 @@ void writer_keep(struct writer *writer)
     writer->kept = true;
 }
 
-bool writer_kept(const struct writer *writer)
-{
-    return writer->kept;
-}
-
 void writer_stream(struct writer *writer, FILE *out)
 {
     writer->out = out;
@@ -100,6 +112,23 @@ void writer_stream(struct writer *writer, FILE *out)
 bool writer_begun(const struct writer *writer)
 {
     return writer->begun;
+}
+
+bool writer_says_why(const struct writer *writer)
+{
+    return writer->form->fail != NULL;
+}
+
+void writer_fail(struct writer *writer, const struct writer_failure *failure)
+{
+    if (!writer->kept && !writer->begun) {
+        writer->form->drop(writer->state);
+        writer->text.used = 0;
+        writer->columns = NULL;
+        writer->state = writer->form->begin(&writer->text, &writer->envelope);
+    }
+    if (writer->form->fail)
+        writer->form->fail(writer->state, failure);
 }
 
 int writer_end(struct writer *writer, FILE *out, struct err *err)
@@ -142,12 +171,20 @@ static void duration_words(int64_t ns, char *words, size_t size)
         snprintf(words, size, "%s%.1f h", sign, s / 3600);
 }
 
+static void time_words(uint64_t ns, char *words, size_t size)
+{
+    const time_t seconds = (time_t)(ns / SECOND_NS);
+    struct tm utc;
+    strftime(words, size, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&seconds, &utc));
+}
+
 const char *value_words(const struct value *value, char *words, size_t size)
 {
     switch (value->kind) {
     case VALUE_TEXT:
         return value->text;
     case VALUE_NUMBER:
+    case VALUE_ID:
         snprintf(words, size, "%" PRIu64, value->number);
         break;
     case VALUE_SIGNED:
@@ -164,8 +201,8 @@ const char *value_words(const struct value *value, char *words, size_t size)
     case VALUE_DURATION:
         duration_words(value->signed_number, words, size);
         break;
-    case VALUE_MS:
-        duration_words((int64_t)(value->number % (INT64_MAX / 1000000)) * 1000000, words, size);
+    case VALUE_TIME:
+        time_words(value->number, words, size);
         break;
     case VALUE_PERMILLE:
         snprintf(words, size, "%" PRIu64 ".%" PRIu64 " %%", value->number / 10, value->number % 10);

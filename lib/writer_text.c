@@ -95,11 +95,13 @@ static void cell_add(struct grid *grid, const char *word)
 
 static bool is_quantity(const struct value *value)
 {
-    return value->kind != VALUE_TEXT && value->kind != VALUE_BOOL && value->kind != VALUE_ABSENT;
+    return value->kind != VALUE_TEXT && value->kind != VALUE_BOOL && value->kind != VALUE_TIME &&
+           value->kind != VALUE_ABSENT;
 }
 
-static void *begin(struct text *out)
+static void *begin(struct text *out, const struct writer_envelope *envelope)
 {
+    (void)envelope;
     struct text_state *state = calloc(1, sizeof(*state));
     if (!state)
         errx(1, "out of memory");
@@ -202,5 +204,5 @@ static void end(void *opaque)
 }
 
 const struct writer_form writer_form_text = {
-    "text", begin, field, table_begin, cell, table_end, document, end, drop,
+    "text", begin, field, table_begin, cell, table_end, document, NULL, end, drop,
 };

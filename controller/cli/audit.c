@@ -131,12 +131,8 @@ static int rows_read(struct client *client, const struct filter *filter, struct 
 
 static void row_write(const duopoly_AuditRow *row, struct writer *writer)
 {
-    const time_t seconds = (time_t)(row->at_ns / SECOND);
-    struct tm utc;
-    char text[32];
-    strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&seconds, &utc));
-    writer_cell(writer, value_number(row->n));
-    writer_cell(writer, value_text(text));
+    writer_cell(writer, value_id(row->n));
+    writer_cell(writer, value_time(row->at_ns));
     writer_cell(writer, value_text(row->who));
     writer_cell(writer, value_text(row->what));
     writer_cell(writer, value_text(row->result));
@@ -155,6 +151,7 @@ static void rows_write(const struct rows *rows, const struct filter *filter, str
     static const struct column columns[] = {{"n", "NUMBER"},  {"time", "TIME"},     {"who", "WHO"},
                                             {"what", "WHAT"}, {"result", "RESULT"}, {NULL, NULL}};
     size_t first = rows->n > filter->limit ? rows->n - (size_t)filter->limit : 0;
+    writer_schema(writer, "audit", "audit");
     writer_table(writer, "audit", columns);
     for (size_t i = first; i < rows->n; i++)
         row_write(&rows->at[i], writer);

@@ -27,5 +27,6 @@ static const struct list list_of_combinations =
 
 int combinations_write(struct client *client, struct writer *writer, struct err *err)
 {
+    writer_schema(writer, list_of_combinations.key, list_of_combinations.key);
     return list_table(client, &list_of_combinations, (duopoly_List){0}, writer, NULL, err);
 }

@@ -196,6 +196,7 @@ static int run_status(struct client *client, const struct request *request, stru
     int r = status_get(client, &s, err);
     if (r < 0)
         return r;
+    writer_schema(writer, "status", NULL);
     verdict_write(s, writer);
     writer_field(writer, "epoch", "epoch", value_number(s->epoch));
     writer_field(writer, "uptime_ns", "up for", value_duration((int64_t)s->uptime_ns));
@@ -234,6 +235,7 @@ static int run_mode(struct client *client, const struct request *request, struct
     int r = status_get(client, &s, err);
     if (r < 0)
         return r;
+    writer_schema(writer, "mode", NULL);
     writer_field(writer, "mode", "mode", value_text(mode_word(s->mode)));
     writer_field(writer, "mode_rule", "rule", value_text(s->mode_rule));
     writer_field(
@@ -250,7 +252,7 @@ static int run_mode(struct client *client, const struct request *request, struct
     writer_field(writer, "congested", "congested", value_bool(s->congested));
     uplinks_write(s, writer);
     writer_field(writer, "first_job", "first job",
-                 s->first_job ? value_number(s->first_job) : value_absent());
+                 s->first_job ? value_id(s->first_job) : value_absent());
     writer_field(writer, "first_ready", "its ready tasks", value_number(s->first_ready));
     writer_field(writer, "first_free", "free slots for it", value_signed(s->first_free));
     return 0;
@@ -300,6 +302,7 @@ static int run_tasks(struct client *client, const struct request *request, struc
     duopoly_JobRow job;
     if (!request->n_words || !request->all)
         return list_write(client, &list_of_tasks, job_of(request), request->all, writer, err);
+    writer_schema(writer, list_of_tasks.key, list_of_tasks.key);
     int r = job_get(client, job_of(request), &job, err);
     return r < 0 ? r : job_tasks_write(client, &job, UINT64_MAX, writer, err);
 }
@@ -311,6 +314,7 @@ static int run_job(struct client *client, const struct request *request, struct 
     int r = job_get(client, job_of(request), &job, err);
     if (r < 0)
         return r;
+    writer_schema(writer, "job", NULL);
     job_fields_write(&job, writer);
     return job_tasks_write(client, &job, JOB_TASKS_SHOWN, writer, err);
 }
@@ -374,6 +378,7 @@ static int policies_write(struct client *client, struct writer *writer, struct e
     int r = status_get(client, &status, err);
     if (r < 0)
         return r;
+    writer_schema(writer, "policies", "policies");
     writer_table(writer, "policies", columns);
     for (pb_size_t i = 0; i < status->policies_count; i++) {
         const duopoly_PolicyRow *row = &status->policies[i];
@@ -421,6 +426,7 @@ static int run_explain(struct client *client, const struct request *request, str
     if (r < 0)
         return r;
     const duopoly_Explanation *explanation = &answer->body.explanation;
+    writer_schema(writer, "explanation", NULL);
     writer_field(writer, "text", "why", value_text(explanation->text));
     writer_table(writer, "facts", columns);
     for (pb_size_t i = 0; i < explanation->facts_count; i++) {

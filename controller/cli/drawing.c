@@ -21,7 +21,7 @@ static void leave(const struct drawing *drawing, const char *port, const struct 
                   struct err *first)
 {
     if (drawing->sw.left)
-        drawing->sw.left(port, why);
+        drawing->sw.left(drawing->sw.user, port, why);
     if (first->code)
         return;
     *first = *why;

@@ -5,7 +5,7 @@
 #include "controller/switch/render/render.h"
 #include "lib/client.h"
 
-/* Zero it first, except `sw.left`; `sw.name` borrows the name. */
+/* Zero it first, except `sw.left` and `sw.user`; `sw.name` borrows the name. */
 struct drawing {
     struct render_switch sw; /* points to what follows */
     struct port_wish wish;

@@ -19,12 +19,17 @@ enum exit_code {
 struct exit_row {
     enum exit_code code;
     const char *word, *what;
+    const char *reason; /* for programs: a word of the error in JSON */
+    const char *hint;   /* what to do; NULL: what the error's sentence says */
 };
 
-/* In the order of codes, NULL word at the end. */
+/* In the order of codes, each at its code; NULL word at the end. */
 extern const struct exit_row exit_rows[];
 
 /* For a command that failed: by the error, and, where it is a refusal (−EREMOTEIO), its reason. */
 enum exit_code exit_of(const struct err *err, duopoly_Reason refusal);
 /* For a connection that was not made: over TCP a key's file may be missing. */
 enum exit_code exit_of_connection(const struct err *err, bool remote);
+
+/* Why, for programs: what the controller refuses by has words of its own. */
+const char *exit_reason(enum exit_code code, duopoly_Reason refusal);

@@ -7,6 +7,7 @@
 #define PAGE_ROWS (sizeof(((duopoly_Page *)0)->counters) / sizeof(duopoly_CounterRow))
 #define MOST_ROWS (64 * PAGE_ROWS) /* more than any data plane has */
 #define QUEUE     " queue "        /* between a port's name and the queue's number */
+#define MS_NS     INT64_C(1000000)
 
 struct rows {
     duopoly_CounterRow *row;
@@ -29,7 +30,7 @@ static const struct column switch_columns[] = {
     {"filtered_packets", "FILTERED"},
     {"shut_packets", "SHUT OUT"},
     {"shuts", "TIMES SHUT"},
-    {"shut_ms", "SHUT FOR"},
+    {"shut_ns", "SHUT FOR"},
     {NULL, NULL},
 };
 
@@ -54,13 +55,28 @@ static bool ends_in(const char *name, const char *unit)
     return length > least && strcmp(name + length - least, unit) == 0;
 }
 
+static struct value ms_value(uint64_t ms)
+{
+    return value_duration((int64_t)(ms % (INT64_MAX / MS_NS)) * MS_NS);
+}
+
 static struct value value_of(const struct rows *rows, const char *source, const char *name)
 {
     const duopoly_CounterRow *row = row_find(rows, source, name);
     return !row                      ? value_absent()
            : ends_in(name, "_bytes") ? value_bytes(row->value)
-           : ends_in(name, "_ms")    ? value_ms(row->value)
+           : ends_in(name, "_ms")    ? ms_value(row->value)
                                      : value_number(row->value);
+}
+
+/* The counter that a column shows, which has the name of its key; but times are counted in ms. */
+static struct value column_value(const struct rows *rows, const char *source, const char *key)
+{
+    char name[sizeof(rows->row->name)];
+    wire_copy(name, sizeof(name), key);
+    if (ends_in(key, "_ns"))
+        name[strlen(name) - 2] = 'm';
+    return value_of(rows, source, name);
 }
 
 /* A row's cells: the source's counters under each column's key. */
@@ -68,7 +84,7 @@ static void counters_write(const struct rows *rows, const char *source,
                            const struct column *counters, struct writer *writer)
 {
     for (; counters->key; counters++)
-        writer_cell(writer, value_of(rows, source, counters->key));
+        writer_cell(writer, column_value(rows, source, counters->key));
 }
 
 /* A row for each source that has the second column's counter. */
@@ -98,7 +114,7 @@ static void queues_write(const struct rows *rows, struct writer *writer)
         wire_copy(port, sizeof(port), row->source);
         port[at - row->source] = '\0';
         writer_cell(writer, value_text(port));
-        writer_cell(writer, value_number(strtoull(at + strlen(QUEUE), NULL, 10)));
+        writer_cell(writer, value_id(strtoull(at + strlen(QUEUE), NULL, 10)));
         counters_write(rows, row->source, queue_columns + 2, writer);
     }
     writer_table_end(writer);
@@ -213,10 +229,11 @@ static int run_capture(struct client *client, const struct request *request, str
     if (r < 0)
         return r;
     const duopoly_Captured *captured = &answer->body.captured;
+    writer_schema(writer, "capture", NULL);
     writer_field(writer, "path", "file", value_text(captured->path));
     writer_field(writer, "frames", "frames", value_number(captured->frames));
     writer_field(writer, "lost", "lost", value_number(captured->lost));
-    writer_field(writer, "goes_on", "goes on", value_text(captured->goes_on ? "yes" : "no"));
+    writer_field(writer, "goes_on", "goes on", value_bool(captured->goes_on));
     return 0;
 }
 
@@ -233,6 +250,7 @@ int run_fastpath(struct client *client, const struct request *request, struct wr
                     "the peer is not a duopoly-fastpath: give its socket with --socket, and no "
                     "--controller");
     if (r == 0) {
+        writer_schema(writer, "fastpath", NULL);
         sources_write(&rows, "ports", port_columns, writer);
         if (row_find(&rows, "macs", "alive"))
             sources_write(&rows, "switching", switch_columns, writer);

@@ -267,10 +267,12 @@ static int document_write(const struct graph_read *read, const struct format *fo
     if (!out)
         return err_sys(err, ENOMEM, "the graph");
     int r = format->write(read, out);
-    if (fclose(out) != 0 || r < 0)
+    if (fclose(out) != 0 || r < 0) {
         r = err_sys(err, ENOMEM, "the graph");
-    else
-        writer_document(writer, format->name, text);
+    } else {
+        writer_field(writer, "format", NULL, value_text(format->name));
+        writer_document(writer, "document", text);
+    }
     free(text);
     return r;
 }
@@ -307,10 +309,10 @@ static int picture_write(const struct graph_read *all, const char *path, struct 
 #define ROW duopoly_ArcRow
 /* For JSON alone. */
 static const struct cell cells[] = {
-    CELL("arc", NULL, NUMBER, arc),
+    CELL("arc", NULL, ID, arc),
     CELL("what", NULL, TEXT, what),
-    CELL("tail", NULL, NUMBER, tail),
-    CELL("head", NULL, NUMBER, head),
+    CELL("tail", NULL, ID, tail),
+    CELL("head", NULL, ID, head),
     CELL("tail_is", NULL, TEXT, tail_is),
     CELL("head_is", NULL, TEXT, head_is),
     CELL("lower", NULL, NUMBER, lower),
@@ -337,6 +339,7 @@ int run_graph(struct client *client, const struct request *request, struct write
               struct err *err)
 {
     struct graph_read read = {0};
+    writer_schema(writer, "graph", NULL);
     int r = read_all(client, &read, err);
     if (r == 0 && request->svg)
         r = picture_write(&read, request->svg, err);

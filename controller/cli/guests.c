@@ -22,7 +22,7 @@ static struct value rung(const void *row, char words[CELL_WORDS])
 static const struct cell guest_cells[] = {
     CELL("application", "APPLICATION", TEXT, application.name),
     CELL("host", "HOST", TEXT, host),
-    CELL("user", "USER", NUMBER, application.user),
+    CELL("user", "USER", ID, application.user),
     CELL_OF("rung", "RUNG", rung),
     CELL("level", "LEVEL", SIGNED, application.level, UNLESS_NEGATIVE),
     CELL("executors", "EXECUTORS", NUMBER, application.guests),
@@ -123,7 +123,7 @@ static struct value lowest_rung(const void *row, char words[CELL_WORDS])
 
 static const struct cell application_cells[] = {
     CELL("application", "APPLICATION", TEXT, whole.name),
-    CELL("user", "USER", NUMBER, whole.user),
+    CELL("user", "USER", ID, whole.user),
     CELL_OF("rung", "RUNG", lowest_rung),
     CELL("level", "LEVEL", SIGNED, whole.level, UNLESS_NEGATIVE),
     CELL("hosts", "HOSTS", NUMBER, hosts),

@@ -79,6 +79,7 @@ static int rows_write(const struct job_list *list, struct writer *writer, struct
 {
     uint32_t place = 0;
     struct table table;
+    writer_schema(writer, list_of_jobs.key, list_of_jobs.key);
     table_begin(&table, list_of_jobs.key, list_of_jobs.cells, writer);
     for (size_t i = 0; i < list->n; i++) {
         const struct kept *kept = &list->jobs[i];

@@ -233,6 +233,7 @@ static void made_write(const struct making *making, size_t n, struct writer *wri
     static const struct column columns[] = {
         {"name", "NAME"}, {"role", "ROLE"}, {"file", "FILE"}, {NULL, NULL}};
     char path[PATH_MAX];
+    writer_schema(writer, "made_keys", "keys");
     writer_table(writer, "keys", columns);
     for (size_t i = 0; i < n; i++) {
         path_of(making, i, "", path);
@@ -301,11 +302,12 @@ static int run_make(struct client *client, const struct request *request, struct
     return r;
 }
 
+/* `writer` NULL: it is not the last of several. */
 static int accepted_take(struct client *client, struct writer *writer, struct err *err)
 {
     const duopoly_Envelope *answer;
     int r = client_call(client, duopoly_Envelope_accepted_tag, &answer, err);
-    if (r == 0)
+    if (r == 0 && writer)
         writer_field(writer, "text", "accepted", value_text(answer->body.accepted.text));
     return r;
 }
@@ -333,7 +335,7 @@ static int run_revoke(struct client *client, const struct request *request, stru
         while (done < names.n && revoke->keys_count < AT_ONCE)
             wire_copy(revoke->keys[revoke->keys_count++].name, sizeof(revoke->keys[0].name),
                       names.at[done++]);
-        r = accepted_take(client, writer, err);
+        r = accepted_take(client, done < names.n ? NULL : writer, err);
     }
     names_free(&names);
     return r;

@@ -57,6 +57,7 @@ int host_name_check(const struct request *request, struct err *err)
 int run_links(struct client *client, const struct request *request, struct writer *writer,
               struct err *err)
 {
+    writer_schema(writer, list_of_links.key, list_of_links.key);
     return list_table_of(client, &list_of_links, request->n_words ? request->words[0] : "",
                          "an agent's name", writer, err);
 }

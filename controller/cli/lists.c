@@ -9,7 +9,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
+
+#define SECOND_NS UINT64_C(1000000000)
 
 #define ROW duopoly_JobRow
 static bool is_unmeasured_job(const void *row)
@@ -31,9 +32,9 @@ static struct value job_text(const void *opaque, char words[CELL_WORDS])
 }
 
 static const struct cell job_cells[] = {
-    CELL("job", "JOB", NUMBER, job),
+    CELL("job", "JOB", ID, job),
     CELL("name", "NAME", TEXT, name),
-    CELL("user", "USER", NUMBER, user),
+    CELL("user", "USER", ID, user),
     CELL("state", "STATE", TEXT, state),
     CELL("place", "PLACE", NUMBER, place, UNLESS_NOTHING),
     CELL("task_count", "TASKS", NUMBER, tasks),
@@ -54,9 +55,9 @@ static const struct cell job_cells[] = {
     CELL("evicted_ns", NULL, DURATION, evicted_ns, UNLESS_NOTHING),
     CELL_OF("text", "NOTE", job_text),
     CELL("failed_host", NULL, TEXT, failed_host, UNLESS_NOTHING),
-    CELL("failed_attempt", NULL, NUMBER, failed_attempt, UNLESS_NOTHING),
-    CELL("failed_stage", NULL, NUMBER, failed_stage, .lacks = is_without_failure),
-    CELL("failed_task", NULL, NUMBER, failed_task, .lacks = is_without_failure),
+    CELL("failed_attempt", NULL, ID, failed_attempt, UNLESS_NOTHING),
+    CELL("failed_stage", NULL, ID, failed_stage, .lacks = is_without_failure),
+    CELL("failed_task", NULL, ID, failed_task, .lacks = is_without_failure),
     {0},
 };
 #undef ROW
@@ -104,9 +105,9 @@ static bool is_of_no_variant(const void *row)
 }
 
 static const struct cell task_cells[] = {
-    CELL("job", "JOB", NUMBER, job),
-    CELL("stage", "STAGE", NUMBER, stage),
-    CELL("task", "TASK", NUMBER, task),
+    CELL("job", "JOB", ID, job),
+    CELL("stage", "STAGE", ID, stage),
+    CELL("task", "TASK", ID, task),
     CELL("state", "STATE", TEXT, state),
     CELL("host", "HOST", TEXT, host, UNLESS_NOTHING),
     CELL("bytes", "BYTES", BYTES, bytes, .lacks = is_unmeasured_task),
@@ -118,8 +119,8 @@ static const struct cell task_cells[] = {
     CELL("wait_ns", "WAITED", DURATION, wait_ns, UNLESS_NEGATIVE),
     CELL("receive_ns", "TRANSFER", DURATION, receive_ns, UNLESS_NEGATIVE),
     CELL("compute_ns", "COMPUTE", DURATION, compute_ns, UNLESS_NEGATIVE),
-    CELL("attempt", "ATTEMPT", NUMBER, attempt, UNLESS_NOTHING),
-    CELL("variant", "VARIANT", NUMBER, variant, .lacks = is_of_no_variant),
+    CELL("attempt", "ATTEMPT", ID, attempt, UNLESS_NOTHING),
+    CELL("variant", "VARIANT", ID, variant, .lacks = is_of_no_variant),
     CELL("failures", "FAILURES", NUMBER, failures, UNLESS_NOTHING),
     CELL("evictions", "EVICTED", NUMBER, evictions, UNLESS_NOTHING),
     CELL("evicted_ns", NULL, DURATION, evicted_ns, UNLESS_NOTHING),
@@ -175,7 +176,7 @@ static const struct cell host_cells[] = {
     CELL("disk_hangs", NULL, BOOL, disk_hangs, .lacks = has_no_disk),
     CELL("silent_ns", "LAST HEARD", DURATION, silent_ns, UNLESS_NEGATIVE),
     CELL("lost_ns", NULL, DURATION, lost_ns, UNLESS_NOTHING),
-    CELL("boot", NULL, NUMBER, boot),
+    CELL("boot", NULL, ID, boot),
     CELL("readers", NULL, NUMBER, readers),
     CELL("sources", NULL, NUMBER, sources),
     CELL("failed_in_a_row", NULL, NUMBER, failed_in_a_row),
@@ -197,29 +198,26 @@ static const struct cell counter_cells[] = {
 #undef ROW
 
 #define ROW duopoly_KeyRow
-static struct value time_of(int64_t seconds, char words[CELL_WORDS])
+static struct value time_of(int64_t seconds)
 {
-    struct tm parts;
-    time_t at = seconds;
-    if (!seconds || !gmtime_r(&at, &parts))
-        return value_absent();
-    strftime(words, CELL_WORDS, "%Y-%m-%dT%H:%M:%SZ", &parts);
-    return value_text(words);
+    return seconds > 0 ? value_time((uint64_t)seconds * SECOND_NS) : value_absent();
 }
 
 static struct value key_since(const void *row, char words[CELL_WORDS])
 {
-    return time_of(((const ROW *)row)->since_s, words);
+    (void)words;
+    return time_of(((const ROW *)row)->since_s);
 }
 
 static struct value key_until(const void *row, char words[CELL_WORDS])
 {
-    return time_of(((const ROW *)row)->until_s, words);
+    (void)words;
+    return time_of(((const ROW *)row)->until_s);
 }
 
 static const struct cell key_cells[] = {
     CELL("name", "NAME", TEXT, name),
-    CELL("serial", "SERIAL", NUMBER, serial),
+    CELL("serial", "SERIAL", ID, serial),
     CELL("role", "ROLE", TEXT, role),
     CELL("state", "STATE", TEXT, state),
     CELL_OF("since", "SINCE", key_since),
@@ -241,6 +239,7 @@ int list_write(struct client *client, const struct list *list, uint64_t job, boo
 {
     duopoly_List request = {.job = job, .finished = finished};
     bool changed = false;
+    writer_schema(writer, list->key, list->key);
     int r = list_table(client, list, request, writer, &changed, err);
     if (r == 0)
         writer_field(writer, "changed", NULL, value_bool(changed));

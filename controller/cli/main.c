@@ -1,5 +1,6 @@
 /* duopolyctl: what the controller does, and what it should do. */
 #include "controller/cli/commands.h"
+#include "controller/cli/ending.h"
 #include "controller/cli/exits.h"
 #include "controller/cli/fastpath.h"
 #include "controller/cli/manual.h"
@@ -7,6 +8,7 @@
 #include "lib/program.h"
 
 #include <argp.h>
+#include <errno.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,7 +34,7 @@ static const struct argp_option options[] = {
      0},
     {"controller", TEXT_AT(controller), "ADDRESS", 0, "a controller elsewhere, tcp://HOST:PORT", 0},
     {"key", TEXT_AT(key), "FILE", 0, "the key for that controller (lib/keys.h)", 0},
-    {"json", 'j', NULL, 0, "write JSON, with raw units", 0},
+    {"json", 'j', NULL, 0, "write JSON, with raw units; errors too", 0},
     {"all", 'a', NULL, 0,
      "also finished ones (jobs, tasks); all hosts (stance); every combination (policy)", 0},
     {"id", KEY_ID, "N", 0, "only the job with this id in the file (submit)", 0},
@@ -168,35 +170,32 @@ static int somebody_reach(const struct command *command, const struct arguments 
                : local_reach(command, arguments->socket, ret_client, err);
 }
 
-/* Writes the answer of a command that returned `r`; what it returned, or why writing failed. */
-static int answer_write(struct writer *writer, int r, struct err *err)
+/* The exit code of a command that returned `r`. */
+static enum exit_code code_of(int r, const struct writer *writer, duopoly_Reason refusal,
+                              const struct err *err)
 {
-    struct err later;
-    if (r < 0 && writer_begun(writer))
-        r = EXIT_PARTIAL;
-    if (r < 0 && !writer_kept(writer)) {
-        writer_drop(writer);
-        return r;
-    }
-    int written = writer_end(writer, stdout, r == 0 ? err : &later);
-    return r == 0 ? written : r;
+    return r >= 0 ? (enum exit_code)r : writer_begun(writer) ? EXIT_PARTIAL : exit_of(err, refusal);
 }
 
-/* The exit code. */
-static int command_run(const struct command *command, const struct arguments *arguments,
-                       struct err *err)
+static enum exit_code command_run(const struct command *command, const struct arguments *arguments)
 {
+    struct err err = {0};
     struct client *client = NULL;
+    duopoly_Reason refusal = duopoly_Reason_REASON_NONE;
+    struct writer *writer = ending_begin(arguments->form);
     bool alone = command_alone(command, &arguments->request);
-    if (!alone && somebody_reach(command, arguments, &client, err) < 0)
-        return (int)exit_of_connection(err, arguments->controller != NULL);
-    struct writer *writer = writer_new(arguments->form);
+    if (!alone && somebody_reach(command, arguments, &client, &err) < 0)
+        return ending_write(writer, exit_of_connection(&err, arguments->controller != NULL),
+                            refusal, &err);
     writer_stream(writer, stdout);
-    int r = answer_write(writer, command->run(client, &arguments->request, writer, err), err);
-    if (r < 0)
-        r = (int)exit_of(err, client ? client_refusal(client) : duopoly_Reason_REASON_NONE);
+    int r = command->run(client, &arguments->request, writer, &err);
+    if (r == EXIT_PARTIAL)
+        writer_keep(writer);
+    if (r < 0 && client && err.code == EREMOTEIO)
+        refusal = client_refusal(client);
+    enum exit_code code = ending_write(writer, code_of(r, writer, refusal, &err), refusal, &err);
     client_close(client);
-    return r;
+    return code;
 }
 
 int main(int argc, char **argv)
@@ -214,16 +213,14 @@ int main(int argc, char **argv)
     struct err err;
     program_begin();
     argp_err_exit_status = EXIT_ARGUMENTS;
+    struct ending_catch *caught = ending_catch(argc, argv);
     if (argp_parse(&argp, argc, argv, 0, NULL, &arguments) != 0)
         return EXIT_ARGUMENTS;
+    ending_release(caught);
     if (command_find(arguments.command, &command, &err) < 0 ||
         command_check(command, &arguments.request, &err) < 0 ||
-        controller_check(&arguments, &err) < 0) {
-        fprintf(stderr, "duopolyctl: %s\n", err.text);
-        return EXIT_ARGUMENTS;
-    }
-    int code = command_run(command, &arguments, &err);
-    if (code != EXIT_DONE && code != EXIT_UNHEALTHY)
-        fprintf(stderr, "duopolyctl: %s\n", err.text);
-    return code;
+        controller_check(&arguments, &err) < 0)
+        return (int)ending_write(ending_begin(arguments.form), EXIT_ARGUMENTS,
+                                 duopoly_Reason_REASON_NONE, &err);
+    return (int)command_run(command, &arguments);
 }

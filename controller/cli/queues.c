@@ -93,6 +93,7 @@ int run_queues(struct client *client, const struct request *request, struct writ
     struct rows rows = {0};
     (void)request;
     int r = list_read(client, &list_of_hosts, (duopoly_List){0}, keep, &rows, &rows.changed, err);
+    writer_schema(writer, "queues", "queues");
     writer_table(writer, "queues", columns);
     for (uint32_t i = 0; r == 0 && i < rows.n; i++) {
         const duopoly_HostRow *host = &rows.items[i];

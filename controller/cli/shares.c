@@ -153,7 +153,7 @@ static void row_write(const struct shares_read *read, const duopoly_ShareRow *ro
     size_t n = read->head.all.slots_milli_count;
     const duopoly_ShareSpans *spans = &row->spans, *all = &read->head.all;
     char line[4 * WIDTH + 1];
-    writer_cell(writer, value_number(row->user));
+    writer_cell(writer, value_id(row->user));
     writer_cell(writer, value_text(row->name));
     writer_cell(writer, value_number(row->share));
     writer_cell(writer, part(sum(spans->right_ppm, n) / 1e6, (double)n));
@@ -183,7 +183,7 @@ static void spans_write(const struct shares_read *read, struct writer *writer)
     for (size_t i = 0; i < n; i++) {
         span_write(read, &read->head.all, i, value_absent(), writer);
         for (size_t u = 0; u < read->n; u++)
-            span_write(read, &read->rows[u].spans, i, value_number(read->rows[u].user), writer);
+            span_write(read, &read->rows[u].spans, i, value_id(read->rows[u].user), writer);
     }
     writer_table_end(writer);
 }
@@ -204,6 +204,7 @@ static void drift_write(const duopoly_SharePage *head, struct writer *writer, co
 static void write_all(const struct shares_read *read, struct writer *writer)
 {
     const duopoly_SharePage *head = &read->head;
+    writer_schema(writer, "shares", "shares");
     setlocale(LC_CTYPE, "");
     bool has_blocks = strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
     writer_field(writer, "spans_kept", "spans", value_number(head->all.slots_milli_count));

@@ -115,6 +115,7 @@ int run_stance(struct client *client, const struct request *request, struct writ
             break;
         nanosleep(&pause, NULL);
     }
+    writer_schema(writer, "stance", NULL);
     writer_field(writer, "stance", "stance", stance_value(stance));
     writer_field(writer, "hosts", "hosts", value_number(census.hosts));
     writer_field(writer, "there", "have it", value_number(census.there));

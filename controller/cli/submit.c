@@ -177,9 +177,9 @@ static void submissions_write(const struct submissions *submissions, struct writ
         {"job", "JOB"}, {"name", "NAME"}, {"id", "ID IN FILE"}, {"answer", "ANSWER"}, {NULL, NULL}};
     writer_table(writer, "jobs", columns);
     for (size_t i = 0; i < submissions->n; i++) {
-        writer_cell(writer, value_number(submissions->at[i].job));
+        writer_cell(writer, value_id(submissions->at[i].job));
         writer_cell(writer, value_text(submissions->at[i].name));
-        writer_cell(writer, value_number(submissions->at[i].id));
+        writer_cell(writer, value_id(submissions->at[i].id));
         writer_cell(writer, value_text(submissions->at[i].text));
     }
     writer_table_end(writer);
@@ -200,6 +200,7 @@ int run_submit(struct client *client, const struct request *request, struct writ
     if (r < 0) {
         r = err_prefix(err, "nothing was submitted");
     } else {
+        writer_schema(writer, "submitted", "jobs");
         if (input.converted)
             writer_field(writer, "converted", "converted", value_text(input.header.description));
         r = jobs_commit(client, &submissions, err);

@@ -74,7 +74,7 @@ static const struct cell switch_cells[] = {
     CELL("state", "STATE", TEXT, state, UNLESS_NOTHING),
     CELL("driver", "DRIVER", TEXT, driver),
     CELL_OF("stance", "STANCE", switch_stance),
-    CELL("ports", "PORTS", NUMBER, ports),
+    CELL("port_count", "PORTS", NUMBER, ports),
     CELL("steps", "TO DO", NUMBER, steps),
     CELL("differs_ns", "DIFFERS", DURATION, differs_ns, UNLESS_NEGATIVE),
     CELL_OF("confirm_ns", "CONFIRM WITHIN", confirm_within),
@@ -119,6 +119,7 @@ int run_switches(struct client *client, const struct request *request, struct wr
                  struct err *err)
 {
     (void)request;
+    writer_schema(writer, list_of_switches.key, list_of_switches.key);
     return table(client, &list_of_switches, "", writer, err);
 }
 
@@ -140,17 +141,41 @@ static int set_stance(struct client *client, const struct request *request, stru
     return r;
 }
 
+/* One switch as fields. */
+static int switch_write(void *user, const void *row, struct err *err)
+{
+    static const char *const headings[sizeof(switch_cells) / sizeof(switch_cells[0])] = {
+        "switch", "state",   "driver",         "stance", "ports",
+        "to do",  "differs", "confirm within", "note",
+    };
+    char words[CELL_WORDS];
+    (void)err;
+    for (size_t i = 0; switch_cells[i].key; i++)
+        writer_field(user, switch_cells[i].key, headings[i],
+                     cell_value(&switch_cells[i], row, words));
+    return 1;
+}
+
+static int switch_show(struct client *client, const struct request *request, struct writer *writer,
+                       struct err *err)
+{
+    const char *name = request->words[0];
+    duopoly_List list = {0};
+    writer_schema(writer, "switch", NULL);
+    int r = wire_take(list.name, sizeof(list.name), name, "a switch's name", err);
+    if (r == 0)
+        r = list_read(client, &list_of_switches, list, switch_write, writer, NULL, err);
+    return r < 0 ? r
+                 : table(client, is_verb(request, "plan") ? &list_of_steps : &list_of_ports, name,
+                         writer, err);
+}
+
 int run_switch(struct client *client, const struct request *request, struct writer *writer,
                struct err *err)
 {
-    const char *name = request->words[0];
     if (is_verb(request, "render"))
         return run_render(client, request, writer, err);
     if (is_verb(request, "apply") || is_verb(request, "restore"))
         return set_stance(client, request, writer, err);
-    int r = table(client, &list_of_switches, name, writer, err);
-    if (r < 0)
-        return r;
-    return table(client, is_verb(request, "plan") ? &list_of_steps : &list_of_ports, name, writer,
-                 err);
+    return switch_show(client, request, writer, err);
 }

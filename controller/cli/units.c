@@ -48,7 +48,7 @@ static struct value is_free(const void *row, char words[CELL_WORDS])
 
 static const struct cell cells[] = {
     CELL("host", "HOST", TEXT, host),
-    CELL("unit", "UNIT", NUMBER, unit),
+    CELL("unit", "UNIT", ID, unit),
     CELL("name", "NAME", TEXT, name, UNLESS_NOTHING),
     CELL("devices", "DEVICES", TEXT, devices, UNLESS_NOTHING),
     CELL_OF("has", "HAS", has),
@@ -68,6 +68,7 @@ static const struct list list_of_units = LIST_IN(LIST_UNITS, "units", cells, uni
 int run_units(struct client *client, const struct request *request, struct writer *writer,
               struct err *err)
 {
+    writer_schema(writer, list_of_units.key, list_of_units.key);
     return list_table_of(client, &list_of_units, request->n_words ? request->words[0] : "",
                          "a host's name", writer, err);
 }

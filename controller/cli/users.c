@@ -28,7 +28,7 @@ static struct value note(const duopoly_UserRow *row)
 
 static void row_write(const duopoly_UserRow *row, struct writer *writer)
 {
-    writer_cell(writer, value_number(row->user));
+    writer_cell(writer, value_id(row->user));
     writer_cell(writer, value_text(row->name));
     writer_cell(writer, value_number(row->share));
     writer_cell(writer, value_number(row->jobs));
@@ -44,6 +44,7 @@ int run_users(struct client *client, const struct request *request, struct write
     const duopoly_Envelope *answer;
     duopoly_List list = {.of = duopoly_ListOf_LIST_USERS};
     (void)request;
+    writer_schema(writer, "users", "users");
     writer_table(writer, "users", columns);
     do {
         client_request(client, duopoly_Envelope_list_tag)->body.list = list;
@@ -64,6 +65,7 @@ int run_debts(struct client *client, const struct request *request, struct write
     const duopoly_Envelope *answer;
     duopoly_List list = {.of = duopoly_ListOf_LIST_DEBTS};
     (void)request;
+    writer_schema(writer, "debts", "debts");
     writer_table(writer, "debts", debt_columns);
     do {
         client_request(client, duopoly_Envelope_list_tag)->body.list = list;
@@ -76,8 +78,8 @@ int run_debts(struct client *client, const struct request *request, struct write
             writer_cell(writer, value_text(row->lender_name));
             writer_cell(writer, value_number(row->amount));
             writer_cell(writer, value_duration(row->age_ns));
-            writer_cell(writer, value_number(row->borrower));
-            writer_cell(writer, value_number(row->lender));
+            writer_cell(writer, value_id(row->borrower));
+            writer_cell(writer, value_id(row->lender));
         }
         list.cursor = answer->body.debt_page.cursor;
     } while (list.cursor);

@@ -4,14 +4,13 @@ and ended before the next, so that every policy begins with empty queues and an 
 have keys, made again each time."""
 
 import contextlib
-import json
 import os
 import pwd
 import shutil
 import subprocess
 import uuid
 
-from testbed.net import network, system
+from testbed.net import answers, network, system
 
 PROGRAMS = ("duopolyd", "duopolyctl", "duopoly-agent", "duopoly-task", "duopoly-replay", "duopoly-verify", "replay-map",
             "replay-reduce", "replay-gpu", "replay-serve")
@@ -221,9 +220,12 @@ class Cluster:
         return self.net.instance.path("bin", name)
 
     def ask(self, *words):
-        """What duopolyctl answers; `status` may say that something is wrong."""
-        return json.loads(system.run(self.program("duopolyctl"), "-s", self.socket, "-j", *words,
-                                     fine=(0, 8) if words[0] == "status" else (0,)))
+        """What duopolyctl answers (answers.py); Failure with its sentence."""
+        command = (self.program("duopolyctl"), "-s", self.socket, "-j", *words)
+        try:
+            return answers.read(system.run(*command, fine=range(9)))
+        except answers.Refused as refused:
+            raise system.Failure("%s: duopolyctl: %s" % (" ".join(command)[:120], refused)) from None
 
     def log_files(self):
         """The controller's logs, oldest first."""
@@ -341,7 +343,7 @@ class Cluster:
         """Whether every port of a switch has the agent's queues instead of the link's: by their
         handle, or, for a data plane in user space, as its agent reports."""
         if self.net.switches[switch].dataplane:
-            return any(row["name"] == switch and row["ports"] and row["steps"] == 0 for row in self.ask("switches")["switches"])
+            return any(row["name"] == switch and row["port_count"] and row["steps"] == 0 for row in self.ask("switches")["switches"])
         said = system.run(*self.net.enter(switch, "tc", "qdisc", "show"))
         return all(" d00: dev %s " % port in said for port in self.net.switches[switch].ports())
 

@@ -2,7 +2,6 @@
 
 Made of the parts of tests/net. Root only."""
 import concurrent.futures
-import json
 import os
 import pathlib
 import shutil
@@ -11,7 +10,7 @@ import subprocess
 import tempfile
 
 from . import path  # noqa: F401
-from controller import BUILD, pb, read_key
+from controller import BUILD, answers, pb, read_key
 from nets import Net, wait_for
 from scripted import Agent
 from test_rights import AGENT, AsUnits, capabilities, under
@@ -186,8 +185,8 @@ class World:
             door.close()
 
     def counters(self):
-        return {c["name"]: c["value"] for c in json.loads(self.run("duopolyctl", "-s", self.socket, "-j",
-                                                                   "counters"))["counters"] if c["source"] == "controller"}
+        rows = answers.read(self.run("duopolyctl", "-s", self.socket, "-j", "counters"))["counters"]
+        return {row["name"]: row["value"] for row in rows if row["source"] == "controller"}
 
     def log(self):
         return (self.folder / "duopolyd.log").read_text(errors="replace")

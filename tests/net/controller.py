@@ -15,6 +15,11 @@ import time
 import zlib
 
 TOP = pathlib.Path(__file__).resolve().parents[2]
+if str(TOP) not in sys.path:  # where one of the tree's programs runs it
+    sys.path.append(str(TOP))
+
+from testbed.net import answers  # noqa: E402
+
 BUILD = pathlib.Path(os.environ.get("BUILD", TOP / "build"))
 BUILD = BUILD if BUILD.is_absolute() else TOP / BUILD
 DEADLINE = 20.0
@@ -175,16 +180,22 @@ class Daemon:
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def ctl(self, *words, expect=0):
-        """Runs duopolyctl; what it wrote, as JSON when it succeeded. `status` also succeeds where it says that
-        something is wrong."""
+        """Runs duopolyctl; its answer (testbed/net/answers.py), or, where it is to fail, its sentence. `status` also succeeds
+        where it says that something is wrong."""
         return self._ctl(["-s", self.socket], words, expect)
 
     def _ctl(self, where, words, expect):
         done = subprocess.run([BUILD / "duopolyctl", *where, "-j", *map(str, words)], capture_output=True, text=True,
                               timeout=DEADLINE, check=False)
         assert done.returncode == expect or (words[0], expect, done.returncode) == ("status", 0, 8), \
-            (done.returncode, done.stderr)
-        return json.loads(done.stdout) if expect == 0 else done.stderr
+            (done.returncode, done.stdout[-1000:], done.stderr)
+        try:
+            answer = answers.read(done.stdout)
+        except answers.Refused as refused:
+            assert refused.error["code"] == done.returncode == expect, refused.error
+            return f"duopolyctl: {refused}\n"
+        assert expect == 0, answer
+        return answer
 
     def key(self, name, role="agent"):
         """Makes a key; its file."""

@@ -1,7 +1,6 @@
 """Agents and clients reach their controller over both families, by every address of its name; where
 they cannot, they say why."""
 
-import json
 import os
 import socket
 import subprocess
@@ -11,6 +10,7 @@ import pytest
 
 from nets import BUILD, Net, needs_root, wait_for
 from testbed.guest.kernels import NO_MOUNT
+from testbed.net import answers
 from testbed.net.system import root_is_mount
 
 pytestmark = needs_root
@@ -126,7 +126,7 @@ def test_a_star_listens_on_both_families(site):
     said = [site.agent(f"tcp://{address}:{PORT}") for address in (CTL, f"[{CTL6}]", f"[{local_address(site.controller_host)}%up0]")]
     for each in said:
         session(each)
-    hosts = json.loads(site.ctl("-j", "hosts", "--socket", site.socket)[1])["hosts"]
+    hosts = answers.read(site.ctl("-j", "hosts", "--socket", site.socket)[1])["hosts"]
     assert {host["name"]: host["state"] for host in hosts} == {f"w{i}": "up" for i in (1, 2, 3)}
 
 

@@ -14,6 +14,7 @@ import test_fastpath
 from controller import Daemon, pb
 from nets import wait_for
 from test_fastpath import BPS, CTL, RED, Blast, Fastpath, dscp, echo, port_message, site  # noqa: F401: site is a fixture
+from testbed.net import answers
 
 pytestmark = test_fastpath.pytestmark
 
@@ -54,7 +55,7 @@ def test_a_switchs_agent_sets_the_ports_and_sets_them_again(site):
             port = port_message(fastpath, "network")
             return (port.owner, port.rate_bps, {q.red_packets for q in port.queues}) == ("sw1", 20_000_000, {40})
         wait_for("the agent's queues", owned)
-        wait_for("the switch", lambda: [(row["driver"], row["ports"], row["steps"]) for row in daemon.ctl("switches")["switches"]]
+        wait_for("the switch", lambda: [(row["driver"], row["port_count"], row["steps"]) for row in daemon.ctl("switches")["switches"]]
                  == [("fastpath", 2, 0)])
         blast = Blast(site, 3)
 
@@ -150,7 +151,7 @@ def test_duopolyctl_shows_ports_queues_flows_and_cycles(site):
         echo(site, socket.AF_INET, 1000)
 
     def same():
-        told, counters = json.loads(nets.run(CTL, "-j", "--socket", fastpath.path, "fastpath")), fastpath.counters()
+        told, counters = answers.read(nets.run(CTL, "-j", "--socket", fastpath.path, "fastpath")), fastpath.counters()
         rows = {}
         for port in told["ports"]:
             rows.update({(port["port"], name): value for name, value in port.items() if name != "port"})
@@ -201,19 +202,22 @@ def test_a_capture_has_frames_as_they_come_and_as_they_leave(site):
     def ctl(*words, status=0):
         done = subprocess.run([CTL, "-j", "--socket", fastpath.path, "fastpath", *words], capture_output=True, text=True, timeout=30)
         assert done.returncode == status, done
-        return json.loads(done.stdout) if status == 0 else done.stderr
+        try:
+            return answers.read(done.stdout)
+        except answers.Refused as refused:
+            return str(refused)
     assert "no capture goes on" in ctl("capture", "end", status=1)
     assert "has no such port" in ctl("capture", "p7", "10", status=1)
     assert "capture PORT FRAMES" in ctl("capture", "host", status=2)
     ours, theirs, listener = nets.connection(None, site.host, site.network)
     fastpath.levels(ours.getsockname()[:2], ours.getpeername()[:2], 2, 2)
     begun = ctl("capture", "all", "10000")
-    assert begun["goes_on"] == "yes" and begun["path"] == f"{site.dir}/capture-all-1.pcapng"
+    assert begun["goes_on"] and begun["path"] == f"{site.dir}/capture-all-1.pcapng"
     assert "goes on already" in ctl("capture", "host", "10", status=1)
     nets.pass_bytes(ours, theirs, 50000)
     ended = ctl("capture", "end")
     frames = read_pcapng(begun["path"])
-    assert (ended["frames"], ended["lost"], ended["goes_on"]) == (len(frames), 0, "no")
+    assert (ended["frames"], ended["lost"], ended["goes_on"]) == (len(frames), 0, False)
     content = [(interface, direction, frame[15] >> 2) for interface, direction, frame in frames
                if frame[12:14] == b"\x08\x00" and frame[23] == 6 and len(frame) > 1000]
     came = [dscp_of for interface, direction, dscp_of in content if (interface, direction) == (0, 1)]

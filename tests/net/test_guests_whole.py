@@ -1,7 +1,6 @@
 """A framework's tasks from its driver to the wire, with all real parts: duopolyd, an agent that
 relays the driver and serves executors, executors that announce their tasks, and a capture of what
 they fetch."""
-import json
 import os
 import shutil
 import subprocess
@@ -14,6 +13,7 @@ from nets import Capture, Net, needs_root, wait_for
 from scripted import Agent
 from test_frameworks import Framework
 from test_guests import Executor, Server, answer, dscps
+from testbed.net import answers
 
 pytestmark = needs_root
 
@@ -36,7 +36,7 @@ class Controller:
             return f.read()
 
     def ctl(self, *words):
-        return json.loads(subprocess.run([BUILD / "duopolyctl", "-s", self.socket, "-j", *words], capture_output=True, text=True,
+        return answers.read(subprocess.run([BUILD / "duopolyctl", "-s", self.socket, "-j", *words], capture_output=True, text=True,
                                          check=True, timeout=20).stdout)
 
     def guests(self):

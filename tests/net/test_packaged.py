@@ -13,6 +13,7 @@ import test_guests
 from controller import workload
 from nets import BUILD, TOP, Capture, Net, cgroup2_root, inside_network, needs_root, wait_for
 from scripted import Controller
+from testbed.net import answers
 from units import Machine
 
 pytestmark = needs_root
@@ -213,7 +214,10 @@ def test_a_controller_starts_on_a_state_folder_in_trouble(tmp_path, trouble):
                    prepare="mkdir -p /var/lib/duopoly && mount -t tmpfs -o size=4m,mode=700 none /var/lib/duopoly && chown duopolyd:duopoly /var/lib/duopoly")
 
     def status():
-        return json.loads(made.state("-j", "status") or "{}")
+        try:
+            return answers.read(made.state("-j", "status"))
+        except answers.Refused:
+            return {}
     try:
         made.start()
         assert status()["epoch"] == 1
@@ -323,7 +327,7 @@ def test_what_a_command_leaves_is_held_and_goes_with_its_job(machine):
     number = None
     try:
         wait_for("its second stage", lambda: attempt(machine), 20)
-        number = json.loads(machine.state("jobs", "--json"))["jobs"][0]["job"]
+        number = answers.read(machine.state("jobs", "--json"))["jobs"][0]["job"]
         held = machine.run("ls", outputs).split()
         assert len(held) == 1 and held[0].startswith(f"{number}-0-0-")
         assert held[0] in machine.run("ls", "/run/duopoly-agent/attempts")
@@ -339,7 +343,7 @@ def test_queues_and_marks_are_there_and_a_plan_has_nothing_to_refuse(machine):
     with inside_network(f"/proc/{machine.pid()}/ns/net"):
         hangs = all(tcx.standing_here("up0", way) for way in tcx.BOTH) if tcx.works() else "clsact" in shown
     assert hangs, shown
-    rows = json.loads(machine.state("hosts", "--json"))["hosts"]
+    rows = answers.read(machine.state("hosts", "--json"))["hosts"]
     assert [(row["name"], row["state"], row["marks"]) for row in rows] == [("worker1", "up", "ebpf")]
     few = ",".join("+" + word.lower() for word in promised()["duopoly-agent"][2])
     done = machine.call("setpriv", "--reuid=duopoly-agent", "--regid=duopoly-agent", "--init-groups", "--inh-caps=" + few, "--ambient-caps=" + few,

@@ -1,6 +1,5 @@
 """Lists in pages: in order, and no row twice or missing while rows come, go and move."""
 
-import json
 import socket
 import subprocess
 import threading
@@ -9,6 +8,7 @@ import pytest
 
 from controller import BUILD, Client, pb, wait_until, workload
 from test_controller import one_job
+from testbed.net import answers
 
 
 def submit(daemon, n):
@@ -139,4 +139,4 @@ def test_a_jobs_tasks_stand_there_once_while_they_move(cluster):
     finally:
         between.close()
     assert asked[:2] == [pb.TASKS_LIVE, pb.TASKS_WAITING]
-    assert sorted((t["stage"], t["task"]) for t in json.loads(said)["tasks"]) == [(0, 0), (1, 0)], said
+    assert sorted((t["stage"], t["task"]) for t in answers.read(said)["tasks"]) == [(0, 0), (1, 0)], said

@@ -1,7 +1,6 @@
 """Stances: how far agents reach into their hosts, changed while they run, by duopolyctl for all, a
 rack or one, and on a host itself."""
 
-import json
 import os
 import re
 import subprocess
@@ -13,7 +12,7 @@ import tcx
 from controller import Agent as Fake, Daemon, pb
 import kills
 from nets import BUILD, Capture, Net, connection, needs_root, pass_bytes, run, wait_for
-from testbed.net import system
+from testbed.net import answers, system
 from scripted import Agent, FIRST, STARTED, Controller
 
 OBSERVE, MARK, ENFORCE = 1, 2, 3
@@ -70,7 +69,7 @@ def test_the_controller_tells_whom_it_concerns_and_who_comes_later():
         for agent in agents[2:]:
             assert take(agent) == MARK
             state_of(agent, MARK)
-        said = json.loads(waits.communicate(timeout=10)[0])
+        said = answers.read(waits.communicate(timeout=10)[0])
         assert (said["stance"], said["hosts"], said["there"]) == ("mark", 2, 2)
         assert [h["stance"] for h in daemon.ctl("hosts")["hosts"]] == ["enforce", "enforce", "mark", "mark"]
         shown = daemon.ctl("queues")["queues"]
@@ -80,7 +79,7 @@ def test_the_controller_tells_whom_it_concerns_and_who_comes_later():
         for agent in agents:
             assert take(agent) == OBSERVE
             state_of(agent, OBSERVE)
-        said = json.loads(waits.communicate(timeout=10)[0])
+        said = answers.read(waits.communicate(timeout=10)[0])
         assert waits.returncode == 0 and said["there"] == 4 and said["took_ns"] < 10 ** 9
         print(f"\nobserve --all: 4 agents after {said['took_ns'] / 1e6:.1f} ms")
         late = Racked(daemon, "h9", "r1", 9)

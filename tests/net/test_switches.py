@@ -119,7 +119,7 @@ def test_an_operator_looks_tries_keeps_and_takes_back(site):
     begin_watching(daemon, switch)
     assert switch.is_bare(), "looking changes nothing"
     row = shown(daemon)
-    assert (row["driver"], row["ports"], row["state"]) == ("ovs", PORTS, "up") and row["differs_ns"] > 0 and row["confirm_ns"] is None
+    assert (row["driver"], row["port_count"], row["state"]) == ("ovs", PORTS, "up") and row["differs_ns"] > 0 and row["confirm_ns"] is None
     said = daemon.ctl("switch", "sw1")
     assert [(p["name"], p["rate_bps"], p["queues"]) for p in said["ports"]] == [(f"p{i}", 10 ** 8, 10) for i in range(PORTS)]
     for_people = subprocess.run([BUILD + "/duopolyctl", "-s", daemon.socket, "switch", "sw1"], capture_output=True, text=True, check=True)
@@ -213,7 +213,7 @@ def test_what_its_agent_says_is_rendered_as_a_description_is(site, tmp_path):
         assert "p0" in str(asked) and "p2" in str(asked)
     assert "site" in daemon.ctl("switch", "sw1", "render", "--as", "sonic-patch", expect=1)
     switch.vsctl("add-port", "br0", "p0;reload", "--", "set", "interface", "p0;reload", "type=dummy")
-    wait_for("the fourth port", lambda: shown(daemon)["ports"] == PORTS + 1)
+    wait_for("the fourth port", lambda: shown(daemon)["port_count"] == PORTS + 1)
     assert "'p0;reload' is no name" in daemon.ctl("switch", "sw1", "render", "--as", "eos", expect=1)
 
 
@@ -227,13 +227,13 @@ def test_ports_that_are_not_there_yet_are_named_and_get_queues_when_they_come(si
         file.write(text.replace("bridge: br0", 'ports: ["px*"], bridge: br0') + "queues: {on_change: yield}\n")
     switch.start_agent()
     wait_for("the word", lambda: shown(daemon) and "no port yet" in shown(daemon)["text"])
-    assert "px*" in shown(daemon)["text"] and shown(daemon)["ports"] == 0 and switch.rows() == 0
+    assert "px*" in shown(daemon)["text"] and shown(daemon)["port_count"] == 0 and switch.rows() == 0
     for i in (1, 2):
         begin = time.monotonic()
         switch.vsctl("add-port", "br0", f"px{i}", "--", "set", "interface", f"px{i}", "type=dummy")
         wait_for("its queues", lambda: switch.rows() == i)
         print(f"\npx{i}: {time.monotonic() - begin:.2f} s")
-    wait_for("no more to say", lambda: shown(daemon)["ports"] == 2 and not shown(daemon)["text"])
+    wait_for("no more to say", lambda: shown(daemon)["port_count"] == 2 and not shown(daemon)["text"])
     with open(switch.folder + "/agent.log", encoding="utf-8") as log:
         assert "somebody" not in log.read()
 

@@ -2,6 +2,7 @@
 #include "tests/unit/test.h"
 
 #include "controller/cli/commands.h"
+#include "controller/cli/exits.h"
 #include "controller/cli/keys.h"
 #include "controller/cli/lists.h"
 #include "controller/cli/names.h"
@@ -153,7 +154,7 @@ static char *written(const struct writer_form *form)
     for (int i = 0; i < 2; i++) {
         writer_cell(writer, value_text(i ? "h\xff" : "h1"));
         writer_cell(writer, i ? value_absent() : value_bytes(4000000));
-        writer_cell(writer, value_number(UINT64_MAX));
+        writer_cell(writer, value_id(UINT64_MAX));
     }
     writer_table_end(writer);
     writer_field(writer, "changed", NULL, value_bool(true));
@@ -192,6 +193,165 @@ static void json_is_for_programs(void **state)
     assert_string_equal(json_string_value(json_object_get(json_array_get(rows, 1), "name")), "h?");
     json_decref(root);
     free(text);
+}
+
+static const struct writer_failure failure = {3, "unreachable", "it \"went\"", NULL};
+
+enum { NOT_ITEMS, ITEMS };
+enum { NOTHING, FAILS, KEEPS_AND_FAILS, STREAMS_AND_FAILS };
+
+/* The answer of written(), enclosed. */
+static char *enclosed(const struct writer_form *form, int items, int way)
+{
+    static const struct column columns[] = {{"job", "JOB"}, {"wait_ns", "WAIT"}, {NULL, NULL}};
+    char *text = NULL;
+    size_t size;
+    struct err err;
+    FILE *out = open_memstream(&text, &size);
+    struct writer *writer = writer_new(form);
+    writer_enclose(writer, "change", 1769860800999999999);
+    writer_schema(writer, "jobs", items == ITEMS ? "rows" : NULL);
+    if (way == STREAMS_AND_FAILS)
+        writer_stream(writer, out);
+    writer_field(writer, "epoch", "epoch", value_number(UINT64_C(1) << 62));
+    writer_table(writer, "rows", columns);
+    do {
+        writer_cell(writer, value_id(UINT64_MAX));
+        writer_cell(writer, value_duration(-5));
+    } while (way == STREAMS_AND_FAILS && !writer_begun(writer));
+    if (way != STREAMS_AND_FAILS) {
+        writer_table_end(writer);
+        writer_field(writer, "changed", NULL, value_bool(false));
+    }
+    if (way == KEEPS_AND_FAILS)
+        writer_keep(writer);
+    if (way != NOTHING)
+        writer_fail(writer, &failure);
+    assert_int_equal(writer_end(writer, out, &err), 0);
+    fclose(out);
+    return text;
+}
+
+static json_t *document_of(int items, int way)
+{
+    char *text = enclosed(&writer_form_json, items, way);
+    json_t *document = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
+    assert_non_null(document);
+    assert_int_equal(json_integer_value(json_object_get(document, "version")), WRITER_VERSION);
+    assert_string_equal(json_string_value(json_object_get(document, "generated_at")),
+                        "2026-01-31T12:00:00.999Z");
+    free(text);
+    return document;
+}
+
+static const char *text_in(json_t *object, const char *key)
+{
+    return json_string_value(json_object_get(object, key));
+}
+
+static void a_list_is_enclosed_with_what_stands_beside(void **state)
+{
+    (void)state;
+    json_t *document = document_of(ITEMS, NOTHING), *items = json_object_get(document, "items");
+    assert_string_equal(text_in(document, "schema"), "jobs");
+    assert_int_equal(json_array_size(items), 1);
+    assert_string_equal(text_in(json_array_get(items, 0), "job"), "18446744073709551615");
+    assert_int_equal(json_integer_value(json_object_get(json_array_get(items, 0), "wait_ns")), -5);
+    assert_true(json_integer_value(json_object_get(document, "epoch")) == INT64_C(1) << 62);
+    assert_true(json_is_false(json_object_get(document, "changed")));
+    assert_true(json_is_false(json_object_get(document, "partial")));
+    assert_null(json_object_get(document, "error"));
+    assert_int_equal(json_object_size(document), 7);
+    json_decref(document);
+}
+
+static void one_thing_is_enclosed_with_its_tables(void **state)
+{
+    (void)state;
+    json_t *document = document_of(NOT_ITEMS, NOTHING), *items = json_object_get(document, "items");
+    assert_int_equal(json_object_size(document), 5);
+    assert_int_equal(json_array_size(items), 1);
+    json_t *one = json_array_get(items, 0);
+    assert_int_equal(json_object_size(one), 3);
+    assert_int_equal(json_array_size(json_object_get(one, "rows")), 1);
+    assert_true(json_is_false(json_object_get(one, "changed")));
+    assert_true(json_is_false(json_object_get(document, "partial")));
+    json_decref(document);
+}
+
+static void assert_fails(json_t *document)
+{
+    json_t *error = json_object_get(document, "error");
+    assert_int_equal(json_object_size(error), 4);
+    assert_int_equal(json_integer_value(json_object_get(error, "code")), 3);
+    assert_string_equal(text_in(error, "reason"), "unreachable");
+    assert_string_equal(text_in(error, "text"), "it \"went\"");
+    assert_true(json_is_null(json_object_get(error, "hint")));
+}
+
+static void a_failure_is_a_document(void **state)
+{
+    (void)state;
+    for (int items = NOT_ITEMS; items <= ITEMS; items++) {
+        json_t *document = document_of(items, FAILS);
+        assert_fails(document);
+        assert_string_equal(text_in(document, "schema"), "error");
+        assert_int_equal(json_object_size(document), 4);
+        json_decref(document);
+    }
+}
+
+static void what_was_kept_is_partial(void **state)
+{
+    (void)state;
+    for (int items = NOT_ITEMS; items <= ITEMS; items++) {
+        json_t *document = document_of(items, KEEPS_AND_FAILS);
+        assert_fails(document);
+        assert_string_equal(text_in(document, "schema"), "jobs");
+        assert_true(json_is_true(json_object_get(document, "partial")));
+        assert_int_equal(json_array_size(json_object_get(document, "items")), 1);
+        json_decref(document);
+    }
+}
+
+static void what_is_written_is_closed(void **state)
+{
+    (void)state;
+    for (int items = NOT_ITEMS; items <= ITEMS; items++) {
+        json_t *document = document_of(items, STREAMS_AND_FAILS);
+        json_t *rows = json_object_get(document, "items");
+        assert_fails(document);
+        assert_true(json_is_true(json_object_get(document, "partial")));
+        if (items == NOT_ITEMS)
+            rows = json_object_get(json_array_get(rows, 0), "rows");
+        assert_true(json_array_size(rows) > 1000);
+        json_decref(document);
+    }
+}
+
+static void people_are_not_told_why_by_the_text(void **state)
+{
+    (void)state;
+    char *text = enclosed(&writer_form_text, ITEMS, FAILS);
+    assert_string_equal(text, "");
+    free(text);
+    text = enclosed(&writer_form_text, ITEMS, KEEPS_AND_FAILS);
+    assert_non_null(strstr(text, "18446744073709551615"));
+    assert_null(strstr(text, "went"));
+    free(text);
+}
+
+static void every_exit_code_has_a_row(void **state)
+{
+    (void)state;
+    for (int code = EXIT_DONE; code <= EXIT_UNHEALTHY; code++) {
+        assert_int_equal(exit_rows[code].code, code);
+        assert_true(*exit_rows[code].reason);
+    }
+    assert_string_equal(exit_reason(EXIT_REFUSED, duopoly_Reason_REASON_CONFLICT), "conflict");
+    assert_string_equal(exit_reason(EXIT_REFUSED, duopoly_Reason_REASON_NONE), "refused");
+    assert_string_equal(exit_reason(EXIT_PARTIAL, duopoly_Reason_REASON_LIMIT), "partial");
+    assert_string_equal(exit_reason(EXIT_REFUSED, (duopoly_Reason)99), "refused");
 }
 
 /* Every form takes every kind of value, an empty answer, and to be dropped half-way. */
@@ -257,7 +417,7 @@ static void a_failed_job_shows_its_reason(void **state)
             json_t *answer = json_loads(text, 0, NULL);
             assert_string_equal(json_string_value(json_object_get(answer, "text")), row.reason);
             assert_string_equal(json_string_value(json_object_get(answer, "failed_host")), "w3");
-            assert_int_equal(json_integer_value(json_object_get(answer, "failed_task")), 3);
+            assert_string_equal(json_string_value(json_object_get(answer, "failed_task")), "3");
             json_decref(answer);
         }
         free(text);
@@ -281,7 +441,8 @@ static void values_have_words(void **state)
         {value_bytes(UINT64_MAX), "18.4 EB"},
         {value_permille(905), "90.5 %"},
         {value_bit_rate(999), "999 bit/s"},
-        {value_ms(1500), "1.5 s"},
+        {value_id(UINT64_MAX), "18446744073709551615"},
+        {value_time(1769860800999999999), "2026-01-31T12:00:00Z"},
         {value_bit_rate(94100000), "94.1 Mbit/s"},
         {value_absent(), "-"},
         {value_bool(1), "yes"},
@@ -350,6 +511,13 @@ int main(void)
         cmocka_unit_test(the_table_is_whole),
         cmocka_unit_test(text_is_for_people),
         cmocka_unit_test(json_is_for_programs),
+        cmocka_unit_test(a_list_is_enclosed_with_what_stands_beside),
+        cmocka_unit_test(one_thing_is_enclosed_with_its_tables),
+        cmocka_unit_test(a_failure_is_a_document),
+        cmocka_unit_test(what_was_kept_is_partial),
+        cmocka_unit_test(what_is_written_is_closed),
+        cmocka_unit_test(people_are_not_told_why_by_the_text),
+        cmocka_unit_test(every_exit_code_has_a_row),
         cmocka_unit_test(every_form_keeps_the_contract),
         cmocka_unit_test(values_have_words),
         cmocka_unit_test(a_failed_job_shows_its_reason),

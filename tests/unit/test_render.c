@@ -737,8 +737,9 @@ static void test_eos_has_one_map_for_all_ports(void **state)
 
 static char left[1024];
 
-static void note_left(const char *port, const struct err *why)
+static void note_left(void *user, const char *port, const struct err *why)
 {
+    (void)user;
     snprintf(left, sizeof(left), "%s: %s", port, why->text);
 }
 

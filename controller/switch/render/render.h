@@ -36,7 +36,8 @@ struct render_switch {
     const json_t *site; /* the present configuration, if needs_site */
     /* Called for a port that cannot have what is wished, with the reason; all others are rendered.
      * May be NULL. */
-    void (*left)(const char *port, const struct err *why);
+    void (*left)(void *user, const char *port, const struct err *why);
+    void *user; /* of left */
 };
 
 struct renderer {

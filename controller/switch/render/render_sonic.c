@@ -112,7 +112,7 @@ static int leave(void *user, const char *port, const struct err *why)
 {
     struct leaving *leaving = user;
     if (leaving->sw->left)
-        leaving->sw->left(port, why);
+        leaving->sw->left(leaving->sw->user, port, why);
     if (!leaving->first.code) {
         leaving->first = *why;
         err_prefix(&leaving->first, "%s", port);

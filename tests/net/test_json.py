@@ -1,0 +1,331 @@
+"""`duopolyctl -j`: each answer and each refusal is one document that its schema describes
+(schemas/json/v1, docs/operate/cli.md), and what was promised there does not change."""
+import hashlib
+import json
+import re
+import socket
+import subprocess
+import threading
+
+import pytest
+
+from controller import BUILD, TOP, answers, pb, wait_until, workload
+from test_controller import one_job
+from test_manual import COMMANDS
+
+SCHEMAS = TOP / "schemas" / "json" / "v1"
+PROMISED = json.loads((SCHEMAS / "answers.json").read_text(encoding="utf-8"))
+DEFINED = PROMISED["definitions"]
+NAMED = {name: value["properties"]["schema"]["const"] for name, value in DEFINED.items()
+         if "schema" in value.get("properties", {}) and "const" in value["properties"]["schema"]}
+
+
+# ---- the schemas ----
+
+
+def digest(definition):
+    text = json.dumps(definition, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def test_what_was_promised_does_not_change():
+    lines = (SCHEMAS / "FROZEN").read_text(encoding="utf-8").splitlines()
+    frozen = dict(line.split()[::-1] for line in lines if line and not line.startswith("#"))
+    now = {name: digest(definition) for name, definition in DEFINED.items()}
+    changed = sorted(name for name in frozen if now.get(name) != frozen[name])
+    assert not changed, "readers rely on these: put them back, or begin schemas/json/v2"
+    new = ["%s %s" % (now[name], name) for name in sorted(set(now) - set(frozen))]
+    assert not new, "promise these, too, in schemas/json/v1/FROZEN:\n" + "\n".join(new)
+
+
+def test_the_schemas_are_those_of_answers():
+    assert all(name == schema for name, schema in NAMED.items())
+    assert sorted(NAMED) == [one["$ref"].removeprefix("#/definitions/")
+                             for one in PROMISED["anyOf"]]
+    assert set(answers.LISTS) <= set(NAMED)
+
+
+def members(schema):
+    """(name, schema) of all members below."""
+    if isinstance(schema, list):
+        for one in schema:
+            yield from members(one)
+    elif isinstance(schema, dict):
+        for name, one in schema.get("properties", {}).items():
+            yield name, one
+        for one in schema.values():
+            yield from members(one)
+
+
+AMOUNT = re.compile(r"_(ns|bytes|permille|bps|packets|ppm|milli)$")
+
+
+def test_a_members_name_says_its_type():
+    seen = set()
+    for name, schema in members(DEFINED):
+        kinds = schema.get("type") if isinstance(schema, dict) else None
+        if name in answers.IDENTIFIERS:
+            assert "definitions/id" in schema["$ref"], name
+            seen.add(name)
+        elif AMOUNT.search(name):
+            assert kinds in ("integer", ["integer", "null"]), name
+    assert seen == answers.IDENTIFIERS
+
+
+# ---- answers ----
+
+
+def once(pairs):
+    assert len({name for name, _ in pairs}) == len(pairs), pairs
+    return dict(pairs)
+
+
+@pytest.fixture(name="valid", scope="module")
+def _valid():
+    """Reads a document and holds it to its schema."""
+    jsonschema = pytest.importorskip("jsonschema")
+
+    def read(text):
+        document = json.loads(text, object_pairs_hook=once)
+        own = {"$ref": "#/definitions/" + document["schema"], "definitions": DEFINED}
+        jsonschema.Draft7Validator(own).validate(document)
+        assert jsonschema.Draft7Validator(PROMISED).is_valid(document)
+        return document
+    return read
+
+
+def run(*words):
+    return subprocess.run([BUILD / "duopolyctl", *map(str, words)], capture_output=True, text=True,
+                          timeout=40, check=False)
+
+
+def full(message):
+    """Each member is something."""
+    for field in message.DESCRIPTOR.fields:
+        if field.label == field.LABEL_REPEATED:
+            continue
+        if field.message_type:
+            full(getattr(message, field.name))
+        elif field.type == field.TYPE_STRING:
+            setattr(message, field.name, "x")
+        elif field.type == field.TYPE_BOOL:
+            setattr(message, field.name, True)
+        elif field.type != field.TYPE_BYTES:
+            setattr(message, field.name, 1 if field.enum_type else 7)
+    return message
+
+
+PAGES = {
+    pb.LIST_JOBS: ("page", "jobs"), pb.LIST_TASKS: ("page", "tasks"),
+    pb.LIST_HOSTS: ("page", "hosts"), pb.LIST_COUNTERS: ("page", "counters"),
+    pb.LIST_KEYS: ("page", "keys"), pb.LIST_SWITCHES: ("switch_page", "switches"),
+    pb.LIST_SWITCH_PORTS: ("switch_page", "ports"),
+    pb.LIST_SWITCH_STEPS: ("switch_page", "steps"), pb.LIST_LINKS: ("link_page", "rows"),
+    pb.LIST_GUESTS: ("guest_page", "rows"), pb.LIST_COMBINATIONS: ("combination_page", "rows"),
+    pb.LIST_UNITS: ("unit_page", "rows"), pb.LIST_USERS: ("user_page", "rows"),
+    pb.LIST_DEBTS: ("debt_page", "rows"), pb.LIST_SHARES: ("share_page", "rows"),
+    pb.LIST_ARCS: ("arc_page", "rows")}
+DATAPLANE = [("host", "came_packets"), ("host", "flooded_packets"), ("host", "shut_ms"),
+             ("host queue 0", "in_packets"), ("worker", "busy_cycles"), ("macs", "alive"),
+             ("flows", "alive")]
+
+
+def spans():
+    return pb.ShareSpans(slots_milli=[5], mem_mb=[5], right_ppm=[5], wanted_permille=[5])
+
+
+def page_of(kind, envelope):
+    """One row that has everything, and one that has nothing."""
+    page, rows = PAGES[kind]
+    page = getattr(envelope, page)
+    full(getattr(page, rows).add())
+    getattr(page, rows).add()
+    if kind == pb.LIST_COUNTERS:
+        page.counters.extend(pb.CounterRow(source=source, name=name, value=7)
+                             for source, name in DATAPLANE)
+    elif kind == pb.LIST_SHARES:
+        page.entries = 7
+        page.all.CopyFrom(spans())
+        page.rows[0].spans.CopyFrom(spans())
+    elif kind == pb.LIST_ARCS:
+        page.round = 7
+        page.rows[1].tail = page.rows[1].head = 1
+
+
+def answer_to(request):
+    kind, envelope = request.WhichOneof("body"), pb.Envelope(version=1)
+    if kind == "list":
+        page_of(request.list.of, envelope)
+    elif kind == "get_status":
+        full(envelope.status).wrong.append("x")
+        full(envelope.status.policies.add())
+        envelope.status.policies.add()
+    elif kind == "explain":
+        full(full(envelope.explanation).facts.add())
+    elif kind == "get_audit":
+        full(envelope.audit_page.rows.add())
+    elif kind in ("begin_capture", "end_capture"):
+        full(envelope.captured)
+    else:
+        full(envelope.accepted)
+    return envelope
+
+
+@pytest.fixture(name="played")
+def _played(tmp_path):
+    """The socket of a controller, and data plane, that the test plays."""
+    listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    listener.bind(str(tmp_path / "s"))
+    listener.listen()
+
+    def serve():
+        while True:
+            try:
+                client = listener.accept()[0]
+            except OSError:
+                return
+            with client:
+                while request := client.recv(65536):
+                    answer = answer_to(pb.Envelope.FromString(request))
+                    client.send(answer.SerializeToString())
+    thread = threading.Thread(target=serve)
+    thread.start()
+    yield tmp_path / "s"
+    listener.shutdown(socket.SHUT_RDWR)
+    thread.join(20)
+    listener.close()
+
+
+READS = [
+    (["status"], "status"), (["mode"], "mode"), (["jobs"], "jobs"), (["jobs", "-a"], "jobs"),
+    (["job", "7"], "job"), (["tasks"], "tasks"), (["tasks", "7"], "tasks"),
+    (["tasks", "7", "-a"], "tasks"), (["hosts"], "hosts"), (["units"], "units"),
+    (["units", "x"], "units"), (["queues"], "queues"), (["links"], "links"),
+    (["counters"], "counters"), (["fastpath"], "fastpath"),
+    (["fastpath", "capture", "all", "9"], "capture"), (["fastpath", "capture", "end"], "capture"),
+    (["switches"], "switches"), (["switch", "x"], "switch"), (["switch", "x", "plan"], "switch"),
+    (["audit"], "audit"), (["policy"], "policies"), (["policy", "--all"], "combinations"),
+    (["users"], "users"), (["debts"], "debts"), (["shares"], "shares"), (["graph"], "graph"),
+    (["graph", "--as", "dimacs"], "graph"), (["explain", "7/0/0"], "explanation"),
+    (["keys", "list"], "keys"),
+    (["switch", "x", "render", "--as", "eos", "--from", TOP / "schemas" / "switch.yaml"],
+     "render")]
+CHANGES = [
+    (["submit"], "submitted"), (["cancel", "1"], "change"), (["drain", "h1"], "change"),
+    (["drain", "h1", "--undo"], "change"), (["policy", "turn", "fifo"], "change"),
+    (["user", "set", "ann"], "change"), (["user", "leave", "ann"], "change"),
+    (["store", "check"], "change"), (["host", "forget", "h2"], "change"),
+    (["keys", "make", "w[1-2]", "--role", "agent", "--out"], "made_keys"),
+    (["keys", "rotate", "w1", "--out"], "made_keys"), (["keys", "revoke", "w[1-2]"], "change"),
+    (["keys", "rotate", "controller"], "change"), (["stance", "observe", "--all"], "stance")]
+
+
+def test_every_verb_is_asked():
+    assert {words[0] for words, _ in READS + CHANGES} >= set(COMMANDS)
+
+
+@pytest.mark.parametrize("words, schema", READS, ids=lambda value: value if isinstance(value, str)
+                         else "-".join(map(str, value[:3])))
+def test_a_read(valid, played, words, schema):
+    done = run("-j", "-s", played, *words)
+    assert done.returncode == (8 if words == ["status"] else 0), done
+    document = valid(done.stdout)
+    assert document["schema"] == schema and document["partial"] is False
+    assert not done.stderr, done
+    answers.read(done.stdout)
+    assert run("-s", played, *words).stdout, "the same for people"
+
+
+def test_changes(valid, cluster, tmp_path):
+    daemon = cluster.daemon(keys=True)
+    h1 = cluster.agent(daemon, "h1", key=daemon.key("h1"))
+    h2 = cluster.agent(daemon, "h2", host=2, key=daemon.key("h2"))
+    h1.join(), h2.join()
+    h2.close()
+    config = {"submit": workload(tmp_path, [one_job(maps=3)]), "--out": tmp_path / "keys"}
+    for words, schema in CHANGES:
+        if schema == "stance":
+            continue
+        if words[0] == "host":
+            wait_until(lambda: daemon.ctl("hosts")["hosts"][1]["state"] != "up", "it is silent")
+        done = run("-j", "-s", daemon.socket, *words,
+                   *([config[words[-1]]] if words[-1] in config else []))
+        assert done.returncode == 0 and not done.stderr, done
+        document = valid(done.stdout)
+        assert document["schema"] == schema and document["partial"] is False
+    for words, schema in READS[:1] + READS[2:4] + READS[8:10]:
+        document = valid(run("-j", "-s", daemon.socket, *words).stdout)
+        assert document["schema"] == schema
+
+
+def test_a_stance_that_all_have(valid, cluster):
+    done = run("-j", "-s", cluster.daemon().socket, "stance", "observe", "--all")
+    assert done.returncode == 0 and valid(done.stdout)["schema"] == "stance"
+
+
+# ---- refusals ----
+
+
+def refused(valid, done, code, reason):
+    """One document with an error, and nothing else; its sentence."""
+    document = valid(done.stdout)
+    assert done.returncode == document["error"]["code"] == code and not done.stderr, done
+    assert document["error"]["reason"] == reason and document["schema"] == "error", document
+    assert len(document["error"]["text"].splitlines()) == 1
+    return document["error"]["text"]
+
+
+@pytest.mark.parametrize("words, sentence", [
+    ([], "say what to do; --help lists the commands"),
+    (["--nonsense", "status"], "unrecognized option '--nonsense'"),
+    (["status", "--limit"], "option '--limit' requires an argument"),
+    (["submit", "f", "--id", "0"], "--id is a number from 1, not '0'"),
+    (["frob"], "there is no command 'frob'"),
+    (["job", "x"], "a job is a number from 1, not 'x'"),
+    (["jobs", "--undo"], "'jobs' takes no --undo"),
+    (["status", "--key", "f"], "--controller and --key go together"),
+])
+def test_wrong_arguments(valid, words, sentence):
+    assert refused(valid, run("-j", *words), 2, "arguments").startswith(sentence)
+    if words[-1:] != ["--limit"]:  # which would take it for its number
+        assert refused(valid, run(*words, "--json"), 2, "arguments").startswith(sentence)
+    done = run(*words)
+    assert done.returncode == 2 and not done.stdout, "for people on standard error"
+    assert sentence in done.stderr
+
+
+def test_what_is_refused(valid, cluster, tmp_path):
+    daemon = cluster.daemon(keys=True)
+    reader = daemon.key("ann", role="read-only")
+    here = ("-j", "-s", daemon.socket)
+    there = ("-j", "--controller", daemon.address, "--key", reader)
+    assert "nonsense" in refused(valid, run(*here, "policy", "turn", "sjf", "nonsense=1"), 1,
+                                 "unsupported")
+    assert "no job 7" in refused(valid, run(*here, "job", 7), 5, "unknown")
+    assert "none" in refused(valid, run(*here, "submit", tmp_path / "none"), 5, "unknown")
+    refused(valid, run("-j", "-s", "/nowhere", "status"), 3, "unreachable")
+    refused(valid, run(*there, "drain", "h1"), 4, "permission")
+    daemon.ctl("submit", workload(tmp_path, [one_job()]))
+    other = workload(tmp_path, [one_job(maps=2)])
+    assert "another content" in refused(valid, run(*here, "submit", other), 1, "conflict")
+
+
+def test_who_does_not_answer(valid, cluster):
+    daemon = cluster.daemon()
+    h1 = cluster.agent(daemon, "h1")
+    h1.join()
+    words = ("stance", "observe", "--all")
+    assert "h1" in refused(valid, run("-j", "-s", daemon.socket, *words), 6, "late")
+
+
+def test_what_was_done_in_part(valid, cluster, tmp_path):
+    """Of 65 keys 64 are taken at once; the last one is there already."""
+    daemon = cluster.daemon(keys=True)
+    folder = tmp_path / "keys"
+    daemon.ctl("keys", "make", "w65", "--role", "agent", "--out", folder)
+    done = run("-j", "-s", daemon.socket, "keys", "make", "w[1-65]", "--role", "agent",
+               "--out", folder)
+    document = valid(done.stdout)
+    assert done.returncode == 7 and not done.stderr, done
+    assert len(document["items"]) == 64 and document["partial"] is True
+    assert document["error"]["reason"] == "partial" and "w65.key" in document["error"]["text"]
