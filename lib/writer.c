@@ -1,6 +1,7 @@
 #include "lib/writer.h"
 
 #include "lib/bit_rate.h"
+#include "lib/join.h"
 
 #include <assert.h>
 #include <err.h>
@@ -12,7 +13,21 @@
 
 #define SECOND_NS UINT64_C(1000000000)
 
-const struct writer_form *const writer_forms[] = {&writer_form_text, &writer_form_json, NULL};
+const struct writer_form *const writer_forms[] = {&writer_form_text, &writer_form_json,
+                                                  &writer_form_lines, &writer_form_csv, NULL};
+
+int writer_form_find(const char *name, const struct writer_form **ret_form, struct err *err)
+{
+    char names[64] = "";
+    for (const struct writer_form *const *form = writer_forms; *form; form++) {
+        if (strcmp((*form)->name, name) == 0) {
+            *ret_form = *form;
+            return 0;
+        }
+        join_word(names, sizeof(names), ", ", (*form)->name);
+    }
+    return err_set(err, EINVAL, "there is no form '%s'; there are: %s", name, names);
+}
 
 struct writer {
     const struct writer_form *form;

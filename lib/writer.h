@@ -1,5 +1,5 @@
-/* Writes a command's answer: as text for people or as JSON for programs. Commands hand over named
- * values and never print, so both forms always say the same.
+/* Writes a command's answer: as text for people, or as JSON or CSV for programs. Commands hand over
+ * named values and never print, so all forms say the same.
  *
  * An answer is one object: fields, and tables whose rows have the fields that their columns name,
  * in that order. In JSON a key is the field's name with its unit, and the value is raw (ns, bytes,
@@ -100,9 +100,13 @@ struct writer_form {
     void (*drop)(void *state);
 };
 
-extern const struct writer_form writer_form_text, writer_form_json;
+extern const struct writer_form writer_form_text, writer_form_json, writer_form_lines,
+    writer_form_csv;
 /* All forms, NULL at the end. */
 extern const struct writer_form *const writer_forms[];
+
+/* The form of this name; −EINVAL with the names of all. */
+int writer_form_find(const char *name, const struct writer_form **ret_form, struct err *err);
 
 struct writer *writer_new(const struct writer_form *form);
 

@@ -1,35 +1,45 @@
-/* As it comes, in ASCII: a row a line. */
-#include "lib/writer.h"
+/* As it comes, in ASCII: one document, a row a line; or as lines, each item one, and the last one
+ * the document without its items. */
+#include "lib/writer_raw.h"
 
 #include <err.h>
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
-
-#define SECOND_NS UINT64_C(1000000000)
 
 struct json_state {
     struct text *out;
+    struct text *to;    /* where what comes is written: `out`, or */
+    struct text beside; /* in lines: what the last one will have */
+    bool lines;
     const struct writer_envelope *envelope;
     const struct writer_failure *failure; /* NULL: none */
     bool begun;                           /* the document, or the bare object */
     size_t indent;                        /* of the members of the object that is open, */
     bool members;                         /* which has some */
     bool table;                           /* one is open, */
+    bool apart;                           /* whose rows are lines, */
     bool rows;                            /* and has some */
     bool items;                           /* the table of items was there */
 };
 
 static void put(struct json_state *state, const char *word)
 {
-    text_word(state->out, word);
+    text_word(state->to, word);
 }
 
 static void line_begin(struct json_state *state, size_t indent)
 {
-    text_fill(state->out, '\n', 1);
-    text_fill(state->out, ' ', indent);
+    if (state->lines)
+        return;
+    text_fill(state->to, '\n', 1);
+    text_fill(state->to, ' ', indent);
+}
+
+/* Between members, and between rows. */
+static void put_comma(struct json_state *state)
+{
+    put(state, state->lines ? ", " : ",");
 }
 
 static void *some(void *pointer)
@@ -66,9 +76,9 @@ static void put_text(struct json_state *state, const char *text)
     while (is_plain(text[length]))
         length++;
     if (!text[length]) {
-        text_add(state->out, "\"", 1);
-        text_add(state->out, text, length);
-        text_add(state->out, "\"", 1);
+        text_add(state->to, "\"", 1);
+        text_add(state->to, text, length);
+        text_add(state->to, "\"", 1);
         return;
     }
     json_t *value = text_value(text);
@@ -78,59 +88,24 @@ static void put_text(struct json_state *state, const char *text)
     json_decref(value);
 }
 
-/* WHY a string: many readers keep 53 bits of a number, and attempts have more. */
-static void put_id(struct json_state *state, uint64_t id)
-{
-    text_fill(state->out, '"', 1);
-    text_number(state->out, id);
-    text_fill(state->out, '"', 1);
-}
-
-static void put_time(struct json_state *state, uint64_t ns)
-{
-    const time_t seconds = (time_t)(ns / SECOND_NS);
-    struct tm utc;
-    char second[32], words[48];
-    strftime(second, sizeof(second), "%Y-%m-%dT%H:%M:%S", gmtime_r(&seconds, &utc));
-    snprintf(words, sizeof(words), "\"%s.%03uZ\"", second,
-             (unsigned)(ns % SECOND_NS / (SECOND_NS / 1000)));
-    put(state, words);
-}
-
 static void put_value(struct json_state *state, const struct value *value)
 {
-    switch (value->kind) {
-    case VALUE_TEXT:
+    const bool quoted = raw_is_quoted(value);
+    if (value->kind == VALUE_TEXT) {
         put_text(state, value->text);
-        break;
-    case VALUE_NUMBER:
-    case VALUE_BYTES:
-    case VALUE_PERMILLE:
-    case VALUE_BIT_RATE:
-        text_number(state->out, value->number);
-        break;
-    case VALUE_ID:
-        put_id(state, value->number);
-        break;
-    case VALUE_SIGNED:
-    case VALUE_DURATION:
-        text_signed(state->out, value->signed_number);
-        break;
-    case VALUE_BOOL:
-        put(state, value->number ? "true" : "false");
-        break;
-    case VALUE_TIME:
-        put_time(state, value->number);
-        break;
-    case VALUE_ABSENT:
+    } else if (value->kind == VALUE_ABSENT) {
         put(state, "null");
-        break;
+    } else {
+        text_fill(state->to, '"', quoted);
+        raw_put(state->to, value);
+        text_fill(state->to, '"', quoted);
     }
 }
 
 static void put_key(struct json_state *state, const char *key)
 {
-    text_fill(state->out, ',', state->members ? 1 : 0);
+    if (state->members)
+        put_comma(state);
     line_begin(state, state->indent);
     state->members = true;
     put_text(state, key);
@@ -139,12 +114,13 @@ static void put_key(struct json_state *state, const char *key)
 
 static void head_put(struct json_state *state, const char *schema)
 {
+    const struct value generated = value_time(state->envelope->generated_ns);
     put_key(state, "schema");
     put_text(state, schema);
     put_key(state, "version");
-    text_number(state->out, WRITER_VERSION);
+    text_number(state->to, WRITER_VERSION);
     put_key(state, "generated_at");
-    put_time(state, state->envelope->generated_ns);
+    put_value(state, &generated);
 }
 
 static void object_begin(struct json_state *state, size_t indent)
@@ -165,14 +141,20 @@ static void object_end(struct json_state *state)
 /* Once: what comes before the first field or table. */
 static void document_begin(struct json_state *state)
 {
+    const struct writer_envelope *envelope = state->envelope;
     if (state->begun)
         return;
     state->begun = true;
-    object_begin(state, 2);
-    if (!state->envelope->schema)
+    if (state->lines && envelope->schema && envelope->items) {
+        state->to = &state->beside; /* what follows its head */
+        state->members = true;
         return;
-    head_put(state, state->envelope->schema);
-    if (state->envelope->items)
+    }
+    object_begin(state, 2);
+    if (state->lines || !envelope->schema)
+        return;
+    head_put(state, envelope->schema);
+    if (envelope->items)
         return;
     put_key(state, "items");
     put(state, "[");
@@ -180,11 +162,23 @@ static void document_begin(struct json_state *state)
     object_begin(state, 6);
 }
 
-static void *begin(struct text *out, const struct writer_envelope *envelope)
+static struct json_state *state_new(struct text *out, const struct writer_envelope *envelope)
 {
     struct json_state *state = some(calloc(1, sizeof(*state)));
-    state->out = out;
+    state->out = state->to = out;
     state->envelope = envelope;
+    return state;
+}
+
+static void *begin(struct text *out, const struct writer_envelope *envelope)
+{
+    return state_new(out, envelope);
+}
+
+static void *lines_begin(struct text *out, const struct writer_envelope *envelope)
+{
+    struct json_state *state = state_new(out, envelope);
+    state->lines = true;
     return state;
 }
 
@@ -206,20 +200,26 @@ static void table_begin(void *opaque, const char *key, const struct column *colu
     struct json_state *state = opaque;
     (void)columns;
     document_begin(state);
-    bool items = is_items(state->envelope, key);
+    const bool items = is_items(state->envelope, key);
     state->items |= items;
-    put_key(state, items ? "items" : key);
-    put(state, "[");
     state->table = true;
     state->rows = false;
+    state->apart = items && state->lines;
+    if (state->apart) {
+        state->to = state->out;
+        return;
+    }
+    put_key(state, items ? "items" : key);
+    put(state, "[");
 }
 
 static void cell(void *opaque, const struct column *column, const struct value *value,
                  bool first_of_row)
 {
     struct json_state *state = opaque;
-    if (first_of_row) {
-        text_fill(state->out, ',', state->rows ? 1 : 0);
+    if (first_of_row && !state->apart) {
+        if (state->rows)
+            put_comma(state);
         line_begin(state, state->indent + 2);
     }
     put(state, first_of_row ? "{" : ", ");
@@ -228,16 +228,20 @@ static void cell(void *opaque, const struct column *column, const struct value *
     put(state, ": ");
     put_value(state, value);
     if (!column[1].key)
-        put(state, "}");
+        put(state, state->apart ? "}\n" : "}");
 }
 
 static void table_end(void *opaque)
 {
     struct json_state *state = opaque;
+    state->table = false;
+    if (state->apart) {
+        state->to = &state->beside;
+        return;
+    }
     if (state->rows)
         line_begin(state, state->indent);
     put(state, "]");
-    state->table = false;
 }
 
 static void document(void *opaque, const char *key, const char *text)
@@ -259,7 +263,7 @@ static void failure_put(struct json_state *state)
     put_key(state, "error");
     object_begin(state, 4);
     put_key(state, "code");
-    text_signed(state->out, failure->code);
+    text_signed(state->to, failure->code);
     put_key(state, "reason");
     put_text(state, failure->reason);
     put_key(state, "text");
@@ -272,10 +276,19 @@ static void failure_put(struct json_state *state)
     object_end(state);
 }
 
-/* What follows the items of a document. */
+/* The items are all there: of a document what follows them, of lines the last one. */
 static void items_end(struct json_state *state)
 {
-    if (!state->envelope->items) {
+    if (state->lines) {
+        if (!state->envelope->items)
+            put(state, "}\n");
+        state->to = state->out;
+        object_begin(state, 2);
+        head_put(state, state->envelope->schema);
+        if (state->beside.used)
+            text_add(state->out, state->beside.at, state->beside.used);
+        state->out->failed |= state->beside.failed;
+    } else if (!state->envelope->items) {
         object_end(state);
         state->indent = 2;
         line_begin(state, state->indent);
@@ -290,7 +303,9 @@ static void items_end(struct json_state *state)
 
 static void drop(void *opaque)
 {
-    free(opaque);
+    struct json_state *state = opaque;
+    text_done(&state->beside);
+    free(state);
 }
 
 static void end(void *opaque)
@@ -308,10 +323,13 @@ static void end(void *opaque)
     }
     if (state->failure)
         failure_put(state);
-    put(state, "\n}\n");
+    put(state, state->lines ? "}\n" : "\n}\n");
     drop(state);
 }
 
 const struct writer_form writer_form_json = {
     "json", begin, field, table_begin, cell, table_end, document, fail, end, drop,
+};
+const struct writer_form writer_form_lines = {
+    "json-lines", lines_begin, field, table_begin, cell, table_end, document, fail, end, drop,
 };

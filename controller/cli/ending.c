@@ -35,6 +35,7 @@ enum exit_code ending_write(struct writer *writer, enum exit_code code, duopoly_
 
 /* argp and getopt write to standard error, and argp ends the program. */
 struct ending_catch {
+    const struct writer_form *form;
     FILE *real; /* standard error; NULL: it is standard error, since nothing is caught any more */
     char *said;
     size_t size;
@@ -47,12 +48,18 @@ static bool is_json(const char *word)
            (word[0] == '-' && word[1] != '-' && word[strcspn(word, "js")] == 'j');
 }
 
-static bool wants_json(int argc, char **argv)
+static const struct writer_form *form_wanted(int argc, char **argv)
 {
-    for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++)
+    const struct writer_form *form = &writer_form_text;
+    for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {
         if (is_json(argv[i]))
-            return true;
-    return false;
+            form = &writer_form_json;
+        else if (strncmp(argv[i], "--form=", 7) == 0)
+            writer_form_find(argv[i] + 7, &form, NULL);
+        else if (strcmp(argv[i], "--form") == 0 && i + 1 < argc)
+            writer_form_find(argv[i + 1], &form, NULL);
+    }
+    return form;
 }
 
 /* The first line, without the program's name. */
@@ -80,15 +87,15 @@ static void complaint_write(int status, void *opaque)
     uncatch(caught);
     if (status == EXIT_ARGUMENTS) {
         sentence_take(caught->said, &err);
-        ending_write(ending_begin(&writer_form_json), EXIT_ARGUMENTS, duopoly_Reason_REASON_NONE,
-                     &err);
+        ending_write(ending_begin(caught->form), EXIT_ARGUMENTS, duopoly_Reason_REASON_NONE, &err);
     }
 }
 
 struct ending_catch *ending_catch(int argc, char **argv)
 {
     static struct ending_catch caught;
-    FILE *into = wants_json(argc, argv) ? open_memstream(&caught.said, &caught.size) : NULL;
+    caught.form = form_wanted(argc, argv);
+    FILE *into = caught.form->fail ? open_memstream(&caught.said, &caught.size) : NULL;
     if (!into)
         return NULL;
     caught.real = stderr;

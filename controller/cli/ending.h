@@ -16,8 +16,8 @@ struct writer *ending_begin(const struct writer_form *form);
 enum exit_code ending_write(struct writer *writer, enum exit_code code, duopoly_Reason refusal,
                             const struct err *err);
 
-/* What argp complains of becomes the answer, if one of the words asks for JSON; until
- * ending_release. `argv` is borrowed until then. */
+/* What argp complains of becomes the answer, if one of the words asks for JSON or lines of it,
+ * until ending_release. `argv` is not kept. */
 struct ending_catch;
 struct ending_catch *ending_catch(int argc, char **argv);
 /* NULL is fine. */

@@ -18,6 +18,7 @@ enum { KEY_ID = 256, KEY_UNDO, KEY_PRINT, KEY_TEXT };
 struct arguments {
     const char *socket, *controller, *key; /* NULL: not given */
     const struct writer_form *form;
+    const char *form_name; /* NULL: as `form` */
     const char *command;
     struct request request;
 };
@@ -35,6 +36,7 @@ static const struct argp_option options[] = {
     {"controller", TEXT_AT(controller), "ADDRESS", 0, "a controller elsewhere, tcp://HOST:PORT", 0},
     {"key", TEXT_AT(key), "FILE", 0, "the key for that controller (lib/keys.h)", 0},
     {"json", 'j', NULL, 0, "write JSON, with raw units; errors too", 0},
+    {"form", TEXT_AT(form_name), "FORM", 0, "write text, json (as -j), json-lines or csv", 0},
     {"all", 'a', NULL, 0,
      "also finished ones (jobs, tasks); all hosts (stance); every combination (policy)", 0},
     {"id", KEY_ID, "N", 0, "only the job with this id in the file (submit)", 0},
@@ -217,7 +219,8 @@ int main(int argc, char **argv)
     if (argp_parse(&argp, argc, argv, 0, NULL, &arguments) != 0)
         return EXIT_ARGUMENTS;
     ending_release(caught);
-    if (command_find(arguments.command, &command, &err) < 0 ||
+    if ((arguments.form_name && writer_form_find(arguments.form_name, &arguments.form, &err) < 0) ||
+        command_find(arguments.command, &command, &err) < 0 ||
         command_check(command, &arguments.request, &err) < 0 ||
         controller_check(&arguments, &err) < 0)
         return (int)ending_write(ending_begin(arguments.form), EXIT_ARGUMENTS,

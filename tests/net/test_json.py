@@ -1,6 +1,8 @@
 """`duopolyctl -j`: each answer and each refusal is one document that its schema describes
 (schemas/json/v1, docs/operate/cli.md), and what was promised there does not change."""
+import csv
 import hashlib
+import io
 import json
 import re
 import socket
@@ -97,6 +99,10 @@ def _valid():
 def run(*words):
     return subprocess.run([BUILD / "duopolyctl", *map(str, words)], capture_output=True, text=True,
                           timeout=40, check=False)
+
+
+def formed(form, at, words):
+    return run("--form", form, "-s", at, *words).stdout
 
 
 def full(message):
@@ -233,7 +239,12 @@ def test_a_read(valid, played, words, schema):
     assert document["schema"] == schema and document["partial"] is False
     assert not done.stderr, done
     answers.read(done.stdout)
-    assert run("-s", played, *words).stdout, "the same for people"
+    *items, last = map(json.loads, formed("json-lines", played, words).splitlines())
+    assert dict(last, items=items, generated_at=document["generated_at"]) == document
+    header, *rows = csv.reader(io.StringIO(formed("csv", played, words)))
+    assert len(rows) == len(items) and {len(row) for row in rows} <= {len(header)}
+    assert all(len(set(header) - set(item)) == 0 for item in items)
+    assert formed("text", played, words), "the same for people"
 
 
 def test_changes(valid, cluster, tmp_path):
@@ -281,6 +292,7 @@ def refused(valid, done, code, reason):
     (["status", "--limit"], "option '--limit' requires an argument"),
     (["submit", "f", "--id", "0"], "--id is a number from 1, not '0'"),
     (["frob"], "there is no command 'frob'"),
+    (["status", "--form", "xml"], "there is no form 'xml'"),
     (["job", "x"], "a job is a number from 1, not 'x'"),
     (["jobs", "--undo"], "'jobs' takes no --undo"),
     (["status", "--key", "f"], "--controller and --key go together"),
@@ -289,6 +301,9 @@ def test_wrong_arguments(valid, words, sentence):
     assert refused(valid, run("-j", *words), 2, "arguments").startswith(sentence)
     if words[-1:] != ["--limit"]:  # which would take it for its number
         assert refused(valid, run(*words, "--json"), 2, "arguments").startswith(sentence)
+    if "--form" not in words:
+        line, = run("--form", "json-lines", *words).stdout.splitlines()
+        assert json.loads(line)["error"]["text"].startswith(sentence)
     done = run(*words)
     assert done.returncode == 2 and not done.stdout, "for people on standard error"
     assert sentence in done.stderr
