@@ -20,7 +20,16 @@ static void reorder(struct engine *engine, struct job *job)
     hold_reorder_job(engine, job);
 }
 
-/* Puts the policy in force, with what follows from it. */
+/* All that is ordered is ordered anew. */
+static void follow(struct engine *engine)
+{
+    cluster_follow_orders(engine);
+    order_rebuild(engine);
+    for (struct sorted_node *node = sorted_first(&engine->active); node; node = sorted_next(node))
+        reorder(engine, container_of(node, struct job, by_turn));
+}
+
+/* Puts the policy in force, with what follows from it. The mode orders nothing. */
 static void put(struct engine *engine, enum question q, const struct policy *policy)
 {
     bool divided = users_divided(engine);
@@ -29,10 +38,8 @@ static void put(struct engine *engine, enum question q, const struct policy *pol
     policy_put(engine, q, policy);
     if (users_divided(engine) != divided)
         users_follow_division(engine);
-    cluster_follow_orders(engine);
-    order_rebuild(engine);
-    for (struct sorted_node *node = sorted_first(&engine->active); node; node = sorted_next(node))
-        reorder(engine, container_of(node, struct job, by_turn));
+    if (q != QUESTION_MODE)
+        follow(engine);
     if (q == QUESTION_COMMIT)
         refusal_ask_all(engine);
     if (q == QUESTION_USERS)

@@ -261,35 +261,50 @@ void policy_end_attempt(struct engine *engine, struct attempt *attempt)
         end_one(engine, q, POLICY_ATTEMPT, (union policy_of){.attempt = attempt});
 }
 
-/* Begins, or ends, all states of a question's policy. */
+static bool keeps(const struct policy *policy, enum policy_thing thing)
+{
+    return policy->state[thing].size;
+}
+
+static bool keeps_of_jobs(const struct policy *policy)
+{
+    return keeps(policy, POLICY_JOB) || keeps(policy, POLICY_STAGE) || keeps(policy, POLICY_TASK);
+}
+
+/* Begins, or ends, all states of a question's policy. WHY only where it keeps some: most keep
+ * little, and there may be 10⁵ jobs. */
 static void begin_policy(struct engine *engine, enum question q)
 {
+    const struct policy *policy = engine->policies[q];
     struct sorted_node *node;
     begin_one(engine, q, POLICY_ENGINE, (union policy_of){.engine = engine});
-    for (uint32_t i = 0; i < engine->n_hosts; i++)
+    for (uint32_t i = 0; keeps(policy, POLICY_HOST) && i < engine->n_hosts; i++)
         if (engine->hosts[i])
             begin_one(engine, q, POLICY_HOST, (union policy_of){.host = engine->hosts[i]});
-    for (node = sorted_first(&engine->jobs); node; node = sorted_next(node)) {
+    node = keeps_of_jobs(policy) ? sorted_first(&engine->jobs) : NULL;
+    for (; node; node = sorted_next(node)) {
         struct job *job = container_of(node, struct job, by_number);
         if (job->state == JOB_ACTIVE)
             begin_job(engine, q, job);
     }
-    struct attempt *attempt;
-    for (attempt = numbered_after(&engine->attempts, 0); attempt;
-         attempt = numbered_after(&engine->attempts, attempt->number))
+    struct attempt *attempt =
+        keeps(policy, POLICY_ATTEMPT) ? numbered_after(&engine->attempts, 0) : NULL;
+    for (; attempt; attempt = numbered_after(&engine->attempts, attempt->number))
         begin_one(engine, q, POLICY_ATTEMPT, (union policy_of){.attempt = attempt});
 }
 
 static void end_policy(struct engine *engine, enum question q)
 {
+    const struct policy *policy = engine->policies[q];
     struct sorted_node *node;
-    struct attempt *attempt;
-    for (attempt = numbered_after(&engine->attempts, 0); attempt;
-         attempt = numbered_after(&engine->attempts, attempt->number))
+    struct attempt *attempt =
+        keeps(policy, POLICY_ATTEMPT) ? numbered_after(&engine->attempts, 0) : NULL;
+    for (; attempt; attempt = numbered_after(&engine->attempts, attempt->number))
         end_one(engine, q, POLICY_ATTEMPT, (union policy_of){.attempt = attempt});
-    for (node = sorted_first(&engine->jobs); node; node = sorted_next(node))
+    node = keeps_of_jobs(policy) ? sorted_first(&engine->jobs) : NULL;
+    for (; node; node = sorted_next(node))
         end_job(engine, q, container_of(node, struct job, by_number));
-    for (uint32_t i = 0; i < engine->n_hosts; i++)
+    for (uint32_t i = 0; keeps(policy, POLICY_HOST) && i < engine->n_hosts; i++)
         if (engine->hosts[i])
             end_one(engine, q, POLICY_HOST, (union policy_of){.host = engine->hosts[i]});
     end_one(engine, q, POLICY_ENGINE, (union policy_of){.engine = engine});
