@@ -23,6 +23,7 @@
 #include "controller/engine/facts/framework_grow.h"
 #include "controller/engine/facts/framework_skip.h"
 #include "controller/engine/facts/hosts.h"
+#include "controller/engine/facts/job_orders.h"
 #include "controller/engine/facts/outcome.h"
 #include "controller/engine/facts/policy_set.h"
 #include "controller/engine/facts/rooms.h"
@@ -230,12 +231,59 @@ static void (*const handlers[EVENT_KINDS])(struct engine *, const struct event *
     [EVENT_FRAMEWORK_ROOM] = room_told,
     [EVENT_FRAMEWORK_OWNER] = account_owner,
     [EVENT_JOB_SUBMITTER] = account_submitter,
+    [EVENT_JOB_HOLD] = job_hold,
+    [EVENT_JOB_RELEASE] = job_release,
+    [EVENT_JOB_REQUEUE] = job_requeue,
 };
+
+/* Of requests that are judged before they change anything. */
+static struct obstacle (*const obstacles[EVENT_KINDS])(const struct engine *,
+                                                       const struct event *) = {
+    [EVENT_JOB_UPDATE] = job_update_obstacle,
+    [EVENT_JOB_CANCEL] = job_cancel_obstacle,
+    [EVENT_POLICY_SET] = policy_set_obstacle,
+    [EVENT_POLICY_PARAMETER] = policy_parameter_obstacle,
+    [EVENT_USER_SET] = user_set_obstacle,
+    [EVENT_USER_LEAVE] = user_leave_obstacle,
+    [EVENT_HOST_DRAIN] = cluster_drain_obstacle,
+    [EVENT_JOB_HOLD] = job_hold_obstacle,
+    [EVENT_JOB_RELEASE] = job_release_obstacle,
+    [EVENT_JOB_REQUEUE] = job_requeue_obstacle,
+};
+
+static bool is_judged(const struct event *event)
+{
+    return event->kind < EVENT_KINDS && obstacles[event->kind];
+}
+
+int engine_judge(const struct engine *engine, const struct event *request,
+                 struct decision *ret_rejection)
+{
+    struct obstacle obstacle = {REASON_UNSUPPORTED, 0, 0};
+    if (is_judged(request))
+        obstacle = obstacles[request->kind](engine, request);
+    if (obstacle.reason == REASON_NONE)
+        return 0;
+    *ret_rejection = (struct decision){.kind = DECISION_REJECT,
+                                       .reason = obstacle.reason,
+                                       .left = obstacle.left,
+                                       .right = obstacle.right};
+    ret_rejection->reject.request = request->request;
+    ret_rejection->reject.event = request->kind;
+    return -EPERM;
+}
 
 void engine_apply(struct engine *engine, const struct event *event)
 {
-    if (event->kind < EVENT_KINDS && handlers[event->kind])
+    struct obstacle obstacle = {REASON_NONE, 0, 0};
+    if (event->kind >= EVENT_KINDS || !handlers[event->kind])
+        return;
+    if (is_judged(event))
+        obstacle = obstacles[event->kind](engine, event);
+    if (obstacle.reason == REASON_NONE)
         handlers[event->kind](engine, event);
+    else
+        engine_reject(engine, event, obstacle.reason, obstacle.left, obstacle.right);
 }
 
 static void pass_time(struct engine *engine, int64_t now_ns)

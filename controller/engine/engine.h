@@ -189,6 +189,12 @@ void decisions_done(struct decisions *decisions);
 int engine_step(struct engine *engine, int64_t now_ns, const struct event *events, size_t n,
                 struct decisions *decisions);
 
+/* Whether this request would be rejected now, by the code that would reject it: 0, or −EPERM with
+ * that rejection. Changes nothing. Not of a job's parts, its end and claims, which depend on what
+ * they are a part of: rejected as REASON_UNSUPPORTED. Costs what the rejection would. */
+int engine_judge(const struct engine *engine, const struct event *request,
+                 struct decision *ret_rejection);
+
 /* When the next step is due without an event; INT64_MAX: never. */
 int64_t engine_deadline_ns(const struct engine *engine);
 
@@ -259,6 +265,9 @@ struct job_view {
     uint32_t held_stages;
     bool framework; /* its framework places its tasks and reports its end */
     int64_t submitted_ns, finished_ns, slot_wait_ns;
+    const char *held_by; /* who holds it, so that nothing of it starts; NULL: nobody; */
+    int64_t held_since_ns;
+    int64_t priority;       /* 0 of one that has ended */
     uint64_t evictions;     /* of its tasks' attempts (eviction.h), */
     int64_t evicted_ns;     /* and the time that these had run: lost work */
     uint64_t shuffle_bytes; /* of its edges */
@@ -503,6 +512,9 @@ void engine_say_words(const struct engine *engine, uint64_t job, char *text, siz
 /* Of a job's stages that can run in several ways, how many attempts run in each: clauses without a
  * full stop; "" where there is no such stage. O(stages + their attempts). */
 void engine_say_variants(const struct engine *engine, uint64_t job, char *text, size_t size);
+
+/* The policies in force by which a job's priority counts: "turn NAME, place NAME"; "": none. */
+void engine_say_priority_use(const struct engine *engine, char *text, size_t size);
 
 /* What the policies in force do differently in the other mode: clauses without a full stop. */
 void engine_say_mode_use(const struct engine *engine, char *text, size_t size);

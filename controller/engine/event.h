@@ -114,6 +114,11 @@ enum event_kind {
     EVENT_USER_SET,         /* a request: makes a user known, or changes its name and share */
     EVENT_USER_LEAVE,       /* a request: the user goes, with the last of its jobs */
     EVENT_JOB_PROFILE,      /* a fact: a way to run a submitted stage has another profile */
+    /* Requests about a submitted job (facts/job_orders.h): none of its tasks starts from now on;
+     * they start again; what runs of it is stopped and runs again. */
+    EVENT_JOB_HOLD,
+    EVENT_JOB_RELEASE,
+    EVENT_JOB_REQUEUE,
     EVENT_KINDS
 };
 
@@ -191,7 +196,12 @@ struct event {
         } job_profile;
         struct {
             uint64_t job;
-        } job_end, job_cancel;
+        } job_end, job_cancel, job_release, job_requeue;
+        struct {
+            uint64_t job;
+            const char *by;   /* for people: who holds it; cut at ENGINE_NAME_MAX */
+            int64_t since_ns; /* 0: now */
+        } job_hold;
         struct {
             uint64_t job;
             int64_t estimate_bytes, estimate_ns; /* −1: unchanged */
@@ -424,6 +434,7 @@ enum reason {
     REASON_TURN_TOO_LONG,     /* with the share left a turn has more entries than right */
     REASON_NOT_KEPT, /* left = stage with at_most, ENGINE_NONE: the job, which the placement cannot
                         keep */
+    REASON_REQUEUED, /* stop: an operator lets the job's tasks run again; left = those that ran */
 };
 
 struct decision {

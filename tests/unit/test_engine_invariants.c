@@ -308,7 +308,9 @@ static void check_answers(const struct chaos *c, const struct event *e)
                        d->reason != REASON_NONE));
     for (size_t i = 0; (d = script_decision(&c->script, DECISION_START, i)); i++) {
         struct host_view host;
+        struct job_view job;
         assert_int_equal(engine_host(c->script.engine, d->start.host, &host), 0);
+        assert_true(engine_job(c->script.engine, d->start.job, &job) == 0 && !job.held_by);
         assert_true(host.joined && !host.silent && !host.lost && !host.draining &&
                     (!host.suspect || d->reason == REASON_PROBE) && d->start.unit < host.units);
     }

@@ -140,6 +140,10 @@ static const struct row event_rows[] = {
      {E(framework_owner.application, U64), E(framework_owner.tells, U32),
       E(framework_owner.user, U64), E(framework_owner.key, U64)}},
     {EVENT_JOB_SUBMITTER, {E(job_submitter.submitter, U64)}},
+    {EVENT_JOB_HOLD,
+     {E(request, U64), E(job_hold.job, U64), E(job_hold.by, STRING), E(job_hold.since_ns, I64)}},
+    {EVENT_JOB_RELEASE, {E(request, U64), E(job_release.job, U64)}},
+    {EVENT_JOB_REQUEUE, {E(request, U64), E(job_requeue.job, U64)}},
 };
 #undef E
 

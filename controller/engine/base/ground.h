@@ -38,6 +38,12 @@ static inline bool engine_follows(const struct engine *engine, enum engine_rule 
     return engine->config.rules >= (uint32_t)rule;
 }
 
+/* Why a request is rejected, with the rejection's numbers; REASON_NONE: it is not. */
+struct obstacle {
+    enum reason reason;
+    int64_t left, right;
+};
+
 /* Rejects a request. */
 void engine_reject(struct engine *engine, const struct event *event, enum reason reason,
                    int64_t left, int64_t right);

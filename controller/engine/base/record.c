@@ -149,6 +149,11 @@ static const struct record_kind event_kinds[EVENT_KINDS] = {
                                {E(framework_owner.application, U64), E(framework_owner.tells, U32),
                                 E(framework_owner.user, U64), E(framework_owner.key, U64)}},
     [EVENT_JOB_SUBMITTER] = {"job_submitter", {E(job_submitter.submitter, U64)}},
+    [EVENT_JOB_HOLD] = {"job_hold",
+                        {E(request, U64), E(job_hold.job, U64), E(job_hold.by, STRING),
+                         L(job_hold.since_ns, I64)}},
+    [EVENT_JOB_RELEASE] = {"job_release", {E(request, U64), E(job_release.job, U64)}},
+    [EVENT_JOB_REQUEUE] = {"job_requeue", {E(request, U64), E(job_requeue.job, U64)}},
 };
 
 static const struct record_kind decision_kinds[DECISION_KINDS] = {

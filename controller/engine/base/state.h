@@ -371,6 +371,12 @@ struct user {
     struct sorted active;       /* jobs, as engine->active */
 };
 
+/* An operator that holds a job. */
+struct job_holder {
+    int64_t since_ns;
+    char by[ENGINE_NAME_MAX]; /* for people */
+};
+
 struct job {
     uint64_t number, content;
     char name[ENGINE_NAME_MAX];
@@ -397,7 +403,8 @@ struct job {
     struct sorted evicted; /* by stage and task: eviction.h */
     uint64_t evictions;    /* of its tasks' attempts, and the time that these had run: */
     int64_t evicted_ns;
-    uint64_t n_allowed; /* a framework's: may start, not seen yet; also in n_running */
+    struct job_holder *holder; /* who holds it, so that nothing of it starts; NULL: nobody */
+    uint64_t n_allowed;        /* a framework's: may start, not seen yet; also in n_running */
     uint32_t held_stages;
     uint64_t shuffle_bytes;
     uint64_t left_ns,

@@ -80,6 +80,7 @@ static bool job_shrink(struct engine *engine, struct job *job)
     if (job->n_stages)
         return false;
     engine->removed_bytes -= job->removed_bytes;
+    free(job->holder);
     free(job->stages);
     free(job);
     return true;

@@ -130,7 +130,7 @@ static bool is_due(struct stage *stage)
     stage->parents_missing = 0;
     for (uint32_t i = 0; i < stage->n_edges; i++)
         stage->parents_missing += !parent_is_ready(stage, &stage->edges[i]);
-    if (stage->refusal)
+    if (stage->refusal || stage->job->holder)
         return false;
     return stage->framework ? is_offered(stage, !stage->parents_missing) : !stage->parents_missing;
 }

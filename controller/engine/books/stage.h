@@ -2,12 +2,12 @@
  * output. Private to controller/engine.
  *
  * A stage is open when every barrier parent has ended and every task of every pipelined parent runs
- * or has ended, unless a claim of it was refused (refusal.h). Tasks of an open stage that neither
- * run nor are done are ready, and in the queues of their bucket: reduce tasks by bytes, maps by
- * locality.h (a large stage's tasks enter in portions, step by step); of a stage that can run in
- * several ways, in those of each (variant.h). This module makes all changes
- * that a transition means for queues, for counts of stage, job and engine, and for the job's turn.
- * O(log n), plus the tasks and attempts that change state.
+ * or has ended, unless a claim of it was refused (refusal.h) or its job is held. Tasks of an open
+ * stage that neither run nor are done are ready, and in the queues of their bucket: reduce tasks by
+ * bytes, maps by locality.h (a large stage's tasks enter in portions, step by step); of a stage
+ * that can run in several ways, in those of each (variant.h). This module makes all changes that a
+ * transition means for queues, for counts of stage, job and engine, and for the job's turn. O(log
+ * n), plus the tasks and attempts that change state.
  *
  * One object in several files: job.h. */
 #pragma once

@@ -461,10 +461,22 @@ static void dump_given(struct dumper *d, const struct job *job)
     job_dump_state(d, job);
 }
 
+static void dump_holder(struct dumper *d, const struct job *job)
+{
+    struct event hold = {.kind = EVENT_JOB_HOLD};
+    if (!job->holder)
+        return;
+    hold.job_hold.job = job->number;
+    hold.job_hold.by = job->holder->by;
+    hold.job_hold.since_ns = job->holder->since_ns;
+    dump_event(d, &hold);
+}
+
 void job_dump(struct dumper *d, const struct job *job)
 {
     account_dump_submitter(d, job->account && !job->framework ? job->account->id : 0);
     dump_given(d, job);
+    dump_holder(d, job);
     account_dump_ways(d, job);
     for (uint32_t s = 0; job->state == JOB_ACTIVE && s < job->n_stages; s++)
         dump_stage(d, job->stages[s]);

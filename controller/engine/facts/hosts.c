@@ -158,13 +158,16 @@ void cluster_back(struct engine *engine, const struct event *event)
     tell_cluster_changed(engine);
 }
 
+struct obstacle cluster_drain_obstacle(const struct engine *engine, const struct event *event)
+{
+    const uint32_t host = event->host_drain.host;
+    return cluster_host(engine, host) ? (struct obstacle){REASON_NONE, 0, 0}
+                                      : (struct obstacle){REASON_UNKNOWN_HOST, host, 0};
+}
+
 void cluster_drain(struct engine *engine, const struct event *event)
 {
     struct host *host = cluster_host(engine, event->host_drain.host);
-    if (!host) {
-        engine_reject(engine, event, REASON_UNKNOWN_HOST, event->host_drain.host, 0);
-        return;
-    }
     host_leave_sums(engine, host);
     host->draining = !event->host_drain.undo;
     host_enter_sums(engine, host);

@@ -46,29 +46,48 @@ static void put(struct engine *engine, enum question q, const struct policy *pol
         users_let_go(engine);
 }
 
+/* NULL: there is no such question or policy. */
+static const struct policy *asked(const struct event *event, enum question *ret_question)
+{
+    *ret_question = policy_question(event->policy_set.question);
+    return *ret_question < QUESTIONS ? policy_find(*ret_question, event->policy_set.name, NULL)
+                                     : NULL;
+}
+
+struct obstacle policy_set_obstacle(const struct engine *engine, const struct event *event)
+{
+    enum question q;
+    const struct policy *policy = asked(event, &q);
+    if (!policy)
+        return (struct obstacle){REASON_UNSUPPORTED, 0, 0};
+    if (policy_fits(engine, q, policy, NULL) < 0)
+        return (struct obstacle){REASON_BAD_STATE, q, 0};
+    return (struct obstacle){REASON_NONE, 0, 0};
+}
+
 void policy_set(struct engine *engine, const struct event *event)
 {
-    enum question q = policy_question(event->policy_set.question);
-    const struct policy *policy =
-        q < QUESTIONS ? policy_find(q, event->policy_set.name, NULL) : NULL;
-    if (!policy)
-        engine_reject(engine, event, REASON_UNSUPPORTED, 0, 0);
-    else if (policy_fits(engine, q, policy, NULL) < 0)
-        engine_reject(engine, event, REASON_BAD_STATE, q, 0);
-    else if (policy != engine->policies[q])
+    enum question q;
+    const struct policy *policy = asked(event, &q);
+    if (policy != engine->policies[q])
         put(engine, q, policy);
+}
+
+struct obstacle policy_parameter_obstacle(const struct engine *engine, const struct event *event)
+{
+    struct engine_config config = engine->config;
+    const int64_t value = event->policy_parameter.value;
+    int r = engine_config_say(&config, event->policy_parameter.word, value, NULL);
+    if (r == 0)
+        return (struct obstacle){REASON_NONE, 0, 0};
+    return (struct obstacle){r == -ERANGE ? REASON_BAD_VALUE : REASON_UNSUPPORTED, value, 0};
 }
 
 void policy_parameter(struct engine *engine, const struct event *event)
 {
     const char *word = event->policy_parameter.word;
     int64_t value = event->policy_parameter.value, before = engine_value(engine, word);
-    int r = engine_config_say(&engine->config, word, value, NULL);
-    if (r < 0) {
-        engine_reject(engine, event, r == -ERANGE ? REASON_BAD_VALUE : REASON_UNSUPPORTED, value,
-                      0);
-        return;
-    }
+    engine_config_say(&engine->config, word, value, NULL);
     for (enum question q = 0; q < QUESTIONS && value != before; q++) {
         if (engine->suspended)
             policy_take_values(engine, q);

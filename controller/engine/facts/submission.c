@@ -376,13 +376,20 @@ void job_end(struct engine *engine, const struct event *event)
         stage_open_if_due(engine, job->stages[s]);
 }
 
+static struct obstacle unknown_obstacle(const struct engine *engine, uint64_t number)
+{
+    return job_find(engine, number) ? (struct obstacle){REASON_NONE, 0, 0}
+                                    : (struct obstacle){REASON_UNKNOWN_JOB, clamp_i64(number), 0};
+}
+
+struct obstacle job_update_obstacle(const struct engine *engine, const struct event *event)
+{
+    return unknown_obstacle(engine, event->job_update.job);
+}
+
 void job_update(struct engine *engine, const struct event *event)
 {
     struct job *job = job_find(engine, event->job_update.job);
-    if (!job) {
-        engine_reject(engine, event, REASON_UNKNOWN_JOB, clamp_i64(event->job_update.job), 0);
-        return;
-    }
     bool estimate = event->job_update.estimate_bytes >= 0 || event->job_update.estimate_ns >= 0;
     if (event->job_update.estimate_bytes >= 0)
         job->estimate_bytes = event->job_update.estimate_bytes;
@@ -401,13 +408,14 @@ void job_update(struct engine *engine, const struct event *event)
         tell_priority_moved(engine, job);
 }
 
+struct obstacle job_cancel_obstacle(const struct engine *engine, const struct event *event)
+{
+    return unknown_obstacle(engine, event->job_cancel.job);
+}
+
 void job_cancel(struct engine *engine, const struct event *event)
 {
     struct job *job = job_find(engine, event->job_cancel.job);
-    if (!job) {
-        engine_reject(engine, event, REASON_UNKNOWN_JOB, clamp_i64(event->job_cancel.job), 0);
-        return;
-    }
     if (job->state == JOB_ARRIVING)
         job_destroy(engine, job);
     else

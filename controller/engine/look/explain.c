@@ -468,6 +468,19 @@ static void explain_ready(const struct engine *engine, struct engine_explanation
     }
 }
 
+/* An operator holds its job. */
+static void explain_held(const struct engine *engine, struct engine_explanation *e,
+                         const struct job *job)
+{
+    double held_s = (double)(engine->now_ns - job->holder->since_ns) / 1e9;
+    say(e,
+        "Waits: its job is held by %s for %.1f s, and nothing of it starts until `duopolyctl job "
+        "release %" PRIu64 "`.",
+        job->holder->by, held_s, job->number);
+    say_fact(e, "job_held_by", "%s", job->holder->by);
+    say_fact(e, "job_held_s", "%.3f", held_s);
+}
+
 /* The commit policy holds the stage. */
 static void explain_refused(const struct engine *engine, struct engine_explanation *e,
                             const struct task *task)
@@ -588,6 +601,8 @@ int engine_explain(const struct engine *engine, uint64_t job, uint32_t stage, ui
         explain_retry(engine, e, task);
     else if (task->state == TASK_READY)
         explain_ready(engine, e, task);
+    else if (task->stage->job->holder)
+        explain_held(engine, e, task->stage->job);
     else if (task->stage->refusal && !task->stage->parents_missing)
         explain_refused(engine, e, task);
     else

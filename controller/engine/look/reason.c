@@ -46,8 +46,14 @@ static const char *const words[] = {
     [REASON_UNKNOWN_USER] = "unknown-user",
     [REASON_TURN_TOO_LONG] = "turn-too-long",
     [REASON_NOT_KEPT] = "not-kept",
+    [REASON_REQUEUED] = "requeued",
 };
 #define WORDS (sizeof(words) / sizeof(*words))
+
+static const struct policy_reason own_reasons[] = {
+    {DECISION_STOP, REASON_REQUEUED, NULL, "attempts of its job that ran", NULL,
+     "an operator had the {left} running tasks of its job run again."},
+    {0}};
 
 const char *reason_name(enum reason reason)
 {
@@ -92,6 +98,7 @@ const struct policy_reason *policy_reason(const struct engine *engine, enum deci
 {
     struct policy_reason_at at = {0};
     const struct policy_reason *entry = reason_of(failing_reasons, kind, reason);
+    entry = entry ? entry : reason_of(own_reasons, kind, reason);
     for (enum question q = 0; q < QUESTIONS && !entry; q++)
         entry = reason_of(engine->policies[q]->reasons, kind, reason);
     while (!entry && policy_next_reason(&at))

@@ -79,3 +79,16 @@ void engine_say_words(const struct engine *engine, uint64_t number, char *text, 
             say_profile(v ? stage->others[v - 1] : stage, whose, text, size);
     }
 }
+
+void engine_say_priority_use(const struct engine *engine, char *text, size_t size)
+{
+    char part[64];
+    *text = '\0';
+    for (enum question q = 0; q < QUESTIONS; q++) {
+        const struct policy *policy = engine->policies[q];
+        if (!policy->uses_priority || !policy->uses_priority(engine))
+            continue;
+        snprintf(part, sizeof(part), "%s %s", policy_question_name(q), policy->name);
+        join_word(text, size, ", ", part);
+    }
+}

@@ -567,6 +567,11 @@ static const struct policy_reason reasons[] = {
     FLOW_STOPS_REASONS,
     {0}};
 
+static bool uses_priority(const struct engine *engine)
+{
+    return flow_weights_now(engine).priority;
+}
+
 const struct place_policy place_flow = {
     .policy = {.name = "flow",
                .state = {[POLICY_ENGINE] = {.size = sizeof(struct flow_engine),
@@ -581,6 +586,7 @@ const struct place_policy place_flow = {
                          [POLICY_HOST] = {.size = sizeof(struct flow_freed), .done = host_done}},
                .parameters = flow_parameters,
                .reasons = reasons,
+               .uses_priority = uses_priority,
                .hears = {.task_ready = task_ready,
                          .task_unready = task_unready,
                          .maps_leave = no_wishes,

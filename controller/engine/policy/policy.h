@@ -91,6 +91,8 @@ struct policy {
     const struct engine_parameter *const *parameters; /* ends with NULL; NULL: it has none */
     const struct policy_need *needs; /* ends with a NULL `one_of`; NULL: it works with all others */
     const char *by_mode; /* what it does differently in the other mode, in words; NULL: nothing */
+    /* Whether jobs' priorities count, by its parameters now; NULL: never. */
+    bool (*uses_priority)(const struct engine *engine);
     struct listener hears;
 };
 

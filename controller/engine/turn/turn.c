@@ -56,6 +56,12 @@ static void priority_explain(const struct engine *engine, const struct job *job,
     say(e, "its priority is %" PRId64, job->priority);
 }
 
+static bool always(const struct engine *engine)
+{
+    (void)engine;
+    return true;
+}
+
 const struct turn_policy turn_fifo = {
     .policy = {.name = "fifo"}, .number = fifo_number, .explain = fifo_explain};
 const struct turn_policy turn_sjf = {
@@ -63,4 +69,6 @@ const struct turn_policy turn_sjf = {
 const struct turn_policy turn_fair = {
     .policy = {.name = "fair"}, .number = fair_number, .explain = fair_explain};
 const struct turn_policy turn_priority = {
-    .policy = {.name = "by-priority"}, .number = priority_number, .explain = priority_explain};
+    .policy = {.name = "by-priority", .uses_priority = always},
+    .number = priority_number,
+    .explain = priority_explain};

@@ -448,6 +448,11 @@ static void explain(const struct engine *engine, const struct user *user,
 
 static const struct policy_reason reasons[] = {FORCE_REASON, {0}};
 
+static bool uses_priority(const struct engine *engine)
+{
+    return policy_value(engine, QUESTION_USERS, &parameter_force) > 0;
+}
+
 const struct users_policy users_sequence = {
     .policy = {.name = "sequence",
                .state[POLICY_ENGINE] = {.size = sizeof(struct sequence_engine),
@@ -461,6 +466,7 @@ const struct users_policy users_sequence = {
                                          .load = force_attempt_load},
                .reasons = reasons,
                .parameters = parameters,
+               .uses_priority = uses_priority,
                .hears.users_changed = changed,
                .hears.user_ready = ready,
                .hears.attempt_returned = returned},

@@ -7,7 +7,8 @@
 
 static struct sorted_key key_of(const struct engine *engine, const struct job *job)
 {
-    bool last = job->framework && job->framework->last;
+    /* WHY one that is held: slots must not wait for what does not start. */
+    bool last = job->holder || (job->framework && job->framework->last);
     uint64_t number = engine->suspended ? 0 : last ? UINT64_MAX : engine->turn->number(engine, job);
     return (struct sorted_key){number, job->number, 0};
 }
