@@ -225,9 +225,36 @@ int conductor_request(struct conductor *conductor, struct event *request,
     return conductor_requests(conductor, request, 1, ret_rejection);
 }
 
+static int judge(const struct conductor *conductor, const struct event *requests, size_t n,
+                 struct decision *ret_rejection)
+{
+    int r = 0;
+    for (size_t i = 0; i < n && r == 0; i++)
+        r = engine_judge(conductor->engine, &requests[i], ret_rejection);
+    return r;
+}
+
+void conductor_judge_only(struct conductor *conductor, bool only)
+{
+    conductor->parts.judging = only;
+}
+
+int conductor_set(struct conductor *conductor, const char *kind, const char *name,
+                  const char *value)
+{
+    return conductor->parts.judging ? 0 : store_set(conductor->parts.store, kind, name, value);
+}
+
+void conductor_try_job(struct conductor *conductor)
+{
+    ledger_pass_over(conductor->ledger);
+}
+
 int conductor_requests(struct conductor *conductor, struct event *requests, size_t n,
                        struct decision *ret_rejection)
 {
+    if (conductor->parts.judging)
+        return judge(conductor, requests, n, ret_rejection);
     conductor->rejected = false;
     conductor->asking = true;
     for (size_t i = 0; i < n; i++) {
@@ -302,6 +329,8 @@ static int on_after(sd_event_source *source, void *user)
 
 int conductor_forget_host(struct conductor *conductor, const char *name)
 {
+    if (conductor->parts.judging)
+        return agents_may_forget(conductor->parts.agents, name);
     int r = peers_forget(&conductor->peers, name);
     conductor_run(conductor);
     return r;

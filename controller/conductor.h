@@ -78,6 +78,7 @@ struct conductor_parts {
     struct cost_turns turns; /* durations of the loop's turns */
     struct histogram steps;  /* how long the engine took for a step, by the wall clock */
     struct mode_change mode_change;
+    bool judging; /* conductor_judge_only: nothing may change */
 };
 const struct conductor_parts *conductor_parts(const struct conductor *conductor);
 
@@ -96,6 +97,16 @@ int conductor_request(struct conductor *conductor, struct event *request,
 /* The same of several, in one step: 0: all were accepted. */
 int conductor_requests(struct conductor *conductor, struct event *requests, size_t n,
                        struct decision *ret_rejection);
+/* Whether what follows, until it is called again, is only judged (engine_judge): requests and
+ * conductor_forget_host return what they would return, and nothing changes. Each of several
+ * requests is judged by itself. */
+void conductor_judge_only(struct conductor *conductor, bool only);
+/* As store_set, with a request; 0 and nothing done where it is only judged. */
+int conductor_set(struct conductor *conductor, const char *kind, const char *name,
+                  const char *value);
+/* The job that the next request begins is on trial: it ends before it begins to run, and nothing of
+ * it is written to the store. */
+void conductor_try_job(struct conductor *conductor);
 /* Cancels a job for `asker`, a name for people. As conductor_request. */
 int conductor_cancel(struct conductor *conductor, uint64_t job, const char *asker,
                      struct decision *ret_rejection);

@@ -283,18 +283,35 @@ static int key_make(struct keyring *keyring, int64_t now_s, const struct key_new
     return 0;
 }
 
-int keyring_add(struct keyring *keyring, int64_t now_s, const struct key_new *keys, size_t n,
-                struct err *err)
+/* Of the first key of a name. */
+static int first_check(const struct keyring *keyring, int64_t now_s, const struct key_new *key,
+                       struct err *err)
+{
+    if (key->role == ROLE_NOBODY || key->role >= ROLE_CONTROLLER)
+        return err_set(err, EINVAL, "%s cannot be a %s here", key->name, role_name(key->role));
+    if (has_valid(keyring, now_s, key->name))
+        return err_set(err, EEXIST, "%s has a key: rotate it, or revoke it first", key->name);
+    return 0;
+}
+
+int keyring_may_take(const struct keyring *keyring, int64_t now_s, const struct key_new *keys,
+                     size_t n, bool rotate, struct err *err)
 {
     int r = room_check(keyring, n, err);
     for (size_t i = 0; r == 0 && i < n; i++) {
         r = new_check(keyring, keys, i, err);
-        if (r == 0 && (keys[i].role == ROLE_NOBODY || keys[i].role >= ROLE_CONTROLLER))
-            r = err_set(err, EINVAL, "%s cannot be a %s here", keys[i].name,
-                        role_name(keys[i].role));
-        if (r == 0 && has_valid(keyring, now_s, keys[i].name))
-            r = err_set(err, EEXIST, "%s has a key: rotate it, or revoke it first", keys[i].name);
+        if (r == 0 && !rotate)
+            r = first_check(keyring, now_s, &keys[i], err);
+        else if (r == 0 && !has_valid(keyring, now_s, keys[i].name))
+            r = err_set(err, ENOENT, "%s has no valid key: make one", keys[i].name);
     }
+    return r;
+}
+
+int keyring_add(struct keyring *keyring, int64_t now_s, const struct key_new *keys, size_t n,
+                struct err *err)
+{
+    int r = keyring_may_take(keyring, now_s, keys, n, false, err);
     for (size_t i = 0; r == 0 && i < n; i++)
         r = key_make(keyring, now_s, &keys[i], keys[i].role, err);
     return r;
@@ -313,12 +330,7 @@ static void older_end(struct keyring *keyring, int64_t now_s, struct key *newest
 int keyring_rotate(struct keyring *keyring, int64_t now_s, const struct key_new *keys, size_t n,
                    int64_t overlap_s, struct err *err)
 {
-    int r = room_check(keyring, n, err);
-    for (size_t i = 0; r == 0 && i < n; i++) {
-        r = new_check(keyring, keys, i, err);
-        if (r == 0 && !has_valid(keyring, now_s, keys[i].name))
-            r = err_set(err, ENOENT, "%s has no valid key: make one", keys[i].name);
-    }
+    int r = keyring_may_take(keyring, now_s, keys, n, true, err);
     for (size_t i = 0; r == 0 && i < n; i++) {
         const struct named *named = named_find(keyring, keys[i].name);
         r = key_make(keyring, now_s, &keys[i], named->newest->holder.role, err);
@@ -337,12 +349,21 @@ static void key_cut(const struct keyring *keyring, struct key *key)
     keyring->hooks.cut(keyring->hooks.user, key->identity);
 }
 
-int keyring_revoke(struct keyring *keyring, int64_t now_s, const char *const *names, size_t n,
-                   struct err *err)
+int keyring_may_revoke(const struct keyring *keyring, int64_t now_s, const char *const *names,
+                       size_t n, struct err *err)
 {
     for (size_t i = 0; i < n; i++)
         if (!has_valid(keyring, now_s, names[i]))
             return err_set(err, ENOENT, "%s has no valid key", names[i]);
+    return 0;
+}
+
+int keyring_revoke(struct keyring *keyring, int64_t now_s, const char *const *names, size_t n,
+                   struct err *err)
+{
+    int r = keyring_may_revoke(keyring, now_s, names, n, err);
+    if (r < 0)
+        return r;
     for (size_t i = 0; i < n; i++)
         for (struct key *key = named_find(keyring, names[i])->newest; key; key = key->older)
             if (!is_over(key, now_s)) {

@@ -66,6 +66,13 @@ int keyring_rotate(struct keyring *keyring, int64_t now_s, const struct key_new 
 int keyring_revoke(struct keyring *keyring, int64_t now_s, const char *const *names, size_t n,
                    struct err *err);
 
+/* What these three would return now, without memory running short; `rotate`: keyring_rotate, else
+ * keyring_add. */
+int keyring_may_take(const struct keyring *keyring, int64_t now_s, const struct key_new *keys,
+                     size_t n, bool rotate, struct err *err);
+int keyring_may_revoke(const struct keyring *keyring, int64_t now_s, const char *const *names,
+                       size_t n, struct err *err);
+
 /* Ends the keys that are due; returns the second at which the next one is due, or INT64_MAX.
  * O(keys). */
 int64_t keyring_expire(struct keyring *keyring, int64_t now_s);

@@ -26,10 +26,18 @@ static void clients_job_over(void *user, const struct job_fact *fact)
     clients->job_over(clients->user, fact);
 }
 
+static void clients_stepped(void *user, const struct step *step)
+{
+    const struct clients *clients = user;
+    (void)step;
+    clients->stepped(clients->user);
+}
+
 static const struct listener recording_listener = {.stepped = recording_stepped};
 static const struct listener history_listener = {.attempt_over = history_over,
                                                  .job_over = history_job_over};
-static const struct listener clients_listener = {.job_over = clients_job_over};
+static const struct listener clients_listener = {.stepped = clients_stepped,
+                                                 .job_over = clients_job_over};
 
 static const struct listener *const listeners[LISTENERS] = {
     [LISTENER_RECORDING] = &recording_listener,

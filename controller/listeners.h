@@ -42,6 +42,8 @@ enum {
 /* Called last of all. */
 struct clients {
     void (*job_over)(void *user, const struct job_fact *fact);
+    /* The engine took a step. It must not call the engine. */
+    void (*stepped)(void *user);
     /* More rows are on the disk, or the disk fails, or works again. */
     void (*stored)(void *user);
     void *user;

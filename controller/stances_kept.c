@@ -49,13 +49,22 @@ void stances_kept_read(const struct store *store, struct agents *agents)
     store_settings(store, "stance", on_kept, agents);
 }
 
+int stances_kept_may_set(const struct agents *agents, enum stance_scope scope, const char *name,
+                         duopoly_Stance stance)
+{
+    return is_known(agents, scope, name)
+               ? stances_may_set(agents_stances(agents), scope, name, stance)
+               : -ENOENT;
+}
+
 int stances_kept_set(struct store *store, struct agents *agents, enum stance_scope scope,
                      const char *name, duopoly_Stance stance)
 {
-    if (!is_known(agents, scope, name))
-        return -ENOENT;
     uint32_t before = agents_stances(agents)->n;
-    int r = agents_set_stance(agents, scope, name, stance);
+    int r = stances_kept_may_set(agents, scope, name, stance);
+    if (r < 0)
+        return r;
+    r = agents_set_stance(agents, scope, name, stance);
     if (r >= 0)
         keep_all(store, agents, before);
     return r;

@@ -12,3 +12,6 @@ void stances_kept_read(const struct store *store, struct agents *agents);
  * this rack. O(agents + stances). */
 int stances_kept_set(struct store *store, struct agents *agents, enum stance_scope scope,
                      const char *name, duopoly_Stance stance);
+/* With its errors; 0: it would be set. */
+int stances_kept_may_set(const struct agents *agents, enum stance_scope scope, const char *name,
+                         duopoly_Stance stance);

@@ -17,6 +17,7 @@ struct kept_event {
 struct client {
     struct client_transport transport;
     int timeout_ms;
+    bool dry_run;
     duopoly_Reason refusal;
     STAILQ_HEAD(, kept_event) events;
     size_t kept;
@@ -93,7 +94,9 @@ int client_open_remote(const char *address, const char *key_path, struct client 
 
 duopoly_Envelope *client_request(struct client *client, pb_size_t kind)
 {
-    return wire_begin(&client->outgoing, kind);
+    duopoly_Envelope *request = wire_begin(&client->outgoing, kind);
+    request->dry_run = client->dry_run;
+    return request;
 }
 
 const duopoly_Envelope *client_outgoing(const struct client *client)
@@ -190,6 +193,20 @@ int client_call(struct client *client, pb_size_t answer_kind, const duopoly_Enve
 {
     int r = client_send(client, err);
     return r < 0 ? r : client_answer(client, answer_kind, ret_answer, err);
+}
+
+int client_dry_run(struct client *client, struct err *err)
+{
+    const duopoly_Envelope *answer;
+    client_request(client, duopoly_Envelope_get_status_tag);
+    int r = client_call(client, duopoly_Envelope_status_tag, &answer, err);
+    if (r == 0 && !answer->body.status.dry_runs)
+        return err_set(err, EOPNOTSUPP,
+                       "the controller at %s knows no --dry-run and would carry it out: it was not "
+                       "asked",
+                       client->transport.name);
+    client->dry_run = r == 0;
+    return r;
 }
 
 duopoly_Reason client_refusal(const struct client *client)

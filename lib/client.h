@@ -32,6 +32,10 @@ int client_open(const char *path, struct client **ret_client, struct err *err);
 int client_open_remote(const char *address, const char *key_path, struct client **ret_client,
                        struct err *err);
 
+/* From now on requests are dry runs: the controller judges them and does nothing. −EOPNOTSUPP: it
+ * is older and would do them; else as client_call. */
+int client_dry_run(struct client *client, struct err *err);
+
 /* Returns the envelope of the next request, emptied and of this kind. The client owns it; it is
  * valid until the next call. */
 duopoly_Envelope *client_request(struct client *client, pb_size_t kind);

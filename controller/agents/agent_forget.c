@@ -54,13 +54,20 @@ void agent_forget_unused(struct agent *agent)
     agent_dismiss(agent);
 }
 
+int agents_may_forget(const struct agents *agents, const char *name)
+{
+    const struct agent *agent = agent_find(agents, name);
+    if (!agent)
+        return -ENOENT;
+    return agent_is_open(agent) || agent_who(agent)->unmarked ? -EBUSY : 0;
+}
+
 int agents_forget_name(struct agents *agents, const char *name)
 {
     struct agent *agent = agent_find(agents, name);
-    if (!agent)
-        return -ENOENT;
-    if (agent_is_open(agent) || agent_who(agent)->unmarked)
-        return -EBUSY;
+    int r = agents_may_forget(agents, name);
+    if (r < 0)
+        return r;
     agent_await_no_more(agent);
     agent_dismiss(agent);
     agents_resync_done(agents);

@@ -53,16 +53,23 @@ int agents_set_stance(struct agents *agents, enum stance_scope scope, const char
     return told;
 }
 
-int agents_try_stance(struct agents *agents, int64_t now_ns, const char *name,
-                      duopoly_Stance stance, uint32_t confirm_s)
+int agents_may_try_stance(const struct agents *agents, int64_t now_ns, const char *name)
 {
-    struct agent *agent = agent_find(agents, name);
+    const struct agent *agent = agent_find(agents, name);
     if (!agent)
         return -ENOENT;
     if (!agent_is_open(agent))
         return -ENOTCONN;
-    if (now_ns < agent->trial_until_ns)
-        return -EBUSY;
+    return now_ns < agent->trial_until_ns ? -EBUSY : 0;
+}
+
+int agents_try_stance(struct agents *agents, int64_t now_ns, const char *name,
+                      duopoly_Stance stance, uint32_t confirm_s)
+{
+    struct agent *agent = agent_find(agents, name);
+    int r = agents_may_try_stance(agents, now_ns, name);
+    if (r < 0)
+        return r;
     agent->trial_until_ns = now_ns + (int64_t)confirm_s * 1000000000;
     agent->stance_told = duopoly_Stance_STANCE_UNSAID; /* the next stance is sent in any case */
     duopoly_TakeStance *take =

@@ -217,12 +217,17 @@ int agents_set_stance(struct agents *agents, enum stance_scope scope, const char
 int agents_try_stance(struct agents *agents, int64_t now_ns, const char *name,
                       duopoly_Stance stance, uint32_t confirm_s);
 
+/* What agents_try_stance would return now, if its message can be sent. */
+int agents_may_try_stance(const struct agents *agents, int64_t now_ns, const char *name);
+
 const struct stances *agents_stances(const struct agents *agents); /* as set so far */
 
 /* Forgets a host or switch without a session: its attempts and outputs are lost, and its index is
  * reused when no job can refer to it any more; if executors are on it, it stays as a host without
  * an agent. −ENOENT; −EBUSY while it has a session, and for hosts without an agent. */
 int agents_forget_name(struct agents *agents, const char *name);
+/* What agents_forget_name would return now. */
+int agents_may_forget(const struct agents *agents, const char *name);
 
 /* The host of one more executor: the agent with this name, else the one with this address (16
  * bytes; NULL: unknown), else a host without an agent, which is made: it joins the engine with

@@ -5,30 +5,41 @@
 #include <errno.h>
 #include <string.h>
 
-static void drop(struct stances *stances, enum stance_scope scope, const char *name)
+/* The place of its rule; n: it has none. */
+static uint32_t place_of(const struct stances *stances, enum stance_scope scope, const char *name)
 {
-    for (uint32_t i = 0; i < stances->n; i++) {
-        struct stance_rule *rule = &stances->rules[i];
-        if (rule->scope != scope || strcmp(rule->name, name) != 0)
-            continue;
-        memmove(rule, rule + 1, (--stances->n - i) * sizeof(*rule));
-        return;
-    }
+    uint32_t i = 0;
+    while (i < stances->n &&
+           (stances->rules[i].scope != scope || strcmp(stances->rules[i].name, name) != 0))
+        i++;
+    return i;
+}
+
+int stances_may_set(const struct stances *stances, enum stance_scope scope, const char *name,
+                    duopoly_Stance stance)
+{
+    if (stance < duopoly_Stance_STANCE_OBSERVE || stance > duopoly_Stance_STANCE_ENFORCE)
+        return -EINVAL;
+    if (scope == STANCE_OF_ALL)
+        return 0;
+    return place_of(stances, scope, name) == STANCE_RULES ? -E2BIG : 0;
 }
 
 int stances_set(struct stances *stances, enum stance_scope scope, const char *name,
                 duopoly_Stance stance)
 {
-    if (stance < duopoly_Stance_STANCE_OBSERVE || stance > duopoly_Stance_STANCE_ENFORCE)
-        return -EINVAL;
+    int r = stances_may_set(stances, scope, name, stance);
+    if (r < 0)
+        return r;
     if (scope == STANCE_OF_ALL) {
         stances->of_all = stance;
         stances->n = 0;
         return 0;
     }
-    drop(stances, scope, name);
-    if (stances->n == STANCE_RULES)
-        return -E2BIG;
+    uint32_t place = place_of(stances, scope, name);
+    if (place < stances->n)
+        memmove(&stances->rules[place], &stances->rules[place + 1],
+                (--stances->n - place) * sizeof(stances->rules[0]));
     struct stance_rule *rule = &stances->rules[stances->n++];
     *rule = (struct stance_rule){.scope = scope, .stance = stance};
     wire_copy(rule->name, sizeof(rule->name), name);

@@ -28,6 +28,10 @@ struct stances {
 int stances_set(struct stances *stances, enum stance_scope scope, const char *name,
                 duopoly_Stance stance);
 
+/* What stances_set would return now. */
+int stances_may_set(const struct stances *stances, enum stance_scope scope, const char *name,
+                    duopoly_Stance stance);
+
 duopoly_Stance stances_of(const struct stances *stances, const char *host, const char *rack);
 /* As people write it. */
 const char *stances_word(duopoly_Stance stance);

@@ -2,11 +2,13 @@
 
 #include "controller/cli/audit.h"
 #include "controller/cli/combinations.h"
+#include "controller/cli/drain.h"
 #include "controller/cli/exits.h"
 #include "controller/cli/fastpath.h"
 #include "controller/cli/graph.h"
 #include "controller/cli/guests.h"
 #include "controller/cli/job_list.h"
+#include "controller/cli/job_order.h"
 #include "controller/cli/keys.h"
 #include "controller/cli/links.h"
 #include "controller/cli/lists.h"
@@ -68,6 +70,11 @@ int subject_parse(const char *text, struct subject *ret_subject, struct err *err
 static int job_check(const struct request *request, struct err *err)
 {
     uint64_t job;
+    if (job_order_is(request))
+        return job_order_check(request, err);
+    if (request->n_words > 1)
+        return err_set(err, EINVAL, "a job can be told to: set, hold, release, requeue; not '%s'",
+                       request->words[0]);
     return request->n_words ? number_parse(request->words[0], "a job", &job, err) : 0;
 }
 
@@ -75,13 +82,6 @@ static int subject_check(const struct request *request, struct err *err)
 {
     struct subject subject;
     return subject_parse(request->words[0], &subject, err);
-}
-
-static int host_check(const struct request *request, struct err *err)
-{
-    return wire_name_valid(request->words[0])
-               ? 0
-               : err_set(err, EINVAL, "'%s' cannot be a host's name", request->words[0]);
 }
 
 static int forget_check(const struct request *request, struct err *err)
@@ -311,6 +311,8 @@ static int run_job(struct client *client, const struct request *request, struct 
                    struct err *err)
 {
     duopoly_JobRow job;
+    if (job_order_is(request))
+        return job_order(client, request, writer, err);
     int r = job_get(client, job_of(request), &job, err);
     if (r < 0)
         return r;
@@ -319,11 +321,11 @@ static int run_job(struct client *client, const struct request *request, struct 
     return job_tasks_write(client, &job, JOB_TASKS_SHOWN, writer, err);
 }
 
-static int accepted_write(struct client *client, struct writer *writer, struct err *err)
+int accepted_write(struct client *client, struct writer *writer, struct err *err)
 {
     const duopoly_Envelope *answer;
     int r = client_call(client, duopoly_Envelope_accepted_tag, &answer, err);
-    if (r == 0)
+    if (r == 0 && writer)
         writer_field(writer, "text", "accepted", value_text(answer->body.accepted.text));
     return r;
 }
@@ -333,16 +335,6 @@ static int run_cancel(struct client *client, const struct request *request, stru
 {
     client_request(client, duopoly_Envelope_cancel_job_tag)->body.cancel_job.job = job_of(request);
     return accepted_write(client, writer, err);
-}
-
-static int run_drain(struct client *client, const struct request *request, struct writer *writer,
-                     struct err *err)
-{
-    duopoly_DrainHost *drain =
-        &client_request(client, duopoly_Envelope_drain_host_tag)->body.drain_host;
-    drain->undo = request->undo;
-    int r = wire_take(drain->name, sizeof(drain->name), request->words[0], "a host's name", err);
-    return r < 0 ? r : accepted_write(client, writer, err);
 }
 
 static int run_host(struct client *client, const struct request *request, struct writer *writer,
@@ -440,7 +432,10 @@ static int run_explain(struct client *client, const struct request *request, str
 const struct command cli_commands[] = {
     {"status", "", "the controller's state as a whole", 0, 0, "", NULL, run_status},
     {"jobs", "[-a]", "jobs that are not done (-a: also finished ones)", 0, 0, "a", NULL, run_jobs},
-    {"job", "JOB", "one job and its tasks", 1, 1, "", job_check, run_job},
+    {"job", "JOB | set JOB priority=N | hold JOB | release JOB | requeue JOB",
+     "one job and its tasks; set: its priority; hold: nothing of it starts until release, what "
+     "runs goes on; requeue: what runs of it is stopped, and runs again",
+     1, 3, "d", job_check, run_job},
     {"tasks", "[JOB] [-a]", "running tasks; with JOB and -a all of its tasks", 0, 1, "a", job_check,
      run_tasks},
     {"hosts", "", "the hosts, their slots and links", 0, 0, "", NULL, run_hosts},
@@ -465,13 +460,15 @@ const struct command cli_commands[] = {
     {"mode", "", "slot-rich or slot-starved, and the numbers that decided", 0, 0, "", NULL,
      run_mode},
     {"submit", "FILE [--id N]", "all jobs of a workload file, or the one with that id; all or none",
-     1, 1, "i", NULL, run_submit},
-    {"cancel", "JOB", "end a job", 1, 1, "", job_check, run_cancel},
-    {"drain", "HOST [--undo]", "start nothing on that host any more", 1, 1, "u", host_check,
-     run_drain},
-    {"host", "forget HOST", "forget a host that is gone", 2, 2, "", forget_check, run_host},
+     1, 1, "id", NULL, run_submit},
+    {"cancel", "JOB", "end a job", 1, 1, "d", job_check, run_cancel},
+    {"drain", "HOST | --rack NAME [--undo | --wait[=TIME]]",
+     "start nothing on that host, or on the hosts of that rack, any more; --wait: return when "
+     "nothing runs there",
+     0, 1, "uhdw", drain_check, run_drain},
+    {"host", "forget HOST", "forget a host that is gone", 2, 2, "d", forget_check, run_host},
     {"stance", "STANCE --all", "observe, mark or enforce; or with --host NAME, --rack NAME", 1, 1,
-     "ah", stance_check, run_stance},
+     "ahd", stance_check, run_stance},
     {"switches", "", "the switches, and what differs from the wanted state", 0, 0, "", NULL,
      run_switches},
     {"switch",
@@ -479,11 +476,11 @@ const struct command cli_commands[] = {
      "its ports; plan: the changes; apply: make them, with a time only until then unless applied "
      "again without one; restore: undo them; render: the configuration for a switch without an "
      "agent, as eos, nvue, openconfig or sonic-patch, from an agent's report or from a description",
-     1, 2, "crmu", switch_check, run_switch},
+     1, 2, "crmud", switch_check, run_switch},
     {"store", "check | backup FILE",
      "check every row of the store, or copy it to a new file: a name in the controller's state "
      "folder, or a path on its host",
-     1, 2, "", store_check, run_store},
+     1, 2, "d", store_check, run_store},
     {"audit", "[--who WORD] [--what WORD] [--since TIME] [--result done|refused] [--limit N]",
      "who changed what, and what was refused: all rows at hand, or those with these words, since "
      "TIME (10min, 2026-01-31, 2026-01-31T12:00:00Z), with this result; the newest N of them",
@@ -493,7 +490,7 @@ const struct command cli_commands[] = {
      "mode or users, and its parameters, until the next change; configured: back to the "
      "configuration; "
      "--all: every combination of policies, and which do not work together",
-     0, 18, "a", policy_check, run_policy},
+     0, 18, "ad", policy_check, run_policy},
     {"users", "", "the users, their shares and how many jobs they have", 0, 0, "", NULL, run_users},
     {"debts", "", "which user owes which one, how much and since when (policy users sequence)", 0,
      0, "", NULL, run_debts},
@@ -508,11 +505,11 @@ const struct command cli_commands[] = {
     {"user", "set NAME [share=N] [number=N] | leave NAME",
      "makes a user known, renames the one with that number, or changes its share; leave: it goes, "
      "with the last of its jobs",
-     2, 4, "", user_check, run_user},
+     2, 4, "d", user_check, run_user},
     {"explain", "TASK", "why a task runs there with that level, or why it waits", 1, 1, "",
      subject_check, run_explain},
     {"keys", "make NAMES --role ROLE",
-     "also: keys list, revoke NAMES, rotate NAMES; w[1-9] means nine names", 1, 2, "k", keys_check,
+     "also: keys list, revoke NAMES, rotate NAMES; w[1-9] means nine names", 1, 2, "kd", keys_check,
      run_keys},
     {.name = NULL},
 };
@@ -539,6 +536,11 @@ int command_check(const struct command *command, const struct request *request, 
         return err_set(err, EINVAL, "'%s' takes no --all", command->name);
     if (request->undo && !strchr(command->options, 'u'))
         return err_set(err, EINVAL, "'%s' takes no --undo", command->name);
+    if (request->dry_run && (!strchr(command->options, 'd') || command_alone(command, request)))
+        return err_set(err, EINVAL, "'%s' takes no --dry-run here: no controller would judge it",
+                       command->name);
+    if (request->wait && !strchr(command->options, 'w'))
+        return err_set(err, EINVAL, "'%s' takes no --wait", command->name);
     if ((request->host || request->rack) && !strchr(command->options, 'h'))
         return err_set(err, EINVAL, "'%s' takes no --host and no --rack", command->name);
     if (request->confirm && !strchr(command->options, 'c'))

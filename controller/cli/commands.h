@@ -13,10 +13,12 @@ struct request {
     int n_words;
     bool all;                                        /* -a: finished ones too */
     bool undo;                                       /* --undo */
+    bool dry_run;                                    /* --dry-run */
     const char *role, *folder, *lasting;             /* --role, --out, --for; NULL: not given */
     uint64_t id;                                     /* --id, 0: not given */
     const char *host, *rack;                         /* --host, --rack; NULL: not given */
     const char *confirm;                             /* --confirm; NULL: not given */
+    const char *wait;                                /* --wait; "": without a time */
     const char *as, *from;                           /* --as, --from; NULL: not given */
     const char *svg;                                 /* --svg; NULL: not given */
     const char *who, *what, *since, *result, *limit; /* of audit, by their names; NULL: not given */
@@ -39,7 +41,8 @@ struct command {
     int least_words, most_words;
     const char *options; /* which of "a" (--all), "u" (--undo), "i" (--id), "k" (--role, --out,
                             --for), "h" (--host, --rack), "c" (--confirm), "r" (--as), "m" (--from),
-                            "s" (--svg), "f" (--who, --what, --since, --result, --limit) it takes */
+                            "s" (--svg), "d" (--dry-run), "w" (--wait), "f" (--who, --what, --since,
+                            --result, --limit) it takes */
     /* Checks the request without the controller; NULL: only the number of words is checked.
      * −EINVAL: a wrong argument. */
     int (*check)(const struct request *request, struct err *err);
@@ -47,6 +50,10 @@ struct command {
     int (*run)(struct client *client, const struct request *request, struct writer *writer,
                struct err *err);
 };
+
+/* Calls with the request as filled in, and writes the controller's words; `writer` NULL: it is not
+ * the last of several requests. Errors as client_call. */
+int accepted_write(struct client *client, struct writer *writer, struct err *err);
 
 /* NULL name at the end. */
 extern const struct command cli_commands[];

@@ -15,7 +15,7 @@ static void with_values_put(const struct argp_option *options, FILE *out)
 {
     const char *between = "";
     for (; options->name; options++) {
-        if (!options->arg)
+        if (!options->arg || options->flags & OPTION_ARG_OPTIONAL)
             continue;
         fprintf(out, "%s--%s", between, options->name);
         between = "|";
@@ -91,16 +91,17 @@ static bool is_path(const char *argument)
 
 static void zsh_option_put(const struct argp_option *option, FILE *out)
 {
+    bool optional = option->flags & OPTION_ARG_OPTIONAL;
     fputs("    '", out);
     if (is_letter(option))
         fprintf(out, "(-%c --%s)'{-%c,--%s%s}'[", option->key, option->name, option->key,
                 option->name, option->arg ? "=" : "");
     else
-        fprintf(out, "--%s%s[", option->name, option->arg ? "=" : "");
+        fprintf(out, "--%s%s[", option->name, optional ? "=-" : option->arg ? "=" : "");
     zsh_put(option->doc, "[]:\\", out);
     fputc(']', out);
     if (option->arg) {
-        fputc(':', out);
+        fputs(optional ? "::" : ":", out);
         zsh_put(option->arg, ":\\", out);
         fputs(is_path(option->arg) ? ":_files" : ": ", out);
     }

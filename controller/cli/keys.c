@@ -26,7 +26,7 @@ struct making {
     struct names names;
     struct key_file *files; /* as many */
     const char *folder;
-    bool rotate;
+    bool rotate, dry_run; /* dry_run: no file is written */
     uint64_t overlap_s;
 };
 
@@ -149,7 +149,7 @@ static int file_make(const struct making *making, size_t i, struct err *err)
         return err_set(err, EEXIST, "%s is there already: it is not replaced", path);
     snprintf(file->name, sizeof(file->name), "%s", making->names.at[i]);
     int r = key_pair_make(&file->pair, err);
-    return r == 0 ? key_file_write(beside, file, err) : r;
+    return r == 0 && !making->dry_run ? key_file_write(beside, file, err) : r;
 }
 
 /* After the controller has taken the key; or not: then it goes. */
@@ -257,12 +257,14 @@ static int pairs_make(struct client *client, const struct making *making, struct
         if (r == 0 && client)
             r = keys_tell(client, making, done, n, err);
         bool taken = r == 0;
-        for (size_t i = 0; i < written; i++)
+        for (size_t i = 0; i < written && !making->dry_run; i++)
             if (file_settle(making, done + i, taken, taken ? err : NULL) < 0)
                 r = -EIO;
         if (r == 0)
             done += n;
     }
+    if (making->dry_run && r == 0)
+        writer_field(writer, "text", "accepted", value_text("a dry run, nothing is changed"));
     made_write(making, done, writer);
     if (r < 0 && done)
         r = EXIT_PARTIAL;
@@ -274,6 +276,7 @@ static int run_make(struct client *client, const struct request *request, struct
 {
     struct making making = {.folder = request->folder ? request->folder : ".",
                             .rotate = is(request, "rotate"),
+                            .dry_run = request->dry_run,
                             .overlap_s = 3600};
     enum role role = ROLE_NOBODY;
     int r = names_expand(request->words[1], &making.names, err);
@@ -291,7 +294,7 @@ static int run_make(struct client *client, const struct request *request, struct
         r = believed_ask(client, &making, err);
     if (r == 0 && making.rotate)
         r = roles_ask(client, &making, err);
-    if (r == 0)
+    if (r == 0 && !making.dry_run)
         r = folder_make(making.folder, role == ROLE_CONTROLLER, err);
     if (r == 0)
         r = pairs_make(client, &making, writer, err);
@@ -299,16 +302,6 @@ static int run_make(struct client *client, const struct request *request, struct
         explicit_bzero(making.files, making.names.n * sizeof(*making.files));
     free(making.files);
     names_free(&making.names);
-    return r;
-}
-
-/* `writer` NULL: it is not the last of several. */
-static int accepted_take(struct client *client, struct writer *writer, struct err *err)
-{
-    const duopoly_Envelope *answer;
-    int r = client_call(client, duopoly_Envelope_accepted_tag, &answer, err);
-    if (r == 0 && writer)
-        writer_field(writer, "text", "accepted", value_text(answer->body.accepted.text));
     return r;
 }
 
@@ -321,7 +314,7 @@ static int run_rotate_controller(struct client *client, const struct request *re
         return r;
     client_request(client, duopoly_Envelope_rotate_controller_tag)
         ->body.rotate_controller.overlap_s = overlap_s;
-    return accepted_take(client, writer, err);
+    return accepted_write(client, writer, err);
 }
 
 static int run_revoke(struct client *client, const struct request *request, struct writer *writer,
@@ -335,7 +328,7 @@ static int run_revoke(struct client *client, const struct request *request, stru
         while (done < names.n && revoke->keys_count < AT_ONCE)
             wire_copy(revoke->keys[revoke->keys_count++].name, sizeof(revoke->keys[0].name),
                       names.at[done++]);
-        r = accepted_take(client, done < names.n ? NULL : writer, err);
+        r = accepted_write(client, done < names.n ? NULL : writer, err);
     }
     names_free(&names);
     return r;

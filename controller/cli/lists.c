@@ -27,7 +27,10 @@ static struct value job_text(const void *opaque, char words[CELL_WORDS])
 {
     const ROW *row = opaque;
     const char *text = *row->reason ? row->reason : row->text;
-    (void)words;
+    if (*row->held_by) {
+        snprintf(words, CELL_WORDS, "held by %s", row->held_by);
+        return value_text(words);
+    }
     return *text ? value_text(text) : value_absent();
 }
 
@@ -54,6 +57,9 @@ static const struct cell job_cells[] = {
     CELL("evictions", NULL, NUMBER, evictions, UNLESS_NOTHING),
     CELL("evicted_ns", NULL, DURATION, evicted_ns, UNLESS_NOTHING),
     CELL_OF("text", "NOTE", job_text),
+    CELL("held_by", NULL, TEXT, held_by, UNLESS_NOTHING),
+    CELL("held_ns", NULL, DURATION, held_ns, UNLESS_NOTHING),
+    CELL("priority", NULL, SIGNED, priority),
     CELL("failed_host", NULL, TEXT, failed_host, UNLESS_NOTHING),
     CELL("failed_attempt", NULL, ID, failed_attempt, UNLESS_NOTHING),
     CELL("failed_stage", NULL, ID, failed_stage, .lacks = is_without_failure),
@@ -87,6 +93,9 @@ void job_fields_write(const duopoly_JobRow *row, struct writer *writer)
         "evictions",
         "lost with them",
         "note",
+        "held by",
+        "held for",
+        "priority",
     };
     char words[CELL_WORDS];
     for (size_t i = 0; job_cells[i].key; i++)

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { KEY_ID = 256, KEY_UNDO, KEY_PRINT, KEY_TEXT };
+enum { KEY_ID = 256, KEY_UNDO, KEY_DRY_RUN, KEY_WAIT, KEY_PRINT, KEY_TEXT };
 
 struct arguments {
     const char *socket, *controller, *key; /* NULL: not given */
@@ -41,7 +41,7 @@ static const struct argp_option options[] = {
      "also finished ones (jobs, tasks); all hosts (stance); every combination (policy)", 0},
     {"id", KEY_ID, "N", 0, "only the job with this id in the file (submit)", 0},
     {"host", TEXT_AT(request.host), "NAME", 0, "this host (stance)", 0},
-    {"rack", TEXT_AT(request.rack), "NAME", 0, "the hosts of this rack (stance)", 0},
+    {"rack", TEXT_AT(request.rack), "NAME", 0, "the hosts of this rack (stance, drain)", 0},
     {"confirm", TEXT_AT(request.confirm), "TIME", 0,
      "undo the change after this time, such as 60s, unless it is confirmed (switch)", 0},
     {"as", TEXT_AT(request.as), "FORMAT", 0,
@@ -50,6 +50,11 @@ static const struct argp_option options[] = {
      "the switch's description, instead of its agent's report (switch NAME render)", 0},
     {"svg", TEXT_AT(request.svg), "FILE", 0, "also as a picture in this file (shares, graph)", 0},
     {"undo", KEY_UNDO, NULL, 0, "undo it (drain, switch NAME render)", 0},
+    {"wait", KEY_WAIT, "TIME", OPTION_ARG_OPTIONAL,
+     "until nothing runs there, at most this long, such as 10min; default 1 h (drain)", 0},
+    {"dry-run", KEY_DRY_RUN, NULL, 0,
+     "change nothing: the controller says what it would do, or why not (what changes something)",
+     0},
     {"role", TEXT_AT(request.role), "ROLE", 0,
      "agent, scheduler, framework, read-only, operator, admin (keys make)", 0},
     {"out", TEXT_AT(request.folder), "FOLDER", 0, "the folder for key files (keys make, rotate)",
@@ -110,6 +115,12 @@ static error_t option_take(int key, char *value, struct argp_state *state)
         return 0;
     case KEY_UNDO:
         arguments->request.undo = true;
+        return 0;
+    case KEY_WAIT:
+        arguments->request.wait = value ? value : "";
+        return 0;
+    case KEY_DRY_RUN:
+        arguments->request.dry_run = true;
         return 0;
     case KEY_ID:
         number_argument(state, value, &arguments->request.id);
@@ -190,7 +201,9 @@ static enum exit_code command_run(const struct command *command, const struct ar
         return ending_write(writer, exit_of_connection(&err, arguments->controller != NULL),
                             refusal, &err);
     writer_stream(writer, stdout);
-    int r = command->run(client, &arguments->request, writer, &err);
+    int r = arguments->request.dry_run ? client_dry_run(client, &err) : 0;
+    if (r == 0)
+        r = command->run(client, &arguments->request, writer, &err);
     if (r == EXIT_PARTIAL)
         writer_keep(writer);
     if (r < 0 && client && err.code == EREMOTEIO)

@@ -15,9 +15,10 @@ static const struct {
     const char *option;
     char letter;
 } of_some[] = {
-    {"all", 'a'},  {"undo", 'u'}, {"id", 'i'},    {"role", 'k'},   {"out", 'k'},     {"for", 'k'},
-    {"host", 'h'}, {"rack", 'h'}, {"as", 'r'},    {"from", 'm'},   {"confirm", 'c'}, {"svg", 's'},
-    {"who", 'f'},  {"what", 'f'}, {"since", 'f'}, {"result", 'f'}, {"limit", 'f'},
+    {"all", 'a'},     {"undo", 'u'},  {"id", 'i'},      {"role", 'k'},  {"out", 'k'},
+    {"for", 'k'},     {"host", 'h'},  {"rack", 'h'},    {"as", 'r'},    {"from", 'm'},
+    {"confirm", 'c'}, {"svg", 's'},   {"dry-run", 'd'}, {"wait", 'w'},  {"who", 'f'},
+    {"what", 'f'},    {"since", 'f'}, {"result", 'f'},  {"limit", 'f'},
 };
 
 static const struct {
@@ -25,6 +26,7 @@ static const struct {
 } first_words[] = {
     {"fastpath", "capture"},
     {"host", "forget"},
+    {"job", "set hold release requeue"},
     {"keys", "list make revoke rotate"},
     {"policy", "turn place commit network mode users"},
     {"stance", "observe mark enforce"},
@@ -69,9 +71,9 @@ static void option_put(const struct argp_option *option, FILE *out)
     roff_put(option->name, out);
     fputs("\\fR", out);
     if (option->arg) {
-        fputs("=\\fI", out);
+        fputs(option->flags & OPTION_ARG_OPTIONAL ? "[=\\fI" : "=\\fI", out);
         roff_put(option->arg, out);
-        fputs("\\fR", out);
+        fputs(option->flags & OPTION_ARG_OPTIONAL ? "\\fR]" : "\\fR", out);
     }
     fputc('\n', out);
     roff_put(option->doc, out);

@@ -102,6 +102,8 @@ int run_stance(struct client *client, const struct request *request, struct writ
     if (r == 0)
         r = wire_take(set->rack, sizeof(set->rack), request->rack ? request->rack : "",
                       "a rack's name", err);
+    if (r == 0 && request->dry_run)
+        return accepted_write(client, writer, err);
     if (r == 0)
         r = client_call(client, duopoly_Envelope_accepted_tag, &answer, err);
     if (r < 0)

@@ -40,8 +40,7 @@ static bool store_refuses(struct control *control, uint64_t client, pb_size_t ki
     return true;
 }
 
-static void answer_send(struct control *control, uint64_t client, uint64_t sequence,
-                        pb_size_t request)
+void control_answer(struct control *control, uint64_t client, uint64_t sequence, pb_size_t request)
 {
     if (control->answer.which_body == duopoly_Envelope_refused_tag) {
         control->refused[request % WIRE_KINDS]++;
@@ -106,7 +105,7 @@ static void held_look(struct control *control, struct requester *requester,
     else
         return;
     answer->held = false;
-    answer_send(control, requester->client, answer->sequence, answer->request);
+    control_answer(control, requester->client, answer->sequence, answer->request);
     control_hold(control, requester->client, false);
 }
 
@@ -120,6 +119,14 @@ static void behind_look(struct control *control, struct requester *requester, bo
     control_hold(control, requester->client, behind);
 }
 
+/* WHY later: an answer lets its client's next message in, which may step the engine. */
+void control_stepped(void *user)
+{
+    const struct control *control = user;
+    if (control->idlers)
+        portions_begin(control->portions);
+}
+
 void control_stored(void *user)
 {
     struct control *control = user;
@@ -127,7 +134,8 @@ void control_stored(void *user)
     bool failed = store_failure(control->parts->store, &err) < 0;
     for (struct requester *requester = control->requesters;
          requester < control->requesters + REQUESTERS; requester++)
-        if (requester->client && requester->answer.held && !requester->answer.cared)
+        if (requester->client && requester->answer.held && !requester->answer.cared &&
+            !requester->answer.idles)
             held_look(control, requester, failed ? &err : NULL);
         else if (requester->behind)
             behind_look(control, requester, failed);
@@ -150,7 +158,7 @@ static void on_cared(void *user, const struct err *err, uint64_t rows)
     control_log(control, requester->client, "store %s %s",
                 *answer->accepted.text ? "backup" : "check", answer->accepted.text);
     conductor_commit(control->conductor);
-    answer_send(control, requester->client, 0, answer->request);
+    control_answer(control, requester->client, 0, answer->request);
     *answer = (struct held_answer){.held = false};
     control_hold(control, requester->client, false);
 }
@@ -160,6 +168,7 @@ static void message_take(struct control *control, struct requester *requester,
 {
     const uint64_t client = requester->client;
     struct err err;
+    control->dry_run = request->dry_run;
     if (request->version < WIRE_VERSION_MIN || request->version > WIRE_VERSION_MAX)
         refused_answer(&control->answer, duopoly_Reason_REASON_VERSION,
                        "this controller speaks version %d, not %" PRIu32, WIRE_VERSION_MAX,
@@ -168,7 +177,8 @@ static void message_take(struct control *control, struct requester *requester,
              !store_refuses(control, client, request->which_body))
         request_answer(control, requester, request);
     if (!requester->answer.held && !answer_hold(control, requester, request))
-        answer_send(control, client, request->sequence, request->which_body);
+        control_answer(control, client, request->sequence, request->which_body);
+    control->dry_run = false;
     if (requester->client == client && requester->submission.open)
         behind_look(control, requester, store_failure(control->parts->store, &err) < 0);
 }
@@ -213,6 +223,7 @@ static bool on_portion(void *user)
     struct control *control = user;
     struct leaving *leaving = STAILQ_FIRST(&control->leaving);
     bool more = false;
+    idle_waits_look(control);
     for (struct requester *requester = control->requesters;
          requester < control->requesters + REQUESTERS; requester++) {
         if (!requester->late)
@@ -243,6 +254,7 @@ static void on_close(void *user, uint64_t client)
             ;
     }
     free(requester->late);
+    idle_wait_end(control, requester);
     watchers_remove(control->watchers, (uint32_t)(requester - control->requesters));
     *requester = (struct requester){.client = 0};
 }

@@ -37,6 +37,7 @@ void control_remote_gone(void *user, uint64_t peer);
 
 /* As in struct clients (listeners.h); `user` is the struct control. */
 void control_job_over(void *user, const struct job_fact *fact);
+void control_stepped(void *user);
 void control_stored(void *user);
 
 /* NULL is fine. */

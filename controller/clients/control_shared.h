@@ -2,6 +2,7 @@
  *
  *   control.c      messages, and the answers that wait
  *   requests.c     which messages clients may send, by role, and what answers each
+ *   idle_waits.c   answers that wait until nothing runs on hosts
  *   control_who.c  a client's role and name, answers to it, its rows of the audit */
 #pragma once
 
@@ -18,10 +19,17 @@
 struct held_answer {
     bool held;
     bool cared; /* it waits for the store's care instead; accepted.text: the copy's path */
+    bool idles; /* it waits until nothing runs on hosts instead */
     uint64_t ticket;
     uint64_t sequence;
     pb_size_t request;
     duopoly_Accepted accepted;
+};
+
+/* The hosts of an answer that idles: one, or a rack's. */
+struct idle_wait {
+    char host[64], rack[32];
+    uint32_t busy; /* something ran on this one when it was last looked at */
 };
 
 /* State of a connected client. */
@@ -29,6 +37,7 @@ struct requester {
     uint64_t client; /* 0: free */
     struct submission submission;
     struct held_answer answer;
+    struct idle_wait idle;
     /* A job's end that is prepared in portions, then handled; NULL: none. Owned. */
     duopoly_Envelope *late;
     bool behind; /* it is not read until the store has caught up */
@@ -49,14 +58,18 @@ struct control {
     struct watchers *watchers;
     struct portions *portions;
     STAILQ_HEAD(, leaving) leaving;
-    uint64_t carer; /* the client that waits for the store's care, */
+    uint32_t idlers; /* answers that idle */
+    uint64_t carer;  /* the client that waits for the store's care, */
     void (*on_cared)(void *user, const struct err *err,
                      uint64_t rows); /* which is over; user: this */
+    bool dry_run; /* of what is being answered: neither the log nor the audit has it */
     duopoly_Envelope answer, event;
 };
 
 /* A client's role, and its name in words. */
 enum role control_who(const struct control *control, uint64_t client, char *text, size_t size);
+/* Its name without its role and process, for what stays when it is gone. */
+void control_who_short(const struct control *control, uint64_t client, char *text, size_t size);
 /* The same as a number: of a key, or of a user of this machine. */
 uint64_t control_who_number(const struct control *control, uint64_t client);
 int control_send(struct control *control, uint64_t client, const duopoly_Envelope *envelope);
@@ -66,6 +79,15 @@ void control_hold(struct control *control, uint64_t client, bool hold);
 void control_audit(const struct control *control, const char *asker, const char *what);
 __attribute__((format(printf, 3, 4))) void control_log(const struct control *control,
                                                        uint64_t client, const char *format, ...);
+
+/* idle_waits.c: answers an AwaitIdle, or holds its answer; sends those that were held and are due;
+ * its client is gone. */
+void idle_wait_begin(struct control *control, struct requester *requester,
+                     const duopoly_AwaitIdle *await);
+void idle_waits_look(struct control *control);
+void idle_wait_end(struct control *control, struct requester *requester);
+/* control.c: sends the answer to a request of this kind. */
+void control_answer(struct control *control, uint64_t client, uint64_t sequence, pb_size_t request);
 
 /* requests.c: answers a request, or holds its answer. */
 void request_answer(struct control *control, struct requester *requester,

@@ -28,6 +28,20 @@ enum role control_who(const struct control *control, uint64_t client, char *text
     return roles[peer.standing];
 }
 
+void control_who_short(const struct control *control, uint64_t client, char *text, size_t size)
+{
+    const struct key_holder *who = remote_who(control->remote, client);
+    struct wire_unix_peer peer = {0};
+    if (who)
+        snprintf(text, size, "%s", who->name);
+    else if (wire_unix_peer(control->server, client, &peer) < 0)
+        snprintf(text, size, "a client");
+    else if (peer.uid)
+        snprintf(text, size, "uid %" PRIu32, peer.uid);
+    else
+        snprintf(text, size, "root");
+}
+
 uint64_t control_who_number(const struct control *control, uint64_t client)
 {
     const struct key_holder *who = remote_who(control->remote, client);
@@ -56,6 +70,8 @@ void control_audit(const struct control *control, const char *asker, const char 
     const duopoly_Envelope *answer = &control->answer;
     bool taken = answer->which_body == duopoly_Envelope_accepted_tag;
     char result[300], clean[256];
+    if (control->dry_run)
+        return;
     fact_words(taken ? answer->body.accepted.text : answer->body.refused.text, clean,
                sizeof(clean));
     snprintf(result, sizeof(result), "%s%s", taken ? "" : "refused, ", clean);
@@ -68,6 +84,8 @@ void control_log(const struct control *control, uint64_t client, const char *for
     bool taken = answer->which_body == duopoly_Envelope_accepted_tag;
     char asker[128], words[192], what[192];
     va_list ap;
+    if (control->dry_run)
+        return;
     va_start(ap, format);
     vsnprintf(words, sizeof(words), format, ap);
     va_end(ap);

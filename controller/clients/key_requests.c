@@ -49,14 +49,27 @@ static bool overlap_refuse(uint64_t overlap_s, duopoly_Envelope *answer)
     return true;
 }
 
-void key_set_answer(struct agents_zmq *door, const duopoly_KeySet *set, duopoly_Envelope *answer)
+static int keys_take(struct agents_zmq *door, const duopoly_KeySet *set, const struct key_new *keys,
+                     bool judge, struct err *err)
 {
-    struct keyring *keyring = keyring_of(door, answer);
+    struct keyring *keyring = agents_zmq_keyring(door);
+    const int64_t now_s = time(NULL), overlap_s = (int64_t)set->overlap_s;
+    if (judge)
+        return keyring_may_take(keyring, now_s, keys, set->keys_count, set->rotate, err);
+    int r = set->rotate ? keyring_rotate(keyring, now_s, keys, set->keys_count, overlap_s, err)
+                        : keyring_add(keyring, now_s, keys, set->keys_count, err);
+    agents_zmq_keys_changed(door);
+    return r;
+}
+
+void key_set_answer(struct agents_zmq *door, const duopoly_KeySet *set, bool judge,
+                    duopoly_Envelope *answer)
+{
     struct key_new keys[MOST(set->keys)];
     struct err err;
     char text[128];
     int r = 0;
-    if (!keyring || overlap_refuse(set->overlap_s, answer))
+    if (!keyring_of(door, answer) || overlap_refuse(set->overlap_s, answer))
         return;
     for (pb_size_t i = 0; r == 0 && i < set->keys_count; i++) {
         keys[i] = (struct key_new){set->keys[i].name, set->keys[i].public_key, ROLE_NOBODY};
@@ -64,10 +77,7 @@ void key_set_answer(struct agents_zmq *door, const duopoly_KeySet *set, duopoly_
             r = role_parse(set->keys[i].role, &keys[i].role, &err);
     }
     if (r == 0)
-        r = set->rotate ? keyring_rotate(keyring, time(NULL), keys, set->keys_count,
-                                         (int64_t)set->overlap_s, &err)
-                        : keyring_add(keyring, time(NULL), keys, set->keys_count, &err);
-    agents_zmq_keys_changed(door);
+        r = keys_take(door, set, keys, judge, &err);
     if (r < 0) {
         failure_answer(r, &err, answer);
         return;
@@ -81,7 +91,7 @@ void key_set_answer(struct agents_zmq *door, const duopoly_KeySet *set, duopoly_
     taken_answer(answer, text);
 }
 
-void key_revoke_answer(struct agents_zmq *door, const duopoly_KeyRevoke *revoke,
+void key_revoke_answer(struct agents_zmq *door, const duopoly_KeyRevoke *revoke, bool judge,
                        duopoly_Envelope *answer)
 {
     struct keyring *keyring = keyring_of(door, answer);
@@ -92,8 +102,10 @@ void key_revoke_answer(struct agents_zmq *door, const duopoly_KeyRevoke *revoke,
         return;
     for (pb_size_t i = 0; i < revoke->keys_count; i++)
         names[i] = revoke->keys[i].name;
-    int r = keyring_revoke(keyring, time(NULL), names, revoke->keys_count, &err);
-    agents_zmq_keys_changed(door);
+    int r = judge ? keyring_may_revoke(keyring, time(NULL), names, revoke->keys_count, &err)
+                  : keyring_revoke(keyring, time(NULL), names, revoke->keys_count, &err);
+    if (!judge)
+        agents_zmq_keys_changed(door);
     if (r < 0) {
         failure_answer(r, &err, answer);
         return;
@@ -104,13 +116,13 @@ void key_revoke_answer(struct agents_zmq *door, const duopoly_KeyRevoke *revoke,
 }
 
 void rotate_controller_answer(struct agents_zmq *door, const duopoly_RotateController *rotate,
-                              duopoly_Envelope *answer)
+                              bool judge, duopoly_Envelope *answer)
 {
     struct err err;
     char text[192];
     if (!keyring_of(door, answer) || overlap_refuse(rotate->overlap_s, answer))
         return;
-    int r = agents_zmq_rotate(door, (int64_t)rotate->overlap_s, &err);
+    int r = judge ? 0 : agents_zmq_rotate(door, (int64_t)rotate->overlap_s, &err);
     if (r < 0) {
         failure_answer(r, &err, answer);
         return;

@@ -5,11 +5,13 @@
 
 #include "controller/agents_zmq.h"
 
-/* Each fills `answer`: Accepted or Refused; ControllerKeys; a Page. */
-void key_set_answer(struct agents_zmq *door, const duopoly_KeySet *set, duopoly_Envelope *answer);
-void key_revoke_answer(struct agents_zmq *door, const duopoly_KeyRevoke *revoke,
+/* Each fills `answer`: Accepted or Refused; ControllerKeys; a Page. `judge`: it is only judged, and
+ * nothing changes. */
+void key_set_answer(struct agents_zmq *door, const duopoly_KeySet *set, bool judge,
+                    duopoly_Envelope *answer);
+void key_revoke_answer(struct agents_zmq *door, const duopoly_KeyRevoke *revoke, bool judge,
                        duopoly_Envelope *answer);
 void rotate_controller_answer(struct agents_zmq *door, const duopoly_RotateController *rotate,
-                              duopoly_Envelope *answer);
+                              bool judge, duopoly_Envelope *answer);
 void controller_keys_answer(const struct agents_zmq *door, duopoly_Envelope *answer);
 uint64_t keys_page(const struct agents_zmq *door, uint64_t cursor, duopoly_Page *page);

@@ -82,6 +82,11 @@ static void job_row(const struct conductor_parts *parts, const struct job_view *
     ret_row->slot_wait_ns = job->slot_wait_ns;
     ret_row->evictions = job->evictions;
     ret_row->evicted_ns = job->evicted_ns;
+    ret_row->priority = job->priority;
+    if (job->held_by) {
+        wire_copy(ret_row->held_by, sizeof(ret_row->held_by), job->held_by);
+        ret_row->held_ns = clock_now_ns(parts->clock) - job->held_since_ns;
+    }
     job_row_work(parts, ret_row);
     job_row_reason(parts, ret_row);
 }

@@ -106,7 +106,7 @@ static void values_configured(struct change *change, const struct engine_config 
         value_add(change, parameter->word, engine_config_value(config, parameter->word), true);
 }
 
-static void values_keep(struct store *store, const struct change *change)
+static void values_keep(struct conductor *conductor, const struct change *change)
 {
     char text[24];
     for (size_t i = 0; i < change->n; i++) {
@@ -114,8 +114,8 @@ static void values_keep(struct store *store, const struct change *change)
         if (event->kind != EVENT_POLICY_PARAMETER)
             continue;
         snprintf(text, sizeof(text), "%" PRId64, event->policy_parameter.value);
-        store_set(store, "parameter", event->policy_parameter.word,
-                  change->configured[i] ? NULL : text);
+        conductor_set(conductor, "parameter", event->policy_parameter.word,
+                      change->configured[i] ? NULL : text);
     }
 }
 
@@ -129,11 +129,11 @@ static void values_words(const duopoly_SetPolicy *set, char *words, size_t size)
                                  set->parameters[i].word, set->parameters[i].value);
 }
 
-/* Changes nothing unless all can be: then true, and it stands in engine and store. */
+/* Changes nothing unless all can be: then true, and it stands in engine and store, if it is not
+ * only judged. */
 static bool policy_change(struct conductor *conductor, const duopoly_SetPolicy *set,
                           const char *name, const int64_t *values, const struct engine_config *back)
 {
-    struct store *store = conductor_parts(conductor)->store;
     struct event event = {.kind = EVENT_POLICY_SET};
     struct change change = {.n = 0};
     struct decision rejection;
@@ -146,8 +146,8 @@ static bool policy_change(struct conductor *conductor, const duopoly_SetPolicy *
     change.events[change.n++] = event;
     if (conductor_requests(conductor, change.events, change.n, &rejection) < 0)
         return false;
-    store_set(store, "policy", set->question, back ? NULL : set->name);
-    values_keep(store, &change);
+    conductor_set(conductor, "policy", set->question, back ? NULL : set->name);
+    values_keep(conductor, &change);
     return true;
 }
 

@@ -1,6 +1,8 @@
 #include "controller/clients/audit_page.h"
 #include "controller/clients/control_shared.h"
+#include "controller/clients/drain_requests.h"
 #include "controller/clients/explanation.h"
+#include "controller/clients/job_requests.h"
 #include "controller/clients/key_requests.h"
 #include "controller/clients/listing.h"
 #include "controller/clients/policy_requests.h"
@@ -48,8 +50,7 @@ static void part_take(struct control *control, struct requester *requester,
 static void commit_answer(struct control *control, struct requester *requester,
                           const duopoly_Envelope *request)
 {
-    submission_commit(&requester->submission, control->conductor, request->body.submit_commit.most,
-                      &control->answer);
+    submission_commit(&requester->submission, control->conductor, request, &control->answer);
     submission_audit(control, requester, request->which_body);
 }
 
@@ -73,40 +74,23 @@ static void cancel_answer(struct control *control, struct requester *requester,
     control_audit(control, asker, what);
 }
 
-static void drain_try(struct control *control, const duopoly_DrainHost *drain)
+static void order_answer(struct control *control, struct requester *requester,
+                         const duopoly_Envelope *request)
 {
-    struct event event = {.kind = EVENT_HOST_DRAIN};
-    struct decision rejection;
-    struct agent_view agent;
-    if (agents_named(control->parts->agents, drain->name, &agent) < 0) {
-        refused_answer(&control->answer, duopoly_Reason_REASON_UNKNOWN, "there is no host %s",
-                       drain->name);
-        return;
-    }
-    if (agent.is_switch) {
-        refused_answer(&control->answer, duopoly_Reason_REASON_UNSUPPORTED,
-                       "%s is a switch: nothing starts there", drain->name);
-        return;
-    }
-    event.host_drain.host = agent.host;
-    event.host_drain.undo = drain->undo;
-    if (conductor_request(control->conductor, &event, &rejection) < 0) {
-        rejection_answer(control->parts, &rejection, 0, &control->answer);
-        return;
-    }
-    store_set(control->parts->store, "drain", drain->name, drain->undo ? NULL : "yes");
-    accepted_answer(&control->answer,
-                    drain->undo ? "host %s takes tasks again" : "host %s gets no new tasks",
-                    drain->name);
+    const duopoly_OrderJob *order = &request->body.order_job;
+    char asker[64], what[64];
+    control_who_short(control, requester->client, asker, sizeof(asker));
+    order_job_answer(control->conductor, order, asker, what, sizeof(what), &control->answer);
+    control_log(control, requester->client, "%s", what);
 }
 
 static void drain_answer(struct control *control, struct requester *requester,
                          const duopoly_Envelope *request)
 {
     const duopoly_DrainHost *drain = &request->body.drain_host;
-    drain_try(control, drain);
-    control_log(control, requester->client, "drain %s%s", drain->name,
-                drain->undo ? " --undo" : "");
+    drain_set_answer(control->conductor, drain, &control->answer);
+    control_log(control, requester->client, "drain %s%s%s", *drain->rack ? "--rack " : "",
+                *drain->rack ? drain->rack : drain->name, drain->undo ? " --undo" : "");
 }
 
 static void stance_answer(struct control *control, struct requester *requester,
@@ -183,6 +167,12 @@ static void watch_answer(struct control *control, struct requester *requester,
         accepted_answer(&control->answer, "the end of every job will be told");
 }
 
+static void await_answer(struct control *control, struct requester *requester,
+                         const duopoly_Envelope *request)
+{
+    idle_wait_begin(control, requester, &request->body.await_idle);
+}
+
 /* Answered when done; `held` until then. */
 static void care_answer(struct control *control, struct requester *requester,
                         const duopoly_Envelope *request)
@@ -198,9 +188,16 @@ static void care_answer(struct control *control, struct requester *requester,
         r = err_set(&err, EINVAL, "%s is neither a path from / on nor a name in %s", care->path,
                     state);
     if (r == 0)
-        r = store_care(control->parts->store, to, control->on_cared, control, &err);
+        r = request->dry_run
+                ? store_may_care(control->parts->store, to, &err)
+                : store_care(control->parts->store, to, control->on_cared, control, &err);
     if (r < 0) {
         refused_answer(&control->answer, duopoly_Reason_REASON_STATE, "%s", err.text);
+        return;
+    }
+    if (request->dry_run) {
+        accepted_answer(&control->answer, "the store is %s%s", to ? "copied to " : "checked",
+                        to ? to : "");
         return;
     }
     control->carer = requester->client;
@@ -225,7 +222,7 @@ static void keys_set(struct control *control, struct requester *requester,
                      const duopoly_Envelope *request)
 {
     const duopoly_KeySet *set = &request->body.key_set;
-    key_set_answer(control->door, set, &control->answer);
+    key_set_answer(control->door, set, request->dry_run, &control->answer);
     keys_log(control, requester->client, set->rotate ? "keys rotate" : "keys make", set->keys,
              set->keys_count);
 }
@@ -234,14 +231,15 @@ static void keys_revoke(struct control *control, struct requester *requester,
                         const duopoly_Envelope *request)
 {
     const duopoly_KeyRevoke *revoke = &request->body.key_revoke;
-    key_revoke_answer(control->door, revoke, &control->answer);
+    key_revoke_answer(control->door, revoke, request->dry_run, &control->answer);
     keys_log(control, requester->client, "keys revoke", revoke->keys, revoke->keys_count);
 }
 
 static void keys_rotate(struct control *control, struct requester *requester,
                         const duopoly_Envelope *request)
 {
-    rotate_controller_answer(control->door, &request->body.rotate_controller, &control->answer);
+    rotate_controller_answer(control->door, &request->body.rotate_controller, request->dry_run,
+                             &control->answer);
     control_log(control, requester->client, "keys rotate controller");
 }
 
@@ -287,14 +285,21 @@ static void controller_keys_fill(struct control *control, struct requester *requ
 #define WORK    (ROLE_BIT(ROLE_SCHEDULER) | OPERATE)
 #define READ    (ROLE_BIT(ROLE_READER) | WORK)
 
+/* What must last. */
+#define CHANGE     .lasts = true, .judged = true
+#define SUBMISSION .lasts = true, .submits = true
+
 /* The requests of clients, and the roles that may send each. */
 static const struct {
     void (*answer)(struct control *control, struct requester *requester,
                    const duopoly_Envelope *request);
     uint8_t roles;
-    bool lasts; /* changes something lasting */
-    bool part;  /* continues an earlier request, which was checked like this one */
+    bool lasts;   /* changes something lasting */
+    bool part;    /* continues an earlier request, which was checked like this one */
+    bool judged;  /* takes a dry run, in which conductor_judge_only holds, */
+    bool submits; /* or which the submission itself takes: a job's parts must come to be judged */
 } requests[WIRE_KINDS] = {
+    [WIRE_KIND(await_idle)] = {.answer = await_answer, .roles = READ},
     [WIRE_KIND(explain)] = {.answer = explanation_fill, .roles = READ},
     [WIRE_KIND(get_audit)] = {.answer = audit_fill, .roles = READ},
     [WIRE_KIND(get_controller_keys)] = {.answer = controller_keys_fill, .roles = READ},
@@ -302,26 +307,28 @@ static const struct {
     [WIRE_KIND(list)] = {.answer = list_fill, .roles = READ},
     [WIRE_KIND(watch)] = {.answer = watch_answer, .roles = READ},
 
-    [WIRE_KIND(cancel_job)] = {.answer = cancel_answer, .roles = WORK, .lasts = true},
-    [WIRE_KIND(submit_begin)] = {.answer = part_take, .roles = WORK, .lasts = true},
-    [WIRE_KIND(submit_bytes)] = {.answer = part_take, .roles = WORK, .lasts = true, .part = true},
-    [WIRE_KIND(submit_commit)] = {.answer = commit_answer, .roles = WORK, .lasts = true},
-    [WIRE_KIND(submit_end)] = {.answer = part_take, .roles = WORK, .lasts = true, .part = true},
-    [WIRE_KIND(submit_prepare)] = {.answer = part_take, .roles = WORK, .lasts = true},
-    [WIRE_KIND(submit_stage)] = {.answer = part_take, .roles = WORK, .lasts = true, .part = true},
-    [WIRE_KIND(submit_tasks)] = {.answer = part_take, .roles = WORK, .lasts = true, .part = true},
+    [WIRE_KIND(cancel_job)] = {.answer = cancel_answer, .roles = WORK, CHANGE},
+    [WIRE_KIND(submit_begin)] = {.answer = part_take, .roles = WORK, SUBMISSION},
+    [WIRE_KIND(submit_bytes)] = {.answer = part_take, .roles = WORK, .part = true, SUBMISSION},
+    [WIRE_KIND(submit_commit)] = {.answer = commit_answer, .roles = WORK, SUBMISSION},
+    [WIRE_KIND(submit_end)] = {.answer = part_take, .roles = WORK, .part = true, SUBMISSION},
+    [WIRE_KIND(submit_prepare)] = {.answer = part_take, .roles = WORK, SUBMISSION},
+    [WIRE_KIND(submit_stage)] = {.answer = part_take, .roles = WORK, .part = true, SUBMISSION},
+    [WIRE_KIND(submit_tasks)] = {.answer = part_take, .roles = WORK, .part = true, SUBMISSION},
 
-    [WIRE_KIND(drain_host)] = {.answer = drain_answer, .roles = OPERATE, .lasts = true},
-    [WIRE_KIND(forget_host)] = {.answer = forget_answer, .roles = OPERATE, .lasts = true},
-    [WIRE_KIND(set_policy)] = {.answer = policy_answer, .roles = OPERATE, .lasts = true},
-    [WIRE_KIND(set_user)] = {.answer = user_answer, .roles = OPERATE, .lasts = true},
-    [WIRE_KIND(set_stance)] = {.answer = stance_answer, .roles = OPERATE}, /* request_is_kept */
+    [WIRE_KIND(order_job)] = {.answer = order_answer, .roles = OPERATE, CHANGE},
+    [WIRE_KIND(drain_host)] = {.answer = drain_answer, .roles = OPERATE, CHANGE},
+    [WIRE_KIND(forget_host)] = {.answer = forget_answer, .roles = OPERATE, CHANGE},
+    [WIRE_KIND(set_policy)] = {.answer = policy_answer, .roles = OPERATE, CHANGE},
+    [WIRE_KIND(set_user)] = {.answer = user_answer, .roles = OPERATE, CHANGE},
+    /* Lasts by request_is_kept. */
+    [WIRE_KIND(set_stance)] = {.answer = stance_answer, .roles = OPERATE, .judged = true},
 
-    [WIRE_KIND(key_revoke)] = {.answer = keys_revoke, .roles = ADMIN, .lasts = true},
-    [WIRE_KIND(key_set)] = {.answer = keys_set, .roles = ADMIN, .lasts = true},
-    [WIRE_KIND(rotate_controller)] = {.answer = keys_rotate, .roles = ADMIN, .lasts = true},
+    [WIRE_KIND(key_revoke)] = {.answer = keys_revoke, .roles = ADMIN, CHANGE},
+    [WIRE_KIND(key_set)] = {.answer = keys_set, .roles = ADMIN, CHANGE},
+    [WIRE_KIND(rotate_controller)] = {.answer = keys_rotate, .roles = ADMIN, CHANGE},
     /* Writes a file on the controller's host. */
-    [WIRE_KIND(store_care)] = {.answer = care_answer, .roles = ADMIN},
+    [WIRE_KIND(store_care)] = {.answer = care_answer, .roles = ADMIN, .judged = true},
 };
 
 /* Whether a message of this kind is handled: other kinds are refused as no request. */
@@ -344,15 +351,43 @@ bool request_is_forbidden(struct control *control, uint64_t client, pb_size_t ki
     return true;
 }
 
+/* What only looks takes one as it is. */
+static bool dry_run_is_refused(struct control *control, pb_size_t kind)
+{
+    if (!requests[kind].answer || requests[kind].roles == READ || requests[kind].judged ||
+        requests[kind].submits)
+        return false;
+    refused_answer(&control->answer, duopoly_Reason_REASON_UNSUPPORTED,
+                   "'%s' cannot be judged without being done: ask without --dry-run",
+                   wire_kind_name(kind));
+    return true;
+}
+
+static void dry_run_say(duopoly_Envelope *answer)
+{
+    duopoly_Accepted *accepted = &answer->body.accepted;
+    char text[sizeof(accepted->text)];
+    if (answer->which_body != duopoly_Envelope_accepted_tag)
+        return;
+    snprintf(text, sizeof(text), "a dry run, nothing is changed: %.200s", accepted->text);
+    wire_copy(accepted->text, sizeof(accepted->text), text);
+}
+
 void request_answer(struct control *control, struct requester *requester,
                     const duopoly_Envelope *request)
 {
     const pb_size_t kind = request->which_body;
+    if (request->dry_run && dry_run_is_refused(control, kind))
+        return;
+    conductor_judge_only(control->conductor, request->dry_run && !requests[kind].submits);
     if (requests[kind].answer)
         requests[kind].answer(control, requester, request);
     else
         refused_answer(&control->answer, duopoly_Reason_REASON_UNSUPPORTED,
                        "clients cannot ask with a message of kind '%s'", wire_kind_name(kind));
+    conductor_judge_only(control->conductor, false);
+    if (request->dry_run && !requests[kind].submits)
+        dry_run_say(&control->answer);
 }
 
 bool request_lasts(pb_size_t kind)
@@ -363,7 +398,7 @@ bool request_lasts(pb_size_t kind)
 /* A stance that has to be confirmed is a trial, and not kept. */
 bool request_is_kept(const duopoly_Envelope *request)
 {
-    return request_lasts(request->which_body) ||
-           (request->which_body == duopoly_Envelope_set_stance_tag &&
-            !request->body.set_stance.confirm_s);
+    bool stance = request->which_body == duopoly_Envelope_set_stance_tag &&
+                  !request->body.set_stance.confirm_s;
+    return !request->dry_run && (request_lasts(request->which_body) || stance);
 }

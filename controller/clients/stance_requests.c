@@ -8,14 +8,21 @@
 
 #define TRIAL_MOST_S 3600
 
+static int trial_set(const struct conductor_parts *parts, const duopoly_SetStance *set)
+{
+    const int64_t now_ns = clock_now_ns(parts->clock);
+    if (!*set->host || *set->rack || set->confirm_s > TRIAL_MOST_S)
+        return -EINVAL;
+    return parts->judging
+               ? agents_may_try_stance(parts->agents, now_ns, set->host)
+               : agents_try_stance(parts->agents, now_ns, set->host, set->stance, set->confirm_s);
+}
+
 /* For this time only, unless it is set again without a time. */
 static void trial_answer(const struct conductor_parts *parts, const duopoly_SetStance *set,
                          duopoly_Envelope *answer)
 {
-    int r = !*set->host || *set->rack || set->confirm_s > TRIAL_MOST_S
-                ? -EINVAL
-                : agents_try_stance(parts->agents, clock_now_ns(parts->clock), set->host,
-                                    set->stance, set->confirm_s);
+    int r = trial_set(parts, set);
     if (r == -EINVAL)
         refused_answer(answer, duopoly_Reason_REASON_MALFORMED,
                        "what has to be confirmed within %d s at most is of one host or switch",
@@ -33,18 +40,24 @@ static void trial_answer(const struct conductor_parts *parts, const duopoly_SetS
                         set->confirm_s);
 }
 
+static int lasting_set(const struct conductor_parts *parts, const duopoly_SetStance *set,
+                       const char *name)
+{
+    enum stance_scope scope = *set->host   ? STANCE_OF_HOST
+                              : *set->rack ? STANCE_OF_RACK
+                                           : STANCE_OF_ALL;
+    if (*set->host && *set->rack)
+        return -EINVAL;
+    return parts->judging ? stances_kept_may_set(parts->agents, scope, name, set->stance)
+                          : stances_kept_set(parts->store, parts->agents, scope, name, set->stance);
+}
+
 static void lasting_answer(const struct conductor_parts *parts, const duopoly_SetStance *set,
                            const char *whose, duopoly_Envelope *answer)
 {
     static const char *const words[] = {"unsaid", "observe", "mark", "enforce"};
-    bool of_host = *set->host, of_all = !*set->host && !*set->rack;
-    const char *name = of_host ? set->host : set->rack;
-    int r = *set->host && *set->rack ? -EINVAL
-                                     : stances_kept_set(parts->store, parts->agents,
-                                                        of_all    ? STANCE_OF_ALL
-                                                        : of_host ? STANCE_OF_HOST
-                                                                  : STANCE_OF_RACK,
-                                                        name, set->stance);
+    const char *name = *set->host ? set->host : set->rack;
+    int r = lasting_set(parts, set, name);
     if (r == -ENOENT)
         refused_answer(answer, duopoly_Reason_REASON_UNKNOWN, "there is no %s %s", whose, name);
     else if (r == -E2BIG)
@@ -54,6 +67,8 @@ static void lasting_answer(const struct conductor_parts *parts, const duopoly_Se
     else if (r < 0)
         refused_answer(answer, duopoly_Reason_REASON_MALFORMED,
                        "a stance is observe, mark or enforce, of all, one host or one rack");
+    else if (parts->judging)
+        accepted_answer(answer, "%s %s: %s", whose, name, words[set->stance]);
     else
         accepted_answer(answer, "%s %s: %s, %d told", whose, name, words[set->stance], r);
 }

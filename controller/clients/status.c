@@ -98,6 +98,7 @@ void status_answer(const struct conductor_parts *parts, duopoly_Envelope *answer
     engine_counters(engine, &counters);
     counts_fill(&status, &counters, out);
     out->epoch = epoch_number(parts->epoch);
+    out->dry_runs = true;
     out->uptime_ns = (uint64_t)(clock_now_ns(parts->clock) - parts->started_ns);
     snprintf(out->policy, sizeof(out->policy), "turn %s, place %s, commit %s, network %s",
              engine_policy(engine, "turn"), engine_policy(engine, "place"),

@@ -16,6 +16,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Of a job that a dry run judged. */
+#define WOULD_BEGIN "it would begin: a dry run, nothing is changed"
+
 #define TASKS_MAX (sizeof(((duopoly_SubmitTasks *)0)->tasks) / sizeof(duopoly_TaskInput))
 /* Looks at tasks: 0.1 ms. */
 #define PREPARED_AT_ONCE 512 /* tasks: 0.3 ms where their memory is touched for the first time */
@@ -114,6 +117,8 @@ static bool begin_take(struct submission *submission, struct conductor *conducto
     submission->known = false;
     submission->open = true;
     conductor_submitter(conductor, submission->submitter);
+    if (submission->dry_run)
+        conductor_try_job(conductor);
     if (conductor_request(conductor, &event, &rejection) == 0)
         return true;
     submission->open = false;
@@ -405,6 +410,33 @@ static void accepted_fill(struct submission *submission, const struct conductor 
     submission->open = false;
 }
 
+static bool startable(const struct conductor *conductor, uint64_t job, duopoly_Envelope *answer)
+{
+    uint32_t stage = 0;
+    enum reason reason = engine_job_obstacle(conductor_parts(conductor)->engine, job, &stage);
+    if (reason != REASON_NONE)
+        obstacle_answer(conductor, job, reason, stage, answer);
+    return reason == REASON_NONE;
+}
+
+static void arriving_cancel(struct conductor *conductor, uint64_t job)
+{
+    struct decision rejection;
+    conductor_cancel(conductor, job, "", &rejection);
+}
+
+/* The end of a job of a dry run. */
+static bool end_judge(struct submission *submission, struct conductor *conductor,
+                      duopoly_Envelope *answer)
+{
+    if (!submission->known && !startable(conductor, submission->job, answer))
+        return false;
+    if (!submission->known)
+        arriving_cancel(conductor, submission->job);
+    accepted_fill(submission, conductor, WOULD_BEGIN, answer);
+    return true;
+}
+
 static bool end_take(struct submission *submission, struct conductor *conductor,
                      const duopoly_SubmitEnd *end, duopoly_Envelope *answer)
 {
@@ -413,6 +445,8 @@ static bool end_take(struct submission *submission, struct conductor *conductor,
     event.job_end.job = submission->job;
     if (!parts_counted(submission, end->parts, answer))
         return false;
+    if (submission->dry_run)
+        return end_judge(submission, conductor, answer);
     if (!submission->known && conductor_request(conductor, &event, &rejection) < 0) {
         obstacle_answer(conductor, submission->job, rejection.reason, rejection.left, answer);
         return false;
@@ -432,15 +466,6 @@ static bool prepared_add(struct submission *submission)
     return true;
 }
 
-static bool startable(const struct conductor *conductor, uint64_t job, duopoly_Envelope *answer)
-{
-    uint32_t stage = 0;
-    enum reason reason = engine_job_obstacle(conductor_parts(conductor)->engine, job, &stage);
-    if (reason != REASON_NONE)
-        obstacle_answer(conductor, job, reason, stage, answer);
-    return reason == REASON_NONE;
-}
-
 static bool prepare_take(struct submission *submission, struct conductor *conductor,
                          const duopoly_SubmitPrepare *prepare, duopoly_Envelope *answer)
 {
@@ -456,13 +481,37 @@ static bool prepare_take(struct submission *submission, struct conductor *conduc
     return true;
 }
 
-void submission_commit(struct submission *submission, struct conductor *conductor, uint32_t most,
-                       duopoly_Envelope *answer)
+/* Real and dry: then nothing of it is taken. */
+static bool is_mixed(const struct submission *submission, bool dry_run, duopoly_Envelope *answer)
 {
+    bool there = submission->open || submission->begun < submission->end;
+    if (!there || submission->dry_run == dry_run)
+        return false;
+    refused_answer(answer, duopoly_Reason_REASON_STATE,
+                   "a dry run and a submission are mixed on one connection; use two");
+    return true;
+}
+
+/* Prepared jobs of a dry run, which can begin. */
+static void commit_judge(struct submission *submission, struct conductor *conductor, uint32_t n,
+                         duopoly_Envelope *answer)
+{
+    for (; n > 0; n--)
+        arriving_cancel(conductor, submission->prepared[submission->begun++]);
+    submission->known = false;
+    accepted_fill(submission, conductor, WOULD_BEGIN, answer);
+}
+
+void submission_commit(struct submission *submission, struct conductor *conductor,
+                       const duopoly_Envelope *commit, duopoly_Envelope *answer)
+{
+    const uint32_t most = commit->body.submit_commit.most;
     uint32_t left = submission->end - submission->begun;
     uint32_t n = most && most < SUBMISSION_COMMIT ? most : SUBMISSION_COMMIT;
     const int64_t until_ns = cost_now_ns() + SUBMISSION_COMMIT_NS;
     struct decision rejection;
+    if (is_mixed(submission, commit->dry_run, answer))
+        return;
     /* An open one could neither end nor be cancelled once the others have begun. */
     if (submission->open) {
         refused_answer(answer, duopoly_Reason_REASON_STATE,
@@ -474,6 +523,10 @@ void submission_commit(struct submission *submission, struct conductor *conducto
     for (uint32_t i = 0; i < n; i++)
         if (!startable(conductor, submission->prepared[submission->begun + i], answer))
             return;
+    if (submission->dry_run) {
+        commit_judge(submission, conductor, n, answer);
+        return;
+    }
     for (; n > 0 && (most || cost_now_ns() < until_ns); n--) {
         struct event event = {.kind = EVENT_JOB_END};
         event.job_end.job = submission->job = submission->prepared[submission->begun];
@@ -510,12 +563,6 @@ static bool part_take(struct submission *submission, struct conductor *conductor
     }
 }
 
-static void arriving_cancel(struct conductor *conductor, uint64_t job)
-{
-    struct decision rejection;
-    conductor_cancel(conductor, job, "", &rejection);
-}
-
 /* Drops the open job. */
 static void submission_drop(struct submission *submission, struct conductor *conductor)
 {
@@ -528,6 +575,9 @@ void submission_part(struct submission *submission, struct conductor *conductor,
                      const duopoly_Envelope *part, duopoly_Envelope *answer)
 {
     bool begins = part->which_body == duopoly_Envelope_submit_begin_tag;
+    if (is_mixed(submission, part->dry_run, answer))
+        return;
+    submission->dry_run = part->dry_run;
     if (begins)
         submission_drop(submission, conductor);
     else if (!submission->open) {

@@ -10,6 +10,9 @@
  * SUBMISSION_COMMIT, all or none; not while a job is open. Jobs that have not begun when the client
  * goes are cancelled. As many may wait as the engine has room for.
  *
+ * A dry run takes parts as if they began a job, and is answered like it; but what would begin is
+ * dropped, and nothing of it is written. A client does not mix it with a real submission.
+ *
  * Replicas refer to hosts in the natural order of their names, folded onto the hosts that are known
  * now. Between parts only this structure is kept; a part is in the engine when it is answered. */
 #pragma once
@@ -24,6 +27,7 @@
 struct submission {
     bool open;
     bool known;         /* the job exists already: `job` is its number */
+    bool dry_run;       /* of what is open, prepared, or was so last */
     uint64_t submitter; /* the account of what it begins, as a number; its owner sets it */
     uint64_t job;
     char name[64];
@@ -38,10 +42,10 @@ struct submission {
 void submission_part(struct submission *submission, struct conductor *conductor,
                      const duopoly_Envelope *part, duopoly_Envelope *answer);
 
-/* Begins prepared jobs (0: as many as allowed, at least one) and fills `answer` (Accepted or
+/* Begins prepared jobs (`most` 0: as many as allowed, at least one) and fills `answer` (Accepted or
  * Refused). */
-void submission_commit(struct submission *submission, struct conductor *conductor, uint32_t most,
-                       duopoly_Envelope *answer);
+void submission_commit(struct submission *submission, struct conductor *conductor,
+                       const duopoly_Envelope *commit, duopoly_Envelope *answer);
 
 /* The last answer cannot be kept and was not sent: cancels the jobs that it began. */
 void submission_undo(struct submission *submission, struct conductor *conductor);

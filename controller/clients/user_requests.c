@@ -15,6 +15,8 @@ static void keep(const struct conductor_parts *parts, uint32_t number, bool is_n
 {
     struct user_kept kept;
     struct user_view user;
+    if (parts->judging)
+        return;
     if (engine_user_from(parts->engine, number, &user) < 0 || user.user != number) {
         user_setting_put(parts->store, number, NULL);
         return;
@@ -67,7 +69,8 @@ static void leave(struct conductor *conductor, const duopoly_SetUser *set, duopo
         return;
     }
     keep(parts, user.user, false);
-    if (engine_user_named(parts->engine, set->name, &user) < 0)
+    bool would_go = parts->judging && !user.jobs && user.owed >= 0;
+    if (would_go || engine_user_named(parts->engine, set->name, &user) < 0)
         accepted_answer(answer, "user %s is gone", set->name);
     else if (!user.jobs)
         accepted_answer(answer,

@@ -3,6 +3,7 @@
 #include "controller/engine/base/record.h"
 #include "controller/frameworks/framework_numbers.h"
 #include "controller/store/division_setting.h"
+#include "controller/store/job_setting.h"
 #include "controller/store/record_times.h"
 #include "lib/grow.h"
 
@@ -55,6 +56,7 @@ struct ledger {
     uint32_t *moved; /* hosts whose rows are to be put */
     size_t n_moved, moved_size;
     bool failed;   /* memory was short */
+    bool passes;   /* ledger_pass_over */
     void *scratch; /* of engine_dump_job */
     char *record;  /* with wall-clock times */
     size_t length; /* of `record` */
@@ -169,10 +171,25 @@ static void part_note(struct ledger *ledger, const struct event *event)
     }
 }
 
+void ledger_pass_over(struct ledger *ledger)
+{
+    ledger->passes = true;
+}
+
+/* WHY the beginning alone: what follows of a job that did not begin is not written either. */
+static void begin_note(struct ledger *ledger, const struct event *event)
+{
+    if (!ledger->passes)
+        part_note(ledger, event);
+    ledger->passes = false;
+}
+
 static void ledger_event(void *user, const struct event *event)
 {
     switch (event->kind) {
     case EVENT_JOB_BEGIN:
+        begin_note(user, event);
+        break;
     case EVENT_JOB_STAGE:
     case EVENT_JOB_TASKS:
     case EVENT_JOB_BYTES:
@@ -447,6 +464,7 @@ static void ledger_job_over(void *user, const struct job_fact *fact)
     store_put(ledger->store, STORE_FINISHED, row);
     if (is_frameworks(ending->job))
         return;
+    job_setting_drop(ledger->store, ending->job);
     store_delete(ledger->store, STORE_JOBS, &number, 1);
     store_put(ledger->store, STORE_GARBAGE, &number);
 }

@@ -3,6 +3,7 @@
 #include "controller/engine/base/record.h"
 #include "controller/frameworks/framework_numbers.h"
 #include "controller/store/division_setting.h"
+#include "controller/store/job_setting.h"
 #include "controller/store/record_times.h"
 #include "controller/store/user_setting.h"
 
@@ -40,7 +41,7 @@ struct reader {
     bool there;
 };
 
-enum phase { HEAD, SIZES, HOSTS, USERS, FINISHED, JOBS, PARTS, TASKS, TAIL };
+enum phase { HEAD, SIZES, HOSTS, USERS, FINISHED, JOBS, PARTS, ORDERS, TASKS, TAIL };
 
 struct recovery {
     struct store *store;
@@ -61,7 +62,8 @@ struct recovery {
     size_t n_learnt, learnt_told;
     enum phase phase;
     size_t host;
-    bool joined; /* its event is out, its record is not */
+    bool joined;     /* its event is out, its record is not */
+    unsigned orders; /* about the present job that are told */
     int64_t slot_wait_ns;
     char *line;
     struct err *err;
@@ -462,6 +464,45 @@ static int part_line(struct recovery *recovery)
     return r < 0 ? r : n;
 }
 
+static int hold_line(const struct recovery *recovery, uint64_t job, const struct job_kept *kept)
+{
+    struct event event = {.kind = EVENT_JOB_HOLD};
+    event.job_hold.job = job;
+    event.job_hold.by = kept->by;
+    event.job_hold.since_ns = time_of(recovery, kept->since_s * 1000000000);
+    return record_encode_event(&event, recovery->line, RECORD_MAX);
+}
+
+static int priority_line(const struct recovery *recovery, uint64_t job, const struct job_kept *kept)
+{
+    struct event event = {.kind = EVENT_JOB_UPDATE};
+    event.job_update.job = job;
+    event.job_update.estimate_bytes = event.job_update.estimate_ns = -1;
+    event.job_update.priority = kept->priority;
+    event.job_update.deadline_ns = INT64_MIN;
+    return record_encode_event(&event, recovery->line, RECORD_MAX);
+}
+
+/* What operators ordered of the job: before its stages open (resume_line). */
+static int order_line(struct recovery *recovery)
+{
+    const uint64_t job = (uint64_t)recovery->jobs.row[JOBS_JOB].number;
+    struct job_kept kept;
+    if (!job_setting_get(recovery->store, job, &kept))
+        return 0;
+    switch (recovery->orders++) {
+    case 0:
+        if (kept.has_priority)
+            return priority_line(recovery, job, &kept);
+        recovery->orders++;
+        /* fallthrough */
+    case 1:
+        return kept.held ? hold_line(recovery, job, &kept) : 0;
+    default:
+        return 0;
+    }
+}
+
 /* The host of a done task; NULL: it is not done, or the host's number is unused now. */
 static struct agent_kept *done_host(const struct recovery *recovery, const struct row_value *row)
 {
@@ -539,6 +580,7 @@ static int job_begin(struct recovery *recovery)
         return 0;
     number_seen(recovery, job);
     recovery->slot_wait_ns = 0;
+    recovery->orders = 0;
     int r = parts_pass(recovery, job);
     r = r < 0 ? r : tasks_pass(recovery, job);
     return r < 0 ? r : 1;
@@ -578,6 +620,8 @@ static int phase_line(struct recovery *recovery, const char **ret_line)
         return job_begin(recovery);
     case PARTS:
         return part_line(recovery);
+    case ORDERS:
+        return order_line(recovery);
     case TASKS:
         return task_line(recovery);
     case TAIL:

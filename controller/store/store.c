@@ -432,11 +432,25 @@ static void on_care_done(void *user, const struct err *err, uint64_t rows)
     store->care_done(store->care_user, &said, rows);
 }
 
-int store_care(struct store *store, const char *to, store_care_done *on_done, void *user,
-               struct err *err)
+static int care_check(const struct store *store, struct err *err)
 {
     if (store->care)
         return err_set(err, EBUSY, "the store is being looked at already; try again in a moment");
+    return 0;
+}
+
+int store_may_care(const struct store *store, const char *to, struct err *err)
+{
+    int r = care_check(store, err);
+    return r == 0 && to ? store_file_absent(to, err) : r;
+}
+
+int store_care(struct store *store, const char *to, store_care_done *on_done, void *user,
+               struct err *err)
+{
+    int r = care_check(store, err);
+    if (r < 0)
+        return r;
     store->care_done = on_done;
     store->care_user = user;
     return store_care_begin(store->path, to, &store_schema, store->loop, on_care_done, store,

@@ -104,6 +104,9 @@ int store_refusal(struct store *store, struct err *err);
 int store_care(struct store *store, const char *to, store_care_done *on_done, void *user,
                struct err *err);
 
+/* What store_care would return now; −EEXIST: `to` is there. */
+int store_may_care(const struct store *store, const char *to, struct err *err);
+
 /* Whether an eighth of what may wait to be written does: optional work should wait. */
 bool store_is_behind(const struct store *store);
 

@@ -505,12 +505,22 @@ static int copy_sync(const char *path, struct err *err)
     return r;
 }
 
+static int is_there(const char *to, struct err *err)
+{
+    return err_set(err, EEXIST, "%s is there already: name a new file", to);
+}
+
+int store_file_absent(const char *to, struct err *err)
+{
+    return access(to, F_OK) == 0 ? is_there(to, err) : 0;
+}
+
 /* WHY before it is written: it never has another mode than this. */
 static int copy_begin(const char *to, struct err *err)
 {
     int fd = open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (fd < 0)
-        return errno == EEXIST ? err_set(err, EEXIST, "%s is there already: name a new file", to)
+        return errno == EEXIST ? is_there(to, err)
                                : err_sys(err, errno, "%s cannot be made by the controller", to);
     close(fd);
     return 0;

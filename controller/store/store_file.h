@@ -73,6 +73,8 @@ int store_file_check(struct store_file *file, uint64_t *ret_rows, struct err *er
 /* Copies everything committed so far into a new file with mode 0600; others may write meanwhile.
  * −EEXIST. */
 int store_file_copy(struct store_file *file, const char *to, struct err *err);
+/* −EEXIST as store_file_copy, if the file is there now. */
+int store_file_absent(const char *to, struct err *err);
 
 /* From any thread: what runs on this connection soon ends with −EIO. */
 void store_file_interrupt(struct store_file *file);

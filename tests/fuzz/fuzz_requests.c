@@ -2,9 +2,10 @@
  * with keys, each of another role, before a whole controller (engine, agents' sessions, keyring) of
  * which only the edges are scripted: sockets, clock and disk.
  *
- * Each request is answered once, by a message; who may only look changes nothing; what is said to
- * be durable is on the disk; what is written of peers is printable; and nobody ends the controller.
- * A controller serves as many inputs as leave it as it was. */
+ * Each request is answered once, by a message; who may only look changes nothing, nor does a dry
+ * run that has no part of a job; what is said to be durable is on the disk; what is written of
+ * peers is printable; and nobody ends the controller. A controller serves as many inputs as leave
+ * it as it was. */
 #include "controller/clients/control.h"
 #include "controller/clients/remote.h"
 #include "controller/clock.h"
@@ -423,7 +424,7 @@ static void world_begin(void)
                   .cut = agents_zmq_cut,
                   .epoch_seen = on_epoch_seen,
                   .send_user = &world.door},
-        .clients = {control_job_over, control_stored, world.control},
+        .clients = {control_job_over, control_stepped, control_stored, world.control},
     };
     must(conductor_open(world.loop, &world.settings, &world.epoch, world.store, NULL, &hooks,
                         &world.conductor, NULL) == 0);
@@ -447,18 +448,30 @@ static void client_gone(uint32_t place)
     *asker = (struct asker){.id = place < LOCAL ? ++world.generation * UNIX_CLIENTS + place : 0};
 }
 
+static bool is_only_judged(const duopoly_Envelope *envelope)
+{
+    const pb_size_t kind = envelope->which_body;
+    bool submits =
+        (kind >= duopoly_Envelope_submit_begin_tag && kind <= duopoly_Envelope_submit_end_tag) ||
+        kind == duopoly_Envelope_submit_prepare_tag || kind == duopoly_Envelope_submit_commit_tag;
+    return envelope->dry_run && !submits;
+}
+
 static void client_message(uint32_t place, const duopoly_Envelope *envelope)
 {
     static const struct key_holder holders[] = {
         {"s1", ROLE_SCHEDULER}, {"r1", ROLE_READER}, {"a1", ROLE_ADMIN}};
     struct asker *asker = &world.askers[place];
-    world.looks = place < 2 || (place >= LOCAL && holders[place - LOCAL].role == ROLE_READER);
+    world.looks = place < 2 || (place >= LOCAL && holders[place - LOCAL].role == ROLE_READER) ||
+                  is_only_judged(envelope);
+    uint64_t version = conductor_parts(world.conductor)->version;
     if (place < LOCAL)
         world.server.handler.on_message(world.server.handler.user, asker->id, envelope);
     else
         control_remote_message(world.control, FIRST_PEER + place - LOCAL, &holders[place - LOCAL],
                                envelope);
     world.looks = false;
+    must(!is_only_judged(envelope) || conductor_parts(world.conductor)->version == version);
 }
 
 static void message_try(const struct script_step *step)
@@ -469,6 +482,8 @@ static void message_try(const struct script_step *step)
     struct err err;
     if (asker->held || wire_decode(step->bytes, step->length, &envelope, &err) < 0)
         return; /* the socket's affair */
+    if (envelope.which_body == duopoly_Envelope_await_idle_tag)
+        return; /* it may wait for ever: no host ends a task here */
     bool first = asker->asked == asker->answered;
     if (place < LOCAL || envelope.which_body != duopoly_Envelope_acknowledge_tag)
         asker->asked++;

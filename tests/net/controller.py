@@ -227,6 +227,7 @@ class Agent:
         self.address = address  # None: the daemon's, which changes when it begins anew
         self.running = {}
         self.disk_bytes_s = 0
+        self.rack = ""
         self.units, self.unit_names = [], []  # none: one of `slots`, without a name
         self.connect()
 
@@ -286,7 +287,7 @@ class Agent:
         return envelope.HasField("start")
 
     def hello(self):
-        self.send(hello=pb.Hello(version_min=1, version_max=1, name=self.name, boot=self.boot, hello_sequence=self.hello_sequence,
+        self.send(hello=pb.Hello(version_min=1, version_max=1, name=self.name, rack=self.rack, boot=self.boot, hello_sequence=self.hello_sequence,
                                  units=self.units or [pb.Resources(slots=self.slots)], unit_names=self.unit_names, address=b"\0" * 10 + b"\xff\xff\x0a\x4d" + self.host.to_bytes(2, "big"),
                                  uplink_bps=100_000_000, downlink_bps=100_000_000, disk_bytes_s=self.disk_bytes_s))
 

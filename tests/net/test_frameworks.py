@@ -294,6 +294,8 @@ def test_tasks_have_their_frameworks_names(site):
     said = subprocess.run([f"{BUILD}/duopolyctl", "--socket", daemon.socket, "explain", f"{job}/0/{allow.task}"], check=True, capture_output=True,
                           text=True).stdout
     assert f"Its framework calls it stage 12.0 (map at ?[31mTest.scala:3), partition {allow.task}, task 345." in said, said
+    for order in ("hold", "requeue"):
+        assert "is its framework's" in daemon.ctl("job", order, str(job), expect=1)
     app.connect()
     app.hello_sequence += 1
     app.begin()

@@ -15,9 +15,9 @@ AGENTS = {"hello", "inventory_part", "inventory_end", "agent_heartbeat", "load",
           "source_state", "host_room", "host_state", "switch_part", "links_part", "guests_part"}
 FRAMEWORKS = {"framework_hello", "framework_job", "framework_stage", "framework_tasks", "framework_bytes", "framework_task", "framework_end",
               "framework_replayed", "framework_executor"}
-READERS = {"list", "explain", "get_status", "watch", "get_controller_keys", "get_audit"}
+READERS = {"list", "explain", "get_status", "watch", "get_controller_keys", "get_audit", "await_idle"}
 SCHEDULERS = {"submit_begin", "submit_stage", "submit_tasks", "submit_bytes", "submit_end", "submit_prepare", "submit_commit", "cancel_job"}
-OPERATORS = {"drain_host", "set_policy", "forget_host", "set_stance", "set_user"}
+OPERATORS = {"order_job", "drain_host", "set_policy", "forget_host", "set_stance", "set_user"}
 ADMINS = {"key_set", "key_revoke", "rotate_controller", "store_care"}
 MAY = {"read-only": READERS, "scheduler": READERS | SCHEDULERS, "operator": READERS | SCHEDULERS | OPERATORS,
        "admin": READERS | SCHEDULERS | OPERATORS | ADMINS}

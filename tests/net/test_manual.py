@@ -87,7 +87,8 @@ def test_bash_completes_commands_words_and_options(bash):
     assert bash("keys", "r") == ["revoke", "rotate"]
     assert bash("policy", "") == ["turn", "place", "commit", "network", "mode", "users"]
     assert bash("policy", "turn", "") == []
-    assert bash("drain", "--u") == ["--undo"]
+    assert bash("drain", "--u") == ["--undo"] and bash("drain", "--w") == ["--wait"]
+    assert bash("job", "re") == ["release", "requeue"] and bash("cancel", "--dr") == ["--dry-run"]
     assert "--role" in bash("keys", "make", "w1", "--") and "--undo" not in bash("keys", "--")
     assert bash("submit", "") == [] and bash("--key", "") == [], "files"
     assert {"--json", "--socket", "--help"} <= set(bash("--"))

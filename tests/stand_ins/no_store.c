@@ -209,6 +209,12 @@ int store_refusal(struct store *store, struct err *err)
     return store_failure(store, err);
 }
 
+int store_may_care(const struct store *store, const char *to, struct err *err)
+{
+    must(!to || *to == '/');
+    return store->on_done ? err_set(err, EBUSY, "the store is being looked after already") : 0;
+}
+
 int store_care(struct store *store, const char *to, store_care_done *on_done, void *user,
                struct err *err)
 {

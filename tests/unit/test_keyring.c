@@ -60,18 +60,24 @@ static struct key_new new_of(const char *name, int pair, enum role role)
 static int add(int64_t now_s, const char *name, int pair, enum role role)
 {
     struct key_new key = new_of(name, pair, role);
-    return keyring_add(keyring, now_s, &key, 1, &err);
+    int judged = keyring_may_take(keyring, now_s, &key, 1, false, &err);
+    assert_int_equal(keyring_add(keyring, now_s, &key, 1, &err), judged);
+    return judged;
 }
 
 static int rotate(int64_t now_s, const char *name, int pair, int64_t overlap_s)
 {
     struct key_new key = new_of(name, pair, ROLE_NOBODY);
-    return keyring_rotate(keyring, now_s, &key, 1, overlap_s, &err);
+    int judged = keyring_may_take(keyring, now_s, &key, 1, true, &err);
+    assert_int_equal(keyring_rotate(keyring, now_s, &key, 1, overlap_s, &err), judged);
+    return judged;
 }
 
 static int name_revoke(int64_t now_s, const char *name)
 {
-    return keyring_revoke(keyring, now_s, &name, 1, &err);
+    int judged = keyring_may_revoke(keyring, now_s, &name, 1, &err);
+    assert_int_equal(keyring_revoke(keyring, now_s, &name, 1, &err), judged);
+    return judged;
 }
 
 /* "" where the key is kept out. */

@@ -46,6 +46,8 @@ static void test_rules_are_bounded(void **state)
         snprintf(name, sizeof(name), "h%d", i);
         assert_int_equal(stances_set(&stances, STANCE_OF_HOST, name, OBSERVE), 0);
     }
+    assert_int_equal(stances_may_set(&stances, STANCE_OF_HOST, "one more", OBSERVE), -E2BIG);
+    assert_int_equal(stances_may_set(&stances, STANCE_OF_HOST, "h7", MARK), 0);
     assert_int_equal(stances_set(&stances, STANCE_OF_HOST, "one more", OBSERVE), -E2BIG);
     assert_int_equal(stances_set(&stances, STANCE_OF_HOST, "h7", MARK),
                      0); /* takes its own place */

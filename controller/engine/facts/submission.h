@@ -13,6 +13,6 @@ void job_end(struct engine *engine, const struct event *event);
 void job_update(struct engine *engine, const struct event *event);
 struct obstacle job_update_obstacle(const struct engine *engine, const struct event *event);
 void job_cancel(struct engine *engine, const struct event *event);
+struct obstacle job_cancel_obstacle(const struct engine *engine, const struct event *event);
 /* A fact. */
 void job_profile(struct engine *engine, const struct event *event);
-struct obstacle job_cancel_obstacle(const struct engine *engine, const struct event *event);
