@@ -451,6 +451,7 @@ int conductor_open(sd_event *loop, const struct settings *settings, struct epoch
     conductor->peers.parts = &conductor->parts;
     conductor->deadline.fire = on_deadline;
     timers_init(&conductor->timers);
+    conductor->parts.timers = &conductor->timers;
     int r = conductor_begin(conductor, clock_path, err);
     if (r < 0) {
         conductor_close(conductor);

@@ -71,7 +71,8 @@ struct conductor_parts {
     struct agents *agents;
     struct frameworks *frameworks;
     struct epoch *epoch;
-    struct store *store; /* requests put settings (store_set) and audit rows (store_audit) here */
+    struct timers *timers; /* of the conductor's clock; conductor_run afterwards */
+    struct store *store;   /* requests put settings (store_set) and audit rows (store_audit) here */
     int64_t started_ns;
     uint64_t newest_stored;  /* the highest job number in the store at the start */
     uint64_t version;        /* grows with every step: the version of what lists show */

@@ -252,7 +252,7 @@ static int agents_begin(struct peers *peers, const struct recovered *recovered,
     struct engine_status status;
     int r = agents_create(&config, &hooks, timers, &peers->parts->agents);
     if (r == 0)
-        stances_kept_read(peers->parts->store, peers->parts->agents);
+        r = stances_kept_read(peers->parts->store, peers->parts->agents);
     if (r == 0)
         r = agents_restore(peers->parts->agents, peers->parts->started_ns, recovered->hosts,
                            recovered->n_hosts);

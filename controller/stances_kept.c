@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static bool is_known(const struct agents *agents, enum stance_scope scope, const char *name)
@@ -37,16 +38,22 @@ static void keep_all(struct store *store, const struct agents *agents, uint32_t 
 
 static void on_kept(void *context, const char *name, const char *value)
 {
-    struct agents *agents = context;
+    struct stances *stances = context;
     int scope, stance, at = 0;
     (void)name;
     if (sscanf(value, "%d %d %n", &scope, &stance, &at) == 2 && at)
-        agents_set_stance(agents, (enum stance_scope)scope, value + at, (duopoly_Stance)stance);
+        stances_set(stances, (enum stance_scope)scope, value + at, (duopoly_Stance)stance);
 }
 
-void stances_kept_read(const struct store *store, struct agents *agents)
+int stances_kept_read(const struct store *store, struct agents *agents)
 {
-    store_settings(store, "stance", on_kept, agents);
+    struct stances *stances = calloc(1, sizeof(*stances));
+    if (!stances)
+        return -ENOMEM;
+    store_settings(store, "stance", on_kept, stances);
+    agents_take_stances(agents, stances);
+    free(stances);
+    return 0;
 }
 
 int stances_kept_may_set(const struct agents *agents, enum stance_scope scope, const char *name,

@@ -5,8 +5,9 @@
 #include "controller/agents/agents.h"
 #include "controller/store/store.h"
 
-/* Gives `agents` the stored stances. */
-void stances_kept_read(const struct store *store, struct agents *agents);
+/* Gives `agents` the stored stances: those that are there are told what is another one for them. 0,
+ * or −ENOMEM. O(agents · stances). */
+int stances_kept_read(const struct store *store, struct agents *agents);
 
 /* Sets one (agents_set_stance, with its errors) and stores all. −ENOENT: no agent has this name, or
  * this rack. O(agents + stances). */

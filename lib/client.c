@@ -195,17 +195,38 @@ int client_call(struct client *client, pb_size_t answer_kind, const duopoly_Enve
     return r < 0 ? r : client_answer(client, answer_kind, ret_answer, err);
 }
 
-int client_dry_run(struct client *client, struct err *err)
+static int status_ask(struct client *client, const duopoly_Status **ret_status, struct err *err)
 {
     const duopoly_Envelope *answer;
     client_request(client, duopoly_Envelope_get_status_tag);
     int r = client_call(client, duopoly_Envelope_status_tag, &answer, err);
-    if (r == 0 && !answer->body.status.dry_runs)
+    if (r == 0)
+        *ret_status = &answer->body.status;
+    return r;
+}
+
+int client_dry_run(struct client *client, struct err *err)
+{
+    const duopoly_Status *status = NULL;
+    int r = status_ask(client, &status, err);
+    if (r == 0 && !status->dry_runs)
         return err_set(err, EOPNOTSUPP,
                        "the controller at %s knows no --dry-run and would carry it out: it was not "
                        "asked",
                        client->transport.name);
     client->dry_run = r == 0;
+    return r;
+}
+
+int client_may_confirm(struct client *client, struct err *err)
+{
+    const duopoly_Status *status = NULL;
+    int r = status_ask(client, &status, err);
+    if (r == 0 && !status->confirms)
+        return err_set(err, EOPNOTSUPP,
+                       "the controller at %s knows no --confirm here and would not undo it: it was "
+                       "not asked",
+                       client->transport.name);
     return r;
 }
 

@@ -36,6 +36,10 @@ int client_open_remote(const char *address, const char *key_path, struct client 
  * is older and would do them; else as client_call. */
 int client_dry_run(struct client *client, struct err *err);
 
+/* Whether a request may have confirm_s: −EOPNOTSUPP: the controller is older and would not undo it;
+ * else as client_call. */
+int client_may_confirm(struct client *client, struct err *err);
+
 /* Returns the envelope of the next request, emptied and of this kind. The client owns it; it is
  * valid until the next call. */
 duopoly_Envelope *client_request(struct client *client, pb_size_t kind);

@@ -31,13 +31,11 @@ const struct stances *agents_stances(const struct agents *agents)
     return &agents->stances;
 }
 
-int agents_set_stance(struct agents *agents, enum stance_scope scope, const char *name,
-                      duopoly_Stance stance)
+/* Those for which it is another one than they were told. */
+static int stances_tell(struct agents *agents)
 {
     struct agent *agent, *next;
-    int told = 0, r = stances_set(&agents->stances, scope, name, stance);
-    if (r < 0)
-        return r;
+    int told = 0;
     AGENTS_EACH_SESSION (agents, agent, next) {
         duopoly_Stance wanted =
             stances_of(&agents->stances, agent_who(agent)->name, agent_who(agent)->rack);
@@ -51,6 +49,19 @@ int agents_set_stance(struct agents *agents, enum stance_scope scope, const char
         told += agent_send(agent, &agents->out, true) == 0;
     }
     return told;
+}
+
+int agents_set_stance(struct agents *agents, enum stance_scope scope, const char *name,
+                      duopoly_Stance stance)
+{
+    int r = stances_set(&agents->stances, scope, name, stance);
+    return r < 0 ? r : stances_tell(agents);
+}
+
+int agents_take_stances(struct agents *agents, const struct stances *stances)
+{
+    agents->stances = *stances;
+    return stances_tell(agents);
 }
 
 int agents_may_try_stance(const struct agents *agents, int64_t now_ns, const char *name)

@@ -211,6 +211,9 @@ void agents_tell_guests(struct agents *agents, uint32_t host, const duopoly_Gues
 int agents_set_stance(struct agents *agents, enum stance_scope scope, const char *name,
                       duopoly_Stance stance);
 
+/* The same of all stances at once. */
+int agents_take_stances(struct agents *agents, const struct stances *stances);
+
 /* The same for one agent and for a limited time: it reverts by itself, and nothing is kept of it
  * here. −ENOENT: no such agent; −ENOTCONN: it has no session; −EBUSY: another such trial of it has
  * not ended. */

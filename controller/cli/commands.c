@@ -2,6 +2,7 @@
 
 #include "controller/cli/audit.h"
 #include "controller/cli/combinations.h"
+#include "controller/cli/confirm.h"
 #include "controller/cli/drain.h"
 #include "controller/cli/exits.h"
 #include "controller/cli/fastpath.h"
@@ -113,7 +114,10 @@ static int policy_check(const struct request *request, struct err *err)
     const size_t room[] = {sizeof(((duopoly_SetPolicy *)0)->question),
                            sizeof(((duopoly_SetPolicy *)0)->name)};
     duopoly_PolicyParameter parameter;
-    int r = 0;
+    uint32_t seconds;
+    int r = confirm_seconds(request, &seconds, err);
+    if (request->confirm && !request->n_words)
+        return err_set(err, EINVAL, "--confirm goes with a policy that is set");
     if (request->n_words == 1)
         return err_set(err, EINVAL, "policy takes a question and a policy's name, or nothing");
     if (request->n_words && request->all)
@@ -391,7 +395,7 @@ static int run_policy(struct client *client, const struct request *request, stru
         return request->all ? combinations_write(client, writer, err)
                             : policies_write(client, writer, err);
     duopoly_SetPolicy *set =
-        &client_request(client, duopoly_Envelope_set_policy_tag)->body.set_policy;
+        &confirm_request(client, duopoly_Envelope_set_policy_tag, request)->body.set_policy;
     int r = wire_take(set->question, sizeof(set->question), request->words[0], "a question", err);
     if (r == 0)
         r = wire_take(set->name, sizeof(set->name), request->words[1], "a policy's name", err);
@@ -462,13 +466,14 @@ const struct command cli_commands[] = {
     {"submit", "FILE [--id N]", "all jobs of a workload file, or the one with that id; all or none",
      1, 1, "id", NULL, run_submit},
     {"cancel", "JOB", "end a job", 1, 1, "d", job_check, run_cancel},
-    {"drain", "HOST | --rack NAME [--undo | --wait[=TIME]]",
+    {"drain", "HOST | --rack NAME [--undo | --wait[=TIME]] [--confirm TIME]",
      "start nothing on that host, or on the hosts of that rack, any more; --wait: return when "
      "nothing runs there",
-     0, 1, "uhdw", drain_check, run_drain},
+     0, 1, "uhdwc", drain_check, run_drain},
     {"host", "forget HOST", "forget a host that is gone", 2, 2, "d", forget_check, run_host},
-    {"stance", "STANCE --all", "observe, mark or enforce; or with --host NAME, --rack NAME", 1, 1,
-     "ahd", stance_check, run_stance},
+    {"stance", "STANCE --all [--confirm TIME]",
+     "observe, mark or enforce; or with --host NAME, --rack NAME", 1, 1, "ahdc", stance_check,
+     run_stance},
     {"switches", "", "the switches, and what differs from the wanted state", 0, 0, "", NULL,
      run_switches},
     {"switch",
@@ -485,12 +490,12 @@ const struct command cli_commands[] = {
      "who changed what, and what was refused: all rows at hand, or those with these words, since "
      "TIME (10min, 2026-01-31, 2026-01-31T12:00:00Z), with this result; the newest N of them",
      0, 0, "f", audit_check, run_audit},
-    {"policy", "[QUESTION NAME [WORD=VALUE...]] | --all",
+    {"policy", "[QUESTION NAME [WORD=VALUE...] [--confirm TIME]] | --all",
      "the policies in force and their parameters; or sets the policy of turn, place, network, "
      "mode or users, and its parameters, until the next change; configured: back to the "
      "configuration; "
      "--all: every combination of policies, and which do not work together",
-     0, 18, "ad", policy_check, run_policy},
+     0, 18, "adc", policy_check, run_policy},
     {"users", "", "the users, their shares and how many jobs they have", 0, 0, "", NULL, run_users},
     {"debts", "", "which user owes which one, how much and since when (policy users sequence)", 0,
      0, "", NULL, run_debts},
@@ -566,6 +571,11 @@ bool command_alone(const struct command *command, const struct request *request)
 {
     return (command->run == run_switch && switch_alone(request)) ||
            (command->run == run_keys && keys_alone(request));
+}
+
+bool command_tries(const struct command *command, const struct request *request)
+{
+    return request->confirm && command->run != run_switch;
 }
 
 bool command_of_fastpath(const struct command *command)

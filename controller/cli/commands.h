@@ -67,5 +67,8 @@ int command_check(const struct command *command, const struct request *request, 
 /* Whether it needs no controller: `run` then gets no client. */
 bool command_alone(const struct command *command, const struct request *request);
 
+/* Whether the controller is to undo what it changes unless that is confirmed. */
+bool command_tries(const struct command *command, const struct request *request);
+
 /* Whether it asks this machine's data plane instead of a controller. */
 bool command_of_fastpath(const struct command *command);

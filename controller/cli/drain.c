@@ -1,5 +1,6 @@
 #include "controller/cli/drain.h"
 
+#include "controller/cli/confirm.h"
 #include "lib/conf.h"
 
 #include <errno.h>
@@ -23,7 +24,10 @@ int drain_check(const struct request *request, struct err *err)
     const char *name = request->n_words ? request->words[0] : request->rack;
     if (request->host || !name || (request->n_words && request->rack))
         return err_set(err, EINVAL, "name one host, or the hosts of a rack: HOST or --rack NAME");
+    uint32_t seconds;
     int64_t ns;
+    if (confirm_seconds(request, &seconds, err) < 0)
+        return -EINVAL;
     if (request->wait && request->undo)
         return err_set(err, EINVAL, "--wait does not go with --undo: tasks start there again");
     if (request->wait && wait_parse(request, &ns, err) < 0)
@@ -67,7 +71,7 @@ int run_drain(struct client *client, const struct request *request, struct write
               struct err *err)
 {
     duopoly_DrainHost *drain =
-        &client_request(client, duopoly_Envelope_drain_host_tag)->body.drain_host;
+        &confirm_request(client, duopoly_Envelope_drain_host_tag, request)->body.drain_host;
     drain->undo = request->undo;
     int r =
         request->rack

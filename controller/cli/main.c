@@ -43,7 +43,10 @@ static const struct argp_option options[] = {
     {"host", TEXT_AT(request.host), "NAME", 0, "this host (stance)", 0},
     {"rack", TEXT_AT(request.rack), "NAME", 0, "the hosts of this rack (stance, drain)", 0},
     {"confirm", TEXT_AT(request.confirm), "TIME", 0,
-     "undo the change after this time, such as 60s, unless it is confirmed (switch)", 0},
+     "undo the change after this time, such as 60s, unless the same without it confirms it "
+     "(policy, "
+     "drain, stance, switch)",
+     0},
     {"as", TEXT_AT(request.as), "FORMAT", 0,
      "eos, nvue, openconfig or sonic-patch (switch NAME render); dot or dimacs (graph)", 0},
     {"from", TEXT_AT(request.from), "FILE", 0,
@@ -190,6 +193,14 @@ static enum exit_code code_of(int r, const struct writer *writer, duopoly_Reason
     return r >= 0 ? (enum exit_code)r : writer_begun(writer) ? EXIT_PARTIAL : exit_of(err, refusal);
 }
 
+/* How it is to be carried out, which an older controller would ignore. */
+static int manner_agree(const struct command *command, const struct request *request,
+                        struct client *client, struct err *err)
+{
+    int r = request->dry_run ? client_dry_run(client, err) : 0;
+    return r == 0 && command_tries(command, request) ? client_may_confirm(client, err) : r;
+}
+
 static enum exit_code command_run(const struct command *command, const struct arguments *arguments)
 {
     struct err err = {0};
@@ -201,7 +212,7 @@ static enum exit_code command_run(const struct command *command, const struct ar
         return ending_write(writer, exit_of_connection(&err, arguments->controller != NULL),
                             refusal, &err);
     writer_stream(writer, stdout);
-    int r = arguments->request.dry_run ? client_dry_run(client, &err) : 0;
+    int r = manner_agree(command, &arguments->request, client, &err);
     if (r == 0)
         r = command->run(client, &arguments->request, writer, &err);
     if (r == EXIT_PARTIAL)

@@ -1,5 +1,6 @@
 #include "controller/cli/stance.h"
 
+#include "controller/cli/confirm.h"
 #include "controller/cli/lists.h"
 #include "lib/join.h"
 #include "lib/now.h"
@@ -31,6 +32,9 @@ int stance_check(const struct request *request, struct err *err)
 {
     int scopes = request->all + (request->host != NULL) + (request->rack != NULL);
     const char *name = request->host ? request->host : request->rack;
+    uint32_t seconds;
+    if (confirm_seconds(request, &seconds, err) < 0)
+        return -EINVAL;
     if (stance_of(request->words[0]) == duopoly_Stance_STANCE_UNSAID)
         return err_set(err, EINVAL, "there is no stance '%s'; there are: observe, mark, enforce",
                        request->words[0]);
@@ -95,7 +99,7 @@ int run_stance(struct client *client, const struct request *request, struct writ
     uint64_t begin = now_ns(CLOCK_MONOTONIC), took;
     const duopoly_Envelope *answer;
     duopoly_SetStance *set =
-        &client_request(client, duopoly_Envelope_set_stance_tag)->body.set_stance;
+        &confirm_request(client, duopoly_Envelope_set_stance_tag, request)->body.set_stance;
     set->stance = stance;
     int r = wire_take(set->host, sizeof(set->host), request->host ? request->host : "",
                       "a host's name", err);

@@ -1,37 +1,27 @@
 #include "controller/cli/switches.h"
 
+#include "controller/cli/confirm.h"
 #include "controller/cli/render.h"
 #include "controller/cli/stance.h"
 #include "controller/cli/table.h"
-#include "lib/conf.h"
 
 #include <errno.h>
 #include <string.h>
 
-#define SECOND         INT64_C(1000000000)
-#define CONFIRM_MOST_S 3600
+#define SECOND INT64_C(1000000000)
 
 static bool is_verb(const struct request *request, const char *verb)
 {
     return request->n_words == 2 && strcmp(request->words[1], verb) == 0;
 }
 
-static int confirm_seconds(const struct request *request, uint32_t *ret_s, struct err *err)
+/* The agent of a switch takes it back by itself, also without a controller. */
+static int trial_check(const struct request *request, struct err *err)
 {
-    int64_t ns = 0;
-    *ret_s = 0;
-    if (!request->confirm)
-        return 0;
-    if (!is_verb(request, "apply"))
+    uint32_t seconds;
+    if (request->confirm && !is_verb(request, "apply"))
         return err_set(err, EINVAL, "--confirm goes with: switch NAME apply");
-    int r = conf_number(CONF_DURATION, request->confirm, &ns, err);
-    if (r < 0)
-        return r;
-    if (ns < SECOND || ns > CONFIRM_MOST_S * SECOND)
-        return err_set(err, EINVAL, "--confirm is 1 s to %d s, not '%s'", CONFIRM_MOST_S,
-                       request->confirm);
-    *ret_s = (uint32_t)((ns + SECOND - 1) / SECOND);
-    return 0;
+    return confirm_seconds(request, &seconds, err);
 }
 
 bool switch_alone(const struct request *request)
@@ -41,7 +31,6 @@ bool switch_alone(const struct request *request)
 
 int switch_check(const struct request *request, struct err *err)
 {
-    uint32_t seconds;
     if (!wire_name_valid(request->words[0]))
         return err_set(err, EINVAL, "'%s' cannot be a switch's name", request->words[0]);
     if (request->n_words == 2 && !is_verb(request, "plan") && !is_verb(request, "apply") &&
@@ -51,7 +40,7 @@ int switch_check(const struct request *request, struct err *err)
                        request->words[1]);
     if ((request->as || request->from || request->undo) && !is_verb(request, "render"))
         return err_set(err, EINVAL, "--as, --from and --undo go with: switch NAME render");
-    int r = confirm_seconds(request, &seconds, err);
+    int r = trial_check(request, err);
     return r == 0 && is_verb(request, "render") ? render_check(request, err) : r;
 }
 

@@ -357,7 +357,10 @@ int control_attach(struct control *control, struct conductor *conductor, struct 
     control->conductor = conductor;
     control->parts = conductor_parts(conductor);
     control->door = door;
-    return remote_create(control->loop, &hooks, agents_zmq_most(door), &control->remote);
+    int r = remote_create(control->loop, &hooks, agents_zmq_most(door), &control->remote);
+    if (r == 0)
+        trial_open(&control->trial, control);
+    return r;
 }
 
 void control_sources(const struct control *control, struct listing_sources *ret_sources)
@@ -384,6 +387,7 @@ void control_close(struct control *control)
     struct leaving *leaving;
     if (!control)
         return;
+    trial_close(&control->trial);
     wire_unix_close(control->server);
     remote_destroy(control->remote);
     watchers_close(control->watchers);

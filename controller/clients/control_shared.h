@@ -3,12 +3,14 @@
  *   control.c      messages, and the answers that wait
  *   requests.c     which messages clients may send, by role, and what answers each
  *   idle_waits.c   answers that wait until nothing runs on hosts
+ *   trial.c        a change that is undone unless it is confirmed
  *   control_who.c  a client's role and name, answers to it, its rows of the audit */
 #pragma once
 
 #include "controller/clients/control.h"
 #include "controller/clients/remote.h"
 #include "controller/clients/submission.h"
+#include "controller/clients/trial.h"
 #include "controller/clients/watchers.h"
 #include "controller/portions.h"
 #include "lib/wire_unix.h"
@@ -59,7 +61,9 @@ struct control {
     struct portions *portions;
     STAILQ_HEAD(, leaving) leaving;
     uint32_t idlers; /* answers that idle */
-    uint64_t carer;  /* the client that waits for the store's care, */
+    struct trial trial;
+    char what[192]; /* was logged last as what a request asked for */
+    uint64_t carer; /* the client that waits for the store's care, */
     void (*on_cared)(void *user, const struct err *err,
                      uint64_t rows); /* which is over; user: this */
     bool dry_run; /* of what is being answered: neither the log nor the audit has it */
@@ -77,8 +81,8 @@ void control_hold(struct control *control, uint64_t client, bool hold);
 /* Adds a line to the audit: who, what, and the result, which is the answer. And one to the log as
  * well. */
 void control_audit(const struct control *control, const char *asker, const char *what);
-__attribute__((format(printf, 3, 4))) void control_log(const struct control *control,
-                                                       uint64_t client, const char *format, ...);
+__attribute__((format(printf, 3, 4))) void control_log(struct control *control, uint64_t client,
+                                                       const char *format, ...);
 
 /* idle_waits.c: answers an AwaitIdle, or holds its answer; sends those that were held and are due;
  * its client is gone. */

@@ -78,18 +78,21 @@ void control_audit(const struct control *control, const char *asker, const char 
     store_audit(control->parts->store, asker, what, result);
 }
 
-void control_log(const struct control *control, uint64_t client, const char *format, ...)
+void control_log(struct control *control, uint64_t client, const char *format, ...)
 {
     const duopoly_Envelope *answer = &control->answer;
     bool taken = answer->which_body == duopoly_Envelope_accepted_tag;
-    char asker[128], words[192], what[192];
+    char asker[128], words[sizeof(control->what)], *what = control->what;
     va_list ap;
     if (control->dry_run)
         return;
     va_start(ap, format);
-    vsnprintf(words, sizeof(words), format, ap);
+    int n = vsnprintf(words, sizeof(words), format, ap);
     va_end(ap);
-    fact_words(words, what, sizeof(what));
+    if (control->trial.seconds && n > 0 && (size_t)n < sizeof(words))
+        snprintf(words + n, sizeof(words) - (size_t)n, " --confirm %" PRIu32 "s",
+                 control->trial.seconds);
+    fact_words(words, what, sizeof(control->what));
     control_who(control, client, asker, sizeof(asker));
     if (taken)
         log_change("%s: %s: %s", asker, what, answer->body.accepted.text);

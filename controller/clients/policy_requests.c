@@ -26,11 +26,8 @@ static void policies_refuse(duopoly_Envelope *answer, const duopoly_SetPolicy *s
                        set->question);
 }
 
-/* The configured policy of a question; NULL: no such question. */
-static const char *policy_configured(const struct conductor *conductor, const char *question,
-                                     struct engine_config *config)
+const char *policy_of_config(const struct engine_config *config, const char *question)
 {
-    settings_engine(conductor_parts(conductor)->settings, 1, config);
     return strcmp(question, "turn") == 0      ? config->turn
            : strcmp(question, "place") == 0   ? config->place
            : strcmp(question, "commit") == 0  ? config->commit
@@ -158,7 +155,8 @@ void policy_set_answer(struct conductor *conductor, const duopoly_SetPolicy *set
     int64_t values[sizeof(set->parameters) / sizeof(set->parameters[0])];
     char words[320];
     struct err err;
-    const char *configured = policy_configured(conductor, set->question, &config);
+    settings_engine(conductor_parts(conductor)->settings, 1, &config);
+    const char *configured = policy_of_config(&config, set->question);
     values_words(set, words, sizeof(words));
     bool back = configured && strcmp(set->name, "configured") == 0;
     const char *name = back ? configured : set->name;

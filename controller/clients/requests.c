@@ -209,7 +209,7 @@ static void care_answer(struct control *control, struct requester *requester,
 }
 
 /* The first one and their number, since names that are made together share a prefix. */
-static void keys_log(const struct control *control, uint64_t client, const char *what,
+static void keys_log(struct control *control, uint64_t client, const char *what,
                      const duopoly_KeyEntry *keys, pb_size_t n)
 {
     if (n > 1)
@@ -373,20 +373,30 @@ static void dry_run_say(duopoly_Envelope *answer)
     wire_copy(accepted->text, sizeof(accepted->text), text);
 }
 
-void request_answer(struct control *control, struct requester *requester,
-                    const duopoly_Envelope *request)
+static void request_handle(struct control *control, struct requester *requester,
+                           const duopoly_Envelope *request)
 {
     const pb_size_t kind = request->which_body;
-    if (request->dry_run && dry_run_is_refused(control, kind))
-        return;
     conductor_judge_only(control->conductor, request->dry_run && !requests[kind].submits);
+    trial_before(&control->trial, request);
     if (requests[kind].answer)
         requests[kind].answer(control, requester, request);
     else
         refused_answer(&control->answer, duopoly_Reason_REASON_UNSUPPORTED,
                        "clients cannot ask with a message of kind '%s'", wire_kind_name(kind));
     conductor_judge_only(control->conductor, false);
-    if (request->dry_run && !requests[kind].submits)
+    trial_after(&control->trial, requester->client, request);
+}
+
+void request_answer(struct control *control, struct requester *requester,
+                    const duopoly_Envelope *request)
+{
+    const pb_size_t kind = request->which_body;
+    if (request->dry_run && dry_run_is_refused(control, kind))
+        return;
+    if (!trial_answers(&control->trial, requester->client, request))
+        request_handle(control, requester, request);
+    if (request->dry_run && !requests[kind].submits && !requester->answer.held)
         dry_run_say(&control->answer);
 }
 

@@ -1,6 +1,7 @@
 #include "controller/clients/status.h"
 
 #include "controller/clients/policy_requests.h"
+#include "controller/clients/trial.h"
 #include "controller/clients/verdict.h"
 
 #include "lib/plural.h"
@@ -98,7 +99,7 @@ void status_answer(const struct conductor_parts *parts, duopoly_Envelope *answer
     engine_counters(engine, &counters);
     counts_fill(&status, &counters, out);
     out->epoch = epoch_number(parts->epoch);
-    out->dry_runs = true;
+    out->dry_runs = out->confirms = true;
     out->uptime_ns = (uint64_t)(clock_now_ns(parts->clock) - parts->started_ns);
     snprintf(out->policy, sizeof(out->policy), "turn %s, place %s, commit %s, network %s",
              engine_policy(engine, "turn"), engine_policy(engine, "place"),
@@ -120,6 +121,8 @@ void status_answer(const struct conductor_parts *parts, duopoly_Envelope *answer
         snprintf(out->text, sizeof(out->text),
                  "%" PRIu32 " suspect host%s no new work (duopolyctl hosts says why)",
                  status.hosts_suspect, status.hosts_suspect == 1 ? " gets" : "s get");
+    else if (store_setting(parts->store, "trial", "due"))
+        trial_say(parts->store, out->text, sizeof(out->text));
     else if (out->lost_jobs)
         say(out->text, sizeof(out->text),
             "%" PRIu64 " attempt%s of %" PRIu32 " job%s that are not known here were stopped",

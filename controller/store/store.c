@@ -37,6 +37,8 @@ struct store {
     sd_event_source *source;
     void (*on_moved)(void *user);
     void *user;
+    void (*on_set)(void *user, const char *kind, const char *name, const char *before);
+    void *on_set_user;
 };
 
 static int64_t wall_ns(void)
@@ -302,9 +304,19 @@ const char *store_setting(const struct store *store, const char *kind, const cha
     return setting ? setting->value : NULL;
 }
 
+void store_watch(struct store *store,
+                 void (*on_set)(void *user, const char *kind, const char *name, const char *before),
+                 void *user)
+{
+    store->on_set = on_set;
+    store->on_set_user = user;
+}
+
 int store_set(struct store *store, const char *kind, const char *name, const char *value)
 {
     struct row_value row[SETTINGS_COLUMNS] = {row_text(kind), row_text(name)};
+    if (store->on_set)
+        store->on_set(store->on_set_user, kind, name, store_setting(store, kind, name));
     struct setting *setting = setting_find(store, kind, name);
     if (strlen(kind) >= STORE_NAME_MAX || strlen(name) >= STORE_NAME_MAX ||
         (value && strlen(value) >= STORE_VALUE_MAX))

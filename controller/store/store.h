@@ -67,6 +67,11 @@ const char *store_setting(const struct store *store, const char *kind, const cha
 /* Adds to the open change: sets it, or, with NULL, removes it. −E2BIG: too long; −ENOSPC: there are
  * STORE_SETTINGS_MAX; then nothing is changed. */
 int store_set(struct store *store, const char *kind, const char *name, const char *value);
+/* `on_set` is called before a setting changes, with its value until then (NULL: it was not set); it
+ * may set others. One at a time; NULL: none. */
+void store_watch(struct store *store,
+                 void (*on_set)(void *user, const char *kind, const char *name, const char *before),
+                 void *user);
 /* Calls `each` for every setting of a kind, in the order of names; it must not change any. O(all
  * settings · log). */
 void store_settings(const struct store *store, const char *kind,

@@ -146,6 +146,13 @@ const char *store_setting(const struct store *store, const char *kind, const cha
     return NULL;
 }
 
+void store_watch(struct store *store,
+                 void (*on_set)(void *user, const char *kind, const char *name, const char *before),
+                 void *user)
+{
+    (void)store, (void)on_set, (void)user;
+}
+
 int store_set(struct store *store, const char *kind, const char *name, const char *value)
 {
     must(strlen(kind) < STORE_NAME_MAX && strlen(name) < STORE_NAME_MAX);

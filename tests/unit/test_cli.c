@@ -52,7 +52,8 @@ static void wrong_arguments_are_refused(void **state)
     assert_int_equal(check("drain", 1, "h1", undo), 0);
     const struct request rack = {.rack = "r1"}, host = {.host = "h1"}, wait = {.wait = ""},
                          late = {.wait = "soon"}, back = {.wait = "", .undo = true},
-                         dry = {.dry_run = true};
+                         dry = {.dry_run = true}, trial = {.confirm = "60s"},
+                         endless = {.confirm = "2h"};
     assert_int_equal(check("drain", 0, NULL, rack), 0);
     assert_int_equal(check("drain", 1, "h1", rack), -EINVAL);
     assert_int_equal(check("drain", 0, NULL, host), -EINVAL);
@@ -63,6 +64,11 @@ static void wrong_arguments_are_refused(void **state)
     assert_int_equal(check("cancel", 1, "1", wait), -EINVAL);
     assert_int_equal(check("cancel", 1, "1", dry), 0);
     assert_int_equal(check("jobs", 0, NULL, dry), -EINVAL);
+    assert_int_equal(check("drain", 1, "h1", trial), 0);
+    assert_int_equal(check("drain", 1, "h1", endless), -EINVAL);
+    assert_int_equal(check("policy", 2, "mode", trial), 0);
+    assert_int_equal(check("policy", 0, NULL, trial), -EINVAL);
+    assert_int_equal(check("cancel", 1, "1", trial), -EINVAL);
     assert_int_equal(check("job", 2, "hold", plain), -EINVAL); /* "rich" is no number */
     assert_int_equal(check("job", 1, "hold", plain), -EINVAL);
     assert_int_equal(check("submit", 1, "file", id), 0);
