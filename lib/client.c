@@ -18,6 +18,7 @@ struct client {
     struct client_transport transport;
     int timeout_ms;
     bool dry_run;
+    uint64_t if_version;
     duopoly_Reason refusal;
     STAILQ_HEAD(, kept_event) events;
     size_t kept;
@@ -96,6 +97,7 @@ duopoly_Envelope *client_request(struct client *client, pb_size_t kind)
 {
     duopoly_Envelope *request = wire_begin(&client->outgoing, kind);
     request->dry_run = client->dry_run;
+    request->if_version = client->if_version;
     return request;
 }
 
@@ -184,6 +186,8 @@ int client_answer(struct client *client, pb_size_t answer_kind, const duopoly_En
         return err_set(err, EPROTO, "%s answered '%s' where '%s' was expected",
                        client->transport.name, wire_kind_name(client->incoming.which_body),
                        wire_kind_name(answer_kind));
+    if (client->incoming.which_body == duopoly_Envelope_accepted_tag)
+        client->if_version = 0;
     *ret_answer = &client->incoming;
     return 0;
 }
@@ -215,6 +219,19 @@ int client_dry_run(struct client *client, struct err *err)
                        "asked",
                        client->transport.name);
     client->dry_run = r == 0;
+    return r;
+}
+
+int client_if_version(struct client *client, uint64_t version, struct err *err)
+{
+    const duopoly_Status *status = NULL;
+    int r = status_ask(client, &status, err);
+    if (r == 0 && !status->version)
+        return err_set(err, EOPNOTSUPP,
+                       "the controller at %s knows no --if-version and would ignore it: it was not "
+                       "asked",
+                       client->transport.name);
+    client->if_version = r == 0 ? version : 0;
     return r;
 }
 

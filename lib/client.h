@@ -36,6 +36,10 @@ int client_open_remote(const char *address, const char *key_path, struct client 
  * is older and would do them; else as client_call. */
 int client_dry_run(struct client *client, struct err *err);
 
+/* Requests are refused if the controller's version is another one than this, until one is accepted.
+ * −EOPNOTSUPP: it is older and would ignore it; else as client_call. */
+int client_if_version(struct client *client, uint64_t version, struct err *err);
+
 /* Whether a request may have confirm_s: −EOPNOTSUPP: the controller is older and would not undo it;
  * else as client_call. */
 int client_may_confirm(struct client *client, struct err *err);

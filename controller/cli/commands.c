@@ -204,6 +204,7 @@ static int run_status(struct client *client, const struct request *request, stru
     verdict_write(s, writer);
     writer_field(writer, "epoch", "epoch", value_number(s->epoch));
     writer_field(writer, "uptime_ns", "up for", value_duration((int64_t)s->uptime_ns));
+    writer_field(writer, "changes_version", "version", value_number(s->version));
     writer_field(writer, "policy", "policy", value_text(s->policy));
     writer_field(writer, "mode", "mode", value_text(mode_word(s->mode)));
     writer_field(writer, "mode_switches", "mode switches", value_number(s->mode_switches));
@@ -544,6 +545,8 @@ int command_check(const struct command *command, const struct request *request, 
     if (request->dry_run && (!strchr(command->options, 'd') || command_alone(command, request)))
         return err_set(err, EINVAL, "'%s' takes no --dry-run here: no controller would judge it",
                        command->name);
+    if (request->if_version && (!strchr(command->options, 'd') || command_alone(command, request)))
+        return err_set(err, EINVAL, "'%s' takes no --if-version here", command->name);
     if (request->wait && !strchr(command->options, 'w'))
         return err_set(err, EINVAL, "'%s' takes no --wait", command->name);
     if ((request->host || request->rack) && !strchr(command->options, 'h'))

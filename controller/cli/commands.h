@@ -15,7 +15,7 @@ struct request {
     bool undo;                                       /* --undo */
     bool dry_run;                                    /* --dry-run */
     const char *role, *folder, *lasting;             /* --role, --out, --for; NULL: not given */
-    uint64_t id;                                     /* --id, 0: not given */
+    uint64_t id, if_version;                         /* --id, --if-version; 0: not given */
     const char *host, *rack;                         /* --host, --rack; NULL: not given */
     const char *confirm;                             /* --confirm; NULL: not given */
     const char *wait;                                /* --wait; "": without a time */
@@ -41,8 +41,8 @@ struct command {
     int least_words, most_words;
     const char *options; /* which of "a" (--all), "u" (--undo), "i" (--id), "k" (--role, --out,
                             --for), "h" (--host, --rack), "c" (--confirm), "r" (--as), "m" (--from),
-                            "s" (--svg), "d" (--dry-run), "w" (--wait), "f" (--who, --what, --since,
-                            --result, --limit) it takes */
+                            "s" (--svg), "d" (--dry-run, --if-version), "w" (--wait), "f" (--who,
+                            --what, --since, --result, --limit) it takes */
     /* Checks the request without the controller; NULL: only the number of words is checked.
      * −EINVAL: a wrong argument. */
     int (*check)(const struct request *request, struct err *err);

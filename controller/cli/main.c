@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { KEY_ID = 256, KEY_UNDO, KEY_DRY_RUN, KEY_WAIT, KEY_PRINT, KEY_TEXT };
+enum { KEY_ID = 256, KEY_UNDO, KEY_DRY_RUN, KEY_IF_VERSION, KEY_WAIT, KEY_PRINT, KEY_TEXT };
 
 struct arguments {
     const char *socket, *controller, *key; /* NULL: not given */
@@ -58,6 +58,8 @@ static const struct argp_option options[] = {
     {"dry-run", KEY_DRY_RUN, NULL, 0,
      "change nothing: the controller says what it would do, or why not (what changes something)",
      0},
+    {"if-version", KEY_IF_VERSION, "N", 0,
+     "only if nothing changed since `status` showed this version (what changes something)", 0},
     {"role", TEXT_AT(request.role), "ROLE", 0,
      "agent, scheduler, framework, read-only, operator, admin (keys make)", 0},
     {"out", TEXT_AT(request.folder), "FOLDER", 0, "the folder for key files (keys make, rotate)",
@@ -73,10 +75,11 @@ static const struct argp_option options[] = {
     {0},
 };
 
-static void number_argument(struct argp_state *state, const char *text, uint64_t *ret_number)
+static void number_argument(struct argp_state *state, const char *option, const char *text,
+                            uint64_t *ret_number)
 {
     struct err err;
-    if (number_parse(text, "--id", ret_number, &err) < 0)
+    if (number_parse(text, option, ret_number, &err) < 0)
         argp_failure(state, EXIT_ARGUMENTS, 0, "%s", err.text);
 }
 
@@ -126,7 +129,10 @@ static error_t option_take(int key, char *value, struct argp_state *state)
         arguments->request.dry_run = true;
         return 0;
     case KEY_ID:
-        number_argument(state, value, &arguments->request.id);
+        number_argument(state, "--id", value, &arguments->request.id);
+        return 0;
+    case KEY_IF_VERSION:
+        number_argument(state, "--if-version", value, &arguments->request.if_version);
         return 0;
     case KEY_PRINT:
         print_take(state, value);
@@ -198,6 +204,8 @@ static int manner_agree(const struct command *command, const struct request *req
                         struct client *client, struct err *err)
 {
     int r = request->dry_run ? client_dry_run(client, err) : 0;
+    if (r == 0 && request->if_version)
+        r = client_if_version(client, request->if_version, err);
     return r == 0 && command_tries(command, request) ? client_may_confirm(client, err) : r;
 }
 

@@ -15,10 +15,10 @@ static const struct {
     const char *option;
     char letter;
 } of_some[] = {
-    {"all", 'a'},     {"undo", 'u'},  {"id", 'i'},      {"role", 'k'},  {"out", 'k'},
-    {"for", 'k'},     {"host", 'h'},  {"rack", 'h'},    {"as", 'r'},    {"from", 'm'},
-    {"confirm", 'c'}, {"svg", 's'},   {"dry-run", 'd'}, {"wait", 'w'},  {"who", 'f'},
-    {"what", 'f'},    {"since", 'f'}, {"result", 'f'},  {"limit", 'f'},
+    {"all", 'a'},     {"undo", 'u'}, {"id", 'i'},      {"role", 'k'},       {"out", 'k'},
+    {"for", 'k'},     {"host", 'h'}, {"rack", 'h'},    {"as", 'r'},         {"from", 'm'},
+    {"confirm", 'c'}, {"svg", 's'},  {"dry-run", 'd'}, {"if-version", 'd'}, {"wait", 'w'},
+    {"who", 'f'},     {"what", 'f'}, {"since", 'f'},   {"result", 'f'},     {"limit", 'f'},
 };
 
 static const struct {

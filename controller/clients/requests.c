@@ -2,6 +2,7 @@
 #include "controller/clients/control_shared.h"
 #include "controller/clients/drain_requests.h"
 #include "controller/clients/explanation.h"
+#include "controller/clients/if_version.h"
 #include "controller/clients/job_requests.h"
 #include "controller/clients/key_requests.h"
 #include "controller/clients/listing.h"
@@ -394,7 +395,9 @@ void request_answer(struct control *control, struct requester *requester,
     const pb_size_t kind = request->which_body;
     if (request->dry_run && dry_run_is_refused(control, kind))
         return;
-    if (!trial_answers(&control->trial, requester->client, request))
+    bool looks = requests[kind].roles == READ;
+    if ((looks || !if_version_refuses(control, requester->client, request)) &&
+        !trial_answers(&control->trial, requester->client, request))
         request_handle(control, requester, request);
     if (request->dry_run && !requests[kind].submits && !requester->answer.held)
         dry_run_say(&control->answer);

@@ -100,6 +100,7 @@ void status_answer(const struct conductor_parts *parts, duopoly_Envelope *answer
     counts_fill(&status, &counters, out);
     out->epoch = epoch_number(parts->epoch);
     out->dry_runs = out->confirms = true;
+    out->version = store_version(parts->store);
     out->uptime_ns = (uint64_t)(clock_now_ns(parts->clock) - parts->started_ns);
     snprintf(out->policy, sizeof(out->policy), "turn %s, place %s, commit %s, network %s",
              engine_policy(engine, "turn"), engine_policy(engine, "place"),

@@ -53,6 +53,12 @@ const struct audit_line *audit_after(const struct audit_book *book, uint64_t aft
     return first;
 }
 
+uint64_t audit_newest(const struct audit_book *book, enum audit_kind kind)
+{
+    const uint64_t n = book->n[kind];
+    return n ? book->lines[kind][(n - 1) % AUDIT_SHOWN].n : 0;
+}
+
 void audit_done(struct audit_book *book)
 {
     for (int kind = 0; kind < AUDIT_KINDS; kind++)

@@ -47,4 +47,7 @@ int audit_take(struct audit_book *book, uint64_t n, int64_t at_ns, const char *w
 /* The first row with a number > after; NULL: none. Borrowed until the next audit_take. */
 const struct audit_line *audit_after(const struct audit_book *book, uint64_t after);
 
+/* The number of the newest row of a kind; 0: none. O(1). */
+uint64_t audit_newest(const struct audit_book *book, enum audit_kind kind);
+
 void audit_done(struct audit_book *book);

@@ -400,6 +400,19 @@ int store_audit_after(const struct store *store, uint64_t after, struct store_au
     return 0;
 }
 
+int store_change_after(const struct store *store, uint64_t after, struct store_audit_row *ret_row)
+{
+    int r = store_audit_after(store, after, ret_row);
+    while (r == 0 && audit_kind_of(ret_row->what, ret_row->result) != AUDIT_CHANGE)
+        r = store_audit_after(store, ret_row->n, ret_row);
+    return r;
+}
+
+uint64_t store_version(const struct store *store)
+{
+    return audit_newest(&store->audit, AUDIT_CHANGE) + 1;
+}
+
 int store_commit(struct store *store, uint64_t *ret_ticket)
 {
     if (!store->changes.used && !store->changes.failed) {

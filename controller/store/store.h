@@ -89,6 +89,11 @@ struct store_audit_row {
 };
 /* The first row in memory with a number > after. 0 or −ENOENT. */
 int store_audit_after(const struct store *store, uint64_t after, struct store_audit_row *ret_row);
+/* The same of changes that are not of jobs: no refusals. O(rows) for each row in between. */
+int store_change_after(const struct store *store, uint64_t after, struct store_audit_row *ret_row);
+
+/* Grows with each change in the audit that is not of jobs; from 1. O(1). */
+uint64_t store_version(const struct store *store);
 
 /* Ends the open change: hands it over, and returns the ticket of everything handed over so far.
  * −ENOMEM: the change is lost, and the controller cannot continue. Does not wait. */

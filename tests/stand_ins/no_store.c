@@ -190,6 +190,16 @@ int store_audit_after(const struct store *store, uint64_t after, struct store_au
     return 0;
 }
 
+int store_change_after(const struct store *store, uint64_t after, struct store_audit_row *ret_row)
+{
+    return store_audit_after(store, after, ret_row);
+}
+
+uint64_t store_version(const struct store *store)
+{
+    return store->script.audits + 1;
+}
+
 int store_commit(struct store *store, uint64_t *ret_ticket)
 {
     if (store->dirty) {
