@@ -65,6 +65,16 @@ void log_everything(bool everything)
     least_urgent_level = everything ? LOG_LEVEL_DEBUG : opened_level;
 }
 
+enum log_level log_level_get(void)
+{
+    return least_urgent_level;
+}
+
+void log_level_set(enum log_level least_urgent)
+{
+    least_urgent_level = least_urgent;
+}
+
 void log_with_times(void)
 {
     with_times = true;

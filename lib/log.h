@@ -35,6 +35,10 @@ void log_everything(bool everything);
  * Without this call the name is "duopoly" and notes are printed. */
 void log_open(const char *program, enum log_level least_urgent);
 
+/* The least urgent level that is printed; sets it, until log_everything or log_open is called. */
+enum log_level log_level_get(void);
+void log_level_set(enum log_level least_urgent);
+
 /* From now on lines begin with the time unless the journal adds it: for daemons. */
 void log_with_times(void);
 

@@ -13,6 +13,7 @@
 #include "controller/cli/keys.h"
 #include "controller/cli/links.h"
 #include "controller/cli/lists.h"
+#include "controller/cli/log_level.h"
 #include "controller/cli/queues.h"
 #include "controller/cli/render.h"
 #include "controller/cli/shares.h"
@@ -497,6 +498,9 @@ const struct command cli_commands[] = {
      "configuration; "
      "--all: every combination of policies, and which do not work together",
      0, 18, "adc", policy_check, run_policy},
+    {"log", "level [error|warning|note|debug]",
+     "the least urgent lines that the controller logs; or sets it until the controller restarts", 1,
+     2, "d", log_check, run_log},
     {"users", "", "the users, their shares and how many jobs they have", 0, 0, "", NULL, run_users},
     {"debts", "", "which user owes which one, how much and since when (policy users sequence)", 0,
      0, "", NULL, run_debts},

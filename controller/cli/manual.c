@@ -28,6 +28,7 @@ static const struct {
     {"host", "forget"},
     {"job", "set hold release requeue"},
     {"keys", "list make revoke rotate"},
+    {"log", "level"},
     {"policy", "turn place commit network mode users"},
     {"stance", "observe mark enforce"},
     {"store", "check backup"},

@@ -11,6 +11,7 @@
 #include "controller/clients/stance_requests.h"
 #include "controller/clients/status.h"
 #include "controller/clients/user_requests.h"
+#include "lib/log.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -146,6 +147,26 @@ static void user_answer(struct control *control, struct requester *requester,
                     set->share);
     else
         control_log(control, requester->client, "user set %s", set->name);
+}
+
+static void log_level_answer(struct control *control, struct requester *requester,
+                             const duopoly_Envelope *request)
+{
+    const char *word = request->body.set_log_level.level;
+    int level = 0;
+    while (log_levels[level] && strcmp(log_levels[level], word) != 0)
+        level++;
+    if (!log_levels[level])
+        refused_answer(&control->answer, duopoly_Reason_REASON_MALFORMED,
+                       "there is no level '%s'; there are: error, warning, note, debug", word);
+    else
+        accepted_answer(&control->answer,
+                        "the log has %s lines and more urgent ones until the "
+                        "controller restarts",
+                        word);
+    control_log(control, requester->client, "log level %s", word);
+    if (log_levels[level] && !request->dry_run)
+        log_level_set((enum log_level)level);
 }
 
 static void watch_answer(struct control *control, struct requester *requester,
@@ -321,6 +342,7 @@ static const struct {
     [WIRE_KIND(drain_host)] = {.answer = drain_answer, .roles = OPERATE, CHANGE},
     [WIRE_KIND(forget_host)] = {.answer = forget_answer, .roles = OPERATE, CHANGE},
     [WIRE_KIND(set_policy)] = {.answer = policy_answer, .roles = OPERATE, CHANGE},
+    [WIRE_KIND(set_log_level)] = {.answer = log_level_answer, .roles = OPERATE, .judged = true},
     [WIRE_KIND(set_user)] = {.answer = user_answer, .roles = OPERATE, CHANGE},
     /* Lasts by request_is_kept. */
     [WIRE_KIND(set_stance)] = {.answer = stance_answer, .roles = OPERATE, .judged = true},

@@ -4,6 +4,7 @@
 #include "controller/clients/trial.h"
 #include "controller/clients/verdict.h"
 
+#include "lib/log.h"
 #include "lib/plural.h"
 #include "lib/wire.h"
 
@@ -101,6 +102,7 @@ void status_answer(const struct conductor_parts *parts, duopoly_Envelope *answer
     out->epoch = epoch_number(parts->epoch);
     out->dry_runs = out->confirms = true;
     out->version = store_version(parts->store);
+    wire_copy(out->log_level, sizeof(out->log_level), log_levels[log_level_get()]);
     out->uptime_ns = (uint64_t)(clock_now_ns(parts->clock) - parts->started_ns);
     snprintf(out->policy, sizeof(out->policy), "turn %s, place %s, commit %s, network %s",
              engine_policy(engine, "turn"), engine_policy(engine, "place"),

@@ -293,6 +293,16 @@ void log_everything(bool everything)
     (void)everything;
 }
 
+enum log_level log_level_get(void)
+{
+    return (enum log_level)0; /* the only word above */
+}
+
+void log_level_set(enum log_level least_urgent)
+{
+    (void)least_urgent;
+}
+
 void log_line(enum log_level level, enum log_fault fault, const char *format, ...)
 {
     (void)level, (void)fault, (void)format;

@@ -46,6 +46,26 @@ def test_the_controller_says_its_decisions_while_it_is_asked_to(cluster):
     assert not debug_lines(since(daemon.words(), AGAIN)) and daemon.stop() == 0
 
 
+def test_a_command_chooses_the_level(cluster):
+    daemon = cluster.daemon()
+    assert daemon.ctl("log", "level")["level"] == "note"
+    daemon.ctl("log", "level", "debug", "--dry-run")
+    assert daemon.ctl("log", "level")["level"] == "note"
+    assert "until the controller restarts" in daemon.ctl("log", "level", "debug")["text"]
+    assert daemon.ctl("log", "level")["level"] == "debug"
+    cluster.agent(daemon, "h1").join()
+    wait_until(lambda: has(daemon.words(), "^agent h1: session begins"), "debug lines")
+    daemon.ctl("log", "level", "warning")
+    said = daemon.words()
+    cluster.agent(daemon, "h2").join()
+    daemon.ctl("drain", "h2")
+    assert daemon.words() == said, "nothing, not even changes"
+    assert "there are: error, warning, note, debug" in daemon.ctl("log", "level", "loud", expect=1)
+    daemon.ctl("log", "volume", expect=2)
+    rows = daemon.ctl("audit", "--what", "log level")["audit"]
+    assert [row["what"] for row in rows][-1] == "log level loud"
+
+
 @pytest.mark.parametrize("level, debug, notes", [("debug", True, True), ("note", False, True)])
 def test_the_configuration_says_what_a_controller_logs(cluster, level, debug, notes):
     daemon = cluster.daemon(config="log_level: %s\n" % level)
