@@ -15,6 +15,7 @@ static int level_show(struct client *client, struct writer *writer, struct err *
     const duopoly_Envelope *answer;
     client_request(client, duopoly_Envelope_get_status_tag);
     int r = client_call(client, duopoly_Envelope_status_tag, &answer, err);
+    writer_schema(writer, "log_level", NULL);
     if (r == 0)
         writer_field(writer, "level", "level", value_text(answer->body.status.log_level));
     return r;

@@ -217,7 +217,11 @@ READS = [
     (["switch", "x", "render", "--as", "eos", "--from", TOP / "schemas" / "switch.yaml"],
      "render")]
 CHANGES = [
-    (["submit"], "submitted"), (["cancel", "1"], "change"), (["drain", "h1"], "change"),
+    (["submit"], "submitted"), (["job", "hold", "1"], "change"),
+    (["job", "release", "1"], "change"), (["job", "set", "1", "priority=2"], "change"),
+    (["job", "requeue", "1"], "change"), (["cancel", "1"], "change"),
+    (["log", "level"], "log_level"), (["log", "level", "debug"], "change"),
+    (["drain", "h1", "--wait"], "change"), (["drain", "h1"], "change"),
     (["drain", "h1", "--undo"], "change"), (["policy", "turn", "fifo"], "change"),
     (["user", "set", "ann"], "change"), (["user", "leave", "ann"], "change"),
     (["store", "check"], "change"), (["host", "forget", "h2"], "change"),
