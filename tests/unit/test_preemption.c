@@ -274,6 +274,23 @@ static void what_comes_counts_only_where_it_comes(void **state)
     script_end(&s);
 }
 
+/* It frees the last of its host's units, where it is counted. */
+static void what_ran_on_a_unit_that_is_gone_is_stopped(void **state)
+{
+    (void)state;
+    struct script s;
+    begin(&s, 0, 0);
+    submit(&s, 1, 1, 0);
+    struct event seen = script_seen_event(77, 1, 0, 0, 0);
+    seen.attempt_seen.unit = 100000;
+    script_event(&s, seen);
+    script_host(&s, 0, 1);
+    submit(&s, 2, 1, 5);
+    assert_int_equal(script_count(&s, DECISION_STOP), 1);
+    assert_int_equal(stop_at(&s, 0)->stop.attempt, 77);
+    script_end(&s);
+}
+
 /* ---- migration ---- */
 
 /* Job 2's map runs away from its block, which is on host 0, where job 1's map ends `after` ns. */
@@ -563,6 +580,7 @@ int main(void)
         cmocka_unit_test(where_users_divide_nothing_is_stopped),
         cmocka_unit_test(stops_are_bounded),
         cmocka_unit_test(what_comes_counts_only_where_it_comes),
+        cmocka_unit_test(what_ran_on_a_unit_that_is_gone_is_stopped),
         cmocka_unit_test(a_task_moves_where_it_gains_more_than_it_loses),
         cmocka_unit_test(none_moves_before_those_who_wait),
         cmocka_unit_test(nothing_is_lost_or_done_twice),

@@ -131,7 +131,7 @@ void host_queue_update(struct host_queue *queue, const struct host_shape *here)
 const struct unit *host_unit(const struct host *host, const struct shape *shape, uint32_t i)
 {
     if (!shape->application)
-        return &host->units[i];
+        return host_own_unit(host, i);
     const struct room *room = i ? NULL : room_find(host, shape->application);
     return room ? &room->unit : NULL;
 }
