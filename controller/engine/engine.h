@@ -57,7 +57,7 @@ struct engine_choice {
     struct engine_parameter parameter;
     const char *const *words; /* of the values least = 0, 1, … most; no NULL at their end */
 };
-enum { ENGINE_VALUES_MAX = 32, ENGINE_WORD_MAX = 24 };
+enum { ENGINE_VALUES_MAX = 64, ENGINE_WORD_MAX = 24 };
 struct engine_value {
     char word[ENGINE_WORD_MAX];
     int64_t value;
