@@ -15,17 +15,11 @@ HOSTS = [("w1", "r1", 1), ("w2", "r1", 1), ("w3", "r2", 2)]  # name, rack, slots
 JOBS = [1, 2, 1]
 
 
-class Racked(Agent):
-    """An agent that says its rack."""
-
-    def __init__(self, daemon, name, rack, slots):
-        self.rack = rack
-        super().__init__(daemon, name, slots=slots)
-
-    def send(self, numbered=False, **body):
-        if "hello" in body:
-            body["hello"].rack = self.rack
-        return super().send(numbered, **body)
+def agent_of(daemon, name, rack, slots):
+    agent = Agent(daemon, name, slots=slots)
+    agent.rack = rack
+    agent.join()
+    return agent
 
 
 def job(number, tasks):
@@ -37,9 +31,7 @@ def job(number, tasks):
 def begin(daemon, hosts, tasks):
     """The slots of the first host are taken, jobs of so many tasks wait for them, and then `flow`
     places them all at once; what starts runs for ever. Returns the agents."""
-    agents = [Racked(daemon, *host) for host in hosts]
-    for agent in agents:
-        agent.join()
+    agents = [agent_of(daemon, *host) for host in hosts]
     wait_until(lambda: daemon.ctl("status")["hosts_up"] == len(hosts), "hosts")
     first, _, slots = hosts[0]
     before = {"tasks": slots, "compute_ms": 10, "constraint": f"host={first}"}
