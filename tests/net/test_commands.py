@@ -20,7 +20,7 @@ PAGES = sorted(glob.glob("*.md")) + sorted(glob.glob("docs/*/*.md"))
 ELSEWHERE = {"keys", "switch", "fastpath", "graph", "--controller", "host", "--help"}
 # What is spoken of by its name alone takes more.
 NAMES = {"explain", "replay", "job", "cancel", "drain", "submit", "store", "store backup", "stance",
-         "job hold", "keys", "run", "compare", "sweep"}
+         "job hold", "job set", "keys", "run", "compare", "sweep"}
 # What changes something comes last, what takes hosts away behind that.
 ORDER = ["submit", "policy", "store", "stance", "job", "cancel", "drain"]
 WORD = re.compile(r"-{0,2}[a-z][a-z0-9-]*|-[a-z]|[\w./]+\.(jsonl|log|yaml)|[a-z-]+(,[a-z-]+)+")
