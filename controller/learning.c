@@ -1,6 +1,7 @@
 #include "controller/learning.h"
 
 #include "lib/join.h"
+#include "lib/plural.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -85,7 +86,7 @@ static void say_one(const struct learnt_estimate *estimate, uint32_t stage, cons
     snprintf(part, sizeof(part),
              "stage %" PRIu32 " as %.63s was learnt from %" PRIu64 " task%s to %s %.3f s, %.1f %% "
              "off",
-             stage, command, estimate->tasks, estimate->tasks == 1 ? "" : "s", reads,
+             stage, command, estimate->tasks, plural(estimate->tasks), reads,
              (double)profile->compute_ns / 1e9, (double)estimate->error_permille / 10);
     join_word(text, size, "; ", part);
 }

@@ -321,14 +321,20 @@ static int run_revoke(struct client *client, const struct request *request, stru
                       struct err *err)
 {
     struct names names;
+    size_t done = 0, revoked = 0;
     int r = names_expand(request->words[1], &names, err);
-    for (size_t done = 0; r == 0 && done < names.n;) {
+    while (r == 0 && done < names.n) {
         duopoly_KeyRevoke *revoke =
             &client_request(client, duopoly_Envelope_key_revoke_tag)->body.key_revoke;
         while (done < names.n && revoke->keys_count < AT_ONCE)
             wire_copy(revoke->keys[revoke->keys_count++].name, sizeof(revoke->keys[0].name),
                       names.at[done++]);
         r = accepted_write(client, done < names.n ? NULL : writer, err);
+        revoked = r == 0 ? done : revoked;
+    }
+    if (r < 0 && revoked && !request->dry_run) {
+        err_prefix(err, "the first %zu names are revoked, the rest not", revoked);
+        r = EXIT_PARTIAL;
     }
     names_free(&names);
     return r;

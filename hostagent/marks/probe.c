@@ -136,8 +136,8 @@ static void say_unknown(const struct probe *probe)
         const char *name = "";
         uint32_t n = count_unknown(probe, way, &name);
         if (n)
-            log_note("on %u port%s (%s) our program is not probed with what %s", n,
-                     n > 1 ? "s" : "", name, words[way]);
+            log_note("on %u port%s (%s) our program is not probed with what %s", n, plural(n), name,
+                     words[way]);
     }
 }
 

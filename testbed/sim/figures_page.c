@@ -1,5 +1,6 @@
 #include "testbed/sim/figures_page.h"
 
+#include "lib/plural.h"
 #include "lib/xml.h"
 #include "testbed/sim/figure.h"
 #include "testbed/sim/policy_styles.h"
@@ -337,7 +338,7 @@ static void head(const struct figures_page *page, FILE *out)
     fprintf(out,
             "</code>: medians over %d seed%s from %lu (charts and tables show the least and the "
             "most, too).<br>Workload: ",
-            page->seeds, page->seeds > 1 ? "s" : "", (unsigned long)page->setup->convert.seed);
+            page->seeds, plural((uint64_t)page->seeds), (unsigned long)page->setup->convert.seed);
     xml_text(out, page->description);
     fprintf(out,
             ".<br>MB of the trace are 2<sup>20</sup> bytes, 1 Gbit/s is 10<sup>9</sup> bit/s, "

@@ -15,16 +15,16 @@ from scripted import site  # noqa: F401: a fixture
 pytestmark = needs_root
 
 MB = 1_000_000
-# So many MiB a second, around the kernel's cache; with `MIB` of them it sleeps on.
+# So many MiB a second, around the kernel's cache; after `MIB` of them it waits to be ended.
 READS = command("""
-import mmap, time
+import mmap, signal, time
 buffer, n, begin = mmap.mmap(-1, 1 << 20), 0, time.monotonic()
 file = os.open("PATH", os.O_RDONLY | os.O_DIRECT)
 while n < MIB:
     os.preadv(file, [buffer], n % 16 << 20)
     n += 1
     time.sleep(max(0, begin + n / RATE - time.monotonic()))
-time.sleep(1000)
+signal.pause()
 """)
 
 

@@ -169,6 +169,15 @@ def test_a_revoked_key_is_refused(cluster, daemon):
     assert "does not take the key of ann" in daemon.remote(key, "status", expect=4)
 
 
+def test_more_names_than_a_request_has_are_revoked_in_parts(daemon):
+    """65 of them, the last of which is unknown: what was revoked is said."""
+    daemon.ctl("keys", "make", "w[1-64]", "--role", "agent", "--out", daemon.folder / "made")
+    assert "w65" in daemon.ctl("keys", "revoke", "w[1-65]", "--dry-run", expect=5)
+    said = daemon.ctl("keys", "revoke", "w[1-65]", expect=7)
+    assert "the first 64 names are revoked, the rest not: " in said and "w65" in said
+    assert {key["state"] for key in daemon.ctl("keys", "list")["keys"] if key["name"] != "controller"} == {"revoked"}
+
+
 @pytest.mark.parametrize("words", [("submit", TOP / "testbed/workloads/demo.jsonl"), ("cancel", "1"), ("drain", "w1"),
                                    ("policy", "turn", "fifo"), ("keys", "revoke", "eve")])
 def test_a_read_only_key_changes_nothing(cluster, daemon, words):

@@ -38,6 +38,12 @@ def test_the_commands_of_the_page_run(tmp_path):
         assert 0 < float(shares[-2]) < 1, said[4].stdout
 
 
+def replays(daemon):
+    """Ends the daemon; its log decides the same again."""
+    log = daemon.folder / "log" / "duopoly.log"
+    return daemon.stop() == 0 and run(BUILD + "/duopoly-sim", "replay", "--quiet", log).returncode == 0
+
+
 @pytest.mark.parametrize("change,words", [
     (("hosts: 3", "hosts: -1"), ":5:12: "), (("names: [s1, s2, s3]", "names: [s1, g1]"), ":16:5: two hosts are called g1: one of this class and one of class 1"),
     (("rack: r1", "rakc: r1"), ":6:5: "), (("name: gpu1", "name: gpu0"), ": two units are called gpu0"), (("slots: 2}]", "slots: two}]"), ":19:21: "),
@@ -181,9 +187,7 @@ def test_units_are_listed_by_their_names(cluster):
     assert h1.expect("start").start.unit == 1
     assert rows("h1")[1] == ("h1", 1, "gpu0", "slots 1, gpu_milli 1000", "slots 0, gpu_milli 400", 1, "1/0/0")
     assert len(rows("h2")) == 1 and "there is no host or switch h9" in daemon.ctl("units", "h9", expect=5)
-    assert daemon.stop() == 0
-    replay = [BUILD + "/duopoly-sim", "replay", "--quiet", daemon.folder / "log" / "duopoly.log"]
-    assert subprocess.run(replay, timeout=20, check=False).returncode == 0, "the log decides the same again"
+    assert replays(daemon)
 
 
 def test_what_is_lost_with_a_device_is_no_failure_of_its_task(cluster):
@@ -272,9 +276,7 @@ def test_a_task_runs_in_one_of_its_ways(cluster):
     h1.join([pb.AttemptState(attempt=again.attempt, phase=pb.PHASE_COMPUTING, job=number, task=again.task, resources=again.resources, variant=1,
                              proof=again.proof)])
     assert [row["variant"] for row in daemon.ctl("tasks", number)["tasks"] if row["task"] == again.task] == [1]
-    assert daemon.stop() == 0
-    replay = [BUILD + "/duopoly-sim", "replay", "--quiet", daemon.folder / "log" / "duopoly.log"]
-    assert subprocess.run(replay, timeout=20, check=False).returncode == 0, "the log decides the same again"
+    assert replays(daemon)
 
 
 def test_the_load_of_disks_is_listed(cluster):
@@ -357,9 +359,7 @@ def test_what_tasks_read_and_take_is_learnt(cluster):
     third = submit(3, compute_ms=5000, profile={"read_bytes": 5_000_000, "read_bytes_s": 5_000_000})
     assert "reads 64.0 MB at 32.0 MB/s while it computes 2.000 s" in daemon.ctl("job", second)["text"]
     assert "reads 64.0 MB at 32.0 MB/s while it computes 5.000 s" in daemon.ctl("job", third)["text"]
-    assert daemon.stop() == 0
-    replay = [BUILD + "/duopoly-sim", "replay", "--quiet", daemon.folder / "log" / "duopoly.log"]
-    assert subprocess.run(replay, timeout=20, check=False).returncode == 0, "the log decides the same again"
+    assert replays(daemon)
 
 
 def test_a_task_that_asks_more_corrects_its_profile(cluster):
@@ -376,9 +376,7 @@ def test_a_task_that_asks_more_corrects_its_profile(cluster):
     second = host.expect("start").start
     assert (second.profile.read_bytes, second.profile.read_bytes_s) == (64_000_000, 32_000_000)
     assert "reads 64.0 MB at 32.0 MB/s while it computes 5.000 s" in daemon.ctl("job", number)["text"]
-    assert daemon.stop() == 0
-    replay = [BUILD + "/duopoly-sim", "replay", "--quiet", daemon.folder / "log" / "duopoly.log"]
-    assert subprocess.run(replay, timeout=20, check=False).returncode == 0, "the log decides the same again"
+    assert replays(daemon)
 
 
 def test_a_disk_that_hangs_takes_nothing_that_reads(cluster):

@@ -556,7 +556,37 @@ static void an_older_version_is_migrated_beside_a_copy(void **state)
     row_bytes_done(&bytes);
 }
 
-/* What the first version wrote is there, and what came with the second may be written. */
+static void put_one(struct store_file *file, enum store_table table, const struct row_value *row)
+{
+    struct row_bytes bytes = {0};
+    struct err err;
+    row_encode(store_schema.tables, table, ROW_PUT, row, store_schema.tables[table].columns,
+               &bytes);
+    if (store_file_apply(file, &(struct store_piece){bytes.at, bytes.used}, 1, &err) < 0)
+        fail_msg("%s", err.text);
+    row_bytes_done(&bytes);
+}
+
+/* What an older version wrote is there, and a table that came since may be written. */
+static void brought_up_to_date(const char *name, const struct store_schema *older,
+                               enum store_table known, const struct row_value *row,
+                               const struct row_value *newer)
+{
+    const enum store_table added = (enum store_table)older->n_tables;
+    struct store_file *file;
+    struct err err;
+    uint64_t rows = 0;
+    assert_int_equal(store_file_open(path_of(name), NULL, older, &file, &err), 0);
+    put_one(file, known, row);
+    store_file_close(file);
+    if (store_file_open(path_of(name), NULL, &store_schema, &file, &err) < 0)
+        fail_msg("%s", err.text);
+    put_one(file, added, newer);
+    assert_int_equal(store_file_check(file, &rows, &err), 0);
+    assert_int_equal(rows, 2);
+    store_file_close(file);
+}
+
 static void the_first_version_is_brought_up_to_date(void **state)
 {
     (void)state;
@@ -564,28 +594,9 @@ static void the_first_version_is_brought_up_to_date(void **state)
     const struct row_value drain[SETTINGS_COLUMNS] = {row_text("drain"), row_text("h1"),
                                                       row_text("yes")};
     const struct row_value sizes[SIZES_COLUMNS] = {ROW_NUMBER(-1), ROW_NUMBER(15), ROW_NUMBER(9)};
-    struct row_bytes bytes = {0};
-    struct store_file *file;
-    struct err err;
-    uint64_t rows = 0;
-    assert_int_equal(store_file_open(path_of("first"), NULL, &first, &file, &err), 0);
-    row_encode(store_schema.tables, STORE_SETTINGS, ROW_PUT, drain, SETTINGS_COLUMNS, &bytes);
-    assert_int_equal(store_file_apply(file, &(struct store_piece){bytes.at, bytes.used}, 1, &err),
-                     0);
-    store_file_close(file);
-    bytes.used = 0;
-    if (store_file_open(path_of("first"), NULL, &store_schema, &file, &err) < 0)
-        fail_msg("%s", err.text);
-    row_encode(store_schema.tables, STORE_SIZES, ROW_PUT, sizes, SIZES_COLUMNS, &bytes);
-    assert_int_equal(store_file_apply(file, &(struct store_piece){bytes.at, bytes.used}, 1, &err),
-                     0);
-    assert_int_equal(store_file_check(file, &rows, &err), 0);
-    assert_int_equal(rows, 2);
-    store_file_close(file);
-    row_bytes_done(&bytes);
+    brought_up_to_date("first", &first, STORE_SETTINGS, drain, sizes);
 }
 
-/* What the third version wrote is there, and what was learnt of tasks may be written. */
 static void the_third_version_is_brought_up_to_date(void **state)
 {
     (void)state;
@@ -594,25 +605,7 @@ static void the_third_version_is_brought_up_to_date(void **state)
     const struct row_value learnt[PROFILES_COLUMNS] = {
         ROW_NUMBER(-1), ROW_NUMBER(1),  ROW_NUMBER(3), ROW_NUMBER(64), ROW_NUMBER(32),
         ROW_NUMBER(1),  ROW_NUMBER(77), ROW_NUMBER(5), ROW_NUMBER(9)};
-    struct row_bytes bytes = {0};
-    struct store_file *file;
-    struct err err;
-    uint64_t rows = 0;
-    assert_int_equal(store_file_open(path_of("third"), NULL, &third, &file, &err), 0);
-    row_encode(store_schema.tables, STORE_SIZES, ROW_PUT, sizes, SIZES_COLUMNS, &bytes);
-    assert_int_equal(store_file_apply(file, &(struct store_piece){bytes.at, bytes.used}, 1, &err),
-                     0);
-    store_file_close(file);
-    bytes.used = 0;
-    if (store_file_open(path_of("third"), NULL, &store_schema, &file, &err) < 0)
-        fail_msg("%s", err.text);
-    row_encode(store_schema.tables, STORE_PROFILES, ROW_PUT, learnt, PROFILES_COLUMNS, &bytes);
-    assert_int_equal(store_file_apply(file, &(struct store_piece){bytes.at, bytes.used}, 1, &err),
-                     0);
-    assert_int_equal(store_file_check(file, &rows, &err), 0);
-    assert_int_equal(rows, 2);
-    store_file_close(file);
-    row_bytes_done(&bytes);
+    brought_up_to_date("third", &third, STORE_SIZES, sizes, learnt);
 }
 
 static void row_put(struct row_bytes *bytes, enum store_table table, const struct row_value *row)

@@ -2,6 +2,7 @@
 
 #include "controller/engine/base/say.h"
 #include "controller/engine/place/affinity_model.h"
+#include "lib/plural.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -36,7 +37,7 @@ void affinity_say_runners(const struct affinity_runners *runners, struct engine_
         return;
     }
     say(e, " Of %" PRIu32 " other kind%s of stages that could have run there came next",
-        runners->others, runners->others == 1 ? "" : "s");
+        runners->others, plural(runners->others));
     for (uint32_t i = 0; i < runners->n; i++) {
         say_one(&runners->at[i], runners->by, text, sizeof(text));
         say(e, "%s %s", i ? ";" : ":", text);
