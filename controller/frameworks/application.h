@@ -3,11 +3,23 @@
 
 #include "controller/frameworks/executors.h"
 #include "controller/frameworks/frameworks.h"
+#include "controller/frameworks/number_set.h"
 #include "controller/frameworks/stage_names.h"
 
-struct numbers {
-    uint64_t *at;
-    size_t n, size;
+/* What ends (application_ends.c). */
+enum ends {
+    ENDS_NOTHING,
+    ENDS_CLAIMS,  /* what runs only by its own report: not allowed, without room of its executors */
+    ENDS_RUNNING, /* all that runs, and its executors */
+    ENDS_UNNAMED, /* what the session has not named by the end of its replay */
+    ENDS_ALL,     /* what it has, then the application itself */
+};
+
+struct ending {
+    enum ends what;
+    enum { ENDING_ATTEMPTS, ENDING_JOBS, ENDING_EXECUTORS } of; /* in this order */
+    uint64_t after; /* the attempt or job up to which it is done */
+    struct timer portion;
 };
 
 struct application {
@@ -21,10 +33,11 @@ struct application {
     uint64_t peer;  /* 0: no session */
     struct wire_session session;
     int64_t heard_ns, spoke_ns;
-    struct timer beat;    /* with a session: sends a heartbeat; without: frees what it held */
-    int64_t ended_ns;     /* without a session: since when, */
-    bool given_back;      /* and what runs there is over */
-    struct numbers named; /* jobs and attempts of the current replay */
+    struct timer beat; /* with a session: sends a heartbeat; without: frees what it held */
+    int64_t ended_ns;  /* without a session: since when, */
+    bool given_back;   /* and what runs there is over */
+    struct ending ending;
+    struct number_set named; /* jobs and attempts of the current replay */
     struct stage_names names;
     struct executors executors;
     bool replaying;
@@ -67,13 +80,11 @@ struct frameworks {
 /* application_fact.c: turns a message into a fact; −EINVAL with a sentence: it is invalid. */
 int application_fact(struct application *application, int64_t now_ns,
                      const duopoly_Envelope *envelope, struct err *err);
-/* Ends what runs only by the application's own word: nothing allowed it, and no executor of its own
- * has room for it. */
-void application_claims_end(const struct application *application);
-/* Everything that runs is lost, and its executors are gone. */
-void application_lose(struct application *application, int64_t now_ns);
-/* The same, and its jobs are cancelled. */
-void application_forget(struct application *application, int64_t now_ns);
+/* application_ends.c: ends that, with a bounded part of it at once and the rest in portions, one a
+ * millisecond; ENDS_ALL frees the application at the end. Replaces what was still to end. */
+void application_ends(struct application *application, int64_t now_ns, enum ends what);
+/* The rest of it does not end. */
+void application_ends_stop(struct application *application);
 
 /* application_snapshot.c */
 void application_tell_whole(struct application *application, int64_t now_ns);
@@ -104,6 +115,8 @@ const char *application_host_name(const struct application *application, uint32_
 
 /* frameworks.c: it reported more than its share; logged once in a session. */
 void application_over(struct application *application);
+/* All that it had has ended: it is forgotten, and freed. */
+void application_gone(struct application *application);
 /* Its session is over. */
 void application_end(struct application *application, int64_t now_ns);
 /* Sends frameworks->out in its session; false: it ended meanwhile. */

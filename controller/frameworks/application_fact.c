@@ -6,36 +6,14 @@
 
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 
+/* WHY also while what was not named ends: what is new meanwhile does not end with it. */
 static void name(struct application *application, uint64_t number)
 {
-    struct numbers *named = &application->named;
-    if (!application->replaying || application->full)
+    if (application->full || (!application->replaying && application->ending.what != ENDS_UNNAMED))
         return;
-    if (named->n == named->size) {
-        size_t size = named->size ? 2 * named->size : 64;
-        uint64_t *at =
-            size > FRAMEWORK_NAMED_MAX ? NULL : reallocarray(named->at, size, sizeof(*at));
-        if (!at) {
-            application->full = true;
-            return;
-        }
-        named->at = at;
-        named->size = size;
-    }
-    named->at[named->n++] = number;
-}
-
-static int number_compare(const void *a, const void *b)
-{
-    const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-    return (x > y) - (x < y);
-}
-
-static bool is_named(const struct numbers *named, uint64_t number)
-{
-    return named->n && bsearch(&number, named->at, named->n, sizeof(*named->at), number_compare);
+    if (application->named.n >= FRAMEWORK_NAMED_MAX || !number_set_add(&application->named, number))
+        application->full = true;
 }
 
 static void emit(const struct application *application, const struct event *event)
@@ -44,80 +22,16 @@ static void emit(const struct application *application, const struct event *even
     frameworks->hooks.event(frameworks->hooks.user, event);
 }
 
-static void attempt_end(const struct application *application, uint64_t number)
-{
-    struct event event = {.kind = EVENT_ATTEMPT_LOST};
-    event.attempt.attempt = number;
-    emit(application, &event);
-}
-
-static void attempts_end(const struct application *application, const struct numbers *named)
-{
-    struct attempt_view attempt = {.attempt = framework_attempt_number(application->bits, 0) - 1};
-    while (engine_attempt_after(application->frameworks->engine, attempt.attempt, &attempt) == 0 &&
-           framework_owns_attempt(application->bits, attempt.attempt))
-        if (!is_named(named, attempt.attempt))
-            attempt_end(application, attempt.attempt);
-}
-
-void application_claims_end(const struct application *application)
-{
-    struct attempt_view attempt = {.attempt = framework_attempt_number(application->bits, 0) - 1};
-    while (engine_attempt_after(application->frameworks->engine, attempt.attempt, &attempt) == 0 &&
-           framework_owns_attempt(application->bits, attempt.attempt))
-        if (attempt.found && !attempt.in_own_room)
-            attempt_end(application, attempt.attempt);
-}
-
-static void jobs_end(struct application *application, const struct numbers *named)
-{
-    struct job_view job = {.job = framework_job_number(application->bits, 0) - 1};
-    while (engine_job_after(application->frameworks->engine, job.job, &job) == 0 &&
-           framework_owns_job(application->bits, job.job)) {
-        struct event event = {.kind = EVENT_FRAMEWORK_END};
-        event.framework_end.job = job.job;
-        event.framework_end.outcome = JOB_CANCELLED;
-        if (is_named(named, job.job))
-            continue;
-        stage_names_forget(&application->names, job.job);
-        emit(application, &event);
-    }
-}
-
 /* Everything was reported: what was not named is over. */
 static int replayed_fact(struct application *application, int64_t now_ns,
                          const duopoly_Envelope *envelope, struct err *err)
 {
-    struct numbers *named = &application->named;
     (void)envelope, (void)err;
     if (!application->replaying)
         return 0;
     application->replaying = false;
-    if (!application->full) {
-        if (named->n)
-            qsort(named->at, named->n, sizeof(*named->at), number_compare);
-        attempts_end(application, named);
-        jobs_end(application, named);
-    }
-    free(named->at);
-    *named = (struct numbers){0};
-    executors_replayed(application, now_ns);
+    application_ends(application, now_ns, ENDS_UNNAMED);
     return 0;
-}
-
-void application_lose(struct application *application, int64_t now_ns)
-{
-    const struct numbers nothing = {0};
-    attempts_end(application, &nothing);
-    executors_leave(application, now_ns);
-}
-
-void application_forget(struct application *application, int64_t now_ns)
-{
-    const struct numbers nothing = {0};
-    attempts_end(application, &nothing);
-    jobs_end(application, &nothing);
-    executors_forget(application, now_ns);
 }
 
 static uint64_t job_named(struct application *application, uint32_t job)

@@ -187,7 +187,10 @@ static struct executor *executor_find(const struct executors *executors, const c
 
 static void executor_go(struct application *application, int64_t now_ns, struct executor *executor)
 {
-    HASH_DELETE(by_name, application->executors.by_name, executor);
+    struct executors *executors = &application->executors;
+    if (executors->at == executor)
+        executors->at = executor->by_name.next;
+    HASH_DELETE(by_name, executors->by_name, executor);
     room_remove(application, executor);
     if (!--executor->host->executors)
         host_release(application, now_ns, executor->host);
@@ -313,29 +316,34 @@ void executors_begin(struct application *application, bool tells)
         tell(application, true);
 }
 
-static void go_unless_named(struct application *application, int64_t now_ns, uint32_t session)
+void executors_end_begin(struct executors *executors, bool named)
 {
-    struct executor *executor, *next;
-    HASH_ITER (by_name, application->executors.by_name, executor, next)
-        if (executor->session != session)
-            executor_go(application, now_ns, executor);
+    executors->session += !named;
+    executors->at = executors->by_name;
 }
 
-void executors_replayed(struct application *application, int64_t now_ns)
+bool executors_end_go_on(struct application *application, int64_t now_ns, int *left)
 {
-    go_unless_named(application, now_ns, application->executors.session);
+    struct executors *executors = &application->executors;
+    for (; executors->at && *left > 0; --*left) {
+        struct executor *executor = executors->at;
+        executors->at = executor->by_name.next;
+        if (executor->session == executors->session)
+            continue;
+        executor_go(application, now_ns, executor);
+        *left -= EXECUTORS_LOOKS_OF_END;
+    }
+    return !executors->at;
+}
+
+void executors_replayed(struct application *application)
+{
     if (!application->executors.tells)
         tell(application, false);
 }
 
-void executors_leave(struct application *application, int64_t now_ns)
+void executors_forget(struct application *application)
 {
-    go_unless_named(application, now_ns, ++application->executors.session);
-}
-
-void executors_forget(struct application *application, int64_t now_ns)
-{
-    executors_leave(application, now_ns);
     tell(application, false);
 }
 

@@ -18,7 +18,8 @@
 
 #include <uthash.h>
 
-#define EXECUTORS_MAX 16384
+#define EXECUTORS_MAX          16384
+#define EXECUTORS_LOOKS_OF_END 8 /* what an executor's end costs, in looks at one that stays */
 
 struct application;
 struct frameworks;
@@ -47,6 +48,7 @@ struct executors { /* zero it first */
     bool tells;    /* it announced that it reports executors, or has reported one in this session */
     bool is_known; /* the engine knows that */
     bool cut;      /* one claimed more than possible, and that was logged */
+    struct executor *at; /* the next to look at, of those that may have ended */
 };
 
 /* What the executors of one application, or shared ones, have on a host. */
@@ -65,16 +67,20 @@ struct executor_room {
 bool executors_have_place(const struct application *application);
 bool executors_cut_slots(const struct application *application, uint64_t has, int64_t *slots);
 
-/* executors.c: a session begins; `tells`: it will report executors. And: it has reported all. */
+/* executors.c: a session begins; `tells`: it will report executors. */
 void executors_begin(struct application *application, bool tells);
-void executors_replayed(struct application *application, int64_t now_ns);
+/* From now on those end that this session has not named; not `named`: all. */
+void executors_end_begin(struct executors *executors, bool named);
+/* Ends some of them, as long as *left, from which each takes its part, is above 0. True: all are
+ * done. */
+bool executors_end_go_on(struct application *application, int64_t now_ns, int *left);
+/* The session has reported all: the engine learns whether it reports executors at all. */
+void executors_replayed(struct application *application);
 /* Handles a framework_executor. −EINVAL with a sentence: it is ignored. */
 int executors_take(struct application *application, int64_t now_ns,
                    const duopoly_Envelope *envelope, struct err *err);
-/* All of them go; that it reports executors stays. */
-void executors_leave(struct application *application, int64_t now_ns);
-/* All of them go, and the engine forgets them. */
-void executors_forget(struct application *application, int64_t now_ns);
+/* None is left: the engine forgets that it reported any. */
+void executors_forget(struct application *application);
 /* Frees them and reports nothing. */
 void executors_done(struct application *application);
 void executors_rooms_done(struct frameworks *frameworks);

@@ -31,7 +31,7 @@ int frameworks_create(const struct frameworks_config *config, const struct frame
 static void application_free(struct application *application)
 {
     timers_disarm(application->frameworks->timers, &application->beat);
-    free(application->named.at);
+    application_ends_stop(application);
     stage_names_clear(&application->names);
     executors_done(application);
     free(application);
@@ -140,14 +140,13 @@ void application_end(struct application *application, int64_t now_ns)
     struct frameworks *frameworks = application->frameworks;
     application->peer = 0;
     application->replaying = false;
-    free(application->named.at);
-    application->named = (struct numbers){0};
+    application_ends_stop(application);
     memset(&application->next, 0, sizeof(application->next));
     frameworks->counters.ended++;
     application->ended_ns = now_ns;
     application->given_back = false;
     owner_tell(application, OWNER_AWAY);
-    application_claims_end(application);
+    application_ends(application, now_ns, ENDS_CLAIMS);
     timers_arm(frameworks->timers, &application->beat,
                now_ns + smaller(frameworks->config.lost_ns, frameworks->config.forget_ns));
 }
@@ -168,10 +167,10 @@ bool application_send(struct application *application, bool changes_state)
     return r >= 0;
 }
 
-static void forget(struct application *application, int64_t now_ns)
+void application_gone(struct application *application)
 {
     struct frameworks *frameworks = application->frameworks;
-    application_forget(application, now_ns);
+    executors_forget(application);
     owner_tell(application, OWNER_GONE);
     frameworks->counters.forgotten++;
     for (int i = 0; i < FRAMEWORKS_MAX; i++)
@@ -190,11 +189,11 @@ static void give_back(struct application *application, int64_t now_ns)
             log_note("application %s has had no session for %" PRId64
                      " s and is forgotten: it holds much of what may be kept for frameworks",
                      application->name, (now_ns - application->ended_ns) / SECOND_NS);
-        forget(application, now_ns);
+        application_ends(application, now_ns, ENDS_ALL);
         return;
     }
     if (!application->given_back)
-        application_lose(application, now_ns);
+        application_ends(application, now_ns, ENDS_RUNNING);
     application->given_back = true;
     timers_arm(frameworks->timers, &application->beat, until_ns);
 }
@@ -344,6 +343,7 @@ static void welcome(struct application *application, int64_t now_ns, uint32_t ve
     body->heartbeat_ms = (uint32_t)(frameworks->config.heartbeat_ns / 1000000);
     body->silent_ms = (uint32_t)(frameworks->config.silent_ns / 1000000);
     application->heard_ns = now_ns;
+    application_ends_stop(application);
     application->replaying = true;
     application->full = false;
     application->over = 0;

@@ -27,8 +27,8 @@
  * without a session get at most FRAMEWORK_REFUSALS refusals a second.
  *
  * Pure except for the hooks; one thread. A message: O(log n) and its content, plus
- * O(FRAMEWORKS_MAX). A session's begin: O(attempts); the end of its replay: O(n log n) in the
- * application's size. A heartbeat: O(FRAMEWORK_ORDER) for the order of jobs. */
+ * O(FRAMEWORKS_MAX). A session's begin: O(its attempts). What ends together (of a session, of a
+ * replay, of an application) does so in portions, one a millisecond, each O(1) ends. A heartbeat: O(FRAMEWORK_ORDER) for the order of jobs. */
 #pragma once
 
 #include "controller/engine/engine.h"

@@ -5,6 +5,7 @@ Turns of the loop are judged by the processor's time that they take, so other pr
 machine make none slow."""
 import pytest
 from controller import Client, pb, wait_until
+from test_account import tell_all
 from test_frameworks import Framework
 
 SLOW_OF_TURNS = 0.001  # one in a thousand may take more than 5 ms; one of fewer may, too
@@ -87,6 +88,23 @@ def test_a_million_tasks_hold_nobody(cluster, submit):
     assert [j["state"] for j in daemon.ctl("jobs", "-a")["jobs"] if j["job"] == job] == ["cancelled"]
     wait_until(lambda: memory(daemon) < took + (32 << 20), "its memory is given back", 0.1)
     assert_prompt(daemon, before, 1_000_000 // 256)
+
+
+def test_a_job_is_held_at_once(cluster, submit):
+    """None of its tasks starts from then on, and nobody waits for it."""
+    daemon, slow, tasks, times = cluster.daemon(), 0, 100_000, 5
+    large = submit(daemon, "large")
+    large.stage(0, tasks)
+    job = str(large.end())
+    for _ in range(times):
+        wait_until(lambda: ready(daemon) == tasks, "all are ready", 0.1)
+        before = turns(daemon)
+        daemon.ctl("job", "hold", job)
+        assert ready(daemon) == 0
+        slow += turns(daemon)[1] - before[1]
+        daemon.ctl("job", "release", job)
+    print("%d of %d took over 5 ms, the longest turn %.1f ms" % (slow, times, turns(daemon)[2]))
+    assert slow <= 1
 
 
 def test_a_matrix_takes_little_more_than_its_bytes(cluster, submit):
@@ -183,3 +201,72 @@ def test_what_a_client_had_prepared_goes_with_it_job_by_job(cluster, submit):
     again = submit(daemon, "prepared-7")
     again.stage(0, 1)
     again.end()
+
+
+APPLICATIONS, JOBS = 4, 4000
+
+
+def filled(daemon, name, stages=1):
+    """An application with many jobs, none of which can run."""
+    app = Framework(daemon, name).begin()
+    tell_all(app, [("stage", pb.FrameworkStage(job=job, stage=stage, tasks=1, phase=pb.PHASE_OFFERED))
+                   for job in range(JOBS // stages) for stage in range(stages)])
+    return app
+
+
+@pytest.fixture
+def applications(cluster):
+    made = []
+
+    def make(timers, stages=1):
+        daemon = cluster.daemon(config=f"bounds: {{agent_messages: 1000000, framework_memory: 256 MB, jobs: 100000}}\n"
+                                       f"timers: {{{timers}}}\n", log=None)
+        made.extend(filled(daemon, f"app-{i}", stages) for i in range(APPLICATIONS))
+        return daemon, list(made)
+    yield make
+    for app in made:
+        app.close()
+
+
+def jobs_left(daemon):
+    return daemon.ctl("status")["jobs_active"]
+
+
+def test_an_application_that_is_forgotten_holds_nobody(applications):
+    daemon, apps = applications("heartbeat: 100 ms, silent: 1 s, host_lost: 2 s, forget: 3 s")
+    assert jobs_left(daemon) == APPLICATIONS * JOBS
+    before = turns(daemon)
+    for app in apps:
+        app.close()
+    wait_until(lambda: jobs_left(daemon) == 0, "all are cancelled", 0.05)
+    assert daemon.counters()["frameworks.forgotten"] == APPLICATIONS
+    assert_prompt(daemon, before, JOBS // 64)
+
+
+def test_a_session_that_names_nothing_again_holds_nobody(applications):
+    """What it names meanwhile is not over with the rest."""
+    daemon, apps = applications("silent: 60 s, host_lost: 120 s")
+    before = turns(daemon)
+    for app in apps:
+        app.hello_sequence += 1
+        app.begin()
+        app.stage(7, 0, 1, phase=pb.PHASE_OFFERED)
+        app.tell(replayed=pb.FrameworkReplayed())
+        app.stage(JOBS + 7, 0, 1, phase=pb.PHASE_OFFERED)
+        app.stage(JOBS - 7, 0, 1, phase=pb.PHASE_OFFERED)
+        app.settle()
+    wait_until(lambda: jobs_left(daemon) <= APPLICATIONS * 3, "the others are cancelled", 0.05)
+    assert jobs_left(daemon) == APPLICATIONS * 3
+    assert_prompt(daemon, before, JOBS // 64)
+
+
+def test_the_first_executor_and_the_last_hold_nobody(applications):
+    """From then on its tasks take other slots."""
+    daemon, apps = applications("silent: 60 s, host_lost: 120 s", stages=100)
+    before = turns(daemon)
+    for app in apps:
+        app.tell(executor=pb.FrameworkExecutor(executor="1", host="x", resources=pb.Resources(slots=2)))
+        app.until(lambda app=app: len(app.allows) == 2, "its tasks are allowed there")
+        app.tell(executor=pb.FrameworkExecutor(executor="1", gone=True))
+        app.settle()
+    assert_prompt(daemon, before, 2 * APPLICATIONS)
