@@ -382,12 +382,20 @@ static void evict_asked(struct engine *engine)
     }
 }
 
+/* Older recordings were made by a controller that did this for all jobs in one step. */
+static void step_aside(struct engine *engine)
+{
+    const bool bounded = engine_follows(engine, RULE_ASIDE_WAITS);
+    while ((!bounded || may_start(engine)) && lapse_step_aside(engine))
+        ;
+}
+
 /* True when claims were proposed, even if none was admitted. */
 static bool place_ready(struct engine *engine)
 {
     struct claim claim;
     bool proposed = place_failed(engine);
-    lapse_step_aside(engine);
+    step_aside(engine);
     while (engine->n_ready && may_start(engine) && pick(engine, &claim)) {
         proposed = true;
         if (lapse_set_apart(engine, claim.task->stage))
@@ -395,7 +403,7 @@ static bool place_ready(struct engine *engine)
         if (!engine->place->chooses_way)
             variant_prefer(&claim);
         commit(engine, &claim);
-        lapse_step_aside(engine);
+        step_aside(engine);
     }
     return proposed;
 }
@@ -431,6 +439,7 @@ int engine_step(struct engine *engine, int64_t now_ns, const struct event *event
     bool ignored = apply_all(engine, events, n);
     losing_go_on(engine);
     outputs_go_on(engine);
+    rooms_go_on(engine);
     growing_go_on(engine);
     skipping_go_on(engine);
     sizes_go_on(engine);
@@ -471,7 +480,7 @@ int64_t engine_deadline_ns(const struct engine *engine)
 {
     const int64_t deadlines[] = {mode_deadline_ns(engine), retry_deadline_ns(engine)};
     bool more = engine->cut_short || engine->opening.n || engine->sizing.n || engine->losing.n ||
-                engine->skipping.n || engine->growing.n || engine->keeping.n ||
+                engine->skipping.n || engine->growing.n || engine->moving.n || engine->keeping.n ||
                 engine->unmeasured.n;
     int64_t first = more ? engine->now_ns : INT64_MAX;
     for (size_t i = 0; i < sizeof(deadlines) / sizeof(deadlines[0]); i++)

@@ -79,7 +79,9 @@ enum engine_rule {
     RULE_OWN_LOOKED_UP, /* no later job is asked by what was remembered of hosts (joint.c) */
     RULE_INPUTS_WAIT,   /* inputs of running tasks are measured in portions (framework_sizes.h) */
     RULE_LEFT_IS_TAKEN, /* no slot is kept where an opened stage would take it (joint.c) */
-    ENGINE_RULES = RULE_LEFT_IS_TAKEN
+    RULE_ROOMS_WAIT,    /* jobs enter and leave their application's rooms in portions (room.h) */
+    RULE_ASIDE_WAITS,   /* jobs of who is at its limit step aside in portions (lapse.h) */
+    ENGINE_RULES = RULE_ASIDE_WAITS
 };
 
 struct engine_config {

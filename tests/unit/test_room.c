@@ -232,6 +232,86 @@ static void test_a_word_costs_what_it_changes(void **state)
     assert_true(2 * hosts <= 3 * small && 2 * jobs <= 3 * small);
 }
 
+enum { MOVERS = 3, MOVER_JOBS = 6, WORDS = 40 };
+
+/* Steps until nothing is left to do at once; how many. */
+static uint32_t settle(struct script *s)
+{
+    uint32_t steps = 0;
+    for (; engine_deadline_ns(s->engine) <= s->now_ns; steps++)
+        script_events(s, NULL, 0);
+    return steps;
+}
+
+/* A stage whose tasks need two slots, so that none fits into a room of one. */
+static void offer_two(struct script *s, uint64_t job)
+{
+    struct event event = script_framework_stage(job, 0, 2, false);
+    event.framework_stage.phase = FRAMEWORK_OFFERED;
+    event.framework_stage.demand.amount[RES_SLOTS] = 2;
+    script_event(s, event);
+}
+
+/* The allows that follow when there is room for two tasks in each room and in the units, in all by
+ * application and host. `looks`: of a step. Returns how many steps it took to settle. */
+static uint32_t moves(uint64_t seed, uint32_t looks, size_t ret_allows[MOVERS + 1][MOVERS + 2])
+{
+    struct script s;
+    struct engine_config config = script_config();
+    uint64_t stream = seed;
+    bool tells[MOVERS + 1] = {false};
+    config.framework_jobs_max = 100;
+    config.units_per_host_max = 4;
+    config.step_tasks_max = looks;
+    strcpy(config.place, "greedy");
+    script_begin(&s, &config);
+    s.reload = true;
+    for (uint32_t h = 0; h < MOVERS + 2; h++)
+        script_host(&s, h, 0);
+    for (uint32_t i = 0; i < WORDS; i++) {
+        uint32_t a = (uint32_t)(test_random(&stream) % (MOVERS + 1));
+        uint64_t application = a < MOVERS ? APPLICATION(a) : ENGINE_EVERYBODY;
+        if (a < MOVERS && test_random(&stream) % 3 == 0) {
+            offer_two(&s, JOB(a, test_random(&stream) % MOVER_JOBS));
+            continue;
+        }
+        tells[a] = test_random(&stream) % 2;
+        if (tells[a])
+            room(&s, application, a, 1);
+        else
+            tells_none(&s, application);
+    }
+    uint32_t steps = settle(&s);
+    for (uint32_t a = 0; a <= MOVERS; a++)
+        if (tells[a])
+            room(&s, a < MOVERS ? APPLICATION(a) : ENGINE_EVERYBODY, a, 4);
+    script_host(&s, MOVERS + 1, 4);
+    settle(&s);
+    memset(ret_allows, 0, sizeof(size_t[MOVERS + 1][MOVERS + 2]));
+    struct attempt_view allow = {0};
+    while (engine_attempt_after(s.engine, allow.attempt, &allow) == 0)
+        ret_allows[(allow.job >> ENGINE_APPLICATION_SHIFT) - APPLICATION(0)][allow.host]++;
+    script_end(&s);
+    return steps;
+}
+
+/* Jobs that move one a step end where those end that move at once, whatever was said meanwhile. */
+static void test_jobs_move_in_portions(void **state)
+{
+    uint32_t waited = 0;
+    (void)state;
+    for (uint64_t run = 0; run < 300; run++) {
+        size_t at_once[MOVERS + 1][MOVERS + 2], in_portions[MOVERS + 1][MOVERS + 2];
+        uint64_t seed = test_seed() + run;
+        moves(seed, 0, at_once);
+        waited += moves(seed, 1, in_portions) > 1;
+        if (memcmp(at_once, in_portions, sizeof(at_once)) != 0)
+            fail_msg("they differ with seed %llu", (unsigned long long)seed);
+    }
+    print_message("%u of 300 had to wait for further steps\n", waited);
+    assert_true(waited > 30);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -242,6 +322,7 @@ int main(void)
         cmocka_unit_test(test_it_tells_late),
         cmocka_unit_test(test_bounds),
         cmocka_unit_test(test_a_word_costs_what_it_changes),
+        cmocka_unit_test(test_jobs_move_in_portions),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -472,6 +472,12 @@ struct application {
     uint64_t number;
     TAILQ_HEAD(, room) rooms;
     struct sorted_node by_number; /* engine->applications */
+    bool tells;                   /* it reports rooms; else it goes when its jobs have left */
+    /* Its jobs enter its rooms, or leave them, in order of their numbers: those from here on have
+     * not yet. UINT64_MAX: all have. */
+    bool leaving;
+    uint64_t reached;
+    struct sorted_node of_moving; /* engine->moving */
 };
 
 /* How one demand fits one unit. For an application's shape unit 0 is the application's room.
@@ -641,6 +647,7 @@ struct engine {
     uint64_t step_looks;  /* looks at tasks in this step: engine_may_look */
     /* Frameworks' stages with tasks to size (framework_sizes.h); by job and index */
     struct sorted sizing;
+    struct sorted moving;  /* applications whose jobs enter or leave their rooms */
     struct sorted growing; /* those with tasks to make (framework_grow.h); by job and index */
     /* Those with tasks to skip (framework_skip.h); by job and index. */
     struct sorted skipping;

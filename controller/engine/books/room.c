@@ -20,14 +20,20 @@ struct application *room_application(const struct engine *engine, uint64_t numbe
     return node ? container_of(node, struct application, by_number) : NULL;
 }
 
+static bool is_in_rooms_of(const struct engine *engine, const struct job *job, uint64_t number)
+{
+    const struct application *application = room_application(engine, number);
+    return application && (job->number < application->reached) != application->leaving;
+}
+
 uint64_t room_owner(const struct engine *engine, const struct job *job)
 {
     uint64_t number = job->number >> ENGINE_APPLICATION_SHIFT;
     if (!job->framework || !engine->applications.n)
         return 0;
-    return room_application(engine, number)             ? number
-           : room_application(engine, ENGINE_EVERYBODY) ? ENGINE_EVERYBODY
-                                                        : 0;
+    return is_in_rooms_of(engine, job, number)             ? number
+           : is_in_rooms_of(engine, job, ENGINE_EVERYBODY) ? ENGINE_EVERYBODY
+                                                           : 0;
 }
 
 /* From the first units first. */

@@ -15,16 +15,16 @@
  * until its framework reports otherwise.
  *
  * Bounds: shapes_max applications, hosts_max × units_per_host_max rooms; reports beyond them are
- * ignored and counted. O(log n), the shapes, and the attempts on that host; an application's first
- * and last report: O(its jobs' stages and ready tasks), for everybody's room those of all
- * frameworks' jobs.
+ * ignored and counted. O(log n), the shapes, and the attempts on that host. After an application's
+ * first and last report its jobs (for everybody's room: all frameworks' jobs) move in portions, step
+ * by step, in order of their numbers; until its turn a job takes the room that it took before.
  *
  * One object in several files: job.h. */
 #pragma once
 
 #include "controller/engine/base/state.h"
 
-/* Whose room the job's tasks take; 0: the hosts' units. O(log n). */
+/* Whose room the job's tasks take now; 0: the hosts' units. O(log n). */
 uint64_t room_owner(const struct engine *engine, const struct job *job);
 /* NULL: the application has none there. O(log n). */
 struct room *room_find(const struct host *host, uint64_t application);

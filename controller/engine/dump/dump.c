@@ -82,8 +82,8 @@ static const struct record_kind kinds[RECORDS] = {
 };
 
 static const struct dump_kind *const parts[] = {
-    cluster_kinds, job_kinds,  attempt_kinds, source_kinds, failing_kinds, framework_kinds,
-    rerun_kinds,   loss_kinds, account_kinds, user_kinds,   eviction_kinds};
+    cluster_kinds, job_kinds,  attempt_kinds, source_kinds,  failing_kinds, framework_kinds,
+    rerun_kinds,   loss_kinds, room_kinds,    account_kinds, user_kinds,    eviction_kinds};
 
 static void send_line(struct dumper *d, int length)
 {

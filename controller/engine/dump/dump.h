@@ -27,8 +27,8 @@ struct dump_kind {
     int (*load)(struct engine *engine, const void *record, struct err *err);
 };
 extern const struct dump_kind cluster_kinds[], job_kinds[], attempt_kinds[], source_kinds[],
-    failing_kinds[], framework_kinds[], rerun_kinds[], loss_kinds[], account_kinds[], user_kinds[],
-    eviction_kinds[];
+    failing_kinds[], framework_kinds[], rerun_kinds[], loss_kinds[], room_kinds[], account_kinds[],
+    user_kinds[], eviction_kinds[];
 
 struct dumper {
     int (*sink)(void *context, const char *line, size_t length);

@@ -94,10 +94,11 @@ void framework_job(struct engine *engine, const struct event *event)
     tell_priority_moved(engine, job);
 }
 
-static struct stage *make_stage(struct engine *engine, struct job *job, uint32_t index)
+static struct stage *make_stage(struct engine *engine, struct job *job, uint32_t index,
+                                const struct resources *demand)
 {
     bool apart = engine->suspended ? engine->next_apart : limit_binds(job->account);
-    struct shape *shape = refit_shape(engine, job, apart, &one_slot);
+    struct shape *shape = refit_shape(engine, job, apart, demand);
     engine->next_apart = false;
     if (!shape || !account_take(engine, job, ACCOUNT_STAGE))
         return framework_beyond(engine);
@@ -122,14 +123,20 @@ static struct stage *make_stage(struct engine *engine, struct job *job, uint32_t
     return stage;
 }
 
-struct stage *framework_find_stage(struct engine *engine, struct job *job, uint32_t index)
+static struct stage *find_or_make(struct engine *engine, struct job *job, uint32_t index,
+                                  const struct resources *demand)
 {
     if (!job)
         return NULL;
     if (index >= engine->config.stages_per_job_max)
         return framework_beyond(engine);
     struct stage *stage = job_stage_at(job, index);
-    return stage ? stage : make_stage(engine, job, index);
+    return stage ? stage : make_stage(engine, job, index, demand);
+}
+
+struct stage *framework_find_stage(struct engine *engine, struct job *job, uint32_t index)
+{
+    return find_or_make(engine, job, index, &one_slot);
 }
 
 struct edge *framework_find_edge(struct engine *engine, struct stage *stage, uint32_t parent,
@@ -209,6 +216,8 @@ static void look(struct engine *engine, struct stage *stage)
     opened_follow(engine, stage);
 }
 
+/* WHY a loaded stage begins with its demand: a shape of one slot that the dump does not have would
+ * take a place, and replace those that nobody uses. */
 void framework_stage(struct engine *engine, const struct event *event)
 {
     engine->over_share = false;
@@ -217,7 +226,9 @@ void framework_stage(struct engine *engine, const struct event *event)
         return;
     }
     struct job *job = framework_find_job(engine, event->framework_stage.job);
-    struct stage *stage = framework_find_stage(engine, job, event->framework_stage.stage);
+    struct stage *stage =
+        find_or_make(engine, job, event->framework_stage.stage,
+                     engine->suspended ? &event->framework_stage.demand : &one_slot);
     if (!stage) {
         leave_stage(engine, event->framework_stage.job, event->framework_stage.stage);
         return;

@@ -125,19 +125,88 @@ static void host_told(struct engine *engine, struct application *application,
         room_resize(engine, application, room, &resources);
 }
 
-/* Tasks of the application's jobs take other room from now on. */
-static void jobs_move(struct engine *engine, uint64_t number)
+static uint64_t first_job(const struct application *application)
 {
-    bool all = number == ENGINE_EVERYBODY;
-    struct sorted_key first = {all ? 0 : number << ENGINE_APPLICATION_SHIFT, 0, 0};
-    for (struct sorted_node *node = sorted_from(&engine->jobs, first); node;
-         node = sorted_next(node)) {
-        struct job *job = container_of(node, struct job, by_number);
-        if (!all && job->number >> ENGINE_APPLICATION_SHIFT != number)
-            return;
-        if (job->framework)
-            refit_job(engine, job);
+    return application->number == ENGINE_EVERYBODY
+               ? 0
+               : application->number << ENGINE_APPLICATION_SHIFT;
+}
+
+/* Its next job, from `reached` on; NULL: none is left. */
+static struct job *next_job(const struct engine *engine, const struct application *application)
+{
+    const struct sorted_key from = {application->reached, 0, 0};
+    const struct sorted_node *node = sorted_from(&engine->jobs, from);
+    struct job *job = node ? container_of(node, struct job, by_number) : NULL;
+    return job && (application->number == ENGINE_EVERYBODY ||
+                   job->number >> ENGINE_APPLICATION_SHIFT == application->number)
+               ? job
+               : NULL;
+}
+
+static bool may_move(const struct engine *engine)
+{
+    return !engine_follows(engine, RULE_ROOMS_WAIT) || engine_may_look(engine);
+}
+
+static void begin(struct engine *engine, struct application *application, bool leaving)
+{
+    const struct sorted_key key = {application->number, 0, 0};
+    application->leaving = leaving;
+    application->reached = first_job(application);
+    sorted_place(&engine->moving, &application->of_moving, key, 0);
+}
+
+/* All its jobs have entered, or left. */
+static void moved(struct engine *engine, struct application *application)
+{
+    application->reached = UINT64_MAX;
+    sorted_remove(&engine->moving, &application->of_moving);
+    if (application->tells == application->leaving) {
+        begin(engine, application, !application->leaving);
+    } else if (application->leaving) {
+        sorted_remove(&engine->applications, &application->by_number);
+        free(application);
     }
+}
+
+/* The next of its jobs takes the other room from now on. */
+static void move_one(struct engine *engine, struct application *application)
+{
+    struct job *job = next_job(engine, application);
+    if (!job) {
+        moved(engine, application);
+        return;
+    }
+    application->reached = job->number + 1;
+    engine->step_looks += LOOKS_OF_CHANGE;
+    for (uint32_t s = 0; job->framework && s < job->n_stages; s++) {
+        engine->step_looks += 2 * LOOKS_OF_CHANGE + job->stages[s]->n_ready;
+        refit_stage(engine, job->stages[s]);
+    }
+}
+
+void rooms_go_on(struct engine *engine)
+{
+    struct sorted_node *node;
+    while ((node = sorted_first(&engine->moving)) && may_move(engine))
+        move_one(engine, container_of(node, struct application, of_moving));
+}
+
+/* Older recordings were made by a controller that moved all jobs at once. */
+static void jobs_move(struct engine *engine, struct application *application, bool leaving)
+{
+    if (!application->of_moving.in)
+        begin(engine, application, leaving);
+    if (!engine_follows(engine, RULE_ROOMS_WAIT))
+        rooms_go_on(engine);
+}
+
+void rooms_restore_moving(struct engine *engine, struct application *application, bool leaving,
+                          uint64_t reached)
+{
+    begin(engine, application, leaving);
+    application->reached = reached;
 }
 
 static struct application *application_make(struct engine *engine, uint64_t number)
@@ -148,21 +217,31 @@ static struct application *application_make(struct engine *engine, uint64_t numb
     struct sorted_key key = {number, 0, 0};
     application->number = number;
     TAILQ_INIT(&application->rooms);
+    application->tells = true;
+    application->reached = UINT64_MAX;
     sorted_insert(&engine->applications, &application->by_number, key, 0);
-    jobs_move(engine, number);
+    if (engine->jobs.n)
+        jobs_move(engine, application, false);
     return application;
 }
 
 static void application_drop(struct engine *engine, struct application *application)
 {
     static const struct resources nothing;
-    uint64_t number = application->number;
     for (struct room *room = TAILQ_FIRST(&application->rooms); room;
          room = TAILQ_FIRST(&application->rooms))
         room_resize(engine, application, room, &nothing);
-    sorted_remove(&engine->applications, &application->by_number);
-    free(application);
-    jobs_move(engine, number);
+    application->tells = false;
+    jobs_move(engine, application, true);
+}
+
+/* It reports rooms, again while its jobs leave them, and perhaps one of them. */
+static void application_told(struct engine *engine, struct application *application,
+                             const struct event *event)
+{
+    application->tells = true;
+    if (event->framework_room.host != ENGINE_NONE)
+        host_told(engine, application, event);
 }
 
 void room_told(struct engine *engine, const struct event *event)
@@ -172,10 +251,10 @@ void room_told(struct engine *engine, const struct event *event)
     struct application *application = possible ? room_application(engine, number) : NULL;
     if (possible && !application && event->framework_room.tells)
         application = application_make(engine, number);
-    if (!application)
+    if (!application || !(application->tells || event->framework_room.tells))
         ignored(engine);
     else if (!event->framework_room.tells)
         application_drop(engine, application);
-    else if (event->framework_room.host != ENGINE_NONE)
-        host_told(engine, application, event);
+    else
+        application_told(engine, application, event);
 }

@@ -71,15 +71,15 @@ static bool binds(const struct engine *engine, const struct job *job)
            (job->account->away || limit_of_shape(engine, job, true));
 }
 
-void lapse_step_aside(struct engine *engine)
+bool lapse_step_aside(struct engine *engine)
 {
     struct job *job = order_first(engine);
-    while (job && binds(engine, job) && !job->framework->last && limit_is_reached(job->account)) {
-        job->framework->last = true;
-        engine->step_starts++;
-        order_change(engine, job);
-        job = order_first(engine);
-    }
+    if (!job || !binds(engine, job) || job->framework->last || !limit_is_reached(job->account))
+        return false;
+    job->framework->last = true;
+    engine->step_starts++;
+    order_change(engine, job);
+    return true;
 }
 
 bool lapse_set_apart(struct engine *engine, struct stage *stage)

@@ -37,7 +37,8 @@
 void lapse_used(struct engine *engine, const struct stage *stage);
 void lapse_unused(struct engine *engine, const struct stage *stage);
 
-/* Before claims are proposed: jobs whose application is at its limit go behind the others. */
-void lapse_step_aside(struct engine *engine);
+/* Before claims are proposed: if the first job's application is at its limit, the job goes behind
+ * the others, which counts as a start of the step. False: the first one stays. O(log n). */
+bool lapse_step_aside(struct engine *engine);
 /* True: the claim's stage had to be set apart and was; pick another claim. */
 bool lapse_set_apart(struct engine *engine, struct stage *stage);

@@ -36,9 +36,3 @@ void refit_stage(struct engine *engine, struct stage *stage)
     const struct resources demand = stage->bucket->shape->demand;
     refit_demand(engine, stage, &demand);
 }
-
-void refit_job(struct engine *engine, struct job *job)
-{
-    for (uint32_t i = 0; i < job->n_stages; i++)
-        refit_stage(engine, job->stages[i]);
-}

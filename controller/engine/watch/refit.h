@@ -6,7 +6,6 @@
 /* Its tasks take other room than before (room_owner, limit_of_shape). O(its stages and ready
  * tasks). */
 void refit_stage(struct engine *engine, struct stage *stage);
-void refit_job(struct engine *engine, struct job *job);
 /* The shape of a stage of the job; NULL: shapes are used up. */
 struct shape *refit_shape(struct engine *engine, struct job *job, bool apart,
                           const struct resources *demand);
