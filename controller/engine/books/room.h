@@ -16,8 +16,8 @@
  *
  * Bounds: shapes_max applications, hosts_max × units_per_host_max rooms; reports beyond them are
  * ignored and counted. O(log n), the shapes, and the attempts on that host. After an application's
- * first and last report its jobs (for everybody's room: all frameworks' jobs) move in portions, step
- * by step, in order of their numbers; until its turn a job takes the room that it took before.
+ * first and last report its jobs (for everybody's room: all frameworks' jobs) move in portions, in
+ * order of their numbers; until its turn a job takes the room that it took before.
  *
  * One object in several files: job.h. */
 #pragma once
