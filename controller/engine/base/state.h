@@ -311,7 +311,8 @@ struct bucket {
     bool begun;                           /* index: locality_begin was called */
     bool synced;                          /* index: pairs were right at change number `seen` */
     bool moved;                           /* index: it is in queues->moved (waiting.h) */
-    bool counted;                         /* index: in its user's ready_here */
+    bool counted;                         /* index: in its user's ready_here, */
+    bool counted_reduces;                 /* and reduces_here */
     struct sorted ready_maps;             /* (stage, index) */
     struct sorted unlocated;              /* ready maps without a block */
     struct table locals;                  /* index: by host */
@@ -349,6 +350,16 @@ struct assembly {
 };
 
 /* A tenant: users.h. */
+/* A placement was asked for a user and had nothing (place/vain.h). */
+struct vain {
+    bool stands;
+    bool crowded;            /* while no more stages may wait for preferred hosts (joint.c) */
+    uint64_t moves, changes; /* the user's; of hosts: seen until then */
+    uint64_t whole;          /* of what concerns all users */
+    size_t overdue;          /* its overdue stages, */
+    uint64_t until_ns;       /* the first of which goes anywhere then */
+};
+
 struct user {
     struct sorted_node by_number; /* engine->users */
     uint32_t number, share;
@@ -366,9 +377,13 @@ struct user {
     /* Index, where somebody divides: */
     struct queues **queues; /* of its jobs, by shape; NULL: none yet */
     uint32_t n_queues;
-    uint64_t ready_here;        /* buckets with ready tasks, */
-    TAILQ_ENTRY(user) of_ready; /* and engine->ready_users while there are any */
-    struct sorted active;       /* jobs, as engine->active */
+    uint64_t ready_here;         /* buckets with ready tasks, */
+    TAILQ_ENTRY(user) of_ready;  /* and engine->ready_users while there are any; */
+    uint64_t reduces_here;       /* of these, such with reduce tasks, */
+    struct sorted_node reducing; /* and engine->reducing_users while there are any */
+    uint64_t moves;              /* grows when what may start of it may have changed: users_moved */
+    struct vain vain[2];         /* a placement's */
+    struct sorted active;        /* jobs, as engine->active */
 };
 
 /* An operator that holds a job. */
@@ -699,7 +714,8 @@ struct engine {
     struct debts *debts;     /* between users */
     struct user *asked;      /* for whom a placement is asked now; NULL: for everybody */
     struct host *asked_host; /* and for which host; NULL: for all */
-    TAILQ_HEAD(, user) ready_users; /* index: where somebody divides, those with ready_here */
+    TAILQ_HEAD(, user) ready_users; /* index: where somebody divides, those with ready_here; */
+    struct sorted reducing_users;   /* with reduces_here, by number */
     struct queues no_queues;        /* of a user without jobs of a shape: always empty */
     struct sorted jobs, active, names, finished, finished_age, hold_timers;
     uint64_t finished_counter, n_tasks, n_ready, held_stages;

@@ -290,10 +290,28 @@ static void count_ready(struct engine *engine, struct bucket *bucket, bool ready
     tell_user_ready(engine, user);
 }
 
-void users_count(struct engine *engine, struct bucket *bucket, bool ready)
+static void count_reduces(struct engine *engine, struct bucket *bucket, bool reduces)
 {
-    if (bucket->queues->user)
-        count_ready(engine, bucket, ready);
+    struct user *user = bucket->queues->user;
+    if (bucket->counted_reduces == reduces)
+        return;
+    bucket->counted_reduces = reduces;
+    user->reduces_here += reduces ? 1 : -UINT64_C(1);
+    if (user->reduces_here != reduces)
+        return;
+    if (reduces)
+        sorted_insert(&engine->reducing_users, &user->reducing,
+                      (struct sorted_key){user->number, 0, 0}, 0);
+    else
+        sorted_remove(&engine->reducing_users, &user->reducing);
+}
+
+void users_count(struct engine *engine, struct bucket *bucket, bool maps, bool reduces)
+{
+    if (!bucket->queues->user)
+        return;
+    count_ready(engine, bucket, maps || reduces);
+    count_reduces(engine, bucket, reduces);
 }
 
 void users_drop_shape(struct engine *engine, uint32_t index)
@@ -361,7 +379,7 @@ void users_part(struct engine *engine, struct job *job)
     if (!user)
         return;
     for (uint32_t i = 0; i < job->n_buckets; i++)
-        users_count(engine, job->buckets[i], false);
+        users_count(engine, job->buckets[i], false, false);
     job->tenant = NULL;
     checked(user->jobs > 0);
     user->jobs--;

@@ -64,8 +64,15 @@ struct queues *users_queues(struct engine *engine, struct user *user, struct sha
 struct queues *users_asked(struct engine *engine, struct shape *shape);
 /* The user's, where a task of its buckets of the shape is ready; else NULL. */
 const struct queues *users_ready(const struct user *user, const struct shape *shape);
-/* Whether the bucket has something ready. O(1). */
-void users_count(struct engine *engine, struct bucket *bucket, bool ready);
+/* Whether the bucket has maps ready, and reduce tasks. O(1), and O(log users) for the first and the
+ * last reduce task of a user. */
+void users_count(struct engine *engine, struct bucket *bucket, bool maps, bool reduces);
+/* Something changed of the job by which one of its user's tasks may start that could not. O(1). */
+static inline void users_moved(const struct job *job)
+{
+    if (job->tenant)
+        job->tenant->moves++;
+}
 /* Another policy answers the question: it divides where the one before did not, or the other way
  * round. O(jobs, and the hosts of their ready maps). */
 void users_follow_division(struct engine *engine);

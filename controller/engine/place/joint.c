@@ -56,6 +56,7 @@
 #include "controller/engine/books/users.h"
 #include "controller/engine/books/variant.h"
 #include "controller/engine/place/place.h"
+#include "controller/engine/place/vain.h"
 #include "controller/engine/watch/hold.h"
 #include "controller/engine/watch/queues.h"
 
@@ -64,8 +65,6 @@
 #define REASON_EARLIER_RECEIVER ((enum reason)46)
 #define REASON_KEPT_SLOT        ((enum reason)47)
 #define REASON_FAR              ((enum reason)48)
-
-enum { FAR_MAX = 16 }; /* stages that wait for preferred hosts: each is asked each time */
 
 static const struct field stage_fields[] = {FIELD_OF(joint_stage, far_until_ns, U64), {0}};
 static const struct field job_fields[] = {FIELD_OF(joint_job, pack.packed, BOOL),
@@ -84,9 +83,10 @@ static struct asking ask_for_host(struct engine *engine, const struct task *task
     near_follow(engine, task->stage, &kept->near);
     a.near = &kept->near;
     int64_t until_ns = near_until_ns(engine, a.near, task);
-    const struct joint_engine *all = engine->kept[QUESTION_PLACE];
-    bool may_wait = kept->far_until_ns || all->far.n < FAR_MAX;
+    struct joint_engine *all = engine->kept[QUESTION_PLACE];
+    bool may_wait = kept->far_until_ns || all->far.n < JOINT_FAR_MAX;
     a.until_ns = may_wait && engine->now_ns < until_ns ? until_ns : 0;
+    all->crowded |= !may_wait && engine->now_ns < until_ns;
     return a;
 }
 
@@ -125,6 +125,7 @@ static bool may_remember(const struct asking *a, const struct joint_stage *kept)
 
 static void list_far(struct joint_engine *all, const struct stage *stage, struct joint_stage *kept)
 {
+    kept->stage = stage;
     struct sorted_key key = {kept->far_until_ns, stage->job->number,
                              (uint64_t)stage->variant << 32 | stage->index};
     sorted_place(&all->far, &kept->of_far, key, 0);
@@ -137,6 +138,7 @@ static void wait_for_preferred(const struct asking *a)
     const struct stage *stage = a->task->stage;
     struct joint_stage *kept = stage->kept[QUESTION_PLACE];
     kept->far_until_ns = (uint64_t)a->until_ns;
+    all->waits = true;
     list_far(all, stage, kept);
 }
 
@@ -155,9 +157,10 @@ static void ask_anew(struct engine *engine)
     struct sorted_node *node, *next;
     for (node = engine_follows(engine, RULE_FAR_ANEW) ? sorted_first(&all->far) : NULL; node;
          node = next) {
+        struct joint_stage *kept = container_of(node, struct joint_stage, of_far);
         next = sorted_next(node);
-        if (!engine->asked || job_find(engine, node->key.b)->tenant == engine->asked)
-            far_no_more(engine, container_of(node, struct joint_stage, of_far));
+        if (!engine->asked || kept->stage->job->tenant == engine->asked)
+            far_no_more(engine, kept);
     }
 }
 
@@ -400,12 +403,69 @@ static bool pick_in_turn(struct engine *engine, struct claim *ret_claim)
     return home || (map.bucket && joint_pick_map(engine, map, ret_claim));
 }
 
+/* WHY apart for the last slots: for them there are other rules. */
+static struct vain *vain_of(const struct engine *engine, struct user *user)
+{
+    return &user->vain[joint_only_short(engine)];
+}
+
+static bool is_whole(const struct joint_whole *a, const struct joint_whole *b)
+{
+    return a->up == b->up && a->uplink_bps == b->uplink_bps && a->left == b->left &&
+           sorted_compare(a->from, b->from) == 0;
+}
+
+static uint64_t count_wholes(struct engine *engine)
+{
+    struct joint_engine *all = engine->kept[QUESTION_PLACE];
+    const struct sorted_key *from = joint_last_from(engine);
+    struct joint_whole now = {engine->up, engine->uplink_bps, from != NULL,
+                              from ? *from : (struct sorted_key){0, 0, 0}};
+    if (!is_whole(&now, &all->whole)) {
+        all->whole = now;
+        all->wholes++;
+    }
+    return all->wholes;
+}
+
+/* WHY not where a stage came to wait for its preferred host: by asking for it others may not
+ * (JOINT_FAR_MAX). */
+static void keep_vain(struct engine *engine, struct user *user)
+{
+    const struct joint_engine *all = engine->kept[QUESTION_PLACE];
+    struct vain *vain = vain_of(engine, user);
+    vain_keep(engine, user, count_wholes(engine), vain);
+    vain->stands &= !all->waits;
+    vain->crowded = all->crowded;
+}
+
+/* Whether the rule "earlier" leaves the host open to the first of the jobs: it closes each host to
+ * later ones as well. */
+static bool takes_reduce(const struct host *host, const struct shape *shape,
+                         const struct queues *queues)
+{
+    return joint_is_open_to(host, shape, sorted_first(&queues->reduces)->key);
+}
+
+static bool in_vain(struct engine *engine, struct user *user)
+{
+    const struct joint_engine *all = engine->kept[QUESTION_PLACE];
+    struct vain *vain = vain_of(engine, user);
+    return (!vain->crowded || all->far.n >= JOINT_FAR_MAX) &&
+           vain_stands(engine, user, count_wholes(engine), takes_reduce, vain);
+}
+
 static bool joint_pick(struct engine *engine, struct claim *ret_claim)
 {
+    struct joint_engine *all = engine->kept[QUESTION_PLACE];
+    all->waits = all->crowded = false;
     ask_anew(engine);
     follow_rate(engine);
-    return (!joint_only_short(engine) && pick_late(engine, ret_claim)) ||
-           pick_in_turn(engine, ret_claim) || pick_for_idle_cluster(engine, ret_claim);
+    bool found = (!joint_only_short(engine) && pick_late(engine, ret_claim)) ||
+                 pick_in_turn(engine, ret_claim) || pick_for_idle_cluster(engine, ret_claim);
+    if (!found && engine->asked)
+        keep_vain(engine, engine->asked);
+    return found;
 }
 
 /* The rule that closes most hosts with a free slot to the stage's largest reduce task, before which
@@ -437,15 +497,23 @@ static struct policy_why held(const struct engine *engine, const struct stage *s
     return (struct policy_why){reasons[most], closed[most], all};
 }
 
+/* Hosts that did not change may be open to other jobs. */
+static void hosts_open(struct engine *engine)
+{
+    struct joint_engine *all = engine->kept[QUESTION_PLACE];
+    all->wholes++;
+}
+
 static void task_counts(struct engine *engine, struct task *task, bool in)
 {
-    (void)engine;
+    hosts_open(engine);
     if (in)
         joint_count_block(task->stage->job->kept[QUESTION_PLACE], joint_block_of(task));
 }
 
 static void job_grew(struct engine *engine, struct job *job)
 {
+    hosts_open(engine);
     locality_job_grew(engine, job);
     for (uint32_t i = 0; i < job->n_buckets; i++)
         joint_maps_follow(engine, job->buckets[i]);
@@ -455,6 +523,7 @@ static void job_grew(struct engine *engine, struct job *job)
 static void host_capable(struct engine *engine, struct host *host)
 {
     struct local_maps *local;
+    hosts_open(engine);
     TAILQ_FOREACH (local, &host->locals, on_host)
         joint_maps_follow(engine, local->bucket);
     pack_follow_host(engine, host);
@@ -463,6 +532,8 @@ static void host_capable(struct engine *engine, struct host *host)
 static void init_job(struct engine *engine, union policy_of of, void *state)
 {
     const struct job *job = of.job;
+    struct joint_job *kept = state;
+    kept->turn = job->turn.a;
     joint_count_block(state, job->largest_input);
     for (uint32_t s = 0; job->framework && s < job->n_stages; s++)
         for (uint32_t t = 0; t < job->stages[s]->n_tasks; t++)
@@ -602,15 +673,25 @@ static void task_unready(struct engine *engine, struct task *task)
 
 static void attempt_moved(struct engine *engine, struct task *task, struct attempt *attempt)
 {
-    (void)task;
     struct joint_engine *all = engine->kept[QUESTION_PLACE];
-    all->moves += !attempt->task && attempt->receiving;
+    bool lost = !attempt->task && attempt->receiving;
+    (void)task;
+    all->moves += lost;
+    if (lost)
+        hosts_open(engine);
 }
 
+/* Where tasks of a job receive that comes later now, hosts may be open to those it passed. One that
+ * comes sooner opens none but to itself. */
 static void turn_moved(struct engine *engine, struct job *job, bool passed)
 {
     struct joint_engine *all = engine->kept[QUESTION_PLACE];
+    struct joint_job *kept = job->kept[QUESTION_PLACE];
+    bool later = job->turn.a > kept->turn;
+    kept->turn = job->turn.a;
     all->moves += passed;
+    if (passed && later && job->n_running)
+        hosts_open(engine);
     pack_follow(engine, job);
 }
 
@@ -680,6 +761,8 @@ const struct place_policy place_joint = {
     .chosen = pack_consider,
     .first_local = true,
     .even = true,
+    .pure_without_reduces = true,
+    .in_vain = in_vain,
     .held = held,
     .patient = true,
     .full = joint_only_short,

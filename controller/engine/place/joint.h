@@ -13,6 +13,8 @@
 enum { JOINT_SMALL_MS = 1000, JOINT_SMALL_BLOCKS = 10 };
 /* For the last free slots of the cluster. */
 enum { JOINT_LAST_SHARE = 32, JOINT_LAST_MS = 10 * JOINT_SMALL_MS };
+/* Stages that wait for preferred hosts: each is asked each time. */
+enum { JOINT_FAR_MAX = 16 };
 enum {
     JOINT_RATE_MS = 30000
 }; /* a multiple of all these times: their bytes follow from its bytes */
@@ -20,20 +22,32 @@ _Static_assert(JOINT_RATE_MS % JOINT_SMALL_MS == 0 && JOINT_RATE_MS % JOINT_LAST
                    JOINT_RATE_MS % JOINT_SHORT_MS == 0 && JOINT_RATE_MS % JOINT_LONG_MS == 0,
                "buckets have right values as long as the rate is the same");
 
+/* What concerns each user that joint is asked for. */
+struct joint_whole {
+    uint64_t up, uplink_bps;
+    bool left; /* what is left free is kept only from turns that are not before: */
+    struct sorted_key from;
+};
+
 struct joint_engine {
-    uint64_t rate;     /* what a link moves in JOINT_RATE_MS, on which buckets' values depend */
-    uint64_t moves;    /* how often jobs passed others, and transfers lost their job */
-    struct sorted far; /* stages that wait for preferred hosts, by until when */
+    uint64_t rate;       /* what a link moves in JOINT_RATE_MS, on which buckets' values depend */
+    uint64_t moves;      /* how often jobs passed others, and transfers lost their job */
+    struct sorted far;   /* stages that wait for preferred hosts, by until when */
+    bool waits, crowded; /* in this pick a stage came to wait; or could not, as JOINT_FAR_MAX do */
+    struct joint_whole whole; /* as of the last look */
+    uint64_t wholes; /* how often that changed, or hosts opened to jobs that did not change */
     struct pack_engine pack;
 };
 struct joint_job {
     struct locality_job even;
     uint64_t blocks_bytes; /* JOINT_SMALL_BLOCKS times its largest block */
     uint64_t map_moves;
+    uint64_t turn; /* its number, as of the last move */
     struct pack_job pack;
 };
 /* What hosts refused it for, valid for hosts that have not changed since. A cache only. */
 struct joint_stage {
+    const struct stage *stage; /* whose it is, once it was in `far` */
     bool refused;
     uint32_t own; /* a host that is closed since its own job receives there; ENGINE_NONE: none */
     enum length length;

@@ -78,6 +78,23 @@ static uint32_t count_receivers(const struct asking *a, struct offer *offer)
     return own;
 }
 
+/* Receivers of earlier jobs that do not close the host. */
+static uint32_t tolerated(int64_t slots, int64_t free)
+{
+    return free > reserve_of(slots) + 1 && slots - free < FEW;
+}
+
+bool joint_is_open_to(const struct host *host, const struct shape *shape, struct sorted_key turn)
+{
+    const struct sorted *receiving = &host->receiving[ORDER_COFLOW];
+    uint32_t earlier = 0;
+    for (struct sorted_node *node = sorted_first(receiving); node; node = sorted_next(node)) {
+        const struct attempt *attempt = container_of(node, struct attempt, by_size[ORDER_COFLOW]);
+        earlier += attempt->task && sorted_compare(attempt->task->stage->job->turn, turn) < 0;
+    }
+    return earlier <= tolerated(joint_slots(host, shape), free_slots(host, shape));
+}
+
 enum rule joint_closed_by(const struct asking *a, struct host *host, struct offer *ret_offer)
 {
     const struct shape *shape = a->task->stage->bucket->shape;
@@ -86,8 +103,7 @@ enum rule joint_closed_by(const struct asking *a, struct host *host, struct offe
     *ret_offer = (struct offer){.host = host, .task = a->task};
     if (count_receivers(a, ret_offer))
         return RULE_OWN;
-    bool tolerates_one = free > reserve + 1 && slots - free < FEW;
-    if (ret_offer->earlier > (tolerates_one ? 1u : 0u))
+    if (ret_offer->earlier > tolerated(slots, free))
         return RULE_EARLIER;
     if (a->length == RECEIVES_LONG && long_tasks(host, a->long_bytes) >= slots - reserve)
         return RULE_KEPT;

@@ -37,6 +37,9 @@ struct asking joint_ask(const struct engine *engine, const struct task *task);
 /* The first rule that closes the host, which has room; RULES: none. From RULE_EARLIER on, ret_offer
  * has how good the host is, without its outputs. O(receivers + tasks there). */
 enum rule joint_closed_by(const struct asking *asking, struct host *host, struct offer *ret_offer);
+/* Whether the rule "earlier" leaves the host open to a job of this turn; then it closes it to all
+ * that come later, if at all. O(receivers there). */
+bool joint_is_open_to(const struct host *host, const struct shape *shape, struct sorted_key turn);
 /* The part of its downlink's rate that others use. WHY in quarters: every link carries some traffic
  * that is not ours. */
 uint32_t joint_foreign_quarters(const struct host *host);

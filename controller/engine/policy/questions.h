@@ -35,8 +35,13 @@ struct place_policy {
     bool chooses_way; /* of a stage that can run in several ways it says in which; else a task runs
                          in the first for which there is room on the host that it chose */
     bool one_host;    /* `pick` can be asked for one host: place_has_room, place_fit */
-    bool pure;        /* to ask `pick` for one user more or less changes no decision, nor a dump */
-    bool at_most;     /* its claims keep the bounds of jobs that have some: at_most_room */
+    bool pure;        /* to ask `pick` for one user more or less changes no decision, nor a dump; */
+    bool pure_without_reduces; /* nor does it of a user without a ready reduce task */
+    bool at_most;              /* its claims keep the bounds of jobs that have some: at_most_room */
+    /* Where somebody divides: to ask `pick` for this user, on any host, would find nothing and
+     * change no decision. False: that is not known. NULL: it never is. O(hosts that changed since
+     * it was asked for the user). */
+    bool (*in_vain)(struct engine *engine, struct user *user);
     /* This claim, which `pick` proposed, goes to the commit policy now. Others were proposed in
      * vain: who divides asks several users. False: what follows from it makes the claim void, and
      * `pick` is asked again. NULL: nothing changes by it. */

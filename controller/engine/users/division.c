@@ -5,6 +5,7 @@
 #include "controller/engine/books/cluster.h"
 #include "controller/engine/books/users.h"
 #include "controller/engine/share/granule.h"
+#include "lib/invariant.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -72,17 +73,28 @@ bool division_has_room(const struct engine *engine)
     return false;
 }
 
-bool division_ask(struct engine *engine, struct user *user, struct host *host,
-                  struct claim *ret_claim)
+static bool ask(struct engine *engine, struct user *user, struct host *host,
+                struct claim *ret_claim)
 {
-    if (!user->ready_here)
-        return false;
     engine->asked = user;
     engine->asked_host = host;
     bool found = engine->place->pick(engine, ret_claim);
     engine->asked = NULL;
     engine->asked_host = NULL;
     return found;
+}
+
+bool division_ask(struct engine *engine, struct user *user, struct host *host,
+                  struct claim *ret_claim)
+{
+    const struct place_policy *place = engine->place;
+    if (!user->ready_here)
+        return false;
+    if (!host && place->in_vain && place->in_vain(engine, user)) {
+        checked(!ask(engine, user, host, ret_claim));
+        return false;
+    }
+    return ask(engine, user, host, ret_claim);
 }
 
 static bool has_room(const struct engine *engine, const struct user *user, const struct host *host)

@@ -31,7 +31,8 @@ bool division_has_room(const struct engine *engine);
 /* Granules that are free on the host. O(its units). */
 uint64_t division_free_on(const struct host *host, const struct resources *granule);
 /* The user's next claim on the host (NULL: on any; else place_policy.one_host); false: nothing of
- * it is ready that fits, or the placement leaves it. The cost of a pick. */
+ * it is ready that fits, or the placement leaves it. The cost of a pick, or of
+ * place_policy.in_vain. */
 bool division_ask(struct engine *engine, struct user *user, struct host *host,
                   struct claim *ret_claim);
 /* Of a user for which that is false there: the rule of what is no loan. The placement holds what

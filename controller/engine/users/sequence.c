@@ -66,6 +66,7 @@ struct sequence_engine {
      * marked: whose changed since they were asked. */
     struct standings spare, owed;
     uint32_t *ready; /* while all are asked */
+    bool too_large;  /* in this pick: somebody's next task is larger than what is left */
     struct force force;
 };
 static const struct field fields[] = {FIELD_OF(sequence_engine, begun_ns, I64), {0}};
@@ -143,9 +144,10 @@ static uint64_t ask(struct engine *engine, struct sequence_engine *k, uint32_t i
 {
     bool found = division_ask(engine, k->turns.who[i], k->host, ret_claim);
     offer_hold(&k->turns.offer, i, !found && division_is_held(engine, k->turns.who[i], k->host));
-    k->answers[i] =
-        (struct answer){k->picks, found ? division_claim_size(&k->granule, ret_claim) : 0};
-    return k->answers[i].size;
+    uint64_t size = found ? division_claim_size(&k->granule, ret_claim) : 0;
+    k->answers[i] = (struct answer){k->picks, size};
+    k->too_large |= size > (uint64_t)k->turns.offer.left;
+    return size;
 }
 
 /* Of its next task, which is taken to fit until it is asked. */
@@ -317,13 +319,27 @@ static void ask_who_may_lend(struct engine *engine, struct sequence_engine *k)
     }
 }
 
+/* Those of whom the placement may remember that they were asked. */
+static void ask_who_is_remembered(struct engine *engine, struct sequence_engine *k)
+{
+    struct claim claim;
+    struct sorted_node *node = engine->place->pure ? NULL : sorted_first(&engine->reducing_users);
+    for (; node; node = sorted_next(node)) {
+        const struct user *user = container_of(node, struct user, reducing);
+        uint32_t i = turns_index(&k->turns, user);
+        if (size_of(k, i))
+            ask(engine, k, i, &claim);
+    }
+}
+
 enum { TRIES = 4 };
 
 /* WHY not more, save where the placement does not mind: it may be that of several in turn none
  * starts something, and then all are asked, since it may remember who was. */
 static bool may_try(const struct engine *engine, const struct offer *offer, uint32_t tries)
 {
-    return !offer->largest && (tries <= TRIES || engine->place->pure);
+    const struct place_policy *place = engine->place;
+    return !offer->largest && (tries <= TRIES || place->pure || place->pure_without_reduces);
 }
 
 /* Asks in the order in which what is left is lent, until one starts something that fits. WHY not
@@ -333,8 +349,14 @@ static bool by_loan(struct engine *engine, struct sequence_engine *k, struct cla
     const struct offer *offer = &k->turns.offer;
     place_spare(k);
     uint32_t i = standings_first(&k->spare);
-    for (uint32_t tries = 1;
-         may_try(engine, offer, tries) && (i = may_fit(engine, k, i)) < offer->n; tries++) {
+    for (uint32_t tries = 1; may_try(engine, offer, tries); tries++) {
+        if (tries == TRIES + 1)
+            ask_who_is_remembered(engine, k);
+        i = may_fit(engine, k, i);
+        if (i == offer->n && offer->left > 0 && !k->too_large)
+            return false;
+        if (i == offer->n)
+            break;
         uint64_t size = ask(engine, k, i, ret_claim);
         if (size && size <= (uint64_t)offer->left && tries <= TRIES)
             return true;
@@ -354,6 +376,7 @@ static bool pick(struct engine *engine, struct claim *ret_claim)
         return false;
     while (k->open || open_offer(engine, k)) {
         k->picks++;
+        k->too_large = false;
         if (by_right(engine, k, ret_claim) || by_loan(engine, k, ret_claim))
             return true;
         if (!k->host || k->turns.offer.left == k->turns.offer.amount)

@@ -47,7 +47,8 @@ void bucket_update(struct engine *engine, struct bucket *bucket)
                   of_maps);
     place_by_turn(&queues->reduces, &bucket->by_turn_reduces, bucket->job, reduces,
                   reduces ? reduce_value(engine, bucket) : 0);
-    users_count(engine, bucket, reduces || bucket->ready_maps.n > 0);
+    users_count(engine, bucket, bucket->ready_maps.n > 0, reduces);
+    users_moved(bucket->job);
 }
 
 struct task *bucket_largest(struct engine *engine, const struct bucket *bucket)
@@ -103,8 +104,9 @@ static void job_withdrawn(struct engine *engine, struct job *job)
         struct bucket *bucket = job->buckets[i];
         sorted_remove(&bucket->queues->maps, &bucket->by_turn_maps);
         sorted_remove(&bucket->queues->reduces, &bucket->by_turn_reduces);
-        users_count(engine, bucket, false);
+        users_count(engine, bucket, false, false);
     }
+    users_moved(job);
 }
 
 static void carry(struct sorted *from, struct sorted *to, struct sorted_node *node)
@@ -119,13 +121,14 @@ static void change_queues(struct engine *engine, struct bucket *bucket, struct q
 {
     struct queues *from = bucket->queues;
     struct host *home = bucket->home;
-    users_count(engine, bucket, false);
+    users_count(engine, bucket, false, false);
     homes_place(bucket, NULL);
     carry(&from->maps, &to->maps, &bucket->by_turn_maps);
     carry(&from->reduces, &to->reduces, &bucket->by_turn_reduces);
     locality_change_queues(engine, bucket, to);
     homes_place(bucket, home);
-    users_count(engine, bucket, bucket->by_turn_maps.in || bucket->by_turn_reduces.in);
+    users_count(engine, bucket, bucket->by_turn_maps.in, bucket->by_turn_reduces.in);
+    users_moved(bucket->job);
 }
 
 static void job_changes_queues(struct engine *engine, struct job *job, struct user *before)
@@ -142,8 +145,31 @@ static void job_changes_queues(struct engine *engine, struct job *job, struct us
                       users_queues(engine, job->tenant, job->buckets[i]->shape));
 }
 
+/* What else decides where tasks of the job may start. */
+static void job_moves(struct engine *engine, struct job *job)
+{
+    (void)engine;
+    users_moved(job);
+}
+
+static void job_on_host(struct engine *engine, struct job *job, struct host *host)
+{
+    (void)engine, (void)host;
+    users_moved(job);
+}
+
+static void task_moved(struct engine *engine, struct task *task, enum task_state before)
+{
+    (void)engine, (void)before;
+    users_moved(task->stage->job);
+}
+
 const struct listener queues_hears = {.task_ready = task_moves,
                                       .task_unready = task_moves,
+                                      .task_moved = task_moved,
+                                      .job_grew = job_moves,
+                                      .outputs_moved = job_moves,
+                                      .job_on_host = job_on_host,
                                       .turn_moved = turn_moved,
                                       .job_withdrawn = job_withdrawn,
                                       .job_changes_queues = job_changes_queues};
