@@ -132,6 +132,27 @@ static void test_a_turn_pays_a_part(void **state)
     }
 }
 
+/* Whatever its room: what it owes is repaid after so many turns as the header says. */
+static void test_a_debt_is_repaid_in_time(void **state)
+{
+    (void)state;
+    uint64_t stream = test_seed() + 9;
+    for (uint32_t round = 0; round < 20000; round++) {
+        uint32_t permille = 1 + (uint32_t)(test_random(&stream) % 1000), carry = 0;
+        uint64_t owed = 1 + test_random(&stream) % 40, rooms = 1 + test_random(&stream) % 20,
+                 turns = owed * ((1000 + permille - 1) / permille), kept = 0, room_in_all = 0;
+        for (; owed; turns--) {
+            assert_true(turns > 0);
+            uint64_t room = 1 + test_random(&stream) % rooms,
+                     paid = debts_due(owed, room, true, permille, &carry);
+            owed -= paid;
+            kept += room - paid;
+            room_in_all += room;
+            assert_true((kept + 1) * 1000 >= room_in_all * (1000 - permille));
+        }
+    }
+}
+
 static void test_who_leaves_is_inherited(void **state)
 {
     (void)state;
@@ -300,6 +321,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_who_leaves_is_inherited, begin, end),
         cmocka_unit_test_setup_teardown(test_debtors_inherit_from_each_other, begin, end),
         cmocka_unit_test(test_a_turn_pays_a_part),
+        cmocka_unit_test(test_a_debt_is_repaid_in_time),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -63,7 +63,9 @@ uint64_t debts_count(const struct debts *debts);
 /* What a borrower that owes `owed` pays back from `room` units of its own: all that it can when it
  * has nothing to run, else at most permille / 1000 of that, 1 ≤ permille ≤ 1000. What is lost by
  * rounding down is carried to the next time, in thousandths (< 1000), so that over any number of
- * turns a borrower with work keeps its part, and also a lender of single units is paid. Pure. */
+ * turns a borrower with work keeps its part, and also a lender of single units is paid: of turns in
+ * which it has room, each ⌈1000 / permille⌉ pay back at least one unit, so `owed` is repaid after
+ * owed · ⌈1000 / permille⌉ of them at the latest. Pure. */
 uint64_t debts_due(uint64_t owed, uint64_t room, bool has_work, uint32_t permille, uint32_t *carry);
 
 struct debts_heir {
