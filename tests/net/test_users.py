@@ -86,27 +86,6 @@ def test_unknown_users_are_refused_where_that_is_said(cluster):
     assert users(daemon) == {0: ("everybody", 1, 1, False), 5: ("ann", 1, 1, False)}
 
 
-@pytest.mark.parametrize("words, status, sentence", [
-    (["set", "ann", "share=0"], 2, "share is a number from 1 to 2147483648, not '0'"),
-    (["set", "ann", "share=-1"], 2, "share is a number from 1 to 2147483648, not '-1'"),
-    (["set", "ann", "share=2147483649"], 2, "not '2147483649'"),
-    (["set", "ann", "share=x"], 2, "not 'x'"),
-    (["set", "ann", "sahre=2"], 2, "of a user can be set: share=N, number=N, not 'sahre=2'"),
-    (["set", "a/b", "share=2"], 2, "'a/b' cannot be a user's name"),
-    (["set", "bob", "number=4294967296"], 2, "not '4294967296'"),
-    (["set", "bob", "number=2"], 1, "user 1 has the name bob already"),
-    (["leave", "bob", "share=1"], 2, "user leave takes a NAME and nothing more"),
-    (["leave", "ann"], 5, "there is no user ann"),
-    (["leave", "everybody"], 1, "user 0 (everybody) stays"),
-    (["kick", "bob"], 2, "a user can be told to: set NAME, leave NAME; not 'kick'"),
-])
-def test_what_is_refused_changes_nothing(cluster, words, status, sentence):
-    daemon = cluster.daemon()
-    daemon.ctl("user", "set", "bob")
-    assert sentence in daemon.ctl("user", *words, expect=status)
-    assert users(daemon) == {0: EVERYBODY, 1: ("bob", 1, 0, False)}
-
-
 def test_the_recording_decides_the_same_again(cluster):
     daemon = cluster.daemon()
     daemon.ctl("user", "set", "ann", "share=5")
@@ -163,14 +142,111 @@ def test_slots_go_to_users_by_their_shares(cluster):
     assert sum(job != 1 for job in jobs) == 2, "its own, and what is paid back to it"
 
 
-def test_what_cannot_be_divided_is_refused(cluster):
+REFUSED, ARGUMENTS, UNKNOWN = 1, 2, 5  # docs/operate/cli.md
+SET, LEAVE, SEQUENCE = ("user", "set"), ("user", "leave"), ("policy", "users", "sequence")
+
+
+@pytest.mark.parametrize("words, status, sentence", [
+    ((*SET, "ann", "share=0"), ARGUMENTS, "share is a number from 1 to 2147483648, not '0'"),
+    ((*SET, "ann", "share=-1"), ARGUMENTS, "share is a number from 1 to 2147483648, not '-1'"),
+    ((*SET, "ann", "share=2147483649"), ARGUMENTS, "not '2147483649'"),
+    ((*SET, "ann", "share=x"), ARGUMENTS, "not 'x'"),
+    ((*SET, "bob", "share=0"), ARGUMENTS, "not '0'"),
+    ((*SET, "ann", "share=1048576"), REFUSED, "user 3 has 1048576"),
+    ((*SET, "bob", "share=1048577"), REFUSED, "a turn of these shares has 1048579 entries"),
+    ((*SET, "ann", "sahre=2"), ARGUMENTS, "can be set: share=N, number=N, not 'sahre=2'"),
+    ((*SET, "a/b", "share=2"), ARGUMENTS, "'a/b' cannot be a user's name"),
+    ((*SET, "bob", "number=4294967296"), ARGUMENTS, "not '4294967296'"),
+    ((*SET, "bob", "number=2"), REFUSED, "user 1 has the name bob already"),
+    ((*LEAVE, "bob", "share=1"), ARGUMENTS, "user leave takes a NAME and nothing more"),
+    ((*LEAVE, "ann"), UNKNOWN, "there is no user ann"),
+    ((*LEAVE, "everybody"), REFUSED, "user 0 (everybody) stays"),
+    (("user", "kick", "bob"), ARGUMENTS, "told to: set NAME, leave NAME; not 'kick'"),
+    ((*SEQUENCE, "repay_permille=0"), REFUSED, "repay_permille"),
+    ((*SEQUENCE, "repay_permille=1001"), REFUSED, "repay_permille"),
+    ((*SEQUENCE, "repay_permille=-1"), REFUSED, "repay_permille"),
+    ((*SEQUENCE, "repay_permille=.5"), REFUSED, "repay_permille"),
+    ((*SEQUENCE, "granule_slots=-1"), REFUSED, "granule_slots"),
+    ((*SEQUENCE, "granule_slots=1000001"), REFUSED, "granule_slots"),
+    ((*SEQUENCE, "granule_mem_bytes=2000000000000000"), REFUSED, "granule_mem_bytes"),
+    ((*SEQUENCE, "debt_max=0"), REFUSED, "debt_max"),
+    (("submit", 9), UNKNOWN, "`duopolyctl user set NAME number=9`"),
+    (("submit", 2), UNKNOWN, "user 2 is not known, or leaves"),
+])
+def test_bad_input_is_one_sentence_and_changes_nothing(cluster, words, status, sentence):
+    """What duopolyctl judges is not even asked; of submit the word is the user of its job."""
+    daemon = cluster.daemon(scripted=True, config=DIVIDED + "users: {unknown: refuse}\n")
+    daemon.ctl(*SET, "bob")
+    daemon.ctl(*SET, "cyd")
+    submit(daemon, "before", 2)
+    daemon.ctl(*LEAVE, "cyd")
+
+    def everything():
+        jobs = [(job["job"], job["user"]) for job in daemon.ctl("jobs")["jobs"]]
+        return users(daemon), jobs, debts(daemon), daemon.ctl("policy")
+
+    if words[0] == "submit":
+        job = {"id": 7, "user": words[1], "arrival_ms": 0,
+               "stages": [{"tasks": 1, "compute_ms": 1}]}
+        words = ("submit", workload(daemon.folder, [job]))
+    before = everything()
+    said = daemon.ctl(*words, expect=status)
+    assert sentence in said and said.startswith("duopolyctl: ") and said.count("\n") == 1
+    assert everything() == before
+    restart(daemon)
+    assert everything() == before
+
+
+def test_a_granule_larger_than_all_that_is_free_stops_nobody(cluster):
+    """Shares count granules, so none is smaller than one; a task takes at least one."""
     daemon = cluster.daemon(config=DIVIDED)
-    said = daemon.ctl("user", "set", "ann", "share=1048576", expect=1)
-    assert "a turn of these shares has 1048577 entries" in said and "user 1 has 1048576" in said
-    for value in ("0", "1001", "-1"):
-        wrong = daemon.ctl("policy", "users", "sequence", f"repay_permille={value}", expect=1)
-        assert "repay_permille" in wrong
-    assert users(daemon) == {0: EVERYBODY}
+    daemon.ctl(*SET, "ann")
+    daemon.ctl(*SEQUENCE, "granule_slots=1000000")
+    h1 = cluster.agent(daemon, "h1", slots=4)
+    h1.join()
+    submit(daemon, "a", 1, tasks=2)
+    submit(daemon, "b", 0, tasks=2)
+    assert starts(h1, 4) == [1, 1, 2, 2]
+
+
+def test_a_user_with_running_tasks_drains_first(cluster):
+    daemon = cluster.daemon()
+    daemon.ctl(*SET, "ann")
+    h1 = cluster.agent(daemon, "h1", slots=1)
+    h1.join()
+    submit(daemon, "a", 1, tasks=2)
+    for left in (2, 1):
+        while not h1.running:
+            h1.receive_start()
+        (attempt,) = h1.running
+        if left == 2:
+            assert daemon.ctl(*LEAVE, "ann")["text"] == (
+                "user ann has 1 job: it leaves with the last of them, and new ones are refused")
+        assert users(daemon)[1] == ("ann", 1, 1, True), "what runs, and what waits, goes on"
+        h1.running.clear()
+        h1.acknowledged(h1.state(attempt, "DONE"))
+    wait_until(lambda: 1 not in users(daemon), "the user to go with its last task")
+
+
+def test_a_user_that_owes_pays_before_it_goes(cluster):
+    daemon = cluster.daemon(config=DIVIDED)
+    daemon.ctl(*SET, "ann")
+    h1 = cluster.agent(daemon, "h1", slots=2)
+    h1.join()
+    submit(daemon, "a", 1, tasks=2)
+    while len(h1.running) < 2:
+        h1.receive_start()
+    for attempt in sorted(h1.running):
+        h1.acknowledged(h1.state(attempt, "DONE"))
+    h1.running.clear()
+    wait_until(lambda: users(daemon)[1] == ("ann", 1, 0, False), "the end of its job")
+    assert daemon.ctl(*LEAVE, "ann")["text"] == (
+        "user ann owes 1 granule: it leaves when its part of the cluster has paid that back")
+    assert users(daemon)[1] == ("ann", 1, 0, True)
+    submit(daemon, "b", 0, tasks=2)
+    assert starts(h1, 2) == [2, 2]
+    wait_until(lambda: 1 not in users(daemon), "the user to go with its debt")
+    assert not debts(daemon)
 
 
 def shares(daemon):
