@@ -181,8 +181,9 @@ def run_policy(net, asked, policy, path, folder):
     said += switches.lines()
     used = uses.read(running.saved_uses)
     said += uses.lines(used)
-    simulated = simulate(asked, policy, path, logs)
-    sides = gap.sides(running.log_files(), connections, results, simulate_spread(asked, policy, path, logs) or [simulated])
+    changed = switches.simulated(results, path)
+    simulated = simulate(asked, policy, path, logs, changed)
+    sides = gap.sides(running.log_files(), connections, results, simulate_spread(asked, policy, path, logs, changed) or [simulated])
     said.append(gap.sentence(*sides))
     if len(net.switches) == 1 and len(connections) <= DECIDED_MOST:
         names = {net.addresses[host]: host for host in net.hosts}
@@ -195,13 +196,13 @@ def run_policy(net, asked, policy, path, folder):
                 devices_over=uses.over(used), simulated=there, parts=gap.means(*sides), logs=running.log_files(), ports=running.saved_ports), said
 
 
-def simulate_spread(asked, policy, path, folder):
+def simulate_spread(asked, policy, path, folder, changed):
     """The paths of the simulator's logs of the same input where tasks start late by chance, each by
     another: which of two jobs goes first may hang on a microsecond, and all after it differs. None
     where they start in time."""
     if not asked.start_spread_s:
         return []
-    return [simulate(asked, policy, path, folder, {"start-spread": asked.start_spread_s, "seed": asked.seed + run},
+    return [simulate(asked, policy, path, folder, {**changed, "start-spread": asked.start_spread_s, "seed": asked.seed + run},
                      "simulated-%d.log" % (run + 1)) for run in range(SPREAD_RUNS)]
 
 

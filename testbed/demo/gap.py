@@ -273,7 +273,8 @@ def sides(live_logs, said, results, simulated_logs):
 
 def simulate(program, workload, policy, options, log):
     """Runs the simulator under the policy of that name, its log to a file; `options` are
-    duopoly-sim's, NAME: VALUE."""
-    words = ["--%s=%s" % pair for pair in options.items()]
+    duopoly-sim's, NAME: VALUE, or a list of values."""
+    words = ["--%s=%s" % (name, value) for name, values in options.items()
+             for value in (values if isinstance(values, list) else [values])]
     system.run(program, "run", "--workload=" + workload, "--policy=" + policy, "--log=" + log,
                *words)

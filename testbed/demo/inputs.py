@@ -21,6 +21,7 @@ WORDS = ["CLUSTER", "USERS", "LINK", "POLICIES", "TRACE", "JOBS", "SPEED", "CAP"
          *(word for kind in networks.NETWORKS.values() for word in kind.VARIABLES)]
 SPARKS = ("ROWS", "WORKLOAD", "SPREAD", "REPEATS", "VERIFY")
 SOAKS = ("MINUTES", "KILL_EVERY")
+SWITCHES_MAX = 256  # duopoly-sim takes as many
 MODE_DWELL_S = 0.05  # the daemon's default, policy.mode.dwell
 # By chance a task starts so much later at most: from an end to the next one's clone3 it is 4 ms in
 # 99 of 100 cases.
@@ -72,7 +73,7 @@ class Inputs:
         self._read_network(environment)
         self.policies = (environment.get("POLICIES") or (UNLIKE_POLICIES if self.described else DEFAULT_POLICIES)).replace(",", " ").split()
         cluster.check_policies(build, self.policies)
-        self.switches = number(environment, "SWITCH", (0, 0, 1000))
+        self.switches = number(environment, "SWITCH", (0, 0, SWITCHES_MAX))
         self.trace = environment.get("TRACE")
         number(environment, "SCALE")
         self.words = {name.lower(): environment[name] for name in ("JOBS", "SPEED", "CAP", "SCALE", "COMPUTE")

@@ -1,12 +1,12 @@
 #include "testbed/sim/run_setup.h"
 
-#include "lib/conf.h"
 #include "lib/grow.h"
 #include "lib/number.h"
 
 #include "lib/join.h"
 #include "testbed/sim/cluster/fitting.h"
 #include "testbed/sim/cluster/submission.h"
+#include "testbed/sim/policy_value.h"
 #include "testbed/sim/units.h"
 
 #include <errno.h>
@@ -39,7 +39,9 @@ const char run_setup_usage[] =
     "      [--failures MTBF/REPAIR|HOST@SECOND+REPAIR,...] [--stragglers SHARE/TIMES]\n"
     "      [--start-spread SECONDS]\n"
     "      [--copies TIMES|none] [--foreign SHARE/PART[/up|/down]] [--framework MANNERS|none]\n"
-    "      [--outside RATE|none] [--headers SHARE] [--mode-dwell SECONDS] [--parameter WORD=VALUE]";
+    "      [--outside RATE|none] [--headers SHARE] [--mode-dwell SECONDS] [--parameter "
+    "WORD=VALUE]\n"
+    "      [--change SECOND:WORD=VALUE]";
 
 static int set_policy(struct run_setup *s, const char *value, struct err *err)
 {
@@ -124,55 +126,37 @@ static int set_congested(struct run_setup *s, const char *value, struct err *err
     return 0;
 }
 
-static int read_value(const struct engine_parameter *parameter, const char *text,
-                      int64_t *ret_value, struct err *err)
-{
-    if (parameter->unit == ENGINE_UNIT_CHOICE)
-        return engine_choice_find(parameter, text, ret_value, err);
-    if (parameter->unit != ENGINE_UNIT_YES)
-        return conf_number(parameter->unit == ENGINE_UNIT_NS ? CONF_DURATION : CONF_INT, text,
-                           ret_value, err);
-    *ret_value = strcmp(text, "yes") == 0;
-    if (!*ret_value && strcmp(text, "no") != 0)
-        return err_set(err, EINVAL, "'%s' is neither yes nor no", text);
-    return 0;
-}
-
-/* Checks it now, and sets it in the engine after presets and other options. */
-static int refuse_parameter(const char *value, const char *word, struct err *err)
-{
-    static const char *const questions[] = {"turn", "place", "commit", "network", "mode", "users"};
-    const struct engine_parameter *parameter;
-    char words[512] = "";
-    for (size_t q = 0; q < sizeof(questions) / sizeof(questions[0]); q++)
-        for (unsigned i = 0; (parameter = engine_question_parameter(questions[q], i)); i++)
-            join_word(words, sizeof(words), ", ", parameter->word);
-    return *word
-               ? err_set(err, EINVAL, "--parameter: no policy has '%s'; there are: %s", word, words)
-               : err_set(err, EINVAL, "--parameter takes WORD=VALUE, not '%s'; words are: %s",
-                         value, words);
-}
-
+/* Is set in the engine after presets and other options. */
 static int set_parameter(struct run_setup *s, const char *value, struct err *err)
 {
-    struct engine_config config = {0};
-    char word[ENGINE_WORD_MAX];
-    const char *equals = strchr(value, '=');
-    int length = equals && equals - value < ENGINE_WORD_MAX ? (int)(equals - value) : 0;
-    snprintf(word, sizeof(word), "%.*s", length, value);
-    const struct engine_parameter *parameter = engine_parameter(word);
-    if (!parameter)
-        return refuse_parameter(value, word, err);
     if (s->n_values == ENGINE_VALUES_MAX)
         return err_set(err, EINVAL, "--parameter is there more than %d times", ENGINE_VALUES_MAX);
-    struct engine_value *said = &s->values[s->n_values];
-    int r = read_value(parameter, equals + 1, &said->value, err);
-    r = r < 0 ? r : engine_config_say(&config, word, said->value, err);
-    if (r < 0)
-        return err_prefix(err, "--parameter %s", word);
-    strcpy(said->word, word);
-    s->n_values++;
-    return 0;
+    int r = policy_value_read("parameter", value, &s->values[s->n_values], err);
+    s->n_values += r == 0;
+    return r;
+}
+
+static int set_change(struct run_setup *s, const char *value, struct err *err)
+{
+    char text[32];
+    double seconds;
+    const char *colon = strchr(value, ':');
+    int length = colon && colon - value < (int)sizeof(text) ? (int)(colon - value) : 0;
+    snprintf(text, sizeof(text), "%.*s", length, value);
+    if (number_read_real(text, 0, RUN_CHANGE_S_MAX, &seconds) < 0)
+        return err_set(err, EINVAL,
+                       "--change takes SECOND:WORD=VALUE, the second from 0 to %d, not '%s'",
+                       RUN_CHANGE_S_MAX, value);
+    if (s->n_changes == RUN_CHANGES_MAX)
+        return err_set(err, EINVAL, "--change is there more than %d times", RUN_CHANGES_MAX);
+    struct run_change *change = &s->changes[s->n_changes];
+    change->at_ns = (int64_t)(seconds * 1e9);
+    if (s->n_changes && change->at_ns < change[-1].at_ns)
+        return err_set(err, EINVAL, "--change '%s' is before the one that was given before it",
+                       value);
+    int r = policy_value_read("change", colon + 1, &change->said, err);
+    s->n_changes += r == 0;
+    return r;
 }
 
 static int set_failures(struct run_setup *s, const char *value, struct err *err)
@@ -263,6 +247,7 @@ static const struct option {
     {"maps", .as = AS_EITHER, .at = AT(even_maps), .word = "even", .of_word = 1,
      .other = "anywhere"},
     {"parameter", .set = set_parameter},
+    {"change", .set = set_change},
     {"estimate-error", .as = AS_REAL, .at = AT(estimate_error), .least = 0, .most = 5},
     {"profile-error", .as = AS_REAL, .at = AT(profile_error), .least = 0, .most = 5},
     {"oversubscription", .as = AS_REAL, .at = AT(oversubscription), .least = 1, .most = 1000},
@@ -721,6 +706,8 @@ void run_setup_configure(const struct run_setup *s, const struct run_inputs *in,
     config.foreign = s->foreign;
     config.outside_bps = (uint64_t)llround(s->outside_bytes_s * 8);
     config.framework = s->framework;
+    config.changes = s->changes;
+    config.n_changes = s->n_changes;
     engine->framework_jobs_max = s->framework ? engine->jobs_max : 0;
     engine->seed = convert.seed;
     engine->epoch = 1;

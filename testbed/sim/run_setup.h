@@ -12,6 +12,9 @@
 #include "lib/workload/workload_input.h"
 #include "testbed/sim/cluster/run.h"
 
+/* Parameters that change meanwhile, and the last second in which one may. */
+enum { RUN_CHANGES_MAX = 256, RUN_CHANGE_S_MAX = 1000000 };
+
 struct run_setup {
     const char *path;            /* borrowed */
     const char *cluster;         /* a cluster file (borrowed); NULL: all hosts are alike */
@@ -28,6 +31,8 @@ struct run_setup {
     int even_maps;                                 /* 0 or 1; −1: as the policy says */
     struct engine_value values[ENGINE_VALUES_MAX]; /* parameters of policies */
     uint32_t n_values;
+    struct run_change changes[RUN_CHANGES_MAX]; /* of such parameters, in order of time */
+    uint32_t n_changes;
     double load;             /* bytes of every transfer are multiplied by this, > 0 */
     double estimate_error;   /* σ of the log-normal error of the sizes that the scheduler gets; 0:
                                 none */

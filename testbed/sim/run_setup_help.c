@@ -39,6 +39,9 @@ const struct run_setup_meaning run_setup_meanings[] = {
     {"parameter",
      "WORD=VALUE: of a policy, again for each: even_wait, start_wait, pack, lies_there, "
      "ignore_held (the policy's)"},
+    {"change",
+     "SECOND:WORD=VALUE: such a parameter gets another value then, again for each, in order of "
+     "time (none)"},
     {"estimate-error", "SIGMA: of the log-normal error of the sizes that are told (0)"},
     {"profile-error", "SIGMA: the same of what stages' profiles say (0)"},
     {"report-delay", "SECONDS: facts reach the engine so much later (0)"},

@@ -37,6 +37,31 @@ static void test_example_2(void **state)
     expect_example_2("fair", 5, 4);
 }
 
+/* One slot; the second of two waiting jobs has the higher priority, which counts if a parameter says
+ * so by the time the slot is free. */
+static void test_a_parameter_changes_while_jobs_run(void **state)
+{
+    (void)state;
+    const struct run_change change = {500000000, {"weight.priority", 1}};
+    for (uint32_t changes = 0; changes <= 1; changes++) {
+        struct workload_job jobs[3] = {
+            job_of("{\"id\":1,\"stages\":[{\"tasks\":1,\"compute_ms\":1000}]}"),
+            job_of("{\"id\":2,\"arrival_ms\":100,\"stages\":[{\"tasks\":1,\"compute_ms\":1000}]}"),
+            job_of("{\"id\":3,\"arrival_ms\":200,\"priority\":5,\"stages\":[{\"tasks\":1,"
+                   "\"compute_ms\":1000}]}")};
+        double jct_s[3];
+        struct run_config config = config_of("fifo", 1, 1, 8 * UNIT);
+        strcpy(config.engine.place, "flow");
+        config.changes = &change;
+        config.n_changes = changes;
+        simulate(&config, jobs, 3, jct_s);
+        assert_true(fabs(jct_s[1] - (changes ? 2.9 : 1.9)) < 1e-6);
+        assert_true(fabs(jct_s[2] - (changes ? 1.8 : 2.8)) < 1e-6);
+        for (int i = 0; i < 3; i++)
+            workload_job_done(&jobs[i]);
+    }
+}
+
 /* Two maps with one block, a slot on each host: one is away from it. */
 static struct run_result run_off_block(const char *own_links, double headers, double *ret_jct_s)
 {
@@ -288,6 +313,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_example_2),
+        cmocka_unit_test(test_a_parameter_changes_while_jobs_run),
         cmocka_unit_test(test_a_map_off_its_block_fetches_it_first),
         cmocka_unit_test(test_headers_take_their_part_of_every_link),
         cmocka_unit_test(test_links_have_rates_of_their_own),

@@ -116,6 +116,14 @@ static void test_wrong_arguments_get_one_sentence(void **state)
          "users_first, ignore_held, even, one_host, repay_permille, debt_max, "
          "force_priority, lend_largest, granule_slots, granule_cpu_milli, granule_mem_bytes, "
          "remainders\n"},
+        {"run --change 1s:objective=borg",
+         "duopoly-sim: --change takes SECOND:WORD=VALUE, the second from 0 to 1000000, not "
+         "'1s:objective=borg'\n"},
+        {"run --change 2:objective=borg --change 1:objective=quincy",
+         "duopoly-sim: --change '1:objective=quincy' is before the one that was given before "
+         "it\n"},
+        {"run --change 1:preempt=often",
+         "duopoly-sim: --change preempt: 'often' is neither yes nor no\n"},
         {"run --stragglers 5",
          "duopoly-sim: --stragglers takes the share of slow attempts and how many times as long "
          "they compute (0.05/8), not '5'\n"},

@@ -80,6 +80,25 @@ static int take_arrivals(struct run *run)
     return 0;
 }
 
+static int64_t next_change_ns(const struct run *run)
+{
+    const struct run_config *c = run->config;
+    return run->changed < c->n_changes ? c->changes[run->changed].at_ns : FLUID_NEVER;
+}
+
+static int take_changes(struct run *run)
+{
+    int r = 0;
+    for (; !r && next_change_ns(run) <= run->now_ns; run->changed++) {
+        const struct engine_value *said = &run->config->changes[run->changed].said;
+        struct event e = {.kind = EVENT_POLICY_PARAMETER};
+        e.policy_parameter.word = said->word;
+        e.policy_parameter.value = said->value;
+        r = run_tell(run, &e);
+    }
+    return r;
+}
+
 static void sooner(int64_t *next_ns, int64_t than_ns)
 {
     if (than_ns < *next_ns)
@@ -115,6 +134,7 @@ static int next_instant(struct run *run, int64_t *ret_ns)
     sooner(&next_ns, copies_next_ns(run));
     sooner(&next_ns, framework_next_ns(run));
     sooner(&next_ns, disks_next_ns(run));
+    sooner(&next_ns, next_change_ns(run));
     wait_for_faults(run, &next_ns);
     if (run->reports.wanted && next_ns != FLUID_NEVER && run->live)
         sooner(&next_ns, run->reports.next_ns);
@@ -132,6 +152,7 @@ static int happen(struct run *run)
     r = r ? r : framework_take(run);
     r = r ? r : reports_take(run);
     r = r ? r : disks_report(run);
+    r = r ? r : take_changes(run);
     return r ? r : run_take_delayed(run);
 }
 

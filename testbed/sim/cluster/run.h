@@ -87,6 +87,12 @@ struct run_foreign {
     bool up, down;
 };
 
+/* A parameter of a policy gets another value while jobs run. */
+struct run_change {
+    int64_t at_ns;
+    struct engine_value said;
+};
+
 struct run_config {
     struct engine_config engine;
     uint32_t hosts, slots; /* of each host; ≥ 1 */
@@ -128,6 +134,8 @@ struct run_config {
     /* Users 0, 1, … with these shares (borrowed); 0: nobody is told of. */
     const uint32_t *shares;
     uint32_t n_users;
+    const struct run_change *changes; /* in order of time (borrowed) */
+    uint32_t n_changes;
     /* Time passes, in which the engine stays as it is; NULL: none. */
     void (*passes)(void *passer, const struct engine *engine, int64_t from_ns, int64_t to_ns);
     void *passer;

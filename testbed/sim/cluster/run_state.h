@@ -204,6 +204,7 @@ struct run {
     const struct run_config *config;
     const struct workload_job *jobs;
     size_t n_jobs, arrived, done;
+    uint32_t changed; /* of config->changes */
     struct run_result *result;
     struct err *err;
     struct topology topology;
