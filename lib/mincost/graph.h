@@ -202,6 +202,12 @@ static inline int64_t arc_reduced_cost(const struct mincost *m, uint32_t arc)
     return arc_cost(m, arc) - m->price[arc_tail(m, arc)] + m->price[arc_head(m, arc)];
 }
 
+/* It can carry another amount at the same cost, if that closes a cycle of such arcs. */
+static inline bool arc_is_tight(const struct mincost *m, uint32_t arc)
+{
+    return arc_is_present(m, arc) && arc_reduced_cost(m, arc) == 0;
+}
+
 /* How much can still be sent over a half: side 0 is the one at the tail. */
 static inline int64_t arc_residual(const struct arc *arc, uint32_t side)
 {
@@ -258,6 +264,9 @@ void graph_push(struct mincost *m, uint32_t arc, uint32_t side, int64_t amount);
 
 /* Remembers the flow of the last optimum before it is changed. */
 void graph_touch(struct mincost *m, uint32_t arc);
+
+/* In solve.c: keeps, of the arcs that were touched, those whose flow is another in the end. */
+void graph_keep_changed(struct mincost *m);
 
 void graph_mark_node_dirty(struct mincost *m, uint32_t node);
 void graph_mark_arc_dirty(struct mincost *m, uint32_t arc);

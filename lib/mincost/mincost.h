@@ -154,6 +154,15 @@ const uint32_t *mincost_changed(const struct mincost *problem, size_t *ret_count
 int mincost_is_unique(struct mincost *problem, const uint32_t *arcs, size_t count,
                       bool *ret_unique);
 
+/* Of the optima that differ in these arcs alone (each is listed once), takes the one whose sum of
+ * flow × `second`, a cost for each, is least; *ret_settled: whether only one has that sum, else
+ * nothing changes. So two problems that are equal but for their history have the same optimum then.
+ * mincost_flow and mincost_changed tell of it. Meaningful only directly after a successful
+ * mincost_solve. `second` is within ±MINCOST_COST_MAX, and times twice `count` below 2⁶⁰. 0, −ERANGE or −ENOMEM. O(count), and what it takes to solve those arcs that can carry
+ * another amount. */
+int mincost_settle(struct mincost *problem, const uint32_t *arcs, const int64_t *second,
+                   size_t count, bool *ret_settled);
+
 /* The ends of `arc`. 0 or −ENOENT. O(1). */
 int mincost_ends(const struct mincost *problem, uint32_t arc, uint32_t *ret_tail,
                  uint32_t *ret_head);

@@ -68,8 +68,7 @@ static int refuse(struct mincost *m)
     return 0;
 }
 
-/* Keeps, of the arcs that were touched, those that differ in the end. */
-static void keep_changed(struct mincost *m)
+void graph_keep_changed(struct mincost *m)
 {
     uint32_t changed = 0;
     for (uint32_t i = 0; i < m->touched.count; i++) {
@@ -113,7 +112,7 @@ int mincost_solve(struct mincost *m)
     m->changes = 0;
     if (error)
         return error;
-    keep_changed(m);
+    graph_keep_changed(m);
     m->pending = false;
     m->solved = true;
     m->cost_of_optimum = cut_cost(m->cost);

@@ -37,17 +37,12 @@ static uint32_t place_of(struct places *p, uint32_t node)
     return i;
 }
 
-static bool is_tight(const struct mincost *m, uint32_t arc)
-{
-    return arc_is_present(m, arc) && arc_reduced_cost(m, arc) == 0;
-}
-
 /* Joins the ends of arcs that can carry more and less; false: they close a cycle. */
 static bool join(struct places *p, const uint32_t *arcs, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         const struct arc *a = &p->m->arcs[arcs[i]];
-        if (!is_tight(p->m, arcs[i]) || a->flow >= a->capacity || a->flow <= a->lower)
+        if (!arc_is_tight(p->m, arcs[i]) || a->flow >= a->capacity || a->flow <= a->lower)
             continue;
         uint32_t tail = place_of(p, arc_tail(p->m, arcs[i])),
                  head = place_of(p, arc_head(p->m, arcs[i]));
@@ -63,7 +58,7 @@ static bool note_steps(struct places *p, const uint32_t *arcs, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         const struct arc *a = &p->m->arcs[arcs[i]];
-        if (!is_tight(p->m, arcs[i]) || (a->flow < a->capacity) == (a->flow > a->lower))
+        if (!arc_is_tight(p->m, arcs[i]) || (a->flow < a->capacity) == (a->flow > a->lower))
             continue;
         uint32_t tail = place_of(p, arc_tail(p->m, arcs[i])),
                  head = place_of(p, arc_head(p->m, arcs[i]));

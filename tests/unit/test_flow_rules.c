@@ -356,6 +356,38 @@ static uint64_t digest_of(const struct script *s)
     return hash;
 }
 
+/* The slot next to both blocks is taken: the second map waits for it with hold_remote, start_wait at
+ * most, and says so. A map without a block never waits. */
+static void a_map_waits_for_its_block(void **state)
+{
+    (void)state;
+    static const uint32_t block[] = {0};
+    for (int64_t remote = 0; remote < 2; remote++) {
+        struct script s;
+        struct engine_explanation e;
+        begin(&s);
+        script_parameter(&s, "hold_remote", remote);
+        script_parameter(&s, "start_wait", 5 * SECOND);
+        for (uint32_t h = 0; h < 3; h++)
+            script_host(&s, h, 1);
+        for (uint64_t number = 1; number <= 2; number++)
+            submit(&s, &(struct wanted){.number = number, .tasks = 1, .per = 1, .replicas = block});
+        submit(&s, &(struct wanted){.number = 3, .tasks = 1});
+        assert_int_equal(running_on(&s, 1, 0), 1);
+        assert_int_equal(running_on(&s, 2, ENGINE_NONE), !remote);
+        assert_int_equal(running_on(&s, 3, ENGINE_NONE), 1);
+        assert_int_equal(engine_explain(s.engine, 2, 0, 0, &e), 0);
+        assert_int_equal(strstr(e.text, "waits for a slot next to its block") != NULL, remote);
+        s.now_ns += 5 * SECOND - 1;
+        script_events(&s, NULL, 0);
+        assert_int_equal(running_on(&s, 2, ENGINE_NONE), !remote);
+        s.now_ns++;
+        script_events(&s, NULL, 0);
+        assert_int_equal(running_on(&s, 2, ENGINE_NONE), 1);
+        script_end(&s);
+    }
+}
+
 static void check_bounds(const struct script *s)
 {
     struct attempt_view view;
@@ -386,6 +418,8 @@ static void a_loaded_engine_decides_the_same(void **state)
             script_parameter(&s[i], "weight.wait", run % 3);
             script_parameter(&s[i], "hold_stalls", run % 2);
             script_parameter(&s[i], "fair_parts", run / 2 % 2);
+            script_parameter(&s[i], "hold_remote", run / 4 % 2);
+            script_parameter(&s[i], "start_wait", run / 8 % 2 * SECOND);
         }
         for (unsigned step = 0; step < 60; step++) {
             for (int i = 0; i < 2; i++)
@@ -408,6 +442,7 @@ int main(void)
         cmocka_unit_test(what_nobody_else_can_use_is_given),
         cmocka_unit_test(a_long_wait_overtakes_a_turn),
         cmocka_unit_test(no_wait_overtakes_a_priority),
+        cmocka_unit_test(a_map_waits_for_its_block),
         cmocka_unit_test(a_loaded_engine_decides_the_same),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,7 +1,9 @@
 /* mincost_is_unique against LEMON: an optimum is the only one when no arc can be made to carry one
- * unit more, or one less, at the same cost. */
+ * unit more, or one less, at the same cost. mincost_settle against a fresh problem: both come to the
+ * same optimum. */
 #include "tests/unit/test.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "lib/mincost/mincost.h"
@@ -72,6 +74,102 @@ static void as_lemon_says(void **state)
     assert_true(seen[0] > 100 && seen[1] > 100);
 }
 
+static int64_t second_of(uint32_t arc)
+{
+    uint64_t stream = arc;
+    return (int64_t)(test_random(&stream) >> 34);
+}
+
+static uint32_t settle(struct mincost *problem, const struct plain *plain)
+{
+    uint32_t arcs[256] = {0}, n = 0, changed = 0;
+    int64_t seconds[256] = {0}, before[256];
+    bool settled = false;
+    for (uint32_t a = 1; a <= plain->max_arc; a++)
+        if (plain->arcs[a].tail) {
+            arcs[n] = a;
+            before[n] = mincost_flow(problem, a);
+            seconds[n++] = second_of(a);
+        }
+    assert_int_equal(mincost_settle(problem, arcs, seconds, n, &settled), 0);
+    assert_true(settled);
+    for (uint32_t i = 0; i < n; i++)
+        changed += mincost_flow(problem, arcs[i]) != before[i];
+    return changed;
+}
+
+/* The list of changed arcs leads from one round's flow to the next one's. */
+static void follow(const struct mincost *problem, int64_t *flows, uint32_t max_arc)
+{
+    size_t n;
+    const uint32_t *changed = mincost_changed(problem, &n);
+    for (size_t i = 0; i < n; i++)
+        flows[changed[i]] = mincost_flow(problem, changed[i]);
+    for (uint32_t a = 1; a <= max_arc; a++)
+        assert_int_equal(mincost_flow(problem, a), flows[a]);
+}
+
+static struct mincost *fresh_of(const struct plain *plain)
+{
+    struct mincost *problem;
+    assert_int_equal(mincost_create(0, 0, &problem), 0);
+    for (uint32_t v = 1; v <= plain->max_node; v++)
+        if (plain->node_there[v])
+            assert_int_equal(mincost_set_node(problem, v, plain->supply[v]), 0);
+    for (uint32_t a = plain->max_arc; a > 0; a--) {
+        const struct plain_arc *arc = &plain->arcs[a];
+        if (arc->tail)
+            assert_int_equal(mincost_add_arc(problem, a, arc->tail, arc->head, arc->lower,
+                                             arc->capacity, arc->cost),
+                             0);
+    }
+    assert_int_equal(mincost_solve(problem), 0);
+    return problem;
+}
+
+static void it_settles_as_a_fresh_problem_does(void **state)
+{
+    (void)state;
+    unsigned moved = 0;
+    for (unsigned i = 0; i < PROBLEMS; i++) {
+        uint64_t stream = test_seed() + i;
+        struct random_shape shape = random_shape_draw(&stream);
+        struct plain plain = {0};
+        struct changes changes = {0};
+        struct mincost *problem;
+        struct mincost_certificate certificate;
+        int64_t flows[256] = {0};
+        shape.largest_cost = i % 4 + 1;
+        assert_int_equal(mincost_create(0, 0, &problem), 0);
+        for (unsigned round = 0; round < ROUNDS; round++) {
+            size_t done;
+            changes.count = 0;
+            random_round(&plain, &shape, &stream, &changes);
+            for (size_t k = 0; k < changes.count; k++)
+                if (changes.items[k].kind == MINCOST_ARC_GONE)
+                    flows[changes.items[k].id] = 0;
+            assert_int_equal(mincost_apply(problem, changes.items, changes.count, &done), 0);
+            if (mincost_solve(problem))
+                continue;
+            int64_t cost = mincost_cost(problem);
+            moved += settle(problem, &plain) > 0;
+            assert_true(mincost_certify(problem, &certificate));
+            assert_int_equal(mincost_cost(problem), cost);
+            follow(problem, flows, plain.max_arc);
+            struct mincost *fresh = fresh_of(&plain);
+            settle(fresh, &plain);
+            for (uint32_t a = 1; a <= plain.max_arc; a++)
+                assert_int_equal(mincost_flow(problem, a), mincost_flow(fresh, a));
+            mincost_destroy(fresh);
+        }
+        mincost_destroy(problem);
+        plain_done(&plain);
+        free(changes.items);
+    }
+    fprintf(stderr, "# %u rounds settled on another optimum\n", moved);
+    assert_true(moved > 100);
+}
+
 /* Two ways of equal cost from 1 to 4, of which one is taken; a third is dearer. */
 static void only_among_the_arcs_that_are_listed(void **state)
 {
@@ -99,6 +197,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(as_lemon_says),
+        cmocka_unit_test(it_settles_as_a_fresh_problem_does),
         cmocka_unit_test(only_among_the_arcs_that_are_listed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

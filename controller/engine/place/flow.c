@@ -5,13 +5,14 @@
  * room, because hosts promise slots and tasks need vectors, is dropped. When claims are out and
  * something has changed otherwise than the optimum had it, the next round of the step begins; when
  * a round brings nothing, the rest goes to the least loaded hosts. Slots stay free only of tasks
- * that would stall (hold_stalls), for hold_max at most. What runs is stopped only where `preempt`
- * or `migrate` says so (flow_stops.h).
+ * that would stall (hold_stalls) or read their block from elsewhere (hold_remote), for hold_max or
+ * start_wait at most. What runs is stopped only where `preempt` or `migrate` says so
+ * (flow_stops.h).
  *
  * WHY decisions follow from facts alone: a replica, or a recording's next file, begins with a dump,
- * whose graph was made anew. Where all optima run the same (flow_is_unique), it is all the same
- * how one was found. Else the graph is made anew here as well, so that the solver sees what it
- * would see there. */
+ * whose graph was made anew. Names decide between optima that tie (flow_settle), so it is all the
+ * same how one was found. Where they cannot, the graph is made anew here as well, so that the
+ * solver sees what it would see there. */
 #include "controller/engine/base/ground.h"
 #include "controller/engine/base/table.h"
 #include "controller/engine/books/at_most.h"
@@ -31,6 +32,7 @@
 #define REASON_OPTIMUM_WAITS ((enum reason)68)
 #define REASON_OPTIMUM_BOUND ((enum reason)74)
 #define REASON_OPTIMUM_SPARE ((enum reason)75)
+#define REASON_OPTIMUM_NEAR  ((enum reason)121)
 
 /* `tasks` of the stage are to run on the host. */
 struct proposal {
@@ -124,9 +126,9 @@ static void begin_round(struct engine *engine, struct flow_engine *all)
     const struct flow_weights weights = flow_weights_now(engine);
     uint64_t looks;
     solve(engine, all, &weights);
-    bool unique = flow_is_unique(all->view.graph, &looks);
+    bool settled = flow_settle(all->view.graph, &looks);
     engine->counters.visits += looks;
-    if (!unique) {
+    if (!settled) {
         flow_view_forget(engine, &all->view);
         solve(engine, all, &weights);
     }
@@ -311,22 +313,25 @@ static struct bucket *first_free(const struct sorted *buckets,
     return node ? of(node) : NULL;
 }
 
-static struct bucket *first_of_shape(struct engine *engine, struct shape *shape, bool maps_only)
+static struct bucket *first_of_shape(struct engine *engine, struct shape *shape,
+                                     const struct flow_weights *weights)
 {
     const struct queues *queues = users_asked(engine, shape);
-    struct bucket *map = first_free(&queues->maps, of_maps), *reduce = NULL;
-    if (!maps_only)
+    struct bucket *map = NULL, *reduce = NULL;
+    if (!weights->remote)
+        map = first_free(&queues->maps, of_maps);
+    if (!weights->stalls)
         reduce = first_free(&queues->reduces, of_reduces);
     return !map || (reduce && bucket_is_sooner(reduce, map)) ? reduce : map;
 }
 
-static struct bucket *first_rest(struct engine *engine, bool maps_only)
+static struct bucket *first_rest(struct engine *engine, const struct flow_weights *weights)
 {
     struct bucket *best = NULL;
     for (uint32_t i = 0; i < engine->n_shapes; i++) {
         struct shape *shape = engine->shapes[i];
         struct bucket *bucket =
-            shape_times(engine, shape) > 0 ? first_of_shape(engine, shape, maps_only) : NULL;
+            shape_times(engine, shape) > 0 ? first_of_shape(engine, shape, weights) : NULL;
         if (bucket && (!best || bucket_is_sooner(bucket, best)))
             best = bucket;
     }
@@ -334,10 +339,10 @@ static struct bucket *first_rest(struct engine *engine, bool maps_only)
 }
 
 /* What the graph has no room for although a unit has. WHY so plainly: only where hosts have units
- * of several kinds. Tasks that receive wait on purpose, with hold_stalls. */
+ * of several kinds. Tasks that receive wait on purpose, with hold_stalls; maps with hold_remote. */
 static bool pick_rest(struct engine *engine, const struct flow_engine *all, struct claim *ret_claim)
 {
-    struct bucket *bucket = first_rest(engine, all->view.weights.stalls);
+    struct bucket *bucket = first_rest(engine, &all->view.weights);
     if (!bucket)
         return false;
     struct sorted_node *map = sorted_first(&bucket->ready_maps);
@@ -378,14 +383,17 @@ static bool evict(struct engine *engine, struct eviction *ret_eviction)
     return flow_stops_next(engine, &all->view, &all->stops, ret_eviction);
 }
 
-/* Why tasks that receive wait although a slot is free. */
+/* Why tasks wait although a slot is free. */
 static struct policy_why held(const struct engine *engine, const struct stage *stage,
                               const struct task *task)
 {
     (void)task;
-    bool bounded = flow_is_bounded(stage);
-    return (struct policy_why){bounded ? REASON_OPTIMUM_BOUND : REASON_OPTIMUM_WAITS,
-                               flow_cost_of_wait(&all_of(engine)->view.weights, stage->job), 0};
+    const struct flow_weights weights = flow_weights_now(engine);
+    bool near = weights.remote && !stage->ready_reduces.n;
+    return (struct policy_why){near                     ? REASON_OPTIMUM_NEAR
+                               : flow_is_bounded(stage) ? REASON_OPTIMUM_BOUND
+                                                        : REASON_OPTIMUM_WAITS,
+                               flow_cost_of_wait(&weights, stage->job), 0};
 }
 
 static bool arc_after(const struct engine *engine, uint64_t after, uint64_t *ret_round,
@@ -564,6 +572,8 @@ static const struct policy_reason reasons[] = {
     {DECISION_HOLD, REASON_OPTIMUM_BOUND, "optimum-bound", "what it costs to wait", NULL,
      "in the optimum it waits, at a cost of {left}: where a slot is free, on that host or rack, as "
      "many of its job or stage run as may at once, or a transfer is in its way."},
+    {DECISION_HOLD, REASON_OPTIMUM_NEAR, "optimum-near", "what it costs to wait", NULL,
+     "it waits for a slot next to its block, at a cost of {left} in the optimum."},
     FLOW_STOPS_REASONS,
     {0}};
 

@@ -149,6 +149,12 @@ uint32_t flow_add_class(struct flow_graph *graph, bool bounded)
     return class->number;
 }
 
+void flow_name_class(struct flow_graph *graph, uint32_t class, uint64_t name)
+{
+    if (!graph->failed)
+        graph->classes[class]->name = name;
+}
+
 int flow_graph_create(uint32_t classes, struct flow_graph **ret_graph)
 {
     struct flow_graph *graph = calloc(1, sizeof(*graph));
@@ -181,6 +187,7 @@ static struct flow_rack *rack_of(struct flow_graph *graph, struct flow_class *cl
     class->racks[rack] = made;
     STAILQ_INIT(&made->rooms);
     made->number = rack;
+    made->class = class;
     made->node = node_add(graph);
     made->arc = arc_add(graph, (struct link){.kind = FLOW_OF_RACK,
                                              .tail = class->node,
@@ -222,13 +229,16 @@ void flow_set_host(struct flow_graph *graph, uint32_t index, uint32_t rack, uint
 {
     struct flow_host *host = graph->failed ? NULL : host_of(graph, index, rack);
     uint64_t slots = (uint64_t)taken + free, steps = slots < FLOW_STEPS ? slots : FLOW_STEPS;
+    bool next = false; /* the step of the next slot has passed */
     for (uint32_t i = 0; host && i < FLOW_STEPS && !graph->failed; i++) {
         uint32_t from = steps ? (uint32_t)(slots * i / steps) : 0,
                  to = i < steps ? (uint32_t)(slots * (i + 1) / steps) : from;
         int64_t cost = steps > 1 ? load_cost * i / (int64_t)(steps - 1) : 0;
+        uint64_t of_step = mix((uint64_t)index * FLOW_STEPS + i);
         from = at_least(from, taken);
         arc_set(graph, host->steps[i], 0, to > from ? to - from : 0, cost,
-                ranked_cost(cost, tie, index % FLOW_HOSTS_MAX));
+                ranked_cost(cost, !next && to > from ? tie : of_step, index % FLOW_HOSTS_MAX));
+        next |= to > from;
     }
 }
 
@@ -417,14 +427,6 @@ void flow_set_wait(struct flow_graph *graph, struct flow_group *group, int64_t c
 
 /* ---- wishes ---- */
 
-/* splitmix64's finalizer (Steele, Lea, Flood 2014). */
-static uint64_t mix(uint64_t z)
-{
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-    return z ^ (z >> 31);
-}
-
 static uint64_t tie_of(const struct flow_group *group, uint64_t place)
 {
     return mix(mix(mix(group->name) + group->part) + place);
@@ -590,6 +592,7 @@ void flow_graph_destroy(struct flow_graph *graph)
     free(graph->ids);
     free(graph->places);
     free(graph->listed);
+    free(graph->seconds);
     free(graph->was);
     free(graph->was_of);
     free(graph->touched);

@@ -18,9 +18,10 @@
  * **Which optimum.** Costs are ranked by what is compared first: the caller's cost, then a number
  * of FLOW_TIE_BITS drawn from the names of group and host (or rack), or of the host itself, then
  * what is unlike for each host and for each waiter. So how many of a waiter's tasks run and how
- * many run on a host is the same in all optima, and seldom more than one differs in who runs where;
- * flow_is_unique says whether one does. Beyond FLOW_HOSTS_MAX hosts, or where waiters' numbers are
- * alike modulo FLOW_WAITERS_MAX, it always says that one may.
+ * many run on a host is the same in all optima. Where they differ in who runs where, flow_settle
+ * takes the one of the least sum of numbers of 30 bits, drawn from the names of arcs: nearly always
+ * one alone. Beyond FLOW_HOSTS_MAX hosts, or where waiters' numbers are alike modulo FLOW_WAITERS_MAX, it
+ * cannot.
  *
  * Memory: about 100 bytes an arc. After −ENOMEM, which flow_solve returns, the graph can only be
  * destroyed.
@@ -58,11 +59,15 @@ void flow_graph_destroy(struct flow_graph *graph); /* NULL is allowed */
 
 /* The host's rack (a number that the caller chooses, densely; fixed once said), slots in use and
  * free, and what the last slot costs; the first one costs nothing. Of hosts that are alike in all
- * this the one with the smaller `tie` (its lowest FLOW_TIE_BITS) is used. O(1). */
+ * this the one with the smaller `tie` (its lowest FLOW_TIE_BITS) is used next; a number that the
+ * host keeps decides beyond that slot's step, so that another `tie` changes one arc. O(1). */
 void flow_set_host(struct flow_graph *graph, uint32_t host, uint32_t rack, uint32_t taken,
                    uint32_t free, int64_t load_cost, uint64_t tie);
 /* One more class; its number, which may be one that was removed. O(1). */
 uint32_t flow_add_class(struct flow_graph *graph, bool bounded);
+/* What it is called where optima tie; the same whatever became of the graph before. Without a name,
+ * or with one that another class has, more of them may stay undecided. O(1). */
+void flow_name_class(struct flow_graph *graph, uint32_t class, uint64_t name);
 /* It has no groups any more, and was added. O(its rooms). */
 void flow_remove_class(struct flow_graph *graph, uint32_t class);
 
@@ -122,11 +127,12 @@ uint64_t flow_looks(const struct flow_graph *graph);
 /* What the optimum runs, by group and host. Borrowed until the next call of flow_solve. Of optima
  * that carry the same over each arc it is the same list. O(1). */
 const struct flow_place *flow_places(const struct flow_graph *graph, uint32_t *ret_n);
-/* Whether all optima run the same: then the list is a function of what the graph is, not of how it
- * came about. −ENOMEM counts as no. *ret_looks is how many arcs it looked at. O(hosts and groups
- * that run something, the groups that wish for these hosts, and the groups of the same waiters),
- * almost. */
-bool flow_is_unique(struct flow_graph *graph, uint64_t *ret_looks);
+/* Makes what the optimum runs a function of what the graph is, not of how it came about; false: it
+ * cannot, since several optima run other things and nothing decides. −ENOMEM counts as false.
+ * *ret_looks is how many arcs it looked at. O(hosts and groups that run something, the groups that
+ * wish for these hosts, and the groups of the same waiters), almost; where several optima tie, also
+ * what it takes to solve the arcs that can carry another amount. flow_places is another list then. */
+bool flow_settle(struct flow_graph *graph, uint64_t *ret_looks);
 
 /* For people and tests: what stands for what, and what the optimum's arcs carry. */
 enum flow_kind {

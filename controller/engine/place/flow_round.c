@@ -1,5 +1,5 @@
-/* One round on the graph of placement: its optimum, what that runs, and whether another one would
- * run something else. */
+/* One round on the graph of placement: its optimum, what that runs, and which one of several it
+ * is. */
 #include "controller/engine/place/flow_things.h"
 
 #include "lib/container_of.h"
@@ -146,6 +146,16 @@ static int by_group_and_host(const void *left, const void *right)
     return (int)a->way - (int)b->way;
 }
 
+/* What the flow on the arcs runs. */
+static void read_places(struct flow_graph *graph)
+{
+    graph->n_places = 0;
+    forget_rooms(graph);
+    deal_out(graph);
+    if (graph->n_places)
+        qsort(graph->places, graph->n_places, sizeof(*graph->places), by_group_and_host);
+}
+
 int flow_solve(struct flow_graph *graph)
 {
     size_t n;
@@ -163,10 +173,7 @@ int flow_solve(struct flow_graph *graph)
     const uint32_t *changed = mincost_changed(graph->problem, &n);
     for (size_t i = 0; i < n; i++)
         graph_carry(graph, &graph->links[changed[i]], mincost_flow(graph->problem, changed[i]));
-    forget_rooms(graph);
-    deal_out(graph);
-    if (graph->n_places)
-        qsort(graph->places, graph->n_places, sizeof(*graph->places), by_group_and_host);
+    read_places(graph);
     return graph->failed;
 }
 
@@ -190,7 +197,7 @@ const struct flow_place *flow_places(const struct flow_graph *graph, uint32_t *r
     return graph->places;
 }
 
-/* ---- would another optimum run something else? ---- */
+/* ---- which of several optima ---- */
 
 static void list(struct flow_graph *graph, uint32_t arc)
 {
@@ -226,19 +233,15 @@ static void list_group(struct flow_graph *graph, const struct flow_group *group)
         list(graph, container_of(n, struct flow_wish, of_group)->arc);
 }
 
-/* WHY these arcs are enough: two flows of equal cost differ by cycles. A cycle does not pass S,
- * since hosts and waiters differ there. So it leaves each host, rack and cluster against a unit
- * that comes there: the host is one that is used, the group one that runs something; and it leaves
- * a waiter for a group of the same one. */
-bool flow_is_unique(struct flow_graph *graph, uint64_t *ret_looks)
+/* Lists arcs in which optima can differ. WHY these are enough: two flows of equal cost differ by
+ * cycles. A cycle does not pass S, since hosts and waiters differ there. So it leaves each host,
+ * rack and cluster against a unit that comes there: the host is one that is used, the group one that
+ * runs something; and it leaves a waiter for a group of the same one. */
+static void list_all(struct flow_graph *graph)
 {
     struct sorted_node *node;
-    bool unique = false;
     graph->n_listed = 0;
     graph->round++;
-    *ret_looks = 0;
-    if (graph->alike || graph->failed)
-        return false;
     for (node = sorted_first(&graph->used); node; node = sorted_next(node))
         list_host(graph, container_of(node, struct flow_host, of_used));
     for (node = sorted_first(&graph->placing); node; node = sorted_next(node)) {
@@ -250,10 +253,64 @@ bool flow_is_unique(struct flow_graph *graph, uint64_t *ret_looks)
         TAILQ_FOREACH (group, &waiter->groups, of_waiter)
             list_group(graph, group);
     }
+}
+
+/* What decides between optima, drawn from names. WHY nothing for X → R: what others carry decides
+ * it. */
+static int64_t second_of(const struct link *link)
+{
+    const struct flow_group *group = link->thing;
+    const struct flow_room *room = link->thing;
+    uint64_t place = 0;
+    if (link->kind == FLOW_OF_RACK)
+        return 0;
+    if (link->kind == FLOW_WISH_HOST || link->kind == FLOW_WISH_RACK) {
+        const struct flow_wish *wish = link->thing;
+        group = wish->group;
+        place = wish->name;
+    }
+    uint64_t name = link->kind == FLOW_ROOM || link->kind == FLOW_MOST
+                        ? mix(room->rack->class->name) + room->host->index
+                        : mix(mix(group->name) + group->part) + place;
+    return (int64_t)(mix(mix(name) + link->kind) >> 34);
+}
+
+/* WHY the list of places anew: other arcs carry other amounts. */
+static bool settle(struct flow_graph *graph)
+{
+    bool settled = false;
+    if (!graph_room(graph, &graph->seconds, &graph->seconds_allocated, graph->n_listed,
+                    sizeof(*graph->seconds)))
+        return false;
+    for (uint32_t i = 0; i < graph->n_listed; i++)
+        graph->seconds[i] = second_of(&graph->links[graph->listed[i]]);
+    int r =
+        mincost_settle(graph->problem, graph->listed, graph->seconds, graph->n_listed, &settled);
+    if (r == -ENOMEM)
+        graph->failed = r;
+    if (r < 0 || !settled)
+        return false;
+    for (uint32_t i = 0; i < graph->n_listed; i++)
+        graph_carry(graph, &graph->links[graph->listed[i]],
+                    mincost_flow(graph->problem, graph->listed[i]));
+    read_places(graph);
+    return !graph->failed;
+}
+
+bool flow_settle(struct flow_graph *graph, uint64_t *ret_looks)
+{
+    bool unique = false;
+    *ret_looks = 0;
+    if (graph->alike || graph->failed)
+        return false;
+    list_all(graph);
     *ret_looks = graph->n_listed;
     if (graph->failed)
         return false;
     int r = mincost_is_unique(graph->problem, graph->listed, graph->n_listed, &unique);
     graph->failed = r < 0 ? r : graph->failed;
-    return r == 0 && unique;
+    if (r < 0 || unique)
+        return r == 0;
+    *ret_looks += graph->n_listed;
+    return settle(graph);
 }

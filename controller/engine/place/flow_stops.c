@@ -310,7 +310,7 @@ static void solve(struct engine *engine, struct flow_view *view, struct flow_sto
     engine->counters.visits += flow_looks(view->graph);
 }
 
-/* The graph is anew where optima differ in what they run, as in each round (flow.c). */
+/* The graph is anew where nothing decides between optima, as in each round (flow.c). */
 static void begin_round(struct engine *engine, struct flow_view *view, struct flow_stops *stops,
                         const struct flow_weights *weights)
 {
@@ -318,9 +318,9 @@ static void begin_round(struct engine *engine, struct flow_view *view, struct fl
     stops->rounds++;
     free_slots(stops, true);
     solve(engine, view, stops, weights);
-    bool unique = flow_is_unique(view->graph, &looks);
+    bool settled = flow_settle(view->graph, &looks);
     engine->counters.visits += looks;
-    if (unique)
+    if (settled)
         return;
     flow_view_forget(engine, view);
     solve(engine, view, stops, weights);

@@ -19,6 +19,14 @@ static inline int64_t ranked_cost(int64_t cost, uint64_t tie, uint32_t id)
            (int64_t)((tie & ((1u << FLOW_TIE_BITS) - 1)) << ID_BITS) + id;
 }
 
+/* splitmix64's finalizer (Steele, Lea, Flood 2014). */
+static inline uint64_t mix(uint64_t z)
+{
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+    return z ^ (z >> 31);
+}
+
 struct link {
     enum flow_kind kind;
     uint32_t tail, head; /* tail 0: the number is not in use */
@@ -39,11 +47,13 @@ STAILQ_HEAD(flow_rooms, flow_room);
 /* A rack of one class. */
 struct flow_rack {
     uint32_t number, node, arc, seen;
+    struct flow_class *class;
     struct flow_rooms rooms;
 };
 
 struct flow_class {
     uint32_t number, node;
+    uint64_t name;
     bool bounded;
     struct flow_rack **racks; /* by number; NULL: not used yet */
     uint32_t n_racks;
@@ -112,6 +122,8 @@ struct flow_graph {
     struct flow_place *places;
     uint32_t n_places, places_allocated;
     uint32_t *listed, n_listed, listed_allocated;
+    int64_t *seconds; /* of these arcs: what decides between optima of equal cost */
+    uint32_t seconds_allocated;
     uint32_t round;
     /* The last optimum, where it is not what stands now (flow_last.c). */
     bool solved;          /* there is one */

@@ -86,14 +86,27 @@ static uint32_t open_lengths(const struct host *host)
     return shortest ? length_of(shortest->key.a) : FLOW_LENGTHS;
 }
 
-/* Room for one task that receives, where none does that is as short. */
-static void show_downlink(const struct engine *engine, struct flow_view *view,
-                          const struct host *host, uint32_t shape, uint32_t times)
+/* Room of a class of tasks that receive, if some were there: for one, where none receives that is as
+ * short. */
+static void show_length(struct flow_view *view, const struct host *host, uint32_t kind,
+                        uint32_t times)
 {
-    uint32_t open = open_lengths(host);
-    for (uint32_t length = 0; length < FLOW_LENGTHS; length++)
-        flow_set_room(view->graph, host->index, (length + 1) * engine->n_shapes + shape,
-                      times && length < open, 0);
+    if (view->opened[kind])
+        flow_set_room(view->graph, host->index, kind,
+                      times && kind / view->n_classes <= open_lengths(host), 0);
+}
+
+/* WHY not before its first task: a class has an arc for each host, and few lengths are there. */
+static void open_length(struct engine *engine, struct flow_view *view, uint32_t kind)
+{
+    const struct shape *shape = engine->shapes[kind % view->n_classes];
+    if (kind < view->n_classes || view->opened[kind])
+        return;
+    view->opened[kind] = true;
+    engine->counters.visits += engine->n_hosts;
+    for (uint32_t i = 0; i < engine->n_hosts && i < view->racks_room; i++)
+        if (view->racks[i])
+            show_length(view, engine->hosts[i], kind, times_with(engine->hosts[i], shape));
 }
 
 /* What a bound of `most` leaves (0: none), within `room`. */
@@ -151,8 +164,8 @@ static void show_host(struct engine *engine, struct flow_view *view, const struc
     for (uint32_t s = 0; s < engine->n_shapes; s++) {
         uint32_t times = times_with(host, engine->shapes[s]);
         flow_set_room(view->graph, host->index, s, times, 0);
-        if (view->weights.stalls)
-            show_downlink(engine, view, host, s, times);
+        for (uint32_t length = 1; view->weights.stalls && length <= FLOW_LENGTHS; length++)
+            show_length(view, host, length * view->n_classes + s, times);
     }
     const struct flow_special *special;
     TAILQ_FOREACH (special, &view->specials, of_view) {
@@ -229,7 +242,7 @@ static void mark(struct flow_view *view, struct flow_stage *kept)
 
 /* Wishes of one task in a group: the hosts of its block, and their racks, each once, `more` dearer
  * than its ways there. Returns for how many hosts. WHY none for racks where there are bounds: X → R
- * keeps them. */
+ * keeps them. With `remote` there is no other way. */
 static uint32_t wish_in(struct engine *engine, struct flow_view *view, struct flow_group *group,
                         const struct task *task, int sign, int64_t more)
 {
@@ -252,7 +265,7 @@ static uint32_t wish_in(struct engine *engine, struct flow_view *view, struct fl
                            flow_cost_of_host(&view->weights, task->stage, host));
         for (uint32_t j = 0; j < n_racks; j++)
             again |= racks[j] == rack;
-        if (again || !*host->rack || flow_is_bounded(task->stage))
+        if (again || !*host->rack || flow_is_bounded(task->stage) || view->weights.remote)
             continue;
         racks[n_racks++] = rack;
         flow_wish_rack(view->graph, group, rack, job_name_hash(host->rack), sign,
@@ -300,10 +313,17 @@ static uint32_t kind_of_stage(const struct flow_view *view, const struct stage *
     return (length_of(stage_coflow_bytes(stage)) + 1) * view->n_classes + shape;
 }
 
-static uint64_t special_key(const struct stage *stage, uint32_t kind)
+/* WHY not by its number: that depends on what shapes there were before. */
+static uint64_t name_of_kind(const struct flow_view *view, uint32_t kind)
+{
+    uint32_t length = kind / view->n_classes;
+    return fnv1a(view->classes[kind % view->n_classes], &length, sizeof(length));
+}
+
+static uint64_t special_key(const struct flow_view *view, const struct stage *stage, uint32_t kind)
 {
     const struct stage *first = stage->first;
-    uint64_t hash = fnv1a(FNV1A_NOTHING, &kind, sizeof(kind));
+    uint64_t hash = name_of_kind(view, kind);
     for (uint32_t i = 0; i < first->n_wishes; i++) {
         const char *constraint = first->wishes[i].constraint;
         hash = fnv1a(hash, constraint, strlen(constraint) + 1);
@@ -321,6 +341,7 @@ static struct flow_special *special_add(struct engine *engine, struct flow_view 
 {
     struct flow_special *special = engine_allocate(engine, 1, sizeof(*special));
     special->class = flow_add_class(view->graph, flow_is_bounded(kept->stage));
+    flow_name_class(view->graph, special->class, key);
     special->shape = kept->kind % view->n_classes;
     special->length = kept->kind / view->n_classes;
     special->key = key;
@@ -342,7 +363,7 @@ static struct flow_special *special_join(struct engine *engine, struct flow_view
     const struct stage *stage = kept->stage;
     if (!flow_is_bounded(stage) && (!stage->first->n_wishes || !view->weights.prefer))
         return NULL;
-    uint64_t key = special_key(stage, kept->kind);
+    uint64_t key = special_key(view, stage, kept->kind);
     struct flow_special *special = table_find(&view->special_keys, key);
     if (!special)
         return special_add(engine, view, kept, key);
@@ -385,6 +406,8 @@ static void add_group(struct engine *engine, struct flow_view *view, struct stag
     kept->blocks = 0;
     kept->kind = kind_of_stage(view, stage);
     kept->special = special_join(engine, view, kept);
+    if (!kept->special)
+        open_length(engine, view, kept->kind);
     kept->group = check(
         engine,
         flow_add_group(view->graph, job->waiter, kept->special ? kept->special->class : kept->kind,
@@ -491,6 +514,16 @@ void flow_view_leave(struct flow_view *view, struct flow_stage *kept)
         leave(view, kept);
 }
 
+/* What it costs to run a task of the group anywhere, `more` dearer than that way; `blocks`: for so
+ * many hosts its tasks wish. */
+static void set_anywhere(struct flow_view *view, struct flow_group *group, uint32_t blocks,
+                         int64_t more)
+{
+    bool may = !blocks || !view->weights.remote;
+    int64_t cost = more + flow_cost_of_way(&view->weights, FLOW_BY_CLUSTER, blocks);
+    flow_set_anywhere(view->graph, group, may ? cost : FLOW_NOWHERE);
+}
+
 /* The stage as it is now. */
 static void follow_stage(struct engine *engine, struct flow_view *view, struct flow_stage *kept)
 {
@@ -502,8 +535,7 @@ static void follow_stage(struct engine *engine, struct flow_view *view, struct f
     }
     engine->counters.visits++;
     flow_set_tasks(view->graph, kept->group, stage->n_ready);
-    flow_set_anywhere(view->graph, kept->group,
-                      flow_cost_of_way(&view->weights, FLOW_BY_CLUSTER, kept->blocks));
+    set_anywhere(view, kept->group, kept->blocks, 0);
 }
 
 /* ---- running tasks ---- */
@@ -552,8 +584,7 @@ void flow_view_run(struct engine *engine, struct flow_view *view, struct flow_vi
     flow_set_tasks(view->graph, group, 1);
     if (victim->moves) {
         uint32_t blocks = wish_in(engine, view, group, task, 1, victim->lost);
-        flow_set_anywhere(view->graph, group,
-                          victim->lost + flow_cost_of_way(weights, FLOW_BY_CLUSTER, blocks));
+        set_anywhere(view, group, blocks, victim->lost);
     }
     flow_set_home(view->graph, group, victim->attempt->host->index, victim->stays);
     int64_t waits = flow_cost_of_stop(weights, stage->job, victim->stays, victim->lost);
@@ -582,7 +613,8 @@ static bool same_weights(const struct flow_weights *a, const struct flow_weights
 {
     return a->locality == b->locality && a->load == b->load && a->turn == b->turn &&
            a->wait == b->wait && a->prefer == b->prefer && a->priority == b->priority &&
-           a->fair == b->fair && a->stalls == b->stalls && a->preempt == b->preempt;
+           a->fair == b->fair && a->stalls == b->stalls && a->remote == b->remote &&
+           a->preempt == b->preempt;
 }
 
 static void forget_stage(struct flow_stage *kept)
@@ -650,8 +682,12 @@ static void make(struct engine *engine, struct flow_view *view, const struct flo
     view->weights = *weights;
     view->n_classes = engine->n_shapes;
     view->classes = engine_allocate(engine, engine->n_shapes + 1, sizeof(*view->classes));
+    view->opened =
+        engine_allocate(engine, (FLOW_LENGTHS + 1) * engine->n_shapes + 1, sizeof(*view->opened));
     for (uint32_t s = 0; s < engine->n_shapes; s++)
         view->classes[s] = class_of(engine->shapes[s]);
+    for (uint32_t kind = 0; kind < (FLOW_LENGTHS + 1) * engine->n_shapes; kind++)
+        flow_name_class(view->graph, kind, name_of_kind(view, kind));
     for (uint32_t i = 0; i < engine->n_hosts; i++)
         follow_host(engine, view, i);
     view->seen = engine->n_changes;
@@ -674,6 +710,7 @@ void flow_view_done(struct flow_view *view)
     table_done(&view->special_keys);
     table_done(&view->rack_numbers);
     free(view->classes);
+    free(view->opened);
     free(view->racks);
     free(view->labels);
     free(view->rack_hosts);

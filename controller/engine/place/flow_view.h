@@ -26,6 +26,7 @@ struct flow_weights {
     bool fair;     /* no job runs more than its max-min part while others could */
     bool priority; /* strict: more than all others together */
     bool stalls;   /* hold what would stall */
+    bool remote;   /* hold what would read its block from another host */
     bool preempt;  /* stop what runs for what has a higher priority; only with `priority` */
     bool migrate;  /* stop what would cost less elsewhere */
 };
@@ -40,7 +41,8 @@ bool flow_waits_count(const struct engine *engine);
 
 /* Costs of a ready task. Waiting is dearer than running, so no slot is left free, except that with
  * `stalls` there is no way for a transfer to a host that receives one of its length or a shorter
- * one. Lengths are Coflows by powers of 8, from FLOW_SHORT bytes on. */
+ * one, and with `remote` none for a map away from its block. Lengths are Coflows by powers of 8,
+ * from FLOW_SHORT bytes on. */
 enum { FLOW_LENGTHS = 9, FLOW_SHORT = 1 << 20 };
 int64_t flow_cost_of_wait(const struct flow_weights *weights, const struct job *job);
 int64_t flow_cost_of_way(const struct flow_weights *weights, enum flow_way way, bool has_block);
@@ -117,6 +119,7 @@ struct flow_view {
     /* The engine's shapes when the graph was made, as a number each. */
     uint64_t *classes;
     uint32_t n_classes;
+    bool *opened; /* by class, of those of a length: a stage was of it, so hosts have room for it */
     uint32_t *racks;  /* by host: its rack's number + 1; 0: not in the graph */
     uint64_t *labels; /* by host: their digest */
     uint32_t racks_room;
@@ -133,7 +136,7 @@ void flow_view_done(struct flow_view *view);
 /* The graph is made anew from facts when it is asked for next. O(1), and its memory. */
 void flow_view_forget(struct engine *engine, struct flow_view *view);
 /* Makes the graph as facts are now. Without memory it does not return. O(what changed), and hosts
- * for each new special class. */
+ * for each new special class and for the first stage of a length. */
 void flow_view_follow(struct engine *engine, struct flow_view *view,
                       const struct flow_weights *weights);
 

@@ -1,6 +1,7 @@
 /* What counts how much in the optimum: the parameters of the placement `flow`. */
 #include "controller/engine/place/flow_view.h"
 #include "controller/engine/policy/policy.h"
+#include "controller/engine/watch/hold.h"
 
 /* Weights by their names, in order of the words of `objective`. */
 static const char *const objectives[] = {"weights", "quincy", "borg", "duopoly", "alsched"};
@@ -45,6 +46,13 @@ static const struct engine_parameter parameter_stalls = {
     1,
     1,
     "A task waits rather than receive where a transfer of its length or a shorter one is."};
+static const struct engine_parameter parameter_remote = {
+    "hold_remote",
+    ENGINE_UNIT_YES,
+    0,
+    1,
+    0,
+    "A map waits rather than read its block from another host."};
 static const struct engine_parameter parameter_fair = {
     "fair_parts",
     ENGINE_UNIT_YES,
@@ -93,6 +101,8 @@ const struct engine_parameter *const flow_parameters[] = {&parameter_objective.p
                                                           &parameter_preempt,
                                                           &parameter_migrate,
                                                           &parameter_lost,
+                                                          &parameter_remote,
+                                                          &parameter_start_wait,
                                                           NULL};
 
 bool flow_may_stop(const struct engine *engine)
@@ -121,6 +131,7 @@ struct flow_weights flow_weights_now(const struct engine *engine)
     weights.preempt = weights.priority && policy_value(engine, QUESTION_PLACE, &parameter_preempt);
     weights.migrate = policy_value(engine, QUESTION_PLACE, &parameter_migrate);
     weights.lost = policy_value(engine, QUESTION_PLACE, &parameter_lost);
+    weights.remote = policy_value(engine, QUESTION_PLACE, &parameter_remote);
     return weights;
 }
 
