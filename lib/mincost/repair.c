@@ -140,16 +140,6 @@ void repair_forget_changes(struct mincost *m)
     m->dirty_nodes.count = m->dirty_arcs.count = 0;
 }
 
-void repair_after_changes(struct mincost *m)
-{
-    price_dirty_nodes(m, false);
-    price_dirty_nodes(m, true);
-    for (uint32_t i = 0; i < m->dirty_arcs.count; i++)
-        if (arc_is_present(m, m->dirty_arcs.items[i]))
-            fit_flow(m, m->dirty_arcs.items[i]);
-    repair_forget_changes(m);
-}
-
 void repair_all_arcs(struct mincost *m)
 {
     for (uint32_t a = 1; a <= m->max_arc; a++)
@@ -210,4 +200,99 @@ void repair_from_nothing(struct mincost *m)
                 node_is_leaf(&m->nodes[v]) == (bool)leaves)
                 price_node(m, v);
     repair_all_arcs(m);
+}
+
+/* ---- many costs at once ---- */
+
+enum { SHIFTS_LEAST = 64, SHIFT_WORK = 8 };
+#define LOWEST_PRICE (-(INT64_C(1) << 58))
+
+/* It can carry more and less, so its cost must be the difference of its ends' prices. */
+static bool floats(const struct mincost *m, uint32_t arc)
+{
+    const struct arc *a = &m->arcs[arc];
+    return arc_is_present(m, arc) && a->flow > a->lower && a->flow < a->capacity &&
+           !is_fresh(m, arc_tail(m, arc)) && !is_fresh(m, arc_head(m, arc));
+}
+
+static bool must_shift(const struct mincost *m, uint32_t arc)
+{
+    return floats(m, arc) && arc_reduced_cost(m, arc) != 0;
+}
+
+static uint32_t count_shifts(const struct mincost *m)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < m->dirty_arcs.count; i++)
+        n += must_shift(m, m->dirty_arcs.items[i]);
+    return n;
+}
+
+static void enqueue(struct mincost *m, uint32_t v)
+{
+    if (m->labels[v].stamp == m->stamp)
+        return;
+    m->labels[v].stamp = m->stamp;
+    list_add(m, &m->stack, v);
+}
+
+/* Lowers the node's price to what its residual halves allow, and asks those that this concerns. */
+static void lower_price(struct mincost *m, uint32_t v)
+{
+    const struct node *node = &m->nodes[v];
+    const struct half *half = m->halves + node->start;
+    int64_t price = m->price[v];
+    m->work += node->end[1];
+    for (uint32_t i = 0; i < node->end[1]; i++)
+        if (!is_fresh(m, half[i].head) && half_cost(m, &half[i]) + m->price[half[i].head] < price)
+            price = half_cost(m, &half[i]) + m->price[half[i].head];
+    if (price == m->price[v])
+        return;
+    m->price[v] = price;
+    if (node_is_leaf(node))
+        hub_leaf_fell(m, v);
+    m->work += node->end[2] - node->end[0];
+    for (uint32_t i = node->end[0]; i < node->end[2]; i++)
+        if (!is_fresh(m, half[i].head) && m->price[half[i].head] > price - half_cost(m, &half[i]))
+            enqueue(m, half[i].head);
+}
+
+/* Lowers prices until each floating arc that changed costs their difference (Bellman, Ford). False:
+ * that does not end, since less flow would cost less somewhere. */
+static bool shift_prices(struct mincost *m)
+{
+    uint64_t most = m->work + SHIFT_WORK * (uint64_t)m->arc_count;
+    bool lowest = false;
+    m->stack.count = 0;
+    m->stamp++;
+    for (uint32_t i = 0; i < m->dirty_arcs.count; i++)
+        if (must_shift(m, m->dirty_arcs.items[i])) {
+            enqueue(m, arc_tail(m, m->dirty_arcs.items[i]));
+            enqueue(m, arc_head(m, m->dirty_arcs.items[i]));
+        }
+    for (uint32_t i = 0; i < m->stack.count && m->work <= most && !lowest; i++) {
+        uint32_t v = m->stack.items[i];
+        m->labels[v].stamp = 0;
+        lower_price(m, v);
+        lowest = m->price[v] < LOWEST_PRICE;
+    }
+    m->stack.count = 0;
+    return m->work <= most && !lowest;
+}
+
+/* WHY prices first where many arcs got other costs, as when the number of each waiter's turn is
+ * another: flow that is sent back over all of them has to be sent again, over the whole graph. */
+void repair_after_changes(struct mincost *m)
+{
+    price_dirty_nodes(m, false);
+    price_dirty_nodes(m, true);
+    bool shifts = count_shifts(m) >= SHIFTS_LEAST;
+    for (uint32_t i = 0; i < m->dirty_arcs.count; i++) {
+        uint32_t arc = m->dirty_arcs.items[i];
+        if (arc_is_present(m, arc) && !(shifts && must_shift(m, arc)))
+            fit_flow(m, arc);
+    }
+    if (shifts && !shift_prices(m))
+        repair_from_nothing(m);
+    repair_forget_changes(m);
 }

@@ -15,7 +15,8 @@
 /* Chooses the sink again if the former one is gone or outgrown. */
 void repair_elect_sink(struct mincost *m);
 
-/* Works off the dirty lists. O(degrees of the dirty nodes + dirty arcs). */
+/* Works off the dirty lists. O(degrees of the dirty nodes + dirty arcs); where many arcs that carry
+ * something and could carry more have another cost, also what is priced again: O(arcs) at most. */
 void repair_after_changes(struct mincost *m);
 
 /* Forgets flow and prices: the least flow, and prices that are distances to the sink where the

@@ -418,6 +418,45 @@ static void changes_are_patched(void **state)
     assert_true(seen.feasible > 500 && seen.other > 10 && seen.infeasible > 10);
 }
 
+/* All hosts are taken, and all jobs wait at another cost than before, as when the cluster has become
+ * twice as large: that is priced again, and no task is sent anywhere anew. */
+static void all_that_wait_get_dearer(void **state)
+{
+    (void)state;
+    enum { MANY = 200, WISHES = 20, TASKS = 100 };
+    struct flow_graph *graph;
+    struct flow_waiter *waiters[MANY];
+    struct mincost_certificate certificate;
+    struct mincost_stats stats;
+    assert_int_equal(flow_graph_create(1, &graph), 0);
+    for (uint32_t h = 0; h < MANY; h++) {
+        flow_set_host(graph, h, 0, 4, 0, 255, h);
+        flow_set_room(graph, h, 0, 4, 0);
+        flow_set_room(graph, h, 0, 0, 0);
+    }
+    for (uint32_t j = 0; j < MANY; j++) {
+        waiters[j] = flow_add_waiter(graph, j + 1);
+        struct flow_group *group = flow_add_group(graph, waiters[j], 0, j + 1, 0, NULL);
+        flow_set_waiter(graph, waiters[j], 0, UINT32_MAX, 10000 + j);
+        flow_set_tasks(graph, group, TASKS);
+        flow_set_anywhere(graph, group, 1000);
+        for (uint32_t w = 0; w < WISHES; w++)
+            flow_wish_host(graph, group, (j * 7 + w) % MANY, 3, 0);
+    }
+    assert_int_equal(flow_solve(graph), 0);
+    for (int64_t more = 64; more >= -64; more -= 128) {
+        for (uint32_t j = 0; j < MANY; j++)
+            flow_set_waiter(graph, waiters[j], 0, UINT32_MAX, 10000 + j * more / 64 + more);
+        assert_int_equal(flow_solve(graph), 0);
+        mincost_get_stats(flow_problem(graph), &stats);
+        assert_true(mincost_certify(flow_problem(graph), &certificate));
+        assert_string_equal(stats.algorithm, "incremental");
+        assert_int_equal(stats.searches, 0);
+        assert_true(stats.arcs_looked_at < 8 * stats.arcs);
+    }
+    flow_graph_destroy(graph);
+}
+
 /* ---- the source's examples ---- */
 
 static uint32_t tasks_of(const struct flow_graph *graph, uintptr_t tag)
@@ -539,6 +578,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(changes_are_patched),
+        cmocka_unit_test(all_that_wait_get_dearer),
         cmocka_unit_test(shares_are_bounds_of_who_waits),
         cmocka_unit_test(a_utility_is_a_cost_below_others),
         cmocka_unit_test(the_first_priority_runs),
