@@ -158,8 +158,9 @@ int mincost_is_unique(struct mincost *problem, const uint32_t *arcs, size_t coun
  * flow × `second`, a cost for each, is least; *ret_settled: whether only one has that sum, else
  * nothing changes. So two problems that are equal but for their history have the same optimum then.
  * mincost_flow and mincost_changed tell of it. Meaningful only directly after a successful
- * mincost_solve. `second` is within ±MINCOST_COST_MAX, and times twice `count` below 2⁶⁰. 0, −ERANGE or −ENOMEM. O(count), and what it takes to solve those arcs that can carry
- * another amount. */
+ * mincost_solve. `second` is within ±MINCOST_COST_MAX, and times twice `count` below 2⁶⁰. 0,
+ * −ERANGE or −ENOMEM. O(count), and what it takes to solve those arcs that can carry another
+ * amount. */
 int mincost_settle(struct mincost *problem, const uint32_t *arcs, const int64_t *second,
                    size_t count, bool *ret_settled);
 

@@ -41,8 +41,8 @@ class Switching:
         return [said + (missing if self.done < self.times else "")]
 
     def simulated(self, results, workload):
-        """Options of duopoly-sim, so that it changes the objective when this run did; of the driver's
-        results and of the replayed workload."""
+        """Options of duopoly-sim, so that it changes the objective when this run did: of the
+        driver's results and the replayed workload."""
         if not self.changes:
             return {}
         planned_ns = min(row["planned_ns"] for row in _rows(results) if "job" in row)

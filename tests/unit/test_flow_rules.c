@@ -356,8 +356,8 @@ static uint64_t digest_of(const struct script *s)
     return hash;
 }
 
-/* The slot next to both blocks is taken: the second map waits for it with hold_remote, start_wait at
- * most, and says so. A map without a block never waits. */
+/* The slot next to both blocks is taken: the second map waits for it with hold_remote, start_wait
+ * at most, and says so. A map without a block never waits. */
 static void a_map_waits_for_its_block(void **state)
 {
     (void)state;

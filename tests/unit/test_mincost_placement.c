@@ -418,8 +418,8 @@ static void changes_are_patched(void **state)
     assert_true(seen.feasible > 500 && seen.other > 10 && seen.infeasible > 10);
 }
 
-/* All hosts are taken, and all jobs wait at another cost than before, as when the cluster has become
- * twice as large: that is priced again, and no task is sent anywhere anew. */
+/* All hosts are taken, and all jobs wait at another cost than before, as when the cluster has
+ * become twice as large: that is priced again, and no task is sent anywhere anew. */
 static void all_that_wait_get_dearer(void **state)
 {
     (void)state;

@@ -1,6 +1,6 @@
 /* mincost_is_unique against LEMON: an optimum is the only one when no arc can be made to carry one
- * unit more, or one less, at the same cost. mincost_settle against a fresh problem: both come to the
- * same optimum. */
+ * unit more, or one less, at the same cost. mincost_settle against a fresh problem: both come to
+ * the same optimum. */
 #include "tests/unit/test.h"
 
 #include <stdlib.h>

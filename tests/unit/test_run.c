@@ -37,8 +37,8 @@ static void test_example_2(void **state)
     expect_example_2("fair", 5, 4);
 }
 
-/* One slot; the second of two waiting jobs has the higher priority, which counts if a parameter says
- * so by the time the slot is free. */
+/* One slot; the second of two waiting jobs has the higher priority, which counts if a parameter
+ * says so by the time the slot is free. */
 static void test_a_parameter_changes_while_jobs_run(void **state)
 {
     (void)state;

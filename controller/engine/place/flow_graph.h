@@ -20,7 +20,8 @@
  * what is unlike for each host and for each waiter. So how many of a waiter's tasks run and how
  * many run on a host is the same in all optima. Where they differ in who runs where, flow_settle
  * takes the one of the least sum of numbers of 30 bits, drawn from the names of arcs: nearly always
- * one alone. Beyond FLOW_HOSTS_MAX hosts, or where waiters' numbers are alike modulo FLOW_WAITERS_MAX, it
+ * one alone. Beyond FLOW_HOSTS_MAX hosts, or where waiters' numbers are alike modulo
+ * FLOW_WAITERS_MAX, it
  * cannot.
  *
  * Memory: about 100 bytes an arc. After −ENOMEM, which flow_solve returns, the graph can only be
@@ -131,7 +132,8 @@ const struct flow_place *flow_places(const struct flow_graph *graph, uint32_t *r
  * cannot, since several optima run other things and nothing decides. −ENOMEM counts as false.
  * *ret_looks is how many arcs it looked at. O(hosts and groups that run something, the groups that
  * wish for these hosts, and the groups of the same waiters), almost; where several optima tie, also
- * what it takes to solve the arcs that can carry another amount. flow_places is another list then. */
+ * what it takes to solve the arcs that can carry another amount; flow_places is another list
+ * then. */
 bool flow_settle(struct flow_graph *graph, uint64_t *ret_looks);
 
 /* For people and tests: what stands for what, and what the optimum's arcs carry. */

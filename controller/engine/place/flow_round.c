@@ -235,8 +235,8 @@ static void list_group(struct flow_graph *graph, const struct flow_group *group)
 
 /* Lists arcs in which optima can differ. WHY these are enough: two flows of equal cost differ by
  * cycles. A cycle does not pass S, since hosts and waiters differ there. So it leaves each host,
- * rack and cluster against a unit that comes there: the host is one that is used, the group one that
- * runs something; and it leaves a waiter for a group of the same one. */
+ * rack and cluster against a unit that comes there: the host is one that is used, the group one
+ * that runs something; and it leaves a waiter for a group of the same one. */
 static void list_all(struct flow_graph *graph)
 {
     struct sorted_node *node;

@@ -86,8 +86,8 @@ static uint32_t open_lengths(const struct host *host)
     return shortest ? length_of(shortest->key.a) : FLOW_LENGTHS;
 }
 
-/* Room of a class of tasks that receive, if some were there: for one, where none receives that is as
- * short. */
+/* Room of a class of tasks that receive, if some were there: for one, where none receives that is
+ * as short. */
 static void show_length(struct flow_view *view, const struct host *host, uint32_t kind,
                         uint32_t times)
 {
