@@ -326,7 +326,7 @@ def test_what_ends_with_its_maker_cannot_be_left_standing():
     (["REPEATS=2"], "REPEATS is of NET=spark alone"),
     (["RACKS=3"], "RACKS is not of TOPO=star, but of TOPO=leafspine"),
     (["TOPO=leafspine", "HOSTS=2", "RACKS=3"], "RACKS is 3, but 2 hosts cannot be shared out evenly"),
-    (["SWITCH=often"], "SWITCH is \"often\", must be a whole number 0…1000"),
+    (["SWITCH=often"], "SWITCH is \"often\", must be a whole number 0…256"),
     (["SLOW=w30"], "SLOW is \"w30\", must be a host of NET=netns TOPO=star"),
     (["TOPO=leafspine", "SLOW=w1"], "must be a host of NET=netns TOPO=star"),
     (["TOPO=leafspine", "LINK=0"], "LINK is \"0\""),
