@@ -616,6 +616,26 @@ static void one_map(struct script *s, uint64_t job, int64_t priority, const uint
                                           .map_ns = SECOND});
 }
 
+/* A map waits for its block's host, though another one has a slot. */
+static void holds_of_flow(void)
+{
+    static const uint32_t block[] = {0};
+    struct script s;
+    struct engine_config config = script_config();
+    strcpy(config.place, "flow");
+    assert_int_equal(engine_config_say(&config, "hold_remote", 1, NULL), 0);
+    script_begin(&s, &config);
+    script_host(&s, 0, 1);
+    script_host(&s, 1, 1);
+    one_map(&s, 1, 0, block);
+    one_map(&s, 2, 0, block);
+    const struct decision *hold = script_decision(&s, DECISION_HOLD, 0);
+    assert_non_null(hold);
+    assert_reason(hold, "optimum-near");
+    see(s.engine->policies[QUESTION_PLACE], hold);
+    script_end(&s);
+}
+
 /* A map moves to its block when that host has a slot; then it is stopped for a higher priority. */
 static void stops_of_flow(void)
 {
@@ -967,6 +987,7 @@ static void test_every_reason_of_every_table(void **state)
     bound_of_flow();
     spare_of_flow();
     stops_of_flow();
+    holds_of_flow();
     at_home();
     in_a_rack();
     all_there();
