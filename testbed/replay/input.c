@@ -63,6 +63,21 @@ static int add_part(struct input *input, char **words, unsigned n)
     return r;
 }
 
+/* "profile BYTES BYTES_S BEFORE COMPUTE_NS". */
+static int read_profile(struct input *input, char **words, unsigned n)
+{
+    struct profile profile;
+    struct err err;
+    if (n < 5 || number_read(words[1], 0, UINT64_MAX, &profile.read_bytes) < 0 ||
+        number_read(words[2], 0, UINT64_MAX, &profile.read_bytes_s) < 0 ||
+        number_read(words[3], 0, 1, &profile.before) < 0 ||
+        number_read(words[4], 0, UINT64_MAX, &profile.compute_ns) < 0 ||
+        profile_check(&profile, &err) < 0)
+        return -EINVAL;
+    input->profile = profile;
+    return 0;
+}
+
 /* "device NAME BYTES AT". */
 static int add_device(struct input *input, char **words, unsigned n)
 {
@@ -89,6 +104,8 @@ static int read_line(struct input *input, char *line, unsigned *version)
         return add_part(input, words, n);
     if (strcmp(words[0], "device") == 0)
         return add_device(input, words, n);
+    if (strcmp(words[0], "profile") == 0)
+        return read_profile(input, words, n);
     const struct {
         const char *name;
         uint64_t *number;

@@ -12,6 +12,7 @@
 #include <netinet/in.h>
 
 #include "lib/err.h"
+#include "lib/profile.h"
 
 enum { INPUT_PARTS_MAX = 1000000, INPUT_DEVICES_MAX = 16 };
 
@@ -33,6 +34,7 @@ struct input {
     uint32_t stage, task;
     uint64_t attempt;
     uint64_t compute_ns;
+    struct profile profile; /* all 0: it has none */
     uint64_t output_bytes;
     uint32_t stall_ms;                 /* 0: sources that send nothing are not reported */
     uint64_t gpu_milli, gpu_mem_bytes; /* the task's part of its devices */

@@ -14,12 +14,16 @@
 
 #include <systemd/sd-event.h>
 
+#include "testbed/replay/blocks.h"
 #include "testbed/replay/device.h"
 #include "testbed/replay/fetch.h"
 #include "testbed/replay/input.h"
 #include "testbed/replay/ports.h"
 
-enum { MESSAGE_MAX = 512 };
+enum {
+    MESSAGE_MAX = 512,
+    TURNS = 8 /* of one that reads while it computes: the simulator's, so that both compare */
+};
 
 struct replay_task {
     const struct task_options *options;
@@ -27,7 +31,9 @@ struct replay_task {
     sd_event *event;
     sd_event_source *compute;
     struct fetch *fetch;
-    int socket, ports, uses;
+    struct blocks *blocks; /* NULL: it reads none */
+    uint32_t turns, turns_done;
+    int socket, ports, uses, reads;
     int devices[INPUT_DEVICES_MAX]; /* while it computes on them; −1: not held */
     struct device_use used[INPUT_DEVICES_MAX];
     struct err err; /* the first failure: it ends the loop */
@@ -100,11 +106,47 @@ static int take_devices(struct replay_task *task, struct err *err)
     return r < 0 ? r : 0;
 }
 
+/* Its part of the task's computing, without what a lone one reads meanwhile. WHY by the task's own
+ * time: the profile's is the mean of its stage. */
+static uint64_t turn_ns(const struct replay_task *task)
+{
+    const struct profile *profile = &task->input.profile;
+    uint64_t reads_ns = task->turns > 1 ? profile_read_ns(profile) : 0;
+    uint64_t all_ns = task->input.compute_ns > reads_ns ? task->input.compute_ns - reads_ns : 0;
+    return all_ns / task->turns + (task->turns_done < all_ns % task->turns);
+}
+
+static int read_turn(struct replay_task *task, struct err *err)
+{
+    __extension__ typedef unsigned __int128 wide;
+    wide until = (wide)task->input.profile.read_bytes * (task->turns_done + 1) / task->turns;
+    return task->turns > 1 ? blocks_read(task->blocks, (uint64_t)until, err) : 0;
+}
+
+static int on_computed(sd_event_source *s, uint64_t usec, void *context);
+
+static void take_turn(struct replay_task *task)
+{
+    struct err err;
+    int r = read_turn(task, &err);
+    sd_event_source_disable_unref(task->compute);
+    task->compute = NULL;
+    if (r == 0 && (r = sd_event_add_time_relative(task->event, &task->compute, CLOCK_MONOTONIC,
+                                                  turn_ns(task) / 1000, 1, on_computed, task)) < 0)
+        err_sys(&err, -r, "cannot set the timer of computing");
+    if (r < 0)
+        task_fail(task, &err);
+}
+
 static int on_computed(sd_event_source *s, uint64_t usec, void *context)
 {
     struct replay_task *task = context;
     (void)s;
     (void)usec;
+    if (++task->turns_done < task->turns) {
+        take_turn(task);
+        return 0;
+    }
     give_devices(task);
     return sd_event_exit(task->event, 0);
 }
@@ -117,12 +159,8 @@ static void task_compute(struct replay_task *task)
         task_fail(task, &err);
         return;
     }
-    int r = sd_event_add_time_relative(task->event, &task->compute, CLOCK_MONOTONIC,
-                                       task->input.compute_ns / 1000, 1, on_computed, task);
-    if (r < 0) {
-        err_sys(&err, -r, "cannot set the timer of computing");
-        task_fail(task, &err);
-    }
+    task->turns = task->blocks && !task->input.profile.before ? TURNS : 1;
+    take_turn(task);
 }
 
 static void on_connecting(void *context, const struct ports_connection *c)
@@ -165,10 +203,43 @@ static void on_flows(void *context, const char *address)
 
 static void on_fetched(void *context, const struct err *err)
 {
+    struct replay_task *task = context;
+    const struct profile *profile = &task->input.profile;
+    struct err failed;
+    if (!err && task->blocks && profile->before &&
+        blocks_read(task->blocks, profile->read_bytes, &failed) < 0)
+        err = &failed;
     if (err)
-        task_fail(context, err);
+        task_fail(task, err);
     else
-        task_compute(context);
+        task_compute(task);
+}
+
+/* What a profile reads is the task's block, which may be fetched instead. */
+static bool reads_blocks(const struct replay_task *task)
+{
+    const struct input *input = &task->input;
+    for (size_t i = 0; i < input->n_parts; i++)
+        if (input->parts[i].block)
+            return false;
+    return task->options->blocks && input->profile.read_bytes;
+}
+
+static int open_blocks(struct replay_task *task, struct err *err)
+{
+    const struct task_options *options = task->options;
+    if (!reads_blocks(task))
+        return 0;
+    int r = blocks_open(options->blocks, options->meter, task->input.profile.read_bytes_s,
+                        task->input.attempt, &task->blocks, err);
+    if (r == 0 && options->reads)
+        r = task->reads = input_open_notes(options->reads, &task->input, err);
+    return r < 0 ? r : 0;
+}
+
+static int write_reads(struct replay_task *task, struct err *err)
+{
+    return task->reads < 0 ? 0 : blocks_write_down(task->reads, task->blocks, err);
 }
 
 static int task_prepare(struct replay_task *task, struct err *err)
@@ -196,6 +267,8 @@ static int task_prepare(struct replay_task *task, struct err *err)
         if (task->uses < 0)
             return task->uses;
     }
+    if ((r = open_blocks(task, err)) < 0)
+        return r;
     r = sd_event_new(&task->event);
     return r < 0 ? err_sys(err, -r, "cannot make an event loop") : 0;
 }
@@ -232,19 +305,23 @@ static int task_leave_output(struct replay_task *task, struct err *err)
 
 int replay_task_run(const struct task_options *options, struct err *err)
 {
-    struct replay_task task = {.options = options, .socket = -1, .ports = -1, .uses = -1};
+    struct replay_task task = {
+        .options = options, .socket = -1, .ports = -1, .uses = -1, .reads = -1};
     memset(task.devices, -1, sizeof(task.devices));
     int r = task_prepare(&task, err);
     if (r == 0)
         r = task_loop(&task, err);
     if (r == 0)
         r = task_leave_output(&task, err);
+    if (r == 0)
+        r = write_reads(&task, err);
     if (r == 0) {
         task_say(&task, "done");
         r = -task.err.code;
         *err = task.err;
     }
     give_devices(&task);
+    blocks_close(task.blocks);
     fetch_destroy(task.fetch);
     sd_event_source_disable_unref(task.compute);
     sd_event_unref(task.event);
@@ -253,5 +330,7 @@ int replay_task_run(const struct task_options *options, struct err *err)
         close(task.ports);
     if (task.uses >= 0)
         close(task.uses);
+    if (task.reads >= 0)
+        close(task.reads);
     return r;
 }

@@ -16,6 +16,9 @@ static const struct argp_option option_table[] = {
     {"ports", 'P', "DIR", 0, "write connections down there (schemas/ports.md)", 0},
     {"devices", 'd', "DIR", 0, "compute on the devices there (schemas/devices.md)", 0},
     {"uses", 'u', "DIR", 0, "write the use of devices down there (schemas/devices.md)", 0},
+    {"blocks", 'b', "FILE", 0, "read from it what the task's profile says (schemas/devices.md)", 0},
+    {"meter", 'm', "FILE", 0, "read no faster than all tasks that share it may together", 0},
+    {"reads", 'r', "DIR", 0, "write down there what was read", 0},
     {0},
 };
 
@@ -35,11 +38,23 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
     case 'u':
         options->uses = value;
         return 0;
+    case 'b':
+        options->blocks = value;
+        return 0;
+    case 'm':
+        options->meter = value;
+        return 0;
+    case 'r':
+        options->reads = value;
+        return 0;
     case ARGP_KEY_END:
         if (!options->port)
             argp_failure(state, 2, 0, "--port is needed");
         if (!options->devices && strcmp(program_invocation_short_name, "replay-gpu") == 0)
             argp_failure(state, 2, 0, "--devices is needed");
+        if ((options->meter || options->reads) && !options->blocks)
+            argp_failure(state, 2, 0,
+                         "--meter and --reads are of use with --blocks: give that, too");
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
