@@ -4,7 +4,7 @@ PYTHON := exec /usr/bin/python3 -B
 export BUILD
 
 .PHONY: demo
-demo: deps $(patsubst %,deps-%,$(filter mininet spark,$(NET))) ## replays a workload under four policies here (root): TRACE JOBS SPEED CAP SCALE LINK HOSTS SLOTS CLUSTER SEED COMPUTE POLICIES USERS SWITCH NET TOPO RACKS SPINES OVERSUB; V=1 prints all that is known
+demo: deps $(patsubst %,deps-%,$(filter mininet spark,$(NET))) ## replays a workload under four policies here (root): TRACE JOBS SPEED CAP SCALE LINK HOSTS SLOTS CLUSTER DISKS SEED COMPUTE POLICIES USERS SWITCH NET TOPO RACKS SPINES OVERSUB; V=1 prints all that is known
 	@$(MAKE) -s --no-print-directory programs $(if $(filter spark,$(NET)),spark-plugin)
 	@$(PYTHON) -m testbed.demo.demo
 

@@ -20,7 +20,7 @@ import subprocess
 import sys
 import time
 
-from testbed.demo import (decided, gap, inputs, latency, page, places, ports, report, spoilt,
+from testbed.demo import (blocks, decided, gap, inputs, latency, page, places, ports, report, spoilt,
                           switching, transport, uses)
 from testbed.net import cluster, instance, network, system
 
@@ -124,14 +124,23 @@ class Verify:
         self.child.wait(STOP_SECONDS)
         return [line for line in self._said().splitlines() if "capturing" not in line], self.child.returncode == 0
 
-    def frames_lost(self):
-        """Frames that the capture lost, after its end; 0 without a verdict, which its output and
-        status show."""
+    def _figures(self):
+        """Of its verdict, after its end; None without one, which its output and status show."""
         try:
             with open(self.json) as figures:
-                return json.load(figures)["lost"]
+                return json.load(figures)
         except FileNotFoundError:
-            return 0
+            return None
+
+    def frames_lost(self):
+        """Frames that the capture lost."""
+        figures = self._figures()
+        return figures["lost"] if figures else 0
+
+    def saw_nothing(self):
+        """No packet with content at all: right where the jobs move nothing, and only there."""
+        figures = self._figures()
+        return bool(figures) and not figures["checked"] and not figures["unattributed"]
 
 
 def replay(running, path, jobs, results, rounds=1, watch=None, tick=None):
@@ -157,11 +166,12 @@ def replay(running, path, jobs, results, rounds=1, watch=None, tick=None):
 
 def run_policy(net, asked, policy, path, folder):
     """Figures of one policy: report.load()'s, spoilt.Watch's, frames_lost, silence
-    (spoilt.longest_silence()), marks_right, simulated (the simulator's on the same input), parts
+    (spoilt.longest_silence()), marks_right, disks (whether hosts have some), disks_short, simulated (the simulator's on the same input), parts
     (gap.means()'s of both), logs and ports (where they are while the folder exists); and lines
     about its marks and latencies."""
     logs = os.path.join(folder, policy)
-    running = cluster.Cluster(net, asked.build, policy, asked.slots, inputs.scale_of(path), asked.seed, logs, queues=asked.queue_lines)
+    running = cluster.Cluster(net, asked.build, policy, asked.slots, inputs.scale_of(path), asked.seed, logs, queues=asked.queue_lines,
+                              limiter=asked.limiter)
     results = os.path.join(logs, "results.jsonl")
     try:
         running.up()
@@ -181,6 +191,7 @@ def run_policy(net, asked, policy, path, folder):
     said += switches.lines()
     used = uses.read(running.saved_uses)
     said += uses.lines(used)
+    read = blocks.read(running.saved_reads)
     changed = switches.simulated(results, path)
     simulated = simulate(asked, policy, path, logs, changed)
     sides = gap.sides(running.log_files(), connections, results, simulate_spread(asked, policy, path, logs, changed) or [simulated])
@@ -189,11 +200,13 @@ def run_policy(net, asked, policy, path, folder):
         names = {net.addresses[host]: host for host in net.hosts}
         said.append(decided.sentence(running.log_files(), connections, names, 1 - network.HEADERS))
     live, there = report.load(policy, running.log_files(), results), report.load(policy, [simulated])
+    if running.disks:
+        said += blocks.lines(read, running.disks.describe(), running.disks_read, live["makespan"])
     if live["crossed"] is not None:
         said.append("between racks: %.0f %% of what the shuffle moved between hosts, simulated %.0f %%" % (100 * live["crossed"], 100 * there["crossed"]))
     measured = dict(zip(net.hosts, latency.read(running.measurement_files(), [])[0]))
-    return dict(live, **machine, frames_lost=verify.frames_lost(), silence=spoilt.longest_silence(measured, watch.begin_ns, watch.end_ns), marks_right=good,
-                devices_over=uses.over(used), simulated=there, parts=gap.means(*sides), logs=running.log_files(), ports=running.saved_ports), said
+    return dict(live, **machine, frames_lost=verify.frames_lost(), silence=spoilt.longest_silence(measured, watch.begin_ns, watch.end_ns), marks_right=good or (not live["link_use"] and verify.saw_nothing()),
+                devices_over=uses.over(used), disks=bool(running.disks), disks_short=blocks.short(read), simulated=there, parts=gap.means(*sides), logs=running.log_files(), ports=running.saved_ports), said
 
 
 def simulate_spread(asked, policy, path, folder, changed):
@@ -259,12 +272,13 @@ def verdict(runs):
     if not all(run["marks_right"] for run in runs):
         lines.append("Some packets were not what they should have been (above).")
     lines += ["Under %s device %s." % (run["label"], sentence) for run in runs for sentence in run.get("devices_over", [])]
-    return lines
+    lines += ["Under %s %s" % (run["label"], sentence) for run in runs for sentence in run.get("disks_short", [])]
+    return lines + blocks.verdict(runs)
 
 
 def conclude(story, folder, talkative=False):
     runs = story.runs
-    all_good = all(run["marks_right"] and not run.get("devices_over") for run in runs)
+    all_good = all(run["marks_right"] and not run.get("devices_over") and not run.get("disks_short") for run in runs)
     paths = page.write(story, folder)
     print("\n" + (page.whole(story) if talkative else page.short(story)))
     if not talkative:

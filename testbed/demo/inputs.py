@@ -9,7 +9,7 @@ import re
 import subprocess
 
 from testbed.demo import places
-from testbed.net import cluster, network, networks, system, unlike
+from testbed.net import cluster, disks, network, networks, system, unlike
 
 WORKLOADS = os.path.join("testbed", "workloads")
 DEFAULT_INPUT = os.path.join(WORKLOADS, "demo.jsonl")
@@ -17,7 +17,7 @@ DEFAULT_POLICIES, UNLIKE_POLICIES = "fair aalo duopoly joint", "fifo drf fair du
 # Variable: default, smallest, largest. JOBS, SPEED, CAP and COMPUTE are duopoly-workload's affair.
 NUMBERS = {"HOSTS": (9, 1, network.HOSTS_MAX), "SLOTS": (4, 1, 1000), "SEED": (1, 0, 2**53),
            "SCALE": (10, 1, 10**9)}
-WORDS = ["CLUSTER", "USERS", "LINK", "POLICIES", "TRACE", "JOBS", "SPEED", "CAP", "COMPUTE", "NET", "TOPO", "SLOW", "SWITCH", "V", *NUMBERS,
+WORDS = ["CLUSTER", "DISKS", "USERS", "LINK", "POLICIES", "TRACE", "JOBS", "SPEED", "CAP", "COMPUTE", "NET", "TOPO", "SLOW", "SWITCH", "V", *NUMBERS,
          *(word for kind in networks.NETWORKS.values() for word in kind.VARIABLES)]
 SPARKS = ("ROWS", "WORKLOAD", "SPREAD", "REPEATS", "VERIFY")
 SOAKS = ("MINUTES", "KILL_EVERY")
@@ -65,6 +65,7 @@ class Inputs:
         self.cluster_file = environment.get("CLUSTER")
         self.described = self._read_hosts(environment)
         self.hosts = len(self.described) or number(environment, "HOSTS")
+        self.limiter = self._read_limiter(environment.get("DISKS"))
         self.slots = number(environment, "SLOTS")
         self.seed = number(environment, "SEED")
         self.link_bps = rate(environment, "LINK", "100M")
@@ -89,6 +90,14 @@ class Inputs:
             raise system.Failure("HOSTS is how many hosts there are that are alike, CLUSTER says which there are: give one of them")
         cluster.check_programs(self.build)
         return unlike.read(self.build, self.cluster_file)
+
+    def _read_limiter(self, asked):
+        """What limits the hosts' disks; None: what can."""
+        if asked and not any(host.disk_bytes_s for host in self.described):
+            raise system.Failure("DISKS is of hosts with a disk, and there is none: CLUSTER=FILE says which hosts there are")
+        if asked and asked not in disks.LIMITERS:
+            raise system.Failure("DISKS is \"%s\", must be blkio, io or meter" % asked)
+        return asked or None
 
     def _read_network(self, environment):
         if environment.get("NET") in places.PLACES:

@@ -161,7 +161,7 @@ class Run:
         self.logs = os.path.join(folder, row.label)
         self.cluster = cluster.Cluster(net, asked.build, row.label, asked.slots, scale, asked.seed,
                                        self.logs, queues=asked.queue_lines, preset=row.preset,
-                                       choices=row.choices)
+                                       choices=row.choices, limiter=asked.limiter)
         self.said, self.good = [], True
 
     def set_user(self, user, share):

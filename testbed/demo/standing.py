@@ -35,7 +35,7 @@ def up(environment):
         path = asked.workload(folder)
         running = cluster.Cluster(net, asked.build, asked.policies[0], asked.slots,
                                   inputs.scale_of(path), asked.seed,
-                                  os.path.join(folder, "logs"), ports=False)
+                                  os.path.join(folder, "logs"), ports=False, limiter=asked.limiter)
         running.up()
         with open(os.path.join(folder, "replay.log"), "ab") as out:
             driver = subprocess.Popen(

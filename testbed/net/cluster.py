@@ -10,7 +10,7 @@ import shutil
 import subprocess
 import uuid
 
-from testbed.net import answers, network, system
+from testbed.net import answers, disks, network, system
 
 PROGRAMS = ("duopolyd", "duopolyctl", "duopoly-agent", "duopoly-task", "duopoly-replay", "duopoly-verify", "replay-map",
             "replay-reduce", "replay-gpu", "replay-serve")
@@ -80,10 +80,10 @@ class Cluster:
     timers; ports: whether each task records its connections, in a file that stays (not for a
     load without end); queues: further lines of the agents' section `queues`; preset: the policy's
     name there, where `policy` is only what this run is called; choices: further lines of the
-    controller's section `policy`."""
+    controller's section `policy`; limiter: what limits hosts' disks (disks.py), None: what can."""
 
     def __init__(self, net, build, policy, slots, scale, seed, logs, quick=1, ports=True,
-                 queues=(), preset=None, choices=()):
+                 queues=(), preset=None, choices=(), limiter=None):
         self.net, self.build, self.policy, self.slots = net, build, policy, slots
         self.preset, self.choices = preset or policy, choices
         self.scale, self.seed, self.logs, self.quick = scale, seed, logs, quick
@@ -95,6 +95,11 @@ class Cluster:
         self.ports = os.path.join(self.directory, "ports") if ports else None
         self.uses = os.path.join(self.directory, "uses") if ports and self._devices() else None
         self.saved_uses = os.path.join(logs, "uses")  # {host}/…, when it is down (schemas/devices.md)
+        rates = {name: host.disk_bytes_s for name, host in net.described.items() if host.disk_bytes_s}
+        self.disks = disks.Disks(net.instance, rates, limiter) if rates else None
+        self.reads = os.path.join(self.directory, "reads") if ports and rates else None
+        self.saved_reads = os.path.join(logs, "reads")  # when it is down, as is what the disks' limits counted:
+        self.disks_read = {}
         self.log_folder = os.path.join(logs, "log")
         self.saved_ports = os.path.join(logs, "ports")  # when it is down
         self.small = {}  # name: the size of a file system of its own for its state, as tmpfs takes it
@@ -194,7 +199,8 @@ class Cluster:
         for child in reversed(self.processes.values()):
             system.stop([system.identify(child.pid)])
         self.processes = {}
-        for folder, saved in ((self.ports, self.saved_ports), (self.uses, self.saved_uses)):
+        self.disks_read = self.disks.counted() if self.disks and self.disks.limit else {}
+        for folder, saved in ((self.ports, self.saved_ports), (self.uses, self.saved_uses), (self.reads, self.saved_reads)):
             if folder and os.path.isdir(folder):
                 shutil.copytree(folder, saved, dirs_exist_ok=True)
         for name in self.small:
@@ -262,9 +268,11 @@ class Cluster:
         shutil.rmtree(self.directory, ignore_errors=True)
         shutil.rmtree(self.logs, ignore_errors=True)
         os.makedirs(self.log_folder)
-        if self.ports:
-            os.makedirs(self.ports)
-            os.chown(self.ports, user.pw_uid, user.pw_gid)
+        for folder in filter(None, (self.ports, self.reads)):
+            os.makedirs(folder)
+            os.chown(folder, user.pw_uid, user.pw_gid)
+        if self.disks:
+            self.disks.make(self.directory, user)
         for host, devices in self._devices().items():
             self._make_devices(host, devices, user)
         for name in [*self.net.hosts, *self.net.switches, network.CONTROLLER]:
@@ -319,7 +327,8 @@ class Cluster:
         booted = ["unshare", "--mount", "--propagation", "unchanged", "sh", "-c",
                   'mount --make-private /proc && mount --bind "$0" /proc/sys/kernel/random/boot_id && exec "$@"',
                   self.boots[name]] if name in self.boots else []
-        self.processes[program, name] = self.net.start(name, [*booted, *urgent, self.program(program), *arguments],
+        limited = self.disks.enter(name) if self.disks and program == "duopoly-agent" else []
+        self.processes[program, name] = self.net.start(name, [*booted, *limited, *urgent, self.program(program), *arguments],
                                                        self._log(program, name))
 
     def _write(self, name, text):
@@ -403,11 +412,16 @@ class Cluster:
 
     def _command_lines(self, name):
         shared = ["--port", str(SERVE_PORT)] + (["--ports", self.ports] if self.ports else [])
+        shared += self._disk_words(name)
         commands = {"map": ["replay-map"], "reduce": ["replay-reduce"]}
         if name in self._devices():
             commands["map-gpu"] = ["replay-gpu", "--devices", self._device_folder(name)] + (["--uses", os.path.join(self.uses, name)] if self.uses else [])
         return ["    - {name: %s, argv: [%s]}" % (command, ", ".join([self.program(program), *shared, *words]))
                 for command, (program, *words) in commands.items()]
+
+    def _disk_words(self, name):
+        words = self.disks.words(name) if self.disks else []
+        return words + (["--reads", self.reads] if words and self.reads else [])
 
     def _unit_lines(self, name):
         host = self.net.described.get(name)

@@ -9,6 +9,7 @@ before it is made:
     /var/lib/duopoly-testbed/N/memory/…     configurations, sockets, state and outputs, on a tmpfs
     dtbN-NAME                               network namespaces
     CGROUP2/duopoly-testbed-N               cgroups
+    BLKIO/duopoly-testbed-N                 cgroups that limit disks (disks.py)
 
 Removal uses the state file alone, so it also works from another process: after Ctrl-C, after an
 exception, and for an instance whose owner was killed (watcher.py ends it at once; the next start
@@ -96,6 +97,12 @@ class Instance:
         self.state["processes"].append(system.identify(pid))
         self.save()
 
+    def add_cgroup(self, top):
+        """One more that ends with it, of another hierarchy than its own; not made yet."""
+        if top not in self.state.get("cgroups", []):
+            self.state.setdefault("cgroups", []).append(top)
+            self.save()
+
     def _watch(self):
         """Starts the process that ends it if we are killed."""
         child = subprocess.Popen([sys.executable, "-B", "-m", "testbed.net.watcher",
@@ -133,7 +140,8 @@ class Instance:
         for process in reversed(self.state["processes"]):
             system.stop([process])
         self._end_namespaces()
-        self._end_cgroup()
+        for top in (self.state["cgroup"], *self.state.get("cgroups", ())):
+            end_cgroup(top)
         unmount_below(self.directory)
         # The state file last: a teardown that is cut short must be found by the next one.
         for name in os.listdir(self.directory):
@@ -160,16 +168,15 @@ class Instance:
             with contextlib.suppress(system.Failure):
                 system.run("ip", "netns", "del", name)
 
-    def _end_cgroup(self):
-        top = self.state["cgroup"]
-        if not os.path.isdir(top):
-            return
-        folders = [folder for folder, _, _ in os.walk(top, topdown=False)]
-        for folder in folders:
-            with contextlib.suppress(OSError), open(os.path.join(folder, "cgroup.procs")) as procs:
-                system.stop([system.identify(int(pid)) for pid in procs.read().split()], 1.0)
-        for folder in folders:
-            remove_cgroup(folder)
+
+def end_cgroup(top):
+    """With all that is below it and runs there."""
+    folders = [folder for folder, _, _ in os.walk(top, topdown=False)]
+    for folder in folders:
+        with contextlib.suppress(OSError), open(os.path.join(folder, "cgroup.procs")) as procs:
+            system.stop([system.identify(int(pid)) for pid in procs.read().split()], 1.0)
+    for folder in folders:
+        remove_cgroup(folder)
 
 
 def remove(path):

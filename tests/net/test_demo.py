@@ -47,7 +47,8 @@ def machine():
         state = {"mount " + line.split()[1] for line in mounts}
     for folder in ("/run", "/run/netns", "/var/lib", "/tmp", instances.HOME, "/sys/fs/bpf", "/sys/class/net"):
         state |= listed(folder)
-    state |= {folder for folder, _, _ in os.walk(instances.cgroup2())}
+    for hierarchy in {instances.cgroup2(), "/sys/fs/cgroup/blkio"}:
+        state |= {folder for folder, _, _ in os.walk(hierarchy)}
     state |= {"qdisc " + line for line in system.run("tc", "qdisc", "show").splitlines()}
     kernel_settings = {"%s %s" % (path, kernel.read(path)) for path, _ in kernel.WANTED.values() if os.path.exists(path)}
     return state | processes() | kernel_settings
@@ -293,6 +294,45 @@ def test_a_demo_on_hosts_that_differ(tmp_path):
     assert all(50 <= int(memory) <= 100 and 40 <= int(time) <= 80 for _, memory, time, _ in used), "two at once at most, by memory"
 
 
+DISKS = """classes:
+  - {hosts: 2, units: [{slots: 2, devices: [gpu0]}], disk: 2 MB}
+"""
+READ, ALONE = 64 * 4096, 65536  # bytes of a task that reads much, and of one that computes much
+
+
+def way(gpu, read_bytes, compute_ms):
+    profile = {"read_bytes": read_bytes, "read_bytes_s": 1_500_000, **({"reads": "before"} if gpu else {})}
+    return {"command": "map-gpu" if gpu else "map", "demand": {"gpu_milli": 1000} if gpu else {"slots": 1},
+            "profile": profile, "compute_ms": compute_ms}
+
+
+@pytest.mark.parametrize("limited", ["blkio", "meter"])
+def test_a_demo_on_hosts_with_disks(tmp_path, limited):
+    """Each task reads what its profile says, once, from this machine's disk; no host's disk gives more than its rate."""
+    jobs = [{"id": n, "name": name, "stages": [{"tasks": 6, **way(True, size, 50), "variants": [way(False, size, 400)]}]}
+            for n, (name, size) in enumerate((("reads", READ), ("computes", ALONE)), 1)]
+    (tmp_path / "hosts.yaml").write_text(DISKS)
+    (tmp_path / "jobs.jsonl").write_text('{"duopoly_workload": 1, "hosts": 2}\n' + "".join(json.dumps(job) + "\n" for job in jobs))
+    child = start("demo", "V=1", "NO_INSTALL=1", "POLICIES=fifo affinity", "CLUSTER=%s/hosts.yaml" % tmp_path, "TRACE=%s/jobs.jsonl" % tmp_path,
+                  "DISKS=" + limited)
+    said = child.communicate(timeout=180)[0]
+    if "DISKS=blkio does not work here" in said:
+        pytest.skip("the kernel limits no disk here")
+    assert child.returncode == 0, said
+    rows = re.findall(r"^disks: 2, each limited to 2 MB/s by (.*?); 12 tasks read (\S+) MB, .*?; the kernel counted (\S+) MB of their processes(.*)$",
+                      said, re.MULTILINE)
+    assert len(rows) == 2, said
+    for by, read, counted, rest in rows:
+        assert float(read) == pytest.approx(6 * (READ + ALONE) / 1e6, abs=.1) and float(counted) >= float(read) - .1
+        assert ("a meter" in by, not rest) == ((limited == "meter",) * 2)
+        if rest:
+            of_all, most = map(float, re.match(r"; (\S+) MB of all that hosts run, (\S+) MB/s of h\d", rest).groups())
+            assert float(read) <= of_all + .1 and most <= 2.1
+    times = re.search(r"^Run times: \S+ (\S+) s \(simulated .*", said, re.MULTILINE)
+    assert times and float(times[1]) >= 6 * (READ + ALONE) / (2 * 2e6), "as long as both disks take at least"
+    assert not re.search("attempts failed or were lost", said), said
+
+
 def test_objectives_change_in_the_middle():
     child = start("demo", "V=1", "POLICIES=flow", "SWITCH=2", *SMALL, "JOBS=40")
     said = child.communicate(timeout=180)[0]
@@ -321,6 +361,9 @@ def test_what_ends_with_its_maker_cannot_be_left_standing():
     (["CLUSTER=testbed/clusters/mixed.yaml", "TOPO=leafspine"], "CLUSTER is for NET=netns TOPO=star"),
     (["CLUSTER=testbed/clusters/mixed.yaml", "NET=guest"], "CLUSTER is not for NET=guest"),
     (["CLUSTER=/nosuch"], "/nosuch"),
+    (["DISKS=meter"], "DISKS is of hosts with a disk, and there is none"),
+    (["CLUSTER=testbed/clusters/mixed.yaml", "DISKS=meter"], "DISKS is of hosts with a disk, and there is none"),
+    (["CLUSTER=testbed/clusters/hdas.yaml", "DISKS=fast"], "DISKS is \"fast\", must be blkio, io or meter"),
     (["HOST=3"], "HOST is no variable here: HOSTS is"),
     (["policies=fair"], "policies is no variable here: POLICIES is"),
     (["REPEATS=2"], "REPEATS is of NET=spark alone"),
