@@ -23,6 +23,10 @@
  * other, the median of their decisions a second beside those without users is printed, and the
  * growth of what a step looks at.
  *
+ * Behind these come rows of PROFILES profiles (p) at 10 000 hosts with disks, for greedy and
+ * affinity: jobs of one map, 10 000 of them ready, then 100 000. Printed is how many times as much
+ * a decision of affinity costs as one of greedy, and the growth of what a step looks at.
+ *
  * Three columns are for comparisons. "reads" is how many reads of one 64-byte line after the other
  * the machine makes in a second, each found by the one before, all over as much memory as the row's
  * engine uses, between slices of the row's steps: decisions a second by it ("per read") say more of
@@ -35,7 +39,8 @@
  *
  *   bench-engine [STEPS [POLICY [HOSTS]]]    measured steps a row (default 100000); one policy
  *                                            only, places: the placements only, users: the rows
- *                                            of users only, all: everything;
+ *                                            of users only, profiles: those of profiles only,
+ *                                            all: everything;
  *                                            no row of more hosts */
 #include "controller/engine/policy/presets.h"
 #include "lib/fnv1a.h"
@@ -46,7 +51,10 @@
 #include <stdlib.h>
 #include <time.h>
 
-/* WHY: engine_before.py builds this file with trees of before there was that one. */
+/* WHY: engine_before.py builds this file with trees of before there were those. */
+#if __has_include("lib/profile.h")
+#include "lib/profile.h"
+#endif
 #if __has_include("tests/bench/engine_cluster.h")
 #include "tests/bench/engine_cluster.h"
 #else
@@ -64,8 +72,9 @@ enum { MAPS = 100, REDUCES = 32, SLOTS = 32, MEGABYTE = 1000000 };
 enum { UNITS = 5, SHAPES = 8 };
 enum { LINE = 64, SLICES = 50, READS = 20000, MEMORY_MAX = 1 << 28, MEMORY_PER_HOST = 100000 };
 enum { TURNS = 3 };
+enum { PROFILES = 1000, DISK_BYTES_S = 128 * MEGABYTE };
 static const double most_growth = 1.5, most_unlike = 2, aim_per_s = 1e6, aim_p99_us = 20,
-                    least_divided = .8, most_users_growth = 1.1;
+                    least_divided = .8, most_users_growth = 1.1, most_profiled = 3;
 
 /* At 1 000 hosts; 0: none. */
 struct bar {
@@ -79,6 +88,7 @@ struct size {
     uint32_t hosts, ready;
     bool unlike, variants;
     uint32_t users;                /* 0: nobody divides */
+    uint32_t profiles;             /* 0: nobody says one; else jobs have one map each */
     const struct cluster *cluster; /* NULL: hosts as above */
 };
 
@@ -197,6 +207,22 @@ static void demand_of_stage(const struct bench *b, struct event *stage)
 #endif
 }
 
+/* The next one's, of a task that reads while it computes. */
+static void profile_stage(const struct bench *b, struct event *stage)
+{
+#if __has_include("lib/profile.h")
+    static uint64_t numbers[PROFILE_NUMBERS];
+    const uint64_t place = b->jobs % b->size.profiles;
+    numbers[0] = (1 + place) * MEGABYTE;
+    numbers[1] = DISK_BYTES_S;
+    numbers[3] = (10 + place % 7) * SECOND;
+    stage->job_stage.profiles = (struct u64s){numbers, PROFILE_NUMBERS};
+#else
+    (void)b;
+    (void)stage;
+#endif
+}
+
 static void submit(struct bench *b)
 {
     uint64_t sums[REDUCES];
@@ -208,9 +234,9 @@ static void submit(struct bench *b)
              k++)
             blocks[i + (int)k] = (first + k) % b->size.hosts;
     struct script_job job = {.number = ++b->jobs,
-                             .maps = MAPS,
+                             .maps = b->size.profiles ? 1 : MAPS,
                              .per = 3,
-                             .reduces = REDUCES,
+                             .reduces = b->size.profiles ? 0 : REDUCES,
                              .replicas = blocks,
                              .map_input = 64 * MEGABYTE,
                              .map_ns = SECOND,
@@ -224,6 +250,9 @@ static void submit(struct bench *b)
     for (size_t i = 0; b->size.unlike && i < n; i++)
         if (events[i].kind == EVENT_JOB_STAGE)
             demand_of_stage(b, &events[i]);
+    for (size_t i = 0; b->size.profiles && i < n; i++)
+        if (events[i].kind == EVENT_JOB_STAGE)
+            profile_stage(b, &events[i]);
     script_events(&b->script, events, n);
     take_starts(b);
 }
@@ -262,6 +291,9 @@ static void join_hosts(struct bench *b)
         struct event join = script_join(h, SLOTS, vector);
         if (b->size.unlike)
             join.host_join.units = (struct u64s){units, UNITS * ENGINE_RESOURCES};
+#if __has_include("lib/profile.h")
+        join.host_join.disk_bytes_s = b->size.profiles ? DISK_BYTES_S : 0;
+#endif
         timed_step(b, join);
     }
 }
@@ -402,6 +434,7 @@ static bool print_row(const char *policy, struct size size, const struct row *ro
            "%016" PRIx64 "\n",
            policy, size.hosts,
            size.users      ? "d"
+           : size.profiles ? "p"
            : size.variants ? "v"
            : size.unlike   ? "u"
                            : " ",
@@ -502,6 +535,28 @@ static bool run_users(const char *policy, size_t steps)
     return missed;
 }
 
+static bool run_profiles(size_t steps, uint32_t hosts_max)
+{
+    static const char *const places[] = {"greedy", "affinity"};
+    struct row few, many[2];
+    if (hosts_max < 10000)
+        return false;
+    for (size_t i = 0; i < 2; i++) {
+        struct size size = {.hosts = 10000, .ready = 10000, .profiles = PROFILES};
+        few = run("duopoly", places[i], size, steps);
+        print_row(places[i], size, &few, false);
+        size.ready *= 10;
+        many[i] = run("duopoly", places[i], size, steps);
+        print_row(places[i], size, &many[i], false);
+    }
+    double times = many[0].per_s / many[1].per_s, growth = many[1].looks / few.looks;
+    bool slow = times > most_profiled, grows = growth > most_growth;
+    printf("affinity   %d profiles: a decision costs %.2f times greedy's%s; with 10 n jobs a step "
+           "looks at %.2f times as much%s\n",
+           PROFILES, times, slow ? " MISS" : "", growth, grows ? " MISS" : "");
+    return slow || grows;
+}
+
 static bool run_policy(const char *policy, size_t steps, uint32_t hosts_max)
 {
     static const struct size sizes[] = {{.hosts = 100, .ready = 10000},
@@ -557,6 +612,8 @@ int main(int argc, char **argv)
             missed |= run_users(bars[i].policy, steps);
     if (!cluster && (strcmp(policy, "all") == 0 || strcmp(policy, "places") == 0))
         run_places(steps, hosts_max);
+    if (!cluster && (strcmp(policy, "all") == 0 || strcmp(policy, "profiles") == 0))
+        missed |= run_profiles(steps, hosts_max);
     clustered_done(cluster);
     return missed;
 }
