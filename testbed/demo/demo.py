@@ -28,6 +28,7 @@ TREE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 STOP_SECONDS = 60
 SPREAD_RUNS = 9
 STEP_SECONDS = 0.2
+PATIENCE_SECONDS = 120  # without the end of a job, and twice as long as the simulator's whole run
 DECIDED_MOST = 2000  # tasks; at each event of decided.py all its flows are looked at
 PROGRAMS = (*cluster.PROGRAMS, "duopoly-sim", "duopoly-workload")
 FIGURES = "figures.json"  # in the demo's folder: run_policy()'s of each policy
@@ -143,11 +144,11 @@ class Verify:
         return bool(figures) and not figures["checked"] and not figures["unattributed"]
 
 
-def replay(running, path, jobs, results, rounds=1, watch=None, tick=None):
+def replay(running, path, jobs, results, rounds=1, watch=None, tick=None, patience_s=PATIENCE_SECONDS):
     """Runs the driver to its end, with its progress on our terminal; `watch`: a spoilt.Watch of the
-    run; `tick`: called every now and then."""
+    run; `tick`: called every now and then; `patience_s`: how long no job may end."""
     command = [running.program("duopoly-replay"), "--socket", running.socket, "--label", running.policy, "--results",
-               results, "--rounds", str(rounds), "--set", "jobs=" + jobs, path]
+               results, "--rounds", str(rounds), "--patience", "%d" % patience_s, "--set", "jobs=" + jobs, path]
     child = subprocess.Popen(command)
     running.net.instance.add_process(child.pid)
     try:
@@ -175,12 +176,15 @@ def run_policy(net, asked, policy, path, folder):
     results = os.path.join(logs, "results.jsonl")
     try:
         running.up()
+        simulated = simulate(asked, policy, path, logs)
+        there = report.load(policy, [simulated])
         verify = Verify(running, logs)
         verify.start()
         counted = transport.read(net)
         watch = spoilt.Watch()
         switches = switching.Switching(running, asked.switches)
-        replay(running, path, asked.jobs_limit(), results, watch=watch, tick=switches.tick)
+        replay(running, path, asked.jobs_limit(), results, watch=watch, tick=switches.tick,
+               patience_s=PATIENCE_SECONDS + 2 * there["makespan"])
         machine, tcp = watch.figures(), transport.line(counted, transport.read(net))
         said, good = verify.finish()
     finally:
@@ -193,13 +197,15 @@ def run_policy(net, asked, policy, path, folder):
     said += uses.lines(used)
     read = blocks.read(running.saved_reads)
     changed = switches.simulated(results, path)
-    simulated = simulate(asked, policy, path, logs, changed)
+    if changed:
+        simulated = simulate(asked, policy, path, logs, changed)
+        there = report.load(policy, [simulated])
     sides = gap.sides(running.log_files(), connections, results, simulate_spread(asked, policy, path, logs, changed) or [simulated])
     said.append(gap.sentence(*sides))
     if len(net.switches) == 1 and len(connections) <= DECIDED_MOST:
         names = {net.addresses[host]: host for host in net.hosts}
         said.append(decided.sentence(running.log_files(), connections, names, 1 - network.HEADERS))
-    live, there = report.load(policy, running.log_files(), results), report.load(policy, [simulated])
+    live = report.load(policy, running.log_files(), results)
     if running.disks:
         said += blocks.lines(read, running.disks.describe(), running.disks_read, live["makespan"])
     if live["crossed"] is not None:
