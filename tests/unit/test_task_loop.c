@@ -77,6 +77,36 @@ static void test_timers_fire_once_in_their_order(void **state)
     end(&scene);
 }
 
+/* Works for 400 ms, and sets a timer of 100 ms then. */
+static int on_work(sd_event_source *s, uint64_t usec, void *context)
+{
+    struct scene *scene = context;
+    (void)s;
+    (void)usec;
+    usleep(400000);
+    tell(scene, 'w');
+    assert_true(sd_event_add_time_relative(scene->event, &scene->source, CLOCK_MONOTONIC, 100000, 1,
+                                           on_late, scene) >= 0);
+    return 0;
+}
+
+static void test_a_handler_s_own_time_delays_no_timer(void **state)
+{
+    struct scene scene;
+    struct timespec before, after;
+    (void)state;
+    begin(&scene);
+    assert_true(sd_event_add_time_relative(scene.event, &scene.other, CLOCK_MONOTONIC, 0, 1,
+                                           on_work, &scene) >= 0);
+    clock_gettime(CLOCK_MONOTONIC, &before);
+    assert_int_equal(sd_event_loop(scene.event), 3);
+    clock_gettime(CLOCK_MONOTONIC, &after);
+    assert_string_equal(scene.told, "wl");
+    assert_true((after.tv_sec - before.tv_sec) * 1000000000L + after.tv_nsec - before.tv_nsec <
+                850000000L);
+    end(&scene);
+}
+
 static int on_again(sd_event_source *s, uint64_t usec, void *context)
 {
     struct scene *scene = context;
@@ -182,6 +212,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_timers_fire_once_in_their_order),
+        cmocka_unit_test(test_a_handler_s_own_time_delays_no_timer),
         cmocka_unit_test(test_a_timer_can_be_set_again),
         cmocka_unit_test(test_sources_may_be_dropped_by_a_handler),
         cmocka_unit_test(test_what_is_waited_for_can_change),

@@ -134,6 +134,7 @@ static int wait_io(sd_event *event, const sd_event_source *timer)
 static int turn(sd_event *event)
 {
     sd_event_source *timer = next_timer(event);
+    event->now_usec = clock_usec(); /* a handler may have taken long */
     if (!timer || timer->usec > event->now_usec)
         return wait_io(event, timer);
     uint64_t usec = timer->usec;
