@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <grp.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define SECOND INT64_C(1000000000)
@@ -129,11 +130,23 @@ static int value_take(const char *word, const char *text, void *target, struct e
     return 0;
 }
 
-#define POLICY(s, member, name, preset) PARSED(s, member, name, member##_parse, preset)
+static void value_say(const char *word, const char *text, char *words, size_t size)
+{
+    const struct engine_parameter *parameter = engine_parameter(word);
+    int64_t value;
+    if (strcmp(text, OF_PRESET) != 0 && parameter_parse(parameter, text, &value, NULL) == 0)
+        parameter_words(parameter, value, words, size);
+    else
+        snprintf(words, size, "%s", text);
+}
+
+#define POLICY(s, member, name, preset)                                                            \
+    PARSED(s, member, name, member##_parse, preset, .live = true)
 #define WORDS(s, member, word_)                                                                    \
     {                                                                                              \
-        .name = "", .type = CONF_WORDS, .offset = offsetof(struct s, member), .word = (word_),     \
-        .take = value_take                                                                         \
+        .name = "", .type = CONF_WORDS, .offset = offsetof(struct s, member),                      \
+        .size = sizeof(((struct s *)0)->member), .preset = OF_PRESET, .live = true,                \
+        .word = (word_), .take = value_take, .say = value_say                                      \
     }
 
 static const struct conf_field timer_fields[] = {
@@ -142,10 +155,13 @@ static const struct conf_field timer_fields[] = {
     DURATION(settings_timers, host_lost_ns, "host_lost", "30 s", SECOND / 25, 86400 * SECOND),
     DURATION(settings_timers, lease_ns, "lease", "10 s", SECOND / 25, 3600 * SECOND),
     DURATION(settings_timers, resync_wait_ns, "resync_wait", "5 s", 0, 600 * SECOND),
-    DURATION(settings_timers, start_timeout_ns, "start_timeout", "5 s", SECOND / 100, 600 * SECOND),
-    DURATION(settings_timers, client_idle_ns, "client_idle", "60 s", SECOND, 86400 * SECOND),
-    DURATION(settings_timers, forget_ns, "forget", "10 min", SECOND, 86400 * SECOND),
-    DURATION(settings_timers, fetch_stall_ns, "fetch_stall", "10 s", SECOND / 10, 3600 * SECOND),
+    DURATION(settings_timers, start_timeout_ns, "start_timeout", "5 s", SECOND / 100, 600 * SECOND,
+             .live = true),
+    DURATION(settings_timers, client_idle_ns, "client_idle", "60 s", SECOND, 86400 * SECOND,
+             .live = true),
+    DURATION(settings_timers, forget_ns, "forget", "10 min", SECOND, 86400 * SECOND, .live = true),
+    DURATION(settings_timers, fetch_stall_ns, "fetch_stall", "10 s", SECOND / 10, 3600 * SECOND,
+             .live = true),
     END,
 };
 
@@ -177,7 +193,8 @@ static int recording_folder_check(const char *text, struct err *err)
 
 static const struct conf_field recording_fields[] = {
     CHECKED(settings_recording, folder, "log", recording_folder_check),
-    BYTES(settings_recording, max_bytes, "max_bytes", "64 MB", 4096, INT64_C(1) << 40),
+    BYTES(settings_recording, max_bytes, "max_bytes", "64 MB", 4096, INT64_C(1) << 40,
+          .live = true),
     NUMBER(settings_recording, files, "files", "4", 1, 1000),
     END,
 };
@@ -185,7 +202,7 @@ static const struct conf_section recording_section = {recording_fields,
                                                       sizeof(struct settings_recording), NULL};
 
 static const struct conf_field store_fields[] = {
-    DURATION(settings_store, keep_ns, "keep", "720 h", 0, 87600 * 3600 * SECOND),
+    DURATION(settings_store, keep_ns, "keep", "720 h", 0, 87600 * 3600 * SECOND, .live = true),
     BYTES(settings_store, max_bytes, "max_bytes", "4 GB", 1000000, INT64_C(1) << 46),
     END,
 };
@@ -346,7 +363,7 @@ static const struct conf_field settings_fields[] = {
     CHECKED(settings, state, "/var/lib/duopoly", conf_check_folder),
     STRING(settings, keys, "keys"),
     CHOICE(settings, trust, trusts, "keys"),
-    CHOICE(settings, log_level, log_levels, "note"),
+    CHOICE(settings, log_level, log_levels, "note", .live = true),
     SECTION(settings, timers, &timer_section),
     SECTION_CALLED(settings, recording, "log", &recording_section),
     SECTION(settings, store, &store_section),
@@ -459,21 +476,43 @@ static int folders_resolve(struct settings *settings, struct err *err)
     return r < 0 ? r : folder_resolve(settings, "keys", settings->keys, err);
 }
 
-int settings_load(const char *path, struct settings *ret_settings, struct err *err)
+/* What concerns several sections. */
+static int whole_judge(struct settings *settings, struct err *err)
 {
     struct engine_config config;
     struct engine *engine;
-    struct settings settings;
-    int r = path ? conf_read(path, &settings_section, &settings, err)
-                 : conf_defaults(&settings_section, &settings, err);
+    int r = folders_resolve(settings, err);
     if (r < 0)
         return r;
-    if ((r = folders_resolve(&settings, err)) < 0)
-        return path ? err_prefix(err, "%s", path) : r;
-    settings_engine(&settings, 1, &config);
-    if ((r = engine_create(&config, &engine, err)) < 0)
-        return path ? err_prefix(err, "%s", path) : r;
-    engine_destroy(engine);
+    settings_engine(settings, 1, &config);
+    r = engine_create(&config, &engine, err);
+    if (r == 0)
+        engine_destroy(engine);
+    return r;
+}
+
+int settings_parse(const char *name, const char *text, size_t length, struct settings *ret_settings,
+                   struct err *err)
+{
+    struct settings settings;
+    int r = conf_parse(name, text, length, &settings_section, &settings, err);
+    if (r < 0)
+        return r;
+    if ((r = whole_judge(&settings, err)) < 0)
+        return err_prefix(err, "%s", name);
     *ret_settings = settings;
     return 0;
+}
+
+int settings_load(const char *path, struct settings *ret_settings, struct err *err)
+{
+    size_t length = 0;
+    char *text = NULL;
+    if (!path)
+        return settings_parse("defaults", "", 0, ret_settings, err);
+    int r = conf_file(path, &text, &length, err);
+    if (r == 0)
+        r = settings_parse(path, text, length, ret_settings, err);
+    free(text);
+    return r;
 }

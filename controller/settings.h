@@ -103,6 +103,9 @@ struct settings {
 /* Reads and checks a file; `path` NULL: the defaults. Errors as conf_read, and −EINVAL if the
  * engine refuses the combination. */
 int settings_load(const char *path, struct settings *ret_settings, struct err *err);
+/* The same of a file's text; sentences name `name`. */
+int settings_parse(const char *name, const char *text, size_t length, struct settings *ret_settings,
+                   struct err *err);
 
 /* The table itself, for tests. */
 extern const struct conf_section settings_section;

@@ -511,21 +511,52 @@ static int file_read(int fd, char *text, size_t *ret_length)
     return 0;
 }
 
-int conf_read(const char *path, const struct conf_section *section, void *ret_structure,
-              struct err *err)
+int conf_file(const char *path, char **ret_text, size_t *ret_length, struct err *err)
 {
-    size_t length = 0;
-    int code, fd = open(path, O_RDONLY | O_CLOEXEC);
+    int code = 0, fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return err_sys(err, errno, "%s cannot be opened", path);
     char *text = malloc(FILE_MAX + 1);
     if (!text)
         code = err_set(err, ENOMEM, "%s: out of memory", path);
-    else if ((code = file_read(fd, text, &length)) < 0)
+    else if ((code = file_read(fd, text, ret_length)) < 0)
         err_sys(err, -code, "%s cannot be read", path);
+    close(fd);
+    if (code < 0)
+        free(text);
     else
+        *ret_text = text;
+    return code;
+}
+
+int conf_read(const char *path, const struct conf_section *section, void *ret_structure,
+              struct err *err)
+{
+    size_t length = 0;
+    char *text = NULL;
+    int code = conf_file(path, &text, &length, err);
+    if (code == 0)
         code = conf_parse(path, text, length, section, ret_structure, err);
     free(text);
-    close(fd);
     return code;
+}
+
+static size_t bytes_of(const struct conf_field *field)
+{
+    return field->size                  ? field->size
+           : field->type == CONF_BOOL   ? sizeof(bool)
+           : field->type == CONF_CHOICE ? sizeof(int)
+                                        : sizeof(int64_t);
+}
+
+void conf_take_live(const struct conf_section *section, const void *from, void *to)
+{
+    for (const struct conf_field *f = section->fields; f->name; f++) {
+        const char *source = (const char *)from + f->offset;
+        char *target = (char *)to + f->offset;
+        if (f->type == CONF_SECTION)
+            conf_take_live(f->section, source, target);
+        else if (f->live)
+            memcpy(target, source, bytes_of(f));
+    }
 }

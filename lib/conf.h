@@ -18,6 +18,7 @@
 
 #include "lib/err.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -50,11 +51,15 @@ struct conf_field {
     const char *name;
     enum conf_type type;
     size_t offset; /* in the section's structure */
-    size_t size;   /* CONF_STRING: of the array; CONF_LIST: of one element */
+    size_t size; /* CONF_STRING: of the array; CONF_LIST: of one element; CONF_PARSED and CONF_WORDS
+                    that are live: of the member */
     /* Numbers, in the structure's scale; both 0: 0…INT64_MAX. CONF_LIST: number of items. */
     int64_t min, max;
     const char *preset; /* the default, as a user writes it; NULL: required (for sections: their
-                           fields' defaults) */
+                           fields' defaults). CONF_WORDS: what an absent key means, for people */
+    /* A program that reads its file again takes a new value while it runs (conf_take_live); else
+     * only when it starts. Sections and lists: their fields say it. */
+    bool live;
     const char *const *choices;         /* CONF_CHOICE: null-terminated */
     const struct conf_section *section; /* CONF_SECTION */
     const struct conf_field *item;      /* CONF_LIST: name, offset ignored */
@@ -74,6 +79,8 @@ struct conf_field {
      * is at `offset`. The field's own name is in no file. */
     const char *(*word)(unsigned index);
     int (*take)(const char *word, const char *text, void *target, struct err *err);
+    /* Writes a value that `take` accepts as it is always written; NULL: as it stands there. */
+    void (*say)(const char *word, const char *text, char *words, size_t size);
 };
 
 struct conf_section {
@@ -89,12 +96,18 @@ struct conf_section {
 int conf_read(const char *path, const struct conf_section *section, void *ret_structure,
               struct err *err);
 
+/* A file's content, whose owner the caller becomes; with its errors as in conf_read. */
+int conf_file(const char *path, char **ret_text, size_t *ret_length, struct err *err);
+
 /* As conf_read, from memory; sentences name `name` instead of a path. */
 int conf_parse(const char *name, const char *text, size_t length,
                const struct conf_section *section, void *ret_structure, struct err *err);
 
 /* As conf_read of an empty file: fails if a field is required or a default is out of range. */
 int conf_defaults(const struct conf_section *section, void *ret_structure, struct err *err);
+
+/* Copies the live fields of one of the section's structures into another. */
+void conf_take_live(const struct conf_section *section, const void *from, void *to);
 
 /* Parses one scalar as the field describes, of any type except sections and lists. −EINVAL with a
  * sentence. */

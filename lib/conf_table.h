@@ -1,6 +1,6 @@
 /* Short names for the fields of conf.h, for the files that write a program's table. `s` is the
  * section's structure without the word struct; a field is called as its member is, unless it has a
- * name of its own. */
+ * name of its own. Further members of struct conf_field may follow, such as `.live = true`. */
 #pragma once
 
 #include "lib/conf.h"
@@ -8,17 +8,17 @@
 #include <stddef.h>
 
 /* A number: its type, its default as a user writes it (NULL: required), and its range. */
-#define VALUE(s, member, name_, type_, preset_, min_, max_)                                        \
+#define VALUE(s, member, name_, type_, preset_, min_, max_, ...)                                   \
     {                                                                                              \
         .name = (name_), .type = (type_), .offset = offsetof(struct s, member), .min = (min_),     \
-        .max = (max_), .preset = (preset_)                                                         \
+        .max = (max_), .preset = (preset_), __VA_ARGS__                                            \
     }
 #define NUMBER(s, member, name, preset, min, max) VALUE(s, member, name, CONF_INT, preset, min, max)
-#define DURATION(s, member, name, preset, min, max)                                                \
-    VALUE(s, member, name, CONF_DURATION, preset, min, max)
+#define DURATION(s, member, name, preset, min, max, ...)                                           \
+    VALUE(s, member, name, CONF_DURATION, preset, min, max, __VA_ARGS__)
 #define RATE(s, member, name, preset, min, max) VALUE(s, member, name, CONF_RATE, preset, min, max)
-#define BYTES(s, member, name, preset, min, max)                                                   \
-    VALUE(s, member, name, CONF_BYTES, preset, min, max)
+#define BYTES(s, member, name, preset, min, max, ...)                                              \
+    VALUE(s, member, name, CONF_BYTES, preset, min, max, __VA_ARGS__)
 #define SHARE(s, member, name, preset, min, max)                                                   \
     VALUE(s, member, name, CONF_SHARE, preset, min, max)
 #define YES_NO(s, member, name, preset) VALUE(s, member, name, CONF_BOOL, preset, 0, 0)
@@ -32,15 +32,16 @@
 #define STRING(s, member, preset) CHECKED(s, member, preset, NULL)
 
 /* One of the words of `choices`, as its index. */
-#define CHOICE(s, member, choices_, preset_)                                                       \
+#define CHOICE(s, member, choices_, preset_, ...)                                                  \
     {                                                                                              \
         .name = #member, .type = CONF_CHOICE, .offset = offsetof(struct s, member),                \
-        .choices = (choices_), .preset = (preset_)                                                 \
+        .choices = (choices_), .preset = (preset_), __VA_ARGS__                                    \
     }
-#define PARSED(s, member, name_, parse_, preset_)                                                  \
+#define PARSED(s, member, name_, parse_, preset_, ...)                                             \
     {                                                                                              \
         .name = (name_), .type = CONF_PARSED, .offset = offsetof(struct s, member),                \
-        .parse = (parse_), .preset = (preset_)                                                     \
+        .size = sizeof(((struct s *)0)->member), .parse = (parse_), .preset = (preset_),           \
+        __VA_ARGS__                                                                                \
     }
 #define SECTION_CALLED(s, member, name_, section_)                                                 \
     {                                                                                              \
