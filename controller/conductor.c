@@ -327,6 +327,15 @@ static int on_after(sd_event_source *source, void *user)
     return 0;
 }
 
+void conductor_take_settings(struct conductor *conductor, const struct settings *settings)
+{
+    conductor->settings = *settings;
+    peers_take_settings(&conductor->peers);
+    store_keep(conductor->parts.store, settings->store.keep_ns);
+    if (conductor->recording)
+        recording_bound(conductor->recording, (uint64_t)settings->recording.max_bytes);
+}
+
 int conductor_forget_host(struct conductor *conductor, const char *name)
 {
     if (conductor->parts.judging)
@@ -445,7 +454,8 @@ int conductor_open(sd_event *loop, const struct settings *settings, struct epoch
         return err_sys(err, ENOMEM, "the controller");
     conductor->loop = sd_event_ref(loop);
     conductor->settings = *settings;
-    conductor->parts = (struct conductor_parts){.epoch = epoch, .store = store};
+    conductor->parts = (struct conductor_parts){
+        .epoch = epoch, .store = store, .configuration = hooks->configuration};
     conductor->clients = hooks->clients;
     conductor->peers.hooks = hooks->peers;
     conductor->peers.parts = &conductor->parts;

@@ -23,6 +23,7 @@
 #pragma once
 
 #include "controller/clock.h"
+#include "controller/configuration.h"
 #include "controller/cost.h"
 #include "controller/epoch.h"
 #include "controller/learnt.h"
@@ -38,6 +39,7 @@ struct conductor;
 struct conductor_hooks {
     struct peers_hooks peers;
     struct clients clients;
+    struct configuration *configuration; /* borrowed until close; NULL: settings are for good */
 };
 
 /* `epoch` and `store` (opened, not begun) are borrowed until close; `clock_path` NULL: real time
@@ -59,6 +61,7 @@ struct mode_change {
  * conductor_commit afterwards. */
 struct conductor_parts {
     const struct settings *settings;
+    struct configuration *configuration; /* NULL: none; for reload.h */
     const struct clock *clock;
     const struct engine *engine;
     const struct history *history;     /* how attempts and jobs ended */
@@ -115,5 +118,7 @@ int conductor_cancel(struct conductor *conductor, uint64_t job, const char *aske
 void conductor_submitter(struct conductor *conductor, uint64_t submitter);
 /* As engine_prepare. */
 int conductor_prepare(struct conductor *conductor, uint64_t job, uint64_t most);
+/* Other values of the live settings (conf_field.live) but those of policies, which are requests. */
+void conductor_take_settings(struct conductor *conductor, const struct settings *settings);
 /* Forgets a name, with everything known of it. −ENOENT: no such name; −EBUSY: it has a session. */
 int conductor_forget_host(struct conductor *conductor, const char *name);

@@ -14,6 +14,7 @@
 #include "controller/store/restore.h"
 #include "lib/log.h"
 #include "lib/loop.h"
+#include "lib/printable.h"
 #include "lib/program.h"
 
 #include <argp.h>
@@ -21,6 +22,7 @@
 #include <grp.h>
 #include <inttypes.h>
 #include <libgen.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,20 +31,26 @@
 
 const char *argp_program_version = "duopolyd " DUOPOLY_VERSION;
 
-enum { EXIT_ARGUMENTS = 2, KEY_CHECK = 256, KEY_CLOCK, KEY_DEBUG, KEY_PRESETS, KEY_RESTORE };
+enum {
+    EXIT_ARGUMENTS = 2,
+    KEY_CHECK = 256,
+    KEY_CLOCK,
+    KEY_DEBUG,
+    KEY_KEYS,
+    KEY_PRESETS,
+    KEY_RESTORE
+};
 #define RESTORE_NOTHING "nothing"
-#define RELOAD                                                                                     \
-    "`duopolyd --check` looks at it, `systemctl restart duopolyd` takes it (jobs and attempts go " \
-    "on)"
 
 struct arguments {
     const char *config, *clock;
     const char *restore; /* NULL: nothing is to be restored */
-    bool check, presets, debug;
+    bool check, keys, presets, debug;
 };
 
 /* Everything that is open; closed in the opposite order. */
 struct controller {
+    struct configuration *configuration; /* stays open when it begins again */
     sd_event *loop;
     struct epoch *epoch;
     struct store *store;
@@ -65,6 +73,11 @@ static const struct argp_option options[] = {
      "only read the configuration and report its first error; with --restore FILE also what that "
      "backup would revive",
      0},
+    {"keys", KEY_KEYS, NULL, 0,
+     "with --check: also list what the configuration says, a key a line: its name, where it says "
+     "so "
+     "(0: by default), whether a reload changes it, its value",
+     0},
     {"presets", KEY_PRESETS, NULL, 0, "list the presets for policy.preset, and what they mean", 0},
     {"restore", KEY_RESTORE, "FILE", 0,
      "start from this backup of the store, or, without one, with '" RESTORE_NOTHING
@@ -85,6 +98,9 @@ static error_t option_take(int key, char *value, struct argp_state *state)
         return 0;
     case KEY_CHECK:
         arguments->check = true;
+        return 0;
+    case KEY_KEYS:
+        arguments->keys = true;
         return 0;
     case KEY_PRESETS:
         arguments->presets = true;
@@ -130,6 +146,16 @@ static void presets_print(void)
         preset_values(p, values, sizeof(values));
         printf("%-14s %-12s %-10s %-15s %-6s %-27s %s%s\n", p->name, p->turn, p->place, p->network,
                p->mode, values, p->what, p->levels ? " (simulator only)" : "");
+    }
+}
+
+static void keys_print(const struct conf_keys *keys)
+{
+    for (const struct conf_key *key = keys->at; key < keys->at + keys->n; key++) {
+        printf("%s %" PRIu32 " %" PRIu32 " %d ", key->path, key->at.line, key->at.column,
+               key->live);
+        printable_put(key->value, stdout);
+        putchar('\n');
     }
 }
 
@@ -251,6 +277,21 @@ static bool on_epoch_seen(void *user, const char *name, uint32_t epoch)
     return true;
 }
 
+static int on_hangup(sd_event_source *source, const struct signalfd_siginfo *info, void *user)
+{
+    const struct controller *controller = user;
+    (void)source;
+    control_hangup(controller->control, info->ssi_pid);
+    return 0;
+}
+
+static int hangups_hear(struct controller *controller, struct err *err)
+{
+    int r = sd_event_add_signal(controller->loop, NULL, SIGHUP | SD_EVENT_SIGNAL_PROCMASK,
+                                on_hangup, controller);
+    return r < 0 ? err_sys(err, -r, "SIGHUP") : 0;
+}
+
 static int controller_open(struct controller *controller, const struct settings *settings,
                            const struct arguments *arguments, struct err *err)
 {
@@ -261,12 +302,12 @@ static int controller_open(struct controller *controller, const struct settings 
     int r = descriptors_take(metrics_connections(settings), &controller->descriptors, err);
     limits.most = controller->connections = connections_of(&controller->descriptors, settings);
     if (r < 0 || (r = loop_open(&controller->loop, err)) < 0 ||
-        (r = loop_say_reload(controller->loop, RELOAD, err)) < 0 ||
-        (r = folder_make(settings->socket, err)) < 0 ||
+        (r = hangups_hear(controller, err)) < 0 || (r = folder_make(settings->socket, err)) < 0 ||
         (r = epoch_open_in(settings, &controller->epoch, err)) < 0 ||
         (backup && (r = backup_take(settings, backup, false, err)) < 0) ||
         (r = store_open_in(settings, controller->epoch, backup, &controller->store, err)) < 0 ||
-        (!controller->confined && (r = confinement_limit_files(settings, err)) < 0) ||
+        (!controller->confined &&
+         (r = confinement_limit_files(settings, arguments->config, err)) < 0) ||
         (r = control_open(controller->loop, settings, &controller->control, err)) < 0 ||
         (r = metrics_open(controller->loop, settings, &controller->metrics, err)) < 0 ||
         (r = agents_zmq_open(controller->loop, settings, &limits, &controller->door, err)) < 0)
@@ -279,6 +320,7 @@ static int controller_open(struct controller *controller, const struct settings 
                   .epoch_user = controller,
                   .where = {agents_zmq_comes_from, controller->door}},
         .clients = {control_job_over, control_stepped, control_stored, controller->control},
+        .configuration = controller->configuration,
     };
     r = conductor_open(controller->loop, settings, controller->epoch, controller->store,
                        arguments->clock, &hooks, &controller->conductor, err);
@@ -310,7 +352,8 @@ static void controller_close(struct controller *controller)
         log_error(LOG_FAULT_US, "%s", err.text);
     epoch_close(controller->epoch);
     sd_event_unref(controller->loop);
-    *controller = (struct controller){.claims = controller->claims,
+    *controller = (struct controller){.configuration = controller->configuration,
+                                      .claims = controller->claims,
                                       .restored = controller->restored,
                                       .confined = controller->confined,
                                       .again = controller->again};
@@ -353,13 +396,50 @@ static int controller_run(struct controller *controller, const struct settings *
     return r == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
+/* What of the settings only this host can say. */
+static int judge(const struct settings *settings, struct err *err)
+{
+    int r = agents_zmq_check(settings, err);
+    return r < 0 ? r : metrics_check(settings, err);
+}
+
+/* --check: whether it could be started so. */
+static int check(const struct arguments *arguments, const struct configured *configured)
+{
+    struct err err;
+    if (arguments->restore &&
+        backup_take(&configured->settings, arguments->restore, true, &err) < 0) {
+        log_error(LOG_FAULT_CONFIGURATION, "%s", err.text);
+        return EXIT_FAILURE;
+    }
+    if (arguments->keys)
+        keys_print(&configured->keys);
+    return EXIT_SUCCESS;
+}
+
+static int serve(struct controller *controller, const struct arguments *arguments)
+{
+    const struct settings *settings = &configuration_taken(controller->configuration)->settings;
+    struct err err;
+    int status;
+    do {
+        status = EXIT_FAILURE;
+        controller->again = false;
+        if (controller_open(controller, settings, arguments, &err) < 0)
+            log_error(LOG_FAULT_CONFIGURATION, "%s", err.text);
+        else
+            status = controller_run(controller, settings);
+        controller_close(controller);
+    } while (controller->again);
+    return status;
+}
+
 int main(int argc, char **argv)
 {
     static const struct argp argp = {
         options, option_take, NULL, "The controller of a duopoly cluster.", NULL, NULL, NULL};
     struct arguments arguments = {0};
     struct controller controller = {0};
-    struct settings settings;
     struct err err;
     program_begin();
     argp_err_exit_status = EXIT_ARGUMENTS;
@@ -372,29 +452,17 @@ int main(int argc, char **argv)
     log_open("duopolyd", LOG_LEVEL_NOTE);
     if (!arguments.check)
         log_with_times();
-    if (settings_load(arguments.config, &settings, &err) < 0 ||
-        agents_zmq_check(&settings, &err) < 0 || metrics_check(&settings, &err) < 0) {
+    if (configuration_open(arguments.config, judge, &controller.configuration, &err) < 0) {
         log_error(LOG_FAULT_CONFIGURATION, "%s", err.text);
         return EXIT_FAILURE;
     }
-    if (arguments.check && arguments.restore &&
-        backup_take(&settings, arguments.restore, true, &err) < 0) {
-        log_error(LOG_FAULT_CONFIGURATION, "%s", err.text);
-        return EXIT_FAILURE;
-    }
-    if (arguments.check)
-        return EXIT_SUCCESS;
-    log_open("duopolyd", arguments.debug ? LOG_LEVEL_DEBUG : (enum log_level)settings.log_level);
-    int status;
-    do {
-        status = EXIT_FAILURE;
-        controller.again = false;
-        if (controller_open(&controller, &settings, &arguments, &err) < 0)
-            log_error(LOG_FAULT_CONFIGURATION, "%s", err.text);
-        else
-            status = controller_run(&controller, &settings);
-        controller_close(&controller);
-    } while (controller.again);
+    const struct configured *configured = configuration_taken(controller.configuration);
+    if (!arguments.check)
+        log_open("duopolyd", (enum log_level)configured->settings.log_level);
+    if (arguments.debug)
+        log_level_set(LOG_LEVEL_DEBUG);
+    int status = arguments.check ? check(&arguments, configured) : serve(&controller, &arguments);
     epoch_claims_done(&controller.claims);
+    configuration_close(controller.configuration);
     return status;
 }

@@ -205,6 +205,16 @@ static struct agents_knowledge knowledge_of(struct peers *peers)
     };
 }
 
+void peers_take_settings(struct peers *peers)
+{
+    const struct settings_timers *timers = &peers->parts->settings->timers;
+    const struct agents_config times = {.start_timeout_ns = timers->start_timeout_ns,
+                                        .forget_ns = timers->forget_ns,
+                                        .fetch_stall_ns = timers->fetch_stall_ns};
+    agents_take_times(peers->parts->agents, &times);
+    frameworks_take_forget(peers->parts->frameworks, timers->forget_ns);
+}
+
 static int agents_begin(struct peers *peers, const struct recovered *recovered,
                         struct timers *timers)
 {

@@ -42,6 +42,8 @@ struct peers {
 /* Restores what was known of hosts; `timers` are borrowed until close. */
 int peers_open(struct peers *peers, const struct recovered *recovered, struct timers *timers,
                struct err *err);
+/* The live settings of parts->settings are others. */
+void peers_take_settings(struct peers *peers);
 /* Also after a failed peers_open. */
 void peers_close(struct peers *peers);
 

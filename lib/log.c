@@ -65,6 +65,20 @@ void log_everything(bool everything)
     least_urgent_level = everything ? LOG_LEVEL_DEBUG : opened_level;
 }
 
+bool log_level_is_chosen(void)
+{
+    return least_urgent_level != opened_level;
+}
+
+bool log_reopen(enum log_level least_urgent)
+{
+    bool chosen = log_level_is_chosen();
+    opened_level = least_urgent;
+    if (!chosen)
+        least_urgent_level = least_urgent;
+    return !chosen;
+}
+
 enum log_level log_level_get(void)
 {
     return least_urgent_level;

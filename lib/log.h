@@ -35,6 +35,12 @@ void log_everything(bool everything);
  * Without this call the name is "duopoly" and notes are printed. */
 void log_open(const char *program, enum log_level least_urgent);
 
+/* The level of log_open is another one from now on. What is printed follows it, unless
+ * log_level_set or log_everything has chosen another: then false. */
+bool log_reopen(enum log_level least_urgent);
+/* Whether one of these has. */
+bool log_level_is_chosen(void);
+
 /* The least urgent level that is printed; sets it, until log_everything or log_open is called. */
 enum log_level log_level_get(void);
 void log_level_set(enum log_level least_urgent);

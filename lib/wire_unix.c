@@ -411,6 +411,12 @@ static int loop_join(struct wire_unix *server)
     return r < 0 ? r : sd_event_source_set_enabled(server->tick, SD_EVENT_ON);
 }
 
+void wire_unix_take_idle(struct wire_unix *server, uint64_t idle_ns)
+{
+    server->idle_usec = idle_ns / 1000;
+    server->tick_usec = server->idle_usec / 4 < TICK_USEC ? server->idle_usec / 4 : TICK_USEC;
+}
+
 int wire_unix_listen(sd_event *loop, const char *path, const struct wire_unix_groups *groups,
                      uint64_t idle_ns, const struct wire_unix_handler *handler,
                      struct wire_unix **ret_server, struct err *err)
@@ -424,8 +430,7 @@ int wire_unix_listen(sd_event *loop, const char *path, const struct wire_unix_gr
     server->places.most = UNIX_CLIENTS;
     server->members = unix_group(groups->members);
     server->readers = unix_group(groups->readers);
-    server->idle_usec = idle_ns / 1000;
-    server->tick_usec = server->idle_usec / 4 < TICK_USEC ? server->idle_usec / 4 : TICK_USEC;
+    wire_unix_take_idle(server, idle_ns);
     server->fd = -1;
     const mode_t mode = server->readers != (gid_t)-1   ? 0666
                         : server->members != (gid_t)-1 ? 0660

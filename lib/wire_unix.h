@@ -61,6 +61,8 @@ struct wire_unix_groups {
 int wire_unix_listen(sd_event *loop, const char *path, const struct wire_unix_groups *groups,
                      uint64_t idle_ns, const struct wire_unix_handler *handler,
                      struct wire_unix **ret_server, struct err *err);
+/* Another `idle_ns` from now on, for those that are connected too. */
+void wire_unix_take_idle(struct wire_unix *server, uint64_t idle_ns);
 
 /* The client's standing, by what the kernel says. −EHOSTUNREACH: no such client. */
 enum wire_unix_standing { UNIX_STRANGER, UNIX_READER, UNIX_MEMBER, UNIX_ROOT };

@@ -122,6 +122,13 @@ int agents_create(const struct agents_config *config, const struct agents_hooks 
     return 0;
 }
 
+void agents_take_times(struct agents *agents, const struct agents_config *config)
+{
+    agents->config.start_timeout_ns = config->start_timeout_ns;
+    agents->config.forget_ns = config->forget_ns;
+    agents->config.fetch_stall_ns = config->fetch_stall_ns;
+}
+
 void agents_destroy(struct agents *agents)
 {
     if (!agents)

@@ -157,6 +157,10 @@ int agents_create(const struct agents_config *config, const struct agents_hooks 
 /* NULL is fine. */
 void agents_destroy(struct agents *agents);
 
+/* Other times from now on: of `config` start_timeout_ns, forget_ns and fetch_stall_ns count. What
+ * is waited for already is waited for as before. */
+void agents_take_times(struct agents *agents, const struct agents_config *config);
+
 /* Whether agents send this kind of message; a later version's agent may send an unknown kind
  * (0). */
 bool agents_take(pb_size_t kind);

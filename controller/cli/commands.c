@@ -2,6 +2,7 @@
 
 #include "controller/cli/audit.h"
 #include "controller/cli/combinations.h"
+#include "controller/cli/config.h"
 #include "controller/cli/confirm.h"
 #include "controller/cli/drain.h"
 #include "controller/cli/exits.h"
@@ -498,9 +499,18 @@ const struct command cli_commands[] = {
      "configuration; "
      "--all: every combination of policies, and which do not work together",
      0, 18, "adc", policy_check, run_policy},
-    {"log", "level [error|warning|note|debug]",
-     "the least urgent lines that the controller logs; or sets it until the controller restarts", 1,
-     2, "d", log_check, run_log},
+    {"log", "level [error|warning|note|debug|configured]",
+     "the least urgent lines that the controller logs; or sets it until the controller restarts; "
+     "configured: back to the configuration",
+     1, 2, "d", log_check, run_log},
+    {"config", "show | check FILE | diff [FILE] | reload",
+     "what of the controller's configuration is in force, and where each word comes from; check: "
+     "whether duopolyd would start with FILE here; diff: what FILE, or the controller's own file "
+     "as "
+     "it is now, would change; reload: reads that file again, and what can change without a "
+     "restart "
+     "is in force then",
+     1, 2, "d", config_check, run_config},
     {"users", "", "the users, their shares and how many jobs they have", 0, 0, "", NULL, run_users},
     {"debts", "", "which user owes which one, how much and since when (policy users sequence)", 0,
      0, "", NULL, run_debts},
@@ -577,7 +587,8 @@ int command_check(const struct command *command, const struct request *request, 
 bool command_alone(const struct command *command, const struct request *request)
 {
     return (command->run == run_switch && switch_alone(request)) ||
-           (command->run == run_keys && keys_alone(request));
+           (command->run == run_keys && keys_alone(request)) ||
+           (command->run == run_config && config_alone(request));
 }
 
 bool command_tries(const struct command *command, const struct request *request)

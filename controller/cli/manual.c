@@ -24,6 +24,7 @@ static const struct {
 static const struct {
     const char *command, *words;
 } first_words[] = {
+    {"config", "show check diff reload"},
     {"fastpath", "capture"},
     {"host", "forget"},
     {"job", "set hold release requeue"},

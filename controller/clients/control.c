@@ -1,3 +1,4 @@
+#include "controller/clients/config_requests.h"
 #include "controller/clients/control_shared.h"
 #include "controller/clients/refusal.h"
 #include "lib/log.h"
@@ -361,6 +362,34 @@ int control_attach(struct control *control, struct conductor *conductor, struct 
     if (r == 0)
         trial_open(&control->trial, control);
     return r;
+}
+
+void control_reload(struct control *control)
+{
+    config_reload_answer(control->conductor, &control->answer);
+    if (control->answer.which_body == duopoly_Envelope_accepted_tag && !control->parts->judging)
+        wire_unix_take_idle(control->server,
+                            (uint64_t)control->parts->settings->timers.client_idle_ns);
+}
+
+void control_hangup(struct control *control, uint32_t process)
+{
+    const duopoly_Envelope *answer = &control->answer;
+    char asker[64];
+    struct err err;
+    snprintf(asker, sizeof(asker), "SIGHUP of process %" PRIu32, process);
+    if (store_refusal(control->parts->store, &err) < 0)
+        refused_answer(&control->answer, duopoly_Reason_REASON_LIMIT, "%s", err.text);
+    else
+        control_reload(control);
+    if (answer->which_body == duopoly_Envelope_accepted_tag)
+        log_change("%s: config reload: %s", asker, answer->body.accepted.text);
+    else
+        log_warning(LOG_FAULT_CONFIGURATION, "%s: config reload: refused, %s", asker,
+                    answer->body.refused.text);
+    log_reopen((enum log_level)control->parts->settings->log_level);
+    control_audit(control, asker, "config reload");
+    conductor_commit(control->conductor);
 }
 
 void control_sources(const struct control *control, struct listing_sources *ret_sources)

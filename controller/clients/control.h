@@ -30,6 +30,10 @@ void control_sources(const struct control *control, struct listing_sources *ret_
 /* 0 or −ENOMEM. */
 int control_attach(struct control *control, struct conductor *conductor, struct agents_zmq *door);
 
+/* SIGHUP: reads the configuration's file again, as the request to do so, and says in the log and
+ * the audit what came of it. */
+void control_hangup(struct control *control, uint32_t process);
+
 /* As agents_zmq_clients', `user` is the struct control. */
 void control_remote_message(void *user, uint64_t peer, const struct key_holder *who,
                             const duopoly_Envelope *envelope);

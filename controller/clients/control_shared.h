@@ -93,6 +93,9 @@ void idle_wait_end(struct control *control, struct requester *requester);
 /* control.c: sends the answer to a request of this kind. */
 void control_answer(struct control *control, uint64_t client, uint64_t sequence, pb_size_t request);
 
+/* control.c: reads the configuration's file again (reload.h), and fills the answer. */
+void control_reload(struct control *control);
+
 /* requests.c: answers a request, or holds its answer. */
 void request_answer(struct control *control, struct requester *requester,
                     const duopoly_Envelope *request);

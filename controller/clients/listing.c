@@ -4,6 +4,7 @@
 #include "controller/clients/key_requests.h"
 #include "controller/clients/listing_arcs.h"
 #include "controller/clients/listing_combinations.h"
+#include "controller/clients/listing_config.h"
 #include "controller/clients/listing_counters.h"
 #include "controller/clients/listing_guests.h"
 #include "controller/clients/listing_links.h"
@@ -544,6 +545,8 @@ static void (*const own_pages[])(const struct conductor_parts *, const duopoly_L
     [duopoly_ListOf_LIST_SHARES] = listing_shares,
     [duopoly_ListOf_LIST_ARCS] = listing_arcs,
     [duopoly_ListOf_LIST_COMBINATIONS] = listing_combinations,
+    [duopoly_ListOf_LIST_CONFIG] = listing_config,
+    [duopoly_ListOf_LIST_CONFIG_CHANGES] = listing_config_changes,
 };
 
 void listing_page(const struct listing_sources *sources, const duopoly_List *list,

@@ -1,4 +1,5 @@
 #include "controller/clients/audit_page.h"
+#include "controller/clients/config_requests.h"
 #include "controller/clients/control_shared.h"
 #include "controller/clients/drain_requests.h"
 #include "controller/clients/explanation.h"
@@ -153,20 +154,37 @@ static void log_level_answer(struct control *control, struct requester *requeste
                              const duopoly_Envelope *request)
 {
     const char *word = request->body.set_log_level.level;
+    const bool back = strcmp(word, "configured") == 0;
     int level = 0;
     while (log_levels[level] && strcmp(log_levels[level], word) != 0)
         level++;
-    if (!log_levels[level])
+    if (back)
+        accepted_answer(&control->answer, "the log has what the configuration says");
+    else if (!log_levels[level])
         refused_answer(&control->answer, duopoly_Reason_REASON_MALFORMED,
-                       "there is no level '%s'; there are: error, warning, note, debug", word);
+                       "there is no level '%s'; there are: error, warning, note, debug, configured",
+                       word);
     else
         accepted_answer(&control->answer,
                         "the log has %s lines and more urgent ones until the "
                         "controller restarts",
                         word);
     control_log(control, requester->client, "log level %s", word);
-    if (log_levels[level] && !request->dry_run)
+    if (request->dry_run)
+        return;
+    if (back)
+        log_everything(false);
+    else if (log_levels[level])
         log_level_set((enum log_level)level);
+}
+
+static void reload_answer(struct control *control, struct requester *requester,
+                          const duopoly_Envelope *request)
+{
+    (void)request;
+    control_reload(control);
+    control_log(control, requester->client, "config reload");
+    log_reopen((enum log_level)control->parts->settings->log_level);
 }
 
 static void watch_answer(struct control *control, struct requester *requester,
@@ -344,6 +362,7 @@ static const struct {
     [WIRE_KIND(set_policy)] = {.answer = policy_answer, .roles = OPERATE, CHANGE},
     [WIRE_KIND(set_log_level)] = {.answer = log_level_answer, .roles = OPERATE, .judged = true},
     [WIRE_KIND(set_user)] = {.answer = user_answer, .roles = OPERATE, CHANGE},
+    [WIRE_KIND(reload_config)] = {.answer = reload_answer, .roles = OPERATE, CHANGE},
     /* Lasts by request_is_kept. */
     [WIRE_KIND(set_stance)] = {.answer = stance_answer, .roles = OPERATE, .judged = true},
 

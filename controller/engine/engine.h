@@ -607,6 +607,10 @@ struct engine_combination {
     char refused[256]; /* why they do not work together, a sentence without its full stop; "": they
                           do */
 };
+/* Whether these policies could answer all questions together, now: as engine_policy_fits, of all at
+ * once. Only the names count. */
+int engine_policies_fit(const struct engine *engine, const struct engine_combination *combination,
+                        struct err *err);
 /* Number `index` of all combinations, from 0, in order of the tables; users change fastest.
  * −ENOENT: no more. O(policies). */
 int engine_combination(uint64_t index, struct engine_combination *ret_combination);

@@ -28,6 +28,11 @@ int frameworks_create(const struct frameworks_config *config, const struct frame
     return 0;
 }
 
+void frameworks_take_forget(struct frameworks *frameworks, int64_t forget_ns)
+{
+    frameworks->config.forget_ns = forget_ns;
+}
+
 static void application_free(struct application *application)
 {
     timers_disarm(application->frameworks->timers, &application->beat);

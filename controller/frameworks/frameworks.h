@@ -81,6 +81,9 @@ int frameworks_create(const struct frameworks_config *config, const struct frame
 /* NULL is fine. */
 void frameworks_destroy(struct frameworks *frameworks);
 
+/* How long an application without a session is remembered, from now on. */
+void frameworks_take_forget(struct frameworks *frameworks, int64_t forget_ns);
+
 /* Whether frameworks send this kind of message; a later version's framework may send an unknown
  * kind (0). */
 bool frameworks_take(pb_size_t kind);

@@ -245,6 +245,11 @@ int recording_open(const char *folder, uint64_t max_bytes, uint32_t files,
     return 0;
 }
 
+void recording_bound(struct recording *recording, uint64_t max_bytes)
+{
+    recording->max_bytes = max_bytes;
+}
+
 void recording_counters(const struct recording *recording, struct recording_counters *ret_counters)
 {
     *ret_counters = recording->counters;

@@ -29,6 +29,9 @@ struct recording;
 int recording_open(const char *folder, uint64_t max_bytes, uint32_t files,
                    const struct engine *engine, struct recording **ret_recording, struct err *err);
 
+/* Another bound of a file from now on, of the present one too. */
+void recording_bound(struct recording *recording, uint64_t max_bytes);
+
 /* One step, after the engine decided: its input, and its decisions. */
 void recording_step(struct recording *recording, int64_t now_ns, const struct event *events,
                     size_t n, const struct decisions *decisions);

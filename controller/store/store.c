@@ -221,6 +221,11 @@ int store_open(const char *path, const char *vfs, const struct store_bounds *bou
     return 0;
 }
 
+void store_keep(struct store *store, int64_t keep_ns)
+{
+    store->bounds.keep_ns = keep_ns;
+}
+
 const char *store_words(const struct store *store)
 {
     return store->words;

@@ -40,6 +40,8 @@ struct store;
  * store_file_open_whole; −EBADMSG for a damaged row. */
 int store_open(const char *path, const char *vfs, const struct store_bounds *bounds,
                struct store **ret_store, struct err *err);
+/* Another time for which finished jobs are kept: from the next pruning on, within some seconds. */
+void store_keep(struct store *store, int64_t keep_ns);
 /* A message for the operator about the start: it is unknown whether something is missing; "":
  * none. */
 const char *store_words(const struct store *store);

@@ -98,7 +98,7 @@ extern const struct store_schema store_schema;
 
 /* How much of the past is kept. */
 struct store_bounds {
-    int64_t keep_ns; /* finished jobs, after their ends */
+    _Atomic int64_t keep_ns; /* finished jobs, after their ends */
     uint32_t finished_max;
     uint64_t bytes_max; /* of the file; from three quarters of it on, the oldest finished jobs are
                          * removed */

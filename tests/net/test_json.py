@@ -130,7 +130,8 @@ PAGES = {
     pb.LIST_GUESTS: ("guest_page", "rows"), pb.LIST_COMBINATIONS: ("combination_page", "rows"),
     pb.LIST_UNITS: ("unit_page", "rows"), pb.LIST_USERS: ("user_page", "rows"),
     pb.LIST_DEBTS: ("debt_page", "rows"), pb.LIST_SHARES: ("share_page", "rows"),
-    pb.LIST_ARCS: ("arc_page", "rows")}
+    pb.LIST_ARCS: ("arc_page", "rows"), pb.LIST_CONFIG: ("config_page", "rows"),
+    pb.LIST_CONFIG_CHANGES: ("config_page", "rows")}
 DATAPLANE = [("host", "came_packets"), ("host", "flooded_packets"), ("host", "shut_ms"),
              ("host queue 0", "in_packets"), ("worker", "busy_cycles"), ("macs", "alive"),
              ("flows", "alive")]
@@ -213,14 +214,17 @@ READS = [
     (["audit"], "audit"), (["policy"], "policies"), (["policy", "--all"], "combinations"),
     (["users"], "users"), (["debts"], "debts"), (["shares"], "shares"), (["graph"], "graph"),
     (["graph", "--as", "dimacs"], "graph"), (["explain", "7/0/0"], "explanation"),
-    (["keys", "list"], "keys"),
+    (["keys", "list"], "keys"), (["config", "show"], "config"),
+    (["config", "diff"], "config_changes"),
+    (["config", "check", TOP / "schemas" / "duopolyd.yaml"], "config_check"),
     (["switch", "x", "render", "--as", "eos", "--from", TOP / "schemas" / "switch.yaml"],
      "render")]
 CHANGES = [
     (["submit"], "submitted"), (["job", "hold", "1"], "change"),
     (["job", "release", "1"], "change"), (["job", "set", "1", "priority=2"], "change"),
     (["job", "requeue", "1"], "change"), (["cancel", "1"], "change"),
-    (["log", "level"], "log_level"), (["log", "level", "debug"], "change"),
+    (["config", "reload"], "change"), (["log", "level"], "log_level"),
+    (["log", "level", "debug"], "change"),
     (["drain", "h1", "--wait"], "change"), (["drain", "h1"], "change"),
     (["drain", "h1", "--undo"], "change"), (["policy", "turn", "fifo"], "change"),
     (["user", "set", "ann"], "change"), (["user", "leave", "ann"], "change"),

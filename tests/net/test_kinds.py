@@ -17,7 +17,8 @@ FRAMEWORKS = {"framework_hello", "framework_job", "framework_stage", "framework_
               "framework_replayed", "framework_executor"}
 READERS = {"list", "explain", "get_status", "watch", "get_controller_keys", "get_audit", "await_idle"}
 SCHEDULERS = {"submit_begin", "submit_stage", "submit_tasks", "submit_bytes", "submit_end", "submit_prepare", "submit_commit", "cancel_job"}
-OPERATORS = {"order_job", "set_log_level", "drain_host", "set_policy", "forget_host", "set_stance", "set_user"}
+OPERATORS = {"order_job", "set_log_level", "drain_host", "set_policy", "forget_host", "set_stance", "set_user",
+             "reload_config"}
 ADMINS = {"key_set", "key_revoke", "rotate_controller", "store_care"}
 MAY = {"read-only": READERS, "scheduler": READERS | SCHEDULERS, "operator": READERS | SCHEDULERS | OPERATORS,
        "admin": READERS | SCHEDULERS | OPERATORS | ADMINS}

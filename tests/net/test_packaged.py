@@ -352,7 +352,7 @@ def test_queues_and_marks_are_there_and_a_plan_has_nothing_to_refuse(machine):
 
 
 @pytest.mark.parametrize("unit, words",
-                         [("duopolyd", "`systemctl restart duopolyd` takes it"), ("duopoly-agent", "`systemctl restart duopoly-agent` takes it")])
+                         [("duopolyd", "config reload: the file says what is in force"), ("duopoly-agent", "`systemctl restart duopoly-agent` takes it")])
 def test_a_reload_says_what_it_takes(machine, unit, words):
     """The daemon goes on."""
     before = machine.shows(unit, "MainPID")

@@ -159,12 +159,12 @@ def test_a_journal_that_is_not_standard_error_is_none(tmp_path, stream):
 
 
 def test_a_hangup_ends_no_controller(tmp_path):
-    """It says what a reload takes, and goes on until it is told to stop."""
+    """It reads its configuration again, and goes on until it is told to stop."""
     def hang_up(process):
         process.send_signal(signal.SIGHUP)
     lines = log_of_a_controller(tmp_path, lambda _log: {}, while_it_runs=hang_up)
-    said = [line for line in lines if f"SIGHUP of process {os.getpid()}: nothing is reloaded" in line]
-    assert said and "`systemctl restart duopolyd` takes it" in said[0] and lines[-1].endswith("stopped"), lines
+    said = [line for line in lines if f"SIGHUP of process {os.getpid()}: config reload: " in line]
+    assert said and "the file says what is in force" in said[0] and lines[-1].endswith("stopped"), lines
 
 
 @pytest.mark.parametrize("program", ["duopolyd", "duopoly-agent", "duopoly-fastpath"])

@@ -83,6 +83,23 @@ int engine_policy_fits(const struct engine *engine, const char *question, const 
     return policy ? policy_fits(engine, q, policy, err) : -ENOENT;
 }
 
+int engine_policies_fit(const struct engine *engine, const struct engine_combination *combination,
+                        struct err *err)
+{
+    const char *const names[QUESTIONS] = {
+        [QUESTION_TURN] = combination->turn,     [QUESTION_PLACE] = combination->place,
+        [QUESTION_COMMIT] = combination->commit, [QUESTION_NETWORK] = combination->network,
+        [QUESTION_MODE] = combination->mode,     [QUESTION_USERS] = combination->users,
+    };
+    const struct policy *policies[QUESTIONS];
+    for (enum question q = 0; q < QUESTIONS; q++)
+        if (!(policies[q] = policy_find(q, names[q], NULL)))
+            return err_set(err, ENOENT, "%s has no policy '%s'", policy_question_name(q), names[q]);
+    int r = check_bounds(
+        engine, container_of(policies[QUESTION_PLACE], const struct place_policy, policy), err);
+    return r < 0 ? r : policy_check_needs(policies, err);
+}
+
 static unsigned count(enum question q)
 {
     unsigned n = 0;
