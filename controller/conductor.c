@@ -4,6 +4,7 @@
 #include "controller/portions.h"
 #include "controller/shares.h"
 #include "controller/store/profile_rows.h"
+#include "controller/store/split_rows.h"
 #include "lib/container_of.h"
 #include "lib/grow.h"
 #include "lib/log.h"
@@ -396,6 +397,7 @@ static int recover(struct conductor *conductor, bool scripted, struct recovered 
     struct engine_config config;
     int64_t now_ns = conductor->parts.started_ns;
     int64_t offset_ns = recovery_offset(conductor->parts.store, scripted, now_ns);
+    conductor->parts.wall_offset_ns = offset_ns;
     settings_engine(&conductor->settings, epoch_number(conductor->parts.epoch), &config);
     if (!(conductor->history = history_create(config.finished_max)))
         return err_sys(err, ENOMEM, "the history of jobs");
@@ -408,7 +410,8 @@ static int recover(struct conductor *conductor, bool scripted, struct recovered 
     if (r < 0)
         return r;
     conductor->engine = ret_recovered->engine;
-    if ((r = profile_rows_read(conductor->parts.store, conductor->parts.learnt, err)) < 0)
+    if ((r = profile_rows_read(conductor->parts.store, conductor->parts.learnt, err)) < 0 ||
+        (r = split_rows_read(conductor->parts.store, conductor->history, offset_ns, err)) < 0)
         return r;
     conductor->parts.newest_stored = ret_recovered->newest_job;
     conductor_log_recovered(ret_recovered);

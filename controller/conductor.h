@@ -77,6 +77,7 @@ struct conductor_parts {
     struct timers *timers; /* of the conductor's clock; conductor_run afterwards */
     struct store *store;   /* requests put settings (store_set) and audit rows (store_audit) here */
     int64_t started_ns;
+    int64_t wall_offset_ns;  /* the wall clock's minus the clock's, as the store's rows have it */
     uint64_t newest_stored;  /* the highest job number in the store at the start */
     uint64_t version;        /* grows with every step: the version of what lists show */
     struct cost_turns turns; /* durations of the loop's turns */

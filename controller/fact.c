@@ -283,6 +283,8 @@ void job_fact_of(const struct history *history, const struct engine *engine,
     else if (!done)
         failed_say(history, engine, decision, ending);
     engine_job(engine, ending->job, &ret_fact->job);
+    if (engine_split(engine, ending->job, ret_fact->finished_ns, NULL, &ret_fact->split) < 0)
+        ret_fact->split.job = 0;
 }
 
 void fact_say_state(const struct history *history, const struct job_view *job, char *text,

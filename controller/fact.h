@@ -44,6 +44,8 @@ void facts_of(const struct fact_sources *sources, const struct event *event,
 struct job_fact {
     struct job_ending ending;
     struct job_view job;
+    struct job_split split; /* its stages are borrowed until the engine's next step; split.job 0:
+                             * not known */
     int64_t submitted_ns, finished_ns, slot_wait_ns; /* slot_wait: 0 unless the job is done */
 };
 

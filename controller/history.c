@@ -28,7 +28,11 @@ struct past {
     uint32_t done, others;
     struct spent spent; /* sums */
     uint32_t measured;
+    bool divided; /* it has a split, */
+    struct job_split split;
+    struct stage_split *stages; /* whose stages these are; owned; NULL: none */
     TAILQ_ENTRY(past) by_end;
+    TAILQ_ENTRY(past) by_split; /* while it has stages */
 };
 
 /* The last failure on a host, whether or not it is still kept. */
@@ -46,6 +50,8 @@ struct history {
     struct failure *failures;
     struct kept_list by_age;
     TAILQ_HEAD(, past) by_end;
+    TAILQ_HEAD(, past) by_split;
+    uint64_t n_stages; /* of these */
 };
 
 struct history *history_create(uint32_t finished_max)
@@ -56,6 +62,7 @@ struct history *history_create(uint32_t finished_max)
     history->finished_max = finished_max;
     TAILQ_INIT(&history->by_age);
     TAILQ_INIT(&history->by_end);
+    TAILQ_INIT(&history->by_split);
     return history;
 }
 
@@ -85,9 +92,21 @@ static void kept_drop(struct history *history, struct kept *kept)
     free(kept);
 }
 
+static void stages_drop(struct history *history, struct past *past)
+{
+    if (!past->stages)
+        return;
+    TAILQ_REMOVE(&history->by_split, past, by_split);
+    history->n_stages -= past->split.n_stages;
+    past->split.n_stages = 0;
+    free(past->stages);
+    past->split.stages = past->stages = NULL;
+}
+
 static void past_drop(struct history *history, struct past *past)
 {
     struct kept *kept;
+    stages_drop(history, past);
     while ((kept = TAILQ_FIRST(&past->endings)))
         kept_drop(history, kept);
     if (past->ended) {
@@ -216,6 +235,43 @@ void history_job_ended(struct history *history, const struct job_ending *ending)
         past_drop(history, TAILQ_FIRST(&history->by_end));
 }
 
+void history_job_split(struct history *history, const struct job_split *split)
+{
+    struct past *past = past_find(history, split->job);
+    if (!past || !past->ended)
+        return;
+    stages_drop(history, past);
+    past->divided = true;
+    past->split = *split;
+    past->split.n_stages = 0;
+    past->split.stages = NULL;
+    for (uint32_t i = 0; i < split->n_stages; i++)
+        history_stage_split(history, split->job, &split->stages[i]);
+}
+
+void history_stage_split(struct history *history, uint64_t job, const struct stage_split *stage)
+{
+    struct past *past = past_find(history, job);
+    if (!past || !past->divided || past->split.n_stages == SPLIT_STAGES)
+        return;
+    struct stage_split *grown =
+        reallocarray(past->stages, past->split.n_stages + 1, sizeof(*grown));
+    if (!grown)
+        return;
+    if (!past->stages)
+        TAILQ_INSERT_TAIL(&history->by_split, past, by_split);
+    past->split.stages = past->stages = grown;
+    past->stages[past->split.n_stages++] = *stage;
+    if (++history->n_stages > HISTORY_STAGES)
+        stages_drop(history, TAILQ_FIRST(&history->by_split));
+}
+
+const struct job_split *history_split(const struct history *history, uint64_t job)
+{
+    const struct past *past = past_find(history, job);
+    return past && past->divided ? &past->split : NULL;
+}
+
 const struct ending *history_attempt(const struct history *history, uint64_t attempt)
 {
     const struct kept *kept = kept_find(history, attempt);
@@ -235,6 +291,24 @@ const struct ending *history_task(const struct history *history, uint64_t job, u
             !(found && found->kind == ENDING_DONE))
             found = &kept->ending;
     return found;
+}
+
+const struct ending *history_others(const struct history *history, uint64_t job, uint32_t stage,
+                                    uint32_t task, uint32_t *ret_n)
+{
+    const struct past *past = past_find(history, job);
+    const struct ending *newest = NULL;
+    const struct kept *kept;
+    *ret_n = 0;
+    if (!past)
+        return NULL;
+    TAILQ_FOREACH (kept, &past->endings, of_job)
+        if (kept->ending.stage == stage && kept->ending.task == task &&
+            kept->ending.kind != ENDING_DONE) {
+            newest = &kept->ending;
+            ++*ret_n;
+        }
+    return newest;
 }
 
 const struct ending *history_failure(const struct history *history, uint64_t job)

@@ -7,12 +7,14 @@
  * (store/recovery.h).
  *
  * Kept for each job: why it ended, the first HISTORY_DONE attempts that were done, and the newest
- * HISTORY_OTHERS that ended otherwise; of all jobs together the newest HISTORY_ENDINGS; for each
- * host, which attempt failed last there. A job is kept from its first ending until `finished_max`
- * others have ended after it (as long as the engine keeps it). What does not fit is dropped
- * silently, also when out of memory: later questions are answered "not kept".
+ * HISTORY_OTHERS that ended otherwise; of all jobs together the newest HISTORY_ENDINGS; where the
+ * time of each ended job went, and that of its stages (HISTORY_STAGES, of those that ended last);
+ * for each host, which attempt failed last there. A job is kept from its first ending until
+ * `finished_max` others have ended after it (as long as the engine keeps it). What does not fit is
+ * dropped silently, also when out of memory: later questions are answered "not kept".
  *
- * Pure: no clock, socket or log. Calls are O(1) expected, history_task O(endings of the job). */
+ * Pure: no clock, socket or log. Calls are O(1) expected, history_task and history_others O(endings
+ * of the job). */
 #pragma once
 
 #include "controller/engine/engine.h"
@@ -20,6 +22,7 @@
 #define HISTORY_DONE    1024
 #define HISTORY_OTHERS  64
 #define HISTORY_ENDINGS 131072
+#define HISTORY_STAGES  131072
 #define HISTORY_WORDS   512 /* bytes of a sentence with its end */
 
 enum ending_kind { ENDING_DONE, ENDING_FAILED, ENDING_REFUSED, ENDING_KILLED, ENDING_LOST };
@@ -32,6 +35,7 @@ struct spent {
         receive_ns; /* from started to all of its input; 0: it read nothing, or did not report it */
     int64_t compute_ns;             /* the rest */
     uint64_t bytes, received_bytes; /* network input, as expected and as received */
+    bool stored; /* from the store: only wait_ns, and in compute_ns all since it started */
 };
 
 struct ending {
@@ -73,6 +77,9 @@ const struct ending *history_attempt(const struct history *history, uint64_t att
 /* The attempt that was done, else the newest. */
 const struct ending *history_task(const struct history *history, uint64_t job, uint32_t stage,
                                   uint32_t task);
+/* The newest attempt of a task that was not done, and how many of them are kept; NULL: none. */
+const struct ending *history_others(const struct history *history, uint64_t job, uint32_t stage,
+                                    uint32_t task, uint32_t *ret_n);
 /* The newest attempt of a job that failed or was refused. */
 const struct ending *history_failure(const struct history *history, uint64_t job);
 /* The last attempt on a host that failed or was refused. */
@@ -85,5 +92,13 @@ const struct ending *history_after(const struct history *history, uint64_t job, 
  * endings are not kept any more. false: nothing is kept of the job. */
 bool history_spent(const struct history *history, uint64_t job, struct spent *ret_sums,
                    uint32_t *ret_tasks);
+/* Where the time of a job went (engine_split), which has ended here before (else nothing is kept):
+ * copied with its stages. */
+void history_job_split(struct history *history, const struct job_split *split);
+/* One more stage of it. O(its stages). */
+void history_stage_split(struct history *history, uint64_t job, const struct stage_split *stage);
+/* NULL: it is not kept. Of long ago the stages are not. Borrowed until the next call that changes
+ * the history. */
+const struct job_split *history_split(const struct history *history, uint64_t job);
 /* NULL also for a job that has not ended. */
 const struct job_ending *history_job(const struct history *history, uint64_t job);

@@ -18,6 +18,8 @@ static void history_over(void *user, const struct fact *fact)
 static void history_job_over(void *user, const struct job_fact *fact)
 {
     history_job_ended(user, &fact->ending);
+    if (fact->split.job)
+        history_job_split(user, &fact->split);
 }
 
 static void clients_job_over(void *user, const struct job_fact *fact)

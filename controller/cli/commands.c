@@ -9,6 +9,7 @@
 #include "controller/cli/fastpath.h"
 #include "controller/cli/graph.h"
 #include "controller/cli/guests.h"
+#include "controller/cli/history.h"
 #include "controller/cli/job_list.h"
 #include "controller/cli/job_order.h"
 #include "controller/cli/keys.h"
@@ -62,7 +63,8 @@ int subject_parse(const char *text, struct subject *ret_subject, struct err *err
         !digits_read(rest + 1, '\0', &task) || stage >= UINT32_MAX || task >= UINT32_MAX)
         return err_set(
             err, EINVAL,
-            "a task is written JOB/STAGE/TASK (as 12/1/3) or as the number of an attempt, not '%s'",
+            "a task is written JOB/STAGE/TASK (as 12/1/3) or as the number of an attempt, and a "
+            "job as its number, not '%s'",
             text);
     subject.stage = (uint32_t)stage;
     subject.task = (uint32_t)task;
@@ -445,6 +447,11 @@ const struct command cli_commands[] = {
      1, 3, "d", job_check, run_job},
     {"tasks", "[JOB] [-a]", "running tasks; with JOB and -a all of its tasks", 0, 1, "a", job_check,
      run_tasks},
+    {"history",
+     "[--who WORD] [--what WORD] [--since TIME] [--result done|failed|cancelled] [--limit N]",
+     "jobs that ended, the newest first, and where their time went: all that are kept, or those of "
+     "users, and with names, with these words, that ended since TIME, and so; the newest N of them",
+     0, 0, "f", history_check, run_history},
     {"hosts", "", "the hosts, their slots and links", 0, 0, "", NULL, run_hosts},
     {"units", "[HOST]", "the units of hosts: what each has, what is free and which tasks run there",
      0, 1, "", host_name_check, run_units},
@@ -526,8 +533,10 @@ const struct command cli_commands[] = {
      "makes a user known, renames the one with that number, or changes its share; leave: it goes, "
      "with the last of its jobs",
      2, 4, "d", user_check, run_user},
-    {"explain", "TASK", "why a task runs there with that level, or why it waits", 1, 1, "",
-     subject_check, run_explain},
+    {"explain", "TASK | JOB",
+     "why a task runs there with that level, or why it waits; where a job's time went, also when "
+     "it is over",
+     1, 1, "", subject_check, run_explain},
     {"keys", "make NAMES --role ROLE",
      "also: keys list, revoke NAMES, rotate NAMES; w[1-9] means nine names", 1, 2, "kd", keys_check,
      run_keys},

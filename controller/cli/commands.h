@@ -24,9 +24,10 @@ struct request {
     const char *who, *what, *since, *result, *limit; /* of audit, by their names; NULL: not given */
 };
 
-/* A task as a person writes it: JOB/STAGE/TASK, or the number of an attempt. */
+/* A task as a person writes it: JOB/STAGE/TASK, or the number of an attempt. Or a job by its
+ * number. */
 struct subject {
-    uint64_t job, attempt; /* attempt ≠ 0: that one, and nothing else is set */
+    uint64_t job, attempt; /* attempt ≠ 0: that one, or that job, and nothing else is set */
     uint32_t stage, task;
 };
 

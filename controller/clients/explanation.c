@@ -1,41 +1,18 @@
 #include "controller/clients/explanation.h"
 
+#include "controller/clients/explanation_job.h"
+#include "controller/clients/explanation_words.h"
 #include "controller/clients/refusal.h"
 #include "lib/plural.h"
 
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
-#include <string.h>
-
-__attribute__((format(printf, 2, 3))) static void say(duopoly_Explanation *out, const char *format,
-                                                      ...)
-{
-    size_t used = strlen(out->text);
-    va_list ap;
-    va_start(ap, format);
-    vsnprintf(out->text + used, sizeof(out->text) - used, format, ap);
-    va_end(ap);
-}
-
-__attribute__((format(printf, 3, 4))) static void
-add_fact(duopoly_Explanation *out, const char *name, const char *format, ...)
-{
-    if (out->facts_count == sizeof(out->facts) / sizeof(out->facts[0]))
-        return;
-    duopoly_Fact *fact = &out->facts[out->facts_count++];
-    va_list ap;
-    wire_copy(fact->name, sizeof(fact->name), name);
-    va_start(ap, format);
-    vsnprintf(fact->value, sizeof(fact->value), format, ap);
-    va_end(ap);
-}
 
 static void copy(const struct engine_explanation *explanation, duopoly_Explanation *out)
 {
-    say(out, "%s", explanation->text);
+    explanation_say(out, "%s", explanation->text);
     for (uint32_t i = 0; i < explanation->facts; i++)
-        add_fact(out, explanation->fact[i].name, "%s", explanation->fact[i].value);
+        explanation_fact(out, explanation->fact[i].name, "%s", explanation->fact[i].value);
 }
 
 /* The task by its framework's names. */
@@ -48,8 +25,8 @@ static void say_framework(const struct conductor_parts *parts, const duopoly_Exp
         !frameworks_words(parts->frameworks, subject->job, subject->stage, subject->task,
                           subject->attempt ? subject->attempt : task.attempt, words, sizeof(words)))
         return;
-    say(out, " Its framework calls it %s.", words);
-    add_fact(out, "framework", "%s", words);
+    explanation_say(out, " Its framework calls it %s.", words);
+    explanation_fact(out, "framework", "%s", words);
 }
 
 /* What happened to it before: the attempt in the question, else the newest ended one. */
@@ -65,9 +42,41 @@ static void say_before(const struct conductor_parts *parts, const duopoly_Explai
     if (!ending || ending->kind == ENDING_DONE ||
         engine_task(parts->engine, subject->job, subject->stage, subject->task, &task) < 0)
         return;
-    say(out, " Before, %s.", ending->words);
-    add_fact(out, "failures", "%" PRIu32, task.failures);
-    add_fact(out, "ended_attempt", "%" PRIu64, ending->attempt);
+    explanation_say(out, " Before, %s.", ending->words);
+    explanation_fact(out, "failures", "%" PRIu32, task.failures);
+    explanation_fact(out, "ended_attempt", "%" PRIu64, ending->attempt);
+}
+
+/* Where its time went. */
+static void say_spent(const struct spent *spent, duopoly_Explanation *out)
+{
+    const double waited_s = (double)spent->wait_ns / 1e9, rest_s = (double)spent->compute_ns / 1e9,
+                 received_s = (double)spent->receive_ns / 1e9;
+    if (!spent->known && !spent->stored)
+        return;
+    if (spent->known)
+        explanation_say(out, " It waited %.3f s, received for %.3f s and computed for %.3f s.",
+                        waited_s, received_s, rest_s);
+    else
+        explanation_say(out, " It waited %.3f s and ran for %.3f s.", waited_s, rest_s);
+    explanation_fact(out, "waited_s", "%.3f", waited_s);
+    if (spent->known)
+        explanation_fact(out, "receiving_s", "%.3f", received_s);
+    explanation_fact(out, spent->known ? "computing_s" : "ran_s", "%.3f", rest_s);
+}
+
+/* Its attempts that were not done. */
+static void say_others(const struct history *history, const struct ending *ending,
+                       duopoly_Explanation *out)
+{
+    uint32_t n;
+    const struct ending *last =
+        history_others(history, ending->job, ending->stage, ending->task, &n);
+    if (!last || last == ending)
+        return;
+    explanation_say(out, " It had run %" PRIu32 " time%s before that, in vain; the last: %s.", n,
+                    plural(n), last->words);
+    explanation_fact(out, "ran_in_vain", "%" PRIu32, n);
 }
 
 static void say_ending(const struct conductor_parts *parts, const struct ending *ending,
@@ -76,16 +85,19 @@ static void say_ending(const struct conductor_parts *parts, const struct ending 
     struct host_view host = {.name = "?"};
     const struct job_ending *end = history_job(parts->history, ending->job);
     engine_host(parts->engine, ending->host, &host);
-    if (ending->kind == ENDING_DONE)
-        say(out, "Done by attempt %" PRIu64 " on %s.", ending->attempt, host.name);
-    else if (!end || end->attempt != ending->attempt) /* else the job's reason has it */
-        say(out, "Its last attempt that is known: %s.", ending->words);
-    add_fact(out, "attempt", "%" PRIu64, ending->attempt);
-    add_fact(out, "host", "%s", host.name);
+    if (ending->kind == ENDING_DONE) {
+        explanation_say(out, "Done by attempt %" PRIu64 " on %s.", ending->attempt, host.name);
+        say_spent(&ending->spent, out);
+        say_others(parts->history, ending, out);
+    } else if (!end || end->attempt != ending->attempt) { /* else the job's reason has it */
+        explanation_say(out, "Its last attempt that is known: %s.", ending->words);
+    }
+    explanation_fact(out, "attempt", "%" PRIu64, ending->attempt);
+    explanation_fact(out, "host", "%s", host.name);
     if (ending->kind == ENDING_FAILED || ending->kind == ENDING_KILLED)
-        add_fact(out, "exit_status", "%" PRId64, ending->exit_status);
-    add_fact(out, "ended_s_ago", "%.3f",
-             (double)(clock_now_ns(parts->clock) - ending->ended_ns) / 1e9);
+        explanation_fact(out, "exit_status", "%" PRId64, ending->exit_status);
+    explanation_fact(out, "ended_s_ago", "%.3f",
+                     (double)(clock_now_ns(parts->clock) - ending->ended_ns) / 1e9);
 }
 
 static void say_job(const struct conductor_parts *parts, const struct job_view *job,
@@ -93,8 +105,9 @@ static void say_job(const struct conductor_parts *parts, const struct job_view *
 {
     char state[HISTORY_WORDS + 64];
     fact_say_state(parts->history, job, state, sizeof(state));
-    say(out, "%sJob %" PRIu64 " (%s) is %s.", *out->text ? " " : "", job->job, job->name, state);
-    add_fact(out, "job_state", "%s", job_state_name(job->state));
+    explanation_say(out, "%sJob %" PRIu64 " (%s) is %s.", *out->text ? " " : "", job->job,
+                    job->name, state);
+    explanation_fact(out, "job_state", "%s", job_state_name(job->state));
 }
 
 /* `ending` NULL: nothing is kept about the task. */
@@ -106,9 +119,9 @@ static void ended_answer(const struct conductor_parts *parts, const struct job_v
     if (ending)
         say_ending(parts, ending, out);
     else if (job->state == JOB_DONE)
-        say(out, "Done; where is not kept.");
+        explanation_say(out, "Done; where is not kept.");
     else
-        say(out, "No attempt of it had ended before its job did, or it is not kept.");
+        explanation_say(out, "No attempt of it had ended before its job did, or it is not kept.");
     say_job(parts, job, out);
 }
 
@@ -168,10 +181,11 @@ void explanation_answer(const struct conductor_parts *parts, const duopoly_Expla
     duopoly_Explain subject = *explain;
     struct job_view job;
     if (subject.attempt && !attempt_resolve(parts, &subject)) {
-        refused_answer(answer, duopoly_Reason_REASON_UNKNOWN,
-                       "there is no attempt %" PRIu64 ", or it ended so long ago that nothing is "
-                       "kept",
-                       subject.attempt);
+        if (!explanation_job(parts, subject.attempt, answer))
+            refused_answer(answer, duopoly_Reason_REASON_UNKNOWN,
+                           "there is no attempt and no job %" PRIu64
+                           ", or it ended so long ago that nothing is kept",
+                           subject.attempt);
         return;
     }
     if (engine_explain(engine, subject.job, subject.stage, subject.task, &explanation) == 0) {

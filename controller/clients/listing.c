@@ -7,6 +7,7 @@
 #include "controller/clients/listing_config.h"
 #include "controller/clients/listing_counters.h"
 #include "controller/clients/listing_guests.h"
+#include "controller/clients/listing_history.h"
 #include "controller/clients/listing_links.h"
 #include "controller/clients/listing_place.h"
 #include "controller/clients/listing_switches.h"
@@ -547,6 +548,7 @@ static void (*const own_pages[])(const struct conductor_parts *, const duopoly_L
     [duopoly_ListOf_LIST_COMBINATIONS] = listing_combinations,
     [duopoly_ListOf_LIST_CONFIG] = listing_config,
     [duopoly_ListOf_LIST_CONFIG_CHANGES] = listing_config_changes,
+    [duopoly_ListOf_LIST_HISTORY] = listing_history,
 };
 
 void listing_page(const struct listing_sources *sources, const duopoly_List *list,

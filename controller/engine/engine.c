@@ -12,6 +12,7 @@
 #include "controller/engine/books/outputs.h"
 #include "controller/engine/books/removal.h"
 #include "controller/engine/books/retry.h"
+#include "controller/engine/books/split.h"
 #include "controller/engine/books/stage.h"
 #include "controller/engine/books/users.h"
 #include "controller/engine/books/variant.h"
@@ -172,6 +173,7 @@ void engine_destroy(struct engine *engine)
         sorted_remove(&engine->finished, node);
         free(finished);
     }
+    split_forget(engine);
     while (removal_go_on(engine))
         ;
     losing_done(engine);
@@ -431,6 +433,7 @@ int engine_step(struct engine *engine, int64_t now_ns, const struct event *event
      * not used again. */
     if (setjmp(engine->no_memory))
         return -ENOMEM;
+    split_forget(engine);
     pass_time(engine, now_ns > engine->now_ns ? now_ns : engine->now_ns);
     engine->counters.steps++;
     engine->counters.events += n;

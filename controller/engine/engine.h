@@ -417,6 +417,52 @@ int engine_job_left(const struct engine *engine, uint64_t job, uint64_t *ret_ns,
 /* Its place in turn, from 1; 0: not active. O(log n). */
 uint64_t engine_job_place(const struct engine *engine, uint64_t job);
 int engine_finished_after(const struct engine *engine, uint64_t after, struct job_view *ret_view);
+/* Jobs that ended, the newest first: the next one before `place` (0: the newest), and its place.
+ * −ENOENT: there is none. O(log n). */
+int engine_finished_before(const struct engine *engine, uint64_t place, struct job_view *ret_view,
+                           uint64_t *ret_place);
+
+/* What a job's time went into. Each moment of its life is divided evenly among its tasks that wait
+ * or run then; each part counts for one of these: */
+enum split_part {
+    SPLIT_TURN,      /* ready tasks that wait for their turn, or for slots */
+    SPLIT_HELD,      /* tasks that a policy holds back (DECISION_HOLD) */
+    SPLIT_ORDERED,   /* tasks that an operator holds (EVENT_JOB_HOLD) */
+    SPLIT_RECEIVING, /* tasks that run for the first time and receive over the network, */
+    SPLIT_COMPUTING, /* or do anything else, as far as is known */
+    SPLIT_AGAIN,     /* tasks that run again: their attempt failed, was stopped or lost, or what it
+                        made was lost */
+    SPLIT_PARTS
+};
+/* A stage's part of it. */
+struct stage_split {
+    uint32_t stage, tasks;
+    int64_t ns[SPLIT_PARTS];
+    enum reason why;            /* of most of SPLIT_HELD; REASON_NONE: nothing held it */
+    uint64_t received_bytes;    /* by all attempts */
+    int64_t began_ns, moved_ns; /* first start, and last change of what its tasks do; 0: none */
+};
+#define SPLIT_STAGES 64
+/* lasted_ns is the sum of ns[], idle_ns and unknown_ns. */
+struct job_split {
+    uint64_t job;
+    int64_t lasted_ns, ns[SPLIT_PARTS];
+    int64_t idle_ns;    /* none of its tasks waited or ran: it arrived, or its framework worked */
+    int64_t unknown_ns; /* before it was loaded */
+    uint64_t received_bytes;
+    uint32_t n_stages; /* those that took most of it, in order of their numbers */
+    const struct stage_split *stages;
+};
+/* Of an active job until `at_ns`, which is not before the last step, in `room`, of SPLIT_STAGES
+ * (NULL: of no such job); or of one that ended in the last step: then stages is borrowed until the
+ * next one. −ENOENT: neither. O(its stages, and jobs that ended). A dump has nothing of it, and no
+ * decision depends on it. */
+int engine_split(const struct engine *engine, uint64_t job, int64_t at_ns, struct stage_split *room,
+                 struct job_split *ret_split);
+/* "turn", "held", … */
+const char *split_part_name(enum split_part part);
+/* Some sentences for people, cut to fit. */
+void engine_say_split(const struct job_split *split, bool ended, char *text, size_t size);
 int engine_attempt_after(const struct engine *engine, uint64_t after,
                          struct attempt_view *ret_view);
 

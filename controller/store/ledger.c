@@ -5,6 +5,7 @@
 #include "controller/store/division_setting.h"
 #include "controller/store/job_setting.h"
 #include "controller/store/record_times.h"
+#include "controller/store/split_rows.h"
 #include "lib/grow.h"
 
 #include <errno.h>
@@ -462,6 +463,8 @@ static void ledger_job_over(void *user, const struct job_fact *fact)
         ROW_NUMBER(ending->task),
     };
     store_put(ledger->store, STORE_FINISHED, row);
+    if (fact->split.job)
+        split_rows_put(ledger->store, &fact->split, ledger->offset_ns);
     if (is_frameworks(ending->job))
         return;
     job_setting_drop(ledger->store, ending->job);

@@ -1,5 +1,6 @@
 /* Writes the engine's input and decisions as rows of the store: which job was accepted, which task
- * is done, failed or lost its output, how a job ended, the sizes of frameworks' stages, the hosts'
+ * is done, failed or lost its output, how a job ended and where its time went, the sizes of
+ * frameworks' stages, the hosts'
  * numbers, once a second how far users' turn is and who owes whom. It decides nothing and never
  * reads the store (recovery.h does).
  *

@@ -418,6 +418,9 @@ static void done_take(struct recovery *recovery, const struct row_value *row)
         .host = (uint32_t)row[TASKS_HOST].number,
         .kind = ENDING_DONE,
         .ended_ns = time_of(recovery, row[TASKS_ENDED].number),
+        .spent = {.stored = true,
+                  .wait_ns = row[TASKS_STARTED].number - row[TASKS_READY].number,
+                  .compute_ns = row[TASKS_ENDED].number - row[TASKS_STARTED].number},
         .words = "",
     };
     if (ending.attempt)

@@ -44,6 +44,12 @@ static const struct row_table tables[STORE_TABLES] = {
                         PROFILES_COLUMNS,
                         {N("history"), N("variant"), N("tasks"), N("read_bytes"), N("read_bytes_s"),
                          N("reads_before"), N("compute"), N("error"), N("learnt")}},
+    [STORE_SPLITS] = {"splits",
+                      2,
+                      SPLITS_COLUMNS,
+                      {N("job"), N("stage"), N("tasks"), N("bytes"), N("turn"), N("held"),
+                       N("ordered"), N("receiving"), N("computing"), N("again"), N("unknown"),
+                       N("lasted"), N("why"), N("began"), N("moved")}},
 };
 
 /* From which version on, by number; the first has none before it. */
@@ -57,9 +63,15 @@ static const char *const migrations[] = {
     "NULL, compute INTEGER NOT NULL, error INTEGER NOT NULL, learnt INTEGER NOT NULL, hash INTEGER "
     "NOT "
     "NULL, PRIMARY KEY (history, variant)) STRICT, WITHOUT ROWID",
+    "CREATE TABLE splits (job INTEGER NOT NULL, stage INTEGER NOT NULL, tasks INTEGER NOT NULL, "
+    "bytes INTEGER NOT NULL, turn INTEGER NOT NULL, held INTEGER NOT NULL, ordered INTEGER NOT "
+    "NULL, receiving INTEGER NOT NULL, computing INTEGER NOT NULL, again INTEGER NOT NULL, unknown "
+    "INTEGER NOT NULL, lasted INTEGER NOT NULL, why INTEGER NOT NULL, began INTEGER NOT NULL, "
+    "moved INTEGER NOT NULL, hash INTEGER NOT NULL, PRIMARY KEY (job, stage)) STRICT, WITHOUT "
+    "ROWID",
 };
 
-const struct store_schema store_schema = {tables, STORE_TABLES, 4, migrations};
+const struct store_schema store_schema = {tables, STORE_TABLES, 5, migrations};
 
 /* One transaction's worth of pruning. */
 struct pruning {
@@ -129,6 +141,11 @@ static int finished_prune(struct pruning *pruning, const struct store_bounds *bo
                         "DELETE FROM tasks WHERE job=?1 AND (stage, task) IN "
                         "(SELECT stage, task FROM tasks WHERE job=?1 LIMIT ?2) RETURNING hash",
                         job, left(pruning));
+        if (n == 0)
+            n = rows_remove(pruning, STORE_SPLITS,
+                            "DELETE FROM splits WHERE job=?1 AND stage IN "
+                            "(SELECT stage FROM splits WHERE job=?1 LIMIT ?2) RETURNING hash",
+                            job, left(pruning));
         if (n != 0)
             continue;
         n = rows_remove(pruning, STORE_FINISHED,

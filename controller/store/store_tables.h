@@ -1,4 +1,4 @@
-/* What is in the store's file: its tables, version 4. Times are wall-clock ns (CLOCK_REALTIME).
+/* What is in the store's file: its tables, version 5. Times are wall-clock ns (CLOCK_REALTIME).
  *
  *   settings  kind name | value                 set by operators: policies, drains, stances, keys
  *   audit     n | at who what result            every requested change, refused ones too
@@ -10,10 +10,12 @@
  *   garbage   job                               jobs whose parts are still to be removed
  *   sizes     history | mean learnt             sizes of frameworks' stages (since version 2)
  *   profiles  history variant | tasks … learnt  what was learnt of tasks (since version 4)
+ *   splits    job stage | tasks … moved         where ended jobs' time went (since version 5)
  *
  * Since version 3 rows are counted, in a separate table (store_sums.h).
  *
- * Of frameworks' jobs there are only ended ones, without their tasks. */
+ * Of frameworks' jobs there are only ended ones, without their tasks, but with their stages'
+ * splits. */
 #pragma once
 
 #include "controller/store/store_file.h"
@@ -29,6 +31,7 @@ enum store_table {
     STORE_GARBAGE,
     STORE_SIZES,
     STORE_PROFILES,
+    STORE_SPLITS,
     STORE_TABLES
 };
 
@@ -92,6 +95,25 @@ enum {
     PROFILES_ERROR,
     PROFILES_LEARNT,
     PROFILES_COLUMNS
+};
+/* engine_split, of a job as a whole (stage ENGINE_NONE) and of each stage. */
+enum {
+    SPLITS_JOB,
+    SPLITS_STAGE,
+    SPLITS_TASKS,
+    SPLITS_BYTES,
+    SPLITS_TURN,
+    SPLITS_HELD,
+    SPLITS_ORDERED,
+    SPLITS_RECEIVING,
+    SPLITS_COMPUTING,
+    SPLITS_AGAIN,
+    SPLITS_UNKNOWN,
+    SPLITS_LASTED, /* of the job */
+    SPLITS_WHY,    /* the number of a reason */
+    SPLITS_BEGAN,  /* 0: never */
+    SPLITS_MOVED,  /* likewise */
+    SPLITS_COLUMNS
 };
 
 extern const struct store_schema store_schema;

@@ -1,5 +1,5 @@
 /* duopoly-sim explain: what the engine decided about a task of a recorded run, or when it changed
- * the mode, and why. */
+ * the mode, and why; where a job's time went. */
 #include "lib/printable.h"
 #include "testbed/sim/cluster/recording_replay.h"
 #include "testbed/sim/commands.h"
@@ -13,7 +13,8 @@
 enum { ATTEMPTS_MAX = 64 };
 
 struct question {
-    bool modes; /* about the mode; else about a task: */
+    bool modes; /* about the mode; */
+    bool whole; /* about a job as a whole; else about a task: */
     uint64_t job;
     uint32_t stage, task;
     uint64_t attempts[ATTEMPTS_MAX]; /* its newest */
@@ -149,6 +150,21 @@ static void about_mode(struct question *q, int64_t now_ns, const struct engine *
            reason_name(d->reason), use);
 }
 
+static void about_job(struct question *q, int64_t now_ns, const struct engine *engine,
+                      const struct decision *d)
+{
+    struct job_split split;
+    char text[768];
+    bool over = (d->kind == DECISION_JOB_DONE && d->job_done.job == q->job) ||
+                (d->kind == DECISION_JOB_FAILED && d->job_failed.job == q->job);
+    if (!over || engine_split(engine, q->job, now_ns, NULL, &split) < 0)
+        return;
+    engine_say_split(&split, true, text, sizeof(text));
+    say_when(q, now_ns);
+    printf("Job %" PRIu64 " is %s. %s\n", q->job,
+           d->kind == DECISION_JOB_DONE ? "done" : reason_name(d->reason), text);
+}
+
 static void watch(void *user, int64_t now_ns, const struct engine *engine,
                   const struct decisions *decisions)
 {
@@ -156,19 +172,38 @@ static void watch(void *user, int64_t now_ns, const struct engine *engine,
     for (size_t i = 0; i < decisions->n; i++)
         if (q->modes)
             about_mode(q, now_ns, engine, &decisions->at[i]);
+        else if (q->whole)
+            about_job(q, now_ns, engine, &decisions->at[i]);
         else
             about_task(q, now_ns, engine, &decisions->at[i]);
+}
+
+static bool question_read(const char *word, struct question *q)
+{
+    char rest;
+    q->modes = strcmp(word, "mode") == 0;
+    q->whole = sscanf(word, "%" SCNu64 "%c", &q->job, &rest) == 1;
+    return q->modes || q->whole ||
+           sscanf(word, "%" SCNu64 "/%u/%u%c", &q->job, &q->stage, &q->task, &rest) == 3;
+}
+
+static void nothing_say(const struct question *q, const char *recording, const char *word)
+{
+    if (q->modes)
+        fprintf(stderr, "duopoly-sim explain: the mode never changes in %s\n", recording);
+    else if (q->whole)
+        fprintf(stderr, "duopoly-sim explain: job %s does not end in %s\n", word, recording);
+    else
+        fprintf(stderr, "duopoly-sim explain: %s neither starts nor holds task %s\n", recording,
+                word);
 }
 
 static int run(int argc, char **argv)
 {
     struct question q = {0};
-    char rest;
-    q.modes = argc == 3 && strcmp(argv[2], "mode") == 0;
-    if (argc != 3 || (!q.modes && sscanf(argv[2], "%" SCNu64 "/%u/%u%c", &q.job, &q.stage, &q.task,
-                                         &rest) != 3)) {
-        fprintf(stderr,
-                "duopoly-sim explain: give a recording and a task as JOB/STAGE/TASK, or mode\n");
+    if (argc != 3 || !question_read(argv[2], &q)) {
+        fprintf(stderr, "duopoly-sim explain: give a recording and a task as JOB/STAGE/TASK, a job "
+                        "as its number, or mode\n");
         return 2;
     }
     FILE *recording = fopen(argv[1], "r");
@@ -187,19 +222,16 @@ static int run(int argc, char **argv)
                 "duopoly-sim explain: %s:%" PRIu64 ": the engine decides otherwise than "
                 "recorded, what follows is not explained\n",
                 argv[1], result.first_difference_line);
-    else if (!q.answers && q.modes)
-        fprintf(stderr, "duopoly-sim explain: the mode never changes in %s\n", argv[1]);
     else if (!q.answers)
-        fprintf(stderr, "duopoly-sim explain: %s neither starts nor holds task %s\n", argv[1],
-                argv[2]);
+        nothing_say(&q, argv[1], argv[2]);
     return r < 0 || result.first_difference_line || !q.answers;
 }
 
 const struct command command_explain = {
     .name = "explain",
     .what =
-        "why a task of a recorded run started where it did, waited or was stopped; why the mode "
-        "changed",
-    .usage = "explain FILE JOB/STAGE/TASK|mode",
+        "why a task of a recorded run started where it did, waited or was stopped; where a job's "
+        "time went; why the mode changed",
+    .usage = "explain FILE JOB/STAGE/TASK|JOB|mode",
     .run = run,
 };

@@ -131,7 +131,7 @@ PAGES = {
     pb.LIST_UNITS: ("unit_page", "rows"), pb.LIST_USERS: ("user_page", "rows"),
     pb.LIST_DEBTS: ("debt_page", "rows"), pb.LIST_SHARES: ("share_page", "rows"),
     pb.LIST_ARCS: ("arc_page", "rows"), pb.LIST_CONFIG: ("config_page", "rows"),
-    pb.LIST_CONFIG_CHANGES: ("config_page", "rows")}
+    pb.LIST_CONFIG_CHANGES: ("config_page", "rows"), pb.LIST_HISTORY: ("history_page", "rows")}
 DATAPLANE = [("host", "came_packets"), ("host", "flooded_packets"), ("host", "shut_ms"),
              ("host queue 0", "in_packets"), ("worker", "busy_cycles"), ("macs", "alive"),
              ("flows", "alive")]
@@ -214,9 +214,12 @@ READS = [
     (["audit"], "audit"), (["policy"], "policies"), (["policy", "--all"], "combinations"),
     (["users"], "users"), (["debts"], "debts"), (["shares"], "shares"), (["graph"], "graph"),
     (["graph", "--as", "dimacs"], "graph"), (["explain", "7/0/0"], "explanation"),
+    (["explain", "7"], "explanation"),
     (["keys", "list"], "keys"), (["config", "show"], "config"),
     (["config", "diff"], "config_changes"),
-    (["config", "check", TOP / "schemas" / "duopolyd.yaml"], "config_check"),
+    (["config", "check", TOP / "schemas" / "duopolyd.yaml"], "config_check"), (["history"], "history"),
+    (["history", "--who", "x", "--what", "x", "--since", "1h", "--result", "done", "--limit", "1"],
+     "history"),
     (["switch", "x", "render", "--as", "eos", "--from", TOP / "schemas" / "switch.yaml"],
      "render")]
 CHANGES = [
@@ -272,7 +275,7 @@ def test_changes(valid, cluster, tmp_path):
         assert done.returncode == 0 and not done.stderr, done
         document = valid(done.stdout)
         assert document["schema"] == schema and document["partial"] is False
-    for words, schema in READS[:1] + READS[2:4] + READS[8:10]:
+    for words, schema in READS[:1] + READS[2:4] + READS[8:10] + [(["history"], "history")]:
         document = valid(run("-j", "-s", daemon.socket, *words).stdout)
         assert document["schema"] == schema
 

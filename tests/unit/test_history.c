@@ -136,6 +136,59 @@ static void all_jobs_together_keep_theirs(void **state)
     history_destroy(history);
 }
 
+static struct job_split split_of(uint64_t job, struct stage_split *stages, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++)
+        stages[i] = (struct stage_split){.stage = i, .ns = {[SPLIT_TURN] = (int64_t)job + i}};
+    return (struct job_split){
+        .job = job, .lasted_ns = (int64_t)job, .n_stages = n, .stages = stages};
+}
+
+/* Of a job that has ended; with its stages as long as there are not too many in all. */
+static void where_a_jobs_time_went_is_kept(void **state)
+{
+    (void)state;
+    enum { OLD = 3 };
+    static struct stage_split stages[SPLIT_STAGES];
+    const uint64_t jobs = OLD + HISTORY_STAGES / SPLIT_STAGES;
+    struct history *history = history_create(1000000);
+    struct job_split split = split_of(1, stages, 2);
+    history_job_split(history, &split);
+    assert_null(history_split(history, 1)); /* it has not ended */
+    for (uint64_t job = 1; job <= jobs; job++) {
+        end_job(history, job, "");
+        split = split_of(job, stages, SPLIT_STAGES);
+        history_job_split(history, &split);
+        history_job_split(history, &split); /* told twice */
+    }
+    for (uint64_t job = 1; job <= jobs; job++) {
+        const struct job_split *kept = history_split(history, job);
+        assert_int_equal(kept->lasted_ns, job);
+        assert_int_equal(kept->n_stages, job > OLD ? SPLIT_STAGES : 0);
+        for (uint32_t i = 0; i < kept->n_stages; i++)
+            assert_int_equal(kept->stages[i].ns[SPLIT_TURN], job + i);
+    }
+    history_destroy(history);
+}
+
+/* Attempts of a task that were not done: how many, and the newest. */
+static void a_tasks_other_attempts_are_counted(void **state)
+{
+    (void)state;
+    struct history *history = history_create(10);
+    uint32_t n;
+    assert_null(history_others(history, 1, 0, 0, &n));
+    end_attempt(history, 1, 0, 11, ENDING_FAILED, "first");
+    end_attempt(history, 1, 1, 12, ENDING_FAILED, "another task's");
+    end_attempt(history, 1, 0, 13, ENDING_LOST, "second");
+    end_attempt(history, 1, 0, 14, ENDING_DONE, NULL);
+    assert_string_equal(history_others(history, 1, 0, 0, &n)->words, "second");
+    assert_int_equal(n, 2);
+    assert_null(history_others(history, 1, 0, 2, &n));
+    assert_int_equal(n, 0);
+    history_destroy(history);
+}
+
 static void a_peers_words_are_made_harmless(void **state)
 {
     (void)state;
@@ -360,6 +413,8 @@ int main(void)
         cmocka_unit_test(jobs_go_with_the_engines),
         cmocka_unit_test(a_job_keeps_its_bounds),
         cmocka_unit_test(all_jobs_together_keep_theirs),
+        cmocka_unit_test(where_a_jobs_time_went_is_kept),
+        cmocka_unit_test(a_tasks_other_attempts_are_counted),
         cmocka_unit_test(a_peers_words_are_made_harmless),
         cmocka_unit_test(sentences_name_host_attempt_and_words),
         cmocka_unit_test(an_output_lost_too_often_is_said),

@@ -7,6 +7,7 @@
 #include "controller/frameworks/framework_numbers.h"
 #include "controller/store/ledger.h"
 #include "controller/store/recovery.h"
+#include "controller/store/split_rows.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -53,6 +54,8 @@ static void start(struct store *store)
     world.store = store;
     world.history = history_create(1000);
     if (recovery_run(store, &c, world.now_ns, world.offset_ns, world.history, &recovered, &err) < 0)
+        fail_msg("%s", err.text);
+    if (split_rows_read(store, world.history, world.offset_ns, &err) < 0)
         fail_msg("%s", err.text);
     assert_true(recovered.newest_job < FRAMEWORK_JOB_BIT);
     world.engine = recovered.engine;
@@ -239,6 +242,45 @@ static void cancel(void)
     step(&event, 1);
 }
 
+static int64_t wall_of(int64_t ns)
+{
+    return ns ? ns + world.offset_ns : 0;
+}
+
+static size_t parts_write(char *text, size_t size, const int64_t *ns)
+{
+    size_t n = 0;
+    for (int part = 0; part < SPLIT_PARTS; part++)
+        n += (size_t)snprintf(text + n, size - n, " %" PRId64, ns[part]);
+    return n;
+}
+
+/* Where an ended job's time went; what is lost of a job that lived through a restart is known to
+ * be. */
+static size_t split_write(char *text, size_t size, const struct job_view *job)
+{
+    const struct job_split *split = history_split(world.history, job->job);
+    assert_non_null(split);
+    int64_t rest = split->lasted_ns - split->idle_ns - split->unknown_ns;
+    assert_true(split->idle_ns >= 0 && split->unknown_ns >= 0);
+    for (int part = 0; part < SPLIT_PARTS; part++)
+        rest -= split->ns[part];
+    assert_int_equal(rest, 0);
+    size_t n = (size_t)snprintf(text, size, "  %" PRId64 " %" PRId64 " %" PRIu64, split->lasted_ns,
+                                split->unknown_ns, split->received_bytes);
+    n += parts_write(text + n, size - n, split->ns);
+    for (uint32_t i = 0; i < split->n_stages; i++) {
+        const struct stage_split *stage = &split->stages[i];
+        n += (size_t)snprintf(text + n, size - n, "\n   %u %u %d %" PRId64 " %" PRId64,
+                              stage->stage, stage->tasks, (int)stage->why, wall_of(stage->began_ns),
+                              wall_of(stage->moved_ns));
+        n += parts_write(text + n, size - n, stage->ns);
+    }
+    n += (size_t)snprintf(text + n, size - n, "\n");
+    assert_true(n < size);
+    return n;
+}
+
 /* What must not change, as text. */
 static void facts_write(char *text, size_t size)
 {
@@ -252,6 +294,8 @@ static void facts_write(char *text, size_t size)
                               job.name, job_state_name(job.state),
                               job.submitted_ns + world.offset_ns,
                               job.state > JOB_ACTIVE ? job.finished_ns + world.offset_ns : 0);
+        if (job.state > JOB_ACTIVE)
+            n += split_write(text + n, size - n, &job);
         struct task_view task;
         for (uint32_t s = 0; s < 2; s++)
             for (uint32_t t = 0; engine_task(world.engine, number, s, t, &task) == 0; t++) {
@@ -508,6 +552,10 @@ static void a_frameworks_past_is_known_again(void **state)
             assert_int_equal(job.state, outcomes[n]);
             assert_true(job.stages == 2 && job.tasks == 3 && job.shuffle_bytes == 2 * (1000 + n));
             assert_int_equal(history_job(world.history, number)->state, outcomes[n]);
+            const struct job_split *split = history_split(world.history, number);
+            assert_true(split->n_stages == 2 && split->stages[1].tasks == 2);
+            assert_int_equal(split->lasted_ns, job.finished_ns - job.submitted_ns);
+            assert_int_equal(split->unknown_ns, 0);
         }
         assert_int_equal(
             engine_job(world.engine, framework_job_number(framework_bits("app-1"), 4), &job),

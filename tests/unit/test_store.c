@@ -484,8 +484,8 @@ static void a_later_version_is_refused_and_not_touched(void **state)
     store_close(store, NULL);
     run_sql(path_of("later"), "PRAGMA user_version=9");
     assert_int_equal(store_open(path_of("later"), NULL, &bounds, &store, &err), -EPROTO);
-    assert_non_null(strstr(err.text, "has version 9, this program knows up to 4: use"));
-    run_sql(path_of("later"), "PRAGMA user_version=4");
+    assert_non_null(strstr(err.text, "has version 9, this program knows up to 5: use"));
+    run_sql(path_of("later"), "PRAGMA user_version=5");
     store = store_at("later");
     assert_string_equal(store_setting(store, "drain", "h1"), "yes");
     store_close(store, NULL);
@@ -608,6 +608,18 @@ static void the_third_version_is_brought_up_to_date(void **state)
     brought_up_to_date("third", &third, STORE_SIZES, sizes, learnt);
 }
 
+static void the_fourth_version_is_brought_up_to_date(void **state)
+{
+    (void)state;
+    const struct store_schema fourth = {store_schema.tables, STORE_SPLITS, 4, NULL};
+    const struct row_value sizes[SIZES_COLUMNS] = {ROW_NUMBER(-1), ROW_NUMBER(15), ROW_NUMBER(9)};
+    const struct row_value split[SPLITS_COLUMNS] = {[SPLITS_JOB] = ROW_NUMBER(-1),
+                                                    [SPLITS_STAGE] = ROW_NUMBER(UINT32_MAX),
+                                                    [SPLITS_TURN] = ROW_NUMBER(5),
+                                                    [SPLITS_MOVED] = ROW_NUMBER(9)};
+    brought_up_to_date("fourth", &fourth, STORE_SIZES, sizes, split);
+}
+
 static void row_put(struct row_bytes *bytes, enum store_table table, const struct row_value *row)
 {
     row_encode(store_schema.tables, table, ROW_PUT, row, store_schema.tables[table].columns, bytes);
@@ -622,6 +634,14 @@ static void tasks_put(struct row_bytes *bytes, int64_t job, int64_t n)
     }
 }
 
+static void splits_put(struct row_bytes *bytes, int64_t job, int64_t n)
+{
+    for (int64_t stage = 0; stage < n; stage++) {
+        const struct row_value row[SPLITS_COLUMNS] = {ROW_NUMBER(job), ROW_NUMBER(stage)};
+        row_put(bytes, STORE_SPLITS, row);
+    }
+}
+
 static void past_put(struct store_file *file)
 {
     struct row_bytes bytes = {0};
@@ -630,6 +650,7 @@ static void past_put(struct store_file *file)
             [FINISHED_ENDED] = ROW_NUMBER(1000 * job), [FINISHED_JOB] = ROW_NUMBER(job)};
         row_put(&bytes, STORE_FINISHED, row);
         tasks_put(&bytes, job, 600);
+        splits_put(&bytes, job, 65);
     }
     tasks_put(&bytes, 99, 10); /* of one that is not over */
     for (int64_t n = 0; n < 700; n++) {
@@ -676,6 +697,7 @@ static void pruned(struct store_file *file, const struct store_bounds *most, int
     assert_int_equal(store_file_ask(file, "SELECT min(job) FROM finished", 0, 0), oldest);
     assert_int_equal(store_file_ask(file, "SELECT count(*) FROM tasks", 0, -1),
                      600 * finished + 10);
+    assert_int_equal(store_file_ask(file, "SELECT count(*) FROM splits", 0, -1), 65 * finished);
 }
 
 /* By count, by age, by size, a little at a time; what is not over stays. */
@@ -783,6 +805,7 @@ int main(void)
         cmocka_unit_test(an_older_version_is_migrated_beside_a_copy),
         cmocka_unit_test(the_first_version_is_brought_up_to_date),
         cmocka_unit_test(the_third_version_is_brought_up_to_date),
+        cmocka_unit_test(the_fourth_version_is_brought_up_to_date),
         cmocka_unit_test(the_past_is_kept_in_bounds),
         cmocka_unit_test(a_full_file_is_a_full_disk),
         cmocka_unit_test(a_full_disk_is_waited_out),

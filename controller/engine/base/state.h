@@ -66,6 +66,7 @@ struct attempt {
     uint32_t block_host; /* the replica that it reads from; ENGINE_NONE */
     bool receiving, stopping;
     bool foreign; /* a framework's: the engine neither starts nor stops it */
+    bool counted; /* index: in its stage's n_receiving */
     uint32_t n_stalls;
     uint32_t variant;         /* in which way it runs */
     struct host *block_of;    /* the host whose block_readers has it; NULL: none */
@@ -110,6 +111,9 @@ struct task {
     uint64_t done_attempt;
     uint32_t done_host;
     bool guessed; /* a framework's: its bytes were not reported (framework_sizes.h) */
+    /* For people, not dumped: an attempt of it that was no allow has ended; it runs, or waits,
+     * again. */
+    bool ran, again;
     uint64_t input_bytes, compute_ns, output_bytes;
     int64_t ready_ns, started_ns;
     struct sorted_node ready;           /* stage->ready_reduces or bucket->ready_maps */
@@ -216,6 +220,26 @@ struct choice {
     uint64_t n_ready; /* index */
 };
 
+/* What the tasks of a stage do at a moment: split.h. */
+struct sharing {
+    uint32_t tasks[SPLIT_PARTS]; /* that run */
+    uint32_t waiting;
+    enum split_part waits_for;
+    enum reason why; /* SPLIT_HELD */
+};
+
+/* How a stage's tasks spent their part of the job's time; for people, not dumped. */
+struct dividing {
+    struct sharing now;
+    bool held;
+    enum reason held_why;
+    engine_wide share; /* the job's, until which this is counted: */
+    uint64_t parts[SPLIT_PARTS];
+    enum reason why; /* of most of its holds */
+    uint64_t why_part;
+    int64_t began_ns, moved_ns; /* its first start, 0: none yet; the last change */
+};
+
 struct stage {
     struct job *job;
     struct bucket *bucket;
@@ -264,6 +288,9 @@ struct stage {
     struct sorted_node of_opening;
     uint64_t closed;         /* how often it was closed */
     struct refusal *refusal; /* a claim of it was refused (refusal.h); NULL: none */
+    uint32_t n_receiving;    /* index: attempts of tasks that run for the first time; */
+    uint32_t n_again;        /* tasks that run again */
+    struct dividing dividing;
 };
 
 /* Buckets and stages of one shape by turn, of all jobs or of one user's: queues.h. */
@@ -446,6 +473,12 @@ struct job {
     uint64_t largest_input;
     TAILQ_ENTRY(job) of_removed; /* engine->removed */
     uint64_t removed_bytes;      /* of the bytes that it counted with, not freed yet */
+    /* For people, not dumped (split.h): what one of the tasks that share its time has had until
+     * then, and how many share it now. */
+    engine_wide share;
+    int64_t divided_until_ns, divided_since_ns;
+    uint64_t sharers;
+    bool divided_late; /* since it was loaded, not since it was submitted */
 };
 
 /* What only a framework's job has. */
@@ -738,6 +771,7 @@ struct engine {
     int64_t idle_since_ns; /* in a step: when the earliest of the unused allows was given;
                               INT64_MAX: none */
     struct sizes *sizes;   /* sizes that stages had (framework_sizes.h); NULL: none yet */
+    struct ended *ended;   /* jobs that ended in this step, or the last one (split.h) */
     struct engine_counters counters;
 };
 

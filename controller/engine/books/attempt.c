@@ -11,6 +11,7 @@
 #include "controller/engine/books/late.h"
 #include "controller/engine/books/limit.h"
 #include "controller/engine/books/room.h"
+#include "controller/engine/books/split.h"
 #include "controller/engine/books/spread.h"
 #include "controller/engine/books/stage.h"
 #include "controller/engine/books/users.h"
@@ -231,6 +232,19 @@ struct attempt *attempt_create(struct engine *engine, uint64_t number, struct ta
     return attempt;
 }
 
+static void count_receiving(struct attempt *attempt, bool counts)
+{
+    attempt->task->stage->n_receiving += (uint32_t)counts - (uint32_t)attempt->counted;
+    attempt->counted = counts;
+}
+
+void attempt_share_time(struct engine *engine, struct attempt *attempt)
+{
+    const struct task *task = attempt->task;
+    count_receiving(attempt, attempt->receiving && !attempt->allowed_until_ns && !task->again);
+    split_look(engine, task->stage);
+}
+
 void attempt_set_receiving(struct engine *engine, struct attempt *attempt, bool receiving)
 {
     attempt->receiving = receiving;
@@ -242,8 +256,10 @@ void attempt_set_receiving(struct engine *engine, struct attempt *attempt, bool 
         else
             sorted_remove(&attempt->host->receiving[order], &attempt->by_size[order]);
     }
-    if (attempt->task)
-        tell_attempt_moved(engine, attempt->task, attempt);
+    if (!attempt->task)
+        return;
+    attempt_share_time(engine, attempt);
+    tell_attempt_moved(engine, attempt->task, attempt);
 }
 
 void attempt_orphan(struct engine *engine, struct attempt *attempt)
@@ -260,6 +276,9 @@ void attempt_orphan(struct engine *engine, struct attempt *attempt)
         task->stage->job->n_allowed--;
         limit_count(task->stage->job, -1);
     }
+    task->ran |= !attempt->allowed_until_ns;
+    count_receiving(attempt, false);
+    split_look(engine, task->stage);
     struct attempt **at = &task->attempts;
     while (*at != attempt)
         at = &(*at)->next_of_task;

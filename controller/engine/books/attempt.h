@@ -36,6 +36,9 @@ uint32_t attempt_measure_inputs(struct attempt *attempt);
 bool attempt_is_ours(const struct engine *engine, uint64_t number);
 /* Whether it receives over the network from now on. */
 void attempt_set_receiving(struct engine *engine, struct attempt *attempt, bool receiving);
+/* It became an allow, which receives nothing: its task's part of the job's time counts otherwise
+ * (split.h). */
+void attempt_share_time(struct engine *engine, struct attempt *attempt);
 /* Calls `each` for what the task reads of its parents' tasks, with the present host; returns their
  * number. O(maps). */
 int task_outputs_read(const struct task *task,

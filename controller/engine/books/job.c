@@ -13,6 +13,7 @@
 #include "controller/engine/books/losing.h"
 #include "controller/engine/books/removal.h"
 #include "controller/engine/books/retry.h"
+#include "controller/engine/books/split.h"
 #include "controller/engine/books/spread.h"
 #include "controller/engine/books/stage.h"
 #include "controller/engine/books/users.h"
@@ -131,6 +132,7 @@ void job_activate(struct engine *engine, struct job *job)
     job->state = JOB_ACTIVE;
     at_most_begin(job);
     engine->bounded_jobs += job->bounded;
+    split_begin(engine, job);
     policy_begin_job(engine, job);
     tell_job_active(engine, job);
 }
@@ -172,6 +174,7 @@ static void remember(struct engine *engine, const struct job *job)
     record->evictions = job->evictions;
     record->evicted_ns = job->evicted_ns;
     job_remember(engine, record);
+    split_end(engine, job);
 }
 
 void job_destroy(struct engine *engine, struct job *job)

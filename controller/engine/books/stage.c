@@ -7,6 +7,7 @@
 #include "controller/engine/books/job.h"
 #include "controller/engine/books/outputs.h"
 #include "controller/engine/books/retry.h"
+#include "controller/engine/books/split.h"
 #include "controller/engine/books/variant.h"
 #include "controller/engine/policy/policy.h"
 
@@ -125,11 +126,16 @@ static bool is_offered(const struct stage *stage, bool parents)
     return !own->left && !own->unskipped && (own->offered || (own->announced && parents));
 }
 
-static bool is_due(struct stage *stage)
+static void count_missing(struct stage *stage)
 {
     stage->parents_missing = 0;
     for (uint32_t i = 0; i < stage->n_edges; i++)
         stage->parents_missing += !parent_is_ready(stage, &stage->edges[i]);
+}
+
+static bool is_due(struct stage *stage)
+{
+    count_missing(stage);
     if (stage->refusal || stage->job->holder)
         return false;
     return stage->framework ? is_offered(stage, !stage->parents_missing) : !stage->parents_missing;
@@ -137,10 +143,12 @@ static bool is_due(struct stage *stage)
 
 void stage_open_if_due(struct engine *engine, struct stage *stage)
 {
-    if (!is_due(stage) || stage->open)
-        return;
-    stage->open = true;
-    stage_reopen(engine, stage);
+    if (is_due(stage) && !stage->open) {
+        stage->open = true;
+        stage_reopen(engine, stage);
+    } else {
+        split_look(engine, stage);
+    }
 }
 
 /* What making a task ready costs, in looks at a task that is not blocked. */
@@ -187,6 +195,7 @@ static void open_some(struct engine *engine, struct stage *stage)
 
 void stage_reopen(struct engine *engine, struct stage *stage)
 {
+    split_look(engine, stage);
     if (!stage->open)
         return;
     stage->opening = 0;
@@ -297,6 +306,7 @@ void stage_close(struct engine *engine, struct stage *stage)
         close_queues(engine, way);
     for (uint32_t t = 0; stage->job->n_retries && t < stage->n_tasks; t++)
         retry_leave(engine, &stage->tasks[t]);
+    split_look(engine, stage);
     tell_stage_closed(engine, stage);
 }
 
@@ -336,6 +346,7 @@ static void moved(struct engine *engine, struct task *task, enum task_state befo
 {
     if ((before == TASK_DONE) != (task->state == TASK_DONE))
         count_left(task, before == TASK_DONE);
+    split_look(engine, task->stage);
     tell_task_moved(engine, task, before);
 }
 
@@ -355,6 +366,7 @@ void task_run(struct engine *engine, struct task *task)
     task->state = TASK_RUNNING;
     task->started_ns = engine->now_ns;
     stage->n_running++;
+    stage->n_again += task->again;
     stage->job->n_running++;
     if (++stage->n_started == stage->n_tasks)
         children_look(engine, stage);
@@ -367,7 +379,9 @@ void task_requeue(struct engine *engine, struct task *task)
     if (task->state != TASK_RUNNING)
         return;
     stage->n_running--;
+    stage->n_again -= task->again;
     stage->job->n_running--;
+    task->again = task->ran;
     task->state = TASK_BLOCKED;
     if (stage->n_started-- == stage->n_tasks)
         children_wait(engine, stage);
@@ -386,6 +400,7 @@ void task_accept(struct engine *engine, struct task *task, uint64_t attempt, str
     retry_forget(engine, task);
     if (task->state == TASK_RUNNING) {
         stage->n_running--;
+        stage->n_again -= task->again;
         job->n_running--;
     } else {
         stage->n_started++;
@@ -422,6 +437,7 @@ void task_restore(struct engine *engine, struct task *task, enum task_state stat
     if (state != TASK_DONE)
         return;
     count_left(task, false);
+    task->ran = true;
     task->done_attempt = done_attempt;
     task->done_host = done_host ? done_host->index : ENGINE_NONE;
     if (done_host)
@@ -447,7 +463,9 @@ static void stop_readers(struct engine *engine, struct stage *stage)
 {
     for (uint32_t i = 0; i < stage->n_children; i++) {
         struct stage *child = job_stage_at(stage->job, stage->children[i]);
+        count_missing(child);
         stage_close(engine, child);
+        split_look(engine, child);
         struct attempt *attempt, *next;
         TAILQ_FOREACH_SAFE (attempt, &child->attempts, of_stage, next) {
             if (attempt->state == ATTEMPT_COMPUTING || attempt->host->lost ||
@@ -482,6 +500,7 @@ void task_lose_output(struct engine *engine, struct task *task, bool readers)
     task->done_attempt = 0;
     task->done_host = ENGINE_NONE;
     task->state = TASK_BLOCKED;
+    task->again = task->ran;
     if (readers)
         stop_readers(engine, stage);
     if (stage->open)

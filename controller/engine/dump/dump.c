@@ -2,6 +2,7 @@
 
 #include "controller/engine/base/numbered.h"
 #include "controller/engine/books/job.h"
+#include "controller/engine/books/split.h"
 #include "controller/engine/books/variant.h"
 #include "controller/engine/policy/questions.h"
 #include "controller/engine/watch/gate.h"
@@ -243,6 +244,7 @@ static void load_end(struct engine *engine, const struct clock_record *clock)
         struct job *job = container_of(node, struct job, by_turn);
         for (uint32_t s = 0; s < job->n_stages; s++) {
             struct stage *way;
+            split_look(engine, job->stages[s]);
             VARIANT_FOREACH (way, job->stages[s])
                 if (way->held || way->overdue)
                     hold_restore(engine, way);

@@ -7,6 +7,7 @@
 #include "controller/engine/books/eviction.h"
 #include "controller/engine/books/job.h"
 #include "controller/engine/books/retry.h"
+#include "controller/engine/books/split.h"
 #include "controller/engine/books/stage.h"
 #include "controller/engine/books/users.h"
 #include "controller/engine/books/variant.h"
@@ -226,6 +227,31 @@ int engine_finished_after(const struct engine *engine, uint64_t after, struct jo
     if (!node)
         return -ENOENT;
     view_finished(container_of(node, struct finished, by_number), ret_view);
+    return 0;
+}
+
+int engine_finished_before(const struct engine *engine, uint64_t place, struct job_view *ret_view,
+                           uint64_t *ret_place)
+{
+    struct sorted_key key = {place ? place - 1 : UINT64_MAX, 0, 0};
+    struct sorted_node *after = sorted_from(&engine->finished_age, key),
+                       *node = after ? sorted_previous(after) : sorted_last(&engine->finished_age);
+    if (!node)
+        return -ENOENT;
+    view_finished(container_of(node, struct finished, by_age), ret_view);
+    *ret_place = node->key.a + 1;
+    return 0;
+}
+
+int engine_split(const struct engine *engine, uint64_t number, int64_t at_ns,
+                 struct stage_split *room, struct job_split *ret_split)
+{
+    const struct job *job = room ? job_find(engine, number) : NULL;
+    if (!job)
+        return split_ended(engine, number, ret_split);
+    if (job->state != JOB_ACTIVE)
+        return -ENOENT;
+    split_read(job, at_ns, room, ret_split);
     return 0;
 }
 

@@ -1,6 +1,7 @@
 #include "controller/engine/watch/allow.h"
 
 #include "controller/engine/base/ground.h"
+#include "controller/engine/books/attempt.h"
 #include "controller/engine/books/limit.h"
 #include "controller/engine/books/stage.h"
 #include "controller/engine/watch/gate.h"
@@ -19,6 +20,7 @@ void allow_restore(struct engine *engine, struct attempt *attempt, int64_t until
         attempt->task->stage->framework->allowed++;
         attempt->task->stage->job->n_allowed++;
         limit_count(attempt->task->stage->job, 1);
+        attempt_share_time(engine, attempt);
     }
     set_timer(engine, attempt, attempt->stopping ? 0 : until_ns);
 }

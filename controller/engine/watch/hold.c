@@ -2,6 +2,7 @@
 
 #include "controller/engine/base/ground.h"
 #include "controller/engine/books/cluster.h"
+#include "controller/engine/books/split.h"
 #include "controller/engine/books/variant.h"
 #include "controller/engine/policy/questions.h"
 #include "controller/engine/watch/gate.h"
@@ -94,21 +95,22 @@ static void make_overdue(struct engine *engine, struct stage *stage)
     wait_overdue(engine, stage);
 }
 
-static void count_held(struct engine *engine, struct stage *stage, bool held)
-{
-    stage->held = held;
-    stage->first->n_held += held ? 1 : -1u;
-    if (stage->first->n_held > held)
-        return;
-    stage->job->held_stages += held ? 1 : -1u;
-    engine->held_stages += held ? 1 : (uint64_t)-1;
-}
-
 /* A hold of a stage whose framework starts tasks as it likes is not decided: only our plan for it
  * waits. */
 static bool is_told(const struct stage *stage)
 {
     return !stage->framework || gate_is_shut(stage);
+}
+
+static void count_held(struct engine *engine, struct stage *stage, bool held)
+{
+    stage->held = held;
+    stage->first->n_held += held ? 1 : -1u;
+    split_hold(engine, stage, stage->first->n_held && is_told(stage), stage->hold_reason);
+    if (stage->first->n_held > held)
+        return;
+    stage->job->held_stages += held ? 1 : -1u;
+    engine->held_stages += held ? 1 : (uint64_t)-1;
 }
 
 static void end_hold(struct engine *engine, struct stage *stage, enum reason reason)

@@ -1,6 +1,7 @@
 #include "controller/engine/watch/refusal.h"
 
 #include "controller/engine/base/ground.h"
+#include "controller/engine/books/split.h"
 #include "controller/engine/books/stage.h"
 #include "controller/engine/watch/gate.h"
 
@@ -41,6 +42,7 @@ void refusal_restore(struct engine *engine, struct stage *stage, const struct re
     stage->refusal->of_refusals = (struct sorted_node){0};
     list(engine, stage->refusal);
     count_held(engine, stage, 1);
+    split_hold(engine, stage, true, of->why.reason);
 }
 
 void refusal_take(struct engine *engine, struct stage *stage, struct policy_why why)
@@ -64,6 +66,7 @@ static void end(struct engine *engine, struct stage *stage, enum reason reason)
     count_held(engine, stage, -1);
     free(stage->refusal);
     stage->refusal = NULL;
+    split_hold(engine, stage, false, REASON_NONE);
 }
 
 void refusal_ask_again(struct engine *engine, struct stage *stage)
