@@ -16,6 +16,7 @@ struct kept_event {
 
 struct client {
     struct client_transport transport;
+    char *address, *key_path; /* as it was opened; key_path NULL: a socket of this machine */
     int timeout_ms;
     bool dry_run;
     uint64_t if_version;
@@ -39,26 +40,20 @@ int client_left_ms(int64_t deadline_ms)
     return deadline_ms < 0 ? -1 : left < 0 ? 0 : left > INT32_MAX ? INT32_MAX : (int)left;
 }
 
-static struct client *client_new(void)
+/* NULL: no memory. */
+static struct client *client_new(const char *address, const char *key_path)
 {
     struct client *client = calloc(1, sizeof(*client));
-    if (client) {
-        STAILQ_INIT(&client->events);
-        client->timeout_ms = CLIENT_TIMEOUT_MS;
-    }
-    return client;
-}
-
-int client_open(const char *path, struct client **ret_client, struct err *err)
-{
-    struct client *client = client_new();
-    int r =
-        client ? client_unix_open(path, &client->transport, err) : err_sys(err, ENOMEM, "%s", path);
-    if (r < 0)
-        client_close(client);
-    else
-        *ret_client = client;
-    return r;
+    if (!client)
+        return NULL;
+    STAILQ_INIT(&client->events);
+    client->timeout_ms = CLIENT_TIMEOUT_MS;
+    client->address = strdup(address);
+    client->key_path = key_path ? strdup(key_path) : NULL;
+    if (client->address && !client->key_path == !key_path)
+        return client;
+    client_close(client);
+    return NULL;
 }
 
 /* Learns the controller's announced keys: it may be changing the one that the file names. */
@@ -76,20 +71,53 @@ static int keys_learn(struct client *client, const char *key_path, struct err *e
     return r == -EACCES || r == -EROFS ? 0 : r;
 }
 
-int client_open_remote(const char *address, const char *key_path, struct client **ret_client,
-                       struct err *err)
+static int client_connect(struct client *client, struct err *err)
 {
-    struct client *client = client_new();
+    if (!client->key_path)
+        return client_unix_open(client->address, &client->transport, err);
+    int r = client_zmq_open(client->address, client->key_path,
+                            client_monotonic_ms() + CLIENT_TIMEOUT_MS, &client->transport, err);
+    return r < 0 ? r : keys_learn(client, client->key_path, err);
+}
+
+static int client_begin(const char *address, const char *key_path, struct client **ret_client,
+                        struct err *err)
+{
+    struct client *client = client_new(address, key_path);
     if (!client)
         return err_sys(err, ENOMEM, "%s", address);
-    int r = client_zmq_open(address, key_path, client_monotonic_ms() + CLIENT_TIMEOUT_MS,
-                            &client->transport, err);
-    if (r == 0)
-        r = keys_learn(client, key_path, err);
+    int r = client_connect(client, err);
     if (r < 0)
         client_close(client);
     else
         *ret_client = client;
+    return r;
+}
+
+int client_open(const char *path, struct client **ret_client, struct err *err)
+{
+    return client_begin(path, NULL, ret_client, err);
+}
+
+int client_open_remote(const char *address, const char *key_path, struct client **ret_client,
+                       struct err *err)
+{
+    return client_begin(address, key_path, ret_client, err);
+}
+
+static void client_disconnect(struct client *client)
+{
+    if (client->transport.close)
+        client->transport.close(client->transport.wire);
+    client->transport = (struct client_transport){.wire = NULL};
+}
+
+int client_reopen(struct client *client, struct err *err)
+{
+    client_disconnect(client);
+    int r = client_connect(client, err);
+    if (r < 0)
+        client_disconnect(client);
     return r;
 }
 
@@ -305,7 +333,8 @@ void client_close(struct client *client)
         return;
     while (kept_take(client, &event))
         ;
-    if (client->transport.close)
-        client->transport.close(client->transport.wire);
+    client_disconnect(client);
+    free(client->address);
+    free(client->key_path);
     free(client);
 }

@@ -32,6 +32,10 @@ int client_open(const char *path, struct client **ret_client, struct err *err);
 int client_open_remote(const char *address, const char *key_path, struct client **ret_client,
                        struct err *err);
 
+/* Connects anew, to where it was opened and as it was; whatever was asked before is void. Errors as
+ * when it was opened: then it can only be called again, or closed. */
+int client_reopen(struct client *client, struct err *err);
+
 /* From now on requests are dry runs: the controller judges them and does nothing. −EOPNOTSUPP: it
  * is older and would do them; else as client_call. */
 int client_dry_run(struct client *client, struct err *err);

@@ -124,6 +124,18 @@ void writer_stream(struct writer *writer, FILE *out)
     writer->out = out;
 }
 
+int writer_flush(struct writer *writer, FILE *out, struct err *err)
+{
+    assert(!writer->columns || writer->next == writer->columns);
+    errno = 0;
+    if (writer->form->settle)
+        writer->form->settle(writer->state);
+    flush(writer, out);
+    if (!writer->code && fflush(out) != 0)
+        writer->code = errno ? errno : EIO;
+    return writer->code ? err_sys(err, writer->code, "the answer cannot be written") : 0;
+}
+
 bool writer_begun(const struct writer *writer)
 {
     return writer->begun;

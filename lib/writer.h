@@ -92,6 +92,8 @@ struct writer_form {
                  bool first_of_row);
     void (*table_end)(void *state);
     void (*document)(void *state, const char *key, const char *text);
+    /* Adds the whole rows of the open table that it holds back; NULL: it holds none back. */
+    void (*settle)(void *state);
     /* What `end` says besides; NULL: this form does not say why a command failed. */
     void (*fail)(void *state, const struct writer_failure *failure);
     /* Adds what is left, ends an open table, and frees the state. */
@@ -140,6 +142,8 @@ void writer_keep(struct writer *writer);
  * its first rows, and grow. */
 #define WRITER_AT_ONCE 65536
 void writer_stream(struct writer *writer, FILE *out);
+/* Writes what came so far, whole rows, to `out` at once: for answers that go on for long. */
+int writer_flush(struct writer *writer, FILE *out, struct err *err);
 /* Whether a part of it is written already. */
 bool writer_begun(const struct writer *writer);
 

@@ -122,5 +122,5 @@ static void end(void *opaque)
 }
 
 const struct writer_form writer_form_csv = {
-    "csv", begin, field, table_begin, cell, table_end, document, NULL, end, drop,
+    "csv", begin, field, table_begin, cell, table_end, document, NULL, NULL, end, drop,
 };

@@ -328,8 +328,8 @@ static void end(void *opaque)
 }
 
 const struct writer_form writer_form_json = {
-    "json", begin, field, table_begin, cell, table_end, document, fail, end, drop,
+    "json", begin, field, table_begin, cell, table_end, document, NULL, fail, end, drop,
 };
 const struct writer_form writer_form_lines = {
-    "json-lines", lines_begin, field, table_begin, cell, table_end, document, fail, end, drop,
+    "json-lines", lines_begin, field, table_begin, cell, table_end, document, NULL, fail, end, drop,
 };

@@ -187,6 +187,13 @@ static void document(void *opaque, const char *key, const char *text)
     text_word(state->out, text);
 }
 
+static void settle(void *opaque)
+{
+    struct text_state *state = opaque;
+    if (state->table && !state->hidden && state->grid.rows)
+        grid_put(state->out, &state->grid);
+}
+
 static void drop(void *opaque)
 {
     struct text_state *state = opaque;
@@ -204,5 +211,5 @@ static void end(void *opaque)
 }
 
 const struct writer_form writer_form_text = {
-    "text", begin, field, table_begin, cell, table_end, document, NULL, end, drop,
+    "text", begin, field, table_begin, cell, table_end, document, settle, NULL, end, drop,
 };

@@ -418,6 +418,36 @@ static void csv_has_the_items(void **state)
     free(text);
 }
 
+/* Each row is there once it is flushed, and there is no "none" behind the last. */
+static void an_answer_that_goes_on_is_written_as_it_comes(void **state)
+{
+    static const struct column columns[] = {{"a", "A"}, {"b", "B"}, {NULL, NULL}};
+    (void)state;
+    for (const struct writer_form *const *form = writer_forms; *form; form++) {
+        char *text = NULL;
+        size_t size, head;
+        FILE *out = open_memstream(&text, &size);
+        struct writer *writer = writer_new(*form);
+        writer_enclose(writer, "events", 0);
+        writer_schema(writer, "events", "rows");
+        writer_table(writer, "rows", columns);
+        assert_int_equal(writer_flush(writer, out, NULL), 0);
+        for (int row = 0; row < 3; row++) {
+            head = size;
+            writer_cell(writer, value_text(row ? "longer" : "x"));
+            writer_cell(writer, value_number(7));
+            assert_int_equal(writer_flush(writer, out, NULL), 0);
+            assert_true(size > head && strchr(text + head, '7'));
+        }
+        writer_table_end(writer);
+        assert_int_equal(writer_end(writer, out, NULL), 0);
+        fclose(out);
+        if (*form == &writer_form_text)
+            assert_string_equal(text, "A B\nx 7\nlonger 7\nlonger 7\n");
+        free(text);
+    }
+}
+
 static void forms_are_found_by_name(void **state)
 {
     const struct writer_form *form;
@@ -607,6 +637,7 @@ int main(void)
         cmocka_unit_test(people_are_not_told_why_by_the_text),
         cmocka_unit_test(lines_are_items_and_the_last_one_the_rest),
         cmocka_unit_test(csv_has_the_items),
+        cmocka_unit_test(an_answer_that_goes_on_is_written_as_it_comes),
         cmocka_unit_test(forms_are_found_by_name),
         cmocka_unit_test(every_exit_code_has_a_row),
         cmocka_unit_test(every_form_keeps_the_contract),

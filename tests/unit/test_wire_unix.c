@@ -219,6 +219,9 @@ static void disconnected_clients_get_the_last_answer(void **state)
     closed_wait(1);
     client_request(client, duopoly_Envelope_get_status_tag);
     assert_int_equal(client_call(client, duopoly_Envelope_status_tag, &answer, &err), -ECONNRESET);
+    assert_int_equal(client_reopen(client, &err), 0);
+    client_request(client, duopoly_Envelope_get_status_tag);
+    assert_int_equal(client_call(client, duopoly_Envelope_status_tag, &answer, &err), 0);
     client_close(client);
 }
 
