@@ -3,6 +3,7 @@
 #include "controller/clients/policy_requests.h"
 #include "controller/clients/trial.h"
 #include "controller/clients/verdict.h"
+#include "controller/mode_words.h"
 
 #include "lib/log.h"
 #include "lib/plural.h"
@@ -25,11 +26,6 @@ __attribute__((format(printf, 3, 4))) static void say(char *text, size_t size, c
     va_end(ap);
 }
 
-static bool is_forced(const char *rule)
-{
-    return strcmp(rule, "rich") == 0 || strcmp(rule, "starved") == 0;
-}
-
 static void mode_say(const struct conductor_parts *parts, duopoly_Status *out)
 {
     const struct mode_change *last = &parts->mode_change;
@@ -39,15 +35,7 @@ static void mode_say(const struct conductor_parts *parts, duopoly_Status *out)
     if (!*last->rule)
         return;
     out->mode_age_ns = clock_now_ns(parts->clock) - last->at_ns;
-    if (is_forced(last->rule)) {
-        say(out->mode_why, sizeof(out->mode_why), "the rule %s forces it", last->rule);
-        return;
-    }
-    bool all = strcmp(last->rule, "all") == 0;
-    say(out->mode_why, sizeof(out->mode_why),
-        "%s had %" PRId64 " ready task%s for %" PRId64 " free slot%s",
-        all ? "all jobs" : "the first job", last->ready, plural((uint64_t)last->ready), last->free,
-        plural((uint64_t)last->free));
+    mode_why_say(last->rule, last->ready, last->free, out->mode_why, sizeof(out->mode_why));
 }
 
 static void uplinks_say(const struct conductor_parts *parts, uint32_t n, char *text, size_t size)
