@@ -1,6 +1,7 @@
 #include "controller/conductor.h"
 
 #include "controller/conductor_log.h"
+#include "controller/notice_listener.h"
 #include "controller/portions.h"
 #include "controller/shares.h"
 #include "controller/store/profile_rows.h"
@@ -36,6 +37,7 @@ struct conductor {
     struct recording *recording; /* NULL: none */
     struct orphans orphans;
     struct conductor_log log;
+    struct notice_listener noting;
     struct audience audience;
     struct peers peers;
     /* Facts that wait for the next step; what the engine takes while new ones come. */
@@ -361,13 +363,16 @@ int conductor_prepare(struct conductor *conductor, uint64_t job, uint64_t most)
 
 static void audience_gather(struct conductor *conductor)
 {
-    conductor->orphans.engine = conductor->log.engine = conductor->engine;
+    conductor->orphans.engine = conductor->log.engine = conductor->noting.engine =
+        conductor->engine;
+    conductor->noting.notices = conductor->parts.notices;
     void **users = conductor->audience.users;
     users[LISTENER_RECORDING] = conductor->recording;
     users[LISTENER_LEDGER] = conductor->ledger;
     users[LISTENER_HISTORY] = conductor->history;
     users[LISTENER_ORPHANS] = &conductor->orphans;
     users[LISTENER_LOG] = &conductor->log;
+    users[LISTENER_NOTICES] = &conductor->noting;
     users[LISTENER_CLIENTS] = &conductor->clients;
 }
 
@@ -386,7 +391,8 @@ static int peers_begin(struct conductor *conductor, const struct recovered *reco
     peers->event = on_event;
     peers->user = conductor;
     int r = peers_open(peers, recovered, &conductor->timers, err);
-    conductor->log.frameworks = parts->frameworks;
+    conductor->log.frameworks = conductor->noting.frameworks = parts->frameworks;
+    conductor->noting.agents = parts->agents;
     return r;
 }
 
@@ -405,6 +411,8 @@ static int recover(struct conductor *conductor, bool scripted, struct recovered 
         return err_sys(err, ENOMEM, "the history of shares");
     if (!(conductor->parts.learnt = learnt_create()))
         return err_sys(err, ENOMEM, "what is learnt of tasks");
+    if (notices_create(notices_rooms, &conductor->parts.notices) < 0)
+        return err_sys(err, ENOMEM, "what happens of late");
     int r = recovery_run(conductor->parts.store, &config, now_ns, offset_ns, conductor->history,
                          ret_recovered, err);
     if (r < 0)
@@ -484,6 +492,7 @@ void conductor_close(struct conductor *conductor)
     history_destroy(conductor->history);
     shares_destroy(conductor->parts.shares);
     learnt_destroy(conductor->parts.learnt);
+    notices_destroy(conductor->parts.notices);
     if (conductor->after) {
         uint64_t ticket;
         ledger_rest(conductor->ledger);

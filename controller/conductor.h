@@ -27,6 +27,7 @@
 #include "controller/cost.h"
 #include "controller/epoch.h"
 #include "controller/learnt.h"
+#include "controller/notices.h"
 #include "controller/orphans.h"
 #include "controller/peers.h"
 #include "controller/recording/recording.h"
@@ -67,6 +68,7 @@ struct conductor_parts {
     const struct history *history;     /* how attempts and jobs ended */
     struct shares *shares;             /* what users had; lists bring it up to the time */
     struct learnt *learnt;             /* what tasks of stages with a history read and take */
+    struct notices *notices;           /* what happened of late; commands add theirs */
     const struct recording *recording; /* NULL: nothing is recorded */
     const struct inventory *switches;  /* what agents reported of switches */
     /* Attempts whose jobs are not known here: they ran when their jobs were lost. */

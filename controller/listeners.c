@@ -1,6 +1,7 @@
 #include "controller/listeners.h"
 
 #include "controller/conductor_log.h"
+#include "controller/notice_listener.h"
 #include "controller/orphans.h"
 #include "controller/recording/recording.h"
 #include "controller/store/ledger.h"
@@ -47,6 +48,7 @@ static const struct listener *const listeners[LISTENERS] = {
     [LISTENER_HISTORY] = &history_listener,
     [LISTENER_ORPHANS] = &orphans_listener,
     [LISTENER_LOG] = &log_listener,
+    [LISTENER_NOTICES] = &notices_listener,
     [LISTENER_CLIENTS] = &clients_listener,
 };
 

@@ -118,5 +118,5 @@ bench-testbed-virtual: programs deps-virtual ## how far replays in virtual time 
 	@exec tests/bench/testbed $(BUILD) simulation
 
 .PHONY: bench-cli
-bench-cli: $(BUILD)/duopolyd $(BUILD)/duopolyctl ## what an operator waits for: a list of 10⁵ tasks, others meanwhile, explain beside 10⁵ jobs, a scrape of 10⁴ hosts, beside their bars, misses marked (3 minutes; PARTS='list explain scrape')
+bench-cli: $(BUILD)/duopolyd $(BUILD)/duopolyctl ## what an operator waits for: a list of 10⁵ tasks, others meanwhile, explain beside 10⁵ jobs, a scrape of 10⁴ hosts, 10⁴ events/s beside a reader that sleeps, beside their bars, misses marked (4 minutes; PARTS='list explain scrape watch')
 	@exec tests/bench/cli $(BUILD) $(PARTS)

@@ -5,6 +5,7 @@
 #include "controller/cli/config.h"
 #include "controller/cli/confirm.h"
 #include "controller/cli/drain.h"
+#include "controller/cli/events.h"
 #include "controller/cli/exits.h"
 #include "controller/cli/fastpath.h"
 #include "controller/cli/graph.h"
@@ -24,6 +25,7 @@
 #include "controller/cli/switches.h"
 #include "controller/cli/units.h"
 #include "controller/cli/users.h"
+#include "controller/cli/watch.h"
 #include "lib/join.h"
 #include "lib/number.h"
 
@@ -500,6 +502,19 @@ const struct command cli_commands[] = {
      "who changed what, and what was refused: all rows at hand, or those with these words, since "
      "TIME (10min, 2026-01-31, 2026-01-31T12:00:00Z), with this result; the newest N of them",
      0, 0, "f", audit_check, run_audit},
+    {"events", "[--kind KINDS] [--since TIME|SEQUENCE] [--limit N]",
+     "what happened of late, as far as the controller keeps it: jobs, tasks, hosts, modes, holds, "
+     "policies, stances, keys, frameworks; only these KINDS (job,host), since TIME or behind the "
+     "event with this SEQUENCE (3:1042), the newest N of them",
+     0, 0, "e", events_check, run_events},
+    {"watch", "[--kind KINDS] [--since TIME|SEQUENCE] [--limit N]",
+     "what happens, as it comes, until it is interrupted or N events came (-j: lines of JSON); "
+     "with --since first what is kept since then. It says what it lost, and goes on after a "
+     "restart of the controller",
+     0, 0, "e", events_check, run_watch},
+    {"record", "FILE [--kind KINDS] [--since TIME|SEQUENCE] [--limit N]",
+     "the same as lines of JSON into a new file, synced to the disk every second", 1, 1, "e",
+     record_check, run_record},
     {"policy", "[QUESTION NAME [WORD=VALUE...] [--confirm TIME]] | --all",
      "the policies in force and their parameters; or sets the policy of turn, place, network, "
      "mode or users, and its parameters, until the next change; configured: back to the "
@@ -584,10 +599,12 @@ int command_check(const struct command *command, const struct request *request, 
         return err_set(err, EINVAL, "'%s' takes no --svg", command->name);
     if (request->id && !strchr(command->options, 'i'))
         return err_set(err, EINVAL, "'%s' takes no --id", command->name);
-    if ((request->who || request->what || request->since || request->result || request->limit) &&
-        !strchr(command->options, 'f'))
-        return err_set(err, EINVAL, "'%s' takes no --who, --what, --since, --result and --limit",
-                       command->name);
+    if ((request->who || request->what || request->result) && !strchr(command->options, 'f'))
+        return err_set(err, EINVAL, "'%s' takes no --who, --what and --result", command->name);
+    if ((request->since || request->limit) && !strpbrk(command->options, "fe"))
+        return err_set(err, EINVAL, "'%s' takes no --since and --limit", command->name);
+    if (request->kind && !strchr(command->options, 'e'))
+        return err_set(err, EINVAL, "'%s' takes no --kind", command->name);
     if ((request->role || request->folder || request->lasting) && !strchr(command->options, 'k'))
         return err_set(err, EINVAL, "'%s' takes no --role, --out and --for", command->name);
     return command->check ? command->check(request, err) : 0;
@@ -603,6 +620,11 @@ bool command_alone(const struct command *command, const struct request *request)
 bool command_tries(const struct command *command, const struct request *request)
 {
     return request->confirm && command->run != run_switch;
+}
+
+bool command_streams(const struct command *command)
+{
+    return command->run == run_watch;
 }
 
 bool command_of_fastpath(const struct command *command)

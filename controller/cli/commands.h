@@ -11,17 +11,17 @@
 struct request {
     const char *words[18]; /* the command's arguments */
     int n_words;
-    bool all;                                        /* -a: finished ones too */
-    bool undo;                                       /* --undo */
-    bool dry_run;                                    /* --dry-run */
-    const char *role, *folder, *lasting;             /* --role, --out, --for; NULL: not given */
-    uint64_t id, if_version;                         /* --id, --if-version; 0: not given */
-    const char *host, *rack;                         /* --host, --rack; NULL: not given */
-    const char *confirm;                             /* --confirm; NULL: not given */
-    const char *wait;                                /* --wait; "": without a time */
-    const char *as, *from;                           /* --as, --from; NULL: not given */
-    const char *svg;                                 /* --svg; NULL: not given */
-    const char *who, *what, *since, *result, *limit; /* of audit, by their names; NULL: not given */
+    bool all;                            /* -a: finished ones too */
+    bool undo;                           /* --undo */
+    bool dry_run;                        /* --dry-run */
+    const char *role, *folder, *lasting; /* --role, --out, --for; NULL: not given */
+    uint64_t id, if_version;             /* --id, --if-version; 0: not given */
+    const char *host, *rack;             /* --host, --rack; NULL: not given */
+    const char *confirm;                 /* --confirm; NULL: not given */
+    const char *wait;                    /* --wait; "": without a time */
+    const char *as, *from;               /* --as, --from; NULL: not given */
+    const char *svg;                     /* --svg; NULL: not given */
+    const char *who, *what, *since, *result, *limit, *kind; /* by their names; NULL: not given */
 };
 
 /* A task as a person writes it: JOB/STAGE/TASK, or the number of an attempt. Or a job by its
@@ -43,7 +43,8 @@ struct command {
     const char *options; /* which of "a" (--all), "u" (--undo), "i" (--id), "k" (--role, --out,
                             --for), "h" (--host, --rack), "c" (--confirm), "r" (--as), "m" (--from),
                             "s" (--svg), "d" (--dry-run, --if-version), "w" (--wait), "f" (--who,
-                            --what, --since, --result, --limit) it takes */
+                            --what, --since, --result, --limit), "e" (--kind, --since, --limit) it
+                            takes */
     /* Checks the request without the controller; NULL: only the number of words is checked.
      * −EINVAL: a wrong argument. */
     int (*check)(const struct request *request, struct err *err);
@@ -70,6 +71,9 @@ bool command_alone(const struct command *command, const struct request *request)
 
 /* Whether the controller is to undo what it changes unless that is confirmed. */
 bool command_tries(const struct command *command, const struct request *request);
+
+/* Whether its answer goes on until somebody ends it: then JSON is lines. */
+bool command_streams(const struct command *command);
 
 /* Whether it asks this machine's data plane instead of a controller. */
 bool command_of_fastpath(const struct command *command);

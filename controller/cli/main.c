@@ -70,10 +70,16 @@ static const struct argp_option options[] = {
      "only of users whose names contain this (audit, history)", 0},
     {"what", TEXT_AT(request.what), "WORD", 0,
      "only actions, or jobs' names, that contain this (audit, history)", 0},
-    {"since", TEXT_AT(request.since), "TIME", 0, "only since then (audit, history)", 0},
+    {"kind", TEXT_AT(request.kind), "KINDS", 0,
+     "only of these kinds: job, task, host, mode, hold, policy, stance, key, framework (events, "
+     "watch, record)",
+     0},
+    {"since", TEXT_AT(request.since), "TIME", 0,
+     "only since then (audit, history, events); first what is kept since then (watch, record)", 0},
     {"result", TEXT_AT(request.result), "RESULT", 0,
      "only with this result (audit: done, refused; history: done, failed, cancelled)", 0},
-    {"limit", TEXT_AT(request.limit), "N", 0, "only the newest N (audit, history)", 0},
+    {"limit", TEXT_AT(request.limit), "N", 0,
+     "only the newest N (audit, history, events); end after N (watch, record)", 0},
     {"print", KEY_PRINT, "FORM", 0, "print the man page (man) or a completion (bash, zsh)", 0},
     {0},
 };
@@ -260,5 +266,7 @@ int main(int argc, char **argv)
         controller_check(&arguments, &err) < 0)
         return (int)ending_write(ending_begin(arguments.form), EXIT_ARGUMENTS,
                                  duopoly_Reason_REASON_NONE, &err);
+    if (command_streams(command) && arguments.form == &writer_form_json)
+        arguments.form = &writer_form_lines;
     return (int)command_run(command, &arguments);
 }

@@ -12,13 +12,13 @@
 
 /* Options of some commands alone. */
 static const struct {
-    const char *option;
-    char letter;
+    const char *option, *letters; /* as in struct command, one of them */
 } of_some[] = {
-    {"all", 'a'},     {"undo", 'u'}, {"id", 'i'},      {"role", 'k'},       {"out", 'k'},
-    {"for", 'k'},     {"host", 'h'}, {"rack", 'h'},    {"as", 'r'},         {"from", 'm'},
-    {"confirm", 'c'}, {"svg", 's'},  {"dry-run", 'd'}, {"if-version", 'd'}, {"wait", 'w'},
-    {"who", 'f'},     {"what", 'f'}, {"since", 'f'},   {"result", 'f'},     {"limit", 'f'},
+    {"all", "a"},     {"undo", "u"}, {"id", "i"},      {"role", "k"},       {"out", "k"},
+    {"for", "k"},     {"host", "h"}, {"rack", "h"},    {"as", "r"},         {"from", "m"},
+    {"confirm", "c"}, {"svg", "s"},  {"dry-run", "d"}, {"if-version", "d"}, {"wait", "w"},
+    {"who", "f"},     {"what", "f"}, {"since", "fe"},  {"result", "f"},     {"limit", "fe"},
+    {"kind", "e"},
 };
 
 static const struct {
@@ -40,7 +40,7 @@ bool manual_takes(const char *letters, const struct argp_option *option)
 {
     for (size_t i = 0; i < sizeof(of_some) / sizeof(of_some[0]); i++)
         if (strcmp(of_some[i].option, option->name) == 0)
-            return strchr(letters, of_some[i].letter) != NULL;
+            return strpbrk(letters, of_some[i].letters) != NULL;
     return true;
 }
 

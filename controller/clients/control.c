@@ -123,9 +123,15 @@ static void behind_look(struct control *control, struct requester *requester, bo
 /* WHY later: an answer lets its client's next message in, which may step the engine. */
 void control_stepped(void *user)
 {
-    const struct control *control = user;
+    struct control *control = user;
     if (control->idlers)
         portions_begin(control->portions);
+    event_waits_stir(control);
+}
+
+static bool waits_for_disk(const struct held_answer *answer)
+{
+    return answer->held && !answer->cared && !answer->idles && !answer->follows;
 }
 
 void control_stored(void *user)
@@ -135,8 +141,7 @@ void control_stored(void *user)
     bool failed = store_failure(control->parts->store, &err) < 0;
     for (struct requester *requester = control->requesters;
          requester < control->requesters + REQUESTERS; requester++)
-        if (requester->client && requester->answer.held && !requester->answer.cared &&
-            !requester->answer.idles)
+        if (requester->client && waits_for_disk(&requester->answer))
             held_look(control, requester, failed ? &err : NULL);
         else if (requester->behind)
             behind_look(control, requester, failed);
@@ -256,6 +261,7 @@ static void on_close(void *user, uint64_t client)
     }
     free(requester->late);
     idle_wait_end(control, requester);
+    event_wait_end(control, requester);
     watchers_remove(control->watchers, (uint32_t)(requester - control->requesters));
     *requester = (struct requester){.client = 0};
 }
@@ -333,10 +339,13 @@ int control_open(sd_event *loop, const struct settings *settings, struct control
     if (r == 0)
         r = watchers_open(loop, REQUESTERS, &watching, &control->watchers, err);
     if (r == 0)
+        r = event_waits_open(control, err);
+    if (r == 0)
         r = wire_unix_listen(loop, settings->socket, &groups,
                              (uint64_t)settings->timers.client_idle_ns, &handler, &control->server,
                              err);
     if (r < 0) {
+        event_waits_close(control);
         watchers_close(control->watchers);
         portions_close(control->portions);
         free(control);
@@ -419,6 +428,7 @@ void control_close(struct control *control)
     trial_close(&control->trial);
     wire_unix_close(control->server);
     remote_destroy(control->remote);
+    event_waits_close(control);
     watchers_close(control->watchers);
     portions_close(control->portions);
     for (struct requester *requester = control->requesters;

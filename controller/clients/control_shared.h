@@ -1,13 +1,15 @@
 /* Clients of both listeners, as the files behind control.h share them. For these files only.
  *
- *   control.c      messages, and the answers that wait
- *   requests.c     which messages clients may send, by role, and what answers each
- *   idle_waits.c   answers that wait until nothing runs on hosts
- *   trial.c        a change that is undone unless it is confirmed
- *   control_who.c  a client's role and name, answers to it, its rows of the audit */
+ *   control.c         messages, and the answers that wait
+ *   requests.c        which messages clients may send, by role, and what answers each
+ *   idle_waits.c      answers that wait until nothing runs on hosts
+ *   event_requests.c  answers that wait until something happens
+ *   trial.c           a change that is undone unless it is confirmed
+ *   control_who.c     a client's role and name, answers to it, its rows of the audit */
 #pragma once
 
 #include "controller/clients/control.h"
+#include "controller/clients/event_requests.h"
 #include "controller/clients/remote.h"
 #include "controller/clients/submission.h"
 #include "controller/clients/trial.h"
@@ -20,8 +22,9 @@
 /* An answer that waits for the disk. */
 struct held_answer {
     bool held;
-    bool cared; /* it waits for the store's care instead; accepted.text: the copy's path */
-    bool idles; /* it waits until nothing runs on hosts instead */
+    bool cared;   /* it waits for the store's care instead; accepted.text: the copy's path */
+    bool idles;   /* it waits until nothing runs on hosts instead */
+    bool follows; /* it waits until something happens instead */
     uint64_t ticket;
     uint64_t sequence;
     pb_size_t request;
@@ -40,6 +43,7 @@ struct requester {
     struct submission submission;
     struct held_answer answer;
     struct idle_wait idle;
+    struct event_wait events;
     /* A job's end that is prepared in portions, then handled; NULL: none. Owned. */
     duopoly_Envelope *late;
     bool behind; /* it is not read until the store has caught up */
@@ -61,6 +65,7 @@ struct control {
     struct portions *portions;
     STAILQ_HEAD(, leaving) leaving;
     uint32_t idlers; /* answers that idle */
+    struct event_waits event_waits;
     struct trial trial;
     char what[192]; /* was logged last as what a request asked for */
     uint64_t carer; /* the client that waits for the store's care, */
@@ -81,6 +86,9 @@ void control_hold(struct control *control, uint64_t client, bool hold);
 /* Adds a line to the audit: who, what, and the result, which is the answer. And one to the log as
  * well. */
 void control_audit(const struct control *control, const char *asker, const char *what);
+/* Notes what an operator changed: a policy, a user, a stance, a key (notices.h). `what` and
+ * `result` are as in the audit. */
+void control_note(struct control *control, const char *asker, const char *what, const char *result);
 __attribute__((format(printf, 3, 4))) void control_log(struct control *control, uint64_t client,
                                                        const char *format, ...);
 

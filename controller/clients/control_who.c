@@ -2,6 +2,7 @@
 
 #include "lib/fnv1a.h"
 #include "lib/log.h"
+#include "lib/now.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -78,6 +79,38 @@ void control_audit(const struct control *control, const char *asker, const char 
     store_audit(control->parts->store, asker, what, result);
 }
 
+static bool begins(const char *text, const char *word)
+{
+    return strncmp(text, word, strlen(word)) == 0;
+}
+
+/* WHY by its words: what is confirmed or undone is known by those alone. Of hosts and jobs the
+ * engine tells. */
+void control_note(struct control *control, const char *asker, const char *what, const char *result)
+{
+    static const struct {
+        const char *word;
+        duopoly_EventKind kind;
+    } kinds[] = {{"policy ", duopoly_EventKind_KIND_POLICY},
+                 {"user ", duopoly_EventKind_KIND_POLICY},
+                 {"stance ", duopoly_EventKind_KIND_STANCE},
+                 {"keys ", duopoly_EventKind_KIND_KEY}};
+    const bool undone = begins(what, "undo "), confirmed = begins(what, "confirm ");
+    const char *command = undone || confirmed ? strchr(what, ' ') + 1 : what;
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+        if (!begins(command, kinds[i].word))
+            continue;
+        struct notice *notice =
+            notices_add(control->parts->notices, kinds[i].kind, now_ns(CLOCK_REALTIME),
+                        undone      ? "undone"
+                        : confirmed ? "confirmed"
+                                    : "changed");
+        wire_copy(notice->name, sizeof(notice->name), asker);
+        snprintf(notice->text, sizeof(notice->text), "%s: %s", command, result);
+        event_waits_stir(control);
+    }
+}
+
 void control_log(struct control *control, uint64_t client, const char *format, ...)
 {
     const duopoly_Envelope *answer = &control->answer;
@@ -100,4 +133,6 @@ void control_log(struct control *control, uint64_t client, const char *format, .
         log_of(asker, LOG_LEVEL_NOTE, LOG_FAULT_NONE, "%s: %s: refused, %s", asker, what,
                answer->body.refused.text);
     control_audit(control, asker, what);
+    if (taken)
+        control_note(control, asker, what, answer->body.accepted.text);
 }

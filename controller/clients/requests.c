@@ -207,6 +207,12 @@ static void watch_answer(struct control *control, struct requester *requester,
         accepted_answer(&control->answer, "the end of every job will be told");
 }
 
+static void events_fill(struct control *control, struct requester *requester,
+                        const duopoly_Envelope *request)
+{
+    events_answer(control, requester, &request->body.get_events);
+}
+
 static void await_answer(struct control *control, struct requester *requester,
                          const duopoly_Envelope *request)
 {
@@ -343,6 +349,7 @@ static const struct {
     [WIRE_KIND(explain)] = {.answer = explanation_fill, .roles = READ},
     [WIRE_KIND(get_audit)] = {.answer = audit_fill, .roles = READ},
     [WIRE_KIND(get_controller_keys)] = {.answer = controller_keys_fill, .roles = READ},
+    [WIRE_KIND(get_events)] = {.answer = events_fill, .roles = READ},
     [WIRE_KIND(get_status)] = {.answer = status_fill, .roles = READ},
     [WIRE_KIND(list)] = {.answer = list_fill, .roles = READ},
     [WIRE_KIND(watch)] = {.answer = watch_answer, .roles = READ},

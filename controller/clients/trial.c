@@ -255,6 +255,8 @@ static void undo(struct trial *trial, const char *why)
     else
         log_change("%s of %s: %s", what, who, why);
     store_audit(store, "the controller", what, r < 0 ? "refused, something depends on it" : why);
+    if (r == 0)
+        control_note(control, "the controller", what, why);
 }
 
 static void on_due(struct timer *timer, int64_t now_ns)

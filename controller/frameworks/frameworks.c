@@ -76,6 +76,13 @@ static struct application *application_of_job(const struct frameworks *framework
                : NULL;
 }
 
+const char *frameworks_name(const struct frameworks *frameworks, uint64_t number)
+{
+    const struct application *application =
+        application_of_job(frameworks, number << ENGINE_APPLICATION_SHIFT);
+    return application ? application->name : "";
+}
+
 bool frameworks_knows(const struct frameworks *frameworks, uint64_t peer)
 {
     return peer && application_of_peer(frameworks, peer);

@@ -122,6 +122,9 @@ int64_t frameworks_user(const struct frameworks *frameworks, const char *name);
 bool frameworks_gate(const struct frameworks *frameworks, const char *name, bool *ret_holds,
                      const char **ret_text);
 
+/* The name of the application of this number (EVENT_FRAMEWORK_OWNER); "" if it is not known. */
+const char *frameworks_name(const struct frameworks *frameworks, uint64_t application);
+
 /* The framework's names for a task and, unless 0, this attempt of it: "stage 12.0 (map at
  * x.scala:3), partition 7, task 345". False: its job is not a framework's, or it named no such
  * stage. */

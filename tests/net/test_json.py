@@ -169,6 +169,11 @@ def answer_to(request):
         envelope.status.policies.add()
     elif kind == "explain":
         full(full(envelope.explanation).facts.add())
+    elif kind == "get_events":
+        full(envelope.event_page.rows.add())
+        envelope.event_page.rows.add()
+        envelope.event_page.epoch = 7
+        envelope.event_page.lost = 3 if request.get_events.wait_ms else 0
     elif kind == "get_audit":
         full(envelope.audit_page.rows.add())
     elif kind in ("begin_capture", "end_capture"):
@@ -211,7 +216,8 @@ READS = [
     (["counters"], "counters"), (["fastpath"], "fastpath"),
     (["fastpath", "capture", "all", "9"], "capture"), (["fastpath", "capture", "end"], "capture"),
     (["switches"], "switches"), (["switch", "x"], "switch"), (["switch", "x", "plan"], "switch"),
-    (["audit"], "audit"), (["policy"], "policies"), (["policy", "--all"], "combinations"),
+    (["audit"], "audit"), (["events"], "events"), (["policy"], "policies"),
+    (["policy", "--all"], "combinations"),
     (["users"], "users"), (["debts"], "debts"), (["shares"], "shares"), (["graph"], "graph"),
     (["graph", "--as", "dimacs"], "graph"), (["explain", "7/0/0"], "explanation"),
     (["explain", "7"], "explanation"),
@@ -222,6 +228,7 @@ READS = [
      "history"),
     (["switch", "x", "render", "--as", "eos", "--from", TOP / "schemas" / "switch.yaml"],
      "render")]
+STREAMS = ["watch", "record"]  # which go on: as lines, test_a_stream
 CHANGES = [
     (["submit"], "submitted"), (["job", "hold", "1"], "change"),
     (["job", "release", "1"], "change"), (["job", "set", "1", "priority=2"], "change"),
@@ -238,7 +245,7 @@ CHANGES = [
 
 
 def test_every_verb_is_asked():
-    assert {words[0] for words, _ in READS + CHANGES} >= set(COMMANDS)
+    assert {words[0] for words, _ in READS + CHANGES} | set(STREAMS) >= set(COMMANDS)
 
 
 @pytest.mark.parametrize("words, schema", READS, ids=lambda value: value if isinstance(value, str)
@@ -256,6 +263,30 @@ def test_a_read(valid, played, words, schema):
     assert len(rows) == len(items) and {len(row) for row in rows} <= {len(header)}
     assert all(len(set(header) - set(item)) == 0 for item in items)
     assert formed("text", played, words), "the same for people"
+
+
+def lines_of(valid, text):
+    """The items of lines, held to the schema of the document that the last one says."""
+    *items, last = map(json.loads, text.splitlines())
+    assert "items" not in last
+    return valid(json.dumps(dict(last, items=items)))["items"]
+
+
+def test_a_stream(valid, played, tmp_path):
+    done = run("-j", "-s", played, "watch", "--limit", 2)
+    assert done.returncode == 0 and not done.stderr, done
+    lost, one, other = lines_of(valid, done.stdout)
+    assert lost["kind"] == "watch" and lost["what"] == "lost" and lost["lost"] == 3
+    assert one["sequence"] == "7:7" and one["text"] == "x: x: x: x" and other["text"] is None
+    assert formed("json-lines", played, ("watch", "--limit", 2)).count("\n") == 4
+    assert formed("csv", played, ("watch", "--limit", 2)).count("\n") == 4
+    assert formed("text", played, ("watch", "--limit", 2)).count("\n") == 4
+    done = run("-j", "-s", played, "record", tmp_path / "new", "--limit", 2)
+    document = valid(done.stdout)
+    assert document["schema"] == "recorded" and document["items"] == [
+        {"file": str(tmp_path / "new"), "events": 2, "lost": 3, "restarts": 0}]
+    assert lines_of(valid, (tmp_path / "new").read_text(encoding="utf-8"))[1] == one
+    assert formed("text", played, ("record", tmp_path / "new text", "--limit", 2))
 
 
 def test_changes(valid, cluster, tmp_path):
