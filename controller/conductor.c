@@ -36,6 +36,7 @@ struct conductor {
     struct history *history;
     struct recording *recording; /* NULL: none */
     struct orphans orphans;
+    struct mode_history modes;
     struct conductor_log log;
     struct notice_listener noting;
     struct audience audience;
@@ -81,6 +82,12 @@ static void on_event(void *user, const struct event *event, const char *words)
     queue->at[queue->n++] = *event;
 }
 
+static bool on_asked(void *user, const char *name, const duopoly_AskedPart *part)
+{
+    const struct clients *clients = &((const struct conductor *)user)->clients;
+    return clients->asked && clients->asked(clients->user, name, part);
+}
+
 static void job_tell(const struct conductor *conductor, const struct decision *decision)
 {
     const char *asker = *conductor->asker ? conductor->asker : "its application";
@@ -89,11 +96,16 @@ static void job_tell(const struct conductor *conductor, const struct decision *d
     audience_job_over(&conductor->audience, &fact);
 }
 
-static void mode_note(struct conductor *conductor, int64_t now_ns, const struct decision *decision)
+static void mode_note(struct conductor *conductor, int64_t at_ns, const struct decision *decision)
 {
-    struct mode_change *change = &conductor->parts.mode_change;
-    *change = (struct mode_change){now_ns, decision->left, decision->right, ""};
-    wire_copy(change->rule, sizeof(change->rule), engine_policy(conductor->engine, "mode"));
+    struct mode_change change = {.sequence = decision->mode.sequence,
+                                 .mode = decision->mode.mode,
+                                 .at_ns = at_ns,
+                                 .wall_ns = (int64_t)now_ns(CLOCK_REALTIME),
+                                 .ready = decision->left,
+                                 .free = decision->right};
+    wire_copy(change.rule, sizeof(change.rule), engine_policy(conductor->engine, "mode"));
+    mode_history_add(&conductor->modes, &change);
 }
 
 static void decision_take(struct conductor *conductor, int64_t now_ns,
@@ -387,8 +399,10 @@ static int peers_begin(struct conductor *conductor, const struct recovered *reco
     parts->history = conductor->history;
     parts->recording = conductor->recording;
     parts->orphans = &conductor->orphans;
+    parts->modes = &conductor->modes;
     peers->ledger = conductor->ledger;
     peers->event = on_event;
+    peers->asked = on_asked;
     peers->user = conductor;
     int r = peers_open(peers, recovered, &conductor->timers, err);
     conductor->log.frameworks = conductor->noting.frameworks = parts->frameworks;

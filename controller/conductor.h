@@ -28,6 +28,7 @@
 #include "controller/epoch.h"
 #include "controller/learnt.h"
 #include "controller/notices.h"
+#include "controller/mode_history.h"
 #include "controller/orphans.h"
 #include "controller/peers.h"
 #include "controller/recording/recording.h"
@@ -50,12 +51,6 @@ int conductor_open(sd_event *loop, const struct settings *settings, struct epoch
                    struct conductor **ret_conductor, struct err *err);
 /* NULL is fine. */
 void conductor_close(struct conductor *conductor);
-
-/* The last change of the mode, with the rule and the numbers that it followed from. */
-struct mode_change {
-    int64_t at_ns, ready, free;
-    char rule[16]; /* "": it has not changed */
-};
 
 /* Its parts, for code that queries them; all borrowed until close. The parts that are not const may
  * be called to change something (a message that came, a stance): call conductor_run or
@@ -80,12 +75,12 @@ struct conductor_parts {
     struct store *store;   /* requests put settings (store_set) and audit rows (store_audit) here */
     int64_t started_ns;
     int64_t wall_offset_ns;  /* the wall clock's minus the clock's, as the store's rows have it */
-    uint64_t newest_stored;  /* the highest job number in the store at the start */
-    uint64_t version;        /* grows with every step: the version of what lists show */
-    struct cost_turns turns; /* durations of the loop's turns */
-    struct histogram steps;  /* how long the engine took for a step, by the wall clock */
-    struct mode_change mode_change;
-    bool judging; /* conductor_judge_only: nothing may change */
+    uint64_t newest_stored;           /* the highest job number in the store at the start */
+    uint64_t version;                 /* grows with every step: the version of what lists show */
+    struct cost_turns turns;          /* durations of the loop's turns */
+    struct histogram steps;           /* how long the engine took for a step, by the wall clock */
+    const struct mode_history *modes; /* how the mode changed, and why */
+    bool judging;                     /* conductor_judge_only: nothing may change */
 };
 const struct conductor_parts *conductor_parts(const struct conductor *conductor);
 

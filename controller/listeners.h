@@ -47,6 +47,9 @@ struct clients {
     void (*stepped)(void *user);
     /* More rows are on the disk, or the disk fails, or works again. */
     void (*stored)(void *user);
+    /* The agent of this name answers what it was asked (agents_ask). False: nobody waits for that
+     * from it. It must not call the engine. NULL: nobody asks. */
+    bool (*asked)(void *user, const char *name, const duopoly_AskedPart *part);
     void *user;
 };
 

@@ -319,7 +319,8 @@ static int controller_open(struct controller *controller, const struct settings 
                   .epoch_seen = on_epoch_seen,
                   .epoch_user = controller,
                   .where = {agents_zmq_comes_from, controller->door}},
-        .clients = {control_job_over, control_stepped, control_stored, controller->control},
+        .clients = {control_job_over, control_stepped, control_stored, control_asked,
+                    controller->control},
         .configuration = controller->configuration,
     };
     r = conductor_open(controller->loop, settings, controller->epoch, controller->store,

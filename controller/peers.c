@@ -121,6 +121,12 @@ static void on_attempt_done(void *user, const duopoly_AttemptState *state)
                          (int64_t)now_ns(CLOCK_REALTIME));
 }
 
+static bool on_asked(void *user, const char *name, const duopoly_AskedPart *part)
+{
+    const struct peers *peers = user;
+    return peers->asked(peers->user, name, part);
+}
+
 static bool on_lives(void *user, uint64_t attempt)
 {
     const struct peers *peers = user;
@@ -257,6 +263,7 @@ static int agents_begin(struct peers *peers, const struct recovered *recovered,
         .host_needed = on_host_needed,
         .host_is = on_host_is,
         .attempt_done = on_attempt_done,
+        .asked = on_asked,
         .user = peers,
     };
     struct engine_status status;

@@ -36,6 +36,8 @@ struct peers {
     struct ledger *ledger;
     /* Takes a fact, as agents_hooks.event, with the last words of its attempt, or "". */
     void (*event)(void *user, const struct event *event, const char *words);
+    /* As agents_hooks.asked. */
+    bool (*asked)(void *user, const char *name, const duopoly_AskedPart *part);
     void *user;
 };
 

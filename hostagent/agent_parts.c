@@ -335,6 +335,8 @@ static int open_uplink(struct agent_parts *agent, struct err *err)
     config.on_session = on_session;
     config.on_guests = on_guests;
     config.on_guest_allows = on_guest_allows;
+    config.on_ask = agent_answer;
+    config.hello.asks = agent_asks(agent);
     config.user = agent;
     fill_hello(agent, &config.hello);
     if (agent_is_host(agent) && address_useless(config.hello.address))

@@ -1,5 +1,6 @@
 /* What the agent's files share: its parts, and the functions that open, watch and close them. For
- * agent.c, agent_parts.c, agent_devices.c, agent_disk.c, agent_ports.c and agent_samples.c only. */
+ * agent.c, agent_parts.c, agent_asked.c, agent_devices.c, agent_disk.c, agent_ports.c and
+ * agent_samples.c only. */
 #pragma once
 
 #include "hostagent/agent.h"
@@ -118,6 +119,12 @@ void agent_close_disk(struct agent_parts *agent);
 bool agent_look_at_disk(struct agent_parts *agent, bool due);
 /* Adds to a report what is news of the disk. */
 void agent_tell_disk(struct agent_parts *agent, duopoly_Load *load);
+
+/* ---- what is told when it is asked (agent_asked.c) ---- */
+
+/* The questions that it answers: a bit for each AskOf. */
+uint32_t agent_asks(const struct agent_parts *agent);
+void agent_answer(void *user, const duopoly_Ask *ask);
 
 /* ---- periodic samples and reports (agent_samples.c) ---- */
 

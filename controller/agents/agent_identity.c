@@ -346,6 +346,7 @@ void agent_describe(struct agent *agent, const duopoly_Hello *hello)
     who->downlink_bps = hello->downlink_bps;
     who->rack_bps = hello->rack_bps;
     who->disk_bytes_s = hello->disk_bytes_s;
+    who->asks = hello->asks;
 }
 
 void agent_identity_restore(struct agent *agent, const struct agent_kept *kept)

@@ -24,7 +24,8 @@ struct agent_identity {
     char unit_names[AGENT_UNITS_MAX *
                     ENGINE_UNIT_NAME_MAX]; /* separated by commas; "": none has one */
     uint64_t uplink_bps, downlink_bps, rack_bps, disk_bytes_s;
-    char cut[96]; /* what it claims beyond a unit's bounds; "" */
+    uint32_t asks; /* what it answers, as its HELLO said */
+    char cut[96];  /* what it claims beyond a unit's bounds; "" */
     /* What the engine knows. */
     bool joined, silent, lost;
     int64_t lost_ns; /* since when; 0: since before this controller started */

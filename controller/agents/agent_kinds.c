@@ -163,6 +163,14 @@ static void links_take(struct agent *agent, const duopoly_Envelope *envelope)
                      &envelope->body.links_part);
 }
 
+/* A late answer is no fault, but neither is it wanted. */
+static void asked_part_take(struct agent *agent, const duopoly_Envelope *envelope)
+{
+    const struct agents_hooks *hooks = &agent->agents->hooks;
+    if (!hooks->asked(hooks->user, agent_who(agent)->name, &envelope->body.asked_part))
+        agent->agents->counters.refused[duopoly_Envelope_asked_part_tag]++;
+}
+
 /* Nothing to do but to note that it came. */
 static void nothing_take(struct agent *agent, const duopoly_Envelope *envelope)
 {
@@ -187,6 +195,7 @@ static const struct {
     [WIRE_KIND(acknowledge)] = {.take = nothing_take},
     [WIRE_KIND(agent_heartbeat)] = {.take = nothing_take},
     [WIRE_KIND(agent_counters)] = {.take = counters_take},
+    [WIRE_KIND(asked_part)] = {.take = asked_part_take},
     [WIRE_KIND(guests_part)] = {.take = guests_take},
     [WIRE_KIND(hello)] = {.take = nothing_take}, /* begins a session: agent_hello.c */
     [WIRE_KIND(host_room)] = {.take = room_take},

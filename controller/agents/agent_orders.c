@@ -101,6 +101,19 @@ void agents_tell_guests(struct agents *agents, uint32_t host, const duopoly_Gues
     agent_send(agent, &agents->out, false);
 }
 
+int agents_ask(struct agents *agents, const char *name, const duopoly_Ask *ask)
+{
+    struct agent *agent = agent_find(agents, name);
+    if (!agent)
+        return -ENOENT;
+    if (!agent_is_open(agent))
+        return -ENOTCONN;
+    if (!(agent_who(agent)->asks >> ask->of & 1))
+        return -EOPNOTSUPP;
+    wire_begin(&agents->out, duopoly_Envelope_ask_tag)->body.ask = *ask;
+    return agent_send(agent, &agents->out, false);
+}
+
 void agents_forget(struct agents *agents, uint32_t host, uint64_t job)
 {
     struct agent *agent = agent_of_host(agents, host);

@@ -72,6 +72,12 @@ int agents_named(const struct agents *agents, const char *name, struct agent_vie
     return view_fill(agent_find(agents, name), ret_view);
 }
 
+int agents_addressed(const struct agents *agents, const uint8_t address[16],
+                     struct agent_view *ret_view)
+{
+    return view_fill(agent_at_address(agents, address), ret_view);
+}
+
 bool agents_resyncing(const struct agents *agents)
 {
     return agents->attempts.resyncing;

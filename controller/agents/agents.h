@@ -147,6 +147,8 @@ struct agents_hooks {
     void (*host_is)(void *user, uint32_t from, uint32_t to);
     /* An attempt that it was given is done; before its event. */
     void (*attempt_done)(void *user, const duopoly_AttemptState *state);
+    /* The agent of this name answers. False: nobody waits for that from it. */
+    bool (*asked)(void *user, const char *name, const duopoly_AskedPart *part);
     void *user;
 };
 
@@ -209,6 +211,11 @@ void agents_forget(struct agents *agents, uint32_t host, uint64_t job);
 /* To a host that reports guests of this application; nothing to others. Not numbered: it expires
  * soon. */
 void agents_tell_guests(struct agents *agents, uint32_t host, const duopoly_GuestAllows *said);
+
+/* Sends a question, not numbered: `asked` gets the answer, if one comes. −ENOENT: no such agent;
+ * −ENOTCONN: it has no session; −EOPNOTSUPP: it does not know this question; or it does not
+ * read. */
+int agents_ask(struct agents *agents, const char *name, const duopoly_Ask *ask);
 
 /* Sets the stance of agents, from now on, also of those to come: agents without a session get it
  * after HELLO. Returns how many were told; −errno as stances_set. */
@@ -308,6 +315,9 @@ int agents_at(const struct agents *agents, uint32_t place, struct agent_view *re
 /* By host index; by name. 0 or −ENOENT. */
 int agents_of_host(const struct agents *agents, uint32_t host, struct agent_view *ret_view);
 int agents_named(const struct agents *agents, const char *name, struct agent_view *ret_view);
+/* The host whose outputs are served at this address. 0 or −ENOENT. */
+int agents_addressed(const struct agents *agents, const uint8_t address[16],
+                     struct agent_view *ret_view);
 /* The number of hosts, and the index of the `place`-th in the natural order of names (place <
  * count): a submission's replicas refer to these places. */
 uint32_t agents_hosts(const struct agents *agents);

@@ -8,6 +8,7 @@
 #include "controller/cli/events.h"
 #include "controller/cli/exits.h"
 #include "controller/cli/fastpath.h"
+#include "controller/cli/flows.h"
 #include "controller/cli/graph.h"
 #include "controller/cli/guests.h"
 #include "controller/cli/history.h"
@@ -17,12 +18,14 @@
 #include "controller/cli/links.h"
 #include "controller/cli/lists.h"
 #include "controller/cli/log_level.h"
+#include "controller/cli/mode_list.h"
 #include "controller/cli/queues.h"
 #include "controller/cli/render.h"
 #include "controller/cli/shares.h"
 #include "controller/cli/stance.h"
 #include "controller/cli/submit.h"
 #include "controller/cli/switches.h"
+#include "controller/cli/transfers.h"
 #include "controller/cli/units.h"
 #include "controller/cli/users.h"
 #include "controller/cli/watch.h"
@@ -72,6 +75,14 @@ int subject_parse(const char *text, struct subject *ret_subject, struct err *err
     subject.task = (uint32_t)task;
     *ret_subject = subject;
     return 0;
+}
+
+static int mode_check(const struct request *request, struct err *err)
+{
+    return !request->n_words || strcmp(request->words[0], "history") == 0
+               ? 0
+               : err_set(err, EINVAL, "mode takes history, or nothing; not '%s'",
+                         request->words[0]);
 }
 
 static int job_check(const struct request *request, struct err *err)
@@ -169,11 +180,6 @@ static int status_get(struct client *client, const duopoly_Status **ret_status, 
     return r;
 }
 
-static const char *mode_word(uint32_t mode)
-{
-    return mode == 0 ? "slot-rich" : mode == 1 ? "slot-starved" : "unknown";
-}
-
 static void uplinks_write(const duopoly_Status *s, struct writer *writer)
 {
     writer_field(writer, "congested_uplinks", "full uplinks",
@@ -242,7 +248,8 @@ static int run_mode(struct client *client, const struct request *request, struct
                     struct err *err)
 {
     const duopoly_Status *s = NULL;
-    (void)request;
+    if (request->n_words)
+        return mode_history_write(client, writer, err);
     int r = status_get(client, &s, err);
     if (r < 0)
         return r;
@@ -457,15 +464,23 @@ const struct command cli_commands[] = {
     {"hosts", "", "the hosts, their slots and links", 0, 0, "", NULL, run_hosts},
     {"units", "[HOST]", "the units of hosts: what each has, what is free and which tasks run there",
      0, 1, "", host_name_check, run_units},
-    {"queues", "",
+    {"queues", "[HOST]",
      "the queue driver of each host and of each port of a switch, why it was chosen, and what it "
-     "lacks",
-     0, 0, "", NULL, run_queues},
+     "lacks; with HOST what each queue of its ports sends, holds, drops and marks",
+     0, 1, "", host_name_check, run_queues},
     {"links", "[HOST]",
      "the load of the links of hosts' and switches' ports: over the last second, and in its "
      "busiest "
      "tenth",
      0, 1, "", host_name_check, run_links},
+    {"coflows", "", "what stages receive now: their bytes, what is left, their levels and hosts", 0,
+     0, "", NULL, run_coflows},
+    {"macroflows", "", "what tasks receive now: their bytes, what is left, their levels", 0, 0, "",
+     NULL, run_macroflows},
+    {"flows", "HOST",
+     "the live connections of a host: the mark that each bears, the levels that were decided, and "
+     "whose it is",
+     1, 1, "", host_name_check, run_flows},
     {"counters", "", "all counters", 0, 0, "", NULL, run_counters},
     {"fastpath", "[capture PORT|all FRAMES | capture end]",
      "ports, queues, flows, drops and cycles of this machine's duopoly-fastpath; or captures "
@@ -473,8 +488,10 @@ const struct command cli_commands[] = {
      "frames of a port, as they come and as they leave its queues, to a file (pcapng) beside its "
      "socket",
      0, 3, "", fastpath_check, run_fastpath},
-    {"mode", "", "slot-rich or slot-starved, and the numbers that decided", 0, 0, "", NULL,
-     run_mode},
+    {"mode", "[history]",
+     "slot-rich or slot-starved, and the numbers that decided; history: of each change since the "
+     "controller's start",
+     0, 1, "", mode_check, run_mode},
     {"submit", "FILE [--id N]", "all jobs of a workload file, or the one with that id; all or none",
      1, 1, "id", NULL, run_submit},
     {"cancel", "JOB", "end a job", 1, 1, "d", job_check, run_cancel},

@@ -30,6 +30,7 @@ static const struct {
     {"job", "set hold release requeue"},
     {"keys", "list make revoke rotate"},
     {"log", "level"},
+    {"mode", "history"},
     {"policy", "turn place commit network mode users"},
     {"stance", "observe mark enforce"},
     {"store", "check backup"},

@@ -1,6 +1,7 @@
 #include "controller/cli/queues.h"
 
 #include "controller/cli/lists.h"
+#include "controller/cli/port_queues.h"
 #include "controller/cli/stance.h"
 #include "controller/cli/switches.h"
 
@@ -91,7 +92,8 @@ int run_queues(struct client *client, const struct request *request, struct writ
                struct err *err)
 {
     struct rows rows = {0};
-    (void)request;
+    if (request->n_words)
+        return port_queues_write(client, request->words[0], writer, err);
     int r = list_read(client, &list_of_hosts, (duopoly_List){0}, keep, &rows, &rows.changed, err);
     writer_schema(writer, "queues", "queues");
     writer_table(writer, "queues", columns);

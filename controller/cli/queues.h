@@ -1,5 +1,6 @@
 /* `duopolyctl queues`: the queue driver of each host, and of each port of each switch, why it was
- * chosen, and what it lacks of what is wished. */
+ * chosen, and what it lacks of what is wished; with a host's name what its queues do
+ * (port_queues.h). */
 #pragma once
 
 #include "controller/cli/commands.h"

@@ -8,13 +8,3 @@
 
 /* *ret_ns: of the wall clock. −EINVAL with a sentence. */
 int since_parse(const char *text, uint64_t *ret_ns, struct err *err);
-/* --since TIME: a time ago (90s, 10min, 2h), or a day or an instant in UTC (2026-01-31,
- * 2026-01-31T12:00:00Z). */
-#pragma once
-
-#include "lib/err.h"
-
-#include <stdint.h>
-
-/* In ns of the wall clock since 1970. −EINVAL with a sentence. Looks at the clock. */
-int since_parse(const char *text, uint64_t *ret_ns, struct err *err);

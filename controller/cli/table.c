@@ -75,6 +75,8 @@ static int page_next(struct client *client, const struct list *list, duopoly_Lis
         return r;
     *ret_page = (const char *)answer;
     request->cursor = *(const uint64_t *)(*ret_page + list->cursor);
+    if (list->stage)
+        request->stage = *(const uint32_t *)(*ret_page + list->stage);
     if (list->page == duopoly_Envelope_page_tag) {
         request->version = answer->body.page.version;
         if (ret_changed)

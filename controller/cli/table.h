@@ -67,16 +67,17 @@ struct list {
     const struct cell *cells;
     pb_size_t page; /* the kind of its answers, and where their rows are: */
     size_t rows, row_bytes, count, cursor;
+    size_t stage; /* where the stage is that goes with the cursor; 0: there is none */
 };
-/* `of` LIST_…, the answer of kind page_ with rows_. */
-#define LIST_IN(of_, key_, cells_, page_, rows_)                                                   \
+/* `of` LIST_…, the answer of kind page_ with rows_. Further members of struct list may follow. */
+#define LIST_IN(of_, key_, cells_, page_, rows_, ...)                                              \
     {                                                                                              \
         .of = duopoly_ListOf_##of_, .key = (key_), .cells = (cells_),                              \
         .page = duopoly_Envelope_##page_##_tag,                                                    \
         .rows = offsetof(duopoly_Envelope, body.page_.rows_),                                      \
         .row_bytes = sizeof(((duopoly_Envelope *)0)->body.page_.rows_[0]),                         \
         .count = offsetof(duopoly_Envelope, body.page_.rows_##_count),                             \
-        .cursor = offsetof(duopoly_Envelope, body.page_.cursor)                                    \
+        .cursor = offsetof(duopoly_Envelope, body.page_.cursor), __VA_ARGS__                       \
     }
 
 /* Reads all pages of a list, of which `request` says more than its kind, and gives each row to

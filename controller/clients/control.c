@@ -21,7 +21,7 @@ static struct requester *place_of(struct control *control, uint64_t client)
                                                     : client % UNIX_CLIENTS];
 }
 
-static struct requester *requester_of(struct control *control, uint64_t client)
+struct requester *control_requester(struct control *control, uint64_t client)
 {
     struct requester *requester = place_of(control, client);
     if (requester->client != client)
@@ -134,6 +134,11 @@ static bool waits_for_disk(const struct held_answer *answer)
     return answer->held && !answer->cared && !answer->idles && !answer->follows;
 }
 
+static bool waits_for_disk(const struct held_answer *answer)
+{
+    return answer->held && !answer->cared && !answer->idles && !answer->asks;
+}
+
 void control_stored(void *user)
 {
     struct control *control = user;
@@ -218,7 +223,7 @@ static void late_end(struct control *control, struct requester *requester)
 static void on_message(void *user, uint64_t client, const duopoly_Envelope *request)
 {
     struct control *control = user;
-    struct requester *requester = requester_of(control, client);
+    struct requester *requester = control_requester(control, client);
     if (!late_begin(control, requester, request))
         message_take(control, requester, request);
 }
@@ -230,6 +235,7 @@ static bool on_portion(void *user)
     struct leaving *leaving = STAILQ_FIRST(&control->leaving);
     bool more = false;
     idle_waits_look(control);
+    agent_waits_release(control);
     for (struct requester *requester = control->requesters;
          requester < control->requesters + REQUESTERS; requester++) {
         if (!requester->late)
@@ -248,7 +254,7 @@ static bool on_portion(void *user)
 static void on_close(void *user, uint64_t client)
 {
     struct control *control = user;
-    struct requester *requester = requester_of(control, client);
+    struct requester *requester = control_requester(control, client);
     bool more = submission_close(&requester->submission, control->conductor);
     struct leaving *leaving = more ? malloc(sizeof(*leaving)) : NULL;
     if (leaving) {
@@ -262,6 +268,7 @@ static void on_close(void *user, uint64_t client)
     free(requester->late);
     idle_wait_end(control, requester);
     event_wait_end(control, requester);
+    agent_wait_end(control, requester);
     watchers_remove(control->watchers, (uint32_t)(requester - control->requesters));
     *requester = (struct requester){.client = 0};
 }
@@ -368,6 +375,7 @@ int control_attach(struct control *control, struct conductor *conductor, struct 
     control->parts = conductor_parts(conductor);
     control->door = door;
     int r = remote_create(control->loop, &hooks, agents_zmq_most(door), &control->remote);
+    agent_waits_open(control);
     if (r == 0)
         trial_open(&control->trial, control);
     return r;
@@ -426,6 +434,7 @@ void control_close(struct control *control)
     if (!control)
         return;
     trial_close(&control->trial);
+    questions_done(&control->questions);
     wire_unix_close(control->server);
     remote_destroy(control->remote);
     event_waits_close(control);

@@ -43,6 +43,7 @@ void control_remote_gone(void *user, uint64_t peer);
 void control_job_over(void *user, const struct job_fact *fact);
 void control_stepped(void *user);
 void control_stored(void *user);
+bool control_asked(void *user, const char *name, const duopoly_AskedPart *part);
 
 /* NULL is fine. */
 void control_close(struct control *control);

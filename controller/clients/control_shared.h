@@ -4,12 +4,14 @@
  *   requests.c        which messages clients may send, by role, and what answers each
  *   idle_waits.c      answers that wait until nothing runs on hosts
  *   event_requests.c  answers that wait until something happens
+ *   agent_waits.c  answers that wait for an agent's
  *   trial.c           a change that is undone unless it is confirmed
  *   control_who.c     a client's role and name, answers to it, its rows of the audit */
 #pragma once
 
 #include "controller/clients/control.h"
 #include "controller/clients/event_requests.h"
+#include "controller/clients/questions.h"
 #include "controller/clients/remote.h"
 #include "controller/clients/submission.h"
 #include "controller/clients/trial.h"
@@ -25,6 +27,7 @@ struct held_answer {
     bool cared;   /* it waits for the store's care instead; accepted.text: the copy's path */
     bool idles;   /* it waits until nothing runs on hosts instead */
     bool follows; /* it waits until something happens instead */
+    bool asks;  /* it waits for an agent's answer instead */
     uint64_t ticket;
     uint64_t sequence;
     pb_size_t request;
@@ -46,7 +49,8 @@ struct requester {
     struct event_wait events;
     /* A job's end that is prepared in portions, then handled; NULL: none. Owned. */
     duopoly_Envelope *late;
-    bool behind; /* it is not read until the store has caught up */
+    bool behind;   /* it is not read until the store has caught up */
+    bool answered; /* by an agent: it is read again with the next portion */
 };
 
 #define REQUESTERS (UNIX_CLIENTS + REMOTE_CLIENTS)
@@ -66,6 +70,7 @@ struct control {
     STAILQ_HEAD(, leaving) leaving;
     uint32_t idlers; /* answers that idle */
     struct event_waits event_waits;
+    struct questions questions;
     struct trial trial;
     char what[192]; /* was logged last as what a request asked for */
     uint64_t carer; /* the client that waits for the store's care, */
@@ -98,6 +103,17 @@ void idle_wait_begin(struct control *control, struct requester *requester,
                      const duopoly_AwaitIdle *await);
 void idle_waits_look(struct control *control);
 void idle_wait_end(struct control *control, struct requester *requester);
+/* agent_waits.c: answers a List of what an agent tells when it is asked, or holds its answer; the
+ * clients that were answered are read again; its client is gone. */
+bool agent_wait_asks(duopoly_ListOf list); /* whether it is such a list */
+void agent_wait_begin(struct control *control, struct requester *requester,
+                      const duopoly_Envelope *request);
+void agent_waits_release(struct control *control);
+void agent_wait_end(struct control *control, const struct requester *requester);
+/* As questions_init, for control->questions; before the loop runs. */
+void agent_waits_open(struct control *control);
+/* control.c: the state of a client that is connected. */
+struct requester *control_requester(struct control *control, uint64_t client);
 /* control.c: sends the answer to a request of this kind. */
 void control_answer(struct control *control, uint64_t client, uint64_t sequence, pb_size_t request);
 

@@ -9,8 +9,10 @@
 #include "controller/clients/listing_guests.h"
 #include "controller/clients/listing_history.h"
 #include "controller/clients/listing_links.h"
+#include "controller/clients/listing_modes.h"
 #include "controller/clients/listing_place.h"
 #include "controller/clients/listing_switches.h"
+#include "controller/clients/listing_transfers.h"
 #include "controller/clients/listing_units.h"
 #include "controller/clients/listing_users.h"
 #include "controller/clients/refusal.h"
@@ -549,6 +551,9 @@ static void (*const own_pages[])(const struct conductor_parts *, const duopoly_L
     [duopoly_ListOf_LIST_CONFIG] = listing_config,
     [duopoly_ListOf_LIST_CONFIG_CHANGES] = listing_config_changes,
     [duopoly_ListOf_LIST_HISTORY] = listing_history,
+    [duopoly_ListOf_LIST_MACROFLOWS] = listing_macroflows,
+    [duopoly_ListOf_LIST_COFLOWS] = listing_coflows,
+    [duopoly_ListOf_LIST_MODES] = listing_modes,
 };
 
 void listing_page(const struct listing_sources *sources, const duopoly_List *list,

@@ -293,7 +293,10 @@ static void list_fill(struct control *control, struct requester *requester,
                       const duopoly_Envelope *request)
 {
     struct listing_sources sources;
-    (void)requester;
+    if (agent_wait_asks(request->body.list.of)) {
+        agent_wait_begin(control, requester, request);
+        return;
+    }
     control_sources(control, &sources);
     listing_page(&sources, &request->body.list, &control->answer);
 }

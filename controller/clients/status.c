@@ -28,14 +28,12 @@ __attribute__((format(printf, 3, 4))) static void say(char *text, size_t size, c
 
 static void mode_say(const struct conductor_parts *parts, duopoly_Status *out)
 {
-    const struct mode_change *last = &parts->mode_change;
+    const struct mode_change *last = mode_history_last(parts->modes);
     wire_copy(out->mode_rule, sizeof(out->mode_rule), engine_policy(parts->engine, "mode"));
     engine_say_mode_use(parts->engine, out->mode_use, sizeof(out->mode_use));
-    out->mode_age_ns = -1;
-    if (!*last->rule)
-        return;
-    out->mode_age_ns = clock_now_ns(parts->clock) - last->at_ns;
-    mode_why_say(last->rule, last->ready, last->free, out->mode_why, sizeof(out->mode_why));
+    out->mode_age_ns = last ? clock_now_ns(parts->clock) - last->at_ns : -1;
+    if (last)
+        mode_why_say(last->rule, last->ready, last->free, out->mode_why, sizeof(out->mode_why));
 }
 
 static void uplinks_say(const struct conductor_parts *parts, uint32_t n, char *text, size_t size)

@@ -281,6 +281,7 @@ struct stage_view {
     uint32_t stage, tasks, ready, running, done;
     const char *command, *constraint;
     uint64_t coflow_bytes;
+    uint64_t received_bytes; /* by all its attempts, past ones too */
     bool held;
     int64_t held_until_ns;
     bool gated;        /* a framework's: its tasks start only where allowed */

@@ -108,6 +108,11 @@ bool guests_task(struct guests *guests, const struct guest_id *id, const duopoly
 /* It announces nothing any more: none of its tasks runs. Also for one that is gone. */
 void guests_tasks_end(struct guests *guests, const struct guest_id *id);
 
+/* Those with a cgroup of their own, with the names of their applications. */
+void guests_each_cgroup(const struct guests *guests,
+                        void (*each)(void *user, uint64_t cgroup, const char *application),
+                        void *user);
+
 /* The guests that are here, with the bytes received so far. False: there are none, nor were there
  * the last time. */
 bool guests_tell(struct guests *guests, duopoly_GuestsPart *ret_part);

@@ -88,3 +88,12 @@ bool guests_tell(struct guests *guests, duopoly_GuestsPart *ret_part)
     guests->told = ret_part->applications_count > 0;
     return before || guests->told;
 }
+
+void guests_each_cgroup(const struct guests *guests,
+                        void (*each)(void *user, uint64_t cgroup, const char *application),
+                        void *user)
+{
+    for (const struct guest *guest = guests ? guests->table : NULL; guest; guest = guest->hh.next)
+        if (guest->cgroup_id)
+            each(user, guest->cgroup_id, guest->application->name);
+}

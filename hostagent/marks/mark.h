@@ -58,6 +58,12 @@ struct mark_flow_levels {
     uint8_t coflow, macroflow;
 };
 
+/* A live connection to a member, as the marking programs know it. */
+struct mark_connection {
+    struct mark_flow_key key;
+    struct mark_flow flow;
+};
+
 struct mark_stats {
     uint64_t marked_bytes[MARK_LEVELS];
     uint64_t unmarked_bytes, control_bytes;

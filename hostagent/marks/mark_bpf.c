@@ -403,6 +403,27 @@ static uint64_t walk_flows(struct mark *mark, struct mark_stats *stats)
     return dropped;
 }
 
+/* The cursor is the kernel's: the number of the next bucket of its table, which is never cut. */
+static int ebpf_connections(struct mark *mark, uint64_t *cursor, struct mark_connection *ret,
+                            uint32_t most, uint32_t *ret_n, struct err *err)
+{
+    struct mark_flow_key keys[BATCH];
+    struct mark_flow values[BATCH];
+    uint32_t n = most < BATCH ? most : BATCH, from = (uint32_t)*cursor, next = 0;
+    const uint64_t now = now_ns(CLOCK_BOOTTIME);
+    LIBBPF_OPTS(bpf_map_batch_opts, opts);
+    int r = bpf_map_lookup_batch(bpf_map__fd(mark->skel->maps.flows), from ? &from : NULL, &next,
+                                 keys, values, &n, &opts);
+    if (r < 0 && errno != ENOENT)
+        return err_sys(err, errno, "reading the connections that marks are put on");
+    *cursor = r < 0 ? 0 : next;
+    *ret_n = 0;
+    for (uint32_t i = 0; i < n; i++)
+        if (now <= values[i].seen_ns + MARK_SILENT_NS)
+            ret[(*ret_n)++] = (struct mark_connection){keys[i], values[i]};
+    return 0;
+}
+
 /* Made but neither ended nor alive: evicted. Entries change while the flows are walked, so the
  * figure may lag, but never falls. */
 static uint64_t evictions(struct mark *mark, const uint64_t sums[MARK_COUNTERS], uint64_t alive)
@@ -472,6 +493,7 @@ const struct mark_driver mark_ebpf = {
     .mode_get = ebpf_mode_get,
     .lease_renew = ebpf_lease_renew,
     .received = ebpf_received,
+    .connections = ebpf_connections,
     .stats = ebpf_stats,
     .probed = ebpf_probed,
 };

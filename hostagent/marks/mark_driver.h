@@ -77,6 +77,11 @@ struct mark_driver {
     /* Packets that its programs on an interface have counted: probes that left, and what arrived
      * besides TCP. NULL: it counts none. Entries begin with the first call, at 0. */
     int (*probed)(struct mark *mark, int ifindex, struct mark_probe *ret_probe, struct err *err);
+    /* Connections from *cursor on (0: the first), at most `most` of them, in an order of
+     * the kernel's own; *cursor: where to go on, 0: these were the last. One that is
+     * there all the time is given once. NULL: it knows none. O(`most`). */
+    int (*connections)(struct mark *mark, uint64_t *cursor, struct mark_connection *ret,
+                       uint32_t most, uint32_t *ret_n, struct err *err);
     /* Also drops entries that have been silent for too long: to be called every few seconds. */
     int (*stats)(struct mark *mark, struct mark_stats *ret_stats, struct err *err);
 };

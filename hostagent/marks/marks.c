@@ -345,6 +345,15 @@ int marks_stats(struct marks *marks, struct mark_stats *ret_stats, struct err *e
     return marks->driver->stats(marks->mark, ret_stats, err);
 }
 
+int marks_connections(struct marks *marks, uint64_t *cursor, struct mark_connection *ret,
+                      uint32_t most, uint32_t *ret_n, struct err *err)
+{
+    return marks->driver->connections
+               ? marks->driver->connections(marks->mark, cursor, ret, most, ret_n, err)
+               : err_set(err, EOPNOTSUPP, "the mark driver %s knows no connections",
+                         marks->driver->name);
+}
+
 bool marks_count_probes(const struct marks *marks)
 {
     return marks->driver->probed;

@@ -112,6 +112,11 @@ bool marks_count_probes(const struct marks *marks); /* else the next is −EOPNO
  * −EAGAIN: marks reach nothing now. */
 int marks_probed(struct marks *marks, int ifindex, struct mark_probe *ret_probe, struct err *err);
 
+/* Connections from *cursor on (0: the first), at most `most`; *cursor: where to go on, 0: these
+ * were the last. The number may be 0 before the last. −EOPNOTSUPP: this driver knows none. */
+int marks_connections(struct marks *marks, uint64_t *cursor, struct mark_connection *ret,
+                      uint32_t most, uint32_t *ret_n, struct err *err);
+
 /* Also drops entries that have been silent for too long: call it every few seconds. */
 int marks_stats(struct marks *marks, struct mark_stats *ret_stats, struct err *err);
 void marks_count_nudges(const struct marks *marks, struct nudge_counters *ret_counters);

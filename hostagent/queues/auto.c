@@ -119,4 +119,5 @@ const struct qdisc_driver qdisc_auto = {
     .apply = auto_apply,
     .restore = kernel_restore,
     .stats = kernel_stats,
+    .marks = kernel_marks,
 };

@@ -86,4 +86,5 @@ const struct qdisc_driver qdisc_ets = {
     .apply = ets_apply,
     .restore = kernel_restore,
     .stats = kernel_stats,
+    .marks = kernel_marks,
 };

@@ -257,4 +257,5 @@ const struct qdisc_driver qdisc_htb = {
     .apply = htb_apply,
     .restore = kernel_restore,
     .stats = kernel_stats,
+    .marks = kernel_marks,
 };

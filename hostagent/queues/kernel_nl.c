@@ -167,15 +167,30 @@ int kernel_stats(struct qdisc *qdisc, const char *port, struct qdisc_stats *ret_
         if (traffic < 0)
             continue;
         stats.queues[traffic] = (struct qdisc_queue_stats){
+            .there = true,
             .bytes = rtnl_tc_get_stat(tc, RTNL_TC_BYTES),
             .packets = rtnl_tc_get_stat(tc, RTNL_TC_PACKETS),
             .drops = rtnl_tc_get_stat(tc, RTNL_TC_DROPS),
             .backlog_packets = rtnl_tc_get_stat(tc, RTNL_TC_QLEN),
+            .backlog_bytes = rtnl_tc_get_stat(tc, RTNL_TC_BACKLOG),
         };
     }
     nl_cache_free(cache);
     *ret_stats = stats;
     return 0;
+}
+
+int kernel_marks(struct qdisc *qdisc, const char *port, struct qdisc_stats *stats, struct err *err)
+{
+    struct raw_list list;
+    int r = raw_read(&qdisc->raw, port, &list, err);
+    for (int traffic = 0; r >= 0 && traffic < PORT_TRAFFIC; traffic++) {
+        const uint32_t class = (uint32_t)QDISC_MAJOR << 16 | QDISC_MINOR(traffic);
+        const struct raw_qdisc *leaf = raw_below(&list, class);
+        if (leaf)
+            stats->queues[traffic].marked = leaf->marked;
+    }
+    return r;
 }
 
 static int put(struct qdisc *qdisc, const struct kernel_place *place, const char *kind, int type,

@@ -61,6 +61,8 @@ int kernel_restore(struct qdisc *qdisc, const char *port, const char *text, bool
 /* By class: all schedulers use the same minors. */
 int kernel_stats(struct qdisc *qdisc, const char *port, struct qdisc_stats *ret_stats,
                  struct err *err);
+/* By the reds below the classes. */
+int kernel_marks(struct qdisc *qdisc, const char *port, struct qdisc_stats *stats, struct err *err);
 
 /* What all drivers of the kernel's schedulers have alike. */
 #define KERNEL_DRIVER                                                                              \

@@ -209,10 +209,12 @@ static int mqprio_stats(struct qdisc *qdisc, const char *port, struct qdisc_stat
             class >= 0 && class < options.num_tc ? mqprio_first(&options, (uint32_t) class) : -1;
         if (first >= 0)
             stats.queues[first] =
-                (struct qdisc_queue_stats){.bytes = rtnl_tc_get_stat(tc, RTNL_TC_BYTES),
+                (struct qdisc_queue_stats){.there = true,
+                                           .bytes = rtnl_tc_get_stat(tc, RTNL_TC_BYTES),
                                            .packets = rtnl_tc_get_stat(tc, RTNL_TC_PACKETS),
                                            .drops = rtnl_tc_get_stat(tc, RTNL_TC_DROPS),
-                                           .backlog_packets = rtnl_tc_get_stat(tc, RTNL_TC_QLEN)};
+                                           .backlog_packets = rtnl_tc_get_stat(tc, RTNL_TC_QLEN),
+                                           .backlog_bytes = rtnl_tc_get_stat(tc, RTNL_TC_BACKLOG)};
     }
     nl_cache_free(cache);
     *ret_stats = stats;

@@ -56,4 +56,5 @@ const struct qdisc_driver qdisc_prio = {
     .apply = prio_apply,
     .restore = kernel_restore,
     .stats = kernel_stats,
+    .marks = kernel_marks,
 };

@@ -24,9 +24,11 @@
 
 struct qdisc_stats { /* of one port since its queues were made */
     struct qdisc_queue_stats {
+        bool there;
         uint64_t bytes, packets, drops;
-        uint64_t backlog_packets; /* now */
-    } queues[PORT_TRAFFIC];       /* where several kinds share a queue, under the most urgent */
+        uint64_t backlog_packets, backlog_bytes; /* now */
+        uint64_t marked;                         /* packets, with CE; by `marks` only */
+    } queues[PORT_TRAFFIC]; /* where several kinds share a queue, under the most urgent */
 };
 
 /* The change from what is there to what is wanted. A driver's own plan begins with this. */
@@ -91,6 +93,8 @@ struct qdisc_driver {
     void (*clean)(struct qdisc *qdisc);
     int (*stats)(struct qdisc *qdisc, const char *port, struct qdisc_stats *ret_stats,
                  struct err *err);
+    /* Sets in `stats` how many packets each queue has marked. NULL: that is not counted. */
+    int (*marks)(struct qdisc *qdisc, const char *port, struct qdisc_stats *stats, struct err *err);
 };
 
 extern const struct qdisc_driver qdisc_htb;      /* Linux HTB */

@@ -1,4 +1,5 @@
 #include "hostagent/queues/queues_parts.h"
+#include "lib/now.h"
 
 #include <errno.h>
 #include <net/if.h>
@@ -246,6 +247,14 @@ static void add_stats(struct qdisc_queue_stats *sum, const struct qdisc_queue_st
     sum->backlog_packets += more->backlog_packets;
 }
 
+static void keep_stats(struct queues_port *port, const struct qdisc_stats *now)
+{
+    port->before = port->stats;
+    port->before_ns = port->stats_ns;
+    port->stats = *now;
+    port->stats_ns = now_ns(CLOCK_MONOTONIC);
+}
+
 int queues_stats(struct queues *queues, struct qdisc_stats *ret_stats, struct err *err)
 {
     struct qdisc_stats sum = {0};
@@ -256,13 +265,68 @@ int queues_stats(struct queues *queues, struct qdisc_stats *ret_stats, struct er
                     ? -ENODEV
                     : queues->config.driver->stats(queues->qdisc, port->name, &now, err);
         if (r >= 0)
-            port->stats = now;
+            keep_stats(port, &now);
     }
     for (uint32_t i = 0; i < queues->n; i++)
         for (int traffic = 0; traffic < PORT_TRAFFIC; traffic++)
             add_stats(&sum.queues[traffic], &queues->ports[i].stats.queues[traffic]);
     *ret_stats = sum;
     return 0;
+}
+
+/* Since a reading that is not too young; −1: there is none, or the queue was made again since. */
+static int64_t rate_of(const struct queues_port *port, int traffic, uint64_t bytes, uint64_t now)
+{
+    const bool young = now - port->stats_ns < QUEUES_RATE_NS;
+    const struct qdisc_queue_stats *since =
+        young ? &port->before.queues[traffic] : &port->stats.queues[traffic];
+    const uint64_t since_ns = young ? port->before_ns : port->stats_ns;
+    if (!since_ns || !since->there || bytes < since->bytes || now <= since_ns)
+        return -1;
+    return (int64_t)((unsigned __int128)(bytes - since->bytes) * 8 * 1000000000 / (now - since_ns));
+}
+
+static void count(const struct queues *queues, const struct queues_port *port,
+                  const struct qdisc_stats *stats, struct queues_counted *ret)
+{
+    const uint64_t now = now_ns(CLOCK_MONOTONIC);
+    for (int traffic = 0; traffic < PORT_TRAFFIC; traffic++) {
+        const struct qdisc_queue_stats *queue = &stats->queues[traffic];
+        if (queue->there)
+            ret->queues[ret->n++] = (struct queues_count){
+                .traffic = (enum port_traffic)traffic,
+                .bytes = queue->bytes,
+                .packets = queue->packets,
+                .drops = queue->drops,
+                .backlog_packets = queue->backlog_packets,
+                .backlog_bytes = (int64_t)queue->backlog_bytes,
+                .marked = queues->config.driver->marks ? (int64_t)queue->marked : -1,
+                .rate_bps = rate_of(port, traffic, queue->bytes, now)};
+    }
+}
+
+static void read_port(struct queues *queues, const struct queues_port *port,
+                      struct queues_counted *ret)
+{
+    const struct qdisc_driver *driver = queues->config.driver;
+    struct qdisc_stats stats = {0};
+    *ret = (struct queues_counted){.n = 0};
+    snprintf(ret->port, sizeof(ret->port), "%s", port->name);
+    if (!port->trouble.code && driver->stats(queues->qdisc, port->name, &stats, NULL) >= 0 &&
+        (!driver->marks || driver->marks(queues->qdisc, port->name, &stats, NULL) >= 0))
+        count(queues, port, &stats, ret);
+}
+
+int queues_read(struct queues *queues, uint32_t first, struct queues_counted *ret, uint32_t most,
+                uint32_t *ret_n, struct err *err)
+{
+    uint32_t n = 0;
+    int r = queues_look(queues, err);
+    for (; r >= 0 && n < most && first + n < queues->n; n++)
+        read_port(queues, &queues->ports[first + n], &ret[n]);
+    queues_look_away(queues);
+    *ret_n = n;
+    return r;
 }
 
 int queues_facts(struct queues *queues, uint32_t port, struct port_facts *ret_facts,

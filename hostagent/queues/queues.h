@@ -16,6 +16,7 @@
 
 #define QUEUES_PORTS       4096
 #define QUEUES_STATS_PORTS 64 /* ports whose counters are read at a time */
+#define QUEUES_RATE_NS     UINT64_C(200000000)
 
 struct queues_config {
     const struct qdisc_driver *driver;
@@ -100,6 +101,25 @@ bool queues_is_touched(const struct queues *queues, uint32_t port);
  * ports, a count is as old as the calls that a round takes. A port that was not read yet counts as
  * 0. */
 int queues_stats(struct queues *queues, struct qdisc_stats *ret_stats, struct err *err);
+
+/* The queues of one port, the most urgent first. */
+struct queues_counted {
+    char port[64];
+    uint32_t n;
+    struct queues_count {
+        enum port_traffic traffic; /* the most urgent that it serves */
+        uint64_t bytes, packets, drops;
+        uint64_t backlog_packets; /* now */
+        int64_t backlog_bytes;    /* now; −1: not counted */
+        int64_t marked;           /* packets, with CE; −1: not counted */
+        int64_t rate_bps;         /* since it was read before; −1: it was not */
+    } queues[PORT_TRAFFIC];
+};
+/* Those of the ports from `first` on, at most `most` ports, as they are now; *ret_n 0: there are no
+ * more. A port that cannot be read has none. Rates are since the last queues_stats that read the
+ * port QUEUES_RATE_NS ago or earlier. */
+int queues_read(struct queues *queues, uint32_t first, struct queues_counted *ret, uint32_t most,
+                uint32_t *ret_n, struct err *err);
 
 /* Facts and present configuration of the port of this number; changes nothing. The caller owns the
  * text (free). Between queues_look and queues_look_away all ports together take at most one

@@ -17,7 +17,8 @@ struct queues {
         bool had;           /* ours was on it since queues_open */
         struct err trouble; /* code 0: none */
         char name[PORT_NAME];
-        struct qdisc_stats stats; /* as last read */
+        struct qdisc_stats stats, before; /* as last read, and the time before that */
+        uint64_t stats_ns, before_ns;     /* when, on CLOCK_MONOTONIC; 0: never */
     } ports[QUEUES_PORTS];
     const int *touched; /* NULL: all */
     uint32_t touched_n;

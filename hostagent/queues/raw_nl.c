@@ -64,6 +64,14 @@ static int make_room(struct raw_table *table, size_t bytes)
     return 0;
 }
 
+static uint32_t marked_by(const char *kind, const struct nlattr *counters)
+{
+    struct tc_red_xstats red = {0};
+    if (counters && strcmp(kind, "red") == 0 && (size_t)nla_len(counters) >= sizeof(red))
+        memcpy(&red, nla_data(counters), sizeof(red));
+    return red.marked;
+}
+
 static int keep_qdisc(struct nl_msg *msg, void *arg)
 {
     struct raw_table *table = arg;
@@ -88,6 +96,7 @@ static int keep_qdisc(struct nl_msg *msg, void *arg)
                               .sized = attrs[TCA_STAB] != NULL,
                               .options_bytes = (uint32_t)bytes};
     nla_strlcpy(raw->kind, attrs[TCA_KIND], sizeof(raw->kind));
+    raw->marked = marked_by(raw->kind, attrs[TCA_XSTATS]);
     if (bytes)
         memcpy(table->options + table->bytes, nla_data(attrs[TCA_OPTIONS]), bytes);
     table->bytes += aligned;

@@ -143,7 +143,7 @@ static int recorder_stats(struct qdisc *qdisc, const char *port, struct qdisc_st
     (void)qdisc;
     (void)port;
     (void)err;
-    *ret_stats = (struct qdisc_stats){.queues[0].packets = 1};
+    *ret_stats = (struct qdisc_stats){.queues[0] = {.there = true, .packets = 1}};
     return 0;
 }
 

@@ -409,6 +409,37 @@ static int fastpath_stats(struct switch_state *sw, struct switch_stats *ret_stat
     return 0;
 }
 
+static void port_count(const duopoly_DataplanePort *port, struct queues_counted *ret)
+{
+    *ret = (struct queues_counted){.n = 0};
+    snprintf(ret->port, sizeof(ret->port), "%s", port->port);
+    for (pb_size_t q = 0; q < port->queues_count && ret->n < PORT_TRAFFIC; q++) {
+        const duopoly_DataplaneQueue *queue = &port->queues[q];
+        ret->queues[ret->n++] =
+            (struct queues_count){.traffic = (enum port_traffic)__builtin_ctz(queue->serves),
+                                  .bytes = queue->out_bytes,
+                                  .packets = queue->out_packets,
+                                  .drops = queue->dropped_packets,
+                                  .backlog_packets = queue->waiting,
+                                  .backlog_bytes = -1,
+                                  .marked = (int64_t)queue->marked_packets,
+                                  .rate_bps = -1};
+    }
+}
+
+static int fastpath_queues(struct switch_state *sw, uint32_t first, struct queues_counted *ret,
+                           uint32_t most, uint32_t *ret_n, struct err *err)
+{
+    duopoly_DataplanePorts there;
+    int r = read_ports(sw, &there, err);
+    if (r < 0)
+        return r;
+    *ret_n = 0;
+    for (; *ret_n < most && first + *ret_n < there.ports_count; ++*ret_n)
+        port_count(&there.ports[first + *ret_n], &ret[*ret_n]);
+    return 0;
+}
+
 static int fastpath_counters(struct switch_state *sw, struct switch_counters **ret_counters,
                              struct err *err)
 {
@@ -457,6 +488,7 @@ const struct switch_driver switch_fastpath = {
     .apply = fastpath_apply,
     .restore = fastpath_restore,
     .stats = fastpath_stats,
+    .queues = fastpath_queues,
     .counters = fastpath_counters,
     .fd = fastpath_fd,
     .notice = fastpath_notice,

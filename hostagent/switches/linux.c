@@ -225,6 +225,12 @@ static int linux_stats(struct switch_state *sw, struct switch_stats *ret_stats, 
     return 0;
 }
 
+static int linux_queues(struct switch_state *sw, uint32_t first, struct queues_counted *ret,
+                        uint32_t most, uint32_t *ret_n, struct err *err)
+{
+    return queues_read(sw->queues, first, ret, most, ret_n, err);
+}
+
 static int linux_fd(const struct switch_state *sw)
 {
     (void)sw;
@@ -267,6 +273,7 @@ const struct switch_driver switch_linux = {
     .apply = linux_apply,
     .restore = linux_restore,
     .stats = linux_stats,
+    .queues = linux_queues,
     .fd = linux_fd,
     .notice = linux_notice,
     .touch = linux_touch,

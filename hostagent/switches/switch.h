@@ -172,6 +172,9 @@ struct switch_driver {
      * not ours. */
     int (*restore)(struct switch_state *sw, struct err *err);
     int (*stats)(struct switch_state *sw, struct switch_stats *ret_stats, struct err *err);
+    /* As queues_read; NULL: it does not count by port and queue. */
+    int (*queues)(struct switch_state *sw, uint32_t first, struct queues_counted *ret,
+                  uint32_t most, uint32_t *ret_n, struct err *err);
     /* The caller frees. NULL: its ports are this machine's interfaces, or are not counted. */
     int (*counters)(struct switch_state *sw, struct switch_counters **ret_counters,
                     struct err *err);

@@ -248,6 +248,15 @@ int switches_stats(struct switches *switches, struct switch_stats *ret_stats, st
     return switches->driver->stats(switches->sw, ret_stats, err);
 }
 
+int switches_queues(struct switches *switches, uint32_t first, struct queues_counted *ret,
+                    uint32_t most, uint32_t *ret_n, struct err *err)
+{
+    const struct switch_driver *driver = switches->driver;
+    return driver->queues
+               ? driver->queues(switches->sw, first, ret, most, ret_n, err)
+               : err_set(err, EOPNOTSUPP, "%s does not count by port and queue", driver->name);
+}
+
 int switches_look(struct switches *switches, struct switch_ports **ret_ports,
                   struct switch_plan **ret_plan, struct err *err)
 {

@@ -67,6 +67,9 @@ bool switches_counts(const struct switches *switches);
 int switches_counters(struct switches *switches, struct switch_counters **ret_counters,
                       struct err *err);
 int switches_stats(struct switches *switches, struct switch_stats *ret_stats, struct err *err);
+/* As queues_read. −EOPNOTSUPP: its driver does not count by port and queue. */
+int switches_queues(struct switches *switches, uint32_t first, struct queues_counted *ret,
+                    uint32_t most, uint32_t *ret_n, struct err *err);
 
 /* Says what makes the ports' queues and why, and what they lack of what is wished; those in trouble
  * first, once for a row of equal ports. Returns `text`. */

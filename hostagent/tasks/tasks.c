@@ -426,6 +426,15 @@ void tasks_each(struct tasks *tasks, void (*each)(void *user, const duopoly_Atte
     }
 }
 
+void tasks_each_cgroup(struct tasks *tasks,
+                       void (*each)(void *user, uint64_t cgroup, uint64_t attempt), void *user)
+{
+    struct agent_attempt *attempt;
+    RB_FOREACH (attempt, attempt_tree, &tasks->attempts)
+        if (attempt->cgroup && attempt_runs(attempt))
+            each(user, attempt->cgroup, attempt->start.attempt);
+}
+
 int tasks_each_output(struct tasks *tasks,
                       void (*each)(void *user, const duopoly_OutputHeld *output), void *user,
                       struct err *err)

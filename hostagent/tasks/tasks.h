@@ -111,6 +111,9 @@ struct disk_asked tasks_asked(struct tasks *tasks);
 /* All attempts in order of ids, and all outputs held: O(n). */
 void tasks_each(struct tasks *tasks, void (*each)(void *user, const duopoly_AttemptState *state),
                 void *user);
+/* Those with processes, by their cgroups: O(n). */
+void tasks_each_cgroup(struct tasks *tasks,
+                       void (*each)(void *user, uint64_t cgroup, uint64_t attempt), void *user);
 int tasks_each_output(struct tasks *tasks,
                       void (*each)(void *user, const duopoly_OutputHeld *output), void *user,
                       struct err *err);

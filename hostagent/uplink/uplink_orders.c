@@ -154,6 +154,11 @@ void uplink_report_guests(struct uplink *uplink, const duopoly_GuestsPart *part)
     send_body(uplink, duopoly_Envelope_guests_part_tag, part, sizeof(*part), WIRE_REPORT);
 }
 
+void uplink_answer(struct uplink *uplink, const duopoly_AskedPart *part)
+{
+    send_body(uplink, duopoly_Envelope_asked_part_tag, part, sizeof(*part), WIRE_REPORT);
+}
+
 void uplink_report_counters(struct uplink *uplink, const duopoly_AgentCounters *counters)
 {
     send_body(uplink, duopoly_Envelope_agent_counters_tag, counters, sizeof(*counters),
@@ -359,6 +364,12 @@ static void obey_guest_allows(struct uplink *uplink, const duopoly_Envelope *ord
         uplink->config.on_guest_allows(uplink->config.user, &order->body.guest_allows);
 }
 
+static void obey_ask(struct uplink *uplink, const duopoly_Envelope *order)
+{
+    if (uplink->config.on_ask)
+        uplink->config.on_ask(uplink->config.user, &order->body.ask);
+}
+
 static void obey_keys(struct uplink *uplink, const duopoly_Envelope *order)
 {
     uplink_key_learn(uplink, &order->body.controller_keys);
@@ -387,6 +398,7 @@ static const struct {
     bool answered;    /* in effect when its attempt's state says so, not when it is obeyed */
 } orders[WIRE_KINDS] = {
     [0] = {.obey = ignore},
+    [WIRE_KIND(ask)] = {.obey = obey_ask},
     [WIRE_KIND(ask_attempt)] = {.obey = obey_ask_attempt, .of_attempts = true},
     [WIRE_KIND(controller_keys)] = {.obey = obey_keys},
     [WIRE_KIND(forget)] = {.obey = obey_forget, .of_attempts = true},

@@ -50,6 +50,8 @@ struct uplink_config {
     /* Levels of guests' applications; NULL: guests are off. In force when it returns. */
     void (*on_guests)(void *user, const duopoly_GuestLevels *levels);
     void (*on_guest_allows)(void *user, const duopoly_GuestAllows *said); /* the same */
+    /* It asks what is only told then; `hello.asks` says which questions. NULL: none. */
+    void (*on_ask)(void *user, const duopoly_Ask *ask);
     void (*on_session)(void *user); /* a session has begun and its inventory is sent; may be NULL */
     void *user;
 };
@@ -86,6 +88,7 @@ void uplink_flush(struct uplink *uplink);          /* sends what report_bytes ha
 void uplink_report_links(struct uplink *uplink, const duopoly_LinksPart *part);
 void uplink_report_guests(struct uplink *uplink, const duopoly_GuestsPart *part);
 void uplink_report_counters(struct uplink *uplink, const duopoly_AgentCounters *counters);
+void uplink_answer(struct uplink *uplink, const duopoly_AskedPart *part);
 
 struct uplink_counters {
     uint64_t refused_messages, ignored_messages, dropped_reports;

@@ -10,8 +10,9 @@ VERSION = 1
 ENVELOPE = ("schema", "version", "generated_at", "partial", "items", "error")
 # Schemas of lists, and what their rows are called here.
 LISTS = {**{name: name for name in (
-    "audit", "combinations", "config", "counters", "debts", "history", "events", "hosts", "jobs", "keys", "links",
-    "policies", "queues", "shares", "switches", "tasks", "units", "users")},
+    "audit", "coflows", "combinations", "config", "counters", "debts", "events", "flows", "history",
+    "hosts", "jobs", "keys", "links", "macroflows", "mode_changes", "policies", "port_queues",
+    "queues", "shares", "switches", "tasks", "units", "users")},
     "config_changes": "changes", "made_keys": "keys", "submitted": "jobs"}
 IDENTIFIERS = {"arc", "attempt", "boot", "borrower_user", "failed_attempt", "failed_stage",
                "failed_task", "first_job", "head", "id", "job", "lender_user", "n", "queue",

@@ -184,7 +184,7 @@ def tables_of_much(role):
     """Ports, links and guests as many as fit, and numbers of more."""
     opened = session(role)
     for i in range(role.some(3, 100)):
-        kind = role.rng.choice(("links_part", "guests_part", "switch_part", "load", "agent_counters"))
+        kind = role.rng.choice(("links_part", "guests_part", "switch_part", "load", "agent_counters", "asked_part"))
         opened.say(role.rng.random() < 0.5, **{kind: role.body(kind)})
     opened.say(guests_part=pb.GuestsPart(applications=[pb.GuestApplication(name=role.fresh("app"), user=i, guests=2**31, cores=2**31, received_bytes=2**63 + i,
                                                                            rung=3,

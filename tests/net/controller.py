@@ -226,7 +226,7 @@ class Agent:
         self.key = read_key(key) if key else None
         self.address = address  # None: the daemon's, which changes when it begins anew
         self.running = {}
-        self.disk_bytes_s = 0
+        self.disk_bytes_s = self.asks = 0
         self.rack = ""
         self.units, self.unit_names = [], []  # none: one of `slots`, without a name
         self.connect()
@@ -288,7 +288,7 @@ class Agent:
 
     def hello(self):
         self.send(hello=pb.Hello(version_min=1, version_max=1, name=self.name, rack=self.rack, boot=self.boot, hello_sequence=self.hello_sequence,
-                                 units=self.units or [pb.Resources(slots=self.slots)], unit_names=self.unit_names, address=b"\0" * 10 + b"\xff\xff\x0a\x4d" + self.host.to_bytes(2, "big"),
+                                 units=self.units or [pb.Resources(slots=self.slots)], unit_names=self.unit_names, asks=self.asks, address=b"\0" * 10 + b"\xff\xff\x0a\x4d" + self.host.to_bytes(2, "big"),
                                  uplink_bps=100_000_000, downlink_bps=100_000_000, disk_bytes_s=self.disk_bytes_s))
 
     def join(self, attempts=()):

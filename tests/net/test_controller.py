@@ -476,6 +476,7 @@ def test_the_mode_says_since_when_and_why(cluster):
     daemon = cluster.daemon(config="policy: {preset: duopoly}\n")
     mode = daemon.ctl("mode")
     assert (mode["mode_rule"], mode["mode_forced"], mode["mode_age_ns"], mode["mode_why"]) == ("first", False, None, None)
+    assert daemon.ctl("mode", "history")["mode_changes"] == []
     h1 = cluster.agent(daemon, "h1", slots=1)
     h1.join()
     daemon.ctl("submit", workload(daemon.folder, [one_job(maps=3)]))
@@ -485,6 +486,11 @@ def test_the_mode_says_since_when_and_why(cluster):
     mode = wait_until(lambda: (m := daemon.ctl("mode"))["mode"] == "slot-rich" and m, "the mode changes")
     assert mode["mode_forced"] and mode["mode_age_ns"] >= 0 and mode["mode_why"] == "the rule rich forces it"
     assert mode["mode_use"].startswith("nats: only the first job"), "what the mode tells the policies in force"
+    forced, starved = daemon.ctl("mode", "history")["mode_changes"]
+    assert (forced["mode"], forced["mode_rule"], forced["text"]) == ("slot-rich", "rich", "the rule rich forces it")
+    assert (starved["mode"], starved["mode_rule"], starved["ready"], starved["free"]) == ("slot-starved", "first", 3, 1)
+    assert starved["text"] == "the first job had 3 ready tasks for 1 free slot" and starved["lasted_ns"] > 0
+    assert starved["at"] <= forced["at"] and mode["mode_sequence"] == forced["mode_sequence"] > starved["mode_sequence"]
     daemon.ctl("policy", "place", "joint")
     daemon.ctl("policy", "network", "rank")
     wait_until(lambda: daemon.ctl("mode")["mode_use"].startswith("nothing: place joint and network rank"), "it tells them nothing")

@@ -131,7 +131,9 @@ PAGES = {
     pb.LIST_UNITS: ("unit_page", "rows"), pb.LIST_USERS: ("user_page", "rows"),
     pb.LIST_DEBTS: ("debt_page", "rows"), pb.LIST_SHARES: ("share_page", "rows"),
     pb.LIST_ARCS: ("arc_page", "rows"), pb.LIST_CONFIG: ("config_page", "rows"),
-    pb.LIST_CONFIG_CHANGES: ("config_page", "rows"), pb.LIST_HISTORY: ("history_page", "rows")}
+    pb.LIST_CONFIG_CHANGES: ("config_page", "rows"), pb.LIST_HISTORY: ("history_page", "rows"), pb.LIST_FLOWS: ("asked_page", "flows"),
+    pb.LIST_QUEUES: ("asked_page", "queues"), pb.LIST_COFLOWS: ("coflow_page", "rows"),
+    pb.LIST_MACROFLOWS: ("macroflow_page", "rows"), pb.LIST_MODES: ("mode_page", "rows")}
 DATAPLANE = [("host", "came_packets"), ("host", "flooded_packets"), ("host", "shut_ms"),
              ("host queue 0", "in_packets"), ("worker", "busy_cycles"), ("macs", "alive"),
              ("flows", "alive")]
@@ -213,6 +215,9 @@ READS = [
     (["job", "7"], "job"), (["tasks"], "tasks"), (["tasks", "7"], "tasks"),
     (["tasks", "7", "-a"], "tasks"), (["hosts"], "hosts"), (["units"], "units"),
     (["units", "x"], "units"), (["queues"], "queues"), (["links"], "links"),
+    (["flows", "x"], "flows"), (["queues", "x"], "port_queues"),
+    (["coflows"], "coflows"), (["macroflows"], "macroflows"),
+    (["mode", "history"], "mode_changes"),
     (["counters"], "counters"), (["fastpath"], "fastpath"),
     (["fastpath", "capture", "all", "9"], "capture"), (["fastpath", "capture", "end"], "capture"),
     (["switches"], "switches"), (["switch", "x"], "switch"), (["switch", "x", "plan"], "switch"),

@@ -12,7 +12,7 @@ from controller import DEADLINE, pb
 KINDS = [field.name for field in pb.Envelope.DESCRIPTOR.oneofs_by_name["body"].fields]
 
 AGENTS = {"hello", "inventory_part", "inventory_end", "agent_heartbeat", "load", "progress", "attempt_state", "output_lost", "agent_counters",
-          "source_state", "host_room", "host_state", "switch_part", "links_part", "guests_part"}
+          "source_state", "host_room", "host_state", "switch_part", "links_part", "guests_part", "asked_part"}
 FRAMEWORKS = {"framework_hello", "framework_job", "framework_stage", "framework_tasks", "framework_bytes", "framework_task", "framework_end",
               "framework_replayed", "framework_executor"}
 READERS = {"list", "explain", "get_status", "watch", "get_controller_keys", "get_audit", "get_events",

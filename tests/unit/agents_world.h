@@ -38,6 +38,7 @@ static struct {
     uint64_t comes_from_it; /* this peer's connection does from whatever address */
     uint64_t lives;         /* the engine knows this attempt, which no agent was given */
     enum engine_reading reads, reads_output;
+    uint64_t awaited;             /* the number of the question that waits for an answer */
     uint32_t holder;              /* of any output */
     uint32_t proof_since, proofs; /* of any host; so often one showed it first */
     duopoly_Envelope envelope;
@@ -246,6 +247,13 @@ static void on_switch_part(void *user, const char *name, int64_t now_ns,
     (void)user, (void)name, (void)now_ns, (void)part;
 }
 
+static inline bool on_asked(void *user, const char *name, const duopoly_AskedPart *part)
+{
+    (void)user;
+    line_add(world.facts, "asked(%s,%d) ", name, (int)part->number);
+    return part->number == world.awaited;
+}
+
 /* After a restart; the hosts in `kept` were known. */
 static inline void world_begin(const struct agent_kept *kept, size_t n)
 {
@@ -281,6 +289,7 @@ static inline void world_begin(const struct agent_kept *kept, size_t n)
                                        on_host_needed,
                                        on_host_is,
                                        on_attempt_done,
+                                       on_asked,
                                        NULL};
     memset(&world, 0, sizeof(world));
     world.needed = ENGINE_NONE;

@@ -11,23 +11,12 @@
 #include <stdbool.h>
 #include <string.h>
 
-static const char *const of_agents[] = {"hello",
-                                        "inventory_part",
-                                        "inventory_end",
-                                        "agent_heartbeat",
-                                        "load",
-                                        "progress",
-                                        "attempt_state",
-                                        "output_lost",
-                                        "agent_counters",
-                                        "source_state",
-                                        "host_room",
-                                        "host_state",
-                                        "acknowledge",
-                                        "switch_part",
-                                        "links_part",
-                                        "guests_part",
-                                        NULL};
+static const char *const of_agents[] = {"hello",           "inventory_part", "inventory_end",
+                                        "agent_heartbeat", "load",           "progress",
+                                        "attempt_state",   "output_lost",    "agent_counters",
+                                        "source_state",    "host_room",      "host_state",
+                                        "acknowledge",     "switch_part",    "links_part",
+                                        "guests_part",     "asked_part",     NULL};
 static const char *const of_frameworks[] = {"framework_hello",
                                             "framework_job",
                                             "framework_stage",

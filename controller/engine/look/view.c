@@ -290,6 +290,7 @@ static void view_stage(const struct stage *stage, struct stage_view *ret_view)
         .command = stage->command,
         .constraint = stage->bucket->shape->constraint,
         .coflow_bytes = stage_coflow_bytes(stage),
+        .received_bytes = stage->received_bytes,
         .held = (stage->n_held || stage->refusal) && (!stage->framework || gate_is_shut(stage)),
         .held_until_ns = stage->refusal ? stage->refusal->due_ns : held_until_ns(stage),
         .gated = gate_is_shut(stage),

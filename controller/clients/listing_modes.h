@@ -1,0 +1,7 @@
+/* Pages of the mode's changes (controller/mode_history.h), the newest first. */
+#pragma once
+
+#include "controller/conductor.h"
+
+void listing_modes(const struct conductor_parts *parts, const duopoly_List *list,
+                   duopoly_Envelope *answer);

@@ -1,0 +1,159 @@
+#include "controller/clients/listing_transfers.h"
+
+#include "controller/agents/dispatch.h"
+#include "controller/clients/listing.h"
+#include "lib/join.h"
+
+#define MOST(rows)  (sizeof(rows) / sizeof((rows)[0]))
+#define HOSTS_NAMED 4
+
+static bool receives(const struct attempt_view *attempt)
+{
+    return attempt->state <= ATTEMPT_RECEIVING && !attempt->allow && !attempt->orphan &&
+           (attempt->macroflow_bytes || attempt->received_bytes);
+}
+
+static void macroflow_fill(const struct conductor_parts *parts, const struct attempt_view *attempt,
+                           bool starved, duopoly_MacroflowRow *row)
+{
+    struct agent_view agent;
+    row->job = attempt->job;
+    row->stage = attempt->stage;
+    row->task = attempt->task;
+    row->attempt = attempt->attempt;
+    row->bytes = attempt->macroflow_bytes;
+    row->received_bytes = attempt->received_bytes;
+    row->coflow_level = (int32_t)level_on_wire(attempt->coflow_level);
+    row->macroflow_level = (int32_t)level_on_wire(attempt->macroflow_level);
+    row->level = starved ? row->macroflow_level : row->coflow_level;
+    row->age_ns = clock_now_ns(parts->clock) - attempt->started_ns;
+    if (agents_of_host(parts->agents, attempt->host, &agent) == 0)
+        wire_copy(row->host, sizeof(row->host), agent.name);
+}
+
+static bool is_starved(const struct conductor_parts *parts)
+{
+    struct engine_status status;
+    engine_status(parts->engine, &status);
+    return status.mode == MODE_SLOT_STARVED;
+}
+
+/* The cursor is the last attempt's number. */
+void listing_macroflows(const struct conductor_parts *parts, const duopoly_List *list,
+                        duopoly_Envelope *answer)
+{
+    duopoly_MacroflowPage *page =
+        &wire_begin(answer, duopoly_Envelope_macroflow_page_tag)->body.macroflow_page;
+    const bool starved = is_starved(parts);
+    uint64_t after = list->cursor;
+    struct attempt_view attempt;
+    for (int looks = 0; engine_attempt_after(parts->engine, after, &attempt) == 0; looks++) {
+        if (page->rows_count == MOST(page->rows) || looks == LISTING_LOOKS) {
+            page->cursor = after;
+            return;
+        }
+        after = attempt.attempt;
+        if (receives(&attempt))
+            macroflow_fill(parts, &attempt, starved, &page->rows[page->rows_count++]);
+    }
+}
+
+/* The receiving tasks of a stage. */
+struct coflow {
+    uint32_t receiving, hosts;
+    uint32_t named[HOSTS_NAMED];
+    uint64_t level;
+};
+
+static void host_count(struct coflow *coflow, uint32_t host)
+{
+    for (uint32_t i = 0; i < coflow->hosts && i < HOSTS_NAMED; i++)
+        if (coflow->named[i] == host)
+            return;
+    if (coflow->hosts < HOSTS_NAMED)
+        coflow->named[coflow->hosts] = host;
+    coflow->hosts++;
+}
+
+static void attempt_count(void *context, const struct attempt_view *attempt)
+{
+    struct coflow *coflow = context;
+    if (!receives(attempt))
+        return;
+    coflow->receiving++;
+    coflow->level = attempt->coflow_level;
+    host_count(coflow, attempt->host);
+}
+
+/* A few by name. WHY not how many more: one that was not named may come again. */
+static void hosts_say(const struct agents *agents, const struct coflow *coflow, char *text,
+                      size_t size)
+{
+    struct agent_view agent;
+    for (uint32_t i = 0; i < coflow->hosts && i < HOSTS_NAMED; i++)
+        if (agents_of_host(agents, coflow->named[i], &agent) == 0)
+            join_word(text, size, ", ", agent.name);
+    if (coflow->hosts > HOSTS_NAMED)
+        join_word(text, size, " ", "and others");
+}
+
+static void coflow_fill(const struct conductor_parts *parts, const struct stage_view *stage,
+                        const struct coflow *coflow, bool starved, duopoly_CoflowRow *row)
+{
+    struct job_view job;
+    row->job = stage->job;
+    row->stage = stage->stage;
+    if (engine_job(parts->engine, stage->job, &job) == 0) {
+        wire_copy(row->name, sizeof(row->name), job.name);
+        row->user = job.user;
+        row->priority = job.priority;
+    }
+    row->tasks = stage->tasks;
+    row->done = stage->done;
+    row->receiving = coflow->receiving;
+    row->bytes = stage->coflow_bytes;
+    row->received_bytes = stage->received_bytes;
+    row->coflow_level = (int32_t)level_on_wire(coflow->level);
+    row->on_wire = !starved;
+    hosts_say(parts->agents, coflow, row->hosts, sizeof(row->hosts));
+}
+
+/* Adds the stage's Coflow if it is live; returns how many things were looked at. */
+static uint32_t stage_add(const struct conductor_parts *parts, const struct stage_view *stage,
+                          bool starved, duopoly_CoflowPage *page)
+{
+    struct coflow coflow = {0};
+    if (!stage->running)
+        return 1;
+    engine_stage_attempts(parts->engine, stage->job, stage->stage, attempt_count, &coflow);
+    if (coflow.receiving)
+        coflow_fill(parts, stage, &coflow, starved, &page->rows[page->rows_count++]);
+    return 1 + stage->running;
+}
+
+/* The cursor is a job's number, and with it the stage from which on to go on. */
+void listing_coflows(const struct conductor_parts *parts, const duopoly_List *list,
+                     duopoly_Envelope *answer)
+{
+    duopoly_CoflowPage *page =
+        &wire_begin(answer, duopoly_Envelope_coflow_page_tag)->body.coflow_page;
+    const bool starved = is_starved(parts);
+    uint64_t number = list->cursor;
+    uint32_t from = list->stage, looks = 0;
+    struct stage_view stage;
+    struct job_view job;
+    while (page->rows_count < MOST(page->rows) && looks < LISTING_LOOKS) {
+        looks++;
+        if (number && engine_stage_from(parts->engine, number, from, &stage) == 0) {
+            looks += stage_add(parts, &stage, starved, page);
+            from = stage.stage + 1;
+            continue;
+        }
+        if (engine_job_after(parts->engine, number, &job) < 0)
+            return;
+        number = job.job;
+        from = 0;
+    }
+    page->cursor = number;
+    page->stage = from;
+}

@@ -1,0 +1,12 @@
+/* Pages of what tasks receive now: Macroflows (all flows into one task) in order of their attempts'
+ * numbers, Coflows (all flows into a stage) in order of jobs and stages. Live ones only: some of
+ * their bytes are still to come. A page examines LISTING_LOOKS things at most, and may be empty
+ * with a cursor. */
+#pragma once
+
+#include "controller/conductor.h"
+
+void listing_macroflows(const struct conductor_parts *parts, const duopoly_List *list,
+                        duopoly_Envelope *answer);
+void listing_coflows(const struct conductor_parts *parts, const duopoly_List *list,
+                     duopoly_Envelope *answer);

@@ -1,0 +1,23 @@
+/* Reports this host's live connections to a client that asks: what each carries on the wire, and
+ * whose it is.
+ *
+ * The marking programs know the connections with members (mark.h); the kernel's socket of each says
+ * its cgroup, which is an attempt's or a guest's. A call looks at a portion of the table, which is
+ * as long as a message has room for: 1 ms. Connections that a data plane carries past the kernel
+ * are not among them. */
+#pragma once
+
+#include "hostagent/guests/guests.h"
+#include "hostagent/marks/marks.h"
+#include "hostagent/tasks/tasks.h"
+#include "schemas/duopoly.pb.h"
+
+/* Borrowed. */
+struct flow_report_from {
+    struct marks *marks;
+    struct tasks *tasks;
+    struct guests *guests; /* NULL: they are off */
+};
+
+/* Fills a part, but for its number: from `cursor` on. What cannot be read is said by its text. */
+void flow_report(const struct flow_report_from *from, uint64_t cursor, duopoly_AskedPart *ret_part);
