@@ -27,8 +27,8 @@
 #include "controller/cost.h"
 #include "controller/epoch.h"
 #include "controller/learnt.h"
-#include "controller/notices.h"
 #include "controller/mode_history.h"
+#include "controller/notices.h"
 #include "controller/orphans.h"
 #include "controller/peers.h"
 #include "controller/recording/recording.h"
@@ -75,10 +75,10 @@ struct conductor_parts {
     struct store *store;   /* requests put settings (store_set) and audit rows (store_audit) here */
     int64_t started_ns;
     int64_t wall_offset_ns;  /* the wall clock's minus the clock's, as the store's rows have it */
-    uint64_t newest_stored;           /* the highest job number in the store at the start */
-    uint64_t version;                 /* grows with every step: the version of what lists show */
-    struct cost_turns turns;          /* durations of the loop's turns */
-    struct histogram steps;           /* how long the engine took for a step, by the wall clock */
+    uint64_t newest_stored;  /* the highest job number in the store at the start */
+    uint64_t version;        /* grows with every step: the version of what lists show */
+    struct cost_turns turns; /* durations of the loop's turns */
+    struct histogram steps;  /* how long the engine took for a step, by the wall clock */
     const struct mode_history *modes; /* how the mode changed, and why */
     bool judging;                     /* conductor_judge_only: nothing may change */
 };

@@ -131,12 +131,7 @@ void control_stepped(void *user)
 
 static bool waits_for_disk(const struct held_answer *answer)
 {
-    return answer->held && !answer->cared && !answer->idles && !answer->follows;
-}
-
-static bool waits_for_disk(const struct held_answer *answer)
-{
-    return answer->held && !answer->cared && !answer->idles && !answer->asks;
+    return answer->held && !answer->cared && !answer->idles && !answer->follows && !answer->asks;
 }
 
 void control_stored(void *user)

@@ -27,7 +27,7 @@ struct held_answer {
     bool cared;   /* it waits for the store's care instead; accepted.text: the copy's path */
     bool idles;   /* it waits until nothing runs on hosts instead */
     bool follows; /* it waits until something happens instead */
-    bool asks;  /* it waits for an agent's answer instead */
+    bool asks;    /* it waits for an agent's answer instead */
     uint64_t ticket;
     uint64_t sequence;
     pb_size_t request;

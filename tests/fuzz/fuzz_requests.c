@@ -450,7 +450,8 @@ static void world_begin(void)
                   .cut = agents_zmq_cut,
                   .epoch_seen = on_epoch_seen,
                   .send_user = &world.door},
-        .clients = {control_job_over, control_stepped, control_stored, world.control},
+        .clients = {control_job_over, control_stepped, control_stored, control_asked,
+                    world.control},
     };
     must(conductor_open(world.loop, &world.settings, &world.epoch, world.store, NULL, &hooks,
                         &world.conductor, NULL) == 0);
