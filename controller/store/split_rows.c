@@ -105,6 +105,6 @@ int split_rows_read(struct store *store, struct history *history, int64_t offset
                     struct err *err)
 {
     struct store_file *file = store_file(store);
-    int r = rows_take(file, history, false, offset_ns, err);
-    return r < 0 ? r : rows_take(file, history, true, offset_ns, err);
+    int r = file ? rows_take(file, history, false, offset_ns, err) : 0;
+    return r < 0 || !file ? r : rows_take(file, history, true, offset_ns, err);
 }
