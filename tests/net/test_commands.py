@@ -84,7 +84,8 @@ def test_duopolyctls_on_a_cluster(tmp_path):
         site.wait(number, lambda job: job["running"] == 2)
         for command in DUOPOLYCTL:
             first = command.split()[0]
-            file = {"submit": os.path.join(site.folder, "job-1.jsonl"), "store": "copy.db"}
+            file = {"submit": os.path.join(site.folder, "job-1.jsonl"), "store": "copy.db",
+                    "config": os.path.abspath("schemas/duopolyd.yaml")}
             given = {"JOB": number, "HOST": "w1", "w4": "w2", "JOB/STAGE/TASK": number + "/0/0",
                      "FILE": file.get(first, str(tmp_path / "out.svg"))}
             assert site.text(*(given.get(word, word) for word in command.split())).strip(), command

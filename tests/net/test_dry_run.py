@@ -11,7 +11,8 @@ import pytest
 from controller import BUILD, SECOND, pb, wait_until, workload
 
 READS = set("status jobs tasks hosts units queues links counters mode switches audit users debts "
-            "shares graph explain fastpath".split())
+            "shares graph explain fastpath coflows macroflows flows events watch record "
+            "history".split())
 # Every other command: what of it is taken, and what is refused.
 CHANGES = {
     "submit": ["submit {jobs}", "submit {jobs} --id 2"],
@@ -197,7 +198,8 @@ def test_keys_are_judged(cluster):
 def test_looking_takes_none(cluster):
     daemon = cluster.daemon()
     for verb in sorted(READS):
-        words = {"explain": ["1/0/0"], "graph": ["--as", "dot"]}.get(verb, [])
+        words = {"explain": ["1/0/0"], "graph": ["--as", "dot"], "flows": ["w1"],
+                     "record": ["{folder}/record"]}.get(verb, [])
         assert "takes no --dry-run" in daemon.ctl(verb, *words, "--dry-run", expect=2), verb
 
 

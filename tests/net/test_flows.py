@@ -145,9 +145,10 @@ def test_an_agent_is_asked_no_more_than_it_has_room_for(cluster):
     agent = asked(cluster, daemon, "w1")
     question = pb.List(of=pb.LIST_FLOWS, name="w1")
     askers = [Client(daemon) for _ in range(17)]
-    for asker in askers[:16]:
+    numbers = []
+    for asker in askers[:16]:  # one after the other: connections are served in any order
         asker.send(list=question)
-    numbers = [agent.expect("ask").ask.number for _ in range(16)]
+        numbers.append(agent.expect("ask").ask.number)
     assert askers[16].ask(list=question).refused.reason == pb.REASON_LIMIT
     agent.send(asked_part=pb.AskedPart(number=numbers[3]))
     agent.send(asked_part=pb.AskedPart(number=numbers[5]))
