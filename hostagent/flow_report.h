@@ -3,7 +3,7 @@
  *
  * The marking programs know the connections with members (mark.h); the kernel's socket of each says
  * its cgroup, which is an attempt's or a guest's. A call looks at a portion of the table, which is
- * as long as a message has room for: 1 ms. Connections that a data plane carries past the kernel
+ * as long as a message has room for. Connections that a data plane carries past the kernel
  * are not among them. */
 #pragma once
 

@@ -23,6 +23,6 @@ struct socket_seen {
 int socket_nl_open(struct socket_nl *ret_sockets, struct err *err);
 void socket_nl_close(struct socket_nl *sockets);
 
-/* One exchange with the kernel: 10 µs. −ENOENT: there is none. */
+/* One exchange with the kernel. −ENOENT: there is none. */
 int socket_nl_find(struct socket_nl *sockets, const struct mark_flow_key *key,
                    struct socket_seen *ret_seen);
