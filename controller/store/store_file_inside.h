@@ -4,7 +4,7 @@
 
 #include "controller/store/store_file.h"
 
-enum { STORE_KEYS_MAX = 4, STORE_OWN_MAX = 32 };
+enum { STORE_KEYS_MAX = 4, STORE_OWN_MAX = 64 };
 
 struct store_file {
     char path[512];

@@ -248,6 +248,8 @@ def test_a_session_that_names_nothing_again_holds_nobody(applications):
     daemon, apps = applications("silent: 60 s, host_lost: 120 s")
     before = turns(daemon)
     for app in apps:
+        app.socket.close()
+        app.connect()
         app.hello_sequence += 1
         app.begin()
         app.stage(7, 0, 1, phase=pb.PHASE_OFFERED)

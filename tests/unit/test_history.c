@@ -35,7 +35,7 @@ static void what_tasks_took_adds_up(void **state)
                                    .job = 1,
                                    .task = i,
                                    .kind = ENDING_DONE,
-                                   .spent = {true, 1, 2, 3, 4, 5}};
+                                   .spent = {true, 1, 2, 3, 4, 5, false}};
         history_attempt_ended(history, &one, true);
         if (i + 1 < HISTORY_DONE)
             history_attempt_ended(history, &one, true); /* told twice */
