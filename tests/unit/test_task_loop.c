@@ -77,13 +77,13 @@ static void test_timers_fire_once_in_their_order(void **state)
     end(&scene);
 }
 
-/* Works for 400 ms, and sets a timer of 100 ms then. */
+/* Works for 1 s, and sets a timer of 100 ms then. */
 static int on_work(sd_event_source *s, uint64_t usec, void *context)
 {
     struct scene *scene = context;
     (void)s;
     (void)usec;
-    usleep(400000);
+    sleep(1);
     tell(scene, 'w');
     assert_true(sd_event_add_time_relative(scene->event, &scene->source, CLOCK_MONOTONIC, 100000, 1,
                                            on_late, scene) >= 0);
@@ -103,7 +103,7 @@ static void test_a_handler_s_own_time_delays_no_timer(void **state)
     clock_gettime(CLOCK_MONOTONIC, &after);
     assert_string_equal(scene.told, "wl");
     assert_true((after.tv_sec - before.tv_sec) * 1000000000L + after.tv_nsec - before.tv_nsec <
-                850000000L);
+                2000000000L);
     end(&scene);
 }
 
