@@ -1,5 +1,5 @@
-/* Which reasons the policies have given, and what is said of them, for test_policy_reasons.c and its
- * scenes. */
+/* Which reasons the policies have given, and what is said of them, for test_policy_reasons.c and
+ * its scenes. */
 #pragma once
 
 #include "controller/engine/policy/questions.h"
