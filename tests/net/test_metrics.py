@@ -16,8 +16,11 @@ ON = "metrics: {listen: \"tcp://127.0.0.1:*\"%s}\n"
 
 
 def port_of(daemon):
-    said = [line for line in daemon.words().splitlines() if "metrics on http://" in line]
-    return said[-1].split("http://")[1].split("/")[0]
+    """It says so behind the address for agents, for which its start is waited for."""
+    def said():
+        return [line for line in daemon.words().splitlines() if "metrics on http://" in line]
+
+    return wait_until(said, "it says where metrics are")[-1].split("http://")[1].split("/")[0]
 
 
 def scrape(daemon):
