@@ -275,6 +275,18 @@ int client_may_confirm(struct client *client, struct err *err)
     return r;
 }
 
+int client_may_filter(struct client *client, struct err *err)
+{
+    const duopoly_Status *status = NULL;
+    int r = status_ask(client, &status, err);
+    if (r == 0 && !status->filters)
+        return err_set(err, EOPNOTSUPP,
+                       "the controller at %s knows no --filter and no --since and would list "
+                       "everything: it was not asked",
+                       client->transport.name);
+    return r;
+}
+
 duopoly_Reason client_refusal(const struct client *client)
 {
     return client->refusal;

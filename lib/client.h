@@ -48,6 +48,10 @@ int client_if_version(struct client *client, uint64_t version, struct err *err);
  * else as client_call. */
 int client_may_confirm(struct client *client, struct err *err);
 
+/* Whether a list's request may have a filter: −EOPNOTSUPP: the controller is older and would list
+ * everything; else as client_call. */
+int client_may_filter(struct client *client, struct err *err);
+
 /* Returns the envelope of the next request, emptied and of this kind. The client owns it; it is
  * valid until the next call. */
 duopoly_Envelope *client_request(struct client *client, pb_size_t kind);

@@ -1,5 +1,6 @@
 #include "lib/conf.h"
 #include "lib/join.h"
+#include "lib/nearest.h"
 #include "lib/text_mark.h"
 
 #include <errno.h>
@@ -13,8 +14,7 @@
 #include <unistd.h>
 #include <yaml.h>
 
-#define FILE_MAX  (1 << 20)
-#define WORD_MAX_ 64 /* longest key that is compared for nearness */
+#define FILE_MAX (1 << 20)
 
 struct reader {
     const char *name;
@@ -30,51 +30,17 @@ static int fail_at(const struct reader *r, const yaml_node_t *node, int code)
     return code;
 }
 
-static size_t smaller(size_t a, size_t b)
-{
-    return a < b ? a : b;
-}
-
-/* Levenshtein's distance, one row at a time. */
-static size_t word_distance(const char *a, const char *b)
-{
-    size_t row[WORD_MAX_ + 1], length = strlen(b);
-    if (length > WORD_MAX_)
-        return SIZE_MAX;
-    for (size_t j = 0; j <= length; j++)
-        row[j] = j;
-    for (size_t i = 1; *a; a++, i++) {
-        size_t diagonal = row[0];
-        row[0] = i;
-        for (size_t j = 1; j <= length; j++) {
-            size_t above = row[j];
-            row[j] = smaller(smaller(above, row[j - 1]) + 1, diagonal + (*a != b[j - 1]));
-            diagonal = above;
-        }
-    }
-    return row[length];
-}
-
-static void take_nearer(const char *key, const char *word, size_t *least, const char **nearest)
-{
-    size_t distance = word_distance(key, word);
-    if (distance < *least) {
-        *least = distance;
-        *nearest = key;
-    }
-}
-
 static const char *nearest_key(const struct conf_field *fields, const char *word)
 {
-    const char *nearest = NULL, *key;
-    size_t least = SIZE_MAX;
+    struct nearest nearest = NEAREST_TO(word);
+    const char *key;
     for (; fields->name; fields++) {
         if (fields->type != CONF_WORDS && fields->type != CONF_PLACE)
-            take_nearer(fields->name, word, &least, &nearest);
+            nearest_take(&nearest, fields->name);
         for (unsigned i = 0; fields->type == CONF_WORDS && (key = fields->word(i)); i++)
-            take_nearer(key, word, &least, &nearest);
+            nearest_take(&nearest, key);
     }
-    return nearest;
+    return nearest.found;
 }
 
 static const char *scalar_text(const yaml_node_t *node)

@@ -13,8 +13,9 @@
 
 #define SECOND_NS UINT64_C(1000000000)
 
-const struct writer_form *const writer_forms[] = {&writer_form_text, &writer_form_json,
-                                                  &writer_form_lines, &writer_form_csv, NULL};
+const struct writer_form *const writer_forms[] = {&writer_form_text, &writer_form_wide,
+                                                  &writer_form_json, &writer_form_lines,
+                                                  &writer_form_csv,  NULL};
 
 int writer_form_find(const char *name, const struct writer_form **ret_form, struct err *err)
 {
@@ -124,16 +125,29 @@ void writer_stream(struct writer *writer, FILE *out)
     writer->out = out;
 }
 
-int writer_flush(struct writer *writer, FILE *out, struct err *err)
+/* The rows that are whole. */
+static void settle(struct writer *writer, FILE *out)
 {
     assert(!writer->columns || writer->next == writer->columns);
     errno = 0;
     if (writer->form->settle)
         writer->form->settle(writer->state);
-    flush(writer, out);
+    if (writer->text.used)
+        flush(writer, out);
     if (!writer->code && fflush(out) != 0)
         writer->code = errno ? errno : EIO;
+}
+
+int writer_flush(struct writer *writer, FILE *out, struct err *err)
+{
+    settle(writer, out);
     return writer->code ? err_sys(err, writer->code, "the answer cannot be written") : 0;
+}
+
+void writer_now(struct writer *writer)
+{
+    if (writer->out && writer->next == writer->columns)
+        settle(writer, writer->out);
 }
 
 bool writer_begun(const struct writer *writer)

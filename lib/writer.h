@@ -56,8 +56,10 @@ struct value {
 #define value_absent()     ((struct value){.kind = VALUE_ABSENT})
 
 struct column {
-    const char *key;     /* in JSON */
-    const char *heading; /* in text; NULL: JSON only, as a table of such columns alone */
+    const char *key; /* in JSON */
+    const char
+        *heading; /* in text; NULL: for programs alone, or, beside columns of a table that have
+                            one, also in wide text */
 };
 
 /* The major of the schemas that documents are of. */
@@ -102,8 +104,9 @@ struct writer_form {
     void (*drop)(void *state);
 };
 
-extern const struct writer_form writer_form_text, writer_form_json, writer_form_lines,
-    writer_form_csv;
+/* `wide` is text with all columns of its tables. */
+extern const struct writer_form writer_form_text, writer_form_wide, writer_form_json,
+    writer_form_lines, writer_form_csv;
 /* All forms, NULL at the end. */
 extern const struct writer_form *const writer_forms[];
 
@@ -144,6 +147,8 @@ void writer_keep(struct writer *writer);
 void writer_stream(struct writer *writer, FILE *out);
 /* Writes what came so far, whole rows, to `out` at once: for answers that go on for long. */
 int writer_flush(struct writer *writer, FILE *out, struct err *err);
+/* What was given so far is written now, where it may be: between two rows, of a stream. */
+void writer_now(struct writer *writer);
 /* Whether a part of it is written already. */
 bool writer_begun(const struct writer *writer);
 

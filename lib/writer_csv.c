@@ -84,6 +84,8 @@ static void cell(void *opaque, const struct column *column, const struct value *
         return;
     text_fill(state->out, ',', !first_of_row);
     put_value(state->out, value);
+    if (first_of_row && !column[1].key && value->kind == VALUE_ABSENT)
+        text_word(state->out, "\"\""); /* an empty line is no row to many readers */
     text_fill(state->out, '\n', !column[1].key);
 }
 

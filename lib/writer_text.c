@@ -26,6 +26,7 @@ struct grid {
 /* Blocks in the order of their coming: a run of fields is a grid of two columns, unheaded. */
 struct text_state {
     struct text *out;
+    bool wide;   /* a column without a heading has its key for one */
     bool blocks; /* there was one before */
     bool fields; /* the grid is an open run of fields; */
     bool table;  /* or an open table, */
@@ -109,6 +110,19 @@ static void *begin(struct text *out, const struct writer_envelope *envelope)
     return state;
 }
 
+static void *wide_begin(struct text *out, const struct writer_envelope *envelope)
+{
+    struct text_state *state = begin(out, envelope);
+    state->wide = true;
+    return state;
+}
+
+/* NULL: people do not see it. */
+static const char *heading_of(const struct text_state *state, const struct column *column)
+{
+    return column->heading || !state->wide ? column->heading : column->key;
+}
+
 static void fields_end(struct text_state *state)
 {
     if (state->fields)
@@ -146,12 +160,13 @@ static void table_begin(void *opaque, const char *key, const struct column *colu
         return;
     grid_begin(state);
     for (; columns->key; columns++) {
-        if (!columns->heading)
+        const char *heading = heading_of(state, columns);
+        if (!heading)
             continue;
         if (grid->columns == COLUMNS_MAX)
             errx(1, "a table has more than %d columns", COLUMNS_MAX);
-        grid->width[grid->columns] = width_of(columns->heading);
-        grid->headings[grid->columns++] = columns->heading;
+        grid->width[grid->columns] = width_of(heading);
+        grid->headings[grid->columns++] = heading;
     }
 }
 
@@ -162,7 +177,7 @@ static void cell(void *opaque, const struct column *column, const struct value *
     struct grid *grid = &state->grid;
     char words[64];
     (void)first_of_row;
-    if (state->hidden || !column->heading)
+    if (state->hidden || !heading_of(state, column))
         return;
     grid->right[grid->column] |= is_quantity(value);
     cell_add(grid, value_words(value, words, sizeof(words)));
@@ -212,4 +227,7 @@ static void end(void *opaque)
 
 const struct writer_form writer_form_text = {
     "text", begin, field, table_begin, cell, table_end, document, settle, NULL, end, drop,
+};
+const struct writer_form writer_form_wide = {
+    "wide", wide_begin, field, table_begin, cell, table_end, document, settle, NULL, end, drop,
 };

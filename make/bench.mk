@@ -57,7 +57,7 @@ bench-frameworks: $(BUILD)/bench-frameworks ## what the facts of a framework's s
 	$(BUILD)/bench-frameworks
 
 # The controller as it would be without its store, to be compared with.
-$(BUILD)/bench-no-store/duopolyd: $(BUILD)/obj/controller/main.o $(BUILD)/obj/tests/stand_ins/no_store.o $(foreach a,controller engine mincost lib proto,$(call archive,$(a)))
+$(BUILD)/bench-no-store/duopolyd: $(BUILD)/obj/controller/main.o $(BUILD)/obj/tests/stand_ins/no_store.o $(foreach a,controller lists engine mincost lib proto,$(call archive,$(a)))
 	@mkdir -p $(dir $@)
 	$(CC) $(PIE) $(LDFLAGS) -o $@ $(filter %.o,$^) -Wl,--start-group $(filter %.a,$^) -Wl,--end-group $(WIRE_LIBS) -lyaml -lsqlite3 -lxxhash -lseccomp -lcrypto -lmicrohttpd -pthread
 
@@ -73,7 +73,7 @@ $(BUILD)/bench-marks: $(BUILD)/obj/tests/bench/marks_main.o
 bench-marks: $(BUILD)/bench-marks ## what the marking programs cost a packet, by its frame (root, 10 seconds)
 	$(BUILD)/bench-marks
 
-$(BUILD)/bench-store: $(BUILD)/obj/tests/bench/store_main.o $(foreach a,model controller engine mincost lib proto,$(call archive,$(a)))
+$(BUILD)/bench-store: $(BUILD)/obj/tests/bench/store_main.o $(foreach a,model controller lists engine mincost lib proto,$(call archive,$(a)))
 	$(CC) $(LDFLAGS) -o $@ $< -Wl,--start-group $(filter %.a,$^) -Wl,--end-group $(TEST_LIBS)
 
 .PHONY: bench-store
@@ -118,5 +118,5 @@ bench-testbed-virtual: programs deps-virtual ## how far replays in virtual time 
 	@exec tests/bench/testbed $(BUILD) simulation
 
 .PHONY: bench-cli
-bench-cli: $(BUILD)/duopolyd $(BUILD)/duopolyctl ## what an operator waits for: a list of 10⁵ tasks, others meanwhile, explain beside 10⁵ jobs, a scrape of 10⁴ hosts, 10⁴ events/s beside a reader that sleeps, beside their bars, misses marked (4 minutes; PARTS='list explain scrape watch')
+bench-cli: $(BUILD)/duopolyd $(BUILD)/duopolyctl ## what an operator waits for: lists of 10⁵ and 10⁶ tasks, whole and filtered, others meanwhile, explain beside 10⁵ jobs, a scrape of 10⁴ hosts, 10⁴ events/s beside a reader that sleeps, beside their bars, misses marked (4 minutes; PARTS='list more explain scrape watch')
 	@exec tests/bench/cli $(BUILD) $(PARTS)

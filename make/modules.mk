@@ -1,5 +1,5 @@
 # Modules: each archive, and the folders whose sources it holds.
-ARCHIVES       := lib engine mincost mcmf plainflow controller render cli agent task sim replay taskloop verify workload dataplane model
+ARCHIVES       := lib engine mincost mcmf plainflow controller lists render cli agent task sim replay taskloop verify workload dataplane model
 DIRS_lib       := lib lib/workload lib/port lib/sonic
 DIRS_engine    := controller/engine $(addprefix controller/engine/,base share books watch policy turn users place commit network mode facts look dump)
 DIRS_mincost   := lib/mincost
@@ -7,6 +7,7 @@ DIRS_mcmf      := controller/mcmf
 DIRS_plainflow := tests/mincost
 DIRS_controller := controller controller/agents controller/clients controller/frameworks controller/metrics controller/recording controller/store \
                    controller/switch
+DIRS_lists     := controller/lists
 DIRS_render    := controller/switch/render
 DIRS_cli       := controller/cli
 DIRS_agent     := hostagent hostagent/queues hostagent/marks hostagent/tasks hostagent/uplink hostagent/links hostagent/routes \

@@ -7,7 +7,8 @@
 /* WHY a bound: an agent that is not ours may go on for ever. */
 #define PARTS_MAX 4096
 
-/* Adds a page's rows; *ret_page: the page, which is borrowed until the next one. */
+/* Adds a page's rows; *ret_page: the page, which is borrowed until the next one. 1: no more rows
+ * are wanted. */
 static int page_add(struct client *client, const struct list *list, const duopoly_List *request,
                     struct table *table, const duopoly_AskedPage **ret_page, struct err *err)
 {
@@ -18,16 +19,16 @@ static int page_add(struct client *client, const struct list *list, const duopol
         return r;
     const char *page = (const char *)answer;
     const pb_size_t n = *(const pb_size_t *)(page + list->count);
-    for (pb_size_t i = 0; i < n; i++)
-        table_row(table, page + list->rows + i * list->row_bytes);
     *ret_page = &answer->body.asked_page;
-    return 0;
+    for (pb_size_t i = 0; r == 0 && i < n; i++)
+        r = table_row(table, page + list->rows + i * list->row_bytes, err);
+    return r;
 }
 
-static int end_write(const duopoly_AskedPage *page, const char *host, struct writer *writer,
-                     struct err *err)
+static int end_write(const duopoly_AskedPage *page, bool enough, const char *host,
+                     struct writer *writer, struct err *err)
 {
-    if (page->cursor) {
+    if (page->cursor && !enough) {
         err_set(err, E2BIG, "%s tells more than %d parts: the rest is left out", host, PARTS_MAX);
         return EXIT_PARTIAL;
     }
@@ -40,22 +41,35 @@ static int end_write(const duopoly_AskedPage *page, const char *host, struct wri
     return 0;
 }
 
-int asked_write(struct client *client, const struct list *list, const char *host,
+static int pages_write(struct client *client, duopoly_List *ask, const char *host,
+                       const struct selection *selection, struct writer *writer, struct err *err)
+{
+    const struct list *list = selection->list;
+    const duopoly_AskedPage *page = NULL;
+    struct table table;
+    int r = 0;
+    table_begin(&table, list->key, list->cells, selection, writer);
+    for (int parts = 0; r == 0 && (parts == 0 || (ask->cursor && parts < PARTS_MAX)); parts++) {
+        r = page_add(client, list, ask, &table, &page, err);
+        if (r < 0)
+            break;
+        ask->cursor = page->cursor;
+        table_settle(&table);
+    }
+    return table_end(&table, r) < 0 ? r : end_write(page, r > 0, host, writer, err);
+}
+
+int asked_write(struct client *client, const struct list *list, const struct request *request,
                 struct writer *writer, struct err *err)
 {
-    const duopoly_AskedPage *page = NULL;
-    duopoly_List request = {.of = list->of};
-    struct table table;
-    int r = wire_take(request.name, sizeof(request.name), host, "an agent's name", err);
+    const char *host = request->words[0];
+    duopoly_List ask = {.of = list->of};
+    struct selection selection;
+    int r = selection_read(request, list, &selection, err);
+    if (r == 0)
+        r = wire_take(ask.name, sizeof(ask.name), host, "an agent's name", err);
     if (r < 0)
         return r;
-    writer_schema(writer, list->key, list->key);
-    table_begin(&table, list->key, list->cells, writer);
-    for (int parts = 0; parts == 0 || (request.cursor && parts < PARTS_MAX); parts++) {
-        if ((r = page_add(client, list, &request, &table, &page, err)) < 0)
-            return r;
-        request.cursor = page->cursor;
-    }
-    table_end(&table);
-    return end_write(page, host, writer, err);
+    selection_schema(&selection, writer);
+    return pages_write(client, &ask, host, &selection, writer, err);
 }

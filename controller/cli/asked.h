@@ -3,8 +3,8 @@
 
 #include "controller/cli/table.h"
 
-/* Writes all pages as an answer of the list's key, with a `text` of what is missing. EXIT_PARTIAL,
- * with a sentence: the agent does not answer, and what it had answered until then is written; else
- * as list_read. */
-int asked_write(struct client *client, const struct list *list, const char *host,
+/* Writes what the request, whose first word is the agent's name, selects of all pages, with a
+ * `text` of what is missing. EXIT_PARTIAL, with a sentence: the agent does not answer, and what it
+ * had answered until then is written; else as list_read. */
+int asked_write(struct client *client, const struct list *list, const struct request *request,
                 struct writer *writer, struct err *err);

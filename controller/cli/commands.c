@@ -1,7 +1,6 @@
 #include "controller/cli/commands.h"
 
 #include "controller/cli/audit.h"
-#include "controller/cli/combinations.h"
 #include "controller/cli/config.h"
 #include "controller/cli/confirm.h"
 #include "controller/cli/drain.h"
@@ -18,9 +17,9 @@
 #include "controller/cli/links.h"
 #include "controller/cli/lists.h"
 #include "controller/cli/log_level.h"
-#include "controller/cli/mode_list.h"
 #include "controller/cli/queues.h"
 #include "controller/cli/render.h"
+#include "controller/cli/selection.h"
 #include "controller/cli/shares.h"
 #include "controller/cli/stance.h"
 #include "controller/cli/submit.h"
@@ -218,7 +217,7 @@ static int run_status(struct client *client, const struct request *request, stru
     writer_field(writer, "uptime_ns", "up for", value_duration((int64_t)s->uptime_ns));
     writer_field(writer, "changes_version", "version", value_number(s->version));
     writer_field(writer, "policy", "policy", value_text(s->policy));
-    writer_field(writer, "mode", "mode", value_text(mode_word(s->mode)));
+    writer_field(writer, "mode", "mode", mode_value(s->mode));
     writer_field(writer, "mode_switches", "mode switches", value_number(s->mode_switches));
     writer_field(writer, "congested", "congested", value_bool(s->congested));
     uplinks_write(s, writer);
@@ -249,12 +248,12 @@ static int run_mode(struct client *client, const struct request *request, struct
 {
     const duopoly_Status *s = NULL;
     if (request->n_words)
-        return mode_history_write(client, writer, err);
+        return list_show(client, &list_of_modes, request, (duopoly_List){0}, writer, err);
     int r = status_get(client, &s, err);
     if (r < 0)
         return r;
     writer_schema(writer, "mode", NULL);
-    writer_field(writer, "mode", "mode", value_text(mode_word(s->mode)));
+    writer_field(writer, "mode", "mode", mode_value(s->mode));
     writer_field(writer, "mode_rule", "rule", value_text(s->mode_rule));
     writer_field(
         writer, "mode_forced", "forced",
@@ -279,23 +278,22 @@ static int run_mode(struct client *client, const struct request *request, struct
 static int run_jobs(struct client *client, const struct request *request, struct writer *writer,
                     struct err *err)
 {
-    int r = job_list_write(client, request->all, writer, err);
-    return r < 0 ? r : guests_write_applications(client, writer, err);
+    int r = job_list_write(client, request, writer, err);
+    return r < 0 || selection_is_given(request) ? r
+                                                : guests_write_applications(client, writer, err);
 }
 
 static int run_hosts(struct client *client, const struct request *request, struct writer *writer,
                      struct err *err)
 {
-    (void)request;
-    int r = list_write(client, &list_of_hosts, 0, false, writer, err);
-    return r < 0 ? r : guests_write(client, writer, err);
+    int r = list_show(client, &list_of_hosts, request, (duopoly_List){0}, writer, err);
+    return r < 0 || selection_is_given(request) ? r : guests_write(client, writer, err);
 }
 
 static int run_counters(struct client *client, const struct request *request, struct writer *writer,
                         struct err *err)
 {
-    (void)request;
-    return list_write(client, &list_of_counters, 0, false, writer, err);
+    return list_show(client, &list_of_counters, request, (duopoly_List){0}, writer, err);
 }
 
 static int job_get(struct client *client, uint64_t number, duopoly_JobRow *ret_job, struct err *err)
@@ -318,11 +316,17 @@ static int run_tasks(struct client *client, const struct request *request, struc
                      struct err *err)
 {
     duopoly_JobRow job;
+    struct selection selection;
+    const duopoly_List ask = {.job = job_of(request), .finished = request->all};
     if (!request->n_words || !request->all)
-        return list_write(client, &list_of_tasks, job_of(request), request->all, writer, err);
-    writer_schema(writer, list_of_tasks.key, list_of_tasks.key);
-    int r = job_get(client, job_of(request), &job, err);
-    return r < 0 ? r : job_tasks_write(client, &job, UINT64_MAX, writer, err);
+        return list_show(client, &list_of_tasks, request, ask, writer, err);
+    int r = selection_read(request, &list_of_tasks, &selection, err);
+    if (r == 0)
+        r = job_get(client, ask.job, &job, err);
+    if (r < 0)
+        return r;
+    selection_schema(&selection, writer);
+    return job_tasks_write(client, &job, UINT64_MAX, &selection, writer, err);
 }
 
 static int run_job(struct client *client, const struct request *request, struct writer *writer,
@@ -336,7 +340,7 @@ static int run_job(struct client *client, const struct request *request, struct 
         return r;
     writer_schema(writer, "job", NULL);
     job_fields_write(&job, writer);
-    return job_tasks_write(client, &job, JOB_TASKS_SHOWN, writer, err);
+    return job_tasks_write(client, &job, JOB_TASKS_SHOWN, NULL, writer, err);
 }
 
 int accepted_write(struct client *client, struct writer *writer, struct err *err)
@@ -379,35 +383,32 @@ static int run_store(struct client *client, const struct request *request, struc
     return r < 0 ? r : accepted_write(client, writer, err);
 }
 
-static int policies_write(struct client *client, struct writer *writer, struct err *err)
+static int policies_write(struct client *client, const struct request *request,
+                          struct writer *writer, struct err *err)
 {
-    static const struct column columns[] = {{"question", "QUESTION"},   {"policy", "POLICY"},
-                                            {"parameter", "PARAMETER"}, {"value", "VALUE"},
-                                            {"what", "WHAT"},           {NULL, NULL}};
     const duopoly_Status *status = NULL;
-    int r = status_get(client, &status, err);
+    struct selection selection;
+    struct table table;
+    int r = selection_read(request, &list_of_policies, &selection, err);
+    if (r == 0)
+        r = status_get(client, &status, err);
     if (r < 0)
         return r;
-    writer_schema(writer, "policies", "policies");
-    writer_table(writer, "policies", columns);
-    for (pb_size_t i = 0; i < status->policies_count; i++) {
-        const duopoly_PolicyRow *row = &status->policies[i];
-        writer_cell(writer, value_text(row->question));
-        writer_cell(writer, value_text(row->policy));
-        writer_cell(writer, *row->word ? value_text(row->word) : value_absent());
-        writer_cell(writer, *row->word ? value_text(row->value) : value_absent());
-        writer_cell(writer, *row->word ? value_text(row->what) : value_absent());
-    }
-    writer_table_end(writer);
-    return 0;
+    selection_schema(&selection, writer);
+    table_begin(&table, list_of_policies.key, list_of_policies.cells, &selection, writer);
+    for (pb_size_t i = 0; r == 0 && i < status->policies_count; i++)
+        r = table_row(&table, &status->policies[i], err);
+    r = table_end(&table, r);
+    return r < 0 ? r : 0;
 }
 
 static int run_policy(struct client *client, const struct request *request, struct writer *writer,
                       struct err *err)
 {
     if (!request->n_words)
-        return request->all ? combinations_write(client, writer, err)
-                            : policies_write(client, writer, err);
+        return request->all ? list_show(client, &list_of_combinations, request, (duopoly_List){0},
+                                        writer, err)
+                            : policies_write(client, request, writer, err);
     duopoly_SetPolicy *set =
         &confirm_request(client, duopoly_Envelope_set_policy_tag, request)->body.set_policy;
     int r = wire_take(set->question, sizeof(set->question), request->words[0], "a question", err);
@@ -449,39 +450,38 @@ static int run_explain(struct client *client, const struct request *request, str
 
 const struct command cli_commands[] = {
     {"status", "", "the controller's state as a whole", 0, 0, "", NULL, run_status},
-    {"jobs", "[-a]", "jobs that are not done (-a: also finished ones)", 0, 0, "a", NULL, run_jobs},
+    {"jobs", "[-a]", "jobs that are not done (-a: also finished ones)", 0, 0, "al", NULL, run_jobs},
     {"job", "JOB | set JOB priority=N | hold JOB | release JOB | requeue JOB",
      "one job and its tasks; set: its priority; hold: nothing of it starts until release, what "
      "runs goes on; requeue: what runs of it is stopped, and runs again",
      1, 3, "d", job_check, run_job},
-    {"tasks", "[JOB] [-a]", "running tasks; with JOB and -a all of its tasks", 0, 1, "a", job_check,
-     run_tasks},
-    {"history",
-     "[--who WORD] [--what WORD] [--since TIME] [--result done|failed|cancelled] [--limit N]",
+    {"tasks", "[JOB] [-a]", "running tasks; with JOB and -a all of its tasks", 0, 1, "al",
+     job_check, run_tasks},
+    {"history", "[--who WORD] [--what WORD] [--result done|failed|cancelled]",
      "jobs that ended, the newest first, and where their time went: all that are kept, or those of "
-     "users, and with names, with these words, that ended since TIME, and so; the newest N of them",
-     0, 0, "f", history_check, run_history},
-    {"hosts", "", "the hosts, their slots and links", 0, 0, "", NULL, run_hosts},
+     "users, and with names, with these words, and that ended so; --since is when they ended",
+     0, 0, "fl", history_check, run_history},
+    {"hosts", "", "the hosts, their slots and links", 0, 0, "l", NULL, run_hosts},
     {"units", "[HOST]", "the units of hosts: what each has, what is free and which tasks run there",
-     0, 1, "", host_name_check, run_units},
+     0, 1, "l", host_name_check, run_units},
     {"queues", "[HOST]",
      "the queue driver of each host and of each port of a switch, why it was chosen, and what it "
      "lacks; with HOST what each queue of its ports sends, holds, drops and marks",
-     0, 1, "", host_name_check, run_queues},
+     0, 1, "l", host_name_check, run_queues},
     {"links", "[HOST]",
      "the load of the links of hosts' and switches' ports: over the last second, and in its "
      "busiest "
      "tenth",
-     0, 1, "", host_name_check, run_links},
+     0, 1, "l", host_name_check, run_links},
     {"coflows", "", "what stages receive now: their bytes, what is left, their levels and hosts", 0,
-     0, "", NULL, run_coflows},
-    {"macroflows", "", "what tasks receive now: their bytes, what is left, their levels", 0, 0, "",
+     0, "l", NULL, run_coflows},
+    {"macroflows", "", "what tasks receive now: their bytes, what is left, their levels", 0, 0, "l",
      NULL, run_macroflows},
     {"flows", "HOST",
      "the live connections of a host: the mark that each bears, the levels that were decided, and "
      "whose it is",
-     1, 1, "", host_name_check, run_flows},
-    {"counters", "", "all counters", 0, 0, "", NULL, run_counters},
+     1, 1, "l", host_name_check, run_flows},
+    {"counters", "", "all counters", 0, 0, "l", NULL, run_counters},
     {"fastpath", "[capture PORT|all FRAMES | capture end]",
      "ports, queues, flows, drops and cycles of this machine's duopoly-fastpath; or captures "
      "FRAMES "
@@ -491,7 +491,7 @@ const struct command cli_commands[] = {
     {"mode", "[history]",
      "slot-rich or slot-starved, and the numbers that decided; history: of each change since the "
      "controller's start",
-     0, 1, "", mode_check, run_mode},
+     0, 1, "l", mode_check, run_mode},
     {"submit", "FILE [--id N]", "all jobs of a workload file, or the one with that id; all or none",
      1, 1, "id", NULL, run_submit},
     {"cancel", "JOB", "end a job", 1, 1, "d", job_check, run_cancel},
@@ -503,7 +503,7 @@ const struct command cli_commands[] = {
     {"stance", "STANCE --all [--confirm TIME]",
      "observe, mark or enforce; or with --host NAME, --rack NAME", 1, 1, "ahdc", stance_check,
      run_stance},
-    {"switches", "", "the switches, and what differs from the wanted state", 0, 0, "", NULL,
+    {"switches", "", "the switches, and what differs from the wanted state", 0, 0, "l", NULL,
      run_switches},
     {"switch",
      "NAME [plan | apply [--confirm TIME] | restore | render --as FORMAT [--from FILE] [--undo]]",
@@ -515,10 +515,10 @@ const struct command cli_commands[] = {
      "check every row of the store, or copy it to a new file: a name in the controller's state "
      "folder, or a path on its host",
      1, 2, "d", store_check, run_store},
-    {"audit", "[--who WORD] [--what WORD] [--since TIME] [--result done|refused] [--limit N]",
-     "who changed what, and what was refused: all rows at hand, or those with these words, since "
-     "TIME (10min, 2026-01-31, 2026-01-31T12:00:00Z), with this result; the newest N of them",
-     0, 0, "f", audit_check, run_audit},
+    {"audit", "[--who WORD] [--what WORD] [--result done|refused]",
+     "who changed what, and what was refused: all rows at hand, or those with these words and this "
+     "result; of a --limit the newest ones",
+     0, 0, "fl", audit_check, run_audit},
     {"events", "[--kind KINDS] [--since TIME|SEQUENCE] [--limit N]",
      "what happened of late, as far as the controller keeps it: jobs, tasks, hosts, modes, holds, "
      "policies, stances, keys, frameworks; only these KINDS (job,host), since TIME or behind the "
@@ -537,7 +537,7 @@ const struct command cli_commands[] = {
      "mode or users, and its parameters, until the next change; configured: back to the "
      "configuration; "
      "--all: every combination of policies, and which do not work together",
-     0, 18, "adc", policy_check, run_policy},
+     0, 18, "adcl", policy_check, run_policy},
     {"log", "level [error|warning|note|debug|configured]",
      "the least urgent lines that the controller logs; or sets it until the controller restarts; "
      "configured: back to the configuration",
@@ -549,10 +549,11 @@ const struct command cli_commands[] = {
      "it is now, would change; reload: reads that file again, and what can change without a "
      "restart "
      "is in force then",
-     1, 2, "d", config_check, run_config},
-    {"users", "", "the users, their shares and how many jobs they have", 0, 0, "", NULL, run_users},
+     1, 2, "dl", config_check, run_config},
+    {"users", "", "the users, their shares and how many jobs they have", 0, 0, "l", NULL,
+     run_users},
     {"debts", "", "which user owes which one, how much and since when (policy users sequence)", 0,
-     0, "", NULL, run_debts},
+     0, "l", NULL, run_debts},
     {"shares", "[--svg FILE]",
      "which part of the slots each user was to have, and had over time (-j: each span); --svg: "
      "also as a picture",
@@ -570,8 +571,8 @@ const struct command cli_commands[] = {
      "it is over",
      1, 1, "", subject_check, run_explain},
     {"keys", "make NAMES --role ROLE",
-     "also: keys list, revoke NAMES, rotate NAMES; w[1-9] means nine names", 1, 2, "kd", keys_check,
-     run_keys},
+     "also: keys list, revoke NAMES, rotate NAMES; w[1-9] means nine names", 1, 2, "kdl",
+     keys_check, run_keys},
     {.name = NULL},
 };
 
@@ -586,6 +587,78 @@ int command_find(const char *name, const struct command **ret_command, struct er
         join_word(names, sizeof(names), ", ", c->name);
     }
     return err_set(err, EINVAL, "there is no command '%s'; there are: %s", name, names);
+}
+
+static const struct list *mode_list(const struct request *request)
+{
+    return request->n_words ? &list_of_modes : NULL;
+}
+
+static const struct list *queues_list(const struct request *request)
+{
+    return request->n_words ? &list_of_port_queues : &list_of_queues;
+}
+
+static const struct list *policy_list(const struct request *request)
+{
+    return request->all ? &list_of_combinations : request->n_words ? NULL : &list_of_policies;
+}
+
+static const struct list *keys_list(const struct request *request)
+{
+    return keys_lists(request) ? &list_of_keys : NULL;
+}
+
+/* The lists that commands show, or one of two, or none, as a function says. */
+static const struct {
+    int (*run)(struct client *, const struct request *, struct writer *, struct err *);
+    const struct list *lists[2];
+    const struct list *(*of)(const struct request *request);
+} shown[] = {
+    {run_jobs, {&list_of_jobs}, NULL},
+    {run_tasks, {&list_of_tasks}, NULL},
+    {run_history, {&list_of_history}, NULL},
+    {run_hosts, {&list_of_hosts}, NULL},
+    {run_units, {&list_of_units}, NULL},
+    {run_queues, {&list_of_queues, &list_of_port_queues}, queues_list},
+    {run_links, {&list_of_links}, NULL},
+    {run_coflows, {&list_of_coflows}, NULL},
+    {run_macroflows, {&list_of_macroflows}, NULL},
+    {run_flows, {&list_of_flows}, NULL},
+    {run_counters, {&list_of_counters}, NULL},
+    {run_mode, {&list_of_modes}, mode_list},
+    {run_switches, {&list_of_switches}, NULL},
+    {run_audit, {&list_of_audit}, NULL},
+    {run_policy, {&list_of_policies, &list_of_combinations}, policy_list},
+    {run_config, {&list_of_config, &list_of_config_changes}, config_list},
+    {run_users, {&list_of_users}, NULL},
+    {run_debts, {&list_of_debts}, NULL},
+    {run_keys, {&list_of_keys}, keys_list},
+};
+
+/* NULL: so asked it shows none. */
+static const struct list *list_of(const struct command *command, const struct request *request)
+{
+    for (size_t i = 0; i < sizeof(shown) / sizeof(shown[0]); i++)
+        if (shown[i].run == command->run)
+            return shown[i].of ? shown[i].of(request) : shown[i].lists[0];
+    return NULL;
+}
+
+static int selection_check(const struct command *command, const struct request *request,
+                           struct err *err)
+{
+    struct selection selection;
+    const struct list *list = list_of(command, request);
+    if (list)
+        return selection_read(request, list, &selection, err);
+    if (!strchr(command->options, 'e'))
+        return err_set(err, EINVAL,
+                       "'%s' takes no --filter, --columns, --sort, --since and --limit%s",
+                       command->name, strchr(command->options, 'l') ? " here" : "");
+    if (request->filter || request->columns || request->sort)
+        return err_set(err, EINVAL, "'%s' takes no --filter, --columns and --sort", command->name);
+    return 0;
 }
 
 int command_check(const struct command *command, const struct request *request, struct err *err)
@@ -618,13 +691,12 @@ int command_check(const struct command *command, const struct request *request, 
         return err_set(err, EINVAL, "'%s' takes no --id", command->name);
     if ((request->who || request->what || request->result) && !strchr(command->options, 'f'))
         return err_set(err, EINVAL, "'%s' takes no --who, --what and --result", command->name);
-    if ((request->since || request->limit) && !strpbrk(command->options, "fe"))
-        return err_set(err, EINVAL, "'%s' takes no --since and --limit", command->name);
     if (request->kind && !strchr(command->options, 'e'))
         return err_set(err, EINVAL, "'%s' takes no --kind", command->name);
     if ((request->role || request->folder || request->lasting) && !strchr(command->options, 'k'))
         return err_set(err, EINVAL, "'%s' takes no --role, --out and --for", command->name);
-    return command->check ? command->check(request, err) : 0;
+    int r = selection_is_given(request) ? selection_check(command, request, err) : 0;
+    return r == 0 && command->check ? command->check(request, err) : r;
 }
 
 bool command_alone(const struct command *command, const struct request *request)
@@ -642,6 +714,20 @@ bool command_tries(const struct command *command, const struct request *request)
 bool command_streams(const struct command *command)
 {
     return command->run == run_watch;
+}
+
+bool command_filters(const struct command *command, const struct request *request)
+{
+    const struct list *list = list_of(command, request);
+    return (request->filter || request->since) && list && !list->local;
+}
+
+const struct cell *command_columns(const struct command *command, unsigned n)
+{
+    for (size_t i = 0; n < 2 && i < sizeof(shown) / sizeof(shown[0]); i++)
+        if (shown[i].run == command->run)
+            return shown[i].lists[n] ? shown[i].lists[n]->cells : NULL;
+    return NULL;
 }
 
 bool command_of_fastpath(const struct command *command)

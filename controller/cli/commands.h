@@ -11,17 +11,18 @@
 struct request {
     const char *words[18]; /* the command's arguments */
     int n_words;
-    bool all;                            /* -a: finished ones too */
-    bool undo;                           /* --undo */
-    bool dry_run;                        /* --dry-run */
-    const char *role, *folder, *lasting; /* --role, --out, --for; NULL: not given */
-    uint64_t id, if_version;             /* --id, --if-version; 0: not given */
-    const char *host, *rack;             /* --host, --rack; NULL: not given */
-    const char *confirm;                 /* --confirm; NULL: not given */
-    const char *wait;                    /* --wait; "": without a time */
-    const char *as, *from;               /* --as, --from; NULL: not given */
-    const char *svg;                     /* --svg; NULL: not given */
-    const char *who, *what, *since, *result, *limit, *kind; /* by their names; NULL: not given */
+    bool all;                                            /* -a: finished ones too */
+    bool undo;                                           /* --undo */
+    bool dry_run;                                        /* --dry-run */
+    const char *role, *folder, *lasting;                 /* --role, --out, --for; NULL: not given */
+    uint64_t id, if_version;                             /* --id, --if-version; 0: not given */
+    const char *host, *rack;                             /* --host, --rack; NULL: not given */
+    const char *confirm;                                 /* --confirm; NULL: not given */
+    const char *wait;                                    /* --wait; "": without a time */
+    const char *as, *from;                               /* --as, --from; NULL: not given */
+    const char *svg;                                     /* --svg; NULL: not given */
+    const char *who, *what, *result, *kind;              /* by their names; NULL: not given */
+    const char *filter, *columns, *sort, *since, *limit; /* of lists, likewise */
 };
 
 /* A task as a person writes it: JOB/STAGE/TASK, or the number of an attempt. Or a job by its
@@ -35,6 +36,8 @@ struct subject {
 int number_parse(const char *text, const char *what, uint64_t *ret_number, struct err *err);
 int subject_parse(const char *text, struct subject *ret_subject, struct err *err);
 
+struct cell;
+
 struct command {
     const char *name;
     const char *arguments; /* as in a synopsis, "" for none */
@@ -43,8 +46,8 @@ struct command {
     const char *options; /* which of "a" (--all), "u" (--undo), "i" (--id), "k" (--role, --out,
                             --for), "h" (--host, --rack), "c" (--confirm), "r" (--as), "m" (--from),
                             "s" (--svg), "d" (--dry-run, --if-version), "w" (--wait), "f" (--who,
-                            --what, --since, --result, --limit), "e" (--kind, --since, --limit) it
-                            takes */
+                            --what, --result), "l" (--filter, --columns, --sort, --since, --limit),
+                            "e" (--kind, --since, --limit) it takes */
     /* Checks the request without the controller; NULL: only the number of words is checked.
      * −EINVAL: a wrong argument. */
     int (*check)(const struct request *request, struct err *err);
@@ -74,6 +77,11 @@ bool command_tries(const struct command *command, const struct request *request)
 
 /* Whether its answer goes on until somebody ends it: then JSON is lines. */
 bool command_streams(const struct command *command);
+
+/* Whether the controller is to leave out rows of its list. */
+bool command_filters(const struct command *command, const struct request *request);
+/* The columns that --columns and --sort may name, of its n-th list; NULL: it has no such list. */
+const struct cell *command_columns(const struct command *command, unsigned n);
 
 /* Whether it asks this machine's data plane instead of a controller. */
 bool command_of_fastpath(const struct command *command);

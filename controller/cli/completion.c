@@ -1,6 +1,8 @@
-/* What shells ask when somebody types a tab: commands, their first words, options; else files. */
+/* What shells ask when somebody types a tab: commands, their first words, options, columns of
+ * lists; else files. */
 #include "controller/cli/commands.h"
 #include "controller/cli/manual.h"
+#include "controller/lists/cell.h"
 
 #include <ctype.h>
 #include <string.h>
@@ -32,23 +34,50 @@ static void options_put(const char *letters, const struct argp_option *options, 
     fputs(" --help --version", out);
 }
 
+static void cells_put(const struct cell *cell, FILE *out)
+{
+    for (; cell && cell->key; cell++)
+        fprintf(out, " %s", cell->key);
+}
+
+/* Of each list the columns, which stand between commas, the largest first with a minus. */
+static void columns_put(FILE *out)
+{
+    fputs("    if [[ $value ]]; then\n        case $value:$command in\n", out);
+    for (const struct command *c = cli_commands; c->name; c++) {
+        if (!command_columns(c, 0))
+            continue;
+        fprintf(out, "        --columns:%s | --sort:%s) words='", c->name, c->name);
+        cells_put(command_columns(c, 0), out);
+        cells_put(command_columns(c, 1), out);
+        fputs("' ;;\n", out);
+    }
+    fputs("        esac\n"
+          "        local last=${word##*,}\n"
+          "        [[ $value == --sort ]] && last=${last#-}\n"
+          "        COMPREPLY=($(compgen -P \"${word%\"$last\"}\" -W \"$words\" -- \"$last\"))\n"
+          "        return\n    fi\n",
+          out);
+}
+
 void manual_bash(const struct argp_option *options, FILE *out)
 {
     fputs("# bash completion of duopolyctl; `duopolyctl --print bash` made it.\n"
           "_duopolyctl() {\n"
-          "    local word=${COMP_WORDS[COMP_CWORD]} command= at=0 i words=\n"
+          "    local word=${COMP_WORDS[COMP_CWORD]} command= value= at=0 i words=\n"
           "    for ((i = 1; i < COMP_CWORD; i++)); do\n"
           "        case ${COMP_WORDS[i]} in\n"
           "        ",
           out);
     with_values_put(options, out);
-    fputs(")\n            ((++i == COMP_CWORD)) && return ;; # a value: a file, or anything\n"
+    fputs(")\n            ((++i == COMP_CWORD)) && value=${COMP_WORDS[i - 1]} ;;\n"
           "        -*) ;;\n"
           "        *) [[ $command ]] || { command=${COMP_WORDS[i]} at=$i; } ;;\n"
           "        esac\n"
-          "    done\n"
-          "    case $command in\n    '') words='",
+          "    done\n",
           out);
+    columns_put(out);
+    fputs("    case $command in\n    '') words='", out);
     for (const struct command *c = cli_commands; c->name; c++)
         fprintf(out, "%s%s", c == cli_commands ? "" : " ", c->name);
     fputs("' ;;\n", out);

@@ -32,48 +32,21 @@ bool config_alone(const struct request *request)
     return is_told_to(request, "check");
 }
 
-#define ROW duopoly_ConfigRow
-/* What would bring the file's word into force. */
-static struct value taken_by(const void *row, char words[CELL_WORDS])
+const struct list *config_list(const struct request *request)
 {
-    const ROW *key = row;
-    (void)words;
-    return value_text(!key->live                          ? "restart"
-                      : strcmp(key->from, "command") == 0 ? "nothing"
-                                                          : "reload");
+    if (is_told_to(request, "show"))
+        return &list_of_config;
+    if (!is_told_to(request, "diff"))
+        return NULL;
+    return request->n_words == 2 ? &list_of_file_changes : &list_of_config_changes;
 }
-
-static const struct cell cells[] = {
-    CELL("key", "KEY", TEXT, key),
-    CELL("value", "VALUE", TEXT, value),
-    CELL("from", "FROM", TEXT, from),
-    CELL("line", "LINE", NUMBER, line, UNLESS_NOTHING),
-    CELL("column", NULL, NUMBER, column, UNLESS_NOTHING),
-    CELL("configured", NULL, TEXT, configured),
-    CELL("reloads", "RELOADS", BOOL, live),
-    {0},
-};
-static const struct cell change_cells[] = {
-    CELL("key", "KEY", TEXT, key),
-    CELL("value", "IN FORCE", TEXT, value),
-    CELL("from", "FROM", TEXT, from),
-    CELL("configured", NULL, TEXT, configured),
-    CELL("next", "FILE", TEXT, next),
-    CELL("next_line", "LINE", NUMBER, next_line, UNLESS_NOTHING),
-    CELL("next_column", NULL, NUMBER, next_column, UNLESS_NOTHING),
-    CELL_OF("taken_by", "TAKEN BY", taken_by),
-    {0},
-};
-static const struct list list_of_keys_in_force =
-    LIST_IN(LIST_CONFIG, "config", cells, config_page, rows);
-static const struct list list_of_changes =
-    LIST_IN(LIST_CONFIG_CHANGES, "changes", change_cells, config_page, rows);
 
 /* Keys of a file of this machine, beside those of the controller. */
 struct comparison {
     const struct conf_keys *keys;
     struct table table;
     size_t seen;
+    bool enough; /* no more rows are wanted */
 };
 
 static int row_compare(void *user, const void *row, struct err *err)
@@ -90,12 +63,13 @@ static int row_compare(void *user, const void *row, struct err *err)
     wire_copy(change.next, sizeof(change.next), key->value);
     change.next_line = key->at.line;
     change.next_column = key->at.column;
-    table_row(&comparison->table, &change);
-    return 0;
+    int r = table_row(&comparison->table, &change, err);
+    comparison->enough = r > 0;
+    return r;
 }
 
-static int file_compare(struct client *client, const char *path, struct writer *writer,
-                        struct err *err)
+static int file_compare(struct client *client, const char *path, const struct selection *selection,
+                        struct writer *writer, struct err *err)
 {
     struct conf_keys keys;
     struct comparison comparison = {.keys = &keys};
@@ -103,13 +77,12 @@ static int file_compare(struct client *client, const char *path, struct writer *
     if (r < 0)
         return r;
     writer_field(writer, "file", "file", value_text(path));
-    table_begin(&comparison.table, list_of_changes.key, change_cells, writer);
-    r = list_read(client, &list_of_keys_in_force, (duopoly_List){0}, row_compare, &comparison, NULL,
+    table_begin(&comparison.table, selection->list->key, selection->list->cells, selection, writer);
+    r = list_read(client, &list_of_config, (duopoly_List){0}, row_compare, NULL, &comparison, NULL,
                   err);
-    if (r == 0)
-        table_end(&comparison.table);
-    if (r == 0 && comparison.seen != keys.n)
+    if (r == 0 && !comparison.enough && comparison.seen != keys.n)
         r = err_set(err, EPROTO, "duopolyd here is newer than the controller: it has more keys");
+    r = table_end(&comparison.table, r);
     conf_keys_done(&keys);
     return r;
 }
@@ -146,25 +119,29 @@ static int path_write(struct client *client, struct writer *writer, struct err *
     return 0;
 }
 
-static int keys_write(struct client *client, const struct list *list, struct writer *writer,
-                      struct err *err)
+static int keys_write(struct client *client, const struct selection *selection,
+                      struct writer *writer, struct err *err)
 {
+    duopoly_List ask = {0};
     int r = path_write(client, writer, err);
-    return r < 0 ? r : list_table(client, list, (duopoly_List){0}, writer, NULL, err);
+    strcpy(ask.filter, selection->text);
+    return r < 0 ? r : list_table(client, selection->list, ask, selection, writer, NULL, err);
 }
 
 int run_config(struct client *client, const struct request *request, struct writer *writer,
                struct err *err)
 {
+    struct selection selection;
     if (is_told_to(request, "check"))
         return file_judge(request->words[1], writer, err);
     if (is_told_to(request, "reload")) {
         client_request(client, duopoly_Envelope_reload_config_tag);
         return accepted_write(client, writer, err);
     }
-    const struct list *list =
-        is_told_to(request, "show") ? &list_of_keys_in_force : &list_of_changes;
-    writer_schema(writer, list == &list_of_changes ? "config_changes" : "config", list->key);
-    return request->n_words == 2 ? file_compare(client, request->words[1], writer, err)
-                                 : keys_write(client, list, writer, err);
+    int r = selection_read(request, config_list(request), &selection, err);
+    if (r < 0)
+        return r;
+    selection_schema(&selection, writer);
+    return selection.list->local ? file_compare(client, request->words[1], &selection, writer, err)
+                                 : keys_write(client, &selection, writer, err);
 }

@@ -7,5 +7,8 @@
 int config_check(const struct request *request, struct err *err);
 /* Whether it needs no controller. */
 bool config_alone(const struct request *request);
+struct list;
+/* The list that it shows; NULL: so asked it shows none. */
+const struct list *config_list(const struct request *request);
 int run_config(struct client *client, const struct request *request, struct writer *writer,
                struct err *err);

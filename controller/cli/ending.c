@@ -54,6 +54,8 @@ static const struct writer_form *form_wanted(int argc, char **argv)
     for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {
         if (is_json(argv[i]))
             form = &writer_form_json;
+        else if (strcmp(argv[i], "--sort") == 0)
+            i++; /* its value may begin with a minus */
         else if (strncmp(argv[i], "--form=", 7) == 0)
             writer_form_find(argv[i] + 7, &form, NULL);
         else if (strcmp(argv[i], "--form") == 0 && i + 1 < argc)

@@ -33,7 +33,7 @@ int event_filter_parse(const struct request *request, struct event_filter *ret_f
         return -EINVAL;
     if (request->since && !place_parse(request->since, ret_filter)) {
         ret_filter->epoch = 0;
-        if (since_parse(request->since, &ret_filter->since_ns, err) < 0)
+        if (since_parse(request->since, NULL, &ret_filter->since_ns, err) < 0)
             return err_set(err, EINVAL,
                            "--since is the SEQUENCE of an event (3:1042), a time ago (90s, "
                            "10min, 2h), a day or an instant in UTC (2026-01-31, "

@@ -329,10 +329,10 @@ static void arcs_write(const struct graph_read *read, struct writer *writer)
     writer_field(writer, "round", NULL, value_number(read->round));
     writer_field(writer, "cost", NULL, value_signed(graph_cost(read)));
     writer_field(writer, "ranked_cost", NULL, value_signed(graph_ranked_cost(read)));
-    table_begin(&table, "arcs", cells, writer);
+    table_begin(&table, "arcs", cells, NULL, writer);
     for (size_t i = 0; i < read->n; i++)
-        table_row(&table, &read->arcs[i]);
-    table_end(&table);
+        table_row(&table, &read->arcs[i], NULL);
+    table_end(&table, 0);
 }
 
 int run_graph(struct client *client, const struct request *request, struct writer *writer,

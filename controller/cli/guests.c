@@ -6,42 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *rung_word(duopoly_Rung rung)
-{
-    static const char *const words[] = {"none", "read", "observe", "mark", "hold"};
-    return (uint32_t)rung < sizeof(words) / sizeof(words[0]) ? words[rung] : "other";
-}
-
-#define ROW duopoly_GuestRow
-static struct value rung(const void *row, char words[CELL_WORDS])
-{
-    (void)words;
-    return value_text(rung_word(((const ROW *)row)->application.rung));
-}
-
-static const struct cell guest_cells[] = {
-    CELL("application", "APPLICATION", TEXT, application.name),
-    CELL("host", "HOST", TEXT, host),
-    CELL("user", "USER", ID, application.user),
-    CELL_OF("rung", "RUNG", rung),
-    CELL("level", "LEVEL", SIGNED, application.level, UNLESS_NEGATIVE),
-    CELL("executors", "EXECUTORS", NUMBER, application.guests),
-    CELL("marked", "MARKED", NUMBER, application.marked),
-    CELL("cores", "CORES", NUMBER, application.cores),
-    CELL("received_bytes", "RECEIVED", BYTES, application.received_bytes),
-    CELL("text", "WHY NO HIGHER RUNG", TEXT, application.text, UNLESS_NOTHING),
-    {0},
-};
-#undef ROW
-static const struct list list_of_guests =
-    LIST_IN(LIST_GUESTS, "guests", guest_cells, guest_page, rows);
-
 /* Calls `each`, which may fail, for every row; a controller that knows no guests has none. */
 static int rows_read(struct client *client,
                      int (*each)(void *user, const void *row, struct err *err), void *user,
                      struct err *err)
 {
-    int r = list_read(client, &list_of_guests, (duopoly_List){0}, each, user, NULL, err);
+    int r = list_read(client, &list_of_guests, (duopoly_List){0}, each, NULL, user, NULL, err);
     return r == -EREMOTEIO && client_refusal(client) == duopoly_Reason_REASON_UNSUPPORTED ? 0 : r;
 }
 
@@ -54,21 +24,17 @@ struct host_table {
 static int host_row(void *user, const void *row, struct err *err)
 {
     struct host_table *hosts = user;
-    (void)err;
     if (!hosts->begun)
-        table_begin(&hosts->table, list_of_guests.key, list_of_guests.cells, hosts->writer);
+        table_begin(&hosts->table, list_of_guests.key, list_of_guests.cells, NULL, hosts->writer);
     hosts->begun = true;
-    table_row(&hosts->table, row);
-    return 0;
+    return table_row(&hosts->table, row, err);
 }
 
 int guests_write(struct client *client, struct writer *writer, struct err *err)
 {
     struct host_table hosts = {.writer = writer};
     int r = rows_read(client, host_row, &hosts, err);
-    if (r >= 0 && hosts.begun)
-        table_end(&hosts.table);
-    return r;
+    return hosts.begun ? table_end(&hosts.table, r) : r;
 }
 
 struct sums {
@@ -124,7 +90,7 @@ static struct value lowest_rung(const void *row, char words[CELL_WORDS])
 static const struct cell application_cells[] = {
     CELL("application", "APPLICATION", TEXT, whole.name),
     CELL("user", "USER", ID, whole.user),
-    CELL_OF("rung", "RUNG", lowest_rung),
+    CELL_OF("rung", "RUNG", TEXT, lowest_rung),
     CELL("level", "LEVEL", SIGNED, whole.level, UNLESS_NEGATIVE),
     CELL("hosts", "HOSTS", NUMBER, hosts),
     CELL("executors", "EXECUTORS", NUMBER, whole.guests),
@@ -141,10 +107,10 @@ int guests_write_applications(struct client *client, struct writer *writer, stru
     struct table table;
     int r = rows_read(client, sum_row, &sums, err);
     if (r >= 0 && sums.n) {
-        table_begin(&table, "applications", application_cells, writer);
-        for (size_t i = 0; i < sums.n; i++)
-            table_row(&table, &sums.all[i]);
-        table_end(&table);
+        table_begin(&table, "applications", application_cells, NULL, writer);
+        for (size_t i = 0; r == 0 && i < sums.n; i++)
+            r = table_row(&table, &sums.all[i], err);
+        r = table_end(&table, r);
     }
     free(sums.all);
     return r;

@@ -4,7 +4,7 @@
 
 #include "controller/cli/commands.h"
 
-/* Whether the filters are valid. −EINVAL. */
+/* Whether its own options, besides those of every list, are valid. −EINVAL. */
 int history_check(const struct request *request, struct err *err);
 
 int run_history(struct client *client, const struct request *request, struct writer *writer,

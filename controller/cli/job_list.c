@@ -1,6 +1,6 @@
 #include "controller/cli/job_list.h"
 
-#include "controller/cli/lists.h"
+#include "controller/cli/table.h"
 
 #include <errno.h>
 #include <pb_decode.h>
@@ -21,7 +21,7 @@ struct job_list {
     size_t n, allocated;
     uint8_t *bytes;
     size_t used, size;
-    bool changed;
+    struct list_seen seen;
 };
 
 static enum group group_of(const duopoly_JobRow *row)
@@ -75,35 +75,52 @@ static int in_order(const void *a, const void *b)
                                 : (x->job > y->job) - (x->job < y->job);
 }
 
-static int rows_write(const struct job_list *list, struct writer *writer, struct err *err)
+/* Among some jobs no place can be counted: the controller has told it. */
+static int rows_write(const struct job_list *list, bool counts, struct table *table,
+                      struct err *err)
 {
     uint32_t place = 0;
-    struct table table;
-    writer_schema(writer, list_of_jobs.key, list_of_jobs.key);
-    table_begin(&table, list_of_jobs.key, list_of_jobs.cells, writer);
-    for (size_t i = 0; i < list->n; i++) {
+    int r = 0;
+    for (size_t i = 0; r == 0 && i < list->n; i++) {
         const struct kept *kept = &list->jobs[i];
         duopoly_JobRow row = duopoly_JobRow_init_zero;
         pb_istream_t in = pb_istream_from_buffer(list->bytes + kept->at, kept->length);
         if (!pb_decode(&in, duopoly_JobRow_fields, &row))
             return err_sys(err, EIO, "the list of jobs");
-        row.place = kept->group == ACTIVE ? ++place : 0;
-        table_row(&table, &row);
+        if (counts)
+            row.place = kept->group == ACTIVE ? ++place : 0;
+        r = table_row(table, &row, err);
     }
-    table_end(&table);
-    writer_field(writer, "changed", NULL, value_bool(list->changed));
-    return 0;
+    return r < 0 ? r : 0;
 }
 
-int job_list_write(struct client *client, bool finished, struct writer *writer, struct err *err)
+static int list_write(struct job_list *list, const struct selection *selection,
+                      struct writer *writer, struct err *err)
+{
+    struct table table;
+    if (list->n)
+        qsort(list->jobs, list->n, sizeof(*list->jobs), in_order);
+    selection_schema(selection, writer);
+    table_begin(&table, list_of_jobs.key, list_of_jobs.cells, selection, writer);
+    int r = table_end(&table, rows_write(list, !*selection->text, &table, err));
+    if (r == 0)
+        writer_field(writer, "changed", NULL, value_bool(list->seen.changed));
+    return r;
+}
+
+int job_list_write(struct client *client, const struct request *request, struct writer *writer,
+                   struct err *err)
 {
     struct job_list list = {0};
-    int r = list_read(client, &list_of_jobs, (duopoly_List){.finished = finished}, row_keep, &list,
-                      &list.changed, err);
-    if (r == 0 && list.n)
-        qsort(list.jobs, list.n, sizeof(*list.jobs), in_order);
+    struct selection selection;
+    duopoly_List ask = {.finished = request->all};
+    int r = selection_read(request, &list_of_jobs, &selection, err);
+    if (r < 0)
+        return r;
+    strcpy(ask.filter, selection.text);
+    r = list_read(client, &list_of_jobs, ask, row_keep, NULL, &list, &list.seen, err);
     if (r == 0)
-        r = rows_write(&list, writer, err);
+        r = list_write(&list, &selection, writer, err);
     free(list.jobs);
     free(list.bytes);
     return r;

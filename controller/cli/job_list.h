@@ -4,8 +4,8 @@
  * there. */
 #pragma once
 
-#include "lib/client.h"
-#include "lib/writer.h"
+#include "controller/cli/commands.h"
 
-/* Reads all pages and writes one table; `finished`: also jobs that are over. */
-int job_list_write(struct client *client, bool finished, struct writer *writer, struct err *err);
+/* Reads all pages and writes what the request selects as one table. */
+int job_list_write(struct client *client, const struct request *request, struct writer *writer,
+                   struct err *err);

@@ -1,8 +1,8 @@
 #include "controller/cli/keys.h"
 
 #include "controller/cli/exits.h"
-#include "controller/cli/lists.h"
 #include "controller/cli/names.h"
+#include "controller/cli/table.h"
 #include "lib/beneath.h"
 #include "lib/conf.h"
 #include "lib/keys.h"
@@ -38,6 +38,11 @@ static bool is(const struct request *request, const char *what)
 static bool of_controller(const struct request *request)
 {
     return request->n_words == 2 && strcmp(request->words[1], CONTROLLER) == 0;
+}
+
+bool keys_lists(const struct request *request)
+{
+    return request->n_words && is(request, "list");
 }
 
 bool keys_alone(const struct request *request)
@@ -344,7 +349,7 @@ int run_keys(struct client *client, const struct request *request, struct writer
              struct err *err)
 {
     if (is(request, "list"))
-        return list_write(client, &list_of_keys, 0, false, writer, err);
+        return list_show(client, &list_of_keys, request, (duopoly_List){0}, writer, err);
     if (is(request, "revoke"))
         return run_revoke(client, request, writer, err);
     if (is(request, "rotate") && of_controller(request))

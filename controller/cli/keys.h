@@ -10,6 +10,8 @@
 
 int keys_check(const struct request *request, struct err *err);
 
+/* Whether it only lists them. */
+bool keys_lists(const struct request *request);
 /* The controller's own key is made without a controller. */
 bool keys_alone(const struct request *request);
 

@@ -36,7 +36,8 @@ static const struct argp_option options[] = {
     {"controller", TEXT_AT(controller), "ADDRESS", 0, "a controller elsewhere, tcp://HOST:PORT", 0},
     {"key", TEXT_AT(key), "FILE", 0, "the key for that controller (lib/keys.h)", 0},
     {"json", 'j', NULL, 0, "write JSON, with raw units; errors too", 0},
-    {"form", TEXT_AT(form_name), "FORM", 0, "write text, json (as -j), json-lines or csv", 0},
+    {"form", TEXT_AT(form_name), "FORM", 0,
+     "write text, wide (text with all columns), json (as -j), json-lines or csv", 0},
     {"all", 'a', NULL, 0,
      "also finished ones (jobs, tasks); all hosts (stance); every combination (policy)", 0},
     {"id", KEY_ID, "N", 0, "only the job with this id in the file (submit)", 0},
@@ -74,12 +75,21 @@ static const struct argp_option options[] = {
      "only of these kinds: job, task, host, mode, hold, policy, stance, key, framework (events, "
      "watch, record)",
      0},
-    {"since", TEXT_AT(request.since), "TIME", 0,
-     "only since then (audit, history, events); first what is kept since then (watch, record)", 0},
     {"result", TEXT_AT(request.result), "RESULT", 0,
      "only with this result (audit: done, refused; history: done, failed, cancelled)", 0},
+    {"filter", TEXT_AT(request.filter), "CONDITIONS", 0,
+     "only rows with this content, such as 'state=up,running>3,name~w|v' (lists)", 0},
+    {"columns", TEXT_AT(request.columns), "NAMES", 0,
+     "these columns in this order, by their names in JSON (lists)", 0},
+    {"sort", TEXT_AT(request.sort), "NAMES", 0,
+     "by these columns; -NAME: the largest first (lists)", 0},
+    {"since", TEXT_AT(request.since), "TIME", 0,
+     "only what was since then: 10min, 2026-01-31, 2026-01-31T12:00:00Z (lists with a time, "
+     "events); first what is kept since then (watch, record)",
+     0},
     {"limit", TEXT_AT(request.limit), "N", 0,
-     "only the newest N (audit, history, events); end after N (watch, record)", 0},
+     "only the first N (lists); the newest N (audit, history, events); end after N (watch, record)",
+     0},
     {"print", KEY_PRINT, "FORM", 0, "print the man page (man) or a completion (bash, zsh)", 0},
     {0},
 };
@@ -213,6 +223,8 @@ static int manner_agree(const struct command *command, const struct request *req
                         struct client *client, struct err *err)
 {
     int r = request->dry_run ? client_dry_run(client, err) : 0;
+    if (r == 0 && command_filters(command, request))
+        r = client_may_filter(client, err);
     if (r == 0 && request->if_version)
         r = client_if_version(client, request->if_version, err);
     return r == 0 && command_tries(command, request) ? client_may_confirm(client, err) : r;

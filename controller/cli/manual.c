@@ -14,11 +14,11 @@
 static const struct {
     const char *option, *letters; /* as in struct command, one of them */
 } of_some[] = {
-    {"all", "a"},     {"undo", "u"}, {"id", "i"},      {"role", "k"},       {"out", "k"},
-    {"for", "k"},     {"host", "h"}, {"rack", "h"},    {"as", "r"},         {"from", "m"},
-    {"confirm", "c"}, {"svg", "s"},  {"dry-run", "d"}, {"if-version", "d"}, {"wait", "w"},
-    {"who", "f"},     {"what", "f"}, {"since", "fe"},  {"result", "f"},     {"limit", "fe"},
-    {"kind", "e"},
+    {"all", "a"},     {"undo", "u"},   {"id", "i"},      {"role", "k"},       {"out", "k"},
+    {"for", "k"},     {"host", "h"},   {"rack", "h"},    {"as", "r"},         {"from", "m"},
+    {"confirm", "c"}, {"svg", "s"},    {"dry-run", "d"}, {"if-version", "d"}, {"wait", "w"},
+    {"who", "f"},     {"what", "f"},   {"result", "f"},  {"filter", "l"},     {"columns", "l"},
+    {"sort", "l"},    {"since", "le"}, {"limit", "le"},  {"kind", "e"},
 };
 
 static const struct {

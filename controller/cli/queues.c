@@ -1,112 +1,140 @@
 #include "controller/cli/queues.h"
 
-#include "controller/cli/lists.h"
-#include "controller/cli/port_queues.h"
-#include "controller/cli/stance.h"
-#include "controller/cli/switches.h"
+#include "controller/cli/asked.h"
+#include "lib/grow.h"
+#include "lib/join.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define GROW 64
-
-static const struct column columns[] = {
-    {"name", "HOST"},     {"port", "PORT"},     {"state", "STATE"},   {"role", "ROLE"},
-    {"stance", "STANCE"}, {"rate_bps", "RATE"}, {"queues", "QUEUES"}, {NULL, NULL}};
-
-struct rows {
-    duopoly_HostRow *items; /* owned */
-    uint32_t n;
-    bool changed;
+struct row {
+    char name[sizeof(((duopoly_HostRow *)0)->name)];
+    char state[sizeof(((duopoly_HostRow *)0)->state)];
+    char port[sizeof(((duopoly_SwitchPort *)0)->name)]; /* "": of a host, or not known yet */
+    char queues[320];
+    bool is_switch;
+    duopoly_Stance stance;
+    uint64_t rate_bps;
 };
+#define ROW struct row
 
-static struct value text_or_none(const char *text)
+static struct value role(const void *row, char words[CELL_WORDS])
 {
-    return *text ? value_text(text) : value_absent();
+    (void)words;
+    return value_text(((const ROW *)row)->is_switch ? "switch" : "host");
 }
+
+static struct value stance(const void *row, char words[CELL_WORDS])
+{
+    (void)words;
+    return stance_value(((const ROW *)row)->stance);
+}
+
+static const struct cell cells[] = {
+    CELL("name", "HOST", TEXT, name),
+    CELL("port", "PORT", TEXT, port, UNLESS_NOTHING),
+    CELL("state", "STATE", TEXT, state),
+    CELL_OF("role", "ROLE", TEXT, role),
+    CELL_OF("stance", "STANCE", TEXT, stance),
+    CELL("rate_bps", "RATE", BIT_RATE, rate_bps, UNLESS_NOTHING),
+    CELL("queues", "QUEUES", TEXT, queues, UNLESS_NOTHING),
+    {0},
+};
+const struct list list_of_queues = {
+    .key = "queues", .cells = cells, .row_bytes = sizeof(ROW), .local = true};
+
+struct hosts {
+    duopoly_HostRow *at; /* owned */
+    size_t n, allocated;
+    struct list_seen seen;
+};
 
 static int keep(void *user, const void *row, struct err *err)
 {
-    struct rows *rows = user;
-    if (rows->n % GROW == 0) {
-        duopoly_HostRow *items = reallocarray(rows->items, rows->n + GROW, sizeof(*items));
-        if (!items)
-            return err_sys(err, ENOMEM, "%u hosts", rows->n);
-        rows->items = items;
-    }
-    rows->items[rows->n++] = *(const duopoly_HostRow *)row;
+    struct hosts *hosts = user;
+    if (!array_grow(hosts->at, hosts->n, hosts->allocated, 64))
+        return err_sys(err, ENOMEM, "%zu hosts", hosts->n);
+    hosts->at[hosts->n++] = *(const duopoly_HostRow *)row;
     return 0;
 }
 
-static void write_row(const duopoly_HostRow *host, const char *port, uint64_t rate_bps,
-                      const char *queues, struct writer *writer)
+static struct row row_of(const duopoly_HostRow *host)
 {
-    bool is_switch = host->role == duopoly_Role_ROLE_SWITCH;
-    writer_cell(writer, value_text(host->name));
-    writer_cell(writer, text_or_none(port));
-    writer_cell(writer, value_text(host->state));
-    writer_cell(writer, value_text(is_switch ? "switch" : "host"));
-    writer_cell(writer, stance_value(host->stance));
-    writer_cell(writer, rate_bps ? value_bit_rate(rate_bps) : value_absent());
-    writer_cell(writer, text_or_none(queues));
+    struct row row = {.is_switch = host->role == duopoly_Role_ROLE_SWITCH, .stance = host->stance};
+    wire_copy(row.name, sizeof(row.name), host->name);
+    wire_copy(row.state, sizeof(row.state), host->state);
+    wire_copy(row.queues, sizeof(row.queues), host->queues);
+    return row;
 }
 
 struct ports {
     const duopoly_HostRow *host;
-    struct writer *writer;
+    struct table *table;
     uint32_t n;
+    bool enough; /* no more rows are wanted */
 };
 
-static int write_port(void *user, const void *row, struct err *err)
+static int port_take(void *user, const void *told, struct err *err)
 {
     struct ports *ports = user;
-    const duopoly_SwitchPort *port = row;
-    char queues[sizeof(port->by) + sizeof(port->text) + 8];
-    (void)err;
-    if (port->queues)
-        snprintf(queues, sizeof(queues), "%s%s%s", port->by, *port->by && *port->text ? "; " : "",
-                 port->text);
-    else
-        snprintf(queues, sizeof(queues), "none: %s", port->text);
-    write_row(ports->host, port->name, port->rate_bps, queues, ports->writer);
+    const duopoly_SwitchPort *port = told;
+    struct row row = row_of(ports->host);
+    wire_copy(row.port, sizeof(row.port), port->name);
+    row.rate_bps = port->rate_bps;
+    if (port->queues) {
+        wire_copy(row.queues, sizeof(row.queues), port->by);
+        if (*port->text)
+            join_word(row.queues, sizeof(row.queues), "; ", port->text);
+    } else {
+        snprintf(row.queues, sizeof(row.queues), "none: %s", port->text);
+    }
     ports->n++;
-    return 0;
+    int r = table_row(ports->table, &row, err);
+    ports->enough = r > 0;
+    return r;
 }
 
-/* The number of ports; 0: its ports are not known yet. */
-static int write_ports(struct client *client, const duopoly_HostRow *host, uint32_t *ret_n,
-                       struct writer *writer, struct err *err)
+/* 1: no more rows are wanted. A switch whose ports are not known yet has a row like a host. */
+static int host_write(struct client *client, const duopoly_HostRow *host, struct table *table,
+                      struct err *err)
 {
-    struct ports ports = {.host = host, .writer = writer};
+    struct ports ports = {.host = host, .table = table};
     duopoly_List list = {0};
+    int r = 0;
     wire_copy(list.name, sizeof(list.name), host->name);
-    int r = list_read(client, &list_of_ports, list, write_port, &ports, NULL, err);
-    bool unknown = r == -EREMOTEIO && client_refusal(client) == duopoly_Reason_REASON_UNKNOWN;
-    *ret_n = unknown ? 0 : ports.n;
-    return unknown ? 0 : r;
+    if (host->role == duopoly_Role_ROLE_SWITCH)
+        r = list_read(client, &list_of_ports, list, port_take, NULL, &ports, NULL, err);
+    if (r == -EREMOTEIO && client_refusal(client) == duopoly_Reason_REASON_UNKNOWN)
+        r = 0;
+    if (r < 0 || ports.n)
+        return r < 0 ? r : ports.enough;
+    const struct row row = row_of(host);
+    return table_row(table, &row, err);
 }
 
 int run_queues(struct client *client, const struct request *request, struct writer *writer,
                struct err *err)
 {
-    struct rows rows = {0};
+    struct selection selection;
+    struct hosts hosts = {0};
+    struct table table;
     if (request->n_words)
-        return port_queues_write(client, request->words[0], writer, err);
-    int r = list_read(client, &list_of_hosts, (duopoly_List){0}, keep, &rows, &rows.changed, err);
-    writer_schema(writer, "queues", "queues");
-    writer_table(writer, "queues", columns);
-    for (uint32_t i = 0; r == 0 && i < rows.n; i++) {
-        const duopoly_HostRow *host = &rows.items[i];
-        uint32_t ports = 0;
-        if (host->role == duopoly_Role_ROLE_SWITCH)
-            r = write_ports(client, host, &ports, writer, err);
-        if (r == 0 && !ports)
-            write_row(host, "", 0, host->queues, writer);
+        return asked_write(client, &list_of_port_queues, request, writer, err);
+    int r = selection_read(request, &list_of_queues, &selection, err);
+    if (r < 0)
+        return r;
+    selection_schema(&selection, writer);
+    table_begin(&table, list_of_queues.key, cells, &selection, writer);
+    r = list_read(client, &list_of_hosts, (duopoly_List){0}, keep, NULL, &hosts, &hosts.seen, err);
+    for (size_t i = 0; r == 0 && i < hosts.n; i++) {
+        r = host_write(client, &hosts.at[i], &table, err);
+        table_settle(&table);
     }
-    writer_table_end(writer);
-    writer_field(writer, "changed", NULL, value_bool(rows.changed));
-    free(rows.items);
-    return r;
+    free(hosts.at);
+    if (table_end(&table, r) < 0)
+        return r;
+    writer_field(writer, "changed", NULL, value_bool(hosts.seen.changed));
+    return 0;
 }

@@ -6,5 +6,6 @@
 
 #include <stdint.h>
 
-/* *ret_ns: of the wall clock. −EINVAL with a sentence. */
-int since_parse(const char *text, uint64_t *ret_ns, struct err *err);
+/* *ret_ns: of the wall clock; *ret_ago_ns, which may be NULL: how long ago that is. −EINVAL with a
+ * sentence. */
+int since_parse(const char *text, uint64_t *ret_ago_ns, uint64_t *ret_ns, struct err *err);

@@ -1,7 +1,7 @@
 #include "controller/cli/stance.h"
 
 #include "controller/cli/confirm.h"
-#include "controller/cli/lists.h"
+#include "controller/cli/table.h"
 #include "lib/join.h"
 #include "lib/now.h"
 
@@ -12,18 +12,10 @@
 
 #define WAIT_NS 2000000000ull /* for all of them */
 
-static const char *const words[] = {"", "observe", "mark", "enforce"};
-
-struct value stance_value(duopoly_Stance stance)
-{
-    bool said = stance && (size_t)stance < sizeof(words) / sizeof(words[0]);
-    return said ? value_text(words[stance]) : value_absent();
-}
-
 static duopoly_Stance stance_of(const char *word)
 {
     for (int i = duopoly_Stance_STANCE_OBSERVE; i <= duopoly_Stance_STANCE_ENFORCE; i++)
-        if (strcmp(word, words[i]) == 0)
+        if (strcmp(word, stance_value((duopoly_Stance)i).text) == 0)
             return (duopoly_Stance)i;
     return duopoly_Stance_STANCE_UNSAID;
 }
@@ -79,7 +71,7 @@ static int take_census(struct client *client, const struct request *request, duo
                        struct census *ret_census, struct err *err)
 {
     struct census census = {.request = request, .stance = stance};
-    int r = list_read(client, &list_of_hosts, (duopoly_List){0}, count, &census, NULL, err);
+    int r = list_read(client, &list_of_hosts, (duopoly_List){0}, count, NULL, &census, NULL, err);
     if (r < 0)
         return r;
     size_t used = strlen(census.others);

@@ -4,8 +4,6 @@
 
 #include "controller/cli/commands.h"
 
-struct value stance_value(duopoly_Stance stance); /* absent of UNSAID */
-
 int stance_check(const struct request *request, struct err *err);
 int run_stance(struct client *client, const struct request *request, struct writer *writer,
                struct err *err);

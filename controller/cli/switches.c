@@ -2,13 +2,10 @@
 
 #include "controller/cli/confirm.h"
 #include "controller/cli/render.h"
-#include "controller/cli/stance.h"
 #include "controller/cli/table.h"
 
 #include <errno.h>
 #include <string.h>
-
-#define SECOND INT64_C(1000000000)
 
 static bool is_verb(const struct request *request, const char *verb)
 {
@@ -44,60 +41,6 @@ int switch_check(const struct request *request, struct err *err)
     return r == 0 && is_verb(request, "render") ? render_check(request, err) : r;
 }
 
-#define ROW duopoly_SwitchRow
-static struct value switch_stance(const void *row, char words[CELL_WORDS])
-{
-    (void)words;
-    return stance_value(((const ROW *)row)->stance);
-}
-
-static struct value confirm_within(const void *row, char words[CELL_WORDS])
-{
-    const uint32_t confirm_s = ((const ROW *)row)->confirm_s;
-    (void)words;
-    return confirm_s ? value_duration(confirm_s * SECOND) : value_absent();
-}
-
-static const struct cell switch_cells[] = {
-    CELL("name", "SWITCH", TEXT, name),
-    CELL("state", "STATE", TEXT, state, UNLESS_NOTHING),
-    CELL("driver", "DRIVER", TEXT, driver),
-    CELL_OF("stance", "STANCE", switch_stance),
-    CELL("port_count", "PORTS", NUMBER, ports),
-    CELL("steps", "TO DO", NUMBER, steps),
-    CELL("differs_ns", "DIFFERS", DURATION, differs_ns, UNLESS_NEGATIVE),
-    CELL_OF("confirm_ns", "CONFIRM WITHIN", confirm_within),
-    CELL("text", "NOTE", TEXT, text, UNLESS_NOTHING),
-    {0},
-};
-#undef ROW
-
-#define ROW duopoly_SwitchPort
-static const struct cell port_cells[] = {
-    CELL("name", "PORT", TEXT, name),
-    CELL("rate_bps", "RATE", BIT_RATE, rate_bps, UNLESS_NOTHING),
-    CELL("queues", "QUEUES", NUMBER, queues, UNLESS_NOTHING),
-    CELL("text", "NOTE", TEXT, text, UNLESS_NOTHING),
-    {0},
-};
-#undef ROW
-
-#define ROW duopoly_SwitchStep
-static const struct cell step_cells[] = {
-    CELL("verb", "DO", TEXT, verb),
-    CELL("port", "PORT", TEXT, port, UNLESS_NOTHING),
-    CELL("text", "WHAT", TEXT, text),
-    {0},
-};
-#undef ROW
-
-static const struct list list_of_switches =
-    LIST_IN(LIST_SWITCHES, "switches", switch_cells, switch_page, switches);
-const struct list list_of_ports =
-    LIST_IN(LIST_SWITCH_PORTS, "ports", port_cells, switch_page, ports);
-static const struct list list_of_steps =
-    LIST_IN(LIST_SWITCH_STEPS, "plan", step_cells, switch_page, steps);
-
 static int table(struct client *client, const struct list *list, const char *name,
                  struct writer *writer, struct err *err)
 {
@@ -107,9 +50,7 @@ static int table(struct client *client, const struct list *list, const char *nam
 int run_switches(struct client *client, const struct request *request, struct writer *writer,
                  struct err *err)
 {
-    (void)request;
-    writer_schema(writer, list_of_switches.key, list_of_switches.key);
-    return table(client, &list_of_switches, "", writer, err);
+    return list_show(client, &list_of_switches, request, (duopoly_List){0}, writer, err);
 }
 
 static int set_stance(struct client *client, const struct request *request, struct writer *writer,
@@ -133,15 +74,15 @@ static int set_stance(struct client *client, const struct request *request, stru
 /* One switch as fields. */
 static int switch_write(void *user, const void *row, struct err *err)
 {
-    static const char *const headings[sizeof(switch_cells) / sizeof(switch_cells[0])] = {
+    static const char *const headings[CELLS_MAX] = {
         "switch", "state",   "driver",         "stance", "ports",
         "to do",  "differs", "confirm within", "note",
     };
+    const struct cell *cells = list_of_switches.cells;
     char words[CELL_WORDS];
     (void)err;
-    for (size_t i = 0; switch_cells[i].key; i++)
-        writer_field(user, switch_cells[i].key, headings[i],
-                     cell_value(&switch_cells[i], row, words));
+    for (size_t i = 0; cells[i].key; i++)
+        writer_field(user, cells[i].key, headings[i], cell_value(&cells[i], row, words));
     return 1;
 }
 
@@ -153,7 +94,7 @@ static int switch_show(struct client *client, const struct request *request, str
     writer_schema(writer, "switch", NULL);
     int r = wire_take(list.name, sizeof(list.name), name, "a switch's name", err);
     if (r == 0)
-        r = list_read(client, &list_of_switches, list, switch_write, writer, NULL, err);
+        r = list_read(client, &list_of_switches, list, switch_write, NULL, writer, NULL, err);
     return r < 0 ? r
                  : table(client, is_verb(request, "plan") ? &list_of_steps : &list_of_ports, name,
                          writer, err);

@@ -3,10 +3,6 @@
 #pragma once
 
 #include "controller/cli/commands.h"
-#include "controller/cli/table.h"
-
-/* The ports of the switch that the request names. */
-extern const struct list list_of_ports;
 
 /* Whether it needs no controller. */
 bool switch_alone(const struct request *request);

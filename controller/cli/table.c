@@ -1,61 +1,79 @@
 #include "controller/cli/table.h"
 
+#include "controller/cli/sorted.h"
+#include "lib/now.h"
+
 #include <assert.h>
+#include <err.h>
+#include <string.h>
 
-static int64_t number_at(enum cell_type type, const void *at)
-{
-    switch (type) {
-    case CELL_U32:
-        return *(const uint32_t *)at;
-    case CELL_U64:
-        return (int64_t)(*(const uint64_t *)at);
-    case CELL_I32:
-        return *(const int32_t *)at;
-    case CELL_I64:
-        return *(const int64_t *)at;
-    default:
-        return *(const bool *)at;
-    }
-}
+/* Rows that came wait at most this long, and until the next page. */
+#define PATIENCE_NS UINT64_C(10000000)
 
-struct value cell_value(const struct cell *cell, const void *row, char words[CELL_WORDS])
+/* Whoever names a column sees it. */
+static void column_add(struct table *table, const struct cell *cell, bool named)
 {
-    const char *at = (const char *)row + cell->offset;
-    if (cell->lacks && cell->lacks(row))
-        return value_absent();
-    if (cell->value)
-        return cell->value(row, words);
-    if (cell->type == CELL_TEXT)
-        return *at || cell->unless != UNLESS_NOTHING ? value_text(at) : value_absent();
-    const int64_t number = number_at(cell->type, at);
-    if ((cell->unless == UNLESS_NOTHING && number == 0) ||
-        (cell->unless == UNLESS_NEGATIVE && number < 0))
-        return value_absent();
-    return (struct value){.kind = cell->kind, .number = (uint64_t)number, .signed_number = number};
+    assert(table->cells_n < CELLS_MAX);
+    table->columns[table->cells_n] =
+        (struct column){cell->key, named && !cell->heading ? cell->key : cell->heading};
+    table->cells[table->cells_n++] = cell;
 }
 
 void table_begin(struct table *table, const char *key, const struct cell *cells,
-                 struct writer *writer)
+                 const struct selection *selection, struct writer *writer)
 {
-    size_t n = 0;
-    *table = (struct table){.writer = writer, .cells = cells};
-    for (; cells[n].key; n++) {
-        assert(n < TABLE_COLUMNS_MAX);
-        table->columns[n] = (struct column){cells[n].key, cells[n].heading};
-    }
+    *table =
+        (struct table){.writer = writer, .selection = selection, .put_ns = now_ns(CLOCK_MONOTONIC)};
+    if (selection && selection->columns_n)
+        for (uint8_t i = 0; i < selection->columns_n; i++)
+            column_add(table, selection->columns[i], true);
+    else
+        for (; cells->key; cells++)
+            column_add(table, cells, false);
+    if (selection && selection->by_n && !(table->sorted = sorted_create(selection)))
+        errx(1, "out of memory");
     writer_table(writer, key, table->columns);
 }
 
-void table_row(struct table *table, const void *row)
+static void row_write(void *user, const void *row)
 {
+    struct table *table = user;
     char words[CELL_WORDS];
-    for (const struct cell *cell = table->cells; cell->key; cell++)
-        writer_cell(table->writer, cell_value(cell, row, words));
+    for (uint8_t i = 0; i < table->cells_n; i++)
+        writer_cell(table->writer, cell_value(table->cells[i], row, words));
+    table->written++;
 }
 
-void table_end(struct table *table)
+int table_row(struct table *table, const void *row, struct err *err)
 {
+    const struct selection *selection = table->selection;
+    if (selection && selection->list->local && !filter_keeps(&selection->filter, row))
+        return 0;
+    if (table->sorted)
+        return sorted_take(table->sorted, row, err);
+    row_write(table, row);
+    return selection && table->written == selection->limit;
+}
+
+void table_settle(struct table *table)
+{
+    if (table->put == table->written || now_ns(CLOCK_MONOTONIC) - table->put_ns < PATIENCE_NS)
+        return;
+    writer_now(table->writer);
+    table->put = table->written;
+    table->put_ns = now_ns(CLOCK_MONOTONIC);
+}
+
+int table_end(struct table *table, int r)
+{
+    if (r < 0) {
+        sorted_destroy(table->sorted);
+        return r;
+    }
+    if (table->sorted)
+        sorted_end(table->sorted, row_write, table);
     writer_table_end(table->writer);
+    return r;
 }
 
 static int page_ask(struct client *client, const duopoly_List *request, struct err *err)
@@ -67,7 +85,7 @@ static int page_ask(struct client *client, const duopoly_List *request, struct e
 /* The next page is asked for before this one's rows are looked at, so that the controller works
  * meanwhile: an answer stays as it is while another one is only asked for. */
 static int page_next(struct client *client, const struct list *list, duopoly_List *request,
-                     const char **ret_page, bool *ret_changed, struct err *err)
+                     const char **ret_page, struct list_seen *seen, struct err *err)
 {
     const duopoly_Envelope *answer;
     int r = client_answer(client, list->page, &answer, err);
@@ -77,57 +95,89 @@ static int page_next(struct client *client, const struct list *list, duopoly_Lis
     request->cursor = *(const uint64_t *)(*ret_page + list->cursor);
     if (list->stage)
         request->stage = *(const uint32_t *)(*ret_page + list->stage);
+    if (list->stage)
+        request->stage = *(const uint32_t *)(*ret_page + list->stage);
     if (list->page == duopoly_Envelope_page_tag) {
         request->version = answer->body.page.version;
-        if (ret_changed)
-            *ret_changed |= answer->body.page.changed;
+        if (seen && !seen->version)
+            seen->version = request->version;
+        if (seen)
+            seen->changed |= answer->body.page.changed || seen->version != request->version;
     }
     return request->cursor ? page_ask(client, request, err) : 0;
 }
 
 int list_read(struct client *client, const struct list *list, duopoly_List request,
-              int (*each)(void *user, const void *row, struct err *err), void *user,
-              bool *ret_changed, struct err *err)
+              int (*each)(void *user, const void *row, struct err *err), void (*pause)(void *user),
+              void *user, struct list_seen *seen, struct err *err)
 {
     const duopoly_Envelope *answer;
     const char *page;
     request.of = list->of;
     request.cursor = 0;
     int r = page_ask(client, &request, err);
-    while (r == 0 && (r = page_next(client, list, &request, &page, ret_changed, err)) == 0) {
+    while (r == 0 && (r = page_next(client, list, &request, &page, seen, err)) == 0) {
         const pb_size_t n = *(const pb_size_t *)(page + list->count);
         for (pb_size_t i = 0; r == 0 && i < n; i++)
             r = each(user, page + list->rows + i * list->row_bytes, err);
         if (!request.cursor)
             break;
+        if (pause)
+            pause(user);
     }
     if (r > 0 && request.cursor) /* the page that was asked for is not needed */
         r = client_answer(client, list->page, &answer, err);
     return r < 0 ? r : 0;
 }
 
-static int row_write(void *user, const void *row, struct err *err)
+static int row_take(void *user, const void *row, struct err *err)
 {
-    (void)err;
-    table_row(user, row);
-    return 0;
+    return table_row(user, row, err);
 }
 
-int list_table(struct client *client, const struct list *list, duopoly_List request,
-               struct writer *writer, bool *ret_changed, struct err *err)
+static void settle(void *user)
+{
+    table_settle(user);
+}
+
+int list_table(struct client *client, const struct list *list, duopoly_List ask,
+               const struct selection *selection, struct writer *writer, struct list_seen *seen,
+               struct err *err)
 {
     struct table table;
-    table_begin(&table, list->key, list->cells, writer);
-    int r = list_read(client, list, request, row_write, &table, ret_changed, err);
-    if (r == 0)
-        table_end(&table);
+    table_begin(&table, list->key, list->cells, selection, writer);
+    return table_end(&table, list_read(client, list, ask, row_take, settle, &table, seen, err));
+}
+
+int list_show(struct client *client, const struct list *list, const struct request *request,
+              duopoly_List ask, struct writer *writer, struct err *err)
+{
+    struct selection selection;
+    struct list_seen seen = {0};
+    int r = selection_read(request, list, &selection, err);
+    if (r < 0)
+        return r;
+    strcpy(ask.filter, selection.text);
+    selection_schema(&selection, writer);
+    r = list_table(client, list, ask, &selection, writer, &seen, err);
+    if (r == 0 && list->page == duopoly_Envelope_page_tag)
+        writer_field(writer, "changed", NULL, value_bool(seen.changed));
     return r;
+}
+
+int list_show_of(struct client *client, const struct list *list, const struct request *request,
+                 const char *what, struct writer *writer, struct err *err)
+{
+    duopoly_List ask = {0};
+    const char *name = request->n_words ? request->words[0] : "";
+    int r = wire_take(ask.name, sizeof(ask.name), name, what, err);
+    return r < 0 ? r : list_show(client, list, request, ask, writer, err);
 }
 
 int list_table_of(struct client *client, const struct list *list, const char *name,
                   const char *what, struct writer *writer, struct err *err)
 {
-    duopoly_List request = {0};
-    int r = wire_take(request.name, sizeof(request.name), name, what, err);
-    return r < 0 ? r : list_table(client, list, request, writer, NULL, err);
+    duopoly_List ask = {0};
+    int r = wire_take(ask.name, sizeof(ask.name), name, what, err);
+    return r < 0 ? r : list_table(client, list, ask, NULL, writer, NULL, err);
 }

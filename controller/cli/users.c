@@ -1,5 +1,6 @@
 #include "controller/cli/users.h"
 
+#include "controller/cli/table.h"
 #include "lib/number.h"
 #include "lib/wire.h"
 
@@ -9,82 +10,16 @@
 
 #define SHARE_MAX (UINT64_C(1) << 31)
 
-static const struct column columns[] = {
-    {"user", "USER"},    {"name", "NAME"}, {"share", "SHARE"}, {"jobs", "JOBS"}, {"owed", "OWED"},
-    {"age_ns", "SINCE"}, {"leaves", NULL}, {"text", "NOTE"},   {NULL, NULL},
-};
-static const struct column debt_columns[] = {
-    {"borrower", "USER"},    {"lender", "OWES"},    {"amount", "GRANULES"}, {"age_ns", "SINCE"},
-    {"borrower_user", NULL}, {"lender_user", NULL}, {NULL, NULL},
-};
-
-static struct value note(const duopoly_UserRow *row)
-{
-    if (row->leaves)
-        return value_text(row->jobs ? "leaves with the last of its jobs"
-                                    : "leaves when it has paid back");
-    return row->user ? value_absent() : value_text("and jobs of users that are not listed");
-}
-
-static void row_write(const duopoly_UserRow *row, struct writer *writer)
-{
-    writer_cell(writer, value_id(row->user));
-    writer_cell(writer, value_text(row->name));
-    writer_cell(writer, value_number(row->share));
-    writer_cell(writer, value_number(row->jobs));
-    writer_cell(writer, value_signed(row->owed));
-    writer_cell(writer, row->age_ns < 0 ? value_absent() : value_duration(row->age_ns));
-    writer_cell(writer, value_bool(row->leaves));
-    writer_cell(writer, note(row));
-}
-
 int run_users(struct client *client, const struct request *request, struct writer *writer,
               struct err *err)
 {
-    const duopoly_Envelope *answer;
-    duopoly_List list = {.of = duopoly_ListOf_LIST_USERS};
-    (void)request;
-    writer_schema(writer, "users", "users");
-    writer_table(writer, "users", columns);
-    do {
-        client_request(client, duopoly_Envelope_list_tag)->body.list = list;
-        int r = client_call(client, duopoly_Envelope_user_page_tag, &answer, err);
-        if (r < 0)
-            return r;
-        for (pb_size_t i = 0; i < answer->body.user_page.rows_count; i++)
-            row_write(&answer->body.user_page.rows[i], writer);
-        list.cursor = answer->body.user_page.cursor;
-    } while (list.cursor);
-    writer_table_end(writer);
-    return 0;
+    return list_show(client, &list_of_users, request, (duopoly_List){0}, writer, err);
 }
 
 int run_debts(struct client *client, const struct request *request, struct writer *writer,
               struct err *err)
 {
-    const duopoly_Envelope *answer;
-    duopoly_List list = {.of = duopoly_ListOf_LIST_DEBTS};
-    (void)request;
-    writer_schema(writer, "debts", "debts");
-    writer_table(writer, "debts", debt_columns);
-    do {
-        client_request(client, duopoly_Envelope_list_tag)->body.list = list;
-        int r = client_call(client, duopoly_Envelope_debt_page_tag, &answer, err);
-        if (r < 0)
-            return r;
-        for (pb_size_t i = 0; i < answer->body.debt_page.rows_count; i++) {
-            const duopoly_DebtRow *row = &answer->body.debt_page.rows[i];
-            writer_cell(writer, value_text(row->borrower_name));
-            writer_cell(writer, value_text(row->lender_name));
-            writer_cell(writer, value_number(row->amount));
-            writer_cell(writer, value_duration(row->age_ns));
-            writer_cell(writer, value_id(row->borrower));
-            writer_cell(writer, value_id(row->lender));
-        }
-        list.cursor = answer->body.debt_page.cursor;
-    } while (list.cursor);
-    writer_table_end(writer);
-    return 0;
+    return list_show(client, &list_of_debts, request, (duopoly_List){0}, writer, err);
 }
 
 static int number_of(const char *text, const char *word, uint64_t least, uint64_t most,

@@ -117,6 +117,11 @@ void agent_wait_begin(struct control *control, struct requester *requester,
                       const duopoly_Envelope *request)
 {
     const duopoly_List *list = &request->body.list;
+    if (*list->filter) {
+        refused_answer(&control->answer, duopoly_Reason_REASON_UNSUPPORTED,
+                       "this list takes no filter");
+        return;
+    }
     if (!may_ask(control, list->name, questions_of[list->of].of_switches) ||
         ask(control, requester, list) < 0)
         return;

@@ -2,6 +2,9 @@
 #pragma once
 
 #include "controller/conductor.h"
+#include "schemas/duopoly.pb.h"
 
-/* Fills an AuditPage with the rows whose number is > after. */
-void audit_answer(const struct store *store, uint64_t after, duopoly_Envelope *answer);
+/* Fills an AuditPage with the rows whose number is larger than the request's and that its filter
+ * keeps; or a refusal. O(LISTING_FILLS × rows in memory). */
+void audit_answer(const struct store *store, const duopoly_GetAudit *request,
+                  duopoly_Envelope *answer);

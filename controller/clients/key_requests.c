@@ -166,7 +166,8 @@ static bool key_at(const void *list, uint32_t place, uint64_t *ret_identity)
     return true;
 }
 
-uint64_t keys_page(const struct agents_zmq *door, uint64_t cursor, duopoly_Page *page)
+uint64_t keys_page(const struct agents_zmq *door, uint64_t cursor, struct sieve *sieve,
+                   duopoly_Page *page)
 {
     struct keyring *keyring = agents_zmq_keyring(door);
     const struct listing_order order = {key_at, keyring};
@@ -176,9 +177,10 @@ uint64_t keys_page(const struct agents_zmq *door, uint64_t cursor, duopoly_Page 
         return 0;
     for (uint32_t place = listing_resume(&order, cursor, &row);
          keyring_at(keyring, time(NULL), place, &key) == 0; place++) {
-        if (page->keys_count == MOST(page->keys))
+        if (page->keys_count == MOST(page->keys) || sieve_is_worn(sieve))
             return listing_cursor(&order, place, 0);
-        row_fill(&key, &page->keys[page->keys_count++]);
+        row_fill(&key, &page->keys[page->keys_count]);
+        page->keys_count += sieve_keeps(sieve, &page->keys[page->keys_count]);
     }
     return 0;
 }

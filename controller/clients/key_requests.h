@@ -4,6 +4,7 @@
 #pragma once
 
 #include "controller/agents_zmq.h"
+#include "controller/clients/listing_sieve.h"
 
 /* Each fills `answer`: Accepted or Refused; ControllerKeys; a Page. `judge`: it is only judged, and
  * nothing changes. */
@@ -14,4 +15,5 @@ void key_revoke_answer(struct agents_zmq *door, const duopoly_KeyRevoke *revoke,
 void rotate_controller_answer(struct agents_zmq *door, const duopoly_RotateController *rotate,
                               bool judge, duopoly_Envelope *answer);
 void controller_keys_answer(const struct agents_zmq *door, duopoly_Envelope *answer);
-uint64_t keys_page(const struct agents_zmq *door, uint64_t cursor, duopoly_Page *page);
+uint64_t keys_page(const struct agents_zmq *door, uint64_t cursor, struct sieve *sieve,
+                   duopoly_Page *page);

@@ -11,6 +11,7 @@
 #include "controller/clients/listing_links.h"
 #include "controller/clients/listing_modes.h"
 #include "controller/clients/listing_place.h"
+#include "controller/clients/listing_sieve.h"
 #include "controller/clients/listing_switches.h"
 #include "controller/clients/listing_transfers.h"
 #include "controller/clients/listing_units.h"
@@ -109,16 +110,18 @@ static void job_row_words(const struct conductor_parts *parts, duopoly_JobRow *r
         join_word(row->text, sizeof(row->text), "; ", ways);
 }
 
-static void one_job(const struct conductor_parts *parts, uint64_t number, duopoly_Page *page)
+static void one_job(const struct conductor_parts *parts, uint64_t number, struct sieve *sieve,
+                    duopoly_Page *page)
 {
     const struct engine *engine = parts->engine;
     struct job_view job;
     if (engine_job(engine, number, &job) < 0)
         return;
-    duopoly_JobRow *row = &page->jobs[page->jobs_count++];
+    duopoly_JobRow *row = &page->jobs[page->jobs_count];
     job_row(parts, &job, engine_job_place(engine, number), row);
     if (!*row->text)
         job_row_words(parts, row);
+    page->jobs_count += sieve_keeps(sieve, row);
 }
 
 /* The job with the least number above `after`: of active ones, and of ended ones if asked for. */
@@ -136,24 +139,27 @@ static int job_next(const struct engine *engine, bool finished, uint64_t after,
 }
 
 /* The cursor is the last job's number. WHY not its turn: a job that ends or changes its turn
- * between two pages would be missed or listed twice; numbers do not change. */
+ * between two pages would be missed or listed twice; numbers do not change. Who gets all jobs sees
+ * their places in turn; who gets some needs them told. */
 static void jobs_page(const struct conductor_parts *parts, const duopoly_List *list,
-                      duopoly_Page *page)
+                      struct sieve *sieve, duopoly_Page *page)
 {
     const struct engine *engine = parts->engine;
     uint64_t after = list->cursor;
     struct job_view job;
     if (list->job) {
-        one_job(parts, list->job, page);
+        one_job(parts, list->job, sieve, page);
         return;
     }
     while (job_next(engine, list->finished, after, &job) == 0) {
-        if (page->jobs_count == MOST(page->jobs)) {
+        if (page->jobs_count == MOST(page->jobs) || sieve_is_worn(sieve)) {
             page->cursor = after;
             return;
         }
         after = job.job;
-        job_row(parts, &job, 0, &page->jobs[page->jobs_count++]);
+        duopoly_JobRow *row = &page->jobs[page->jobs_count];
+        job_row(parts, &job, sieve->chooses ? engine_job_place(engine, after) : 0, row);
+        page->jobs_count += sieve_keeps(sieve, row);
     }
 }
 
@@ -269,30 +275,32 @@ static void ending_row(const struct conductor_parts *parts, const struct ending 
 
 /* The cursor is the place in the history. */
 static void ended_tasks_page(const struct conductor_parts *parts, const duopoly_List *list,
-                             duopoly_Page *page)
+                             struct sieve *sieve, duopoly_Page *page)
 {
     const struct history *history = parts->history;
     const struct ending *ending;
     uint64_t place = list->cursor, next = place;
     while ((ending = history_after(history, list->job, place, &next))) {
-        if (page->tasks_count == MOST(page->tasks)) {
+        if (page->tasks_count == MOST(page->tasks) || sieve_is_worn(sieve)) {
             page->cursor = place;
             return;
         }
-        ending_row(parts, ending, &page->tasks[page->tasks_count++]);
+        duopoly_TaskRow *row = &page->tasks[page->tasks_count];
+        ending_row(parts, ending, row);
+        page->tasks_count += sieve_keeps(sieve, row);
         place = next;
     }
 }
 
 static void running_page(const struct conductor_parts *parts, const duopoly_List *list,
-                         duopoly_Page *page)
+                         struct sieve *sieve, duopoly_Page *page)
 {
     const struct engine *engine = parts->engine;
     uint64_t after = list->cursor;
     struct attempt_view attempt;
     struct task_view task;
     while (engine_attempt_after(engine, after, &attempt) == 0) {
-        if (page->tasks_count == MOST(page->tasks)) {
+        if (page->tasks_count == MOST(page->tasks) || sieve_is_worn(sieve)) {
             page->cursor = after;
             return;
         }
@@ -300,7 +308,8 @@ static void running_page(const struct conductor_parts *parts, const duopoly_List
         if (engine_task(engine, attempt.job, attempt.stage, attempt.task, &task) == 0) {
             task.attempt = attempt.attempt; /* each copy of a task has its row */
             task.host = attempt.host;
-            task_row(parts, &task, &page->tasks[page->tasks_count++]);
+            task_row(parts, &task, &page->tasks[page->tasks_count]);
+            page->tasks_count += sieve_keeps(sieve, &page->tasks[page->tasks_count]);
         }
     }
 }
@@ -320,7 +329,7 @@ static bool is_of_part(const duopoly_List *list, enum task_state state)
 
 /* The cursor is stage : task + 1. */
 static void job_tasks_page(const struct conductor_parts *parts, const duopoly_List *list,
-                           duopoly_Page *page)
+                           struct sieve *sieve, duopoly_Page *page)
 {
     const struct engine *engine = parts->engine;
     uint32_t stage = (uint32_t)(list->cursor >> 32), index = (uint32_t)list->cursor;
@@ -333,13 +342,16 @@ static void job_tasks_page(const struct conductor_parts *parts, const duopoly_Li
             index = 0;
             continue;
         }
-        if (page->tasks_count == MOST(page->tasks) || looks >= LISTING_LOOKS) {
+        if (page->tasks_count == MOST(page->tasks) || looks >= LISTING_LOOKS ||
+            sieve_is_worn(sieve)) {
             page->cursor = (uint64_t)stage << 32 | (index + 1);
             return;
         }
         if (engine_task(engine, list->job, stage, index++, &task) == 0 &&
-            is_of_part(list, task.state))
-            task_row(parts, &task, &page->tasks[page->tasks_count++]);
+            is_of_part(list, task.state)) {
+            task_row(parts, &task, &page->tasks[page->tasks_count]);
+            page->tasks_count += sieve_keeps(sieve, &page->tasks[page->tasks_count]);
+        }
     }
 }
 
@@ -512,18 +524,19 @@ static void host_row(const struct conductor_parts *parts, const struct agent_vie
 }
 
 static void hosts_page(const struct conductor_parts *parts, const duopoly_List *list,
-                       duopoly_Page *page)
+                       struct sieve *sieve, duopoly_Page *page)
 {
     const struct agents *agents = parts->agents;
     const struct listing_order order = listing_agents(agents);
     uint32_t row, place = listing_resume(&order, list->cursor, &row);
     struct agent_view agent;
     for (; agents_at(agents, place, &agent) == 0; place++) {
-        if (page->hosts_count == MOST(page->hosts)) {
+        if (page->hosts_count == MOST(page->hosts) || sieve_is_worn(sieve)) {
             page->cursor = listing_cursor(&order, place, 0);
             return;
         }
-        host_row(parts, &agent, &page->hosts[page->hosts_count++]);
+        host_row(parts, &agent, &page->hosts[page->hosts_count]);
+        page->hosts_count += sieve_keeps(sieve, &page->hosts[page->hosts_count]);
     }
 }
 
@@ -536,7 +549,7 @@ static bool is_known(const struct conductor_parts *parts, uint64_t number)
 
 /* Lists that have pages of their own kind. */
 static void (*const own_pages[])(const struct conductor_parts *, const duopoly_List *,
-                                 duopoly_Envelope *) = {
+                                 struct sieve *, duopoly_Envelope *) = {
     [duopoly_ListOf_LIST_SWITCHES] = listing_switches,
     [duopoly_ListOf_LIST_SWITCH_PORTS] = listing_switches,
     [duopoly_ListOf_LIST_SWITCH_STEPS] = listing_switches,
@@ -556,11 +569,43 @@ static void (*const own_pages[])(const struct conductor_parts *, const duopoly_L
     [duopoly_ListOf_LIST_MODES] = listing_modes,
 };
 
+/* Lists whose rows stand in a Page. False: there is no such list. */
+static bool page_fill(const struct listing_sources *sources, const duopoly_List *list,
+                      struct sieve *sieve, duopoly_Page *page)
+{
+    const struct conductor_parts *parts = sources->parts;
+    switch (list->of) {
+    case duopoly_ListOf_LIST_JOBS:
+        jobs_page(parts, list, sieve, page);
+        return true;
+    case duopoly_ListOf_LIST_TASKS:
+        if (list->job && list->finished && history_job(parts->history, list->job))
+            ended_tasks_page(parts, list, sieve, page);
+        else if (list->job)
+            job_tasks_page(parts, list, sieve, page);
+        else
+            running_page(parts, list, sieve, page);
+        return true;
+    case duopoly_ListOf_LIST_KEYS:
+        page->cursor = keys_page(sources->door, list->cursor, sieve, page);
+        return true;
+    case duopoly_ListOf_LIST_HOSTS:
+        hosts_page(parts, list, sieve, page);
+        return true;
+    case duopoly_ListOf_LIST_COUNTERS:
+        counters_page(sources, list, sieve, page);
+        return true;
+    default:
+        return false;
+    }
+}
+
 void listing_page(const struct listing_sources *sources, const duopoly_List *list,
                   duopoly_Envelope *answer)
 {
     const struct conductor_parts *parts = sources->parts;
     duopoly_Page *page = &wire_begin(answer, duopoly_Envelope_page_tag)->body.page;
+    struct sieve sieve;
     page->version = list->cursor ? list->version : parts->version;
     page->changed = page->version != parts->version;
     bool of_job = list->of == duopoly_ListOf_LIST_JOBS || list->of == duopoly_ListOf_LIST_TASKS;
@@ -569,33 +614,11 @@ void listing_page(const struct listing_sources *sources, const duopoly_List *lis
                        list->job);
         return;
     }
-    if ((size_t)list->of < sizeof(own_pages) / sizeof(*own_pages) && own_pages[list->of]) {
-        own_pages[list->of](parts, list, answer);
+    if (!sieve_open(&sieve, list_find(list->of), list->filter, answer))
         return;
-    }
-    switch (list->of) {
-    case duopoly_ListOf_LIST_JOBS:
-        jobs_page(parts, list, page);
-        break;
-    case duopoly_ListOf_LIST_TASKS:
-        if (list->job && list->finished && history_job(parts->history, list->job))
-            ended_tasks_page(parts, list, page);
-        else if (list->job)
-            job_tasks_page(parts, list, page);
-        else
-            running_page(parts, list, page);
-        break;
-    case duopoly_ListOf_LIST_KEYS:
-        page->cursor = keys_page(sources->door, list->cursor, page);
-        break;
-    case duopoly_ListOf_LIST_HOSTS:
-        hosts_page(parts, list, page);
-        break;
-    case duopoly_ListOf_LIST_COUNTERS:
-        counters_page(sources, list, page);
-        break;
-    default:
+    if ((size_t)list->of < sizeof(own_pages) / sizeof(*own_pages) && own_pages[list->of])
+        own_pages[list->of](parts, list, &sieve, answer);
+    else if (!page_fill(sources, list, &sieve, page))
         refused_answer(answer, duopoly_Reason_REASON_UNSUPPORTED,
                        "this controller has no such list");
-    }
 }

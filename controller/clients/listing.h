@@ -2,11 +2,12 @@
  * counters.
  *
  * A cursor says where the next page begins (0: the end). A page has at most the rows that
- * schemas/duopoly.options allows and examines at most LISTING_LOOKS things, so that no request
- * delays the controller: a page may be short, or empty with a cursor. Rows are sorted by identity,
+ * schemas/duopoly.options allows and examines at most LISTING_LOOKS things, and rows of a filter
+ * as listing_sieve.h says, so that no request delays the controller: a page may be short, or empty
+ * with a cursor. Rows are sorted by identity,
  * or by name (listing_place.h), so none is listed twice and none that was there all the time is
- * missed; `changed` says that the state has changed since the first page. A list of jobs has no
- * places in turn, only the key by which turns are sorted. */
+ * missed; `changed` says that the state has changed since the first page. A list of all
+ * jobs has no places in turn, only the key by which turns are sorted. */
 #pragma once
 
 #include "controller/agents_zmq.h"

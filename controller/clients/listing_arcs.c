@@ -21,8 +21,9 @@ static void row_fill(const struct arc_view *arc, duopoly_ArcRow *row)
 }
 
 void listing_arcs(const struct conductor_parts *parts, const duopoly_List *list,
-                  duopoly_Envelope *answer)
+                  struct sieve *sieve, duopoly_Envelope *answer)
 {
+    (void)sieve; /* the graph is read whole */
     struct arc_view arc;
     struct err err;
     uint64_t round, after = list->cursor;

@@ -3,8 +3,9 @@
  * numbers in between that no arc has. */
 #pragma once
 
+#include "controller/clients/listing_sieve.h"
 #include "controller/conductor.h"
 
 /* Fills `answer` with an ArcPage; Refused where the placement decides by no graph. */
 void listing_arcs(const struct conductor_parts *parts, const duopoly_List *list,
-                  duopoly_Envelope *answer);
+                  struct sieve *sieve, duopoly_Envelope *answer);

@@ -30,17 +30,18 @@ static void row_fill(const struct engine *engine, const struct engine_combinatio
 }
 
 void listing_combinations(const struct conductor_parts *parts, const duopoly_List *list,
-                          duopoly_Envelope *answer)
+                          struct sieve *sieve, duopoly_Envelope *answer)
 {
     duopoly_CombinationPage *page =
         &wire_begin(answer, duopoly_Envelope_combination_page_tag)->body.combination_page;
     struct engine_combination all;
     uint64_t number = list->cursor;
     for (; engine_combination(number, &all) == 0; number++) {
-        if (page->rows_count == MOST) {
+        if (page->rows_count == MOST || sieve_is_worn(sieve)) {
             page->cursor = number;
             return;
         }
-        row_fill(parts->engine, &all, &page->rows[page->rows_count++]);
+        row_fill(parts->engine, &all, &page->rows[page->rows_count]);
+        page->rows_count += sieve_keeps(sieve, &page->rows[page->rows_count]);
     }
 }

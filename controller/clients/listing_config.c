@@ -33,21 +33,22 @@ static void next_fill(const struct conf_key *now, duopoly_ConfigRow *row)
 
 /* `now` NULL: all keys; else those that differ there. */
 static void page_fill(const struct conductor_parts *parts, const struct conf_keys *now,
-                      uint64_t from, duopoly_ConfigPage *page)
+                      uint64_t from, struct sieve *sieve, duopoly_ConfigPage *page)
 {
     const struct conf_keys *taken = &configuration_taken(parts->configuration)->keys;
     wire_copy(page->file, sizeof(page->file), configuration_path(parts->configuration));
     for (uint64_t i = from; i < taken->n; i++) {
         if (now && strcmp(now->at[i].value, taken->at[i].value) == 0)
             continue;
-        if (page->rows_count == MOST) {
+        if (page->rows_count == MOST || sieve_is_worn(sieve)) {
             page->cursor = i;
             return;
         }
-        duopoly_ConfigRow *row = &page->rows[page->rows_count++];
+        duopoly_ConfigRow *row = &page->rows[page->rows_count];
         row_fill(parts, &taken->at[i], row);
         if (now)
             next_fill(&now->at[i], row);
+        page->rows_count += sieve_keeps(sieve, row);
     }
 }
 
@@ -62,15 +63,15 @@ static duopoly_ConfigPage *page_begin(const struct conductor_parts *parts, duopo
 }
 
 void listing_config(const struct conductor_parts *parts, const duopoly_List *list,
-                    duopoly_Envelope *answer)
+                    struct sieve *sieve, duopoly_Envelope *answer)
 {
     duopoly_ConfigPage *page = page_begin(parts, answer);
     if (page)
-        page_fill(parts, NULL, list->cursor, page);
+        page_fill(parts, NULL, list->cursor, sieve, page);
 }
 
 void listing_config_changes(const struct conductor_parts *parts, const duopoly_List *list,
-                            duopoly_Envelope *answer)
+                            struct sieve *sieve, duopoly_Envelope *answer)
 {
     duopoly_ConfigPage *page = page_begin(parts, answer);
     struct configured now;
@@ -84,6 +85,6 @@ void listing_config_changes(const struct conductor_parts *parts, const duopoly_L
                        "%s", err.text);
         return;
     }
-    page_fill(parts, &now.keys, list->cursor, page);
+    page_fill(parts, &now.keys, list->cursor, sieve, page);
     configured_done(&now);
 }

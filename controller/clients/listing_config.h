@@ -2,11 +2,12 @@
  * that the file says otherwise now. A cursor is a key's number in the table. */
 #pragma once
 
+#include "controller/clients/listing_sieve.h"
 #include "controller/conductor.h"
 #include "schemas/duopoly.pb.h"
 
 void listing_config(const struct conductor_parts *parts, const duopoly_List *list,
-                    duopoly_Envelope *answer);
+                    struct sieve *sieve, duopoly_Envelope *answer);
 /* Reads the file for each page; Refused with its sentence if it is wrong. */
 void listing_config_changes(const struct conductor_parts *parts, const duopoly_List *list,
-                            duopoly_Envelope *answer);
+                            struct sieve *sieve, duopoly_Envelope *answer);

@@ -11,6 +11,7 @@
  * ends the page. */
 struct filling {
     duopoly_Page *page;
+    struct sieve *sieve;
     const char *source;
     uint32_t index, first; /* includes those that are left out: a counter's place never changes */
     bool full;
@@ -20,11 +21,12 @@ struct filling {
 static void row_add(struct filling *filling, const struct counter *counter)
 {
     duopoly_Page *page = filling->page;
-    duopoly_CounterRow *row = &page->counters[page->counters_count++];
+    duopoly_CounterRow *row = &page->counters[page->counters_count];
     wire_copy(row->source, sizeof(row->source), filling->source);
     snprintf(row->name, sizeof(row->name), "%s%s%s", counter->name, counter->part ? "." : "",
              counter->part ? counter->part : "");
     row->value = counter->value;
+    page->counters_count += sieve_keeps(filling->sieve, row);
 }
 
 static void on_counter(void *user, const struct counter *counter)
@@ -33,7 +35,8 @@ static void on_counter(void *user, const struct counter *counter)
     uint32_t index = filling->index++;
     if (index < filling->first || filling->full || (counter->rare && !counter->value))
         return;
-    filling->full = filling->page->counters_count == MOST(filling->page->counters);
+    filling->full = filling->page->counters_count == MOST(filling->page->counters) ||
+                    sieve_is_worn(filling->sieve);
     if (filling->full)
         filling->stopped = index;
     else
@@ -64,10 +67,10 @@ static bool source_tell(const struct listing_sources *sources, uint32_t place,
 }
 
 void counters_page(const struct listing_sources *sources, const duopoly_List *list,
-                   duopoly_Page *page)
+                   struct sieve *sieve, duopoly_Page *page)
 {
     const struct listing_order order = {source_at, sources->parts->agents};
-    struct filling filling = {.page = page};
+    struct filling filling = {.page = page, .sieve = sieve};
     uint32_t place = listing_resume(&order, list->cursor, &filling.first);
     for (; source_tell(sources, place, &filling); place++) {
         if (filling.full) {

@@ -3,8 +3,9 @@
 #pragma once
 
 #include "controller/clients/listing.h"
+#include "controller/clients/listing_sieve.h"
 
 /* A cursor is source : index; source 0 is the controller itself, source n the n-th agent in the
  * order of names. */
 void counters_page(const struct listing_sources *sources, const duopoly_List *list,
-                   duopoly_Page *page);
+                   struct sieve *sieve, duopoly_Page *page);

@@ -34,8 +34,8 @@ static void fill(const struct conductor_parts *parts, const struct agent_view *a
 }
 
 void listing_guests(const struct conductor_parts *parts, const duopoly_List *list,
-                    duopoly_Envelope *answer)
+                    struct sieve *sieve, duopoly_Envelope *answer)
 {
     static const struct listing_rows guests = {find, fill, LISTING_IN(guest_page)};
-    listing_rows(parts, list, &guests, answer);
+    listing_rows(parts, list, &guests, sieve, answer);
 }

@@ -2,8 +2,9 @@
  * or of the one that the request names. */
 #pragma once
 
+#include "controller/clients/listing_sieve.h"
 #include "controller/conductor.h"
 #include "schemas/duopoly.pb.h"
 
 void listing_guests(const struct conductor_parts *parts, const duopoly_List *list,
-                    duopoly_Envelope *answer);
+                    struct sieve *sieve, duopoly_Envelope *answer);

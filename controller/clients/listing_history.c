@@ -66,7 +66,7 @@ static void row_fill(const struct conductor_parts *parts, const struct job_view 
 
 /* The cursor is the place in the order of ends of the last job that was looked at. */
 void listing_history(const struct conductor_parts *parts, const duopoly_List *list,
-                     duopoly_Envelope *answer)
+                     struct sieve *sieve, duopoly_Envelope *answer)
 {
     duopoly_HistoryPage *page =
         &wire_begin(answer, duopoly_Envelope_history_page_tag)->body.history_page;
@@ -75,12 +75,14 @@ void listing_history(const struct conductor_parts *parts, const duopoly_List *li
     for (int looks = 0; engine_finished_before(parts->engine, place, &job, &next) == 0; looks++) {
         if (ended_at(parts, &job) < list->since_ns)
             return;
-        if (page->rows_count == MOST || looks == LISTING_LOOKS) {
+        if (page->rows_count == MOST || looks == LISTING_LOOKS || sieve_is_worn(sieve)) {
             page->cursor = place;
             return;
         }
         place = next;
-        if (is_wanted(parts, list, &job))
-            row_fill(parts, &job, &page->rows[page->rows_count++]);
+        if (!is_wanted(parts, list, &job))
+            continue;
+        row_fill(parts, &job, &page->rows[page->rows_count]);
+        page->rows_count += sieve_keeps(sieve, &page->rows[page->rows_count]);
     }
 }

@@ -43,8 +43,8 @@ static void fill(const struct conductor_parts *parts, const struct agent_view *a
 }
 
 void listing_links(const struct conductor_parts *parts, const duopoly_List *list,
-                   duopoly_Envelope *answer)
+                   struct sieve *sieve, duopoly_Envelope *answer)
 {
     static const struct listing_rows links = {find, fill, LISTING_IN(link_page)};
-    listing_rows(parts, list, &links, answer);
+    listing_rows(parts, list, &links, sieve, answer);
 }

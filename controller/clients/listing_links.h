@@ -2,7 +2,8 @@
  * listing_rows.h. */
 #pragma once
 
+#include "controller/clients/listing_sieve.h"
 #include "controller/conductor.h"
 
 void listing_links(const struct conductor_parts *parts, const duopoly_List *list,
-                   duopoly_Envelope *answer);
+                   struct sieve *sieve, duopoly_Envelope *answer);

@@ -24,7 +24,7 @@ static void row_fill(const struct mode_change *change, int64_t end_ns, duopoly_M
 
 /* The cursor is the sequence of the last one of a page, which ends the next one. */
 void listing_modes(const struct conductor_parts *parts, const duopoly_List *list,
-                   duopoly_Envelope *answer)
+                   struct sieve *sieve, duopoly_Envelope *answer)
 {
     duopoly_ModePage *page = &wire_begin(answer, duopoly_Envelope_mode_page_tag)->body.mode_page;
     const struct mode_change *next =
@@ -32,11 +32,12 @@ void listing_modes(const struct conductor_parts *parts, const duopoly_List *list
     uint64_t before = list->cursor;
     const struct mode_change *change;
     while ((change = mode_history_before(parts->modes, before))) {
-        if (page->rows_count == MOST(page->rows)) {
+        if (page->rows_count == MOST(page->rows) || sieve_is_worn(sieve)) {
             page->cursor = before;
             return;
         }
-        row_fill(change, end_of(parts, next), &page->rows[page->rows_count++]);
+        row_fill(change, end_of(parts, next), &page->rows[page->rows_count]);
+        page->rows_count += sieve_keeps(sieve, &page->rows[page->rows_count]);
         next = change;
         before = change->sequence;
     }

@@ -7,7 +7,7 @@
 
 /* The cursor of the next page; 0: this is the last. */
 static uint64_t rows_add(const struct conductor_parts *parts, const duopoly_List *list,
-                         const struct listing_rows *what, char *page)
+                         const struct listing_rows *what, struct sieve *sieve, char *page)
 {
     const struct listing_order order = listing_agents(parts->agents);
     pb_size_t *n = (pb_size_t *)(page + what->count);
@@ -17,16 +17,18 @@ static uint64_t rows_add(const struct conductor_parts *parts, const duopoly_List
         if (*list->name && strcmp(list->name, agent.name) != 0)
             continue;
         for (; what->find(parts, &agent, &row); row++) {
-            if (*n == what->most)
+            if (*n == what->most || sieve_is_worn(sieve))
                 return listing_cursor(&order, place, row);
-            what->fill(parts, &agent, row, page + what->rows + (*n)++ * what->row_bytes);
+            char *to = page + what->rows + *n * what->row_bytes;
+            what->fill(parts, &agent, row, to);
+            *n += sieve_keeps(sieve, to);
         }
     }
     return 0;
 }
 
 void listing_rows(const struct conductor_parts *parts, const duopoly_List *list,
-                  const struct listing_rows *what, duopoly_Envelope *answer)
+                  const struct listing_rows *what, struct sieve *sieve, duopoly_Envelope *answer)
 {
     struct agent_view agent;
     if (*list->name && agents_named(parts->agents, list->name, &agent) < 0) {
@@ -35,6 +37,6 @@ void listing_rows(const struct conductor_parts *parts, const duopoly_List *list,
         return;
     }
     char *page = (char *)wire_begin(answer, what->page);
-    uint64_t cursor = rows_add(parts, list, what, page);
+    uint64_t cursor = rows_add(parts, list, what, sieve, page);
     memcpy(page + what->cursor, &cursor, sizeof(cursor));
 }

@@ -2,6 +2,7 @@
  * and cut where a page is full (listing_place.h). */
 #pragma once
 
+#include "controller/clients/listing_sieve.h"
 #include "controller/conductor.h"
 #include "schemas/duopoly.pb.h"
 
@@ -26,6 +27,6 @@ struct listing_rows {
     .cursor = offsetof(duopoly_Envelope, body.page_.cursor)
 
 /* A page with the rows of all agents, or of the one that the request names, or a refusal where
- * there is no such agent. O(rows of a page + agents that have none). */
+ * there is no such agent. O(rows that the page looks at + agents that have none). */
 void listing_rows(const struct conductor_parts *parts, const duopoly_List *list,
-                  const struct listing_rows *what, duopoly_Envelope *answer);
+                  const struct listing_rows *what, struct sieve *sieve, duopoly_Envelope *answer);

@@ -50,50 +50,54 @@ static bool switch_at(const void *list, uint32_t place, uint64_t *ret_identity)
 }
 
 static void switches_page(const struct conductor_parts *parts, const duopoly_List *list,
-                          duopoly_SwitchPage *page)
+                          struct sieve *sieve, duopoly_SwitchPage *page)
 {
     const struct inventory *inventory = parts->switches;
     const struct listing_order order = {switch_at, inventory};
     uint32_t row;
     for (uint32_t i = listing_resume(&order, list->cursor, &row); i < inventory->n; i++) {
         const struct inventory_switch *one = inventory->switches[i];
-        if (page->switches_count == MOST(page->switches)) {
+        if (page->switches_count == MOST(page->switches) || sieve_is_worn(sieve)) {
             page->cursor = listing_cursor(&order, i, 0);
             return;
         }
-        if (!*list->name || strcmp(list->name, one->name) == 0)
-            fill_row(parts, one, &page->switches[page->switches_count++]);
+        if (*list->name && strcmp(list->name, one->name) != 0)
+            continue;
+        fill_row(parts, one, &page->switches[page->switches_count]);
+        page->switches_count += sieve_keeps(sieve, &page->switches[page->switches_count]);
     }
 }
 
-static void ports_page(const struct inventory_switch *one, uint64_t cursor,
+static void ports_page(const struct inventory_switch *one, uint64_t cursor, struct sieve *sieve,
                        duopoly_SwitchPage *page)
 {
     page->has_wish = one->head.has_wish;
     page->wish = one->head.wish;
     for (uint64_t i = cursor; i < one->ports_n; i++) {
-        if (page->ports_count == MOST(page->ports)) {
+        if (page->ports_count == MOST(page->ports) || sieve_is_worn(sieve)) {
             page->cursor = i;
             return;
         }
-        page->ports[page->ports_count++] = one->ports[i];
+        page->ports[page->ports_count] = one->ports[i];
+        page->ports_count += sieve_keeps(sieve, &page->ports[page->ports_count]);
     }
 }
 
-static void steps_page(const struct inventory_switch *one, uint64_t cursor,
+static void steps_page(const struct inventory_switch *one, uint64_t cursor, struct sieve *sieve,
                        duopoly_SwitchPage *page)
 {
     for (uint64_t i = cursor; i < one->steps_n; i++) {
-        if (page->steps_count == MOST(page->steps)) {
+        if (page->steps_count == MOST(page->steps) || sieve_is_worn(sieve)) {
             page->cursor = i;
             return;
         }
-        page->steps[page->steps_count++] = one->steps[i];
+        page->steps[page->steps_count] = one->steps[i];
+        page->steps_count += sieve_keeps(sieve, &page->steps[page->steps_count]);
     }
 }
 
 void listing_switches(const struct conductor_parts *parts, const duopoly_List *list,
-                      duopoly_Envelope *answer)
+                      struct sieve *sieve, duopoly_Envelope *answer)
 {
     const struct inventory_switch *one = inventory_find(parts->switches, list->name);
     if (*list->name && !one) {
@@ -108,9 +112,9 @@ void listing_switches(const struct conductor_parts *parts, const duopoly_List *l
     duopoly_SwitchPage *page =
         &wire_begin(answer, duopoly_Envelope_switch_page_tag)->body.switch_page;
     if (list->of == duopoly_ListOf_LIST_SWITCHES)
-        switches_page(parts, list, page);
+        switches_page(parts, list, sieve, page);
     else if (list->of == duopoly_ListOf_LIST_SWITCH_PORTS)
-        ports_page(one, list->cursor, page);
+        ports_page(one, list->cursor, sieve, page);
     else
-        steps_page(one, list->cursor, page);
+        steps_page(one, list->cursor, sieve, page);
 }

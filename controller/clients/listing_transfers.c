@@ -40,7 +40,7 @@ static bool is_starved(const struct conductor_parts *parts)
 
 /* The cursor is the last attempt's number. */
 void listing_macroflows(const struct conductor_parts *parts, const duopoly_List *list,
-                        duopoly_Envelope *answer)
+                        struct sieve *sieve, duopoly_Envelope *answer)
 {
     duopoly_MacroflowPage *page =
         &wire_begin(answer, duopoly_Envelope_macroflow_page_tag)->body.macroflow_page;
@@ -48,13 +48,16 @@ void listing_macroflows(const struct conductor_parts *parts, const duopoly_List 
     uint64_t after = list->cursor;
     struct attempt_view attempt;
     for (int looks = 0; engine_attempt_after(parts->engine, after, &attempt) == 0; looks++) {
-        if (page->rows_count == MOST(page->rows) || looks == LISTING_LOOKS) {
+        if (page->rows_count == MOST(page->rows) || looks == LISTING_LOOKS ||
+            sieve_is_worn(sieve)) {
             page->cursor = after;
             return;
         }
         after = attempt.attempt;
-        if (receives(&attempt))
-            macroflow_fill(parts, &attempt, starved, &page->rows[page->rows_count++]);
+        if (!receives(&attempt))
+            continue;
+        macroflow_fill(parts, &attempt, starved, &page->rows[page->rows_count]);
+        page->rows_count += sieve_keeps(sieve, &page->rows[page->rows_count]);
     }
 }
 
@@ -118,22 +121,24 @@ static void coflow_fill(const struct conductor_parts *parts, const struct stage_
     hosts_say(parts->agents, coflow, row->hosts, sizeof(row->hosts));
 }
 
-/* Adds the stage's Coflow if it is live; returns how many things were looked at. */
+/* Adds the stage's Coflow if it is live and wanted; returns how many things were looked at. */
 static uint32_t stage_add(const struct conductor_parts *parts, const struct stage_view *stage,
-                          bool starved, duopoly_CoflowPage *page)
+                          bool starved, struct sieve *sieve, duopoly_CoflowPage *page)
 {
     struct coflow coflow = {0};
     if (!stage->running)
         return 1;
     engine_stage_attempts(parts->engine, stage->job, stage->stage, attempt_count, &coflow);
-    if (coflow.receiving)
-        coflow_fill(parts, stage, &coflow, starved, &page->rows[page->rows_count++]);
+    if (coflow.receiving) {
+        coflow_fill(parts, stage, &coflow, starved, &page->rows[page->rows_count]);
+        page->rows_count += sieve_keeps(sieve, &page->rows[page->rows_count]);
+    }
     return 1 + stage->running;
 }
 
 /* The cursor is a job's number, and with it the stage from which on to go on. */
 void listing_coflows(const struct conductor_parts *parts, const duopoly_List *list,
-                     duopoly_Envelope *answer)
+                     struct sieve *sieve, duopoly_Envelope *answer)
 {
     duopoly_CoflowPage *page =
         &wire_begin(answer, duopoly_Envelope_coflow_page_tag)->body.coflow_page;
@@ -142,10 +147,10 @@ void listing_coflows(const struct conductor_parts *parts, const duopoly_List *li
     uint32_t from = list->stage, looks = 0;
     struct stage_view stage;
     struct job_view job;
-    while (page->rows_count < MOST(page->rows) && looks < LISTING_LOOKS) {
+    while (page->rows_count < MOST(page->rows) && looks < LISTING_LOOKS && !sieve_is_worn(sieve)) {
         looks++;
         if (number && engine_stage_from(parts->engine, number, from, &stage) == 0) {
-            looks += stage_add(parts, &stage, starved, page);
+            looks += stage_add(parts, &stage, starved, sieve, page);
             from = stage.stage + 1;
             continue;
         }

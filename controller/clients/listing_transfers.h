@@ -4,9 +4,10 @@
  * with a cursor. */
 #pragma once
 
+#include "controller/clients/listing_sieve.h"
 #include "controller/conductor.h"
 
 void listing_macroflows(const struct conductor_parts *parts, const duopoly_List *list,
-                        duopoly_Envelope *answer);
+                        struct sieve *sieve, duopoly_Envelope *answer);
 void listing_coflows(const struct conductor_parts *parts, const duopoly_List *list,
-                     duopoly_Envelope *answer);
+                     struct sieve *sieve, duopoly_Envelope *answer);

@@ -68,8 +68,8 @@ static void fill(const struct conductor_parts *parts, const struct agent_view *a
 }
 
 void listing_units(const struct conductor_parts *parts, const duopoly_List *list,
-                   duopoly_Envelope *answer)
+                   struct sieve *sieve, duopoly_Envelope *answer)
 {
     static const struct listing_rows units = {find, fill, LISTING_IN(unit_page)};
-    listing_rows(parts, list, &units, answer);
+    listing_rows(parts, list, &units, sieve, answer);
 }

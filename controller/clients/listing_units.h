@@ -2,8 +2,9 @@
  * names: what each has, what is free, and what runs there. */
 #pragma once
 
+#include "controller/clients/listing_sieve.h"
 #include "controller/conductor.h"
 #include "schemas/duopoly.pb.h"
 
 void listing_units(const struct conductor_parts *parts, const duopoly_List *list,
-                   duopoly_Envelope *answer);
+                   struct sieve *sieve, duopoly_Envelope *answer);

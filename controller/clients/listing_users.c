@@ -22,17 +22,18 @@ static void row_fill(const struct conductor_parts *parts, const struct user_view
 }
 
 void listing_users(const struct conductor_parts *parts, const duopoly_List *list,
-                   duopoly_Envelope *answer)
+                   struct sieve *sieve, duopoly_Envelope *answer)
 {
     duopoly_UserPage *page = &wire_begin(answer, duopoly_Envelope_user_page_tag)->body.user_page;
     struct user_view user;
     uint64_t from = list->cursor;
     for (; engine_user_from(parts->engine, from, &user) == 0; from = (uint64_t)user.user + 1) {
-        if (page->rows_count == MOST) {
+        if (page->rows_count == MOST || sieve_is_worn(sieve)) {
             page->cursor = from;
             return;
         }
-        row_fill(parts, &user, &page->rows[page->rows_count++]);
+        row_fill(parts, &user, &page->rows[page->rows_count]);
+        page->rows_count += sieve_keeps(sieve, &page->rows[page->rows_count]);
     }
 }
 
@@ -56,17 +57,18 @@ static void debt_fill(const struct conductor_parts *parts, const struct debt_vie
 
 /* The cursor is a borrower and a lender: where to go on. */
 void listing_debts(const struct conductor_parts *parts, const duopoly_List *list,
-                   duopoly_Envelope *answer)
+                   struct sieve *sieve, duopoly_Envelope *answer)
 {
     duopoly_DebtPage *page = &wire_begin(answer, duopoly_Envelope_debt_page_tag)->body.debt_page;
     struct debt_view debt;
     uint64_t at = list->cursor;
     while (engine_debt_from(parts->engine, (uint32_t)(at >> 32), (uint32_t)at, &debt) == 0) {
-        if (page->rows_count == MOST_DEBTS) {
+        if (page->rows_count == MOST_DEBTS || sieve_is_worn(sieve)) {
             page->cursor = at;
             return;
         }
-        debt_fill(parts, &debt, &page->rows[page->rows_count++]);
+        debt_fill(parts, &debt, &page->rows[page->rows_count]);
+        page->rows_count += sieve_keeps(sieve, &page->rows[page->rows_count]);
         at = ((uint64_t)debt.borrower << 32 | debt.lender) + 1;
     }
 }
@@ -111,8 +113,9 @@ static void drift_fill(const struct conductor_parts *parts, duopoly_SharePage *p
 }
 
 void listing_shares(const struct conductor_parts *parts, const duopoly_List *list,
-                    duopoly_Envelope *answer)
+                    struct sieve *sieve, duopoly_Envelope *answer)
 {
+    (void)sieve; /* the parts of all users are read together */
     duopoly_SharePage *page = &wire_begin(answer, duopoly_Envelope_share_page_tag)->body.share_page;
     struct user_view user;
     uint64_t from = list->cursor;

@@ -319,7 +319,7 @@ static void audit_fill(struct control *control, struct requester *requester,
                        const duopoly_Envelope *request)
 {
     (void)requester;
-    audit_answer(control->parts->store, request->body.get_audit.after, &control->answer);
+    audit_answer(control->parts->store, &request->body.get_audit, &control->answer);
 }
 
 static void controller_keys_fill(struct control *control, struct requester *requester,

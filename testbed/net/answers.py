@@ -7,7 +7,8 @@ Python keeps all, so here they are numbers, as on the wire and in recordings."""
 import json
 
 VERSION = 1
-ENVELOPE = ("schema", "version", "generated_at", "partial", "items", "error")
+ENVELOPE = ("schema", "version", "generated_at", "partial", "items", "error", "of")
+SELECTED = "selected"  # rows with chosen columns of the list that "of" names
 # Schemas of lists, and what their rows are called here.
 LISTS = {**{name: name for name in (
     "audit", "coflows", "combinations", "config", "counters", "debts", "events", "flows", "history",
@@ -38,11 +39,12 @@ def _numbered(key, value):
 
 def _opened(document):
     items = _numbered("", document["items"])
-    if document["schema"] not in LISTS:
+    name = document["of"] if document["schema"] == SELECTED else LISTS.get(document["schema"])
+    if not name:
         one, = items
         return one
     beside = {key: _numbered(key, value) for key, value in document.items() if key not in ENVELOPE}
-    return {LISTS[document["schema"]]: items, **beside}
+    return {name: items, **beside}
 
 
 def read(text):

@@ -387,6 +387,12 @@ def test_what_a_file_would_change(cluster):
     assert (row["value"], row["configured"], row["next"], row["taken_by"]) == \
         ("fifo", "fifo", "fair", "reload")
     assert found["bounds.jobs"]["taken_by"] == "restart"
+    assert set(changes(daemon, file, "--filter", "taken_by=restart")) == {"bounds.jobs"}
+    assert list(changes(daemon, file, "--sort", "key", "--limit", 1)) == ["bounds.jobs"]
+    assert list(changes(daemon, file, "--sort", "-key")) == ["policy.turn", "bounds.jobs"]
+    assert len(changes(daemon, file, "--limit", 1)) == 1
+    assert daemon.ctl("config", "show", "--filter", "value=fifo", "--columns", "key") == \
+        {"config": [{"key": "policy.turn"}], "file": str(daemon.folder / "duopolyd.yaml")}
     assert changes(daemon) == {} and policies(daemon)["turn"] == "fifo", "it only looks"
     file.write_text("policy: {turn: best}\n")
     assert "other.yaml:1:16: turn: 'best'" in daemon.ctl("config", "diff", file, expect=1)

@@ -6,6 +6,8 @@ import signal
 import subprocess
 import time
 
+import pytest
+
 import kills
 from controller import BUILD, Client, pb, wait_until
 from nets import needs_root
@@ -59,6 +61,39 @@ def test_parts_are_asked_for_one_by_one(cluster):
     peers = [line.split(",")[1] for line in out.splitlines()[1:4]]
     assert peers == [f"10.0.0.{n}:8" for n in (2, 3, 4)], out
     assert daemon.counters().get("refused.asked_part", 0) == 0
+
+
+@pytest.mark.parametrize("words, peers", [
+    (["--filter", "peer=10.0.0.3:8|10.0.0.4:8"], [3, 4]), (["--sort", "-peer"], [4, 3, 2]),
+    (["--filter", "job!=-"], []), (["--sort", "-peer", "--limit", "2"], [4, 3])])
+def test_rows_are_chosen(cluster, words, peers):
+    daemon = cluster.daemon(scripted=True)
+    agent = asked(cluster, daemon, "w1")
+    process = begin_flows(daemon, "w1", "--form", "csv", "--columns", "peer", *words)
+    for last in (2, 3, 4):
+        agent.send(asked_part=pb.AskedPart(number=agent.expect("ask").ask.number,
+                                           cursor=last if last < 4 else 0, flows=[flow(last)]))
+    code, out, err = end_flows(process)
+    assert (code, err) == (0, "")
+    assert out.splitlines() == ["peer", *(f"10.0.0.{n}:8" for n in peers)]
+
+
+def test_no_more_parts_are_asked_for_than_are_wanted(cluster):
+    daemon = cluster.daemon(scripted=True)
+    agent = asked(cluster, daemon, "w1")
+    process = begin_flows(daemon, "w1", "--form", "csv", "--columns", "peer", "--limit", "1")
+    agent.send(asked_part=pb.AskedPart(number=agent.expect("ask").ask.number, cursor=1,
+                                       flows=[flow(2), flow(3)]))
+    assert end_flows(process) == (0, "peer\n10.0.0.2:8\n", "")
+
+
+def test_the_controller_does_not_filter_what_agents_tell(cluster):
+    daemon = cluster.daemon(scripted=True)
+    asked(cluster, daemon, "w1")
+    client = Client(daemon)
+    answer = client.ask(list=pb.List(of=pb.LIST_FLOWS, name="w1", filter="job=1"))
+    assert answer.refused.text == "this list takes no filter"
+    client.close()
 
 
 def test_an_agent_that_goes_on_for_ever_is_cut_off(cluster):

@@ -2,7 +2,7 @@
 before and after a restart of the controller."""
 import re
 
-from controller import pb, wait_until, workload
+from controller import Client, pb, wait_until, workload
 from test_frameworks import Framework
 from test_store import running
 
@@ -181,6 +181,13 @@ def test_history_is_filtered_by_the_controller(cluster):
     assert told("--what", "j14", "--who", "ann") == [149, 147, 145, 143, 141]
     assert told("--result", "done") == [] and len(told("--result", "cancelled")) == 150
     assert len(told("--since", "1h")) == 150 and told("--since", "2999-01-01") == []
+    assert told("--filter", "name~j14,user_name=ann") == [149, 147, 145, 143, 141]
+    assert told("--filter", "job<=3", "--sort", "job") == [1, 2, 3]
+    assert told("--who", "ann", "--since", "1h", "--filter", "user=5", "--limit", "2") == [149, 147]
+    client = Client(daemon)
+    page = client.ask(list=pb.List(of=pb.LIST_HISTORY, filter="job=7")).history_page
+    assert [row.job for row in page.rows] == [7] and not page.cursor
+    client.close()
     row = row_of(daemon, 149)
     assert row["user_name"] == "ann" and row["text"].startswith("cancelled by ")
     assert re.fullmatch(r"\d{4}-\d\d-\d\dT[\d:.]+Z", row["ended"])

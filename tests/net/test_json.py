@@ -233,8 +233,21 @@ READS = [
     (["history"], "history"),
     (["history", "--who", "x", "--what", "x", "--since", "1h", "--result", "done", "--limit", "1"],
      "history"),
+    (["history", "--columns", "job,ended", "--sort", "-ended"], "selected"),
+    (["flows", "x", "--columns", "peer,level", "--limit", "1"], "selected"),
+    (["queues", "x", "--filter", "port!=-", "--columns", "level"], "selected"),
+    (["coflows", "--filter", "on_wire=yes"], "coflows"),
+    (["macroflows", "--since", "1h", "--columns", "left_bytes"], "selected"),
+    (["mode", "history", "--since", "1h", "--limit", "2"], "mode_changes"),
+    (["config", "show", "--columns", "key,value"], "selected"),
+    (["config", "diff", "--sort", "-key"], "config_changes"),
     (["switch", "x", "render", "--as", "eos", "--from", TOP / "schemas" / "switch.yaml"],
-     "render")]
+     "render"),
+    (["hosts", "--columns", "text,name", "--sort", "-name"], "selected"),
+    (["audit", "--columns", "n", "--limit", "1"], "selected"),
+    (["jobs", "--filter", "state=x", "--limit", "3", "--sort", "place,-job"], "jobs"),
+    (["policy", "--filter", "parameter=-"], "policies"),
+    (["queues", "--filter", "role=switch", "--columns", "port"], "selected")]
 STREAMS = ["watch", "record"]  # which go on: as lines, test_a_stream
 CHANGES = [
     (["submit"], "submitted"), (["job", "hold", "1"], "change"),
@@ -345,6 +358,18 @@ def refused(valid, done, code, reason):
     (["job", "x"], "a job is a number from 1, not 'x'"),
     (["jobs", "--undo"], "'jobs' takes no --undo"),
     (["status", "--key", "f"], "--controller and --key go together"),
+    (["hosts", "--filter", "stat=up"],
+     "--filter: filter:1: there is no column 'stat'; did you mean 'state'?"),
+    (["jobs", "--columns", "nmae"], "--columns: there is no column 'nmae'; did you mean 'name'?"),
+    (["tasks", "--sort", "-lvl"], "--sort: there is no column 'lvl'; did you mean 'level'?"),
+    (["jobs", "--since", "1h"], "'jobs' has no time that --since could be about"),
+    (["keys", "make", "a", "--limit", "1"], "'keys' takes no --filter, --columns, --sort, "),
+    (["mode", "--limit", "1"], "'mode' takes no --filter, --columns, --sort, --since and --limit "),
+    (["config", "check", "f", "--sort", "key"], "'config' takes no --filter, "),
+    (["events", "--filter", "kind=job"], "'events' takes no --filter, --columns and --sort"),
+    (["watch", "--columns", "kind"], "'watch' takes no --filter, --columns and --sort"),
+    (["flows", "x", "--since", "1h"], "'flows' has no time that --since could be about"),
+    (["queues", "x", "--sort", "lvl"], "--sort: there is no column 'lvl'; did you mean 'level'?"),
 ])
 def test_wrong_arguments(valid, words, sentence):
     assert refused(valid, run("-j", *words), 2, "arguments").startswith(sentence)

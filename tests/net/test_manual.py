@@ -91,6 +91,14 @@ def test_bash_completes_commands_words_and_options(bash):
     assert bash("job", "re") == ["release", "requeue"] and bash("cancel", "--dr") == ["--dry-run"]
     assert "--role" in bash("keys", "make", "w1", "--") and "--undo" not in bash("keys", "--")
     assert bash("submit", "") == [] and bash("--key", "") == [], "files"
+    assert bash("tasks", "--columns", "job,st") == ["job,stage", "job,state"]
+    assert bash("queues", "--columns", "marked") == ["marked_packets"], "of queues HOST"
+    assert bash("config", "--sort", "taken") == ["taken_by"], "of config diff"
+    assert {"--filter", "--since"} <= set(bash("history", "--")), "and its own"
+    assert "--since" in bash("events", "--") and "--filter" not in bash("events", "--")
+    assert bash("hosts", "--sort", "-upl") == ["-uplink_permille"]
+    assert bash("status", "--columns", "") == [] and "--filter" not in bash("status", "--")
+    assert {"--filter", "--columns", "--sort", "--since", "--limit"} <= set(bash("jobs", "--"))
     assert {"--json", "--socket", "--help"} <= set(bash("--"))
 
 

@@ -51,6 +51,14 @@ def test_each_is_told_once_while_it_receives(cluster):
     assert large["bytes"] == large["left_bytes"] == 2000 * REDUCES
     assert large["on_wire"] and large["hosts"] == "h1"
 
+    assert [row["name"] for row in daemon.ctl("coflows", "--filter", "receiving>1")["coflows"]] == \
+        ["large"]
+    wanted = ["--filter", f"job={large['job']},left_bytes>=2kB", "--sort", "-task"]
+    of_large = daemon.ctl("macroflows", *wanted)["macroflows"]
+    assert [row["task"] for row in of_large] == list(range(REDUCES - 1, -1, -1))
+    assert daemon.ctl("macroflows", *wanted, "--limit", 2, "--columns", "task") == \
+        {"macroflows": [{"task": REDUCES - 1}, {"task": REDUCES - 2}]}
+
     first, second = [attempt for attempt, start in starts.items()
                      if start.job == large["job"]][:2]
     agent.state(first, "STARTED")

@@ -6,6 +6,7 @@
 #include "controller/cli/keys.h"
 #include "controller/cli/lists.h"
 #include "controller/cli/names.h"
+#include "controller/cli/queues.h"
 
 #include <errno.h>
 #include <jansson.h>
@@ -90,6 +91,27 @@ static void wrong_arguments_are_refused(void **state)
         .who = "ann", .what = "drain", .since = "10min", .result = "refused", .limit = "5"};
     assert_int_equal(check("audit", 0, NULL, filters), 0);
     assert_int_equal(check("jobs", 0, NULL, filters), -EINVAL);
+    const struct request chosen = {
+        .filter = "state=up", .columns = "name,state", .sort = "-uplink_permille", .limit = "5"};
+    assert_int_equal(check("hosts", 0, NULL, chosen), 0);
+    assert_int_equal(check("counters", 0, NULL, chosen), -EINVAL);
+    assert_int_equal(check("status", 0, NULL, chosen), -EINVAL);
+    assert_int_equal(check("policy", 2, "mode", chosen), -EINVAL);
+    const struct request few = {.since = "1h", .limit = "5"}, level = {.columns = "level"};
+    assert_int_equal(check("history", 0, NULL, filters), -EINVAL);
+    assert_int_equal(check("history", 0, NULL, few), 0);
+    assert_int_equal(check("mode", 0, NULL, few), -EINVAL);
+    assert_int_equal(check("mode", 1, "history", few), 0);
+    assert_int_equal(check("config", 1, "show", (struct request){.columns = "reloads"}), 0);
+    assert_int_equal(check("config", 1, "diff", (struct request){.columns = "next"}), 0);
+    assert_int_equal(check("config", 1, "reload", (struct request){.columns = "next"}), -EINVAL);
+    assert_int_equal(check("queues", 1, "w1", level), 0);
+    assert_int_equal(check("queues", 0, NULL, level), -EINVAL);
+    assert_int_equal(check("flows", 1, "w1", level), 0);
+    assert_int_equal(check("events", 0, NULL, few), 0);
+    assert_int_equal(check("events", 0, NULL, (struct request){.columns = "kind"}), -EINVAL);
+    assert_int_equal(check("hosts", 0, NULL, (struct request){.since = "1h"}), -EINVAL);
+    assert_int_equal(check("tasks", 0, NULL, (struct request){.since = "1h"}), 0);
     const struct request wrong[] = {{.who = ""},        {.what = ""},          {.since = "soon"},
                                     {.result = "both"}, {.limit = "-1"},       {.limit = "0"},
                                     {.since = "-5s"},   {.since = "2026-2-31"}};
@@ -157,7 +179,7 @@ static void the_table_is_whole(void **state)
     for (const struct command *c = cli_commands; c->name; c++) {
         assert_true(*c->help && c->run && c->least_words <= c->most_words && c->most_words <= 18);
         /* --dry-run goes without saying with what changes something. */
-        bool own = c->options[strspn(c->options, "d")];
+        bool own = c->options[strspn(c->options, "dl")];
         assert_int_equal(own, strchr(c->arguments, '-') != NULL);
     }
 }
@@ -456,7 +478,8 @@ static void forms_are_found_by_name(void **state)
     assert_int_equal(writer_form_find("csv", &form, &err), 0);
     assert_ptr_equal(form, &writer_form_csv);
     assert_int_equal(writer_form_find("xml", &form, &err), -EINVAL);
-    assert_string_equal(err.text, "there is no form 'xml'; there are: text, json, json-lines, csv");
+    assert_string_equal(err.text,
+                        "there is no form 'xml'; there are: text, wide, json, json-lines, csv");
 }
 
 static void every_exit_code_has_a_row(void **state)
@@ -602,7 +625,7 @@ static void a_cell_is_what_its_row_has(void **state)
         CELL("i32", "I32", SIGNED, i32, UNLESS_NEGATIVE),
         CELL("i64", "I64", DURATION, i64),
         CELL("yes", "YES", BOOL, yes),
-        CELL_OF("twice", "TWICE", twice),
+        CELL_OF("twice", "TWICE", TEXT, twice),
         {0},
     };
     static const struct sample rows[] = {{"a", 4000000000, UINT64_MAX, 7, -1000000000, true},
