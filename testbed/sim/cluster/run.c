@@ -48,7 +48,7 @@ static int take_computing(struct run *run)
             return turn;
         if (turn)
             continue;
-        run_watch(run, RUN_DONE, a, a->host);
+        run_notify(run, RUN_DONE, a, a->host);
         if (framework_tell_sizes(run, a) ||
             run_report_attempt(run, EVENT_ATTEMPT_DONE, a->number, (uint64_t)a->remote_bytes) ||
             framework_task_done(run, a) || run_attempt_drop(run, a))

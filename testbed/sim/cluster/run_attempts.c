@@ -425,7 +425,7 @@ static int compute(struct run *run, struct run_attempt *a)
     }
     a->phase = PHASE_COMPUTING;
     note_coflow(run, a, true);
-    run_watch(run, RUN_RECEIVED, a, a->host);
+    run_notify(run, RUN_RECEIVED, a, a->host);
     int r = disks_take_turns(a) ? disks_begin_turns(run, a)
             : heap_push(&run->computing, run->computing_where, end_ns, a->id)
                 ? run_out_of_memory(run)
@@ -453,7 +453,7 @@ int run_attempt_begin(struct run *run, struct run_attempt *a)
     int r = run_report_attempt(run, EVENT_ATTEMPT_STARTED, a->number, 0);
     a->phase = PHASE_RECEIVING;
     run->result->attempts++;
-    run_watch(run, RUN_STARTED, a, a->host);
+    run_notify(run, RUN_STARTED, a, a->host);
     if (a->pipelined) {
         a->overlap_end_ns = (double)(run->now_ns + a->compute_ns);
         LIST_INSERT_HEAD(&run->pipelined, a, of_pipelined);

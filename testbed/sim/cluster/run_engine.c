@@ -35,7 +35,7 @@ static int do_stop(struct run *run, const struct decision *d)
     struct run_attempt *a = run_attempt_find(run, d->stop.attempt);
     if (!a)
         return 0;
-    run_watch(run, RUN_STOPPED, a, a->host);
+    run_notify(run, RUN_STOPPED, a, a->host);
     int r = run_attempt_drop(run, a);
     return r ? r : run_report_attempt(run, EVENT_ATTEMPT_KILLED, d->stop.attempt, 0);
 }
@@ -52,7 +52,7 @@ static int do_level(struct run *run, const struct decision *d)
 static int do_mode(struct run *run, const struct decision *d)
 {
     run->mode = (enum mode)d->mode.mode;
-    run_watch(run, RUN_MODE, NULL, ENGINE_NONE);
+    run_notify(run, RUN_MODE, NULL, ENGINE_NONE);
     for (struct run_attempt *a = run->live; a; a = a->hh.next)
         if (a->n_open && run_attempt_mark(run, a))
             return -ENOMEM;

@@ -20,7 +20,7 @@ static int kill_copies(struct run *run, const struct run_attempt *done)
             a->task != done->task)
             continue;
         leave(run, a);
-        run_watch(run, RUN_STOPPED, a, a->host);
+        run_notify(run, RUN_STOPPED, a, a->host);
         r = run_report_attempt(run, EVENT_ATTEMPT_KILLED, a->number, 0);
         r = r ? r : run_attempt_drop(run, a);
     }
@@ -73,7 +73,7 @@ static int lose_attempts(struct run *run, uint32_t host)
             stage->n_waiting++;
         }
         run->result->lost_attempts++;
-        run_watch(run, RUN_LOST, a, host);
+        run_notify(run, RUN_LOST, a, host);
         r = run_report_attempt(run, EVENT_ATTEMPT_FAILED, a->number, 0);
         r = r ? r : run_attempt_drop(run, a);
     }

@@ -179,14 +179,14 @@ static int host_down(struct run *run, uint32_t h)
     host->down = true;
     host->heard_ns = INT64_MAX;
     run->result->host_failures++;
-    run_watch(run, RUN_HOST_DOWN, NULL, h);
+    run_notify(run, RUN_HOST_DOWN, NULL, h);
     HASH_ITER (hh, run->live, a, next) {
         if (a->phase == PHASE_SENT)
             continue;
         bool here = a->host == h;
         if (here) {
             run->result->lost_attempts++;
-            run_watch(run, RUN_LOST, a, h);
+            run_notify(run, RUN_LOST, a, h);
         }
         int r = here ? run_attempt_drop(run, a) : break_transfers(run, a, h);
         if (!r && !here)
@@ -223,7 +223,7 @@ static int host_up(struct run *run, uint32_t h)
     struct event join = {.kind = EVENT_HOST_JOIN}, load = hosts_load(h, LOAD_UPLINK, 0);
     host->down = false;
     host->generation++;
-    run_watch(run, RUN_HOST_UP, NULL, h);
+    run_notify(run, RUN_HOST_UP, NULL, h);
     join.host_join.host = h;
     join.host_join.generation = host->generation;
     int r = run_report(run, &join);

@@ -35,7 +35,7 @@ struct run_coflow *run_coflow(struct run *run, const struct run_attempt *a)
     return &run->coflows[run->first_coflow[run_job_index(run, a->job)] + a->stage];
 }
 
-void run_watch(struct run *run, enum run_moment moment, const struct run_attempt *a, uint32_t host)
+void run_notify(struct run *run, enum run_moment moment, const struct run_attempt *a, uint32_t host)
 {
     struct run_news news = {
         .moment = moment, .now_ns = run->now_ns, .host = host, .mode = run->mode};

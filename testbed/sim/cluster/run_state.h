@@ -270,7 +270,8 @@ int run_grow(void **array, size_t *room, size_t n, size_t size);
 /* Of the attempt's stage. */
 struct run_coflow *run_coflow(struct run *run, const struct run_attempt *a);
 size_t run_job_index(const struct run *run, uint64_t job);
-void run_watch(struct run *run, enum run_moment moment, const struct run_attempt *a, uint32_t host);
+void run_notify(struct run *run, enum run_moment moment, const struct run_attempt *a,
+                uint32_t host);
 
 /* In run_links.c: nothing changes until the next instant. */
 int run_links_note(struct run *run, int64_t until_ns);
