@@ -166,4 +166,5 @@ def test_each_option_belongs_to_a_command(bash):
             done = subprocess.run([BUILD / "duopolyctl", command, option, *value],
                                   capture_output=True, text=True,
                                   timeout=20, check=False)
-            assert f"takes no {option}" not in done.stderr and "takes no" not in done.stderr, done
+            # 'here': another form of the command takes it, as 'mode history' takes --filter
+            assert "takes no" not in done.stderr or " here" in done.stderr, done
