@@ -5,6 +5,7 @@
 #include "controller/store/division_setting.h"
 #include "controller/store/job_setting.h"
 #include "controller/store/record_times.h"
+#include "controller/store/resumption.h"
 #include "controller/store/user_setting.h"
 
 #include <errno.h>
@@ -15,11 +16,6 @@
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
-
-struct lost_output {
-    uint64_t job, attempt;
-    uint32_t stage, task;
-};
 
 /* Lines of an empty engine's dump. */
 struct lines {
@@ -648,116 +644,6 @@ static int line_next(void *context, const char **ret_line)
     }
 }
 
-struct resumption {
-    struct recovery *recovery;
-    struct decisions decisions;
-    int error;
-    unsigned refused;  /* policies, */
-    char unknown[128]; /* the last of them */
-    uint32_t gone[ENGINE_USERS_MAX], n_gone;
-};
-
-static bool step_one(struct resumption *resumption, struct event *event)
-{
-    const struct recovery *recovery = resumption->recovery;
-    event->request = 1;
-    if (resumption->error < 0)
-        return false;
-    resumption->error = engine_step(recovery->recovered->engine, recovery->now_ns, event, 1,
-                                    &resumption->decisions);
-    for (size_t i = 0; i < resumption->decisions.n; i++)
-        if (resumption->decisions.at[i].kind == DECISION_REJECT)
-            return false;
-    return resumption->error == 0;
-}
-
-static void policy_resume(void *context, const char *question, const char *name)
-{
-    struct resumption *resumption = context;
-    struct event event = {.kind = EVENT_POLICY_SET};
-    event.policy_set.question = question;
-    event.policy_set.name = name;
-    if (step_one(resumption, &event))
-        return;
-    resumption->refused++;
-    snprintf(resumption->unknown, sizeof(resumption->unknown), "policy %s %s", question, name);
-}
-
-/* WHY repeatedly: one may need another that comes later. Setting the same one again changes
- * nothing. */
-static void policies_resume(struct resumption *resumption)
-{
-    unsigned before;
-    do {
-        before = resumption->refused;
-        resumption->refused = 0;
-        store_settings(resumption->recovery->store, "policy", policy_resume, resumption);
-    } while (resumption->refused && resumption->refused != before);
-    if (resumption->refused)
-        memcpy(resumption->recovery->recovered->unknown, resumption->unknown,
-               sizeof(resumption->unknown));
-}
-
-static void parameter_resume(void *context, const char *word, const char *value)
-{
-    struct resumption *resumption = context;
-    struct event event = {.kind = EVENT_POLICY_PARAMETER};
-    event.policy_parameter.word = word;
-    event.policy_parameter.value = strtoll(value, NULL, 10);
-    if (!step_one(resumption, &event))
-        snprintf(resumption->recovery->recovered->unknown,
-                 sizeof(resumption->recovery->recovered->unknown), "policy parameter %s=%s", word,
-                 value);
-}
-
-static void user_resume(void *context, uint32_t number, const struct user_kept *kept)
-{
-    struct resumption *resumption = context;
-    struct event event = {.kind = EVENT_USER_LEAVE};
-    struct user_view user;
-    event.user_leave.user = number;
-    if (!kept->leaves || !step_one(resumption, &event))
-        return;
-    const struct engine *engine = resumption->recovery->recovered->engine;
-    bool gone = engine_user_from(engine, number, &user) < 0 || user.user != number;
-    if (gone && resumption->n_gone < ENGINE_USERS_MAX)
-        resumption->gone[resumption->n_gone++] = number;
-}
-
-/* Those that were leaving do so, and are no more kept when they are gone. */
-static void users_resume(struct resumption *resumption)
-{
-    struct store *store = resumption->recovery->store;
-    user_settings(store, user_resume, resumption);
-    for (uint32_t i = 0; i < resumption->n_gone; i++)
-        user_setting_put(store, resumption->gone[i], NULL);
-}
-
-static int resume(struct recovery *recovery)
-{
-    const struct recovered *recovered = recovery->recovered;
-    struct resumption resumption = {.recovery = recovery};
-    for (size_t i = 0; i < recovered->n_hosts; i++) {
-        struct event event = {.kind = EVENT_HOST_LOST};
-        event.host.host = recovered->hosts[i].host;
-        if (recovered->hosts[i].lost && recovered->hosts[i].boot)
-            step_one(&resumption, &event);
-    }
-    for (size_t i = 0; i < recovery->n_lost; i++) {
-        struct event event = {.kind = EVENT_OUTPUT_LOST};
-        event.output_lost.job = recovery->lost[i].job;
-        event.output_lost.stage = recovery->lost[i].stage;
-        event.output_lost.task = recovery->lost[i].task;
-        event.output_lost.attempt = recovery->lost[i].attempt;
-        step_one(&resumption, &event);
-    }
-    users_resume(&resumption);
-    store_settings(recovery->store, "parameter", parameter_resume, &resumption);
-    policies_resume(&resumption);
-    decisions_done(&resumption.decisions);
-    return resumption.error < 0 ? err_sys(recovery->err, -resumption.error, "recovery") : 0;
-}
-
 static int load(struct recovery *recovery, const struct engine_config *config)
 {
     struct err *err = recovery->err;
@@ -778,7 +664,9 @@ static int load(struct recovery *recovery, const struct engine_config *config)
     r = r < 0
             ? r
             : parts_pass(recovery, INT64_MAX); /* to the end: that all are there is judged there */
-    return r < 0 ? r : resume(recovery);
+    return r < 0 ? r
+                 : resume(recovery->store, recovery->now_ns, recovery->lost, recovery->n_lost,
+                          recovery->recovered, err);
 }
 
 int recovery_run(struct store *store, const struct engine_config *config, int64_t now_ns,
