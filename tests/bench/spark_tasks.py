@@ -90,7 +90,7 @@ def measure_tasks(table):
     relay = None
     try:
         relay = Relay(daemon, name=HOST, units="{slots: 1}", more="guests: {rung: observe, rescan: 200 ms, socket: %s/relay/guests}\n" % daemon.folder)
-        run_driver(folder, os.path.abspath(cluster.check(os.environ["BUILD"])), daemon)
+        run_driver(folder, os.path.abspath(os.path.join(os.environ["BUILD"], cluster.JAR)), daemon)
         show(table, folder)
     finally:
         if relay:
