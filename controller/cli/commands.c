@@ -1,6 +1,7 @@
 #include "controller/cli/commands.h"
 
 #include "controller/cli/audit.h"
+#include "controller/cli/bundle.h"
 #include "controller/cli/config.h"
 #include "controller/cli/confirm.h"
 #include "controller/cli/drain.h"
@@ -570,6 +571,10 @@ const struct command cli_commands[] = {
      "why a task runs there with that level, or why it waits; where a job's time went, also when "
      "it is over",
      1, 1, "", subject_check, run_explain},
+    {"support-bundle", "FILE",
+     "writes a new tar file for who is to help: the controller's configuration, newest recording "
+     "and log, what it answers, versions and what the kernel tells; no key and no token",
+     1, 1, "", bundle_check, run_bundle},
     {"keys", "make NAMES --role ROLE",
      "also: keys list, revoke NAMES, rotate NAMES; w[1-9] means nine names", 1, 2, "kdl",
      keys_check, run_keys},
@@ -578,7 +583,7 @@ const struct command cli_commands[] = {
 
 int command_find(const char *name, const struct command **ret_command, struct err *err)
 {
-    char names[320] = "";
+    char names[384] = "";
     for (const struct command *c = cli_commands; c->name; c++) {
         if (strcmp(c->name, name) == 0) {
             *ret_command = c;
@@ -704,6 +709,11 @@ bool command_alone(const struct command *command, const struct request *request)
     return (command->run == run_switch && switch_alone(request)) ||
            (command->run == run_keys && keys_alone(request)) ||
            (command->run == run_config && config_alone(request));
+}
+
+bool command_copes(const struct command *command)
+{
+    return command->run == run_bundle;
 }
 
 bool command_tries(const struct command *command, const struct request *request)

@@ -23,6 +23,8 @@ struct request {
     const char *svg;                                     /* --svg; NULL: not given */
     const char *who, *what, *result, *kind;              /* by their names; NULL: not given */
     const char *filter, *columns, *sort, *since, *limit; /* of lists, likewise */
+    const char *controller;                              /* --controller; NULL: on this machine */
+    const char *unreached; /* why no controller answers; NULL: one does, or none is asked */
 };
 
 /* A task as a person writes it: JOB/STAGE/TASK, or the number of an attempt. Or a job by its
@@ -71,6 +73,10 @@ int command_check(const struct command *command, const struct request *request, 
 
 /* Whether it needs no controller: `run` then gets no client. */
 bool command_alone(const struct command *command, const struct request *request);
+
+/* Whether it goes on where no controller answers: `run` then gets no client either, and the request
+ * says why. */
+bool command_copes(const struct command *command);
 
 /* Whether the controller is to undo what it changes unless that is confirmed. */
 bool command_tries(const struct command *command, const struct request *request);

@@ -16,7 +16,7 @@
 enum { KEY_ID = 256, KEY_UNDO, KEY_DRY_RUN, KEY_IF_VERSION, KEY_WAIT, KEY_PRINT, KEY_TEXT };
 
 struct arguments {
-    const char *socket, *controller, *key; /* NULL: not given */
+    const char *socket, *key; /* NULL: not given */
     const struct writer_form *form;
     const char *form_name; /* NULL: as `form` */
     const char *command;
@@ -33,7 +33,8 @@ static const struct argp_option options[] = {
      "the controller's socket (" CLIENT_SOCKET "); for fastpath the data plane's (" FASTPATH_SOCKET
      ")",
      0},
-    {"controller", TEXT_AT(controller), "ADDRESS", 0, "a controller elsewhere, tcp://HOST:PORT", 0},
+    {"controller", TEXT_AT(request.controller), "ADDRESS", 0,
+     "a controller elsewhere, tcp://HOST:PORT", 0},
     {"key", TEXT_AT(key), "FILE", 0, "the key for that controller (lib/keys.h)", 0},
     {"json", 'j', NULL, 0, "write JSON, with raw units; errors too", 0},
     {"form", TEXT_AT(form_name), "FORM", 0,
@@ -190,9 +191,10 @@ static char *commands_help(int key, const char *text, void *input)
 
 static int controller_check(const struct arguments *arguments, struct err *err)
 {
-    if (!arguments->controller != !arguments->key)
+    const char *address = arguments->request.controller;
+    if (!address != !arguments->key)
         return err_set(err, EINVAL, "--controller and --key go together");
-    return arguments->controller ? conf_check_connect(arguments->controller, err) : 0;
+    return address ? conf_check_connect(address, err) : 0;
 }
 
 static int local_reach(const struct command *command, const char *socket,
@@ -206,9 +208,9 @@ static int local_reach(const struct command *command, const char *socket,
 static int somebody_reach(const struct command *command, const struct arguments *arguments,
                           struct client **ret_client, struct err *err)
 {
-    return arguments->controller
-               ? client_open_remote(arguments->controller, arguments->key, ret_client, err)
-               : local_reach(command, arguments->socket, ret_client, err);
+    const char *address = arguments->request.controller;
+    return address ? client_open_remote(address, arguments->key, ret_client, err)
+                   : local_reach(command, arguments->socket, ret_client, err);
 }
 
 /* The exit code of a command that returned `r`. */
@@ -230,16 +232,20 @@ static int manner_agree(const struct command *command, const struct request *req
     return r == 0 && command_tries(command, request) ? client_may_confirm(client, err) : r;
 }
 
-static enum exit_code command_run(const struct command *command, const struct arguments *arguments)
+static enum exit_code command_run(const struct command *command, struct arguments *arguments)
 {
-    struct err err = {0};
+    struct err err = {0}, unreached;
     struct client *client = NULL;
     duopoly_Reason refusal = duopoly_Reason_REASON_NONE;
     struct writer *writer = ending_begin(arguments->form);
     bool alone = command_alone(command, &arguments->request);
-    if (!alone && somebody_reach(command, arguments, &client, &err) < 0)
-        return ending_write(writer, exit_of_connection(&err, arguments->controller != NULL),
-                            refusal, &err);
+    if (!alone && somebody_reach(command, arguments, &client, &unreached) < 0) {
+        if (!command_copes(command))
+            return ending_write(
+                writer, exit_of_connection(&unreached, arguments->request.controller != NULL),
+                refusal, &unreached);
+        arguments->request.unreached = unreached.text;
+    }
     writer_stream(writer, stdout);
     int r = manner_agree(command, &arguments->request, client, &err);
     if (r == 0)

@@ -11,6 +11,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import zlib
 
@@ -78,6 +79,36 @@ class Client:
 
     def close(self):
         self.socket.close()
+
+
+class Played:
+    """The socket of a controller that answers as a function says; None: it closes."""
+
+    def __init__(self, path, answer):
+        self.path, self.answer, self.asked = path, answer, []
+        self.listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self.listener.bind(str(path))
+        self.listener.listen()
+        self.thread = threading.Thread(target=self.serve)
+
+    def serve(self):
+        client = self.listener.accept()[0]
+        with client:
+            while asked := client.recv(65536):
+                request = pb.Envelope.FromString(asked)
+                self.asked.append(request)
+                answer = self.answer(request)
+                if answer is None:
+                    return
+                client.send(answer.SerializeToString())
+
+    def __enter__(self):
+        self.thread.start()
+        return self
+
+    def __exit__(self, *_):
+        self.thread.join(20)
+        self.listener.close()
 
 
 class Clock:

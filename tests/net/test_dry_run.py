@@ -12,7 +12,7 @@ from controller import BUILD, SECOND, pb, wait_until, workload
 
 READS = set("status jobs tasks hosts units queues links counters mode switches audit users debts "
             "shares graph explain fastpath coflows macroflows flows events watch record "
-            "history".split())
+            "history support-bundle".split())
 # Every other command: what of it is taken, and what is refused.
 CHANGES = {
     "submit": ["submit {jobs}", "submit {jobs} --id 2"],
@@ -60,7 +60,7 @@ def run(daemon, words, *more):
 
 
 def test_the_tables_above_have_every_command():
-    names = re.findall(r"^  ([a-z]+) ", ctl("--help").stdout.split("Commands:")[1], re.M)
+    names = re.findall(r"^  ([a-z-]+) ", ctl("--help").stdout.split("Commands:")[1], re.M)
     assert set(names) == READS | set(CHANGES) and not READS & set(CHANGES)
     assert set(CHANGES) == set(WRONG)
     bash = ctl("--print", "bash").stdout
@@ -199,7 +199,7 @@ def test_looking_takes_none(cluster):
     daemon = cluster.daemon()
     for verb in sorted(READS):
         words = {"explain": ["1/0/0"], "graph": ["--as", "dot"], "flows": ["w1"],
-                     "record": ["{folder}/record"]}.get(verb, [])
+                 "support-bundle": ["x"], "record": ["{folder}/record"]}.get(verb, [])
         assert "takes no --dry-run" in daemon.ctl(verb, *words, "--dry-run", expect=2), verb
 
 

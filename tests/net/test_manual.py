@@ -24,7 +24,7 @@ def said_by_help():
     text = subprocess.run([BUILD / "duopolyctl", "--help"], capture_output=True, text=True,
                           timeout=20, check=True).stdout
     commands = text[text.index("\nCommands:\n"):text.index("\nA TASK is")]
-    return (re.findall(r"^  ([a-z]+) ", commands, re.M),
+    return (re.findall(r"^  ([a-z-]+) ", commands, re.M),
             re.findall(r"^ .*--([a-z]+)\b", text[:text.index("\nCommands:\n")], re.M))
 
 
