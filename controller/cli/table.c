@@ -95,8 +95,8 @@ static int page_next(struct client *client, const struct list *list, duopoly_Lis
     request->cursor = *(const uint64_t *)(*ret_page + list->cursor);
     if (list->stage)
         request->stage = *(const uint32_t *)(*ret_page + list->stage);
-    if (list->stage)
-        request->stage = *(const uint32_t *)(*ret_page + list->stage);
+    if (list->so_far)
+        request->so_far = *(const duopoly_CoflowPart *)(*ret_page + list->so_far);
     if (list->page == duopoly_Envelope_page_tag) {
         request->version = answer->body.page.version;
         if (seen && !seen->version)
@@ -115,6 +115,7 @@ int list_read(struct client *client, const struct list *list, duopoly_List reque
     const char *page;
     request.of = list->of;
     request.cursor = 0;
+    request.has_so_far = list->so_far;
     int r = page_ask(client, &request, err);
     while (r == 0 && (r = page_next(client, list, &request, &page, seen, err)) == 0) {
         const pb_size_t n = *(const pb_size_t *)(page + list->count);

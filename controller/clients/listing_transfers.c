@@ -61,12 +61,14 @@ void listing_macroflows(const struct conductor_parts *parts, const duopoly_List 
     }
 }
 
-/* The receiving tasks of a stage. */
+/* The receiving tasks of a stage, as far as they were looked at: all before `task`. */
 struct coflow {
+    uint32_t task;
     uint32_t receiving, hosts;
     uint32_t named[HOSTS_NAMED];
     uint64_t level;
 };
+_Static_assert(MOST(((duopoly_CoflowPart *)0)->named) == HOSTS_NAMED, "they go with the cursor");
 
 static void host_count(struct coflow *coflow, uint32_t host)
 {
@@ -75,7 +77,7 @@ static void host_count(struct coflow *coflow, uint32_t host)
             return;
     if (coflow->hosts < HOSTS_NAMED)
         coflow->named[coflow->hosts] = host;
-    coflow->hosts++;
+    coflow->hosts += coflow->hosts <= HOSTS_NAMED;
 }
 
 static void attempt_count(void *context, const struct attempt_view *attempt)
@@ -121,22 +123,61 @@ static void coflow_fill(const struct conductor_parts *parts, const struct stage_
     hosts_say(parts->agents, coflow, row->hosts, sizeof(row->hosts));
 }
 
-/* Adds the stage's Coflow if it is live and wanted; returns how many things were looked at. */
-static uint32_t stage_add(const struct conductor_parts *parts, const struct stage_view *stage,
-                          bool starved, struct sieve *sieve, duopoly_CoflowPage *page)
+/* WHY with the cursor, not kept here: a client may never ask for the rest. */
+static void part_take(const duopoly_CoflowPart *part, struct coflow *coflow)
 {
-    struct coflow coflow = {0};
-    if (!stage->running)
-        return 1;
-    engine_stage_attempts(parts->engine, stage->job, stage->stage, attempt_count, &coflow);
-    if (coflow.receiving) {
-        coflow_fill(parts, stage, &coflow, starved, &page->rows[page->rows_count]);
-        page->rows_count += sieve_keeps(sieve, &page->rows[page->rows_count]);
-    }
-    return 1 + stage->running;
+    *coflow =
+        (struct coflow){.task = part->task, .receiving = part->receiving, .level = part->level};
+    coflow->hosts = part->named_count;
+    for (pb_size_t i = 0; i < part->named_count; i++)
+        coflow->named[i] = part->named[i];
+    coflow->hosts += part->hosts > part->named_count;
 }
 
-/* The cursor is a job's number, and with it the stage from which on to go on. */
+static void part_give(const struct coflow *coflow, duopoly_CoflowPage *page)
+{
+    duopoly_CoflowPart *part = &page->so_far;
+    page->has_so_far = true;
+    *part = (duopoly_CoflowPart){.task = coflow->task,
+                                 .receiving = coflow->receiving,
+                                 .level = coflow->level,
+                                 .hosts = coflow->hosts};
+    for (uint32_t i = 0; i < coflow->hosts && i < HOSTS_NAMED; i++)
+        part->named[part->named_count++] = coflow->named[i];
+}
+
+/* Goes on with what runs of the stage; returns how many things were looked at. Of few attempts all;
+ * of many those of the next tasks, since these have numbers to go on with. */
+static uint32_t stage_count(const struct conductor_parts *parts, const struct stage_view *stage,
+                            struct coflow *coflow)
+{
+    if (!stage->running) {
+        *coflow = (struct coflow){.task = stage->tasks};
+        return 0;
+    }
+    if (!coflow->task && stage->running <= LISTING_LOOKS) {
+        engine_stage_attempts(parts->engine, stage->job, stage->stage, attempt_count, coflow);
+        coflow->task = stage->tasks;
+        return stage->running;
+    }
+    coflow->task = engine_stage_attempts_from(parts->engine, stage->job, stage->stage, coflow->task,
+                                              LISTING_LOOKS, attempt_count, coflow);
+    return LISTING_LOOKS;
+}
+
+/* The stage's Coflow, if it is live and wanted. */
+static void stage_add(const struct conductor_parts *parts, const struct stage_view *stage,
+                      const struct coflow *coflow, bool starved, struct sieve *sieve,
+                      duopoly_CoflowPage *page)
+{
+    if (!coflow->receiving)
+        return;
+    coflow_fill(parts, stage, coflow, starved, &page->rows[page->rows_count]);
+    page->rows_count += sieve_keeps(sieve, &page->rows[page->rows_count]);
+}
+
+/* The cursor is a job's number, and with it the stage from which on to go on, and what was counted
+ * of it. Who does not give that back gets what the first portion has. */
 void listing_coflows(const struct conductor_parts *parts, const duopoly_List *list,
                      struct sieve *sieve, duopoly_Envelope *answer)
 {
@@ -145,20 +186,31 @@ void listing_coflows(const struct conductor_parts *parts, const duopoly_List *li
     const bool starved = is_starved(parts);
     uint64_t number = list->cursor;
     uint32_t from = list->stage, looks = 0;
+    struct coflow coflow;
     struct stage_view stage;
     struct job_view job;
+    part_take(&list->so_far, &coflow);
     while (page->rows_count < MOST(page->rows) && looks < LISTING_LOOKS && !sieve_is_worn(sieve)) {
         looks++;
         if (number && engine_stage_from(parts->engine, number, from, &stage) == 0) {
-            looks += stage_add(parts, &stage, starved, sieve, page);
-            from = stage.stage + 1;
+            if (stage.stage != from)
+                coflow = (struct coflow){0};
+            from = stage.stage;
+            looks += stage_count(parts, &stage, &coflow);
+            if (coflow.task < stage.tasks && list->has_so_far)
+                break;
+            stage_add(parts, &stage, &coflow, starved, sieve, page);
+            coflow = (struct coflow){0};
+            from++;
             continue;
         }
         if (engine_job_after(parts->engine, number, &job) < 0)
             return;
         number = job.job;
         from = 0;
+        coflow = (struct coflow){0};
     }
     page->cursor = number;
     page->stage = from;
+    part_give(&coflow, page);
 }

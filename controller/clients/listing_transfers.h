@@ -1,7 +1,7 @@
 /* Pages of what tasks receive now: Macroflows (all flows into one task) in order of their attempts'
  * numbers, Coflows (all flows into a stage) in order of jobs and stages. Live ones only: some of
  * their bytes are still to come. A page examines LISTING_LOOKS things at most, and may be empty
- * with a cursor. */
+ * with a cursor; a stage of which more than that runs is looked at over several pages. */
 #pragma once
 
 #include "controller/clients/listing_sieve.h"

@@ -476,6 +476,12 @@ void engine_host_attempts(const struct engine *engine, uint32_t host,
 void engine_stage_attempts(const struct engine *engine, uint64_t job, uint32_t stage,
                            void (*each)(void *context, const struct attempt_view *attempt),
                            void *context);
+/* The same in portions: those of `most` tasks from number `first` on. Returns the number of the
+ * task to go on with: the stage's number of tasks, or UINT32_MAX, is the end. O(most). */
+uint32_t engine_stage_attempts_from(const struct engine *engine, uint64_t job, uint32_t stage,
+                                    uint32_t first, uint32_t most,
+                                    void (*each)(void *context, const struct attempt_view *attempt),
+                                    void *context);
 
 struct engine_status {
     int64_t now_ns;

@@ -13,8 +13,9 @@ struct list {
     const pb_msgdesc_t *fields; /* of a row; NULL: it is no message */
     pb_size_t page;             /* the kind of its answers, and where their rows are: */
     size_t rows, row_bytes, count, cursor;
-    size_t stage; /* where the stage is that goes with the cursor; 0: there is none */
-    bool local;   /* the controller does not filter it: who asks gets all rows */
+    size_t stage;  /* where the stage is that goes with the cursor; 0: there is none */
+    size_t so_far; /* and what was counted of it, likewise */
+    bool local;    /* the controller does not filter it: who asks gets all rows */
 };
 /* `of` LIST_…, the answer of kind page_ with rows_, each a row_. Further members of struct list may
  * follow. */

@@ -58,6 +58,7 @@ static const struct cell macroflow_cells[] = {
 
 const struct list list_of_coflows =
     LIST_IN(LIST_COFLOWS, "coflows", coflow_cells, CoflowRow, coflow_page, rows,
-            .stage = offsetof(duopoly_Envelope, body.coflow_page.stage));
+            .stage = offsetof(duopoly_Envelope, body.coflow_page.stage),
+            .so_far = offsetof(duopoly_Envelope, body.coflow_page.so_far));
 const struct list list_of_macroflows =
     LIST_IN(LIST_MACROFLOWS, "macroflows", macroflow_cells, MacroflowRow, macroflow_page, rows);

@@ -1,10 +1,11 @@
 """`duopolyctl macroflows` and `coflows`: what tasks and stages receive now, over many pages."""
 
-from controller import pb, wait_until, workload
+from controller import Client, pb, wait_until, workload
 from test_controller import one_job
 
 SAME = ("job", "stage", "task", "coflow_level", "macroflow_level")
 SMALL, REDUCES = 70, 140  # jobs of one reduce; reduces of one job: both are more than a page
+MANY, LOOKS = 5000, 4096  # reduces of one job, and how many of them a page looks at
 
 
 def run_maps(agent, reduces):
@@ -79,3 +80,54 @@ def test_each_is_told_once_while_it_receives(cluster):
             agent.state(attempt, "STARTED")
         agent.acknowledged(agent.state(attempt, "DONE", received_bytes=2000))
     assert not told(daemon, "macroflows", "attempt") and not told(daemon, "coflows", "job")
+
+
+def start_all(agent, reduces):
+    """Ends maps as they start, until so many reduces run."""
+    running = 0
+    while running < reduces:
+        envelope = agent.receive()
+        if not envelope.HasField("start"):
+            continue
+        agent.state(envelope.start.attempt, "STARTED")
+        if envelope.start.stage == 0:
+            agent.state(envelope.start.attempt, "DONE")
+        else:
+            running += 1
+
+
+def pages(client, **more):
+    ask = pb.List(of=pb.LIST_COFLOWS, **more)
+    while True:
+        page = client.ask(list=ask).coflow_page
+        yield page
+        if not page.cursor:
+            return
+        ask.cursor, ask.stage = page.cursor, page.stage
+        if more:
+            ask.so_far.CopyFrom(page.so_far)
+
+
+def test_a_large_stage_is_looked_at_in_portions(cluster):
+    """A page looks at no more than others do, and the row is whole."""
+    daemon = cluster.daemon(scripted=True, config="policy: {preset: fair}\n"
+                                                  f"bounds: {{tasks_per_host: {2 * MANY}}}\n")
+    agent = cluster.agent(daemon, "h1", slots=2 * MANY)
+    agent.join()
+    jobs = [dict(one_job("small"), id=1), dict(one_job("large", reduces=MANY), id=2),
+            dict(one_job("last"), id=3)]
+    daemon.ctl("submit", workload(daemon.folder, jobs, hosts=1))
+    start_all(agent, MANY + 2)
+    everything = [("small", 1), ("large", MANY), ("last", 1)]
+    assert [(row["name"], row["receiving"]) for row in daemon.ctl("coflows")["coflows"]] == \
+        everything
+    client = Client(daemon)
+    first, *others = pages(client, so_far=pb.CoflowPart())
+    assert [row.name for row in first.rows] == ["small"] and first.so_far.task == LOOKS
+    assert first.so_far.receiving == LOOKS and first.so_far.hosts == 1
+    rows = [(row.name, row.receiving) for page in (first, *others) for row in page.rows]
+    assert rows == everything
+    assert [row.hosts for page in others for row in page.rows] == ["h1", "h1"]
+    of_older = [(row.name, row.receiving) for page in pages(client) for row in page.rows]
+    assert of_older == [("small", 1), ("large", LOOKS), ("last", 1)], "it cannot go on with it"
+    client.close()

@@ -745,6 +745,50 @@ static void a_stage_closes_at_once(void **state)
     script_end(&s);
 }
 
+struct running {
+    uint32_t n;
+    bool seen[64];
+};
+
+static void running_note(void *context, const struct attempt_view *attempt)
+{
+    struct running *running = context;
+    running->n++;
+    assert_false(running->seen[attempt->task]);
+    running->seen[attempt->task] = true;
+}
+
+/* Each of those that run all the while once, whatever ends meanwhile; and no portion has more. */
+static void what_runs_of_a_stage_is_told_in_portions(void **state)
+{
+    enum { TASKS = 50, SLOTS = 40, PORTION = 7, ENDED = 3 };
+    struct running running = {0};
+    struct script s;
+    uint32_t next = 0;
+    (void)state;
+    begin(&s, "greedy", TASKS);
+    script_host(&s, 0, SLOTS);
+    parts(&s, 1, TASKS, 0);
+    script_job_end(&s, 1);
+    for (uint32_t before = 0; next < TASKS; before = running.n) {
+        next = engine_stage_attempts_from(s.engine, 1, 0, next, PORTION, running_note, &running);
+        assert_in_range(running.n - before, 0, PORTION);
+        if (next == PORTION) {
+            drain(&s, 0, false);
+            script_attempt(&s, EVENT_ATTEMPT_DONE, script_attempt_of(&s, 1, 0, ENDED), 0);
+            script_attempt(&s, EVENT_ATTEMPT_DONE, script_attempt_of(&s, 1, 0, SLOTS - 1), 0);
+        }
+    }
+    assert_int_equal(next, TASKS);
+    assert_int_equal(running.n, SLOTS - 1);
+    assert_int_equal(engine_stage_attempts_from(s.engine, 1, 0, TASKS, 1, running_note, &running),
+                     UINT32_MAX);
+    assert_int_equal(engine_stage_attempts_from(s.engine, 2, 0, 0, 1, running_note, &running),
+                     UINT32_MAX);
+    assert_int_equal(running.n, SLOTS - 1);
+    script_end(&s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -768,6 +812,7 @@ int main(void)
         cmocka_unit_test(who_is_over_has_nothing_to_lose),
         cmocka_unit_test(a_stage_closes_at_once),
         cmocka_unit_test(ready_maps_leave_at_once),
+        cmocka_unit_test(what_runs_of_a_stage_is_told_in_portions),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

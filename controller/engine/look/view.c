@@ -475,6 +475,26 @@ void engine_stage_attempts(const struct engine *engine, uint64_t job, uint32_t i
     }
 }
 
+uint32_t engine_stage_attempts_from(const struct engine *engine, uint64_t job, uint32_t index,
+                                    uint32_t first, uint32_t most,
+                                    void (*each)(void *context, const struct attempt_view *attempt),
+                                    void *context)
+{
+    const struct stage *stage = job_find_stage(engine, job, index);
+    struct attempt_view view;
+    if (!stage || first >= stage->n_tasks)
+        return UINT32_MAX;
+    const uint32_t end = most < stage->n_tasks - first ? first + most : stage->n_tasks;
+    /* One that was not made yet has none. */
+    for (uint32_t i = first; i < end; i++)
+        for (const struct attempt *attempt = stage->tasks[i].attempts; attempt;
+             attempt = attempt->next_of_task) {
+            view_attempt(attempt, &view);
+            each(context, &view);
+        }
+    return end;
+}
+
 uint64_t engine_counted_bytes(const struct engine *engine)
 {
     return engine->pools[POOL_SUBMITTED].amount[0] + engine->pools[POOL_FRAMEWORKS].amount[0];
