@@ -338,7 +338,8 @@ static int run_revoke(struct client *client, const struct request *request, stru
         revoked = r == 0 ? done : revoked;
     }
     if (r < 0 && revoked && !request->dry_run) {
-        err_prefix(err, "the first %zu names are revoked, the rest not", revoked);
+        err_prefix(err, "the first %zu names are revoked, %s", revoked,
+                   r == -EREMOTEIO ? "the rest not" : "whether the rest are is not known");
         r = EXIT_PARTIAL;
     }
     names_free(&names);

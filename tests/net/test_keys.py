@@ -16,7 +16,7 @@ import pytest
 import zmq
 from zmq.utils.monitor import parse_monitor_message
 
-from controller import BUILD, TOP, pb, read_key, wait_until, workload
+from controller import BUILD, TOP, Played, pb, read_key, wait_until, workload
 
 DISCONNECTED = 0x200
 REVOKED_MS = 100
@@ -176,6 +176,14 @@ def test_more_names_than_a_request_has_are_revoked_in_parts(daemon):
     said = daemon.ctl("keys", "revoke", "w[1-65]", expect=7)
     assert "the first 64 names are revoked, the rest not: " in said and "w65" in said
     assert {key["state"] for key in daemon.ctl("keys", "list")["keys"] if key["name"] != "controller"} == {"revoked"}
+
+
+def test_parts_of_a_revocation_without_an_answer_are_not_said_to_be_undone(tmp_path):
+    def answer(request):
+        return None if request.key_revoke.keys[0].name == "w65" else pb.Envelope(version=1, accepted=pb.Accepted(text="it is"))
+    with Played(tmp_path / "s", answer) as played:
+        done = subprocess.run([BUILD / "duopolyctl", "-s", played.path, "keys", "revoke", "w[1-65]"], capture_output=True, text=True, timeout=20, check=False)
+    assert done.returncode == 7 and "the first 64 names are revoked, whether the rest are is not known: " in done.stderr, done
 
 
 @pytest.mark.parametrize("words", [("submit", TOP / "testbed/workloads/demo.jsonl"), ("cancel", "1"), ("drain", "w1"),
