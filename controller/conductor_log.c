@@ -43,7 +43,7 @@ static void on_event(void *user, const struct event *event)
     struct conductor_log *log = user;
     (void)event;
     if (log->suspects > 1)
-        log_warning(LOG_FAULT_PEER, "%s; so are %" PRIu32 " other tasks there", log->first,
+        log_warning(LOG_FAULT_PEER, "%s; other tasks there that are, too: %" PRIu32, log->first,
                     log->suspects - 1);
     else if (log->suspects)
         log_warning(LOG_FAULT_PEER, "%s", log->first);

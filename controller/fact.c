@@ -194,8 +194,8 @@ static void lost_tell(void *context, const struct attempt_view *attempt)
     if (fact.suspect)
         snprintf(words, sizeof(words),
                  "the task is suspect, since %" PRIu32
-                 " hosts were lost with it, and this counts as a failure",
-                 fact.task.losses + 1);
+                 " host%s lost with it, and this counts as a failure",
+                 fact.task.losses + 1, fact.task.losses ? "s were" : " was");
     ending_say(to->sources->engine, &fact.ending, words, fact.words);
     to->tell(to->user, &fact);
 }
@@ -238,8 +238,8 @@ static void failed_say(const struct history *history, const struct engine *engin
         break;
     case REASON_TOO_MANY_RERUNS:
         snprintf(text, size,
-                 "the output of %s was lost, or no host could fetch it, %" PRId64 " times%s%s",
-                 task, times, last ? ", last on " : "", ending->host);
+                 "the output of %s was lost, or no host could fetch it, %" PRId64 " time%s%s%s",
+                 task, times, plural((uint64_t)times), last ? ", last on " : "", ending->host);
         break;
     case REASON_TOO_MANY_LOSSES:
         snprintf(text, size,

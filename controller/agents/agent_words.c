@@ -41,8 +41,8 @@ refuse(struct agent *agent, int64_t now_ns, pb_size_t kind, const char *format, 
     /* WHY not `about`: an agent that alternates would fill the log. */
     if (rarely_say(&words->said, agent_who(agent)->name, (uint64_t)now_ns / 1000))
         log_of(agent_who(agent)->name, LOG_LEVEL_WARNING, LOG_FAULT_PEER,
-               "agent %s speaks of what it cannot know, and is not believed: %s (%s; %" PRIu64
-               " such words so far)",
+               "agent %s speaks of what it cannot know, and is not believed: %s (%s; such "
+               "words so far: %" PRIu64 ")",
                agent_who(agent)->name, words->about, wire_kind_name(kind), words->refused);
     return WORD_REFUSED;
 }

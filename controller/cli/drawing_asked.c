@@ -1,5 +1,6 @@
 #include "controller/cli/description.h"
 #include "controller/cli/drawing.h"
+#include "lib/plural.h"
 
 #include <errno.h>
 #include <string.h>
@@ -131,7 +132,8 @@ int drawing_ask(struct drawing *drawing, struct client *client, const struct ren
             r = take_page(drawing, page, &n, err);
     } while (r >= 0 && page->cursor);
     if (r >= 0 && n < ports_n)
-        r = err_set(err, EAGAIN, "%u of %u ports of %s are told yet: ask again", n, ports_n, name);
+        r = err_set(err, EAGAIN, "%u of %u port%s of %s are told yet: ask again", n, ports_n,
+                    plural(ports_n), name);
     drawing->sw.queues_n = DRAWING_QUEUES;
     return r;
 }

@@ -32,8 +32,8 @@ static void hold_say(const struct ordering *o)
 {
     accepted_answer(o->answer,
                     "nothing of job %" PRIu64 " starts until it is released; %" PRIu64
-                    " of its tasks run on",
-                    o->order->job, o->before.running);
+                    " of its tasks run%s on",
+                    o->order->job, o->before.running, o->before.running == 1 ? "s" : "");
 }
 
 static void release_say(const struct ordering *o)
@@ -52,12 +52,12 @@ static void requeue_say(const struct ordering *o)
         return;
     }
     const uint64_t stopped = after.evictions - o->before.evictions;
-    accepted_answer(
-        o->answer, "job %" PRIu64 ": %" PRIu64 " attempts are stopped, and their tasks run again%s",
-        o->order->job, stopped,
-        stopped < running ? "; others run on, since their host is away or a task that "
-                            "runs reads from them"
-                          : "");
+    accepted_answer(o->answer, "job %" PRIu64 ": %" PRIu64 " attempt%s stopped, and %s again%s",
+                    o->order->job, stopped, stopped == 1 ? " is" : "s are",
+                    stopped == 1 ? "its task runs" : "their tasks run",
+                    stopped < running ? "; others run on, since their host is away or a task that "
+                                        "runs reads from them"
+                                      : "");
 }
 
 static void priority_fill(const struct ordering *o, struct event *event)

@@ -447,8 +447,9 @@ static void refused_note(const struct agent_view *agent, duopoly_HostRow *row)
     row->refused_words = agent->refused_words;
     if (agent->refused_words)
         snprintf(row->text + used, sizeof(row->text) - used,
-                 "%s%" PRIu64 " of its words about others were refused, the last: %s",
-                 used ? "; " : "", agent->refused_words, agent->refused_about);
+                 "%s%" PRIu64 " of its words about others %s refused, the last: %s",
+                 used ? "; " : "", agent->refused_words, agent->refused_words == 1 ? "was" : "were",
+                 agent->refused_about);
 }
 
 /* Appends that it claims more than is kept. */
@@ -456,9 +457,10 @@ static void claims_note(const struct agent_view *agent, duopoly_HostRow *row)
 {
     size_t used = strlen(row->text);
     if (agent->claims_cut)
-        snprintf(row->text + used, sizeof(row->text) - used,
-                 "%s%" PRIu64 " things that it claims are cut: %s", used ? "; " : "",
-                 agent->claims_cut, agent->cut_about);
+        snprintf(row->text + used, sizeof(row->text) - used, "%s%" PRIu64 " thing%s cut: %s",
+                 used ? "; " : "", agent->claims_cut,
+                 agent->claims_cut == 1 ? " that it claims is" : "s that it claims are",
+                 agent->cut_about);
 }
 
 /* What it reported about itself. */

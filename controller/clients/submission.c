@@ -10,6 +10,7 @@
 #include "lib/fnv1a.h"
 #include "lib/grow.h"
 #include "lib/log.h"
+#include "lib/plural.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -378,8 +379,8 @@ static bool parts_counted(const struct submission *submission, uint32_t sent,
     if (sent == submission->parts)
         return true;
     refused_answer(answer, duopoly_Reason_REASON_STATE,
-                   "%" PRIu32 " parts of the job came, %" PRIu32 " were sent", submission->parts,
-                   sent);
+                   "%" PRIu32 " part%s of the job came, %" PRIu32 " %s sent", submission->parts,
+                   plural(submission->parts), sent, sent == 1 ? "was" : "were");
     return false;
 }
 

@@ -175,8 +175,8 @@ static int tell(struct recording *recording, struct err *err)
         recording->told = NOTHING;
         err_set(err, EAGAIN,
                 "the recording in %s goes on in a new file; %" PRIu64
-                " steps are missing since the start",
-                recording->folder, dropped(recording));
+                " step%s missing since the start",
+                recording->folder, dropped(recording), dropped(recording) == 1 ? " is" : "s are");
         return 1;
     }
     return 0;

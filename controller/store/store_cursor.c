@@ -1,5 +1,6 @@
 #include "controller/store/store_file_inside.h"
 
+#include "lib/plural.h"
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -104,9 +105,10 @@ static int table_judge(const struct store_cursor *cursor, struct err *err)
     const char *table = cursor->file->schema->tables[cursor->table].name;
     if (seen->rows != is->rows)
         return err_set(err, EBADMSG,
-                       "%s is damaged: table %s has %" PRIu64 " rows, %" PRIu64
-                       " were written; go on with a backup (duopolyd --restore FILE)",
-                       cursor->file->path, table, seen->rows, is->rows);
+                       "%s is damaged: table %s has %" PRIu64 " row%s, %" PRIu64
+                       " %s written; go on with a backup (duopolyd --restore FILE)",
+                       cursor->file->path, table, seen->rows, plural(seen->rows), is->rows,
+                       is->rows == 1 ? "was" : "were");
     return seen->hashes == is->hashes
                ? 0
                : err_set(err, EBADMSG,

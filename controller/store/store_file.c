@@ -190,12 +190,12 @@ static int lacking(const struct store_file *file, const struct store_commit *kno
         snprintf(ends, sizeof(ends), "it ends with number %" PRIu64 " of %s", newest->n,
                  time_text(newest->at_ns, is, sizeof(is)));
     return err_set(err, EBADMSG,
-                   "%s lacks %" PRIu64
-                   " commits that were on the disk: the last was number %" PRIu64
+                   "%s lacks %" PRIu64 " commit%s on the disk: the last was number %" PRIu64
                    " of %s, %s; the file or its log (-wal) was damaged, emptied or put back: go on "
                    "with a backup (duopolyd --restore FILE), or without what is lost (duopolyd "
                    "--restore nothing)",
-                   file->path, known->n - newest->n, known->n,
+                   file->path, known->n - newest->n,
+                   known->n - newest->n == 1 ? " that was" : "s that were", known->n,
                    time_text(known->at_ns, was, sizeof(was)), ends);
 }
 

@@ -33,7 +33,7 @@ def test_a_job_is_held_until_it_is_released(cluster):
     job = submit(daemon, "long", 2)
     first, = starts(h1, 1)
     answer = daemon.remote(olga, "job", "hold", job)["text"]
-    assert answer == f"nothing of job {job} starts until it is released; 1 of its tasks run on"
+    assert answer == f"nothing of job {job} starts until it is released; 1 of its tasks runs on"
     assert told(daemon, job) == {"held_by": "olga", "priority": 0, "running": 1, "state": "active"}
     assert daemon.ctl("jobs")["jobs"][0]["text"] == "held by olga"
     why = daemon.ctl("explain", f"{job}/0/1")["text"]

@@ -212,8 +212,8 @@ static void test_lost_work_is_counted(void **state)
     assert_true(task.evictions == 1 && task.evicted_ns == 3 * SECOND);
     assert_int_equal(engine_explain(s.engine, 1, 0, 2, &e), 0);
     assert_non_null(strstr(e.text, "It was evicted from h1 2.0 s ago: job 1 is pushed (5). Task "
-                                   "2/0/0 was to have its slot. So far 1 of its attempts were; "
-                                   "they had run for 3.0 s, which are lost."));
+                                   "2/0/0 was to have its slot. So far 1 of its attempts was; "
+                                   "3.0 s of running are lost with that."));
     script_cancel(&s, 1);
     assert_true(script_job_view(&s, 1).evicted_ns == 12 * SECOND);
     script_end(&s);

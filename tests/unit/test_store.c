@@ -469,8 +469,7 @@ static void rows_that_are_gone_are_missed(void **state)
     run_sql(path_of("gone"), "DELETE FROM parts WHERE n=1");
     assert_int_equal(store_file_open(path_of("gone"), NULL, &store_schema, &file, &err), 0);
     assert_int_equal(store_file_check(file, &rows, &err), -EBADMSG);
-    assert_non_null(
-        strstr(err.text, "table parts has 1 rows, 2 were written; go on with a backup"));
+    assert_non_null(strstr(err.text, "table parts has 1 row, 2 were written; go on with a backup"));
     store_file_close(file);
 }
 

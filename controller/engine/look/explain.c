@@ -18,6 +18,7 @@
 #include "controller/engine/watch/order.h"
 #include "controller/engine/watch/refusal.h"
 #include "controller/engine/watch/source.h"
+#include "lib/plural.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -265,7 +266,7 @@ static void say_stalls(const struct engine *engine, struct engine_explanation *e
     const struct blind *blind = stall->blind;
     say(e, " It gets nothing from %s", host_name(blind->source));
     if (a->n_stalls > 1)
-        say(e, " and %u other hosts", a->n_stalls - 1);
+        say(e, " and %u other host%s", a->n_stalls - 1, plural(a->n_stalls - 1));
     say(e, ": %s cannot read there since %.1f s; after %.1f s it runs again.",
         host_name(blind->reader), (double)(engine->now_ns - blind->since_ns) / 1e9,
         (double)engine->config.source_lost_ns / 1e9);
@@ -346,11 +347,11 @@ static void explain_blocked(struct engine_explanation *e, const struct task *tas
     for (uint32_t i = 0; i < stage->n_edges; i++) {
         const struct stage *parent = job_stage_at(stage->job, stage->edges[i].parent);
         if (stage->edges[i].kind == EDGE_PIPELINED)
-            say(e, " stage %u has started %u of %u tasks;", parent->index, parent->n_started,
-                parent->n_tasks);
+            say(e, " stage %u has started %u of %u task%s;", parent->index, parent->n_started,
+                parent->n_tasks, plural(parent->n_tasks));
         else
-            say(e, " stage %u has done %u of %u tasks;", parent->index, parent->n_done,
-                parent->n_tasks);
+            say(e, " stage %u has done %u of %u task%s;", parent->index, parent->n_done,
+                parent->n_tasks, plural(parent->n_tasks));
     }
     if (stage->job->state == JOB_ARRIVING)
         say(e, " its job has not arrived completely");
@@ -394,9 +395,9 @@ static void explain_lapses(struct engine_explanation *e, const struct account *a
     }
     say_fact(e, "allows_at_most", "%" PRIu32, account->limit);
     say(e,
-        "Waits: its application let %" PRIu64 " allows lapse without a start, so it may "
+        "Waits: its application let %" PRIu64 " allow%s lapse without a start, so it may "
         "have %" PRIu32 " at a time, and twice as many with each that it uses.",
-        account->lapsed, account->limit);
+        account->lapsed, plural(account->lapsed), account->limit);
     if (user && user->limit && user->allowed >= user->limit)
         say(e, " All applications of its user that do so may have %" PRIu32 " together.",
             user->limit);
@@ -447,8 +448,8 @@ static void explain_ready(const struct engine *engine, struct engine_explanation
         say(e, "Waits for a slot: none that it may use is free.");
     else if (engine->place->full && engine->place->full(engine))
         say(e,
-            "Waits for a slot: the last %" PRId64 " free ones of %" PRId64
-            " are left to what needs one for a moment.",
+            "Waits for a slot: the last of the free ones, %" PRId64 " of %" PRId64
+            ", are left to what needs one for a moment.",
             engine->free.amount[RES_SLOTS], engine->total.amount[RES_SLOTS]);
     else if (task->stage->held || task->stage->bucket->homed)
         say_hold(engine, e, task);
@@ -528,8 +529,8 @@ static void say_evicted(const struct engine *engine, struct engine_explanation *
     if (evicted->by_job)
         say(e, " Task %" PRIu64 "/%u/%u was to have its slot.", evicted->by_job, evicted->by_stage,
             evicted->by_task);
-    say(e, " So far %u of its attempts were; they had run for %.1f s, which are lost.",
-        evicted->times, (double)evicted->lost_ns / 1e9);
+    say(e, " So far %u of its attempts %s; %.1f s of running are lost with that.", evicted->times,
+        evicted->times == 1 ? "was" : "were", (double)evicted->lost_ns / 1e9);
     say_fact(e, "evicted_from", "%s", host_name(host));
     say_fact(e, "evict_reason", "%s", reason_name(evicted->reason));
     say_fact(e, "evictions", "%u", evicted->times);

@@ -21,7 +21,8 @@ static void say_one(const struct affinity_compared *one, enum affinity_by by, ch
     else if (by == AFFINITY_BY_RATE)
         snprintf(number, sizeof(number), ", progress %" PRIu64 " per mille", one->number);
     else if (by == AFFINITY_BY_WAIT)
-        snprintf(number, sizeof(number), ", passed over for %" PRIu64 " starts", one->number);
+        snprintf(number, sizeof(number), ", passed over for %" PRIu64 " start%s", one->number,
+                 plural(one->number));
     snprintf(text, size, "%" PRIu64 "/%" PRIu32 "%s: %s, %.1f s alone%s", one->job, one->stage, way,
              predicted, (double)one->lone_ns / 1e9, number);
 }

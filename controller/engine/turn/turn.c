@@ -40,7 +40,7 @@ static void fair_explain(const struct engine *engine, const struct job *job,
                          struct engine_explanation *e)
 {
     (void)engine;
-    say(e, "%" PRIu64 " of its tasks run", job->n_running);
+    say(e, "%" PRIu64 " of its tasks run%s", job->n_running, job->n_running == 1 ? "s" : "");
 }
 
 static uint64_t priority_number(const struct engine *engine, const struct job *job)

@@ -5,6 +5,7 @@
 #include "controller/engine/base/say.h"
 #include "controller/engine/books/users.h"
 #include "controller/engine/users/division.h"
+#include "lib/plural.h"
 
 __extension__ typedef unsigned __int128 wide;
 
@@ -79,8 +80,9 @@ static void say_use(const struct engine *engine, const struct user *user, use_of
     struct division_queue queue = {.e = e};
     double percent = (double)use(engine, user) * 100 / (double)(UINT64_C(1) << USE_BITS);
     say(e,
-        "holds %.1f %% of %s for %u of %llu shares; who holds less for its share is first: it is ",
-        percent, of, user->share, (unsigned long long)engine->users_total);
+        "holds %.1f %% of %s for %u of %llu share%s; who holds less for its share is first: it is ",
+        percent, of, user->share, (unsigned long long)engine->users_total,
+        plural(engine->users_total));
     for (struct sorted_node *node = sorted_first(&engine->users); node; node = sorted_next(node)) {
         const struct user *other = container_of(node, struct user, by_number);
         if (other->ready_here && is_before(engine, use, other, user))

@@ -8,6 +8,7 @@
 #include "controller/engine/base/ground.h"
 #include "controller/engine/base/say.h"
 #include "controller/engine/users/division.h"
+#include "lib/plural.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -180,8 +181,9 @@ static void over(struct engine *engine)
 static void explain(const struct engine *engine, const struct user *user,
                     struct engine_explanation *e)
 {
-    say(e, "has %u of %" PRIu64 " shares, and had %.2f granules less than that", user->share,
-        engine->users_total, (double)user->remainder / (double)engine->users_total);
+    say(e, "has %u of %" PRIu64 " share%s, and had %.2f granules less than that", user->share,
+        engine->users_total, plural(engine->users_total),
+        (double)user->remainder / (double)engine->users_total);
 }
 
 const struct users_policy users_proportional = {

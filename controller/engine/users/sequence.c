@@ -458,9 +458,10 @@ static void explain(const struct engine *engine, const struct user *user,
     const struct sequence_engine *k = engine->kept[QUESTION_USERS];
     const struct sequence *sequence = k->turns.offer.sequence;
     int64_t owed = debts_position(engine->debts, user->number);
-    say(e, "has %u of %u places of a turn, of which %u are used, and ",
+    say(e, "has %u of %u place%s of a turn, of which %u %s used, and ",
         sequence_share(sequence, turns_index(&k->turns, user)), sequence_entries(sequence),
-        sequence_position(sequence));
+        plural(sequence_entries(sequence)), sequence_position(sequence),
+        sequence_position(sequence) == 1 ? "is" : "are");
     if (owed < 0)
         say(e, "owes %" PRId64 " granule%s, of which it pays back %lld of 1000 of its places",
             -owed, plural((uint64_t)-owed), (long long)value(engine, &parameter_repay));

@@ -10,6 +10,7 @@
 #include "controller/engine/share/granule.h"
 #include "controller/engine/users/division.h"
 #include "controller/engine/users/turns.h"
+#include "lib/plural.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -140,9 +141,10 @@ static void explain(const struct engine *engine, const struct user *user,
 {
     const struct timed_engine *k = engine->kept[QUESTION_USERS];
     double owed = (double)debts_position(engine->debts, user->number) / 10;
-    say(e, "has %u of %" PRIu64 " shares, holds %" PRIu64 " granules, and %s %.1f granule-seconds",
-        user->share, engine->users_total, held(k, user), owed < 0 ? "owes" : "is owed",
-        owed < 0 ? -owed : owed);
+    say(e,
+        "has %u of %" PRIu64 " share%s, holds %" PRIu64 " granule%s, and %s %.1f granule-seconds",
+        user->share, engine->users_total, plural(engine->users_total), held(k, user),
+        plural(held(k, user)), owed < 0 ? "owes" : "is owed", owed < 0 ? -owed : owed);
     struct division_queue queue = {.e = e};
     uint32_t index = turns_index(&k->turns, user);
     for (uint32_t i = 0; i < k->turns.offer.n; i++)
