@@ -12,6 +12,7 @@ struct scene {
     bool blocks, starved, even_maps, stalls;
     bool preempt;         /* jobs of three priorities, and what runs is stopped for higher ones */
     bool variants;        /* maps of four demands in slots, or on GPUs, of hosts of five units */
+    bool profiles;        /* each job's maps read and compute otherwise */
     bool pack;            /* shuffles are dear and computing is not: its jobs have homes */
     uint64_t block_bytes; /* 0: MEGABYTE */
     uint32_t users;       /* that divide the cluster, and jobs are theirs in turn; 0: nobody does */
@@ -29,18 +30,33 @@ static uint32_t *make_blocks(const struct size *size, uint32_t job)
     return blocks;
 }
 
-static void submit_with_variant(struct script *s, const struct script_job *job)
+static void demand_of_maps(const struct script_job *job, struct event *stage)
 {
-    const uint64_t mem = 1 + job->number % 4,
-                   on_gpu[ENGINE_RESOURCES] = {[RES_GPU_MILLI] = 1000, [RES_MEM_BYTES] = mem};
+    static uint64_t on_gpu[ENGINE_RESOURCES] = {[RES_GPU_MILLI] = 1000};
+    on_gpu[RES_MEM_BYTES] = 1 + job->number % 4;
+    stage->job_stage.demand.amount[RES_MEM_BYTES] = (int64_t)on_gpu[RES_MEM_BYTES];
+    stage->job_stage.variant_demands = (struct u64s){on_gpu, ENGINE_RESOURCES};
+}
+
+static void profile_of_maps(const struct script_job *job, struct event *stage)
+{
+    static uint64_t numbers[PROFILE_NUMBERS];
+    numbers[0] = job->number * MEGABYTE;
+    numbers[1] = 100 * MEGABYTE;
+    numbers[3] = (10 + job->number % 7) * SECOND;
+    stage->job_stage.profiles = (struct u64s){numbers, PROFILE_NUMBERS};
+}
+
+static void submit_as(struct script *s, const struct script_job *job,
+                      void (*say)(const struct script_job *job, struct event *stage))
+{
     struct event events[8];
     char name[32];
     uint64_t *room = calloc(2 * (size_t)(job->maps + job->reduces) + 1, sizeof(*room));
     size_t n = script_job_events(job, events, room, name, sizeof(name));
     assert_int_equal(events[1].kind, EVENT_JOB_STAGE);
     events[0].job_begin.user = s->user;
-    events[1].job_stage.demand.amount[RES_MEM_BYTES] = (int64_t)mem;
-    events[1].job_stage.variant_demands = (struct u64s){on_gpu, ENGINE_RESOURCES};
+    say(job, &events[1]);
     script_events(s, events, n);
     free(room);
 }
@@ -55,6 +71,14 @@ static void join_with_units(struct script *s, uint32_t host)
         vectors[u * ENGINE_RESOURCES + (u < 2 ? RES_SLOTS : RES_GPU_MILLI)] = u < 2 ? 1 : 1000;
     }
     join.host_join.units.n = 5 * ENGINE_RESOURCES;
+    script_event(s, join);
+}
+
+static void join_with_disk(struct script *s, const struct scene *scene, uint32_t host)
+{
+    const uint64_t vector[ENGINE_RESOURCES] = {2};
+    struct event join = script_join(host, 2, vector);
+    join.host_join.disk_bytes_s = scene->profiles ? (1 + host % 3) * 100 * MEGABYTE : 0;
     script_event(s, join);
 }
 
@@ -77,7 +101,9 @@ static void submit(struct script *s, const struct scene *scene, const struct siz
         j.reduce_ns = SECOND / 10;
     }
     if (scene->variants)
-        submit_with_variant(s, &j);
+        submit_as(s, &j, demand_of_maps);
+    else if (scene->profiles)
+        submit_as(s, &j, profile_of_maps);
     else
         script_submit(s, &j);
     free(blocks);
@@ -156,7 +182,7 @@ static uint64_t cost(const struct scene *scene, const struct size *size)
         if (scene->variants)
             join_with_units(&s, h);
         else
-            script_host(&s, h, 2);
+            join_with_disk(&s, scene, h);
     for (uint32_t j = 1; j <= size->jobs; j++)
         submit(&s, scene, size, j);
     probe(&s, scene, size);
@@ -315,6 +341,12 @@ static void test_baselines(void **state)
                               .place = "affinity",
                               .network = "none",
                               .variants = true});
+    const struct scene profiles = {.name = "affinity, profiles",
+                                   .turn = "fifo",
+                                   .place = "affinity",
+                                   .network = "none",
+                                   .profiles = true};
+    check(&profiles, "kinds", (struct size){20, 80, 6}, (struct size){20, 800, 6});
 }
 
 /* WHY a bound of its own: its solver searches among the arcs of stages and hosts, so a decision is

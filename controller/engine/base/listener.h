@@ -81,7 +81,7 @@ struct user;
     /* The attempt is about to leave its task; it is over, and its memory is about to go. */    \
     X(attempt_leaves, (struct engine *engine, struct attempt *attempt), (engine, attempt))      \
     X(attempt_over, (struct engine *engine, struct attempt *attempt), (engine, attempt))        \
-    /* A way to run the submitted stage has another profile. O(its ways · kinds). */            \
+    /* A way to run the submitted stage has another profile. O(its ways and its attempts). */   \
     X(profile_changed, (struct engine *engine, struct stage *stage), (engine, stage))           \
     /* The host reported what is asked of its disk. O(attempts there). */                       \
     X(disk_reported, (struct engine *engine, struct host *host), (engine, host))                \

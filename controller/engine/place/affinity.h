@@ -32,13 +32,12 @@
  * the others in both. A task runs in the way for which it was chosen, whatever its stage prefers.
  * It reads its block on that host, where one of the stage's ready ones is.
  *
- * What is asked of a disk: the host's last report, and all attempts there that the host had not
- * confirmed when it came, each as if it read (its profile's lone rate). So each choice counts at
- * once; where a host never reports, all that run there count.
+ * What is asked of a disk: affinity_disk.h. Each choice counts at once.
  *
- * Cost. A choice looks at each kind of ready stages (kinds.h) three times at most, O(kinds · log
- * stages), and at the attempts of the host. Of what is not told apart the starts have a reason that
- * says so. With `rate` at most RATE_LOOKS numbers of started tasks are looked at in a kind.
+ * Cost. A choice looks at each group of kinds of ready stages (kinds.h) three times at most, and in
+ * those that fit at a few kinds (affinity_rank.h): O(groups · log kinds · log stages). With `rate`
+ * a choice for a slot looks at each kind, and in it at 64 numbers of started tasks at most. Of what
+ * is not told apart the starts have a reason that says so.
  *
  * No starvation. Let J stages be ready (of one user, where somebody divides), one of them X, and
  * count the starts that are chosen here on hosts where X's next task fitted as well. Before X

@@ -11,6 +11,10 @@
  *
  * A host that does not say its B stretches nothing. Integers; all numbers saturate.
  *
+ * With either, a profile's time is a straight line in what is asked, from where the disk is full
+ * on. So the least over many profiles has a bound from the least of each of their few numbers
+ * (struct affinity_bound), and a search need not look at each of them.
+ *
  * Pure, O(1). */
 #pragma once
 
@@ -40,3 +44,30 @@ uint64_t affinity_predict_ns(const struct profile *profile, const struct affinit
 uint64_t affinity_lone_ns(const struct profile *profile);
 /* a ÷ b against c ÷ d, b and d > 0: −1, 0 or 1. */
 int affinity_compare(uint64_t a, uint64_t b, uint64_t c, uint64_t d);
+
+/* Ratios of times in so many parts. */
+#define AFFINITY_ONE (UINT64_C(1) << 32)
+
+/* Of some profiles, the least of each number: what a task takes, by a time that each profile is
+ * measured by. */
+struct affinity_bound {
+    uint64_t alone;   /* its lone time, by that time, in parts of AFFINITY_ONE; */
+    uint64_t reading; /* of that, reading */
+    uint64_t asked_bytes_s, read_bytes_s;
+    uint64_t rounding; /* the most: how much less it may be, as times are whole ns */
+};
+#define AFFINITY_BOUND_OF_NONE                                                                     \
+    ((struct affinity_bound){UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX, 0})
+
+/* Of one profile, measured by `by_ns`; 0: each of its tasks takes infinitely long by that. */
+struct affinity_bound affinity_bound_of(const struct profile *profile, uint64_t by_ns);
+/* Of the profiles of both. */
+struct affinity_bound affinity_bound_join(const struct affinity_bound *a,
+                                          const struct affinity_bound *b);
+/* No task of these profiles takes less there, by its profile's time, in parts of AFFINITY_ONE. The
+ * disk does not hang. */
+uint64_t affinity_bound_at(const struct affinity_bound *bound, const struct affinity_disk *disk,
+                           enum affinity_stretch stretch);
+/* predicted ÷ by, in the same parts, rounded down, at most UINT64_MAX. *ret_exact: it was not
+ * rounded. */
+uint64_t affinity_parts(uint64_t predicted_ns, uint64_t by_ns, bool *ret_exact);

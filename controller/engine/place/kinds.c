@@ -5,7 +5,6 @@
 #include "controller/engine/books/cluster.h"
 #include "controller/engine/books/users.h"
 #include "controller/engine/books/variant.h"
-#include "controller/engine/place/affinity_model.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -21,8 +20,116 @@ const struct engine_parameter parameter_profiles = {
 void kinds_init(struct kinds_engine *all,
                 struct sorted_key (*order)(const struct engine *, const struct stage *))
 {
-    TAILQ_INIT(&all->all);
     all->order = order;
+}
+
+/* ---- groups ---- */
+
+struct kinds_group *kinds_group_after(const struct engine *engine, const struct kinds_group *group)
+{
+    uint64_t whose = engine->asked ? (uint64_t)engine->asked->number + 1 : 0;
+    struct sorted_node *node =
+        group ? sorted_next(&group->of_engine)
+              : sorted_from(&kinds_all(engine)->groups, (struct sorted_key){whose, 0, 0});
+    return node && node->key.a == whose ? container_of(node, struct kinds_group, of_engine) : NULL;
+}
+
+static struct kinds_group *find_group(struct engine *engine, const struct kinds_group *wanted)
+{
+    struct sorted_node *node =
+        sorted_from(&kinds_all(engine)->groups, (struct sorted_key){wanted->whose, 0, 0});
+    for (; node && node->key.a == wanted->whose; node = sorted_next(node)) {
+        struct kinds_group *group = container_of(node, struct kinds_group, of_engine);
+        engine->counters.visits++;
+        if (group->shape == wanted->shape && group->reads == wanted->reads)
+            return group;
+    }
+    return NULL;
+}
+
+static struct kinds_group *make_group(struct engine *engine, const struct kinds_group *wanted)
+{
+    struct kinds_group *group = engine_allocate(engine, 1, sizeof(*group));
+    struct kinds_engine *all = kinds_all(engine);
+    *group = *wanted;
+    group->waiting.counted = true;
+    sorted_insert(&all->groups, &group->of_engine,
+                  (struct sorted_key){group->whose, all->made++, 0}, 0);
+    return group;
+}
+
+static void drop_group(struct engine *engine, struct kinds_group *group)
+{
+    sorted_remove(&kinds_all(engine)->groups, &group->of_engine);
+    free(group);
+}
+
+/* ---- a group's tree ---- */
+
+static const struct kind_least nothing = {AFFINITY_BOUND_OF_NONE,
+                                          {UINT64_MAX, UINT64_MAX, UINT64_MAX}};
+
+static void add(struct kind_least *least, const struct kind *kind)
+{
+    if (!kind)
+        return;
+    least->bound = affinity_bound_join(&least->bound, &kind->below.bound);
+    if (sorted_compare(kind->below.first, least->first) < 0)
+        least->first = kind->below.first;
+}
+
+static void augment(struct kind *kind)
+{
+    kind->below = kind->own;
+    add(&kind->below, RB_LEFT(kind, of_group));
+    add(&kind->below, RB_RIGHT(kind, of_group));
+}
+
+/* WHY by what a task reads first: subtrees are told apart by it most often. */
+static int compare_kinds(const struct kind *a, const struct kind *b)
+{
+    const struct profile *p = &a->profile, *q = &b->profile;
+    const uint64_t x[] = {a->bound.reading, p->read_bytes, p->read_bytes_s,
+                          p->before,        p->compute_ns, a->best_ns,
+                          a->stage,         a->known,      a->without_gpu_ns},
+                   y[] = {b->bound.reading, q->read_bytes, q->read_bytes_s,
+                          q->before,        q->compute_ns, b->best_ns,
+                          b->stage,         b->known,      b->without_gpu_ns};
+    for (size_t i = 0; i < sizeof(x) / sizeof(x[0]); i++)
+        if (x[i] != y[i])
+            return x[i] < y[i] ? -1 : 1;
+    return 0;
+}
+
+#undef RB_AUGMENT
+#define RB_AUGMENT(kind) augment(kind)
+RB_GENERATE_INTERNAL(kind_tree, kind, of_group, compare_kinds, __attribute__((unused)) static)
+
+/* WHY it may stop where nothing changes: all above was right before. So who comes or goes is
+ * `nothing` then. */
+static void set_own(struct kind *kind, const struct kind_least *own)
+{
+    kind->own = *own;
+    for (; kind; kind = RB_PARENT(kind, of_group)) {
+        const struct kind_least before = kind->below;
+        augment(kind);
+        if (memcmp(&before, &kind->below, sizeof(before)) == 0)
+            return;
+    }
+}
+
+/* Its first stage in order, or the one that waits longest, may be another one. */
+static void follow(struct kind *kind)
+{
+    const struct kind_least own = {kind->bound, sorted_first(&kind->in_order)->key};
+    sorted_place(&kind->group->waiting, &kind->longest, sorted_first(&kind->waiting)->key, 0);
+    if (sorted_compare(own.first, kind->own.first))
+        set_own(kind, &own);
+}
+
+struct kind *kinds_after(struct kinds_group *group, struct kind *kind)
+{
+    return kind ? kind_tree_RB_NEXT(kind) : RB_MIN(kind_tree, &group->kinds);
 }
 
 /* ---- which kind ---- */
@@ -42,40 +149,41 @@ static void find_times(const struct stage *stage, struct kind *kind)
     }
 }
 
-static bool is_alike(const struct kind *a, const struct kind *b)
+/* The one that is like it; NULL: there is none. The wanted one's group becomes the one that is like
+ * that, if there is one. */
+static struct kind *find_kind(struct engine *engine, struct kind *wanted)
 {
-    return a->shape == b->shape && a->user == b->user && a->stage == b->stage &&
-           a->known == b->known && a->best_ns == b->best_ns &&
-           a->without_gpu_ns == b->without_gpu_ns &&
-           memcmp(&a->profile, &b->profile, sizeof(a->profile)) == 0;
+    struct kinds_group *group = find_group(engine, wanted->group);
+    wanted->lone_ns = affinity_lone_ns(&wanted->profile);
+    wanted->bound = affinity_bound_of(&wanted->profile, kind_by_ns(wanted));
+    if (!group)
+        return NULL;
+    wanted->group = group;
+    return RB_FIND(kind_tree, &group->kinds, wanted);
 }
 
-static struct kind *find_kind(struct engine *engine, const struct kind *wanted)
-{
-    struct kind *kind;
-    TAILQ_FOREACH (kind, &kinds_all(engine)->all, of_engine) {
-        engine->counters.visits++;
-        if (is_alike(kind, wanted))
-            return kind;
-    }
-    return NULL;
-}
-
+/* WHY n: a group that is not only wanted has kinds. */
 static struct kind *make_kind(struct engine *engine, const struct kind *wanted)
 {
     struct kind *kind = engine_allocate(engine, 1, sizeof(*kind));
     *kind = *wanted;
+    if (!wanted->group->n)
+        kind->group = make_group(engine, wanted->group);
+    kind->own = kind->below = nothing;
     kinds_all(engine)->n_known += kind->known;
-    TAILQ_INSERT_TAIL(&kinds_all(engine)->all, kind, of_engine);
+    kind->group->n++;
+    RB_INSERT(kind_tree, &kind->group->kinds, kind);
     return kind;
 }
 
 static struct kind *kind_for(struct engine *engine, struct stage *stage, bool *ret_full)
 {
-    struct kind wanted = {.shape = stage->bucket->shape,
-                          .user = users_divided(engine) ? stage->job->tenant : NULL,
-                          .stage = stage->index,
-                          .known = profile_is_known(&stage->profile)};
+    struct kinds_group group = {
+        .shape = stage->bucket->shape,
+        .whose = users_divided(engine) ? (uint64_t)stage->job->tenant->number + 1 : 0,
+        .reads = stage->profile.read_bytes};
+    struct kind wanted = {
+        .group = &group, .stage = stage->index, .known = profile_is_known(&stage->profile)};
     *ret_full = false;
     if (wanted.known) {
         wanted.profile = stage->profile;
@@ -85,7 +193,8 @@ static struct kind *kind_for(struct engine *engine, struct stage *stage, bool *r
     if (!kind && wanted.known &&
         kinds_all(engine)->n_known >= policy_value(engine, QUESTION_PLACE, &parameter_profiles)) {
         *ret_full = true;
-        wanted = (struct kind){.shape = wanted.shape, .user = wanted.user, .stage = wanted.stage};
+        group.reads = false;
+        wanted = (struct kind){.group = &group, .stage = wanted.stage};
         kind = find_kind(engine, &wanted);
     }
     return kind ? kind : make_kind(engine, &wanted);
@@ -93,12 +202,26 @@ static struct kind *kind_for(struct engine *engine, struct stage *stage, bool *r
 
 static void drop_kind(struct engine *engine, struct kind *kind)
 {
+    struct kinds_group *group = kind->group;
     kinds_all(engine)->n_known -= kind->known;
-    TAILQ_REMOVE(&kinds_all(engine)->all, kind, of_engine);
+    group->n--;
+    sorted_remove(&group->waiting, &kind->longest);
+    set_own(kind, &nothing);
+    RB_REMOVE(kind_tree, &group->kinds, kind);
+    if (!group->n)
+        drop_group(engine, group);
     free(kind);
 }
 
 /* ---- which stages ---- */
+
+static struct sorted_key waiting_key(const struct stage *stage)
+{
+    bool slot = stage->bucket->shape->demand.amount[RES_GPU_MILLI] <= 0;
+    return (struct sorted_key){kinds_of(stage->first)->since, stage->job->number,
+                               (uint64_t)stage->index << 32 | (uint64_t)slot << 16 |
+                                   stage->variant};
+}
 
 static void reorder(struct engine *engine, struct kinds_stage *kept)
 {
@@ -107,8 +230,8 @@ static void reorder(struct engine *engine, struct kinds_stage *kept)
     if (!kind)
         return;
     sorted_place(&kind->in_order, &kept->in_order, kinds_all(engine)->order(engine, stage), 0);
-    sorted_place(&kind->waiting, &kept->waiting,
-                 (struct sorted_key){kinds_of(stage->first)->since, stage->job->number, 0}, 0);
+    sorted_place(&kind->waiting, &kept->waiting, waiting_key(stage), 0);
+    follow(kind);
 }
 
 static void join(struct engine *engine, struct stage *stage)
@@ -127,7 +250,9 @@ static void leave(struct engine *engine, struct kinds_stage *kept)
     sorted_remove(&kind->in_order, &kept->in_order);
     sorted_remove(&kind->waiting, &kept->waiting);
     kept->kind = NULL;
-    if (!kind->in_order.n)
+    if (kind->in_order.n)
+        follow(kind);
+    else
         drop_kind(engine, kind);
 }
 
@@ -198,37 +323,33 @@ void kinds_job_changes_queues(struct engine *engine, struct job *job, struct use
 
 /* ---- what a choice asks ---- */
 
-static bool may_look(const struct engine *engine, const struct kind *kind)
-{
-    return (!engine->asked || kind->user == engine->asked) && shape_times(engine, kind->shape) > 0;
-}
-
 /* WHY one look: a host whose disk hangs comes behind all others in that order. */
-static struct host *next_host(const struct kind *kind)
+static struct host *next_host(const struct kinds_group *group)
 {
-    struct host *host = place_least_loaded(kind->shape)->host;
-    return kind_waits_for_disk(kind, host) ? NULL : host;
+    struct host *host = place_least_loaded(group->shape)->host;
+    return group_waits_for_disk(group, host) ? NULL : host;
 }
 
 struct host *kinds_next_host(struct engine *engine)
 {
     struct host *best = NULL;
-    struct kind *kind;
-    TAILQ_FOREACH (kind, &kinds_all(engine)->all, of_engine) {
+    struct kinds_group *group = NULL;
+    while ((group = kinds_group_after(engine, group))) {
         engine->counters.visits++;
-        if (!may_look(engine, kind))
+        if (shape_times(engine, group->shape) <= 0)
             continue;
-        struct host *host = next_host(kind);
+        struct host *host = next_host(group);
         if (host && (!best || sorted_compare(host_by_load(host), host_by_load(best)) < 0))
             best = host;
     }
     return best;
 }
 
-bool kinds_fit(const struct engine *engine, const struct kind *kind, const struct host *host)
+bool kinds_fit(const struct engine *engine, const struct kinds_group *group,
+               const struct host *host)
 {
-    return may_look(engine, kind) && !kind_waits_for_disk(kind, host) &&
-           host_fit(host, kind->shape);
+    return shape_times(engine, group->shape) > 0 && !group_waits_for_disk(group, host) &&
+           host_fit(host, group->shape);
 }
 
 struct stage *kind_first(const struct kind *kind)

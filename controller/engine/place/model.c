@@ -11,7 +11,6 @@
  * ready stages) a choice (kinds.h). */
 #include "controller/engine/base/ground.h"
 #include "controller/engine/books/cluster.h"
-#include "controller/engine/place/affinity_model.h"
 #include "controller/engine/place/kinds.h"
 
 #define REASON_GAINS_MOST ((enum reason)115)
@@ -70,16 +69,33 @@ static bool is_sooner(const struct kind *a, const struct kind *b)
     return x->index != y->index ? x->index < y->index : x->variant < y->variant;
 }
 
-/* With a GPU the kind that gains most, of equals by turn; without one by turn. */
+/* The first of the group: with a GPU the kind that gains most, of equals by turn; else by turn. */
+static struct kind *find_in(struct engine *engine, struct kinds_group *group,
+                            const struct host *host, int64_t *ret_gain)
+{
+    struct kind *kind = NULL, *best = NULL;
+    while ((kind = kinds_after(group, kind))) {
+        engine->counters.visits++;
+        int64_t one = group_is_on_gpu(group) ? gain(kind, host) : 0;
+        if (best && (one < *ret_gain || (one == *ret_gain && !is_sooner(kind, best))))
+            continue;
+        best = kind;
+        *ret_gain = one;
+    }
+    return best;
+}
+
 static struct kind *find(struct engine *engine, const struct host *host, bool gpu,
                          int64_t *ret_gain)
 {
-    struct kind *kind, *best = NULL;
-    TAILQ_FOREACH (kind, &kinds_all(engine)->all, of_engine) {
+    struct kinds_group *group = NULL;
+    struct kind *best = NULL;
+    while ((group = kinds_group_after(engine, group))) {
+        int64_t one = 0;
         engine->counters.visits++;
-        if (kind_is_on_gpu(kind) != gpu || !kinds_fit(engine, kind, host))
+        if (group_is_on_gpu(group) != gpu || !kinds_fit(engine, group, host))
             continue;
-        int64_t one = gpu ? gain(kind, host) : 0;
+        struct kind *kind = find_in(engine, group, host, &one);
         if (best && (one < *ret_gain || (one == *ret_gain && !is_sooner(kind, best))))
             continue;
         best = kind;
@@ -98,7 +114,7 @@ static bool model_pick(struct engine *engine, struct claim *ret_claim)
     enum reason reason = kind ? REASON_GAINS_MOST : REASON_NEXT_TURN;
     kind = kind ? kind : find(engine, host, false, &gained);
     *ret_claim = (struct claim){kinds_next_task(kind_first(kind), host),
-                                host_fit(host, kind->shape), reason, gained, host->running};
+                                host_fit(host, kind->group->shape), reason, gained, host->running};
     return true;
 }
 
