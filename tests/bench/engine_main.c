@@ -25,7 +25,10 @@
  *
  * Behind these come rows of PROFILES profiles (p) at 10 000 hosts with disks, for greedy and
  * affinity: jobs of one map, 10 000 of them ready, then 100 000. Printed is how many times as much
- * a decision of affinity costs as one of greedy, and the growth of what a step looks at.
+ * a decision of affinity costs as one of greedy, and the growth of what a step looks at. As so many
+ * jobs wait for longer than affinity's `patience`, it starts them by that alone; so there are the
+ * same rows (g) without patience, on hosts with GPUS GPUs and every other disk faster, for jobs
+ * that can run on a GPU too.
  *
  * Three columns are for comparisons. "reads" is how many reads of one 64-byte line after the other
  * the machine makes in a second, each found by the one before, all over as much memory as the row's
@@ -69,7 +72,7 @@ struct clustered_host {
 #endif
 
 enum { MAPS = 100, REDUCES = 32, SLOTS = 32, MEGABYTE = 1000000 };
-enum { UNITS = 5, SHAPES = 8 };
+enum { UNITS = 5, SHAPES = 8, GPUS = 8 };
 enum { LINE = 64, SLICES = 50, READS = 20000, MEMORY_MAX = 1 << 28, MEMORY_PER_HOST = 100000 };
 enum { TURNS = 3 };
 enum { PROFILES = 1000, DISK_BYTES_S = 128 * MEGABYTE };
@@ -89,6 +92,7 @@ struct size {
     bool unlike, variants;
     uint32_t users;                /* 0: nobody divides */
     uint32_t profiles;             /* 0: nobody says one; else jobs have one map each */
+    bool gpus;                     /* with profiles: two for each job, a slot's and a GPU's */
     const struct cluster *cluster; /* NULL: hosts as above */
 };
 
@@ -207,16 +211,24 @@ static void demand_of_stage(const struct bench *b, struct event *stage)
 #endif
 }
 
-/* The next one's, of a task that reads while it computes. */
+/* The next one's, of a task that reads while it computes, or on a GPU before. */
 static void profile_stage(const struct bench *b, struct event *stage)
 {
 #if __has_include("lib/profile.h")
-    static uint64_t numbers[PROFILE_NUMBERS];
+    static uint64_t numbers[2 * PROFILE_NUMBERS], gpu[ENGINE_RESOURCES];
     const uint64_t place = b->jobs % b->size.profiles;
-    numbers[0] = (1 + place) * MEGABYTE;
+    numbers[0] = (1 + place * PROFILES / b->size.profiles) * MEGABYTE;
     numbers[1] = DISK_BYTES_S;
     numbers[3] = (10 + place % 7) * SECOND;
     stage->job_stage.profiles = (struct u64s){numbers, PROFILE_NUMBERS};
+    if (!b->size.gpus)
+        return;
+    gpu[RES_GPU_MILLI] = 1000;
+    memcpy(numbers + PROFILE_NUMBERS, numbers, 2 * sizeof(numbers[0]));
+    numbers[PROFILE_NUMBERS + 2] = 1;
+    numbers[PROFILE_NUMBERS + 3] = (1 + place % 5) * SECOND;
+    stage->job_stage.profiles.n *= 2;
+    stage->job_stage.variant_demands = (struct u64s){gpu, ENGINE_RESOURCES};
 #else
     (void)b;
     (void)stage;
@@ -253,6 +265,7 @@ static void submit(struct bench *b)
     for (size_t i = 0; b->size.profiles && i < n; i++)
         if (events[i].kind == EVENT_JOB_STAGE)
             profile_stage(b, &events[i]);
+    b->script.now_ns += b->size.gpus;
     script_events(&b->script, events, n);
     take_starts(b);
 }
@@ -281,7 +294,8 @@ static void join_hosts(struct bench *b)
         join_cluster(b);
         return;
     }
-    static const uint64_t vector[ENGINE_RESOURCES] = {SLOTS};
+    const uint64_t vector[ENGINE_RESOURCES] = {SLOTS, [RES_GPU_MILLI] =
+                                                          b->size.gpus ? UINT64_C(1000) * GPUS : 0};
     uint64_t units[UNITS * ENGINE_RESOURCES] = {0};
     for (uint64_t u = 0; u < UNITS; u++) {
         units[u * ENGINE_RESOURCES + RES_SLOTS] = (SLOTS + u) / UNITS;
@@ -293,6 +307,8 @@ static void join_hosts(struct bench *b)
             join.host_join.units = (struct u64s){units, UNITS * ENGINE_RESOURCES};
 #if __has_include("lib/profile.h")
         join.host_join.disk_bytes_s = b->size.profiles ? DISK_BYTES_S : 0;
+        if (b->size.gpus && h % 2)
+            join.host_join.disk_bytes_s *= 100;
 #endif
         timed_step(b, join);
     }
@@ -386,8 +402,8 @@ static struct row run(const char *policy, const char *place, struct size size, s
     config.hosts_max = size.hosts;
     config.jobs_max = config.finished_max = 1000000;
     config.tasks_max = 10000000;
-    const size_t slots =
-        size.cluster ? clustered_slots(size.cluster, SLOTS) : (size_t)size.hosts * SLOTS;
+    const size_t slots = size.cluster ? clustered_slots(size.cluster, SLOTS)
+                                      : size.hosts * (size_t)(SLOTS + (size.gpus ? GPUS : 0));
     b.running = calloc(slots + 1, sizeof(*b.running));
     b.received = calloc(slots + 1, sizeof(*b.received));
     b.step_us = calloc(steps, sizeof(*b.step_us));
@@ -395,6 +411,8 @@ static struct row run(const char *policy, const char *place, struct size size, s
         exit(2);
     if (size.users)
         divide(&config);
+    if (size.gpus)
+        engine_config_say(&config, "patience", 1000000, NULL);
     script_begin(&b.script, &config);
     set_users(&b);
     keep_ready(&b);
@@ -434,6 +452,7 @@ static bool print_row(const char *policy, struct size size, const struct row *ro
            "%016" PRIx64 "\n",
            policy, size.hosts,
            size.users      ? "d"
+           : size.gpus     ? "g"
            : size.profiles ? "p"
            : size.variants ? "v"
            : size.unlike   ? "u"
@@ -535,14 +554,12 @@ static bool run_users(const char *policy, size_t steps)
     return missed;
 }
 
-static bool run_profiles(size_t steps, uint32_t hosts_max)
+static bool run_profiles(struct size size, const char *what, size_t steps)
 {
     static const char *const places[] = {"greedy", "affinity"};
     struct row few, many[2];
-    if (hosts_max < 10000)
-        return false;
     for (size_t i = 0; i < 2; i++) {
-        struct size size = {.hosts = 10000, .ready = 10000, .profiles = PROFILES};
+        size.ready = 10000;
         few = run("duopoly", places[i], size, steps);
         print_row(places[i], size, &few, false);
         size.ready *= 10;
@@ -551,10 +568,21 @@ static bool run_profiles(size_t steps, uint32_t hosts_max)
     }
     double times = many[0].per_s / many[1].per_s, growth = many[1].looks / few.looks;
     bool slow = times > most_profiled, grows = growth > most_growth;
-    printf("affinity   %d profiles: a decision costs %.2f times greedy's%s; with 10 n jobs a step "
-           "looks at %.2f times as much%s\n",
-           PROFILES, times, slow ? " MISS" : "", growth, grows ? " MISS" : "");
+    printf("affinity   %d profiles%s: a decision costs %.2f times greedy's%s; with 10 n jobs a "
+           "step looks at %.2f times as much%s\n",
+           PROFILES, what, times, slow ? " MISS" : "", growth, grows ? " MISS" : "");
     return slow || grows;
+}
+
+static bool run_all_profiles(size_t steps, uint32_t hosts_max)
+{
+    struct size size = {.hosts = 10000, .profiles = PROFILES};
+    if (hosts_max < size.hosts)
+        return false;
+    bool missed = run_profiles(size, "", steps);
+    size.profiles /= 2;
+    size.gpus = true;
+    return run_profiles(size, " with GPUs, without patience", steps) || missed;
 }
 
 static bool run_policy(const char *policy, size_t steps, uint32_t hosts_max)
@@ -613,7 +641,7 @@ int main(int argc, char **argv)
     if (!cluster && (strcmp(policy, "all") == 0 || strcmp(policy, "places") == 0))
         run_places(steps, hosts_max);
     if (!cluster && (strcmp(policy, "all") == 0 || strcmp(policy, "profiles") == 0))
-        missed |= run_profiles(steps, hosts_max);
+        missed |= run_all_profiles(steps, hosts_max);
     clustered_done(cluster);
     return missed;
 }
