@@ -103,12 +103,15 @@ bool attempt_parse_output(const char *name, uint64_t *ret_job, uint32_t *ret_sta
            !name[end];
 }
 
-/* Words that each end with a NUL: the folder alone, or output, record, command. */
+static const char count_word[] = "count";
+
+/* Words that each end with a NUL: the folder or `count` alone, or output, record, command. */
 int attempt_format_order(const struct attempt_order *order, char text[ATTEMPT_ORDER])
 {
-    int n = order->command ? snprintf(text, ATTEMPT_ORDER, "%s%c%s%c%s", order->output, 0,
-                                      order->record, 0, order->command)
-                           : snprintf(text, ATTEMPT_ORDER, "%s", order->output);
+    int n = order->command
+                ? snprintf(text, ATTEMPT_ORDER, "%s%c%s%c%s", order->output, 0, order->record, 0,
+                           order->command)
+                : snprintf(text, ATTEMPT_ORDER, "%s", order->counts ? count_word : order->output);
     return n < ATTEMPT_ORDER ? n + 1 : -E2BIG;
 }
 
@@ -125,8 +128,11 @@ int attempt_parse_order(const char *text, size_t n, struct attempt_order *ret_or
     }
     if (count == 2)
         return -EINVAL;
-    *ret_order =
-        (struct attempt_order){.output = words[0], .record = words[1], .command = words[2]};
+    if (count == 1 && strcmp(words[0], count_word) == 0)
+        *ret_order = (struct attempt_order){.counts = true};
+    else
+        *ret_order =
+            (struct attempt_order){.output = words[0], .record = words[1], .command = words[2]};
     return 0;
 }
 

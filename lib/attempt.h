@@ -5,8 +5,12 @@
  * attempt_order) with three descriptors: the attempt's own socket (SOCK_SEQPACKET), its parent's
  * cgroup, its command's cgroup. An order names a command of duopoly-task's own list, and no user.
  * duopoly-task forks; the fork is the attempt's parent. One other order has no descriptors and no
- * answer: it removes what the commands left in a folder. Everything else goes over the attempt's
- * socket, in text datagrams of at most ATTEMPT_MESSAGE bytes. To the agent:
+ * answer: it removes what the commands left in a folder. Another one, the first on a connection of
+ * its own, makes the process that serves this a counter: each datagram then is a request, ATTEMPT
+ * and a newline, then the processes of its command's cgroup, a line each; the answer is ATTEMPT
+ * BYTES, what these and the children that they waited for have read from disks, and none where
+ * nothing can be seen. Everything else goes over the attempt's socket, in text datagrams of at most
+ * ATTEMPT_MESSAGE bytes. To the agent:
  *
  * - parent BEFORE_NS AFTER_NS: the command's process exists; CLOCK_MONOTONIC before its parent was
  *   forked and after the process was there
@@ -35,18 +39,19 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define ATTEMPT_MESSAGE     640  /* bytes of a datagram between parent and agent */
-#define ATTEMPT_SAID        512  /* bytes of what a command says (schemas/task.md) */
-#define ATTEMPT_LINE        256  /* of the last line on standard error, with its NUL */
-#define ATTEMPT_ORDER       2048 /* bytes of an order, at most */
-#define ATTEMPT_ARGUMENTS   32
-#define ATTEMPT_RECORD      "duopoly-task-input 1\n" /* the first line of a record */
-#define ATTEMPT_STATUS_AT   21                       /* where its second line is */
-#define ATTEMPT_STATUS_SIZE 280                      /* including the newline */
-#define ATTEMPT_SOCKET_END  ".s"
-#define ATTEMPT_GONE        "gone-" /* an output that is no longer needed */
-#define ATTEMPT_LISTED      "outputs-listed"
-#define ATTEMPT_ORDERS_FD   3 /* duopoly-task's end of the socket for orders */
+#define ATTEMPT_MESSAGE       640  /* bytes of a datagram between parent and agent */
+#define ATTEMPT_SAID          512  /* bytes of what a command says (schemas/task.md) */
+#define ATTEMPT_LINE          256  /* of the last line on standard error, with its NUL */
+#define ATTEMPT_ORDER         2048 /* bytes of an order, at most */
+#define ATTEMPT_ARGUMENTS     32
+#define ATTEMPT_RECORD        "duopoly-task-input 1\n" /* the first line of a record */
+#define ATTEMPT_STATUS_AT     21                       /* where its second line is */
+#define ATTEMPT_STATUS_SIZE   280                      /* including the newline */
+#define ATTEMPT_SOCKET_END    ".s"
+#define ATTEMPT_GONE          "gone-" /* an output that is no longer needed */
+#define ATTEMPT_LISTED        "outputs-listed"
+#define ATTEMPT_COUNT_REQUEST 4096 /* bytes of a request to a counter, at most */
+#define ATTEMPT_ORDERS_FD     3    /* duopoly-task's end of the socket for orders */
 
 struct attempt_status {
     int32_t exit_status;          /* ≥ 0 exit code, < 0 −signal */
@@ -92,7 +97,8 @@ bool attempt_parse_output(const char *name, uint64_t *ret_job, uint32_t *ret_sta
 struct attempt_order {
     const char *command; /* its name in the list; NULL: clear */
     const char *record;  /* its path; DUOPOLY_TASK_INPUT */
-    const char *output;  /* DUOPOLY_TASK_OUTPUT; the folder to clear */
+    const char *output;  /* DUOPOLY_TASK_OUTPUT; the folder to clear, by its whole path */
+    bool counts;         /* to be a counter; nothing else is said then */
 };
 enum {
     ATTEMPT_ORDER_SOCKET,

@@ -61,12 +61,3 @@ uint64_t disk_text_cgroup_read(const char *io_stat)
     }
     return most;
 }
-
-bool disk_text_process_read(const char *io, uint64_t *ret_bytes)
-{
-    static const char word[] = "read_bytes:";
-    for (const char *line = io; line; line = next_line(line))
-        if (strncmp(line, word, sizeof(word) - 1) == 0)
-            return take(line + sizeof(word) - 1, ret_bytes);
-    return false;
-}

@@ -1,5 +1,4 @@
-/* What the kernel writes of disks: /proc/diskstats, a cgroup's io.stat (version 2) and
- * /proc/PID/io.
+/* What the kernel writes of disks: /proc/diskstats and a cgroup's io.stat (version 2).
  *
  * Other lines and fields than expected are skipped, since kernels add some. Pure; O(length of the
  * text). */
@@ -21,6 +20,3 @@ bool disk_text_stats(const char *diskstats, uint32_t major, uint32_t minor,
 /* What a cgroup has read: the most of all devices. WHY not their sum: a stack of devices counts the
  * same bytes on each. */
 uint64_t disk_text_cgroup_read(const char *io_stat);
-/* What a process and the children that it has waited for have read from disks; false: the text does
- * not say. */
-bool disk_text_process_read(const char *io, uint64_t *ret_bytes);

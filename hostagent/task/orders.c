@@ -1,5 +1,6 @@
 #include "hostagent/task/orders.h"
 
+#include "hostagent/task/counter.h"
 #include "hostagent/task/outputs.h"
 #include "hostagent/task/parent.h"
 #include "lib/log.h"
@@ -103,7 +104,8 @@ static void start(int fd, const struct received *received, const struct attempt_
     }
 }
 
-static void obey(int fd, const struct received *received, const struct task_settings *settings)
+/* False: this process was the agent's counter, which is gone. */
+static bool obey(int fd, const struct received *received, const struct task_settings *settings)
 {
     struct attempt_order order;
     size_t wanted = ATTEMPT_ORDER_FDS;
@@ -112,24 +114,28 @@ static void obey(int fd, const struct received *received, const struct task_sett
         wanted = 0;
     if (r < 0 || received->fds_n != wanted)
         refuse(received, "an order that duopoly-task does not understand");
+    else if (order.counts)
+        counter_serve(fd, settings->uid, settings->gid);
     else if (order.command)
         start(fd, received, &order, settings);
     else
         outputs_clear(order.output, settings);
+    return r < 0 || !order.counts;
 }
 
 void orders_serve(int fd, const struct task_settings *settings)
 {
     static struct received received;
+    bool goes_on = true;
     signal(SIGCHLD, SIG_IGN); /* nobody waits for parents */
-    for (;;) {
+    while (goes_on) {
         outputs_await(fd, settings);
         ssize_t n = receive(fd, &received);
         if (n == -EINTR)
             continue;
         if (n <= 0)
             return;
-        obey(fd, &received, settings);
+        goes_on = obey(fd, &received, settings);
         for (size_t i = 0; i < received.fds_n; i++)
             close(received.fds[i]);
     }

@@ -4,7 +4,9 @@
  * loading a program would cost three, and a fork of the agent a multiple of that. This process
  * keeps nothing of an attempt: its fork answers. An order whose agent is gone is dropped. When this
  * process dies, waiting orders are lost with their descriptors, and the agent sees its attempts'
- * sockets end. */
+ * sockets end.
+ *
+ * A connection that asks for it is served by a counter instead (counter.h). */
 #pragma once
 
 #include "hostagent/task/settings.h"

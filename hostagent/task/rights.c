@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <grp.h>
 #include <linux/capability.h>
+#include <sys/fsuid.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -29,6 +30,16 @@ int rights_become(uint32_t uid, uint32_t gid)
     if (setgroups(0, NULL) < 0 || setresgid(gid, gid, gid) < 0 || setresuid(uid, uid, uid) < 0 ||
         prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
         return -errno;
+    return keep(0);
+}
+
+int rights_look_as(uint32_t uid, uint32_t gid)
+{
+    setfsgid(gid);
+    setfsuid(uid);
+    /* Those with −1 change nothing, and tell what is. */
+    if ((uint32_t)setfsgid((gid_t)-1) != gid || (uint32_t)setfsuid((uid_t)-1) != uid)
+        return -EPERM;
     return keep(0);
 }
 

@@ -9,5 +9,9 @@
  * capabilities, and no way to get any. −errno. */
 int rights_become(uint32_t uid, uint32_t gid);
 
+/* Goes to files as that user and group for good, with no capability and otherwise as who it was.
+ * −errno. */
+int rights_look_as(uint32_t uid, uint32_t gid);
+
 /* For an attempt's parent: gives up changing users. −errno. */
 int rights_keep_kill(void);

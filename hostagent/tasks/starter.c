@@ -101,18 +101,26 @@ static int begin_own(struct starter *starter, struct err *err)
     return 0;
 }
 
-static int begin_theirs(struct starter *starter, struct err *err)
+int starter_connect(const struct starter_config *config, struct err *err)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
-    snprintf(address.sun_path, sizeof(address.sun_path), "%s", starter->config.socket);
+    snprintf(address.sun_path, sizeof(address.sun_path), "%s", config->socket);
     int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd < 0 || connect(fd, (void *)&address, sizeof(address)) < 0) {
         int code = errno;
         if (fd >= 0)
             close(fd);
         return err_sys(err, code, "duopoly-task, which starts attempts, at %s (tasks.starter)",
-                       starter->config.socket);
+                       config->socket);
     }
+    return fd;
+}
+
+static int begin_theirs(struct starter *starter, struct err *err)
+{
+    int fd = starter_connect(&starter->config, err);
+    if (fd < 0)
+        return fd;
     starter->socket = fd;
     return 0;
 }

@@ -30,6 +30,9 @@ struct starter;
 int starter_open(const struct starter_config *config, sd_event *event, struct starter **ret_starter,
                  struct err *err);
 
+/* A connection more to the one that a service manager started; the caller's. */
+int starter_connect(const struct starter_config *config, struct err *err);
+
 /* It hangs: kills or leaves it; the next order goes to a new one. Attempts live on; orders that it
  * has not begun are lost. */
 void starter_replace(struct starter *starter);

@@ -168,6 +168,8 @@ int tasks_open(const struct tasks_config *config, sd_event *event,
     int r = attempt_store_init(&tasks->store, config->state_dir, &owner, err);
     if (r >= 0)
         r = starter_open(&config->starter, event, &tasks->starter, err);
+    if (r >= 0 && config->counts_disk && config->starter.socket[0])
+        r = counting_open(&config->starter, event, tasks_take_count, tasks, &tasks->counting, err);
     if (r >= 0)
         r = attempt_store_list(&tasks->store, on_found, tasks, err);
     if (r >= 0)
@@ -195,6 +197,7 @@ void tasks_close(struct tasks *tasks)
     RB_FOREACH_SAFE (attempt, attempt_tree, &tasks->attempts, next)
         attempt_drop(attempt);
     starter_close(tasks->starter);
+    counting_close(tasks->counting);
     sd_event_unref(tasks->event);
     free(tasks);
 }

@@ -4,6 +4,7 @@
 
 #include "hostagent/disk/disk_reading.h"
 #include "hostagent/tasks/attempt_store.h"
+#include "hostagent/tasks/counting.h"
 #include "hostagent/tasks/starter.h"
 #include "hostagent/tasks/tasks.h"
 
@@ -69,6 +70,7 @@ struct tasks {
     struct tasks_handler handler;
     struct attempt_store store;
     struct starter *starter;
+    struct counting *counting; /* NULL: there is no counter to ask */
     sd_event *event;
     struct slots slots;
     struct devices_state devices;
@@ -134,6 +136,8 @@ void attempt_take_over(struct tasks *tasks, uint64_t id);
 /* Its process exists (`found`: it did before), or its processes are dead. */
 void attempt_begin_reading(struct agent_attempt *attempt, bool found);
 void attempt_end_reading(struct agent_attempt *attempt);
+/* A counter's answer; `user`: the tasks. Of one that ended meanwhile it is dropped. */
+void tasks_take_count(void *user, uint64_t attempt, uint64_t bytes);
 
 /* tasks_devices.c */
 /* Why the unit takes no attempts; NULL: it does, or there is none. */

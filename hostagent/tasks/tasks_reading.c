@@ -1,15 +1,17 @@
 /* What attempts read from the host's disk: counted in turn, and summed up.
  *
  * An attempt's cgroup counts it where the io controller is on (hostagent/tasks/cgroup.h enables no
- * controller; where the subtree has it, its attempts do); else its processes do, if their counters
- * may be read, as root may. Where neither is so its profile alone says what it asks. */
+ * controller; where the subtree has it, its attempts do); else its processes do. Their counters may
+ * be read by root, or by duopoly-task's counter where a service manager started that
+ * (hostagent/tasks/counting.h). Where nothing is so its profile alone says what it asks. */
 #include "hostagent/tasks/tasks_attempt.h"
 #include "lib/now.h"
-#include "lib/number.h"
+#include "lib/process_io.h"
 
 #include <inttypes.h>
 
-enum { TEXT = 4096, PROCESSES = 64 /* of one attempt that are looked at */ };
+/* WHY that: a counter takes as many. */
+enum { TEXT = ATTEMPT_COUNT_REQUEST - 32 };
 
 static bool read_text(const struct agent_attempt *attempt, const char *below, char text[TEXT])
 {
@@ -18,46 +20,25 @@ static bool read_text(const struct agent_attempt *attempt, const char *below, ch
     return files_read(path, text, TEXT, NULL, NULL) >= 0;
 }
 
-static bool count_process(uint64_t pid, uint64_t *ret_bytes)
-{
-    char path[FILES_PATH], text[TEXT];
-    files_path(path, "/proc/%" PRIu64 "/io", pid);
-    return files_read(path, text, sizeof(text), NULL, NULL) >= 0 &&
-           disk_text_process_read(text, ret_bytes);
-}
-
-/* Of those that live: what an ended child has read its parent has, once it has waited for it. */
-static bool count_processes(const char *pids, uint64_t *ret_bytes)
-{
-    uint64_t sum = 0, pid, bytes;
-    bool any = false;
-    for (int i = 0; i < PROCESSES && (pids = number_take(pids, UINT32_MAX, &pid)); i++) {
-        if (count_process(pid, &bytes)) {
-            sum = bytes < UINT64_MAX - sum ? sum + bytes : UINT64_MAX;
-            any = true;
-        }
-        pids += *pids == '\n';
-    }
-    *ret_bytes = sum;
-    return any;
-}
-
-/* False: nobody counts, or nobody may look. */
-static bool count(const struct agent_attempt *attempt, uint64_t *ret_bytes)
-{
-    char text[TEXT];
-    if (read_text(attempt, "/io.stat", text)) {
-        *ret_bytes = disk_text_cgroup_read(text);
-        return true;
-    }
-    return read_text(attempt, "/task/cgroup.procs", text) && count_processes(text, ret_bytes);
-}
-
 static void look(struct agent_attempt *attempt, uint64_t now)
 {
+    char text[TEXT];
     uint64_t bytes;
-    if (count(attempt, &bytes))
+    if (read_text(attempt, "/io.stat", text))
+        disk_reading_count(&attempt->reading, now, disk_text_cgroup_read(text));
+    else if (!read_text(attempt, "/task/cgroup.procs", text) || !*text)
+        return; /* nobody is there */
+    else if (process_io_sum(text, &bytes))
         disk_reading_count(&attempt->reading, now, bytes);
+    else
+        counting_ask(attempt->tasks->counting, attempt->start.attempt, text);
+}
+
+void tasks_take_count(void *user, uint64_t id, uint64_t bytes)
+{
+    struct agent_attempt *attempt = tasks_find_attempt(user, id);
+    if (attempt && attempt_runs(attempt))
+        disk_reading_count(&attempt->reading, now_ns(CLOCK_MONOTONIC), bytes);
 }
 
 void attempt_begin_reading(struct agent_attempt *attempt, bool found)

@@ -28,7 +28,7 @@ static void order_try(const char *text, size_t n)
     int length = attempt_format_order(&order, again);
     must(length > 0 && attempt_parse_order(again, (size_t)length, &second) == 0);
     must(same(order.command, second.command) && same(order.record, second.record) &&
-         same(order.output, second.output));
+         same(order.output, second.output) && order.counts == second.counts);
 }
 
 static void said_try(const char *text)

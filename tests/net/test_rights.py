@@ -16,8 +16,8 @@ from nets import BUILD, TOP, Capture, Net, cgroup2_root, needs_root, run, wait_f
 from scripted import DONE, FIRST, KILLED, REFUSED, STARTED, Agent, Site
 from test_agent import test_marks_follow_levels_and_end_with_the_attempt  # noqa: F401: these run here too
 from test_disk import begin as begin_with_disk
-from test_disk import (blocks, reads, test_what_profiles_ask_is_told,  # noqa: F401
-                       wait_said)
+from test_disk import (blocks, reads, test_a_task_that_asks_more_corrects_its_profile,  # noqa: F401
+                       test_what_a_task_reads_is_seen, test_what_profiles_ask_is_told, wait_said)
 from test_guests import Executor, Server, applications, dscps
 from test_outputs import (test_a_task_that_floods_fails_and_its_host_serves_on,  # noqa: F401
                           test_an_output_deeper_than_a_path_goes,
@@ -131,13 +131,27 @@ def site():
             net.remove()
 
 
-def test_of_a_disk_its_own_counters_are_seen(site, blocks):  # noqa: F811
-    """What its tasks read is not: /proc/PID/io is their user's and root's."""
-    controller, _ = begin_with_disk(site, blocks, reads=reads(blocks + "/block", 80, 8))
+def processes_of_starter(agent):
+    with open(agent.cgroup + "/cgroup.procs") as pids:
+        return [int(pid) for pid in pids]
+
+
+def test_who_counts_what_tasks_read_may_do_nothing_else(site, blocks):  # noqa: F811
+    """It goes to files as the commands' user, and a new one comes where it has ended."""
+    controller, agent = begin_with_disk(site, blocks, reads=reads(blocks + "/block", 800, 8))
     controller.do(f"start {FIRST} 1 0 0 reads")
     controller.wait_phase(FIRST, STARTED)
-    wait_said(controller, "what it reads in all",
-              lambda d: d["disk_reads"] >= 6_000_000 and d["disk_readers"] == 0)
+
+    def counters():
+        uids = {pid: status_of(pid)["Uid"].split() for pid in processes_of_starter(agent)}
+        return [pid for pid, uid in uids.items() if uid == [str(AGENT)] * 3 + [str(COMMANDS)]]
+    wait_said(controller, "it reads", lambda d: d["disk_readers"] == 1)
+    counter, = counters()
+    shown = status_of(counter)
+    assert [shown["Cap" + which] for which in ("Inh", "Prm", "Eff", "Amb")] == [ALL_ZERO] * 4 and shown["NoNewPrivs"] == "1"
+    os.kill(counter, signal.SIGKILL)
+    wait_for("another one", lambda: counters() not in ([counter], []))
+    wait_said(controller, "it reads", lambda d: d["disk_readers"] == 1)
 
 
 def status_of(pid):

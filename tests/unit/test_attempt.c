@@ -125,6 +125,10 @@ static void test_an_order_comes_back(void **state)
     assert_int_equal(attempt_parse_order(text, (size_t)n, &back), 0);
     assert_null(back.command);
     assert_string_equal(back.output, "/run/o");
+    assert_false(back.counts);
+    n = attempt_format_order(&(struct attempt_order){.counts = true}, text);
+    assert_int_equal(attempt_parse_order(text, (size_t)n, &back), 0);
+    assert_true(back.counts && !back.command && !back.output);
     memset(word, 'x', sizeof(word));
     word[sizeof(word) - 1] = 0;
     order.output = word;

@@ -3,6 +3,7 @@
 #include "tests/unit/test.h"
 
 #include "hostagent/disk/disk_text.h"
+#include "lib/process_io.h"
 
 #include <string.h>
 
@@ -41,10 +42,10 @@ static void test_a_cgroup_and_a_process(void **state)
     assert_true(disk_text_cgroup_read(io_stat) == 4097000);
     assert_true(disk_text_cgroup_read("") == 0);
     assert_true(disk_text_cgroup_read("8:0 rbytes=\n8:1 rbytes=x rios=1\n") == 0);
-    assert_true(disk_text_process_read(process, &bytes) && bytes == 1048576);
-    assert_false(disk_text_process_read("rchar: 1\nwchar: 2\n", &bytes));
-    assert_false(disk_text_process_read("read_bytes: -1\n", &bytes));
-    assert_false(disk_text_process_read("x read_bytes: 1\n", &bytes));
+    assert_true(process_io_parse(process, &bytes) && bytes == 1048576);
+    assert_false(process_io_parse("rchar: 1\nwchar: 2\n", &bytes));
+    assert_false(process_io_parse("read_bytes: -1\n", &bytes));
+    assert_false(process_io_parse("x read_bytes: 1\n", &bytes));
 }
 
 /* Each text ends where its memory does, so a reader that goes on is found. */
@@ -58,7 +59,7 @@ static void read_all(const char *text, size_t length)
     if (disk_text_stats(copy, 254, 0, &counters))
         assert_true(counters.read_bytes % 512 == 0);
     disk_text_cgroup_read(copy);
-    disk_text_process_read(copy, &bytes);
+    process_io_parse(copy, &bytes);
     free(copy);
 }
 
