@@ -8,6 +8,11 @@ demo: deps $(patsubst %,deps-%,$(filter mininet spark,$(NET))) ## replays a work
 	@$(MAKE) -s --no-print-directory programs $(if $(filter spark,$(NET)),spark-plugin)
 	@$(PYTHON) -m testbed.demo.demo
 
+.PHONY: demo-preempt
+demo-preempt: deps ## a late job of a high priority is given slots of a running one, whose tasks run again elsewhere (root, half a minute)
+	@$(MAKE) -s --no-print-directory programs
+	@$(PYTHON) -m testbed.demo.preempting
+
 .PHONY: up
 up: deps ## leaves a testbed standing, with its daemons, under a repeating load (root): as make demo takes, POLICIES one; SLOW=w3: with a fault to be found, a link of that host that carries a tenth
 	@$(MAKE) -s --no-print-directory programs

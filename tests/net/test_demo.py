@@ -138,6 +138,15 @@ def test_a_demo_ends_with_a_table_and_a_sentence():
         assert len(of_it) >= 4 and sum(of_it) == pytest.approx(float(gap), abs=0.035), "each is rounded, and all add up"
 
 
+def test_a_late_job_is_given_running_ones_slots():
+    child = start("demo-preempt", "NO_INSTALL=1")
+    said = child.communicate(timeout=180)[0]
+    assert child.returncode == 0, said
+    assert re.search(r"^the late job of priority 5 runs on w1; stopped there: 1/0/\d, 1/0/\d$", said, re.MULTILINE)
+    assert re.search(r"^they run again: 1/0/\d on w[23], 1/0/\d on w[23]$", said, re.MULTILINE)
+    assert re.search(r"^both jobs are done; 2 evictions lost [0-9.]+ s of the long job's work$", said, re.MULTILINE)
+
+
 def test_a_demo_on_racks_behind_leaves_and_spines():
     """Every port of the five switches is an agent's, and the simulator is told of racks and spines."""
     child = start("demo", "V=1", "POLICIES=joint", *SMALL, "HOSTS=4", "TOPO=leafspine", "RACKS=2", "OVERSUB=2")
@@ -334,10 +343,14 @@ def test_a_demo_on_hosts_with_disks(tmp_path, limited):
 
 
 def test_objectives_change_in_the_middle():
+    """In the simulator at the same times."""
     child = start("demo", "V=1", "POLICIES=flow", "SWITCH=2", *SMALL, "JOBS=40")
     said = child.communicate(timeout=180)[0]
     assert child.returncode == 0, said
     assert "the objective of its placement was changed 2 times\n" in said
+    with open(os.path.join(TREE, os.environ.get("BUILD") or "build", "demo", "flow", "simulated.log")) as log:
+        steps = re.findall(r"^step (\d+)\ne policy_parameter .*word=objective .*$", log.read(), re.MULTILINE)
+    assert len(steps) == 2 and int(steps[1]) - int(steps[0]) == pytest.approx(1.5e9, rel=0.5)
 
 
 def test_what_ends_with_its_maker_cannot_be_left_standing():
