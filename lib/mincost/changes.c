@@ -105,6 +105,7 @@ int mincost_set_node(struct mincost *m, uint32_t node, int64_t supply)
     begin_change(m);
     m->supply_absolute = sum;
     m->supply_sum += supply - old;
+    m->sources += (uint32_t)(supply > 0) - (uint32_t)(old > 0);
     m->supply[node] = supply;
     if (supply != old)
         change_excess(m, node, supply - old);
@@ -123,6 +124,7 @@ int mincost_remove_node(struct mincost *m, uint32_t node)
     hub_drop(m, node);
     m->supply_absolute -= absolute(m->supply[node]);
     m->supply_sum -= m->supply[node];
+    m->sources -= m->supply[node] > 0;
     m->supply[node] = m->excess[node] = 0;
     m->nodes[node].bits &= (uint8_t)~NODE_PRESENT;
     m->node_count--;

@@ -107,6 +107,7 @@ struct mincost {
     uint32_t sink;      /* the node with the largest demand: a counterpart that is always at hand */
     int64_t supply_sum; /* of all nodes; 0 when balanced */
     int64_t supply_absolute;
+    uint32_t sources;        /* nodes with a supply above 0 */
     uint32_t crossed_arcs;   /* arcs whose lower bound is above the capacity */
     uint64_t costs_at[42];   /* how many arcs have an absolute cost of that many bits */
     __int128 cost;           /* of the working flow */

@@ -48,7 +48,7 @@ struct mincost_stats {
     uint64_t changes;        /* calls that changed the problem since the last solve */
     uint64_t searches;       /* shortest-path searches, or pushes of the other algorithms */
     uint64_t arcs_looked_at; /* the unit in which work budgets count */
-    uint64_t fallbacks;      /* 1 if a budget ran out and another algorithm took over */
+    uint64_t fallbacks;      /* how often a budget ran out and another algorithm took over */
     uint64_t nodes, arcs;    /* what the problem holds now */
 };
 

@@ -226,6 +226,57 @@ static void too_large_a_change_falls_back_to_scratch(void **state)
     life_done(&life);
 }
 
+/* Slots that sources of 20 units each want, and all may wait: as a placement groups tasks. */
+enum { SLOTS = 60, UNITS = 20, WANTED = 20, SINK = 1, WAITS = 2, FIRST_SLOT = 3 };
+enum { FIRST_SOURCE = FIRST_SLOT + SLOTS };
+
+static void add_arc(struct mincost *m, uint32_t *arc, uint32_t tail, uint32_t head, int64_t cost)
+{
+    int64_t capacity = tail >= FIRST_SLOT && tail < FIRST_SOURCE ? 1 : UNITS * 1000;
+    assert_int_equal(mincost_add_arc(m, ++*arc, tail, head, 0, capacity, cost), 0);
+}
+
+static void add_sources(struct mincost *m, uint32_t *sources, uint32_t more, uint32_t *arc,
+                        uint64_t *stream)
+{
+    for (uint32_t end = *sources + more; *sources < end; ++*sources) {
+        uint32_t node = FIRST_SOURCE + *sources;
+        assert_int_equal(mincost_set_node(m, node, UNITS), 0);
+        add_arc(m, arc, node, WAITS, 1000 - (int64_t)*sources);
+        for (uint32_t i = 0; i < WANTED; i++)
+            add_arc(m, arc, node, FIRST_SLOT + (uint32_t)(test_random(stream) % SLOTS),
+                    (int64_t)(test_random(stream) % 100));
+    }
+    assert_int_equal(mincost_set_node(m, SINK, -(int64_t)*sources * UNITS), 0);
+}
+
+/* Far more comes than was there, and waits at less than what is there: it is solved from the
+ * last optimum. A first problem of such sources is one of shortest paths. */
+static void a_burst_that_waits_is_not_solved_from_nothing(void **state)
+{
+    struct mincost *m;
+    struct mincost_stats stats;
+    struct mincost_certificate c;
+    uint64_t stream = test_seed();
+    uint32_t arc = 0, sources = 0;
+    (void)state;
+    assert_int_equal(mincost_create(0, 0, &m), 0);
+    for (uint32_t node = SINK; node < FIRST_SOURCE; node++)
+        assert_int_equal(mincost_set_node(m, node, 0), 0);
+    add_arc(m, &arc, WAITS, SINK, 1000);
+    for (uint32_t slot = FIRST_SLOT; slot < FIRST_SOURCE; slot++)
+        add_arc(m, &arc, slot, SINK, 0);
+    for (uint32_t more = 6; more <= 600; more *= 10) {
+        add_sources(m, &sources, more, &arc, &stream);
+        assert_int_equal(mincost_solve(m), 0);
+        assert_true(mincost_certify(m, &c));
+        mincost_get_stats(m, &stats);
+        assert_string_equal(stats.algorithm, sources == more ? "paths" : "incremental");
+        assert_int_equal(stats.fallbacks, 0);
+    }
+    mincost_destroy(m);
+}
+
 /* The same problem in units from 1 to 2^29, so that costs cross 32 bits and reach 2^40. */
 /* As many tasks as slots: what is freed and what arrives meet over the whole cluster. */
 static void a_full_cluster_is_not_walked_by_every_search(void **state)
@@ -323,6 +374,7 @@ int main(void)
         cmocka_unit_test(changes_stop_at_the_first_that_is_refused),
         cmocka_unit_test(too_large_a_change_falls_back_to_scratch),
         cmocka_unit_test(a_full_cluster_is_not_walked_by_every_search),
+        cmocka_unit_test(a_burst_that_waits_is_not_solved_from_nothing),
         cmocka_unit_test(costs_of_every_size_scale),
         cmocka_unit_test(a_small_stack_is_enough_for_a_long_path),
     };
