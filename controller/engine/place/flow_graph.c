@@ -447,16 +447,19 @@ static void wish_remove(struct flow_graph *graph, struct flow_wish *wish)
     free(wish);
 }
 
+static int64_t wish_ranked(const struct flow_wish *wish, int64_t cost)
+{
+    return ranked_cost(cost, wish->home ? 0 : tie_of(wish->group, wish->name), 0);
+}
+
 static void wish_change(struct flow_graph *graph, struct flow_wish *wish, int32_t change,
                         int64_t cost)
 {
     wish->tasks += (uint32_t)change;
-    if (!wish->tasks) {
+    if (wish->tasks)
+        arc_set(graph, wish->arc, 0, wish->tasks, cost, wish_ranked(wish, cost));
+    else
         wish_remove(graph, wish);
-        return;
-    }
-    uint64_t tie = wish->home ? 0 : tie_of(wish->group, wish->name);
-    arc_set(graph, wish->arc, 0, wish->tasks, cost, ranked_cost(cost, tie, 0));
 }
 
 /* The host, or what lies before it. */
@@ -466,12 +469,12 @@ static uint32_t host_end(const struct flow_wish *wish)
     return class->bounded ? room_of(wish->host, class->number)->node : wish->host->node;
 }
 
-static struct flow_wish *wish_add(struct flow_graph *graph, const struct flow_wish *from,
-                                  uint32_t number)
+static void wish_add(struct flow_graph *graph, const struct flow_wish *from, uint32_t number,
+                     int64_t cost)
 {
     struct flow_wish *wish = make(graph, sizeof(*wish));
     if (!wish)
-        return NULL;
+        return;
     *wish = *from;
     sorted_insert(wish->host ? &wish->group->hosts : &wish->group->racks, &wish->of_group,
                   (struct sorted_key){number, 0, 0}, 0);
@@ -480,8 +483,10 @@ static struct flow_wish *wish_add(struct flow_graph *graph, const struct flow_wi
     wish->arc = arc_add(graph, (struct link){.kind = wish->host ? FLOW_WISH_HOST : FLOW_WISH_RACK,
                                              .tail = wish->group->node,
                                              .head = wish->host ? host_end(wish) : wish->rack->node,
+                                             .capacity = wish->tasks,
+                                             .cost = cost,
+                                             .ranked = wish_ranked(wish, cost),
                                              .thing = wish});
-    return wish;
 }
 
 void flow_wish_host(struct flow_graph *graph, struct flow_group *group, uint32_t host,
@@ -490,12 +495,15 @@ void flow_wish_host(struct flow_graph *graph, struct flow_group *group, uint32_t
     if (graph->failed)
         return;
     struct flow_wish *wish = wish_find(&group->hosts, host);
-    if (!wish && change > 0)
-        wish = wish_add(
-            graph, &(struct flow_wish){.group = group, .host = graph->hosts[host], .name = host},
-            host);
-    if (wish && !graph->failed)
+    if (wish)
         wish_change(graph, wish, change, cost);
+    else if (change > 0)
+        wish_add(graph,
+                 &(struct flow_wish){.group = group,
+                                     .host = graph->hosts[host],
+                                     .name = host,
+                                     .tasks = (uint32_t)change},
+                 host, cost);
 }
 
 void flow_set_home(struct flow_graph *graph, struct flow_group *group, uint32_t host, int64_t cost)
@@ -514,12 +522,14 @@ void flow_wish_rack(struct flow_graph *graph, struct flow_group *group, uint32_t
     if (graph->failed)
         return;
     struct flow_wish *wish = wish_find(&group->racks, rack);
-    struct flow_rack *at = wish || change < 0 ? NULL : rack_of(graph, group->class, rack);
-    if (at)
-        wish = wish_add(graph, &(struct flow_wish){.group = group, .rack = at, .name = rack_name},
-                        rack);
-    if (wish && !graph->failed)
+    struct flow_rack *at = wish || change <= 0 ? NULL : rack_of(graph, group->class, rack);
+    if (wish)
         wish_change(graph, wish, change, cost);
+    else if (at)
+        wish_add(graph,
+                 &(struct flow_wish){
+                     .group = group, .rack = at, .name = rack_name, .tasks = (uint32_t)change},
+                 rack, cost);
 }
 
 static void drop_wishes(struct flow_graph *graph, struct sorted *wishes)
