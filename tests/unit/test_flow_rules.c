@@ -388,6 +388,41 @@ static void a_map_waits_for_its_block(void **state)
     }
 }
 
+/* With hold_remote a map leaves its block's host for one that its stage prefers, and for no other.
+ * A stage without blocks that prefers the same runs anywhere. */
+static void a_map_leaves_its_block_for_what_it_prefers(void **state)
+{
+    (void)state;
+    static const uint64_t vector[ENGINE_RESOURCES] = {1};
+    static const uint32_t blocks[] = {0, 0, 0};
+    static const char *const labels[] = {"", "gpu", "", ""};
+    struct wanted w = {.number = 1,
+                       .tasks = 3,
+                       .per = 1,
+                       .replicas = blocks,
+                       .wishes = "gpu",
+                       .utilities = {1},
+                       .n_wishes = 1};
+    struct script s;
+    begin(&s);
+    script_parameter(&s, "hold_remote", 1);
+    for (uint32_t h = 0; h < 4; h++) {
+        struct event event = script_join(h, 1, vector);
+        event.host_join.labels = labels[h];
+        script_event(&s, event);
+    }
+    submit(&s, &w);
+    for (uint32_t h = 0; h < 4; h++)
+        assert_int_equal(running_on(&s, 1, h), h < 2);
+    w.number = 2;
+    w.tasks = 2;
+    w.per = 0;
+    submit(&s, &w);
+    assert_int_equal(running_on(&s, 1, ENGINE_NONE), 2);
+    assert_int_equal(running_on(&s, 2, ENGINE_NONE), 2);
+    script_end(&s);
+}
+
 static void check_bounds(const struct script *s)
 {
     struct attempt_view view;
@@ -443,6 +478,7 @@ int main(void)
         cmocka_unit_test(a_long_wait_overtakes_a_turn),
         cmocka_unit_test(no_wait_overtakes_a_priority),
         cmocka_unit_test(a_map_waits_for_its_block),
+        cmocka_unit_test(a_map_leaves_its_block_for_what_it_prefers),
         cmocka_unit_test(a_loaded_engine_decides_the_same),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

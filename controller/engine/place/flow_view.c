@@ -137,15 +137,28 @@ bool flow_is_bounded(const struct stage *stage)
     return of_stage.host || of_stage.rack || of_job.host || of_job.rack;
 }
 
+static bool prefers(const struct flow_view *view, const struct stage *stage)
+{
+    return stage->first->n_wishes && view->weights.prefer;
+}
+
+/* With `remote` its maps leave their blocks' hosts for such as it prefers, and for no other. */
+static bool stays_near(const struct flow_view *view, const struct stage *stage)
+{
+    return view->weights.remote && stage->replicas;
+}
+
 static void show_special(const struct engine *engine, struct flow_view *view,
                          const struct flow_special *special, const struct host *host)
 {
     const struct stage *stage = TAILQ_FIRST(&special->stages)->stage;
     uint32_t times = times_with(host, engine->shapes[special->shape]);
+    int64_t cost = flow_cost_of_host(&view->weights, stage, host);
     if (special->length)
         times = times && special->length <= open_lengths(host);
-    flow_set_room(view->graph, host->index, special->class, times,
-                  flow_cost_of_host(&view->weights, stage, host));
+    if (special->near && cost && cost == flow_cost_of_host(&view->weights, stage, NULL))
+        times = 0;
+    flow_set_room(view->graph, host->index, special->class, times, cost);
     if (flow_is_bounded(stage))
         flow_set_most(view->graph, host->index, special->class, room_on_host(stage->first, host),
                       room_in_rack(stage->first, host));
@@ -329,6 +342,8 @@ static uint64_t special_key(const struct flow_view *view, const struct stage *st
         hash = fnv1a(hash, constraint, strlen(constraint) + 1);
         hash = fnv1a(hash, &first->wishes[i].utility, sizeof(first->wishes[i].utility));
     }
+    if (stays_near(view, stage))
+        hash = fnv1a(hash, "near", strlen("near"));
     if (!flow_is_bounded(stage))
         return hash;
     hash = fnv1a(hash, &stage->job->number, sizeof(stage->job->number));
@@ -344,6 +359,7 @@ static struct flow_special *special_add(struct engine *engine, struct flow_view 
     flow_name_class(view->graph, special->class, key);
     special->shape = kept->kind % view->n_classes;
     special->length = kept->kind / view->n_classes;
+    special->near = stays_near(view, kept->stage);
     special->key = key;
     TAILQ_INIT(&special->stages);
     TAILQ_INSERT_TAIL(&special->stages, kept, of_special);
@@ -361,7 +377,7 @@ static struct flow_special *special_join(struct engine *engine, struct flow_view
                                          struct flow_stage *kept)
 {
     const struct stage *stage = kept->stage;
-    if (!flow_is_bounded(stage) && (!stage->first->n_wishes || !view->weights.prefer))
+    if (!flow_is_bounded(stage) && !prefers(view, stage))
         return NULL;
     uint64_t key = special_key(view, stage, kept->kind);
     struct flow_special *special = table_find(&view->special_keys, key);
@@ -514,12 +530,12 @@ void flow_view_leave(struct flow_view *view, struct flow_stage *kept)
         leave(view, kept);
 }
 
-/* What it costs to run a task of the group anywhere, `more` dearer than that way; `blocks`: for so
- * many hosts its tasks wish. */
-static void set_anywhere(struct flow_view *view, struct flow_group *group, uint32_t blocks,
-                         int64_t more)
+/* What it costs to run a task of the stage's group anywhere, `more` dearer than that way; `blocks`:
+ * for so many hosts its tasks wish. */
+static void set_anywhere(struct flow_view *view, const struct stage *stage,
+                         struct flow_group *group, uint32_t blocks, int64_t more)
 {
-    bool may = !blocks || !view->weights.remote;
+    bool may = !blocks || !view->weights.remote || prefers(view, stage);
     int64_t cost = more + flow_cost_of_way(&view->weights, FLOW_BY_CLUSTER, blocks);
     flow_set_anywhere(view->graph, group, may ? cost : FLOW_NOWHERE);
 }
@@ -528,14 +544,15 @@ static void set_anywhere(struct flow_view *view, struct flow_group *group, uint3
 static void follow_stage(struct engine *engine, struct flow_view *view, struct flow_stage *kept)
 {
     struct stage *stage = kept->stage;
-    if (kept->kind != kind_of_stage(view, stage)) {
+    bool other = kept->special && kept->special->near != stays_near(view, stage);
+    if (other || kept->kind != kind_of_stage(view, stage)) {
         leave(view, kept);
         add_group(engine, view, stage);
         wish_all(engine, view, stage);
     }
     engine->counters.visits++;
     flow_set_tasks(view->graph, kept->group, stage->n_ready);
-    set_anywhere(view, kept->group, kept->blocks, 0);
+    set_anywhere(view, stage, kept->group, kept->blocks, 0);
 }
 
 /* ---- running tasks ---- */
@@ -584,7 +601,7 @@ void flow_view_run(struct engine *engine, struct flow_view *view, struct flow_vi
     flow_set_tasks(view->graph, group, 1);
     if (victim->moves) {
         uint32_t blocks = wish_in(engine, view, group, task, 1, victim->lost);
-        set_anywhere(view, group, blocks, victim->lost);
+        set_anywhere(view, stage, group, blocks, victim->lost);
     }
     flow_set_home(view->graph, group, victim->attempt->host->index, victim->stays);
     int64_t waits = flow_cost_of_stop(weights, stage->job, victim->stays, victim->lost);

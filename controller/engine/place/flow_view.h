@@ -66,6 +66,7 @@ bool flow_is_bounded(const struct stage *stage);
 /* A class of its own: of stages that prefer the same hosts, or of one with bounds. */
 struct flow_special {
     uint32_t class, shape, length; /* length: 0, or its class's number + 1 */
+    bool near; /* maps leave their blocks' hosts only for such as are preferred */
     uint64_t key;
     TAILQ_HEAD(, flow_stage) stages;
     TAILQ_ENTRY(flow_special) of_view;

@@ -52,7 +52,7 @@ static const struct engine_parameter parameter_remote = {
     0,
     1,
     0,
-    "A map waits rather than read its block from another host."};
+    "A map waits rather than read its block from a host that its stage does not prefer."};
 static const struct engine_parameter parameter_fair = {
     "fair_parts",
     ENGINE_UNIT_YES,
