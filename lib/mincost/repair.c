@@ -207,12 +207,14 @@ void repair_from_nothing(struct mincost *m)
 enum { SHIFTS_LEAST = 64, SHIFT_WORK = 8 };
 #define LOWEST_PRICE (-(INT64_C(1) << 58))
 
-/* It can carry more and less, so its cost must be the difference of its ends' prices. */
+/* It can carry more and less, so its cost must be the difference of its ends' prices. WHY not where
+ * its tail lacks units, as a host does whose tasks have started: flow goes back there anyhow. */
 static bool floats(const struct mincost *m, uint32_t arc)
 {
     const struct arc *a = &m->arcs[arc];
     return arc_is_present(m, arc) && a->flow > a->lower && a->flow < a->capacity &&
-           !is_fresh(m, arc_tail(m, arc)) && !is_fresh(m, arc_head(m, arc));
+           m->excess[arc_tail(m, arc)] >= 0 && !is_fresh(m, arc_tail(m, arc)) &&
+           !is_fresh(m, arc_head(m, arc));
 }
 
 static bool must_shift(const struct mincost *m, uint32_t arc)

@@ -277,6 +277,45 @@ static void a_burst_that_waits_is_not_solved_from_nothing(void **state)
     mincost_destroy(m);
 }
 
+/* Half of what came to a hundred slots has gone, and what is left of each has another cost: that is
+ * seen there, and not by all slots that the hub leads to. */
+static void what_has_gone_is_not_priced_over_the_hub(void **state)
+{
+    enum { HUB = 2, FIRST = 3, PLACES = 2000, USED = 100, USERS = FIRST + PLACES };
+    struct mincost *m;
+    struct mincost_stats stats;
+    struct mincost_certificate c;
+    uint64_t stream = test_seed();
+    (void)state;
+    assert_int_equal(mincost_create(0, 0, &m), 0);
+    for (uint32_t node = SINK; node < USERS + USED; node++)
+        assert_int_equal(mincost_set_node(m, node, node < USERS ? 0 : 2), 0);
+    for (uint32_t i = 0; i < PLACES; i++) {
+        assert_int_equal(mincost_add_arc(m, 1 + i, FIRST + i, SINK, 0, 3, 500), 0);
+        assert_int_equal(mincost_add_arc(m, 1 + PLACES + i, HUB, FIRST + i, 0, 3, 0), 0);
+    }
+    for (uint32_t i = 0; i < USED; i++) {
+        uint32_t arc = 1 + 2 * PLACES + 2 * i;
+        assert_int_equal(mincost_add_arc(m, arc, USERS + i, FIRST + i, 0, 2, 0), 0);
+        assert_int_equal(mincost_add_arc(m, arc + 1, USERS + i, HUB, 0, 9, 1000), 0);
+    }
+    assert_int_equal(mincost_set_node(m, SINK, -2 * USED), 0);
+    assert_int_equal(mincost_solve(m), 0);
+    for (uint32_t i = 0; i < USED; i++) {
+        int64_t cost = 400 + (int64_t)(test_random(&stream) % 200);
+        assert_int_equal(mincost_set_node(m, USERS + i, 1), 0);
+        assert_int_equal(mincost_modify_arc(m, 1 + 2 * PLACES + 2 * i, 0, 1, 0), 0);
+        assert_int_equal(mincost_modify_arc(m, 1 + i, 0, 3, cost), 0);
+    }
+    assert_int_equal(mincost_set_node(m, SINK, -USED), 0);
+    assert_int_equal(mincost_solve(m), 0);
+    assert_true(mincost_certify(m, &c));
+    mincost_get_stats(m, &stats);
+    if (stats.arcs_looked_at > PLACES)
+        fail_msg("%" PRIu64 " halves looked at, by %s", stats.arcs_looked_at, stats.algorithm);
+    mincost_destroy(m);
+}
+
 /* The same problem in units from 1 to 2^29, so that costs cross 32 bits and reach 2^40. */
 /* As many tasks as slots: what is freed and what arrives meet over the whole cluster. */
 static void a_full_cluster_is_not_walked_by_every_search(void **state)
@@ -375,6 +414,7 @@ int main(void)
         cmocka_unit_test(too_large_a_change_falls_back_to_scratch),
         cmocka_unit_test(a_full_cluster_is_not_walked_by_every_search),
         cmocka_unit_test(a_burst_that_waits_is_not_solved_from_nothing),
+        cmocka_unit_test(what_has_gone_is_not_priced_over_the_hub),
         cmocka_unit_test(costs_of_every_size_scale),
         cmocka_unit_test(a_small_stack_is_enough_for_a_long_path),
     };
