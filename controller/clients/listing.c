@@ -163,6 +163,26 @@ static void jobs_page(const struct conductor_parts *parts, const duopoly_List *l
     }
 }
 
+/* The cursor says how many stand before the page. WHY places, which move: whoever looks at a page
+ * again and again wants to see those that have them then. */
+static void jobs_in_turn_page(const struct conductor_parts *parts, const duopoly_List *list,
+                              struct sieve *sieve, duopoly_Page *page)
+{
+    const struct engine *engine = parts->engine;
+    uint64_t before = list->cursor;
+    struct job_view job;
+    int r = engine_job_at_place(engine, before + 1, &job);
+    for (; r == 0; r = engine_job_in_turn(engine, job.job, &job), before++) {
+        if (page->jobs_count == MOST(page->jobs) || sieve_is_worn(sieve)) {
+            page->cursor = before;
+            return;
+        }
+        duopoly_JobRow *row = &page->jobs[page->jobs_count];
+        job_row(parts, &job, before + 1, row);
+        page->jobs_count += sieve_keeps(sieve, row);
+    }
+}
+
 /* For done attempts: as measured, or unknown. */
 static void spent_fill(const struct ending *ending, duopoly_TaskRow *row)
 {
@@ -578,7 +598,10 @@ static bool page_fill(const struct listing_sources *sources, const duopoly_List 
     const struct conductor_parts *parts = sources->parts;
     switch (list->of) {
     case duopoly_ListOf_LIST_JOBS:
-        jobs_page(parts, list, sieve, page);
+        if (list->in_turn && !list->job)
+            jobs_in_turn_page(parts, list, sieve, page);
+        else
+            jobs_page(parts, list, sieve, page);
         return true;
     case duopoly_ListOf_LIST_TASKS:
         if (list->job && list->finished && history_job(parts->history, list->job))
@@ -616,7 +639,7 @@ void listing_page(const struct listing_sources *sources, const duopoly_List *lis
                        list->job);
         return;
     }
-    if (!sieve_open(&sieve, list_find(list->of), list->filter, answer))
+    if (!sieve_open(&sieve, list_find(list->of), list->filter, list->limit, answer))
         return;
     if ((size_t)list->of < sizeof(own_pages) / sizeof(*own_pages) && own_pages[list->of])
         own_pages[list->of](parts, list, &sieve, answer);

@@ -4,12 +4,13 @@
 
 #include <string.h>
 
-bool sieve_open(struct sieve *sieve, const struct list *list, const char *filter,
+bool sieve_open(struct sieve *sieve, const struct list *list, const char *filter, uint32_t limit,
                 duopoly_Envelope *answer)
 {
     struct err err;
     sieve->row_bytes = list ? list->row_bytes : 0;
-    sieve->looks = 0;
+    sieve->looks = sieve->kept = 0;
+    sieve->limit = limit;
     sieve->chooses = *filter;
     if (!*filter)
         return true;
@@ -27,13 +28,15 @@ bool sieve_open(struct sieve *sieve, const struct list *list, const char *filter
 bool sieve_keeps(struct sieve *sieve, void *row)
 {
     sieve->looks++;
-    if (!sieve->chooses || filter_keeps(&sieve->filter, row))
+    if (!sieve->chooses || filter_keeps(&sieve->filter, row)) {
+        sieve->kept++;
         return true;
+    }
     memset(row, 0, sieve->row_bytes);
     return false;
 }
 
 bool sieve_is_worn(const struct sieve *sieve)
 {
-    return sieve->looks >= LISTING_FILLS;
+    return sieve->looks >= LISTING_FILLS || (sieve->limit && sieve->kept >= sieve->limit);
 }

@@ -12,14 +12,15 @@
 struct sieve {
     size_t row_bytes;
     uint32_t looks;
-    bool chooses; /* there is a filter */
+    uint32_t kept, limit; /* limit: of rows in the page; 0: as many as fit */
+    bool chooses;         /* there is a filter */
     struct filter filter;
 };
 
 /* `list` NULL: this list has no columns to filter by. False: `answer` has a refusal. */
-bool sieve_open(struct sieve *sieve, const struct list *list, const char *filter,
+bool sieve_open(struct sieve *sieve, const struct list *list, const char *filter, uint32_t limit,
                 duopoly_Envelope *answer);
 /* Whether the row, which is filled, stays where it is; else it is zeroed for the next one. */
 bool sieve_keeps(struct sieve *sieve, void *row);
-/* Whether the page has looked at as many rows as it may. */
+/* Whether the page has looked at as many rows, or keeps as many, as it may. */
 bool sieve_is_worn(const struct sieve *sieve);

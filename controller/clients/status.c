@@ -86,7 +86,7 @@ void status_answer(const struct conductor_parts *parts, duopoly_Envelope *answer
     engine_counters(engine, &counters);
     counts_fill(&status, &counters, out);
     out->epoch = epoch_number(parts->epoch);
-    out->dry_runs = out->confirms = out->filters = true;
+    out->dry_runs = out->confirms = out->filters = out->limits = true;
     out->version = store_version(parts->store);
     wire_copy(out->log_level, sizeof(out->log_level), log_levels[log_level_get()]);
     out->uptime_ns = (uint64_t)(clock_now_ns(parts->clock) - parts->started_ns);

@@ -417,6 +417,8 @@ int engine_job_left(const struct engine *engine, uint64_t job, uint64_t *ret_ns,
                     uint64_t *ret_bytes);
 /* Its place in turn, from 1; 0: not active. O(log n). */
 uint64_t engine_job_place(const struct engine *engine, uint64_t job);
+/* The active job at that place. −ENOENT: there are fewer. O(log n). */
+int engine_job_at_place(const struct engine *engine, uint64_t place, struct job_view *ret_view);
 int engine_finished_after(const struct engine *engine, uint64_t after, struct job_view *ret_view);
 /* Jobs that ended, the newest first: the next one before `place` (0: the newest), and its place.
  * −ENOENT: there is none. O(log n). */

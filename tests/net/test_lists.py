@@ -271,3 +271,32 @@ def test_rows_are_written_before_the_list_is_whole(tmp_path):
             last, = asks.communicate(timeout=20)[0].splitlines()
             assert json.loads(last)["partial"] is False and asks.returncode == 0
             there.close()
+
+
+# ---- some of the rows ----
+
+
+def test_the_controller_lists_jobs_in_their_turn(cluster):
+    """The last ones are the shortest; a page has as many rows as are asked for."""
+    daemon = cluster.daemon()
+    daemon.ctl("policy", "turn", "sjf")
+    jobs = [{"id": n, "name": f"j{n}", "stages": [{"tasks": 1, "compute_ms": 100 * (40 - n)}]}
+            for n in range(1, 31)]
+    daemon.ctl("submit", workload(daemon.folder, jobs))
+    client, cursor, seen = Client(daemon), 0, []
+    try:
+        for n in (7, 7, 7, 7, 2):
+            page = client.ask(list=pb.List(of=pb.LIST_JOBS, in_turn=True, limit=7,
+                                           cursor=cursor)).page
+            assert len(page.jobs) == n
+            seen += [(row.place, row.name) for row in page.jobs]
+            cursor = page.cursor
+        assert not cursor and seen == [(n, f"j{31 - n}") for n in range(1, 31)]
+        page = client.ask(list=pb.List(of=pb.LIST_JOBS, in_turn=True, limit=2,
+                                       filter="name~j1")).page
+        assert [(row.place, row.name) for row in page.jobs] == [(12, "j19"), (13, "j18")]
+        assert page.cursor == 13
+        beyond = client.ask(list=pb.List(of=pb.LIST_JOBS, in_turn=True, cursor=2**63)).page
+        assert not beyond.jobs and not beyond.cursor
+    finally:
+        client.close()

@@ -37,8 +37,10 @@ static void check_against_the_model(struct model *m, uint64_t *stream)
     uint64_t least = UINT64_MAX;
     struct sorted_node *before = NULL;
     for (struct sorted_node *node = sorted_first(&m->set); node; node = sorted_next(node)) {
-        if (m->set.counted)
+        if (m->set.counted) {
             assert_int_equal(sorted_rank(node), n);
+            assert_ptr_equal(sorted_at(&m->set, n), node);
+        }
         n++;
         if (node->value < least)
             least = node->value;
@@ -46,6 +48,7 @@ static void check_against_the_model(struct model *m, uint64_t *stream)
         before = node;
     }
     assert_ptr_equal(sorted_last(&m->set), before);
+    assert_true(!m->set.counted || !sorted_at(&m->set, n));
     assert_int_equal(n, m->set.n);
     assert_int_equal(sorted_least(&m->set), least);
 }

@@ -270,3 +270,18 @@ size_t sorted_rank(const struct sorted_node *node)
             rank += 1 + count_of(RB_LEFT(up, entry));
     return rank;
 }
+
+struct sorted_node *sorted_at(const struct sorted *set, size_t rank)
+{
+    assert(set->counted);
+    struct sorted_node *node = RB_ROOT(&set->tree);
+    while (node) {
+        size_t before = count_of(RB_LEFT(node, entry));
+        if (rank == before)
+            return node;
+        const bool left = rank < before;
+        node = left ? RB_LEFT(node, entry) : RB_RIGHT(node, entry);
+        rank -= left ? 0 : before + 1;
+    }
+    return NULL;
+}

@@ -39,7 +39,7 @@ struct sorted {
     struct sorted_tree tree;
     struct sorted_node *first;
     size_t n;
-    bool counted; /* it answers sorted_rank: set while it is empty */
+    bool counted; /* it answers sorted_rank and sorted_at: set while it is empty */
 };
 
 /* The node must not be in a set. */
@@ -70,6 +70,8 @@ struct sorted_node *sorted_next_below(const struct sorted_node *node, uint64_t l
 /* How many stand before the node; it is in a set that counts. WHY not all sets: keeping counts
  * writes to each node on the way to one that is inserted or removed. */
 size_t sorted_rank(const struct sorted_node *node);
+/* The node before which so many stand; NULL: there are no more than `rank`. The set counts. */
+struct sorted_node *sorted_at(const struct sorted *set, size_t rank);
 /* The least value in the set, UINT64_MAX when empty. O(1). */
 uint64_t sorted_least(const struct sorted *set);
 

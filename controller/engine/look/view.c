@@ -221,6 +221,15 @@ uint64_t engine_job_place(const struct engine *engine, uint64_t number)
     return job && job->by_turn.in ? sorted_rank(&job->by_turn) + 1 : 0;
 }
 
+int engine_job_at_place(const struct engine *engine, uint64_t place, struct job_view *ret_view)
+{
+    struct sorted_node *node = place ? sorted_at(&engine->active, place - 1) : NULL;
+    if (!node)
+        return -ENOENT;
+    view_job(engine, container_of(node, struct job, by_turn), ret_view);
+    return 0;
+}
+
 int engine_finished_after(const struct engine *engine, uint64_t after, struct job_view *ret_view)
 {
     struct sorted_node *node = after_number(&engine->finished, after);
