@@ -27,7 +27,8 @@
 
 struct wire {
     void *context, *data, *monitor;
-    int tries; /* name their monitors: ZeroMQ gives a name free later */
+    int tries;  /* name their monitors: ZeroMQ gives a name free later */
+    bool ended; /* the connection, and for good */
     int64_t spoke_ms;
     size_t alive_length;
     uint8_t alive[64]; /* an Acknowledge */
@@ -46,25 +47,33 @@ static int event_take(const struct wire *wire)
     return event;
 }
 
+static int again_or_ended(struct wire *wire)
+{
+    wire->ended |= event_take(wire) != 0;
+    return wire->ended ? -ECONNRESET : -EAGAIN;
+}
+
 static int zmq_wire_send(void *user, const uint8_t *bytes, size_t length)
 {
     struct wire *wire = user;
     if (zmq_send(wire->data, bytes, length, ZMQ_DONTWAIT) < 0)
-        return zmq_errno() == EINTR ? -EAGAIN : -zmq_errno();
+        return zmq_errno() == EAGAIN  ? again_or_ended(wire)
+               : zmq_errno() == EINTR ? -EAGAIN
+                                      : -zmq_errno();
     wire->spoke_ms = client_monotonic_ms();
     return 0;
 }
 
 static ssize_t zmq_wire_receive(void *user, uint8_t *buffer, size_t size)
 {
-    const struct wire *wire = user;
+    struct wire *wire = user;
     int length = zmq_recv(wire->data, buffer, size, ZMQ_DONTWAIT);
     if (length >= 0)
         return (size_t)length <= size ? length : -EMSGSIZE;
     if (zmq_errno() != EAGAIN && zmq_errno() != EINTR)
         return -zmq_errno();
     /* Messages that came before the end have been read above. */
-    return event_take(wire) ? -ECONNRESET : -EAGAIN;
+    return again_or_ended(wire);
 }
 
 static int zmq_wire_wait(void *user, short events, int64_t deadline_ms)
