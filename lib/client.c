@@ -76,7 +76,7 @@ static int client_connect(struct client *client, struct err *err)
     if (!client->key_path)
         return client_unix_open(client->address, &client->transport, err);
     int r = client_zmq_open(client->address, client->key_path,
-                            client_monotonic_ms() + CLIENT_TIMEOUT_MS, &client->transport, err);
+                            client_monotonic_ms() + client->timeout_ms, &client->transport, err);
     return r < 0 ? r : keys_learn(client, client->key_path, err);
 }
 
@@ -192,20 +192,24 @@ static int event_keep(struct client *client, struct err *err)
     return 0;
 }
 
-int client_answer(struct client *client, pb_size_t answer_kind, const duopoly_Envelope **ret_answer,
-                  struct err *err)
+/* Receives an answer; events that come before it are kept. −ETIMEDOUT is left without a sentence. */
+static int answer_receive(struct client *client, int64_t deadline_ms, struct err *err)
 {
-    int64_t deadline_ms = client_monotonic_ms() + client->timeout_ms;
     int r;
     do {
         r = receive(client, deadline_ms, err);
-        if (r == -ETIMEDOUT)
-            return gone(client, ETIMEDOUT, err);
         if (r == 0 && client->incoming.which_body == duopoly_Envelope_job_event_tag)
             r = event_keep(client, err);
         if (r < 0)
             return r;
     } while (client->incoming.which_body == duopoly_Envelope_job_event_tag);
+    return 0;
+}
+
+/* Whether what was received is what was asked for. */
+static int answer_look(struct client *client, pb_size_t answer_kind,
+                       const duopoly_Envelope **ret_answer, struct err *err)
+{
     if (client->incoming.which_body == duopoly_Envelope_refused_tag) {
         client->refusal = client->incoming.body.refused.reason;
         return err_set(err, EREMOTEIO, "%s", client->incoming.body.refused.text);
@@ -218,6 +222,24 @@ int client_answer(struct client *client, pb_size_t answer_kind, const duopoly_En
         client->if_version = 0;
     *ret_answer = &client->incoming;
     return 0;
+}
+
+int client_answer(struct client *client, pb_size_t answer_kind, const duopoly_Envelope **ret_answer,
+                  struct err *err)
+{
+    int r = answer_receive(client, client_monotonic_ms() + client->timeout_ms, err);
+    if (r == -ETIMEDOUT)
+        return gone(client, ETIMEDOUT, err);
+    return r < 0 ? r : answer_look(client, answer_kind, ret_answer, err);
+}
+
+int client_take(struct client *client, pb_size_t answer_kind, const duopoly_Envelope **ret_answer,
+                struct err *err)
+{
+    int r = answer_receive(client, client_monotonic_ms(), err);
+    if (r == -ETIMEDOUT)
+        return -EAGAIN;
+    return r < 0 ? r : answer_look(client, answer_kind, ret_answer, err);
 }
 
 int client_call(struct client *client, pb_size_t answer_kind, const duopoly_Envelope **ret_answer,
@@ -283,6 +305,18 @@ int client_may_filter(struct client *client, struct err *err)
         return err_set(err, EOPNOTSUPP,
                        "the controller at %s knows no --filter and no --since and would list "
                        "everything: it was not asked",
+                       client->transport.name);
+    return r;
+}
+
+int client_may_limit(struct client *client, struct err *err)
+{
+    const duopoly_Status *status = NULL;
+    int r = status_ask(client, &status, err);
+    if (r == 0 && !status->limits)
+        return err_set(err, EOPNOTSUPP,
+                       "the controller at %s is older and cannot list a part of its rows alone: it "
+                       "was not asked",
                        client->transport.name);
     return r;
 }

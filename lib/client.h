@@ -52,6 +52,10 @@ int client_may_confirm(struct client *client, struct err *err);
  * everything; else as client_call. */
 int client_may_filter(struct client *client, struct err *err);
 
+/* Whether a list's request may have a limit or be in turn: −EOPNOTSUPP: the controller is older and
+ * would fill its pages; else as client_call. */
+int client_may_limit(struct client *client, struct err *err);
+
 /* Returns the envelope of the next request, emptied and of this kind. The client owns it; it is
  * valid until the next call. */
 duopoly_Envelope *client_request(struct client *client, pb_size_t kind);
@@ -65,13 +69,18 @@ const duopoly_Envelope *client_outgoing(const struct client *client);
 int client_call(struct client *client, pb_size_t answer_kind, const duopoly_Envelope **ret_answer,
                 struct err *err);
 
-/* Sets how long an answer may take from now on. */
+/* Sets how long an answer, and a connection that is made anew, may take from now on. */
 void client_patience(struct client *client, int timeout_ms);
 
 /* The two halves of client_call, for streams of parts: each request is answered once, in order. */
 int client_send(struct client *client, struct err *err);
 int client_answer(struct client *client, pb_size_t answer_kind, const duopoly_Envelope **ret_answer,
                   struct err *err);
+/* As client_answer, of a request that was sent, but without waiting: −EAGAIN, without a sentence: it
+ * is not there yet, and the connection stays of use. Whoever polls client_fd meanwhile looks again
+ * now and then, since over TCP it may become readable but once. */
+int client_take(struct client *client, pb_size_t answer_kind, const duopoly_Envelope **ret_answer,
+                struct err *err);
 
 /* The reason of the last −EREMOTEIO. */
 duopoly_Reason client_refusal(const struct client *client);
