@@ -1,5 +1,6 @@
 #include "controller/cli/watch.h"
 
+#include "controller/cli/away.h"
 #include "controller/cli/events.h"
 #include "lib/client.h"
 #include "lib/now.h"
@@ -16,9 +17,6 @@
 /* How long the controller may hold an answer. WHY no longer: a signal is seen between two. */
 #define WAIT_MS 500
 #define HANG_MS (WAIT_MS + CLIENT_TIMEOUT_MS)
-/* Between two tries to reach a controller that went away. */
-#define FIRST_PAUSE_MS 100
-#define LAST_PAUSE_MS  1000
 /* A file is synced that often. */
 #define SYNC_NS UINT64_C(1000000000)
 
@@ -93,18 +91,6 @@ static int stream_flush(struct stream *stream, struct err *err)
 
 /* ---- a controller that went away ---- */
 
-/* It is gone, or hangs. */
-static bool went_away(int r)
-{
-    return r == -ECONNRESET || r == -EPIPE || r == -ETIMEDOUT || r == -EHOSTUNREACH;
-}
-
-/* Whether another try to reach it may work; a key that is not taken is for good. */
-static bool may_return(int r)
-{
-    return r != -EACCES && r != -EPERM && r != -EREMOTEIO && r != -EINVAL;
-}
-
 static void pause_ms(unsigned ms)
 {
     const struct timespec time = {ms / 1000, (long)(ms % 1000) * 1000000};
@@ -114,17 +100,17 @@ static void pause_ms(unsigned ms)
 /* Until it is reached again, or asked to end. `err`: why it was lost. */
 static int stream_reopen(struct stream *stream, struct err *err)
 {
-    unsigned ms = FIRST_PAUSE_MS;
+    unsigned ms = AWAY_FIRST_MS;
     int r;
     event_remark_write("disconnected", err->text, 0, stream->writer);
     if ((r = stream_flush(stream, err)) < 0)
         return r;
     do {
         pause_ms(ms);
-        ms = ms < LAST_PAUSE_MS ? 2 * ms : ms;
+        ms = away_pause_ms(ms);
         reader_look(stream);
         r = client_reopen(stream->client, err);
-    } while (r < 0 && may_return(r) && !asked_to_end);
+    } while (r < 0 && away_may_end(r) && !asked_to_end);
     return asked_to_end ? 0 : r;
 }
 
@@ -135,7 +121,7 @@ static int page_pass(struct stream *stream, struct err *err)
     const struct event_reading before = stream->reading;
     int r = event_page_read(stream->client, &stream->reading, WAIT_MS, stream->writer, err);
     if (r < 0)
-        return went_away(r) ? stream_reopen(stream, err) : r;
+        return away_is(r) ? stream_reopen(stream, err) : r;
     bool more = stream->reading.rows != before.rows || stream->reading.lost != before.lost ||
                 stream->reading.restarts != before.restarts;
     return more ? stream_flush(stream, err) : stream_sync(stream, err);
