@@ -192,7 +192,7 @@ static int event_keep(struct client *client, struct err *err)
     return 0;
 }
 
-/* Receives an answer; events that come before it are kept. −ETIMEDOUT is left without a sentence. */
+/* Receives an answer; events that come before it are kept. −ETIMEDOUT has no sentence. */
 static int answer_receive(struct client *client, int64_t deadline_ms, struct err *err)
 {
     int r;

@@ -13,7 +13,7 @@ WIRE_LIBS := -lzmq -lprotobuf-nanopb -lsystemd
 # Started for each attempt, so loading them must cost little; the sanitizers' libraries cannot be linked in.
 STATIC := $(if $(SAN),,-static-pie)
 $(eval $(call program,duopolyd,controller/main.c,controller lists engine mincost lib proto,$(WIRE_LIBS) -lyaml -lsqlite3 -lxxhash -lseccomp -lcrypto -lmicrohttpd -pthread))
-$(eval $(call program,duopolyctl,controller/cli/main.c,cli lists render lib proto,$(WIRE_LIBS) -lxxhash -lm -lyaml -ljansson))
+$(eval $(call program,duopolyctl,controller/cli/main.c,cli lists render lib proto,$(WIRE_LIBS) -lxxhash -lm -lyaml -ljansson -lncursesw -ltinfo))
 AGENT_LIBS := $(WIRE_LIBS) -lyaml -ljansson -lhiredis -lssl -lcrypto -lseccomp -lbpf -lnl-route-3 -lnl-3 -lnftnl -lmnl
 $(eval $(call program,duopoly-agent,hostagent/main.c,agent lib proto,$(AGENT_LIBS)))
 $(eval $(call program,duopoly-task,hostagent/task/main.c,task lib,$(STATIC) -lyaml))

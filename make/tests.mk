@@ -29,7 +29,7 @@ UNIT := $(patsubst tests/unit/%.c,$(BUILD)/tests/%,$(filter-out $(if $(DPDK_LIBS
         $(patsubst tests/fuzz/%.c,$(BUILD)/tests/test_%,$(wildcard tests/fuzz/fuzz_*.c))
 TEST_ARCHIVES := $(foreach a,model controller cli lists render agent task sim replay verify workload dataplane engine mincost lib,$(if $(call sources,$(a)),$(call archive,$(a)))) \
                  $(if $(wildcard schemas/duopoly.proto),$(call archive,proto))
-TEST_LIBS := -lcmocka -lseccomp -lzmq -lprotobuf-nanopb -lyaml -ljansson -lhiredis -lbpf -lnl-route-3 -lnl-3 -lnftnl -lmnl -lpcap -lxxhash -lsqlite3 -lsystemd -lssl -lcrypto -lmicrohttpd -lm -pthread
+TEST_LIBS := -lcmocka -lseccomp -lzmq -lprotobuf-nanopb -lyaml -ljansson -lhiredis -lbpf -lnl-route-3 -lnl-3 -lnftnl -lmnl -lpcap -lxxhash -lsqlite3 -lsystemd -lssl -lcrypto -lmicrohttpd -lncursesw -ltinfo -lm -pthread
 # Only tests and the benchmark know LEMON, the independent solver; it is built as its users build it.
 LEMON := $(BUILD)/obj/tests/mincost/lemon.o
 $(LEMON): tests/mincost/lemon.cc tests/mincost/plain.h | $(DEPS_FOUND)

@@ -25,6 +25,7 @@
 #include "controller/cli/stance.h"
 #include "controller/cli/submit.h"
 #include "controller/cli/switches.h"
+#include "controller/cli/top.h"
 #include "controller/cli/transfers.h"
 #include "controller/cli/units.h"
 #include "controller/cli/users.h"
@@ -482,6 +483,10 @@ const struct command cli_commands[] = {
      "the live connections of a host: the mark that each bears, the levels that were decided, and "
      "whose it is",
      1, 1, "l", host_name_check, run_flows},
+    {"top", "[hosts|links|jobs] [--filter CONDITIONS]",
+     "hosts, links or jobs on the terminal, and what each job waits for, as they are now, until q; "
+     "? shows its keys",
+     0, 1, "t", top_check, run_top},
     {"counters", "", "all counters", 0, 0, "l", NULL, run_counters},
     {"fastpath", "[capture PORT|all FRAMES | capture end]",
      "ports, queues, flows, drops and cycles of this machine's duopoly-fastpath; or captures "
@@ -631,6 +636,7 @@ static const struct {
     {run_macroflows, {&list_of_macroflows}, NULL},
     {run_flows, {&list_of_flows}, NULL},
     {run_counters, {&list_of_counters}, NULL},
+    {run_top, {NULL}, top_list},
     {run_mode, {&list_of_modes}, mode_list},
     {run_switches, {&list_of_switches}, NULL},
     {run_audit, {&list_of_audit}, NULL},
@@ -655,6 +661,10 @@ static int selection_check(const struct command *command, const struct request *
 {
     struct selection selection;
     const struct list *list = list_of(command, request);
+    if (strchr(command->options, 't') &&
+        (request->columns || request->sort || request->since || request->limit))
+        return err_set(err, EINVAL, "'%s' takes no --columns, --sort, --since and --limit",
+                       command->name);
     if (list)
         return selection_read(request, list, &selection, err);
     if (!strchr(command->options, 'e'))
@@ -724,6 +734,11 @@ bool command_tries(const struct command *command, const struct request *request)
 bool command_streams(const struct command *command)
 {
     return command->run == run_watch;
+}
+
+bool command_draws(const struct command *command)
+{
+    return command->run == run_top;
 }
 
 bool command_filters(const struct command *command, const struct request *request)

@@ -49,7 +49,7 @@ struct command {
                             --for), "h" (--host, --rack), "c" (--confirm), "r" (--as), "m" (--from),
                             "s" (--svg), "d" (--dry-run, --if-version), "w" (--wait), "f" (--who,
                             --what, --result), "l" (--filter, --columns, --sort, --since, --limit),
-                            "e" (--kind, --since, --limit) it takes */
+                            "e" (--kind, --since, --limit), "t" (--filter) it takes */
     /* Checks the request without the controller; NULL: only the number of words is checked.
      * −EINVAL: a wrong argument. */
     int (*check)(const struct request *request, struct err *err);
@@ -83,6 +83,9 @@ bool command_tries(const struct command *command, const struct request *request)
 
 /* Whether its answer goes on until somebody ends it: then JSON is lines. */
 bool command_streams(const struct command *command);
+
+/* Whether it shows its answer on a terminal alone. */
+bool command_draws(const struct command *command);
 
 /* Whether the controller is to leave out rows of its list. */
 bool command_filters(const struct command *command, const struct request *request);

@@ -79,7 +79,7 @@ static const struct argp_option options[] = {
     {"result", TEXT_AT(request.result), "RESULT", 0,
      "only with this result (audit: done, refused; history: done, failed, cancelled)", 0},
     {"filter", TEXT_AT(request.filter), "CONDITIONS", 0,
-     "only rows with this content, such as 'state=up,running>3,name~w|v' (lists)", 0},
+     "only rows with this content, such as 'state=up,running>3,name~w|v' (lists, top)", 0},
     {"columns", TEXT_AT(request.columns), "NAMES", 0,
      "these columns in this order, by their names in JSON (lists)", 0},
     {"sort", TEXT_AT(request.sort), "NAMES", 0,
@@ -197,6 +197,16 @@ static int controller_check(const struct arguments *arguments, struct err *err)
     return address ? conf_check_connect(address, err) : 0;
 }
 
+/* Which words a command takes says its check; this is about how it is to answer. */
+static int form_check(const struct command *command, const struct arguments *arguments,
+                      struct err *err)
+{
+    return !command_draws(command) || arguments->form == &writer_form_text
+               ? 0
+               : err_set(err, EINVAL, "'%s' draws on a terminal and has no other form",
+                         command->name);
+}
+
 static int local_reach(const struct command *command, const char *socket,
                        struct client **ret_client, struct err *err)
 {
@@ -281,7 +291,7 @@ int main(int argc, char **argv)
     if ((arguments.form_name && writer_form_find(arguments.form_name, &arguments.form, &err) < 0) ||
         command_find(arguments.command, &command, &err) < 0 ||
         command_check(command, &arguments.request, &err) < 0 ||
-        controller_check(&arguments, &err) < 0)
+        form_check(command, &arguments, &err) < 0 || controller_check(&arguments, &err) < 0)
         return (int)ending_write(ending_begin(arguments.form), EXIT_ARGUMENTS,
                                  duopoly_Reason_REASON_NONE, &err);
     if (command_streams(command) && arguments.form == &writer_form_json)

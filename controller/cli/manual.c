@@ -17,7 +17,7 @@ static const struct {
     {"all", "a"},     {"undo", "u"},   {"id", "i"},      {"role", "k"},       {"out", "k"},
     {"for", "k"},     {"host", "h"},   {"rack", "h"},    {"as", "r"},         {"from", "m"},
     {"confirm", "c"}, {"svg", "s"},    {"dry-run", "d"}, {"if-version", "d"}, {"wait", "w"},
-    {"who", "f"},     {"what", "f"},   {"result", "f"},  {"filter", "l"},     {"columns", "l"},
+    {"who", "f"},     {"what", "f"},   {"result", "f"},  {"filter", "lt"},    {"columns", "l"},
     {"sort", "l"},    {"since", "le"}, {"limit", "le"},  {"kind", "e"},
 };
 
@@ -34,6 +34,7 @@ static const struct {
     {"policy", "turn place commit network mode users"},
     {"stance", "observe mark enforce"},
     {"store", "check backup"},
+    {"top", "hosts links jobs"},
     {"user", "set leave"},
 };
 

@@ -2,9 +2,11 @@
 tree's own files.
 
 Left out, since tests of their own run them: keys (test_keys.py), switches (test_switches.py,
-test_render.c), the data plane (test_fastpath.py), what goes on (test_events.py), support bundles
+test_render.c), the data plane (test_fastpath.py), what goes on (test_events.py, test_top.py),
+support bundles
 (test_bundle.py), --check and --plan (test_checks.py, test_plan.py), make demo and make up
-(test_demo.py, test_soak.py)."""
+(test_demo.py,
+test_soak.py)."""
 
 import functools
 import glob
@@ -19,7 +21,7 @@ from testbed.net import system
 BUILD = os.environ.get("BUILD", "build")
 PAGES = sorted(glob.glob("*.md")) + sorted(glob.glob("docs/*/*.md"))
 ELSEWHERE = {"keys", "switch", "fastpath", "graph", "--controller", "host", "--help", "watch",
-             "record", "support-bundle"}
+             "record", "support-bundle", "top"}
 # What is spoken of by its name alone takes more.
 NAMES = {"explain", "replay", "job", "cancel", "drain", "submit", "store", "store backup", "stance",
          "job hold", "job set", "keys", "run", "compare", "sweep"}

@@ -12,7 +12,7 @@ from controller import BUILD, SECOND, pb, wait_until, workload
 
 READS = set("status jobs tasks hosts units queues links counters mode switches audit users debts "
             "shares graph explain fastpath coflows macroflows flows events watch record "
-            "history support-bundle".split())
+            "history support-bundle top".split())
 # Every other command: what of it is taken, and what is refused.
 CHANGES = {
     "submit": ["submit {jobs}", "submit {jobs} --id 2"],

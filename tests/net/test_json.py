@@ -249,6 +249,7 @@ READS = [
     (["policy", "--filter", "parameter=-"], "policies"),
     (["queues", "--filter", "role=switch", "--columns", "port"], "selected")]
 STREAMS = ["watch", "record"]  # which go on: as lines, test_a_stream
+DRAWN = ["top"]  # test_top.py
 CHANGES = [
     (["submit"], "submitted"), (["job", "hold", "1"], "change"),
     (["job", "release", "1"], "change"), (["job", "set", "1", "priority=2"], "change"),
@@ -265,7 +266,8 @@ CHANGES = [
 
 
 def test_every_verb_is_asked():
-    assert {words[0] for words, _ in READS + CHANGES} | set(STREAMS) >= set(COMMANDS)
+    asked = {words[0] for words, _ in READS + CHANGES}
+    assert asked | set(STREAMS) | set(DRAWN) >= set(COMMANDS)
 
 
 @pytest.mark.parametrize("words, schema", READS, ids=lambda value: value if isinstance(value, str)
@@ -371,6 +373,11 @@ def refused(valid, done, code, reason):
     (["events", "--filter", "kind=job"], "'events' takes no --filter, --columns and --sort"),
     (["watch", "--columns", "kind"], "'watch' takes no --filter, --columns and --sort"),
     (["flows", "x", "--since", "1h"], "'flows' has no time that --since could be about"),
+    (["top"], "top is for a terminal, and standard output is none: `duopolyctl jobs` lists"),
+    (["top", "x"], "top shows no 'x'; it shows: hosts, links, jobs"),
+    (["top", "links", "--filter", "hst=w1"],
+     "--filter: filter:1: there is no column 'hst'; did you mean 'host'?"),
+    (["top", "--sort", "job"], "'top' takes no --columns, --sort, --since and --limit"),
     (["queues", "x", "--sort", "lvl"], "--sort: there is no column 'lvl'; did you mean 'level'?"),
 ])
 def test_wrong_arguments(valid, words, sentence):
