@@ -81,7 +81,8 @@ enum engine_rule {
     RULE_LEFT_IS_TAKEN, /* no slot is kept where an opened stage would take it (joint.c) */
     RULE_ROOMS_WAIT,    /* jobs enter and leave their application's rooms in portions (room.h) */
     RULE_ASIDE_WAITS,   /* jobs of who is at its limit step aside in portions (lapse.h) */
-    ENGINE_RULES = RULE_ASIDE_WAITS
+    RULE_LEFT_COUNTED,  /* what is left of a framework's job are its bytes (framework_sizes.c) */
+    ENGINE_RULES = RULE_LEFT_COUNTED
 };
 
 struct engine_config {

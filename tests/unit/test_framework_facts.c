@@ -432,9 +432,10 @@ static void test_facts_cost_what_they_change(void **state)
 
 /* ---- maps that are bound ---- */
 
-static void begin_packing(struct script *s)
+static void begin_packing_by(struct script *s, uint32_t rules)
 {
     struct engine_config config = script_config();
+    config.rules = rules;
     config.framework_jobs_max = 1000;
     strcpy(config.place, "joint");
     strcpy(config.network, "rank");
@@ -443,6 +444,11 @@ static void begin_packing(struct script *s)
     s->reload = true;
     for (uint32_t h = 0; h < 2; h++)
         script_host(s, h, 2);
+}
+
+static void begin_packing(struct script *s)
+{
+    begin_packing_by(s, ENGINE_RULES);
 }
 
 /* Two reduce tasks of so many bytes, before their maps are known. */
@@ -533,6 +539,42 @@ static void test_a_job_that_waited_is_bound_with_its_first_allow(void **state)
     script_end(&s);
 }
 
+/* Computes for long enough to be spread, since it sends next to nothing. */
+static void long_job(struct script *s, uint64_t job, int64_t map_ns)
+{
+    const uint64_t nothing[2] = {0}, compute_ns[] = {(uint64_t)map_ns, (uint64_t)map_ns};
+    struct event maps = {.kind = EVENT_FRAMEWORK_TASKS};
+    maps.job_tasks.job = job;
+    maps.job_tasks.input_bytes = (struct u64s){nothing, 2};
+    maps.job_tasks.compute_ns = (struct u64s){compute_ns, 2};
+    script_event(s, maps);
+    reduces_of(s, job, MEGABYTE);
+    maps_of(s, job, FRAMEWORK_OFFERED, true);
+}
+
+/* How often its maps are bound behind a job of which one of two small reduce tasks is done. */
+static size_t binds_behind_a_small_rest(uint32_t rules)
+{
+    struct script s;
+    begin_packing_by(&s, rules);
+    long_job(&s, 1, SECOND);
+    assert_int_equal(script_count(&s, DECISION_BIND), 0);
+    run_stage(&s, 1, 0, 2);
+    done(&s, NUMBER(5), 1, 1, 0, 0);
+    long_job(&s, 2, 2 * SECOND);
+    size_t binds = script_count(&s, DECISION_BIND);
+    script_end(&s);
+    return binds;
+}
+
+/* What a reduce task received is not left any more, and no more than that. */
+static void test_what_is_left_ahead_binds_only_if_it_is_much(void **state)
+{
+    (void)state;
+    assert_int_equal(binds_behind_a_small_rest(ENGINE_RULES), 0);
+    assert_int_equal(binds_behind_a_small_rest(RULE_LEFT_COUNTED - 1), 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -543,6 +585,7 @@ int main(void)
         cmocka_unit_test(test_maps_of_a_packed_job_are_bound),
         cmocka_unit_test(test_other_maps_are_free),
         cmocka_unit_test(test_a_job_that_waited_is_bound_with_its_first_allow),
+        cmocka_unit_test(test_what_is_left_ahead_binds_only_if_it_is_much),
         cmocka_unit_test(test_guesses_by_maps_that_ended),
         cmocka_unit_test(test_history_orders_jobs),
         cmocka_unit_test(test_sizes_in_order_of_learning),

@@ -123,7 +123,7 @@ static void begin_task(struct engine *engine, struct stage *stage, uint32_t inde
     task->stage = stage;
     task->index = index;
     task->done_host = ENGINE_NONE;
-    sizes_begin_task(task);
+    sizes_begin_task(engine, task);
     task_count_sums(task, 1);
     tell_task_counts(engine, task, true);
 }

@@ -55,24 +55,24 @@ static uint64_t size_of(const struct task *task, bool *ret_known)
     return bytes || known ? bytes : 1;
 }
 
-void sizes_begin_task(struct task *task)
+static void set_bytes(const struct engine *engine, struct task *task, uint64_t bytes)
 {
-    struct stage *stage = task->stage;
-    struct framework_stage *own = stage->framework;
-    if (!stage->n_edges)
+    struct job *job = task->stage->job;
+    task->stage->total_bytes += bytes - task->bytes;
+    job->shuffle_bytes += bytes - task->bytes;
+    if (task->state != TASK_DONE && engine_follows(engine, RULE_LEFT_COUNTED))
+        job->left_bytes += bytes - task->bytes;
+    task->bytes = bytes;
+}
+
+void sizes_begin_task(const struct engine *engine, struct task *task)
+{
+    struct framework_stage *own = task->stage->framework;
+    if (!task->stage->n_edges)
         return;
     task->guessed = true;
     own->guessed++;
-    task->bytes = own->guess ? own->guess : 1;
-    stage->total_bytes += task->bytes;
-    stage->job->shuffle_bytes += task->bytes;
-}
-
-static void set_bytes(struct task *task, uint64_t bytes)
-{
-    task->stage->total_bytes += bytes - task->bytes;
-    task->stage->job->shuffle_bytes += bytes - task->bytes;
-    task->bytes = bytes;
+    set_bytes(engine, task, own->guess ? own->guess : 1);
 }
 
 /* Gives a task of a framework's job another size, which may make it a map or a reduce task. The
@@ -90,7 +90,7 @@ static void task_resize(struct engine *engine, struct task *task, uint64_t bytes
     }
     tell_task_counts(engine, task, false);
     task_count_sums(task, -1);
-    set_bytes(task, bytes);
+    set_bytes(engine, task, bytes);
     task_count_sums(task, 1);
     tell_task_counts(engine, task, true);
     if (ready && same_queue && bytes) {

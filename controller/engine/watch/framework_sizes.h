@@ -39,7 +39,7 @@ void sizes_follow_parents(struct engine *engine, struct stage *stage);
  * inputs of attempts, in order of their numbers. */
 void sizes_go_on(struct engine *engine);
 /* Sizes a new task, before it is counted anywhere. */
-void sizes_begin_task(struct task *task);
+void sizes_begin_task(const struct engine *engine, struct task *task);
 /* Sets the levels of an attempt of a framework's task from its sizes. */
 void sizes_set_levels(struct engine *engine, struct attempt *attempt);
 void sizes_done(struct engine *engine);
