@@ -82,7 +82,8 @@ enum engine_rule {
     RULE_ROOMS_WAIT,    /* jobs enter and leave their application's rooms in portions (room.h) */
     RULE_ASIDE_WAITS,   /* jobs of who is at its limit step aside in portions (lapse.h) */
     RULE_LEFT_COUNTED,  /* what is left of a framework's job are its bytes (framework_sizes.c) */
-    ENGINE_RULES = RULE_LEFT_COUNTED
+    RULE_BLOCK_NO_HOME, /* a job with a block has no home, whenever it is told (pack.h) */
+    ENGINE_RULES = RULE_BLOCK_NO_HOME
 };
 
 struct engine_config {

@@ -8,7 +8,7 @@ otherwise.
 Where input has no place (tasks make it, or it lies in a store that is on no host):
 
  - spark: jobs of testbed/spark/Synthetic.java, 40 of them in 20 s on 4 hosts of 2 slots at 50 Mb/s; -mid and -slow compute 20 and 200 times as
-   long, -8slots has 8 slots a host, and of -mixed every other job has its blocks on the hosts
+   long, -8slots has 8 slots a host, and of -mixed every other job, of -placed each, has its blocks on the hosts
  - big-few: such jobs of 10 MB to 10 GB with 16 maps and up to 20 reduce tasks at .9 of all downlinks; -slow computes 50 times as long
  - racks-anywhere: jobs of spark's sizes with 16 maps, for 16 hosts in racks; -slow computes 5 times as long; racks-big: those of big-few with 64
    maps and up to 40 reduce tasks for 64 hosts, at .3 of all downlinks, computing 100 MB/s
@@ -161,7 +161,7 @@ ALL_PLACED = Load(placed=lambda job: True)
 KINDS = {"generated": generated, "deep": deep, "log-uniform": log_uniform,
          "spark": Load().lines, "spark-mid": Load(compute_bytes_s=10e6).lines, "spark-slow": Load(compute_bytes_s=1e6).lines,
          "spark-8slots": Load(slots=8).lines, "spark-mixed": Load(placed=lambda job: job % 2 == 0).lines,
-         "spark-store": anywhere(ALL_PLACED.lines, keep_input=True), "big-few": Load(**BIG).lines,
+         "spark-placed": ALL_PLACED.lines, "spark-store": anywhere(ALL_PLACED.lines, keep_input=True), "big-few": Load(**BIG).lines,
          "big-slow": Load(**{**BIG, "compute_bytes_s": 20e6}).lines, "racks-anywhere": Load(**RACKS).lines,
          "racks-slow": Load(**{**RACKS, "compute_bytes_s": 2e6, "seconds": 120.0}).lines, "racks-big": Load(**RACKS_BIG).lines,
          "generated-anywhere": anywhere(generated), "deep-anywhere": anywhere(deep),

@@ -539,6 +539,32 @@ static void test_a_job_that_waited_is_bound_with_its_first_allow(void **state)
     script_end(&s);
 }
 
+/* Maps are announced before it is known where their blocks are, and the first is placed between the
+ * two. Then each of them goes to its own block. */
+static void test_a_block_ends_a_home(void **state)
+{
+    (void)state;
+    struct script s;
+    const uint32_t where[] = {0, 1};
+    const uint64_t nothing[2] = {0};
+    begin_packing(&s);
+    reduces_of(&s, 1, 100 * MEGABYTE);
+    maps_of(&s, 1, FRAMEWORK_KNOWN, false);
+    const struct decision *first = script_decision(&s, DECISION_ALLOW, 0);
+    assert_string_equal(reason_name(first->reason), "home");
+    struct event blocks = {.kind = EVENT_FRAMEWORK_TASKS};
+    blocks.job_tasks.job = 1;
+    blocks.job_tasks.replicas_per_task = 1;
+    blocks.job_tasks.replicas = (struct u32s){where, 2};
+    blocks.job_tasks.input_bytes = (struct u64s){nothing, 2};
+    blocks.job_tasks.compute_ns = (struct u64s){nothing, 2};
+    script_event(&s, blocks);
+    assert_int_equal(script_count(&s, DECISION_ALLOW), 1); /* that was at home, without its block */
+    assert_int_equal(script_task_view(&s, 1, 0, 0).host, 0);
+    assert_int_equal(script_task_view(&s, 1, 0, 1).host, 1);
+    script_end(&s);
+}
+
 /* Computes for long enough to be spread, since it sends next to nothing. */
 static void long_job(struct script *s, uint64_t job, int64_t map_ns)
 {
@@ -585,6 +611,7 @@ int main(void)
         cmocka_unit_test(test_maps_of_a_packed_job_are_bound),
         cmocka_unit_test(test_other_maps_are_free),
         cmocka_unit_test(test_a_job_that_waited_is_bound_with_its_first_allow),
+        cmocka_unit_test(test_a_block_ends_a_home),
         cmocka_unit_test(test_what_is_left_ahead_binds_only_if_it_is_much),
         cmocka_unit_test(test_guesses_by_maps_that_ended),
         cmocka_unit_test(test_history_orders_jobs),

@@ -344,6 +344,53 @@ static void test_bound_maps_stay_together(void **state)
         workload_job_done(&jobs[i]);
 }
 
+/* ---- maps with places that are told after their stage ---- */
+
+/* The same jobs; the block of each map, as large as what it sends, is on another host. */
+static void placed_jobs(struct workload_job *jobs)
+{
+    for (int i = 0; i < PLACELESS_JOBS; i++) {
+        char line[512];
+        const int mega = (i % 5 + 1) * (i % 5 + 1);
+        snprintf(line, sizeof(line),
+                 "{\"id\":%d,\"arrival_ms\":%d,\"stages\":[{\"tasks\":4,\"compute_ms\":200,"
+                 "\"input_bytes\":%d00000,\"replicas\":[[0],[1],[2],[3]]},"
+                 "{\"tasks\":4,\"compute_ms\":100,\"parents\":[{\"stage\":0,\"sums\":"
+                 "[%d00000,%d00000,%d00000,%d00000]}]}]}",
+                 i + 1, i * 500, mega, mega, 2 * mega, 3 * mega, 4 * mega);
+        jobs[i] = job_of(line);
+    }
+}
+
+static double mean_of_placed(const struct workload_job *jobs, bool pack, uint32_t rules)
+{
+    double jct_s[PLACELESS_JOBS], sum_s = 0;
+    struct run_config config = config_of("joint", 4, 2, 50 * (uint64_t)UNIT);
+    config.framework = manners_find("late");
+    config.engine.framework_jobs_max = config.engine.jobs_max;
+    config.engine.rules = rules;
+    assert_int_equal(engine_config_say(&config.engine, "pack", pack, NULL), 0);
+    simulate(&config, jobs, PLACELESS_JOBS, jct_s);
+    for (int i = 0; i < PLACELESS_JOBS; i++)
+        sum_s += jct_s[i];
+    print_message("pack %d, rules up to %u: mean %.2f s\n", pack, rules, sum_s / PLACELESS_JOBS);
+    return sum_s / PLACELESS_JOBS;
+}
+
+/* A job whose maps have blocks has no home, though its first map is placed before they are told. */
+static void test_blocks_are_told_after_their_stage(void **state)
+{
+    (void)state;
+    struct workload_job jobs[PLACELESS_JOBS];
+    placed_jobs(jobs);
+    double spread_s = mean_of_placed(jobs, false, ENGINE_RULES),
+           home_s = mean_of_placed(jobs, true, RULE_BLOCK_NO_HOME - 1);
+    assert_true(mean_of_placed(jobs, true, ENGINE_RULES) < 1.02 * spread_s);
+    assert_true(home_s > 1.1 * spread_s);
+    for (int i = 0; i < PLACELESS_JOBS; i++)
+        workload_job_done(&jobs[i]);
+}
+
 /* ---- opened stages ---- */
 
 /* Four maps, and `reduces` tasks that receive half a megabyte each and compute for 1 to 3 s, so
@@ -418,6 +465,7 @@ int main(void)
         cmocka_unit_test(test_same_plan_as_own_slots),
         cmocka_unit_test(test_manners_over_seeds),
         cmocka_unit_test(test_bound_maps_stay_together),
+        cmocka_unit_test(test_blocks_are_told_after_their_stage),
         cmocka_unit_test(test_opened_stages_take_what_is_left),
         cmocka_unit_test(test_unknown_manners),
     };

@@ -507,8 +507,10 @@ static void hosts_open(struct engine *engine)
 static void task_counts(struct engine *engine, struct task *task, bool in)
 {
     hosts_open(engine);
-    if (in)
-        joint_count_block(task->stage->job->kept[QUESTION_PLACE], joint_block_of(task));
+    if (!in)
+        return;
+    joint_count_block(task->stage->job->kept[QUESTION_PLACE], joint_block_of(task));
+    pack_follow_block(engine, task);
 }
 
 static void job_grew(struct engine *engine, struct job *job)

@@ -309,6 +309,16 @@ void pack_follow_host(struct engine *engine, struct host *host)
             pack_follow(engine, here->job);
 }
 
+void pack_follow_block(struct engine *engine, const struct task *task)
+{
+    struct job *job = task->stage->job;
+    if (!pack_of(job)->packed || !has_block(task) || !engine_follows(engine, RULE_BLOCK_NO_HOME))
+        return;
+    pack_of(job)->packed = false;
+    list(engine, job);
+    pack_follow(engine, job);
+}
+
 static void leave_rack(struct engine *engine, struct job *job)
 {
     pack_of(job)->racked = false;

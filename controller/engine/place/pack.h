@@ -32,7 +32,9 @@
  *    task reads does not come over the network, so no rule about receivers concerns it. WHY the
  *    job's bytes and not the task's: by the task's siblings leave together and share the one uplink
  *    of their home.
- * 4. A job that has outputs elsewhere follows the ordinary rules.
+ * 4. A job that has outputs elsewhere follows the ordinary rules. A job of which a block is told is
+ *    packed no more. WHY it was: its framework announces a stage before it tells where its input
+ *    is, and the first map may be placed between the two.
  * 5. Where hosts tell what their rack may send to others, and that is less than what its hosts may,
  *    a further choice is one rack, that of the first map. With k of the H hosts there, R racks and
  *    U, the sum of their uplinks, (H − k)/H of what a spread job moves crosses these, which takes
@@ -96,6 +98,8 @@ void pack_forget(struct engine *engine, struct job *job);
 /* The host can run what it could not, or the other way round. O(jobs that are packed there or have
  * outputs there). */
 void pack_follow_host(struct engine *engine, struct host *host);
+/* The task is counted, perhaps with a block that nobody knew. O(its replicas). */
+void pack_follow_block(struct engine *engine, const struct task *task);
 /* A task is done. */
 void pack_learn(struct engine *engine, const struct task *task);
 /* Nobody waits for longer than it may. */

@@ -13,8 +13,9 @@ struct manners {
     bool bindable; /* it follows DECISION_BIND, and reports that */
     bool growing;  /* it reports a stage when the stages before it are done */
     bool losing;   /* its executors end now and then */
-    /* It reports what a stage receives when all that it reads is done, and never how long tasks
-     * compute: what Spark knows. */
+    /* It announces a job's stages before it reports where their input is, reports what a stage
+     * receives when all that it reads is done, and never how long tasks compute: what Spark
+     * knows. */
     bool late;
 };
 

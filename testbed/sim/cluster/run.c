@@ -57,6 +57,15 @@ static int take_computing(struct run *run)
     return 0;
 }
 
+static int tell_arrival(struct run *run)
+{
+    struct submission *s = &run->submission;
+    if (!run->config->framework || !run->config->framework->late)
+        return run_step(run, s->events, s->n);
+    size_t first = submission_tasks_last(s);
+    return framework_tell_arrival(run, s->events, s->n, first);
+}
+
 /* Each arrival is a step of its own: its events borrow from it. */
 static int take_arrivals(struct run *run)
 {
@@ -72,7 +81,7 @@ static int take_arrivals(struct run *run)
             r = framework_arrive(run, run->arrived, &run->submission);
         if (r)
             return run_out_of_memory(run);
-        r = run_step(run, run->submission.events, run->submission.n);
+        r = tell_arrival(run);
         submission_done(&run->submission);
         if (r)
             return r;

@@ -153,6 +153,15 @@ int framework_arrive(struct run *run, size_t index, struct submission *submissio
     return r || !run->config->framework->late ? r : submission_hide(submission);
 }
 
+int framework_tell_arrival(struct run *run, const struct event *events, size_t n, size_t first)
+{
+    /* WHY: it starts nothing of what it has only announced. */
+    run->framework.busy = first < n;
+    int r = run_step(run, events, first);
+    run->framework.busy = false;
+    return r || first == n ? r : run_step(run, events + first, n - first);
+}
+
 /* All that was not told of the stage when its job came: of one whose tasks are known, bytes. */
 static void keep_bytes(struct submission *submission)
 {

@@ -387,6 +387,8 @@ int framework_open(struct run *run);
 void framework_close(struct run *run);
 /* What it reports of an arriving job, in place of a submission. */
 int framework_arrive(struct run *run, size_t index, struct submission *submission);
+/* Tells of it in two steps, the first `first` events before the rest. */
+int framework_tell_arrival(struct run *run, const struct event *events, size_t n, size_t first);
 /* An allow; the end of one; the framework places this stage itself from now on; it starts tasks of
  * this stage only where allowed. */
 int framework_allow(struct run *run, const struct decision *d);

@@ -385,6 +385,19 @@ int submission_hide(struct submission *s)
     return 0;
 }
 
+size_t submission_tasks_last(struct submission *s)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < s->n; i++) {
+        struct event e = s->events[i];
+        if (e.kind == EVENT_FRAMEWORK_TASKS)
+            continue;
+        memmove(&s->events[n + 1], &s->events[n], (i - n) * sizeof(e));
+        s->events[n++] = e;
+    }
+    return n;
+}
+
 void submission_done(struct submission *s)
 {
     for (size_t i = 0; i < s->n_arrays; i++)

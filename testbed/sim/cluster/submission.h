@@ -34,6 +34,10 @@ int submission_as_facts(struct submission *s);
  * compute. −ENOMEM. */
 int submission_hide(struct submission *s);
 
+/* Puts what is told of tasks behind all else, which keeps its order; returns how many come before.
+ * O(events²). */
+size_t submission_tasks_last(struct submission *s);
+
 struct resources submission_demand(const struct workload_demand *d);
 
 /* Frees what it owns and zeroes it. */
