@@ -74,16 +74,17 @@ enum engine_rule {
     RULE_GROWS,       /* stages get their tasks in portions (framework_grow.h) */
     RULE_KEEPS_WAIT,  /* outputs that get their first reader are counted in portions (outputs.h) */
     RULE_FAR_ANEW,    /* each pick reports which stages wait for preferred hosts (joint.c) */
-    RULE_INPUT_GUESSED, /* before the first shuffle, sizes are guessed by input */
-    RULE_LINKS_SHARED,  /* a home depends on the other jobs that use the links (pack.h) */
-    RULE_OWN_LOOKED_UP, /* no later job is asked by what was remembered of hosts (joint.c) */
-    RULE_INPUTS_WAIT,   /* inputs of running tasks are measured in portions (framework_sizes.h) */
-    RULE_LEFT_IS_TAKEN, /* no slot is kept where an opened stage would take it (joint.c) */
-    RULE_ROOMS_WAIT,    /* jobs enter and leave their application's rooms in portions (room.h) */
-    RULE_ASIDE_WAITS,   /* jobs of who is at its limit step aside in portions (lapse.h) */
-    RULE_LEFT_COUNTED,  /* what is left of a framework's job are its bytes (framework_sizes.c) */
-    RULE_BLOCK_NO_HOME, /* a job with a block has no home, whenever it is told (pack.h) */
-    ENGINE_RULES = RULE_BLOCK_NO_HOME
+    RULE_INPUT_GUESSED,  /* before the first shuffle, sizes are guessed by input */
+    RULE_LINKS_SHARED,   /* a home depends on the other jobs that use the links (pack.h) */
+    RULE_OWN_LOOKED_UP,  /* no later job is asked by what was remembered of hosts (joint.c) */
+    RULE_INPUTS_WAIT,    /* inputs of running tasks are measured in portions (framework_sizes.h) */
+    RULE_LEFT_IS_TAKEN,  /* no slot is kept where an opened stage would take it (joint.c) */
+    RULE_ROOMS_WAIT,     /* jobs enter and leave their application's rooms in portions (room.h) */
+    RULE_ASIDE_WAITS,    /* jobs of who is at its limit step aside in portions (lapse.h) */
+    RULE_LEFT_COUNTED,   /* what is left of a framework's job are its bytes (framework_sizes.c) */
+    RULE_BLOCK_NO_HOME,  /* a job with a block has no home, whenever it is told (pack.h) */
+    RULE_VALUES_CARRIED, /* a job that changes queues is still found by its sizes (queues.c) */
+    ENGINE_RULES = RULE_VALUES_CARRIED
 };
 
 struct engine_config {

@@ -278,6 +278,28 @@ static void test_debts_outlive_a_change_of_policy(void **state)
     script_end(&s);
 }
 
+/* Jobs of an unknown user become its own once it is told of. What their transfers are is still
+ * known: a slot on a link that one would be first on is not kept from it. */
+static void test_jobs_that_change_users_are_found(void **state)
+{
+    static const uint64_t sums[] = {100000000, 100000000};
+    struct script s;
+    (void)state;
+    begin(&s, "nats", 1);
+    s.reload = false; /* a load finds all anew */
+    script_host(&s, 0, 2);
+    submit(&s, 1, 7, 2, 1);
+    script_host(&s, 1, 1);
+    s.user = 7;
+    script_submit(&s, &(struct script_job){.number = 2, .maps = 1, .reduces = 2, .sums = sums});
+    script_attempt(&s, EVENT_ATTEMPT_DONE, script_attempt_of(&s, 2, 0, 0), 0);
+    assert_int_equal(script_count(&s, DECISION_START), 1);
+    set_user(&s, 7, 1);
+    script_attempt(&s, EVENT_ATTEMPT_DONE, script_attempt_of(&s, 1, 0, 0), 0);
+    assert_int_equal(script_count(&s, DECISION_START), 1);
+    script_end(&s);
+}
+
 static void test_shares_without_a_turn_are_rejected(void **state)
 {
     struct script s;
@@ -615,6 +637,7 @@ int main(void)
         cmocka_unit_test(test_who_leaves_pays_first),
         cmocka_unit_test(test_who_leaves_is_inherited),
         cmocka_unit_test(test_debts_outlive_a_change_of_policy),
+        cmocka_unit_test(test_jobs_that_change_users_are_found),
         cmocka_unit_test(test_shares_without_a_turn_are_rejected),
         cmocka_unit_test(test_lowest_use_first),
         cmocka_unit_test(test_plain_parts_of_single_slots),

@@ -1,8 +1,10 @@
-/* joint is not asked again for users that it was asked for in vain, and decides the same: beside
- * one that is. */
+/* Placements asked for one user after the other. joint is not asked again for users that it was
+ * asked for in vain, and decides the same: beside one that is. Where to ask is said to change
+ * nothing (place_policy.pure) it does not: beside one that is asked more often. */
 #include "tests/model/script.h"
 
 #include "controller/engine/base/record.h"
+#include "controller/engine/books/cluster.h"
 #include "controller/engine/commit/commit.h"
 #include "controller/engine/mode/mode_rule.h"
 #include "controller/engine/network/network.h"
@@ -11,11 +13,14 @@
 #include "controller/engine/users/division.h"
 
 /* In place of controller/engine/policies.c: joint that counts how often it looks for something, and
- * the same as it looks each time. */
-static struct place_policy joint_counts, joint_forgets;
+ * the same as it looks each time; and all that are pure, as they are asked more often by one of the
+ * engines. */
+static struct place_policy joint_counts, joint_forgets, random_more, greedy_more, delay_more,
+    nats_more;
 static uint64_t remembering, forgetting;
 const struct turn_policy *const turn_policies[] = {&turn_srpt, &turn_fifo, &turn_fair, NULL};
-const struct place_policy *const place_policies[] = {&joint_counts, &joint_forgets, NULL};
+const struct place_policy *const place_policies[] = {
+    &joint_counts, &joint_forgets, &random_more, &greedy_more, &delay_more, &nats_more, NULL};
 const struct commit_policy *const commit_policies[] = {&commit_single, NULL};
 const struct network_policy *const network_policies[] = {&network_rank, &network_cans, NULL};
 const struct mode_policy *const mode_policies[] = {&mode_first, NULL};
@@ -197,6 +202,77 @@ static void test_decisions_are_as_by_looking_each_time(void **state)
     assert_true(LOOKS_AGAIN || 10 * remembering < 9 * forgetting);
 }
 
+/* ---- asked more often ---- */
+
+static struct {
+    const struct engine *engine;
+    uint64_t stream, times, found;
+} more;
+
+/* For any user that has something ready, on any host or on all. */
+static void ask_for_one(struct engine *engine, const struct place_policy *place)
+{
+    struct claim claim;
+    struct user *user;
+    uint64_t n = test_random(&more.stream) % USERS;
+    TAILQ_FOREACH (user, &engine->ready_users, of_ready) {
+        if (n--)
+            continue;
+        engine->asked = user;
+        engine->asked_host =
+            test_random(&more.stream) % 3
+                ? NULL
+                : cluster_host(engine, (uint32_t)(test_random(&more.stream) % HOSTS));
+        more.times++;
+        more.found += place->pick(engine, &claim);
+        return;
+    }
+}
+
+static bool pick_and_ask_more(struct engine *engine, const struct place_policy *place,
+                              struct claim *ret_claim)
+{
+    struct user *asked = engine->asked;
+    struct host *asked_host = engine->asked_host;
+    for (int i = 0; engine == more.engine && i < 3; i++)
+        ask_for_one(engine, place);
+    engine->asked = asked;
+    engine->asked_host = asked_host;
+    return place->pick(engine, ret_claim);
+}
+
+#define ASKED_MORE(name)                                                                           \
+    static bool name##_pick(struct engine *engine, struct claim *ret_claim)                        \
+    {                                                                                              \
+        return pick_and_ask_more(engine, &place_##name, ret_claim);                                \
+    }
+ASKED_MORE(random)
+ASKED_MORE(greedy)
+ASKED_MORE(delay)
+ASKED_MORE(nats)
+
+static void test_what_is_pure_may_be_asked_more_often(void **state)
+{
+    static const char *const names[] = {"random", "greedy", "delay", "nats"};
+    (void)state;
+    for (uint32_t round = 0; round < 4 * ROUNDS; round++) {
+        struct pair p = {.stream = test_seed() + round};
+        begin(&p.remembers, names[round % 4], round / 4);
+        begin(&p.forgets, names[round % 4], round / 4);
+        more.engine = p.forgets.engine;
+        more.stream = test_seed() + round;
+        assert_true(p.forgets.engine->place->pure);
+        for (uint32_t k = 0; k < STEPS; k++)
+            do_something(&p);
+        assert_int_equal(engine_digest(p.remembers.engine), engine_digest(p.forgets.engine));
+        script_end(&p.remembers);
+        script_end(&p.forgets);
+    }
+    print_message("%llu asked more, %llu found\n", (unsigned long long)more.times,
+                  (unsigned long long)more.found);
+    assert_true(more.found > 1000 && more.times > 2 * more.found);
+}
+
 static bool pick_and_remember(struct engine *engine, struct claim *ret_claim)
 {
     remembering++;
@@ -213,7 +289,16 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_decisions_are_as_by_looking_each_time),
+        cmocka_unit_test(test_what_is_pure_may_be_asked_more_often),
     };
+    random_more = place_random;
+    greedy_more = place_greedy;
+    delay_more = place_delay;
+    nats_more = place_nats;
+    random_more.pick = random_pick;
+    greedy_more.pick = greedy_pick;
+    delay_more.pick = delay_pick;
+    nats_more.pick = nats_pick;
     joint_counts = joint_forgets = place_joint;
     joint_counts.pick = pick_and_remember;
     joint_forgets.pick = pick_and_forget;

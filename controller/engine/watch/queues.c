@@ -1,5 +1,6 @@
 #include "controller/engine/watch/queues.h"
 
+#include "controller/engine/base/ground.h"
 #include "controller/engine/books/stage.h"
 #include "controller/engine/books/users.h"
 #include "controller/engine/policy/questions.h"
@@ -109,12 +110,14 @@ static void job_withdrawn(struct engine *engine, struct job *job)
     users_moved(job);
 }
 
-static void carry(struct sorted *from, struct sorted *to, struct sorted_node *node)
+static void carry(const struct engine *engine, struct sorted *from, struct sorted *to,
+                  struct sorted_node *node)
 {
+    uint64_t value = engine_follows(engine, RULE_VALUES_CARRIED) ? node->value : UINT64_MAX;
     if (!node->in)
         return;
     sorted_remove(from, node);
-    sorted_insert(to, node, node->key, node->value);
+    sorted_insert(to, node, node->key, value);
 }
 
 static void change_queues(struct engine *engine, struct bucket *bucket, struct queues *to)
@@ -123,8 +126,8 @@ static void change_queues(struct engine *engine, struct bucket *bucket, struct q
     struct host *home = bucket->home;
     users_count(engine, bucket, false, false);
     homes_place(bucket, NULL);
-    carry(&from->maps, &to->maps, &bucket->by_turn_maps);
-    carry(&from->reduces, &to->reduces, &bucket->by_turn_reduces);
+    carry(engine, &from->maps, &to->maps, &bucket->by_turn_maps);
+    carry(engine, &from->reduces, &to->reduces, &bucket->by_turn_reduces);
     locality_change_queues(engine, bucket, to);
     homes_place(bucket, home);
     users_count(engine, bucket, bucket->by_turn_maps.in, bucket->by_turn_reduces.in);
@@ -137,7 +140,7 @@ static void job_changes_queues(struct engine *engine, struct job *job, struct us
     (void)before;
     TAILQ_FOREACH (stage, &job->waiting, of_job)
         if (stage->overdue)
-            carry(&stage->bucket->queues->overdue,
+            carry(engine, &stage->bucket->queues->overdue,
                   &users_queues(engine, job->tenant, stage->bucket->shape)->overdue,
                   &stage->waiting);
     for (uint32_t i = 0; i < job->n_buckets; i++)
