@@ -3,6 +3,7 @@
 FUZZ := $(patsubst tests/fuzz/fuzz_%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
 FUZZ_LONGEST_wire := 65537
 FUZZ_LONGEST_dump := 16384
+FUZZ_LONGEST_state := 32768
 FUZZ_SECONDS ?= 60
 FUZZ_RUNS    ?= -1
 # Built apart: coverage has to be compiled in.

@@ -13,7 +13,7 @@ DIRS_cli       := controller/cli
 DIRS_agent     := hostagent hostagent/queues hostagent/marks hostagent/tasks hostagent/uplink hostagent/links hostagent/routes \
                    hostagent/frameworks hostagent/guests hostagent/devices hostagent/disk hostagent/switches hostagent/switches/ovs hostagent/switches/sonic
 DIRS_task      := hostagent/task
-DIRS_sim       := testbed/sim testbed/sim/network testbed/sim/coflows testbed/sim/cluster
+DIRS_sim       := testbed/sim testbed/sim/network testbed/sim/coflows testbed/sim/cluster testbed/sim/whatif
 DIRS_replay    := testbed/replay
 DIRS_taskloop  := testbed/replay/task_loop
 DIRS_verify    := testbed/verify

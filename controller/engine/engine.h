@@ -179,6 +179,8 @@ void engine_config_default(struct engine_config *ret_config);
  * the engine. */
 int engine_create(const struct engine_config *config, struct engine **ret_engine, struct err *err);
 void engine_destroy(struct engine *engine);
+/* The configuration as events have changed it since; borrowed until the next step. O(1). */
+const struct engine_config *engine_configuration(const struct engine *engine);
 
 /* A growing array of decisions that the caller owns; start with zeros, end with decisions_done. */
 struct decisions {
@@ -332,6 +334,7 @@ struct attempt_view {
     int64_t started_ns; /* when it was sent; an attempt that was found running: when it was found */
     int64_t received_ns; /* when it had all its input; 0: not yet, it reads nothing, or unknown */
     bool found;          /* it was found running */
+    bool stopping;       /* it was told to stop, and its host has not reported its end */
     bool in_own_room;    /* in its application's own room there (room.h) */
     uint32_t variant;    /* in which way it runs */
 };
@@ -349,6 +352,18 @@ int engine_stage_from(const struct engine *engine, uint64_t job, uint32_t from,
                       struct stage_view *ret_view);
 int engine_variant(const struct engine *engine, uint64_t job, uint32_t stage, uint32_t variant,
                    struct variant_view *ret_view);
+/* What a stage reads of others: edge `index`, from 0, in the order of its submission. −ENOENT: no
+ * such edge. O(log n). */
+struct edge_view {
+    uint32_t parent;
+    bool pipelined;
+};
+int engine_edge(const struct engine *engine, uint64_t job, uint32_t stage, uint32_t index,
+                struct edge_view *ret_view);
+/* The hosts with the task's block: returns their number, 0…ENGINE_REPLICAS_MAX; none where there is
+ * no such task. O(log n). */
+uint32_t engine_block_hosts(const struct engine *engine, uint64_t job, uint32_t stage,
+                            uint32_t task, uint32_t ret_hosts[ENGINE_REPLICAS_MAX]);
 /* How long the task computes when it runs so; 0: not known, or there is no such. */
 uint64_t engine_compute_ns(const struct engine *engine, uint64_t job, uint32_t stage, uint32_t task,
                            uint32_t variant);

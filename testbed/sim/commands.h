@@ -11,4 +11,4 @@ struct command {
 extern const struct command *const commands[]; /* ends with NULL */
 
 extern const struct command command_coflows, command_run, command_compare, command_sweep,
-    command_figures, command_replay, command_explain, command_cluster;
+    command_figures, command_replay, command_explain, command_whatif, command_cluster;

@@ -517,6 +517,45 @@ static void test_explain_says_what_a_framework_might_start(void **state)
     assert_true(why && named && starts);
 }
 
+static void test_whatif_answers_from_a_recording(void **state)
+{
+    (void)state;
+    static const char *const wrong[] = {
+        "whatif",         "whatif x",           "whatif x --policy joint --host-down h1",
+        "whatif x --job", "whatif x y --job z", "whatif x --rack r"};
+    char path[64], jobs[64], line[256], log[80];
+    strcpy(path, trace_file("4 2\n1 0 2 0 1 1 2:40\n2 100 1 3 2 0:10 1:30\n"));
+    strcpy(jobs, trace_file(
+                     "{\"duopoly_workload\":1,\"hosts\":4}\n{\"id\":1,\"name\":\"new\",\"stages\":["
+                     "{\"tasks\":1,\"compute_ms\":1500}]}\n"));
+    snprintf(log, sizeof(log), "%s.log", path);
+    snprintf(line, sizeof(line), "run --trace @ --servers 4 --log %s", log);
+    int status = say(line, path)->status;
+    snprintf(line, sizeof(line), "whatif %s --job %s", log, jobs);
+    struct said *said = say(line, NULL);
+    int answered = said->status;
+    bool new = strstr(said->out, "new (new)\n") && strstr(said->out, " 1.500 s ");
+    snprintf(line, sizeof(line), "whatif %s --json --job %s", log, jobs);
+    json_t *root = json_loads(say(line, NULL)->out, 0, NULL);
+    double jct_s = json_real_value(json_object_get(
+        json_object_get(json_array_get(json_object_get(root, "jobs"), 0), "changed"), "jct_s"));
+    json_decref(root);
+    snprintf(line, sizeof(line), "whatif %s --host-down h9", log);
+    said = say(line, NULL);
+    bool unknown = said->status == 1 && strstr(said->err, "has no host h9");
+    unlink(log);
+    unlink(jobs);
+    unlink(path);
+    assert_int_equal(status, 0);
+    assert_int_equal(answered, 0);
+    assert_true(new);
+    assert_true(fabs(jct_s - 1.5) < 1e-6);
+    assert_true(unknown);
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++)
+        assert_int_equal(say(wrong[i], NULL)->status, 2);
+    assert_int_equal(say("whatif /nonexistent --policy joint", NULL)->status, 1);
+}
+
 static void test_rates_have_units(void **state)
 {
     (void)state;
@@ -553,6 +592,7 @@ int main(void)
         cmocka_unit_test(test_help_explains_every_option),
         cmocka_unit_test(test_explain_says_why_a_task_runs_there),
         cmocka_unit_test(test_explain_says_what_a_framework_might_start),
+        cmocka_unit_test(test_whatif_answers_from_a_recording),
         cmocka_unit_test(test_rates_have_units),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -351,6 +351,33 @@ int engine_variant(const struct engine *engine, uint64_t job, uint32_t index, ui
     return 0;
 }
 
+int engine_edge(const struct engine *engine, uint64_t job, uint32_t index, uint32_t edge,
+                struct edge_view *ret_view)
+{
+    const struct stage *stage = job_find_stage(engine, job, index);
+    if (!stage || edge >= stage->n_edges)
+        return -ENOENT;
+    *ret_view =
+        (struct edge_view){stage->edges[edge].parent, stage->edges[edge].kind == EDGE_PIPELINED};
+    return 0;
+}
+
+uint32_t engine_block_hosts(const struct engine *engine, uint64_t job, uint32_t stage,
+                            uint32_t index, uint32_t ret_hosts[ENGINE_REPLICAS_MAX])
+{
+    const struct task *task = job_find_task(engine, job, stage, index);
+    uint32_t n = 0;
+    for (uint32_t i = 0; task && i < task_n_replicas(task) && n < ENGINE_REPLICAS_MAX; i++)
+        if (task_replicas(task)[i] != ENGINE_NONE)
+            ret_hosts[n++] = task_replicas(task)[i];
+    return n;
+}
+
+const struct engine_config *engine_configuration(const struct engine *engine)
+{
+    return &engine->config;
+}
+
 static bool loss_fails(const struct engine *engine, const struct task *task)
 {
     const struct host *host = task->attempts ? task->attempts->host : NULL;
@@ -413,6 +440,7 @@ static void view_attempt(const struct attempt *attempt, struct attempt_view *ret
         .started_ns = attempt->started_ns,
         .received_ns = attempt->received_ns,
         .found = attempt->reason == REASON_NONE,
+        .stopping = attempt->stopping,
         .in_own_room = attempt->room && attempt->room->application != ENGINE_EVERYBODY,
         .variant = attempt->variant,
     };

@@ -206,27 +206,42 @@ int recording_replay(FILE *recording, FILE *out, struct recording_replay_result 
     return recording_replay_watched(recording, out, NULL, NULL, ret_result, err);
 }
 
+static int run(struct replay *replay, struct err *err)
+{
+    memset(replay->result, 0, sizeof(*replay->result));
+    replay->record = malloc(RECORD_MAX);
+    int r =
+        replay->record ? replay_all(replay, err) : err_set(err, ENOMEM, "no memory for a record");
+    if (r < 0)
+        err_prefix(err, "line %" PRIu64, replay->number ? replay->number : 1);
+    decisions_done(&replay->decisions);
+    for (size_t i = 0; i < replay->capacity; i++)
+        record_room_done(&replay->rooms[i]);
+    free(replay->rooms);
+    free(replay->events);
+    free(replay->record);
+    free(replay->line);
+    return r;
+}
+
 int recording_replay_watched(FILE *recording, FILE *out, recording_replay_step *step, void *user,
                              struct recording_replay_result *ret_result, struct err *err)
 {
-    struct replay replay = {.recording = recording,
-                            .out = out,
-                            .result = ret_result,
-                            .record = malloc(RECORD_MAX),
-                            .step = step,
-                            .user = user};
-    memset(ret_result, 0, sizeof(*ret_result));
-    int r =
-        replay.record ? replay_all(&replay, err) : err_set(err, ENOMEM, "no memory for a record");
-    if (r < 0)
-        err_prefix(err, "line %" PRIu64, replay.number ? replay.number : 1);
+    struct replay replay = {
+        .recording = recording, .out = out, .result = ret_result, .step = step, .user = user};
+    int r = run(&replay, err);
     engine_destroy(replay.engine);
-    decisions_done(&replay.decisions);
-    for (size_t i = 0; i < replay.capacity; i++)
-        record_room_done(&replay.rooms[i]);
-    free(replay.rooms);
-    free(replay.events);
-    free(replay.record);
-    free(replay.line);
+    return r;
+}
+
+int recording_replay_engine(FILE *recording, struct engine **ret_engine,
+                            struct recording_replay_result *ret_result, struct err *err)
+{
+    struct replay replay = {.recording = recording, .result = ret_result};
+    int r = run(&replay, err);
+    if (r < 0)
+        engine_destroy(replay.engine);
+    else
+        *ret_engine = replay.engine;
     return r;
 }

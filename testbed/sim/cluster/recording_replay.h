@@ -30,3 +30,6 @@ int recording_replay_watched(FILE *recording, FILE *out, recording_replay_step *
                              struct recording_replay_result *ret_result, struct err *err);
 int recording_replay(FILE *recording, FILE *out, struct recording_replay_result *ret_result,
                      struct err *err);
+/* The same without output; the engine as it is after the last step is the caller's. */
+int recording_replay_engine(FILE *recording, struct engine **ret_engine,
+                            struct recording_replay_result *ret_result, struct err *err);

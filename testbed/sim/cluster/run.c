@@ -17,6 +17,10 @@ enum { FAILURES_PER_JOB_MAX = 1000 };
  * be reached. */
 #define LATEST_NS (INT64_C(1) << 53)
 
+/* A resumed run ends when no attempt has begun or ended for so many instants. WHY: jobs that can
+ * not end are a result there, and an engine may want to be woken for ever. */
+enum { STILL_MAX = 1000000 };
+
 /* `per_mille` of our part of the link, reported as per mille of the whole link. */
 static int report_load(struct run *run, uint32_t host, uint32_t per_mille)
 {
@@ -136,7 +140,7 @@ static int next_instant(struct run *run, int64_t *ret_ns)
         sooner(&next_ns, (int64_t)run->computing.items[0].key);
     if (run->arrived < run->n_jobs)
         sooner(&next_ns, (int64_t)run->jobs[run->arrived].arrival_ns);
-    sooner(&next_ns, engine_deadline_ns(run->engine));
+    sooner(&next_ns, run_deadline_ns(run));
     sooner(&next_ns, delay_line_next_ns(&run->told));
     sooner(&next_ns, delay_line_next_ns(&run->orders));
     sooner(&next_ns, hosts_timers_next_ns(run));
@@ -172,12 +176,8 @@ static bool only_fails(const struct run *run)
            (uint64_t)FAILURES_PER_JOB_MAX * run->config->hosts;
 }
 
-static int one_instant(struct run *run)
+static int check_instant(const struct run *run, int64_t next_ns)
 {
-    int64_t next_ns = FLUID_NEVER;
-    int r = next_instant(run, &next_ns);
-    if (r)
-        return r;
     if (only_fails(run))
         return err_set(run->err, EINVAL,
                        "%zu of %zu jobs do not end: after %.0f s hosts have failed %d times each "
@@ -193,6 +193,19 @@ static int one_instant(struct run *run)
                        "%zu of %zu jobs have not ended after 104 days, the most a run can take: "
                        "shorten the workload",
                        run->n_jobs - run->done, run->n_jobs);
+    return 0;
+}
+
+static int one_instant(struct run *run)
+{
+    int64_t next_ns = FLUID_NEVER;
+    int r = next_instant(run, &next_ns);
+    run->over = run->config->resume && (next_ns > LATEST_NS || ++run->still > STILL_MAX);
+    if (r || run->over)
+        return r;
+    r = check_instant(run, next_ns);
+    if (r)
+        return r;
     if (run_links_note(run, next_ns))
         return -ENOMEM;
     if (run->config->passes)
@@ -201,7 +214,7 @@ static int one_instant(struct run *run)
     if (fluid_advance(run->fluid, next_ns))
         return run_out_of_memory(run);
     r = happen(run);
-    if (!r && (run->n_events || engine_deadline_ns(run->engine) <= run->now_ns))
+    if (!r && (run->n_events || run_deadline_ns(run) <= run->now_ns))
         r = run_step(run, run->events, run->n_events);
     r = r ? r : take_arrivals(run);
     r = r ? r : copies_take(run);
@@ -291,6 +304,21 @@ static int check_framework(const struct run_config *c, struct err *err)
                : err_set(err, EINVAL, "the engine is to know 0 jobs of frameworks, at least 1");
 }
 
+static int check_resume(const struct run_config *c, struct err *err)
+{
+    bool other = c->racks || c->cluster || c->framework || c->outside_bps || c->copy_after > 0 ||
+                 c->n_users || c->told || c->report_delay_ns || c->decision_delay_ns;
+    if (c->resume && other)
+        return err_set(err, EINVAL,
+                       "a run that begins with a state is on one big switch of the state's hosts, "
+                       "without delays, copies and frameworks");
+    if (c->resume && unlimited(&c->engine))
+        return err_set(err, EINVAL,
+                       "a run that begins with a state needs a bounded number of levels: set "
+                       "levels");
+    return 0;
+}
+
 static int check(const struct run_config *config, struct err *err)
 {
     const struct engine_config *c = &config->engine;
@@ -303,6 +331,7 @@ static int check(const struct run_config *config, struct err *err)
     int r = check_framework(config, err);
     r = r ? r : check_racks(config, err);
     r = r ? r : disks_check(config, err);
+    r = r ? r : check_resume(config, err);
     return r ? r : check_outside(config, err);
 }
 
@@ -402,10 +431,25 @@ int run_topology(const struct run_config *c, struct topology *ret_topology, stru
     if (!r && c->outside_bps)
         r = topology_set_link(ret_topology, c->hosts, (double)c->outside_bps / 8, err);
     r = r || !c->cluster ? r : set_links(c->cluster, c->link_bps, ret_topology, err);
+    r = r || !c->resume ? r : resume_links(c->resume, ret_topology, err);
     r = r || !c->own_links ? r : own_links_read(ret_topology, c->own_links, err);
     if (!r)
         topology_scale(ret_topology, 1 - c->headers);
     return r ? r : add_foreign(c, ret_topology, err);
+}
+
+static int open_engine(struct run *run)
+{
+    const struct run_config *c = run->config;
+    if (!c->resume)
+        return engine_create(&c->engine, &run->engine, run->err);
+    struct engine_status status;
+    engine_status(c->resume->engine, &status);
+    run->engine = c->resume->engine;
+    run->from_ns = c->resume->at_ns;
+    run->mode = status.mode;
+    run->arrived = c->resume->n_jobs;
+    return 0;
 }
 
 static int open_run(struct run *run)
@@ -431,8 +475,7 @@ static int open_run(struct run *run)
                                    .cool_per_mille = c->engine.cleared_permille};
     if (!r)
         r = fluid_create(&network, &run->fluid, run->err);
-    if (!r)
-        r = engine_create(&c->engine, &run->engine, run->err);
+    r = r ? r : open_engine(run);
     if (r)
         return r;
     run->receiving = calloc(c->hosts, sizeof(*run->receiving));
@@ -470,7 +513,8 @@ static void close_run(struct run *run)
     free(run->host_bytes);
     free(run->sources);
     decisions_done(&run->decisions);
-    engine_destroy(run->engine);
+    if (!run->config->resume)
+        engine_destroy(run->engine);
     fluid_destroy(run->fluid);
     topology_done(&run->topology);
     ranks_done(&run->ranks);
@@ -537,8 +581,8 @@ int run_simulate(const struct run_config *config, const struct workload_job *job
     *result = (struct run_result){.jct_s = jct_s};
     r = open_run(&run);
     r = r ? r : set_users(&run);
-    r = r ? r : join_hosts(&run);
-    while (!r && run.done < n_jobs)
+    r = r ? r : config->resume ? resume_begin(&run) : join_hosts(&run);
+    while (!r && run.done < n_jobs && !run.over)
         r = one_instant(&run);
     if (!r)
         conclude(&run);

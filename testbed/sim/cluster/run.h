@@ -47,6 +47,52 @@
 
 #include <stdio.h>
 
+/* When an attempt had all its input, which an engine's dump does not have. */
+struct run_received {
+    uint64_t attempt;
+    int64_t at_ns; /* on the engine's clock */
+};
+/* In order of attempts; NULL: it is not among them. O(log n). */
+const struct run_received *run_received_find(const struct run_received *received, size_t n,
+                                             uint64_t attempt);
+
+/* What a run does with what a state does not say. */
+struct run_assumed {
+    uint64_t attempts;      /* that run on */
+    uint64_t late;          /* of these, have computed for longer than they were to: they end now */
+    uint64_t since_guessed; /* compute, since when is not known: their input came as fast as their
+                               host's downlink can carry it */
+    uint64_t stopping;      /* attempts that were told to stop, or that no job needs: they end
+                               now */
+    uint64_t left_out;      /* attempts of frameworks' jobs, which are left out: they end now */
+    uint64_t jobs_left_out;
+    uint32_t silent;  /* hosts: nothing starts there, and what runs there goes on */
+    uint32_t unrated; /* hosts that are there, with a link whose rate is not known: link_bps */
+};
+
+enum run_end { RUN_NEVER_ENDS, RUN_JOB_DONE, RUN_JOB_FAILED };
+
+/* A run that begins with an engine that has jobs and attempts (run_resume.c). Times of the run
+ * count from at_ns.
+ *
+ * Hosts, links, levels and jobs are the engine's. Attempts run on with what is left: of their
+ * transfers, the same part of what each source sends, as only the sum of received bytes is known;
+ * of their computing, what they have not computed since they had all their input. Jobs of
+ * frameworks are left out. The network is one big switch. */
+struct run_resume {
+    struct engine *engine;               /* borrowed, and changed */
+    int64_t at_ns;                       /* on the engine's clock, not before its last step */
+    const struct run_received *received; /* in order of attempts (borrowed) */
+    size_t n_received;
+    size_t n_jobs; /* the first of the run's jobs: those that the engine has, with what it does not
+                      have to know (how long tasks take); later ones arrive as they say */
+    const struct event *events; /* of the first step (borrowed) */
+    size_t n_events;
+    enum run_end *ends; /* per job, the caller's array. jct_s of one that ended: the time from the
+                           run's begin */
+    struct run_assumed *assumed;
+};
+
 enum run_moment {
     RUN_STARTED,  /* an attempt got its slot */
     RUN_RECEIVED, /* its input is complete (also when there is none) */
@@ -117,6 +163,7 @@ struct run_config {
                              seed; 0: none */
     /* Bytes on the task's own host use no link (else they use its links). */
     bool local_free;
+    bool all_told; /* received bytes are reported though no policy looks at them, as agents do */
     int64_t report_delay_ns, decision_delay_ns; /* ≥ 0 */
     struct faults_config faults;
     /* Its jobs are a framework's with these manners, which places them itself: without delays,
@@ -136,6 +183,9 @@ struct run_config {
     uint32_t n_users;
     const struct run_change *changes; /* in order of time (borrowed) */
     uint32_t n_changes;
+    /* NULL: it begins with an empty cluster. Else without racks, cluster file, framework, outside,
+     * copies and users. */
+    const struct run_resume *resume;
     /* Time passes, in which the engine stays as it is; NULL: none. */
     void (*passes)(void *passer, const struct engine *engine, int64_t from_ns, int64_t to_ns);
     void *passer;
@@ -173,6 +223,7 @@ uint64_t run_slots(const struct run_config *config);
 int run_topology(const struct run_config *config, struct topology *ret_topology, struct err *err);
 
 /* Runs `jobs` (in order of arrival; borrowed) to their end. Returns 0; −EINVAL with a sentence for
- * a job that the engine refuses, that cannot end, or does not before 2⁵³ ns (104 days); −ENOMEM. */
+ * a job that the engine refuses, that cannot end, or does not before 2⁵³ ns (104 days); −ENOMEM.
+ * With `resume` a job that fails or does not end is a result. */
 int run_simulate(const struct run_config *config, const struct workload_job *jobs, size_t n_jobs,
                  struct run_result *result, struct err *err);

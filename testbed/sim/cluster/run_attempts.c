@@ -47,6 +47,7 @@ struct run_attempt *run_attempt_make(struct run *run, uint64_t number, uint64_t 
         a->pipelined |= spec->parents[e].pipelined;
     a->id = run->n_spare ? run->spare[--run->n_spare] : (uint32_t)run->n_attempts++;
     run->attempts[a->id] = a;
+    run->still = 0;
     run->computing_where[a->id] = run->suspects_where[a->id] = HEAP_NOWHERE;
     run->reports.ends_where[a->id] = HEAP_NOWHERE;
     HASH_ADD(hh, run->live, number, sizeof(a->number), a);
@@ -65,6 +66,7 @@ static void release(struct run_attempt *a)
 
 static void forget(struct run *run, struct run_attempt *a)
 {
+    run->still = 0;
     if (a->n_open)
         run->receiving[a->host]--;
     if (a->pipelined && a->phase == PHASE_RECEIVING)
@@ -367,7 +369,7 @@ static int receive_sources(struct run *run, struct run_attempt *a)
 
 int64_t run_attempt_arrived_bytes(struct run *run, const struct run_attempt *a)
 {
-    int64_t bytes = a->local_bytes;
+    int64_t bytes = a->local_bytes + a->before_bytes;
     for (uint32_t i = 0; i < a->n_transfers; i++) {
         const struct transfer *t = &a->transfers[i];
         bytes += t->state == TRANSFER_OVER     ? t->bytes
@@ -438,10 +440,22 @@ int run_attempt_settle(struct run *run, struct run_attempt *a)
 {
     if (a->n_open || a->n_missing || a->n_reads)
         return 0;
-    if (!a->n_transfers && !a->n_awaited)
+    if (!a->n_transfers && !a->n_awaited && !a->before_bytes)
         return compute(run, a);
     int r = run_report_attempt(run, EVENT_ATTEMPT_RECEIVED, a->number, (uint64_t)a->remote_bytes);
     return r ? r : compute(run, a);
+}
+
+int run_attempt_go_on(struct run *run, struct run_attempt *a)
+{
+    int r = receive_sources(run, a);
+    r = r ? r : disks_read(run, a);
+    free(a->sources);
+    a->sources = NULL;
+    note_coflow(run, a, false);
+    if (r)
+        return r;
+    return a->n_open || a->n_missing ? reports_begin(run, a) : run_attempt_settle(run, a);
 }
 
 int run_attempt_begin(struct run *run, struct run_attempt *a)
@@ -458,16 +472,7 @@ int run_attempt_begin(struct run *run, struct run_attempt *a)
         a->overlap_end_ns = (double)(run->now_ns + a->compute_ns);
         LIST_INSERT_HEAD(&run->pipelined, a, of_pipelined);
     }
-    r = r ? r : receive_sources(run, a);
-    r = r ? r : disks_read(run, a);
-    free(a->sources);
-    a->sources = NULL;
-    note_coflow(run, a, false);
-    if (r)
-        return r;
-    if (a->n_open || a->n_missing)
-        return reports_begin(run, a);
-    return a->n_reads ? 0 : compute(run, a);
+    return r ? r : run_attempt_go_on(run, a);
 }
 
 int run_attempts_output_ready(struct run *run, const struct order *output)

@@ -109,14 +109,33 @@ static int send_start(struct run *run, const struct decision *d)
     return r ? r : send(run, &order);
 }
 
-static int job_done(struct run *run, const struct decision *d)
+static void note_end(struct run *run, size_t index, enum run_end end, int64_t ended_ns)
 {
-    size_t index = run_job_index(run, d->job_done.job);
-    int64_t ended_ns = d->job_done.finished_ns - run->config->report_delay_ns;
     run->result->jct_s[index] = (double)(ended_ns - (int64_t)run->jobs[index].arrival_ns) * 1e-9;
-    run->result->slot_wait_s += (double)d->job_done.slot_wait_ns * 1e-9;
     run->done++;
     run->failures_at_end = run->result->host_failures;
+    if (run->config->resume)
+        run->config->resume->ends[index] = end;
+}
+
+static int job_done(struct run *run, const struct decision *d)
+{
+    if (!run_has_job(run, d->job_done.job))
+        return 0;
+    int64_t ended_ns = d->job_done.finished_ns - run->from_ns - run->config->report_delay_ns;
+    note_end(run, run_job_index(run, d->job_done.job), RUN_JOB_DONE, ended_ns);
+    run->result->slot_wait_s += (double)d->job_done.slot_wait_ns * 1e-9;
+    return 0;
+}
+
+static int job_failed(struct run *run, const struct decision *d)
+{
+    if (!run->config->resume)
+        return err_set(run->err, EINVAL, "job %" PRIu64 " failed: %s", d->job_failed.job,
+                       reason_name(d->reason));
+    if (run_has_job(run, d->job_failed.job))
+        note_end(run, run_job_index(run, d->job_failed.job), RUN_JOB_FAILED,
+                 d->job_failed.finished_ns - run->from_ns);
     return 0;
 }
 
@@ -132,12 +151,10 @@ static int job_refused(struct run *run, const struct decision *d)
                    text);
 }
 
-static int take_decision(struct run *run, const struct decision *d)
+static int about_framework(struct run *run, const struct decision *d)
 {
     struct order order = {.decision = *d};
     switch (d->kind) {
-    case DECISION_START:
-        return send_start(run, d);
     case DECISION_ALLOW:
         return framework_allow(run, d);
     case DECISION_ALLOW_END:
@@ -149,15 +166,25 @@ static int take_decision(struct run *run, const struct decision *d)
     case DECISION_BIND:
         framework_bound(run, d);
         return 0;
+    default:
+        return send(run, &order);
+    }
+}
+
+static int take_decision(struct run *run, const struct decision *d)
+{
+    struct order order = {.decision = *d};
+    switch (d->kind) {
+    case DECISION_START:
+        return send_start(run, d);
     case DECISION_JOB_DONE:
         return job_done(run, d);
     case DECISION_JOB_FAILED:
-        return err_set(run->err, EINVAL, "job %" PRIu64 " failed: %s", d->job_failed.job,
-                       reason_name(d->reason));
+        return job_failed(run, d);
     case DECISION_REJECT:
         return job_refused(run, d);
     default:
-        return send(run, &order);
+        return run->config->framework ? about_framework(run, d) : send(run, &order);
     }
 }
 
@@ -203,8 +230,9 @@ int run_step(struct run *run, const struct event *events, size_t n)
     int r = note_outputs(run, events, n);
     if (r)
         return r;
-    run_recording_events(&run->recording, run->now_ns, events, n);
-    if (engine_step(run->engine, run->now_ns, events, n, &run->decisions))
+    int64_t now_ns = run->from_ns + run->now_ns;
+    run_recording_events(&run->recording, now_ns, events, n);
+    if (engine_step(run->engine, now_ns, events, n, &run->decisions))
         return run_out_of_memory(run);
     run_recording_decisions(&run->recording, &run->decisions);
     if (events == run->events)

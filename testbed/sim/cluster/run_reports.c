@@ -5,8 +5,8 @@
  * Coflow's thresholds could be crossed before it (tasks get no more than their downlinks carry) and
  * NEAT could not place a task before it; the next report includes its bytes. Every decision is the
  * same, at the same instant, as if all were sent; only steps without decisions are missing. All are
- * sent if others read them (a log), if a report's last word may remain the last (failures, copies,
- * delays, pipelines), or if links differ. */
+ * sent if others read them (a log, all_told), if a report's last word may remain the last
+ * (failures, copies, delays, pipelines), or if links differ. */
 #include "testbed/sim/cluster/run_state.h"
 
 #include <errno.h>
@@ -29,7 +29,8 @@ static bool all_matter(const struct run *run)
     const struct run_config *c = run->config;
     bool every_byte = is_network(run, "scf") && !c->engine.coflow.levels;
     return every_byte || c->recording || c->own_links || run->hosts || run->pipelines ||
-           c->copy_after > 0 || c->report_delay_ns || c->decision_delay_ns;
+           c->copy_after > 0 || c->report_delay_ns || c->decision_delay_ns || c->all_told ||
+           c->resume;
 }
 
 int reports_open(struct run *run, size_t n_stages)
@@ -37,7 +38,7 @@ int reports_open(struct run *run, size_t n_stages)
     struct reports *p = &run->reports;
     p->levels = is_network(run, "dclas") || is_network(run, "scf");
     p->place = strncmp(run->config->engine.place, "neat", 4) == 0;
-    p->wanted = p->levels || p->place;
+    p->wanted = p->levels || p->place || run->config->all_told;
     p->some = p->wanted && !all_matter(run);
     p->link_bytes_ns = (double)run->config->link_bps / 8 * 1e-9;
     if (!p->some)
@@ -128,7 +129,7 @@ static int may_place(struct run *run, int64_t until_ns)
     bool arrives =
         run->arrived < run->n_jobs && (int64_t)run->jobs[run->arrived].arrival_ns < until_ns;
     bool ends = run->computing.n && run->computing.items[0].key < (double)until_ns;
-    if (run->n_events || arrives || ends || engine_deadline_ns(run->engine) < until_ns)
+    if (run->n_events || arrives || ends || run_deadline_ns(run) < until_ns)
         return 1;
     while (p->ends.n && p->ends.items[0].key < (double)until_ns) {
         const struct run_attempt *a = run->attempts[p->ends.items[0].id];
@@ -259,8 +260,7 @@ int reports_take(struct run *run)
     int all = p->place ? may_place(run, p->next_ns) : 0;
     if (all < 0 || take_due(run, p->next_ns) || report_due(run, all > 0))
         return -ENOMEM;
-    bool left_out =
-        p->n_receiving && !run->n_events && engine_deadline_ns(run->engine) > run->now_ns;
+    bool left_out = p->n_receiving && !run->n_events && run_deadline_ns(run) > run->now_ns;
     run->result->steps += left_out;
     return schedule_due(run);
 }

@@ -30,6 +30,19 @@ size_t run_job_index(const struct run *run, uint64_t job)
     return arrival->index;
 }
 
+bool run_has_job(const struct run *run, uint64_t job)
+{
+    struct arrival *arrival;
+    HASH_FIND(hh, run->arrivals, &job, sizeof(job), arrival);
+    return arrival != NULL;
+}
+
+int64_t run_deadline_ns(const struct run *run)
+{
+    int64_t due_ns = engine_deadline_ns(run->engine);
+    return due_ns == INT64_MAX ? due_ns : due_ns - run->from_ns;
+}
+
 struct run_coflow *run_coflow(struct run *run, const struct run_attempt *a)
 {
     return &run->coflows[run->first_coflow[run_job_index(run, a->job)] + a->stage];

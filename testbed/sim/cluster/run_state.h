@@ -1,8 +1,8 @@
 /* State of a simulated run. Private to run*.c: run.c is the clock, run_engine.c the way to and from
  * the engine, run_attempts.c attempts on hosts and wire, run_hosts.c failures, run_reports.c
  * agents' reports of received bytes, run_disks.c what is read, run_copies.c second attempts,
- * run_framework*.c jobs of a framework, run_state.c what all of them use. run.c calls the others,
- * never the other way round.
+ * run_framework*.c jobs of a framework, run_resume.c a begin with what runs already, run_state.c
+ * what all of them use. run.c calls the others, never the other way round.
  *
  * There are two sides: the truth (attempts, transfers, hosts) and what the engine knows. They
  * differ by the delays: a report leaves by run_report and reaches the engine report_delay_ns later,
@@ -61,8 +61,9 @@ struct run_attempt {
     uint32_t levels[2]; /* by enum mode */
     int64_t decided_ns, compute_ns, expected_ns;    /* expected: without slowness */
     int64_t total_bytes, local_bytes, remote_bytes; /* local: present without the network by now */
-    double overlap_end_ns;                          /* pipelined: the earliest end of computing */
-    struct fluid_source *sources;                   /* owned until it begins */
+    int64_t before_bytes;         /* remote ones that it had when the run began (run_resume.c) */
+    double overlap_end_ns;        /* pipelined: the earliest end of computing */
+    struct fluid_source *sources; /* owned until it begins */
     uint32_t n_sources, block_host;
     int64_t block_bytes;             /* if hosts fail: not among the sources */
     struct transfer one, *transfers; /* = &one, or owned */
@@ -213,7 +214,10 @@ struct run {
     struct fluid *fluid;
     struct ranks ranks; /* where levels are unlimited */
     int64_t now_ns;
-    enum mode mode; /* on the wire */
+    int64_t from_ns; /* the engine's time at the run's begin; 0 unless it is resumed */
+    uint64_t still;  /* instants since an attempt began or ended */
+    bool over;       /* a resumed run in which nothing more happens */
+    enum mode mode;  /* on the wire */
     bool pipelines;
     struct reports reports;   /* run_reports.c */
     struct arrival *arrivals; /* by job number; one array for all */
@@ -270,6 +274,10 @@ int run_grow(void **array, size_t *room, size_t n, size_t size);
 /* Of the attempt's stage. */
 struct run_coflow *run_coflow(struct run *run, const struct run_attempt *a);
 size_t run_job_index(const struct run *run, uint64_t job);
+/* Whether it is one of the run's jobs: an engine that was there before may have others. */
+bool run_has_job(const struct run *run, uint64_t job);
+/* When the engine wants a step, on the run's clock; INT64_MAX: never. */
+int64_t run_deadline_ns(const struct run *run);
 void run_notify(struct run *run, enum run_moment moment, const struct run_attempt *a,
                 uint32_t host);
 
@@ -300,6 +308,8 @@ void run_attempt_set_levels(struct run *run, struct run_attempt *a, uint64_t cof
 int run_attempt_gather(struct run *run, struct run_attempt *a);
 /* The order to start it reaches its host, which may be down. */
 int run_attempt_begin(struct run *run, struct run_attempt *a);
+/* It receives what its sources, block and awaited outputs say, and computes when it has all. */
+int run_attempt_go_on(struct run *run, struct run_attempt *a);
 /* Continues at the level that the mode gives it. */
 int run_attempt_mark(struct run *run, struct run_attempt *a);
 /* Takes it off its host and off the wire, and forgets it. */
@@ -319,6 +329,13 @@ int run_attempt_transfer_start(struct run *run, struct run_attempt *a, uint32_t 
 /* Pipelined: notes how far computing can be at this instant, when rates change. */
 void run_attempts_note_overlap(struct run *run);
 void run_attempts_done(struct run *run);
+
+/* In run_resume.c. */
+
+/* Sets the rates of the hosts' links that the engine knows. */
+int resume_links(const struct run_resume *resume, struct topology *t, struct err *err);
+/* What runs already goes on, in place of the first joins of hosts. */
+int resume_begin(struct run *run);
 
 /* In run_disks.c; without a disk they do nothing. */
 
