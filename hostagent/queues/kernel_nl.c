@@ -187,8 +187,7 @@ int kernel_marks(struct qdisc *qdisc, const char *port, struct qdisc_stats *stat
     for (int traffic = 0; r >= 0 && traffic < PORT_TRAFFIC; traffic++) {
         const uint32_t class = (uint32_t)QDISC_MAJOR << 16 | QDISC_MINOR(traffic);
         const struct raw_qdisc *leaf = raw_below(&list, class);
-        if (leaf)
-            stats->queues[traffic].marked = leaf->marked;
+        stats->queues[traffic].marked = leaf ? leaf->marked : -1;
     }
     return r;
 }

@@ -27,7 +27,7 @@ struct qdisc_stats { /* of one port since its queues were made */
         bool there;
         uint64_t bytes, packets, drops;
         uint64_t backlog_packets, backlog_bytes; /* now */
-        uint64_t marked;                         /* packets, with CE; by `marks` only */
+        int64_t marked;     /* packets, with CE; −1: it marks none; by `marks` only */
     } queues[PORT_TRAFFIC]; /* where several kinds share a queue, under the most urgent */
 };
 
@@ -93,7 +93,8 @@ struct qdisc_driver {
     void (*clean)(struct qdisc *qdisc);
     int (*stats)(struct qdisc *qdisc, const char *port, struct qdisc_stats *ret_stats,
                  struct err *err);
-    /* Sets in `stats` how many packets each queue has marked. NULL: that is not counted. */
+    /* Sets in `stats` how many packets each queue has marked, −1 where it marks none, as a pfifo.
+     * NULL: that is not counted. */
     int (*marks)(struct qdisc *qdisc, const char *port, struct qdisc_stats *stats, struct err *err);
 };
 

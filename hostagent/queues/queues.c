@@ -293,15 +293,15 @@ static void count(const struct queues *queues, const struct queues_port *port,
     for (int traffic = 0; traffic < PORT_TRAFFIC; traffic++) {
         const struct qdisc_queue_stats *queue = &stats->queues[traffic];
         if (queue->there)
-            ret->queues[ret->n++] = (struct queues_count){
-                .traffic = (enum port_traffic)traffic,
-                .bytes = queue->bytes,
-                .packets = queue->packets,
-                .drops = queue->drops,
-                .backlog_packets = queue->backlog_packets,
-                .backlog_bytes = (int64_t)queue->backlog_bytes,
-                .marked = queues->config.driver->marks ? (int64_t)queue->marked : -1,
-                .rate_bps = rate_of(port, traffic, queue->bytes, now)};
+            ret->queues[ret->n++] =
+                (struct queues_count){.traffic = (enum port_traffic)traffic,
+                                      .bytes = queue->bytes,
+                                      .packets = queue->packets,
+                                      .drops = queue->drops,
+                                      .backlog_packets = queue->backlog_packets,
+                                      .backlog_bytes = (int64_t)queue->backlog_bytes,
+                                      .marked = queues->config.driver->marks ? queue->marked : -1,
+                                      .rate_bps = rate_of(port, traffic, queue->bytes, now)};
     }
 }
 

@@ -111,8 +111,8 @@ struct queues_counted {
         uint64_t bytes, packets, drops;
         uint64_t backlog_packets; /* now */
         int64_t backlog_bytes;    /* now; −1: not counted */
-        int64_t marked;           /* packets, with CE; −1: not counted */
-        int64_t rate_bps;         /* since it was read before; −1: it was not */
+        int64_t marked;   /* packets, with CE; −1: it marks none, or they are not counted */
+        int64_t rate_bps; /* since it was read before; −1: it was not */
     } queues[PORT_TRAFFIC];
 };
 /* Those of the ports from `first` on, at most `most` ports, as they are now; *ret_n 0: there are no

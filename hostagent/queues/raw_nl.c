@@ -64,11 +64,12 @@ static int make_room(struct raw_table *table, size_t bytes)
     return 0;
 }
 
-static uint32_t marked_by(const char *kind, const struct nlattr *counters)
+static int64_t marked_by(const char *kind, const struct nlattr *counters)
 {
-    struct tc_red_xstats red = {0};
-    if (counters && strcmp(kind, "red") == 0 && (size_t)nla_len(counters) >= sizeof(red))
-        memcpy(&red, nla_data(counters), sizeof(red));
+    struct tc_red_xstats red;
+    if (!counters || strcmp(kind, "red") != 0 || (size_t)nla_len(counters) < sizeof(red))
+        return -1;
+    memcpy(&red, nla_data(counters), sizeof(red));
     return red.marked;
 }
 

@@ -18,9 +18,9 @@ struct raw_qdisc {
     int ifindex;
     uint32_t handle, parent;
     char kind[16];
-    uint32_t told;   /* its position among all */
-    uint32_t marked; /* packets that a red has marked with CE */
-    bool sized;      /* it has a size table (tc-stab), which the kernel reports only in part */
+    uint32_t told;  /* its position among all */
+    int64_t marked; /* packets that a red has marked with CE; −1: it is none */
+    bool sized;     /* it has a size table (tc-stab), which the kernel reports only in part */
     uint32_t options_bytes;
     const uint8_t *options;
 };
