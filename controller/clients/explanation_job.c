@@ -76,15 +76,14 @@ static void split_say(duopoly_Explanation *out, const struct job_split *split, b
 static void turn_say(const struct conductor_parts *parts, const struct job_view *job,
                      duopoly_Explanation *out)
 {
-    struct engine_status status;
-    const uint64_t place = engine_job_place(parts->engine, job->job);
-    engine_status(parts->engine, &status);
+    struct engine_explanation turn;
     if (job->held_by)
         explanation_say(out, " It is held by %s.", job->held_by);
-    if (!place)
+    if (engine_explain_turn(parts->engine, job->job, &turn) < 0)
         return;
-    explanation_say(out, " It is %" PRIu64 " of %" PRIu64 " in turn.", place, status.jobs_active);
-    explanation_fact(out, "job_place", "%" PRIu64 " of %" PRIu64, place, status.jobs_active);
+    explanation_say(out, " %s", turn.text);
+    for (uint32_t i = 0; i < turn.facts; i++)
+        explanation_fact(out, turn.fact[i].name, "%s", turn.fact[i].value);
 }
 
 static void end_facts(const struct conductor_parts *parts, const struct job_view *job,

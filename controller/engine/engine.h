@@ -601,6 +601,12 @@ void engine_say_mode_why(const struct engine *engine, const struct decision *mod
 int engine_explain(const struct engine *engine, uint64_t job, uint32_t stage, uint32_t task,
                    struct engine_explanation *ret_explanation);
 
+/* Why an active job has its place in turn: by which rule, and what its number is made of; and the
+ * same of the job before it, of the first of the job behind it. −ENOENT: it is not active.
+ * O(log n). */
+int engine_explain_turn(const struct engine *engine, uint64_t job,
+                        struct engine_explanation *ret_explanation);
+
 /* An arc of the graph by which the placement decides, as its last optimum has it. */
 struct arc_view {
     uint64_t arc; /* its number */

@@ -119,6 +119,31 @@ static void a_hold_is_explained(void **state)
     script_end(&s);
 }
 
+/* By the rule, with the numbers of the one before it, or of the next one. */
+static void a_jobs_turn_is_explained(void **state)
+{
+    struct engine_explanation e;
+    struct script s;
+    (void)state;
+    begin(&s, "fifo");
+    submit(&s, 1, 4);
+    assert_int_equal(engine_explain_turn(s.engine, 1, &e), 0);
+    assert_string_equal(e.text, "It is 1 of 1 in turn: it was submitted 0.0 s ago.");
+    s.now_ns = 3 * SECOND;
+    submit(&s, 2, 4);
+    s.now_ns = 5 * SECOND;
+    submit(&s, 3, 4);
+    assert_int_equal(engine_explain_turn(s.engine, 1, &e), 0);
+    assert_non_null(strstr(e.text, "It is 1 of 3 in turn: it was submitted 5.0 s ago. Behind it is "
+                                   "job 2 ("));
+    assert_non_null(strstr(e.text, "): it was submitted 2.0 s ago."));
+    assert_int_equal(engine_explain_turn(s.engine, 3, &e), 0);
+    assert_non_null(strstr(e.text, "It is 3 of 3 in turn: it was submitted 0.0 s ago. Before it is "
+                                   "job 2 ("));
+    assert_int_equal(engine_explain_turn(s.engine, 9, &e), -ENOENT);
+    script_end(&s);
+}
+
 static void what_ran_runs_again(void **state)
 {
     struct engine_explanation e;
@@ -317,6 +342,7 @@ int main(void)
         cmocka_unit_test(nothing_of_a_held_job_starts),
         cmocka_unit_test(stages_stay_shut),
         cmocka_unit_test(a_hold_is_explained),
+        cmocka_unit_test(a_jobs_turn_is_explained),
         cmocka_unit_test(what_ran_runs_again),
         cmocka_unit_test(requeued_under_a_hold_it_waits),
         cmocka_unit_test(priority_moves_the_turn),

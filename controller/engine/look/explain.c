@@ -19,6 +19,7 @@
 #include "controller/engine/watch/refusal.h"
 #include "controller/engine/watch/source.h"
 #include "lib/plural.h"
+#include "lib/container_of.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -540,16 +541,23 @@ static void say_evicted(const struct engine *engine, struct engine_explanation *
                  evicted->by_task);
 }
 
-static void say_turn(const struct engine *engine, struct engine_explanation *e,
-                     const struct job *job)
+/* What the job's number is made of. */
+static void say_number(const struct engine *engine, struct engine_explanation *e,
+                       const struct job *job)
 {
-    say(e, " Its job is %" PRIu64 " of %zu in turn", engine_job_place(engine, job->number),
-        engine->active.n);
     if (engine->turn->explain) {
         say(e, ": ");
         engine->turn->explain(engine, job, e);
     }
     say(e, ".");
+}
+
+static void say_turn(const struct engine *engine, struct engine_explanation *e,
+                     const struct job *job)
+{
+    say(e, " Its job is %" PRIu64 " of %zu in turn", engine_job_place(engine, job->number),
+        engine->active.n);
+    say_number(engine, e, job);
 }
 
 static void say_user(const struct engine *engine, struct engine_explanation *e,
@@ -562,6 +570,32 @@ static void say_user(const struct engine *engine, struct engine_explanation *e,
     say_fact(e, "user_share", "%u of %" PRIu64, user->share, engine->users_total);
     engine->division->explain(engine, user, e);
     say(e, ".");
+}
+
+int engine_explain_turn(const struct engine *engine, uint64_t number,
+                        struct engine_explanation *ret_explanation)
+{
+    struct engine_explanation *e = ret_explanation;
+    const struct job *job = job_find(engine, number);
+    const uint64_t place = engine_job_place(engine, number);
+    if (!place)
+        return -ENOENT;
+    struct sorted_node *before = sorted_previous(&job->by_turn);
+    struct sorted_node *beside = before ? before : sorted_next(&job->by_turn);
+    memset(e, 0, sizeof(*e));
+    say(e, "It is %" PRIu64 " of %zu in turn", place, engine->active.n);
+    say_number(engine, e, job);
+    say_fact(e, "job_place", "%" PRIu64 " of %zu", place, engine->active.n);
+    say_fact(e, "turn", "%s", engine->turn->policy.name);
+    if (beside) {
+        const struct job *other = container_of(beside, struct job, by_turn);
+        say(e, " %s it is job %" PRIu64 " (%s)", before ? "Before" : "Behind", other->number,
+            other->name);
+        say_number(engine, e, other);
+        say_fact(e, before ? "job_before" : "job_behind", "%" PRIu64, other->number);
+    }
+    say_user(engine, e, job->tenant);
+    return 0;
 }
 
 static void add_context(const struct engine *engine, struct engine_explanation *e,
