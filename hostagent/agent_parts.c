@@ -520,6 +520,7 @@ static void close_devices(struct agent_parts *agent)
 
 static void close_uplink(struct agent_parts *agent)
 {
+    agent_close_asked(agent);
     uplink_close(agent->uplink);
 }
 

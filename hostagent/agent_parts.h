@@ -7,12 +7,23 @@
 #include "hostagent/devices/device_watch.h"
 #include "hostagent/disk/disk_watch.h"
 #include "hostagent/files.h"
+#include "hostagent/flow_rates.h"
 #include "hostagent/guard.h"
 #include "hostagent/guests/guests.h"
 #include "hostagent/links/links_nl.h"
 #include "hostagent/marks/probe.h"
 #include "hostagent/report.h"
 #include "hostagent/tasks/tasks.h"
+
+#define AGENT_ASKED 16 /* at most: others are answered without a rate */
+
+/* Questions whose answers wait for a rate. */
+struct agent_asked {
+    sd_event_source *ripe; /* owned; NULL: none ever waited */
+    struct flow_rates rates;
+    uint32_t n;
+    duopoly_Ask asks[AGENT_ASKED];
+};
 
 struct agent_parts {
     const struct agent_settings *settings;
@@ -56,6 +67,7 @@ struct agent_parts {
     struct guest_socket *guest_socket;   /* NULL: guests do not register themselves */
     uint64_t samples;
     struct mark_stats stats;
+    struct agent_asked asked;
 };
 
 static inline bool agent_is_host(const struct agent_parts *agent)
@@ -125,6 +137,8 @@ void agent_tell_disk(struct agent_parts *agent, duopoly_Load *load);
 /* The questions that it answers: a bit for each AskOf. */
 uint32_t agent_asks(const struct agent_parts *agent);
 void agent_answer(void *user, const duopoly_Ask *ask);
+/* Those that wait are not answered. */
+void agent_close_asked(struct agent_parts *agent);
 
 /* ---- periodic samples and reports (agent_samples.c) ---- */
 

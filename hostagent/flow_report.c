@@ -1,13 +1,41 @@
 #include "hostagent/flow_report.h"
 
+#include "hostagent/route_port_nl.h"
 #include "hostagent/socket_nl.h"
+#include "hostagent/tcp_list_nl.h"
 #include "lib/now.h"
 #include "lib/wire.h"
 
 #include <arpa/inet.h>
+#include <linux/inet_diag.h>
+#include <netinet/tcp.h>
 #include <string.h>
 
 #define MOST (sizeof(((duopoly_AskedPart *)0)->flows) / sizeof(duopoly_Flow))
+
+#define STATES (1u << TCP_ESTABLISHED | 1u << TCP_CLOSE_WAIT | 1u << TCP_FIN_WAIT1)
+
+static int carried_take(const struct nlmsghdr *message, void *user)
+{
+    struct flow_carried carried;
+    struct socket_seen seen;
+    if (mnl_nlmsg_get_payload_len(message) < sizeof(struct inet_diag_msg))
+        return MNL_CB_OK;
+    socket_nl_read(message, &carried.key, &seen);
+    carried.sent_bytes = seen.sent_bytes;
+    carried.received_bytes = seen.received_bytes;
+    if (seen.counted)
+        flow_rates_add(user, &carried);
+    return MNL_CB_OK;
+}
+
+int flow_report_look(struct flow_rates *rates, struct err *err)
+{
+    flow_rates_begin(rates, now_ns(CLOCK_BOOTTIME));
+    int r = tcp_list(STATES, 1u << (INET_DIAG_INFO - 1), carried_take, rates, err);
+    flow_rates_end(rates);
+    return r;
+}
 
 struct owners {
     duopoly_AskedPart *part;
@@ -33,9 +61,19 @@ static void flow_fill(const struct mark_connection *connection, uint64_t now, du
     flow->received_age_ns = age(connection->flow.received_ns, now);
 }
 
+static void rate_fill(const struct flow_rates *rates, const struct mark_flow_key *key,
+                      duopoly_Flow *flow)
+{
+    const struct flow_carried carried = {*key, flow->sent_bytes, flow->received_bytes};
+    const bool known =
+        flow->has_sent_bytes && flow_rates_since(rates, &carried, now_ns(CLOCK_BOOTTIME),
+                                                 &flow->sent_bps, &flow->received_bps);
+    flow->has_sent_bps = flow->has_received_bps = known;
+}
+
 /* A connection whose socket is gone, or in another network namespace, is told without it. */
-static void socket_fill(struct socket_nl *sockets, const struct mark_flow_key *key,
-                        duopoly_Flow *flow, uint64_t *ret_cgroup)
+static void socket_fill(struct socket_nl *sockets, const struct flow_rates *rates,
+                        const struct mark_flow_key *key, duopoly_Flow *flow, uint64_t *ret_cgroup)
 {
     struct socket_seen seen;
     if (socket_nl_find(sockets, key, &seen) < 0)
@@ -44,6 +82,20 @@ static void socket_fill(struct socket_nl *sockets, const struct mark_flow_key *k
     flow->has_sent_bytes = flow->has_received_bytes = seen.counted;
     flow->sent_bytes = seen.sent_bytes;
     flow->received_bytes = seen.received_bytes;
+    rate_fill(rates, key, flow);
+}
+
+static void ports_fill(const struct mark_connection *connections, duopoly_AskedPart *part,
+                       struct err *err)
+{
+    struct route_port routes;
+    char port[IF_NAMESIZE];
+    if (route_port_open(&routes, err) < 0)
+        return;
+    for (pb_size_t i = 0; i < part->flows_count; i++)
+        if (route_port_find(&routes, &connections[i].key, port) >= 0)
+            wire_copy(part->flows[i].port, sizeof(part->flows[i].port), port);
+    route_port_close(&routes);
 }
 
 static void on_task(void *user, uint64_t cgroup, uint64_t attempt)
@@ -75,10 +127,11 @@ static void flows_fill(const struct flow_report_from *from,
         duopoly_Flow *flow = &part->flows[part->flows_count++];
         flow_fill(&connections[i], now, flow);
         if (open)
-            socket_fill(&sockets, &connections[i].key, flow, &owners.cgroups[i]);
+            socket_fill(&sockets, from->rates, &connections[i].key, flow, &owners.cgroups[i]);
     }
     if (open)
         socket_nl_close(&sockets);
+    ports_fill(connections, part, err);
     tasks_each_cgroup(from->tasks, on_task, &owners);
     guests_each_cgroup(from->guests, on_guest, &owners);
 }

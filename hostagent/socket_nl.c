@@ -72,6 +72,27 @@ static int attribute_take(const struct nlattr *attribute, void *arg)
     return MNL_CB_OK;
 }
 
+static void end_fill(const struct inet_diag_msg *found, const void *from, uint8_t ret_address[16])
+{
+    const bool v4 = found->idiag_family == AF_INET;
+    memset(ret_address, 0, 16);
+    if (v4)
+        memset(ret_address + ADDRESS_V4_AT - 2, 0xff, 2);
+    memcpy(ret_address + (v4 ? ADDRESS_V4_AT : 0), from, v4 ? 4 : 16);
+}
+
+void socket_nl_read(const struct nlmsghdr *message, struct mark_flow_key *ret_key,
+                    struct socket_seen *ret_seen)
+{
+    const struct inet_diag_msg *found = mnl_nlmsg_get_payload(message);
+    *ret_key = (struct mark_flow_key){.local_port = found->id.idiag_sport,
+                                      .peer_port = found->id.idiag_dport};
+    *ret_seen = (struct socket_seen){0};
+    end_fill(found, found->id.idiag_src, ret_key->local);
+    end_fill(found, found->id.idiag_dst, ret_key->peer);
+    mnl_attr_parse(message, sizeof(*found), attribute_take, ret_seen);
+}
+
 /* Where no connection is left, the kernel answers with a listening socket of that port. */
 static int found_take(const struct nlmsghdr *message, void *arg)
 {

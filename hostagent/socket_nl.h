@@ -23,6 +23,10 @@ struct socket_seen {
 int socket_nl_open(struct socket_nl *ret_sockets, struct err *err);
 void socket_nl_close(struct socket_nl *sockets);
 
+/* What a message of the kernel's list says (tcp_list_nl.h), if it was asked for INET_DIAG_INFO. */
+void socket_nl_read(const struct nlmsghdr *message, struct mark_flow_key *ret_key,
+                    struct socket_seen *ret_seen);
+
 /* One exchange with the kernel. −ENOENT: there is none. */
 int socket_nl_find(struct socket_nl *sockets, const struct mark_flow_key *key,
                    struct socket_seen *ret_seen);

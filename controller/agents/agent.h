@@ -16,6 +16,7 @@
  *   agent_attempts.c  inventories, and the attempts for which an agent is responsible
  *   agent_words.c     which of its reports count
  *   agent_placed.c    queries about its attempts
+ *   attempt_rate.c    how fast an attempt receives
  *   agent_claims.c    what it reports to have without having been given it
  *   agent_orders.c    orders that concern neither levels nor starts
  *   agent_levels.c    attempts' levels on their way to the hosts

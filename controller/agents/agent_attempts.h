@@ -3,6 +3,7 @@
 #pragma once
 
 #include "controller/agents/agent_levels.h"
+#include "controller/agents/attempt_rate.h"
 #include "lib/wire.h"
 
 #include <uthash.h>
@@ -18,6 +19,7 @@ struct placed_attempt {
     bool listed;  /* in the inventory that has just come */
     bool claimed; /* the agent named it first; it counts against the agent's claims */
     struct attempt_levels levels;
+    struct attempt_rate rate;
 };
 
 enum inventory_state { INVENTORY_NONE, INVENTORY_COMING, INVENTORY_PARKED, INVENTORY_IN };
@@ -80,5 +82,7 @@ bool agent_is_behind(const struct agent *agent);
 bool agent_was_used(const struct agent *agent);
 /* The agent responsible for it; NULL: none. */
 const struct agent *agent_of_attempt(const struct agents *agents, uint64_t attempt);
+/* An attempt of this agent has received so much by now; others are ignored. */
+void agent_attempt_received(struct agent *agent, int64_t now_ns, uint64_t attempt, uint64_t bytes);
 /* Whether its parked inventory lists a running task of this job. */
 bool agent_brings_task_of(const struct agent *agent, uint64_t job);

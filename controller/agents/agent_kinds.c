@@ -55,6 +55,8 @@ static void progress_take(struct agent *agent, const duopoly_Envelope *envelope)
             continue;
         event.attempt.attempt = progress->attempts[i].attempt;
         event.attempt.received_bytes = progress->attempts[i].received_bytes;
+        agent_attempt_received(agent, agent_heard_ns(agent), event.attempt.attempt,
+                               event.attempt.received_bytes);
         agent->agents->hooks.event(agent->agents->hooks.user, &event);
     }
 }

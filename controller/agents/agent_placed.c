@@ -28,6 +28,21 @@ const struct agent *agent_of_attempt(const struct agents *agents, uint64_t attem
     return placed ? placed->agent : NULL;
 }
 
+void agent_attempt_received(struct agent *agent, int64_t now_ns, uint64_t attempt, uint64_t bytes)
+{
+    struct placed_attempt *placed;
+    HASH_FIND(hh, agent->attempts.placed, &attempt, sizeof(attempt), placed);
+    if (placed)
+        attempt_rate_take(&placed->rate, now_ns, bytes);
+}
+
+int64_t agents_attempt_bps(const struct agents *agents, uint64_t attempt, int64_t now_ns)
+{
+    const struct placed_attempt *placed;
+    HASH_FIND(by_number, agents->attempts.placed, &attempt, sizeof(attempt), placed);
+    return placed ? attempt_rate_bps(&placed->rate, now_ns) : -1;
+}
+
 bool agent_brings_task_of(const struct agent *agent, uint64_t job)
 {
     const struct agent_attempts *attempts = &agent->attempts;

@@ -322,6 +322,9 @@ int agents_addressed(const struct agents *agents, const uint8_t address[16],
  * count): a submission's replicas refer to these places. */
 uint32_t agents_hosts(const struct agents *agents);
 uint32_t agents_host_at(const struct agents *agents, uint32_t place);
+/* What an attempt received over the last second or two, in bit/s, by its agent's reports. −1: not
+ * known. O(1). */
+int64_t agents_attempt_bps(const struct agents *agents, uint64_t attempt, int64_t now_ns);
 /* Whether hosts are still awaited after a restart. */
 bool agents_resyncing(const struct agents *agents);
 

@@ -4,6 +4,8 @@
 #include "controller/clients/listing.h"
 #include "lib/join.h"
 
+#include <stdio.h>
+
 #define MOST(rows)  (sizeof(rows) / sizeof((rows)[0]))
 #define HOSTS_NAMED 4
 
@@ -13,9 +15,25 @@ static bool receives(const struct attempt_view *attempt)
            (attempt->macroflow_bytes || attempt->received_bytes);
 }
 
+/* The first that was reported. */
+static void port_say(const struct agent_links *links, char *text, size_t size)
+{
+    const duopoly_Link *first = NULL;
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < links->n; i++) {
+        if (!links->rows[i].told_ns)
+            continue;
+        first = n++ ? first : &links->rows[i].link;
+    }
+    if (first)
+        snprintf(text, size, "%.16s%s", first->port, n > 1 ? " and others" : "");
+}
+
 static void macroflow_fill(const struct conductor_parts *parts, const struct attempt_view *attempt,
                            bool starved, duopoly_MacroflowRow *row)
 {
+    const int64_t now_ns = clock_now_ns(parts->clock);
+    const int64_t bps = agents_attempt_bps(parts->agents, attempt->attempt, now_ns);
     struct agent_view agent;
     row->job = attempt->job;
     row->stage = attempt->stage;
@@ -26,9 +44,13 @@ static void macroflow_fill(const struct conductor_parts *parts, const struct att
     row->coflow_level = (int32_t)level_on_wire(attempt->coflow_level);
     row->macroflow_level = (int32_t)level_on_wire(attempt->macroflow_level);
     row->level = starved ? row->macroflow_level : row->coflow_level;
-    row->age_ns = clock_now_ns(parts->clock) - attempt->started_ns;
-    if (agents_of_host(parts->agents, attempt->host, &agent) == 0)
-        wire_copy(row->host, sizeof(row->host), agent.name);
+    row->age_ns = now_ns - attempt->started_ns;
+    row->has_rate_bps = bps >= 0;
+    row->rate_bps = bps >= 0 ? (uint64_t)bps : 0;
+    if (agents_of_host(parts->agents, attempt->host, &agent) < 0)
+        return;
+    wire_copy(row->host, sizeof(row->host), agent.name);
+    port_say(agent.links, row->port, sizeof(row->port));
 }
 
 static bool is_starved(const struct conductor_parts *parts)
@@ -66,7 +88,8 @@ struct coflow {
     uint32_t task;
     uint32_t receiving, hosts;
     uint32_t named[HOSTS_NAMED];
-    uint64_t level;
+    uint64_t level, bps;
+    bool timed; /* the rate of one of them is known */
 };
 _Static_assert(MOST(((duopoly_CoflowPart *)0)->named) == HOSTS_NAMED, "they go with the cursor");
 
@@ -80,12 +103,22 @@ static void host_count(struct coflow *coflow, uint32_t host)
     coflow->hosts += coflow->hosts <= HOSTS_NAMED;
 }
 
+struct count {
+    const struct agents *agents;
+    int64_t now_ns;
+    struct coflow *coflow;
+};
+
 static void attempt_count(void *context, const struct attempt_view *attempt)
 {
-    struct coflow *coflow = context;
+    const struct count *count = context;
+    struct coflow *coflow = count->coflow;
     if (!receives(attempt))
         return;
+    const int64_t bps = agents_attempt_bps(count->agents, attempt->attempt, count->now_ns);
     coflow->receiving++;
+    coflow->timed |= bps >= 0;
+    coflow->bps += bps >= 0 ? (uint64_t)bps : 0;
     coflow->level = attempt->coflow_level;
     host_count(coflow, attempt->host);
 }
@@ -120,14 +153,19 @@ static void coflow_fill(const struct conductor_parts *parts, const struct stage_
     row->received_bytes = stage->received_bytes;
     row->coflow_level = (int32_t)level_on_wire(coflow->level);
     row->on_wire = !starved;
+    row->has_rate_bps = coflow->timed;
+    row->rate_bps = coflow->bps;
     hosts_say(parts->agents, coflow, row->hosts, sizeof(row->hosts));
 }
 
 /* WHY with the cursor, not kept here: a client may never ask for the rest. */
 static void part_take(const duopoly_CoflowPart *part, struct coflow *coflow)
 {
-    *coflow =
-        (struct coflow){.task = part->task, .receiving = part->receiving, .level = part->level};
+    *coflow = (struct coflow){.task = part->task,
+                              .receiving = part->receiving,
+                              .level = part->level,
+                              .bps = part->rate_bps,
+                              .timed = part->has_rate_bps};
     coflow->hosts = part->named_count;
     for (pb_size_t i = 0; i < part->named_count; i++)
         coflow->named[i] = part->named[i];
@@ -141,6 +179,8 @@ static void part_give(const struct coflow *coflow, duopoly_CoflowPage *page)
     *part = (duopoly_CoflowPart){.task = coflow->task,
                                  .receiving = coflow->receiving,
                                  .level = coflow->level,
+                                 .has_rate_bps = coflow->timed,
+                                 .rate_bps = coflow->bps,
                                  .hosts = coflow->hosts};
     for (uint32_t i = 0; i < coflow->hosts && i < HOSTS_NAMED; i++)
         part->named[part->named_count++] = coflow->named[i];
@@ -151,17 +191,18 @@ static void part_give(const struct coflow *coflow, duopoly_CoflowPage *page)
 static uint32_t stage_count(const struct conductor_parts *parts, const struct stage_view *stage,
                             struct coflow *coflow)
 {
+    struct count count = {parts->agents, clock_now_ns(parts->clock), coflow};
     if (!stage->running) {
         *coflow = (struct coflow){.task = stage->tasks};
         return 0;
     }
     if (!coflow->task && stage->running <= LISTING_LOOKS) {
-        engine_stage_attempts(parts->engine, stage->job, stage->stage, attempt_count, coflow);
+        engine_stage_attempts(parts->engine, stage->job, stage->stage, attempt_count, &count);
         coflow->task = stage->tasks;
         return stage->running;
     }
     coflow->task = engine_stage_attempts_from(parts->engine, stage->job, stage->stage, coflow->task,
-                                              LISTING_LOOKS, attempt_count, coflow);
+                                              LISTING_LOOKS, attempt_count, &count);
     return LISTING_LOOKS;
 }
 

@@ -21,6 +21,11 @@ static bool is_uncounted(const void *row)
     return !((const ROW *)row)->flow.has_sent_bytes;
 }
 
+static bool is_untimed(const void *row)
+{
+    return !((const ROW *)row)->flow.has_sent_bps;
+}
+
 static struct value end(const uint8_t address[16], uint32_t port, char words[CELL_WORDS])
 {
     char text[INET6_ADDRSTRLEN];
@@ -53,6 +58,7 @@ static const struct cell flow_cells[] = {
     CELL_OF("peer", "PEER", TEXT, peer_end),
     CELL("peer_host", "PEER HOST", TEXT, peer_host, UNLESS_NOTHING),
     CELL_OF("opened_by", "OPENED BY", TEXT, opened_by),
+    CELL("port", "PORT", TEXT, flow.port, UNLESS_NOTHING),
     CELL("job", "JOB", ID, job, .lacks = is_nobodys),
     CELL("stage", "STAGE", ID, stage, .lacks = is_nobodys),
     CELL("task", "TASK", ID, task, .lacks = is_nobodys),
@@ -62,6 +68,8 @@ static const struct cell flow_cells[] = {
     CELL("macroflow_level", "MACROFLOW", SIGNED, macroflow_level, .lacks = is_nobodys),
     CELL("level", "LEVEL", SIGNED, level, .lacks = is_nobodys),
     CELL("wire_level", "WIRE", NUMBER, flow.wire_level, .lacks = is_unmarked),
+    CELL("sent_bps", "SENDS", BIT_RATE, flow.sent_bps, .lacks = is_untimed),
+    CELL("received_bps", "RECEIVES", BIT_RATE, flow.received_bps, .lacks = is_untimed),
     CELL("sent_bytes", "SENT", BYTES, flow.sent_bytes, .lacks = is_uncounted),
     CELL("received_bytes", "RECEIVED", BYTES, flow.received_bytes, .lacks = is_uncounted),
     CELL("sent_age_ns", "LAST SENT", DURATION, flow.sent_age_ns, UNLESS_NEGATIVE),

@@ -13,6 +13,11 @@ static struct value coflow_left(const void *row, char words[CELL_WORDS])
     return left(((const ROW *)row)->bytes, ((const ROW *)row)->received_bytes);
 }
 
+static bool coflow_is_untimed(const void *row)
+{
+    return !((const ROW *)row)->has_rate_bps;
+}
+
 static const struct cell coflow_cells[] = {
     CELL("job", "JOB", ID, job),
     CELL("name", "NAME", TEXT, name),
@@ -24,6 +29,7 @@ static const struct cell coflow_cells[] = {
     CELL("bytes", "BYTES", BYTES, bytes, UNLESS_NOTHING),
     CELL("received_bytes", "RECEIVED", BYTES, received_bytes),
     CELL_OF("left_bytes", "LEFT", BYTES, coflow_left),
+    CELL("rate_bps", "RATE", BIT_RATE, rate_bps, .lacks = coflow_is_untimed),
     CELL("receiving", "RECEIVING", NUMBER, receiving),
     CELL("done", "DONE", NUMBER, done),
     CELL("task_count", "TASKS", NUMBER, tasks),
@@ -39,18 +45,25 @@ static struct value macroflow_left(const void *row, char words[CELL_WORDS])
     return left(((const ROW *)row)->bytes, ((const ROW *)row)->received_bytes);
 }
 
+static bool macroflow_is_untimed(const void *row)
+{
+    return !((const ROW *)row)->has_rate_bps;
+}
+
 static const struct cell macroflow_cells[] = {
     CELL("job", "JOB", ID, job),
     CELL("stage", "STAGE", ID, stage),
     CELL("task", "TASK", ID, task),
     CELL("attempt", "ATTEMPT", ID, attempt),
     CELL("host", "HOST", TEXT, host, UNLESS_NOTHING),
+    CELL("port", "PORT", TEXT, port, UNLESS_NOTHING),
     CELL("level", "LEVEL", SIGNED, level, UNLESS_NEGATIVE),
     CELL("coflow_level", "COFLOW", SIGNED, coflow_level, UNLESS_NEGATIVE),
     CELL("macroflow_level", "MACROFLOW", SIGNED, macroflow_level, UNLESS_NEGATIVE),
     CELL("bytes", "BYTES", BYTES, bytes, UNLESS_NOTHING),
     CELL("received_bytes", "RECEIVED", BYTES, received_bytes),
     CELL_OF("left_bytes", "LEFT", BYTES, macroflow_left),
+    CELL("rate_bps", "RATE", BIT_RATE, rate_bps, .lacks = macroflow_is_untimed),
     CELL("age_ns", "SINCE", DURATION, age_ns, UNLESS_NEGATIVE, .since = true),
     {0},
 };
