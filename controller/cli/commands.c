@@ -205,6 +205,15 @@ static void verdict_write(const duopoly_Status *s, struct writer *writer)
     writer_table_end(writer);
 }
 
+static void worst_write(const duopoly_Status *s, struct writer *writer)
+{
+    const bool known = *s->worst_host;
+    writer_field(writer, "worst_host", known ? "worst off" : NULL,
+                 known ? value_text(s->worst_host) : value_absent());
+    writer_field(writer, "worst_why", known ? "because" : NULL,
+                 known ? value_text(s->worst_why) : value_absent());
+}
+
 static int run_status(struct client *client, const struct request *request, struct writer *writer,
                       struct err *err)
 {
@@ -215,6 +224,7 @@ static int run_status(struct client *client, const struct request *request, stru
         return r;
     writer_schema(writer, "status", NULL);
     verdict_write(s, writer);
+    worst_write(s, writer);
     writer_field(writer, "epoch", "epoch", value_number(s->epoch));
     writer_field(writer, "uptime_ns", "up for", value_duration((int64_t)s->uptime_ns));
     writer_field(writer, "changes_version", "version", value_number(s->version));

@@ -1,6 +1,9 @@
 #include "controller/clients/verdict.h"
 
+#include "lib/bit_rate.h"
 #include "lib/join.h"
+#include "lib/plural.h"
+#include "lib/wire.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -62,12 +65,91 @@ static void name_add(struct hosts *hosts, const char *name)
         join_word(hosts->names, sizeof(hosts->names), ", ", name);
 }
 
+/* A link of a host that carries far less than it should; NULL: there is none. */
+static const duopoly_Link *slow_link(const struct agent_view *agent)
+{
+    for (uint32_t i = 0; !agent->is_switch && i < agent->links->n; i++) {
+        const duopoly_Link *link = &agent->links->rows[i].link;
+        if (link->sent_ceiling_bps || link->received_ceiling_bps)
+            return link;
+    }
+    return NULL;
+}
+
+static void slow_say(const duopoly_Link *link, char *text, size_t size)
+{
+    const bool received = link->received_ceiling_bps;
+    char rate[BIT_RATE_WORDS];
+    bit_rate_words(received ? link->received_ceiling_bps : link->sent_ceiling_bps, rate);
+    snprintf(text, size, "%.16s never %s more than %s", link->port, received ? "receives" : "sends",
+             rate);
+}
+
+static void full_say(const struct host_view *host, char *text, size_t size)
+{
+    const bool down = host->downlink_permille >= host->uplink_permille;
+    const uint32_t permille = down ? host->downlink_permille : host->uplink_permille;
+    snprintf(text, size,
+             "its %s is %" PRIu32 ".%" PRIu32 " %% full, and %" PRIu32 " task%s receive%s there",
+             down ? "downlink" : "uplink", permille / 10, permille % 10, host->receiving,
+             plural(host->receiving), host->receiving == 1 ? "s" : "");
+}
+
+/* How badly off one is: first by its trouble, then by a slow link, then by its fullest link. Less
+ * is worse. */
+struct worst {
+    uint32_t rank, free_permille;
+};
+enum { RANK_SLOW = TROUBLES, RANK_FULL, RANK_IDLE };
+
+static struct worst rank_of(enum trouble trouble, const duopoly_Link *slow,
+                            const struct host_view *host)
+{
+    uint32_t permille = host->downlink_permille > host->uplink_permille ? host->downlink_permille
+                                                                        : host->uplink_permille;
+    if (trouble)
+        return (struct worst){(uint32_t)trouble, 0};
+    if (slow)
+        return (struct worst){RANK_SLOW, 0};
+    return (struct worst){permille ? RANK_FULL : RANK_IDLE, permille < 1000 ? 1000 - permille : 0};
+}
+
+static bool is_worse(struct worst one, struct worst than)
+{
+    return one.rank != than.rank ? one.rank < than.rank : one.free_permille < than.free_permille;
+}
+
+/* The first of several that are as badly off stays. */
+static void worst_look(const struct conductor_parts *parts, const struct agent_view *agent,
+                       enum trouble trouble, struct worst *worst, duopoly_Status *status)
+{
+    const duopoly_Link *slow = slow_link(agent);
+    struct host_view host = {.name = ""};
+    if (!agent->is_switch)
+        engine_host(parts->engine, agent->host, &host);
+    const struct worst one = rank_of(trouble, slow, &host);
+    if (!is_worse(one, *worst))
+        return;
+    *worst = one;
+    wire_copy(status->worst_host, sizeof(status->worst_host), agent->name);
+    if (trouble)
+        snprintf(status->worst_why, sizeof(status->worst_why), "it %s", words[trouble][0]);
+    else if (slow)
+        slow_say(slow, status->worst_why, sizeof(status->worst_why));
+    else
+        full_say(&host, status->worst_why, sizeof(status->worst_why));
+}
+
 static void hosts_look(const struct conductor_parts *parts, duopoly_Status *status)
 {
     struct hosts found[TROUBLES] = {{0, ""}};
+    struct worst worst = {RANK_IDLE, 0};
     struct agent_view agent;
-    for (uint32_t i = 0; agents_at(parts->agents, i, &agent) == 0; i++)
-        name_add(&found[trouble_of(parts, &agent)], agent.name);
+    for (uint32_t i = 0; agents_at(parts->agents, i, &agent) == 0; i++) {
+        const enum trouble trouble = trouble_of(parts, &agent);
+        name_add(&found[trouble], agent.name);
+        worst_look(parts, &agent, trouble, &worst, status);
+    }
     for (int t = TROUBLE_NONE + 1; t < TROUBLES; t++) {
         const struct hosts *hosts = &found[t];
         if (hosts->n == 1)

@@ -98,6 +98,31 @@ def test_a_host_without_room_is_unhealthy(cluster):
     wait_until(lambda: verdict(daemon) == [], "it has room")
 
 
+def test_the_host_that_is_worst_off_is_named(cluster):
+    """By its fullest link, before that by one that is slow, before that by its trouble."""
+    daemon = cluster.daemon(scripted=True)
+    agents = [cluster.agent(daemon, f"h{n}") for n in range(4)]
+    for agent in agents:
+        agent.join()
+
+    def worst():
+        answer = daemon.ctl("status")
+        return answer["worst_host"], answer["worst_why"]
+    assert worst() == (None, None)
+    agents[1].send(load=pb.Load(uplink_permille=100, downlink_permille=820))
+    wait_until(lambda: worst() == ("h1", "its downlink is 82.0 % full, and 0 tasks receive there"),
+               "the only link that carries something")
+    agents[2].send(load=pb.Load(uplink_permille=821))
+    wait_until(lambda: worst() == ("h2", "its uplink is 82.1 % full, and 0 tasks receive there"),
+               "the fullest link")
+    link = pb.Link(port="eth0", rate_bps=10**9, received_ceiling_bps=10**8)
+    agents[3].send(links_part=pb.LinksPart(ports=1, links=[link]))
+    wait_until(lambda: worst() == ("h3", "eth0 never receives more than 100.0 Mbit/s"),
+               "a slow link")
+    agents[0].send(numbered=True, host_room=pb.HostRoom(text="its disk is full"))
+    wait_until(lambda: worst() == ("h0", "it starts nothing"), "a trouble")
+
+
 def test_a_start_after_a_kill_is_unhealthy_until_hosts_are_back(cluster):
     daemon = cluster.daemon()
     h1 = cluster.agent(daemon, "h1")
