@@ -87,8 +87,8 @@ def test_lists_and_keys(cluster, top):
 def test_it_begins_where_it_is_told(cluster, top):
     daemon = site(cluster)
     terminal = top(daemon.socket, "hosts", "--filter", "name=w1|w2")
-    assert rows(terminal.wait_for("w2")) == ["w1", "w2"]
-    assert "filter name=w1|w2" in terminal.text()
+    terminal.wait_for(lambda: rows(terminal.screen.text()) == ["w1", "w2"])
+    assert "[hosts]" in terminal.text() and "filter name=w1|w2" in terminal.text()
 
 
 def test_pages(cluster, top):
