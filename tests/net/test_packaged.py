@@ -13,6 +13,7 @@ import test_guests
 from controller import workload
 from nets import BUILD, TOP, Capture, Net, cgroup2_root, inside_network, needs_root, wait_for
 from scripted import Controller
+from test_disk import has_block_device
 from testbed.net import answers
 from units import Machine
 
@@ -317,6 +318,31 @@ def test_a_command_has_no_right_and_its_files_are_its_users(machine):
     finally:
         machine.state("cancel", "1")
     wait_for("its end", lambda: not attempt(machine), 20)
+
+
+READS = "import mmap, os, time\\nroom = mmap.mmap(-1, 1 << 20)\\nfile = os.open('/usr/bin/python3', os.O_RDONLY | os.O_DIRECT)\\n" \
+        "while True:\\n os.preadv(file, [room], 0)\\n time.sleep(0.1)"
+
+
+@pytest.mark.skipif(not has_block_device("/usr/bin/python3"), reason="no block device is below /usr")
+def test_what_a_command_reads_is_seen(tmp_path):
+    """Though it has no profile, is another user's, and its processes are hidden from the starter."""
+    made = Machine(str(tmp_path), name="reads", agent=lambda text: text.replace(
+        "    - {name: rest,", f'    - {{name: reads, argv: [/usr/bin/python3, -c, "{READS}"]}}\n    - {{name: rest,') + "disk: 100 MB\n")
+
+    def readers():
+        row, = answers.read(made.state("hosts", "--json"))["hosts"]
+        return row["disk_readers"], row["disk_permille"]
+    try:
+        made.start()
+        assert wait_for("a session", lambda: answers.read(made.state("hosts", "--json"))["hosts"], 20)
+        made.state("submit", str(workload(made.folder, [{"id": 1, "name": "reads", "arrival_ms": 0, "stages": [{"tasks": 1, "command": "reads"}]}], 1)))
+        wait_for("10 MiB a second to be seen", lambda: readers()[0] == 1 and 60 <= readers()[1] <= 110, 20)
+        made.state("cancel", "1")
+        wait_for("its end", lambda: readers() == (0, 0), 20)
+        assert "is not seen" not in made.said("duopoly-agent"), made.said("duopoly-agent")
+    finally:
+        made.stop()
 
 
 def test_what_a_command_leaves_is_held_and_goes_with_its_job(machine):
