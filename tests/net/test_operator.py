@@ -1,11 +1,17 @@
 """What an operator reads in duopolyctl of jobs, on real namespaces: what is left of one, what its
-tasks waited for and took, which of them are shown first, and how many are not."""
+tasks waited for and took, which of them are shown first, and how many are not. And what an operator
+asks of a cluster that runs: duopolyctl alone answers, and the recording agrees."""
 
 import fcntl
 import os
+import re
+import signal
+import time
 
 import pytest
 
+import kills
+import questions
 import small_site
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="the testbed needs root")
@@ -59,3 +65,192 @@ def test_what_a_job_took_is_kept(site):
     said = site.text("job", number)
     for heading in ("waits of tasks", "their transfers", "their computing", "they received", "WAITED", "TRANSFER", "COMPUTE"):
         assert heading in said
+
+
+# ---- questions: each asks, and returns what checks the answer by the recordings ----
+
+
+CHANGES = ["user set ann share=2", "drain w3", "drain w3 --undo"]
+ALONE = re.compile(r"alone it would take the whole cluster ([\d.]+) s by its estimate")
+
+
+def which_job_is_first_and_why(site):
+    listed = site.ask("jobs", "--sort", "place", "--limit", 1, "--columns", "job,name,place")
+    row, = listed.answer["jobs"]
+    assert (row["job"], row["name"], row["place"]) == (site.first, "first", 1)
+    assert listed.shows(site.first, "first")
+    said = site.ask("explain", site.first)
+    turn = said.answer["text"][said.answer["text"].index("It is 1 of 2 in turn"):]
+    own, other = ALONE.findall(turn)
+    assert float(own) < float(other) and "Behind it is job %d (second)" % site.second in turn
+    assert said.facts()["turn"] == "sjf" and said.facts()["job_behind"] == str(site.second)
+    assert said.shows(turn)
+
+    def check(_yesterday, today):
+        text, facts = today.explained("%d/1/0" % site.first)[0]
+        assert facts["job_place"] == "1 of 1 by sjf" and ALONE.findall(text) == [own]
+        text, facts = today.explained("%d/1/0" % site.second)[0]
+        assert facts["job_place"] == "2 of 2 by sjf" and ALONE.findall(text) == [other]
+    return check
+
+
+def why_task_waits(site):
+    task = "%d/1/0" % site.second
+    said = site.ask("explain", task)
+    facts = said.facts()
+    assert facts["task_state"] == "ready" and float(facts["waits_s"]) > 0
+    assert said.answer["text"].startswith("Held back: "), said.answer
+    assert said.shows("Held back: ", "hold_reason %s" % facts["hold_reason"])
+
+    def check(_yesterday, today):
+        hold = today.last("hold", said.at_ns, job=site.second, stage=1)
+        assert not today.all("start", said.at_ns, job=site.second, stage=1)
+        assert [facts["hold_" + name] for name in ("reason", "left", "right")] == \
+            [hold[name] for name in ("reason", "left", "right")]
+        reasons = [explained["hold_reason"] for _, explained in today.explained(task)]
+        assert facts["hold_reason"] in reasons
+    return check
+
+
+def what_its_transfer_gets(site):
+    """Its level, on which port, and how much it gets there."""
+    said = site.ask("macroflows", "--filter", "job=%d,stage=1,task=0" % site.first, "--columns",
+                    "attempt,host,port,level,coflow_level,rate_bps")
+    row, = said.answer["macroflows"]
+    attempt, host, level = row["attempt"], row["host"], row["level"]
+    assert row["port"] == "eth0" and level == row["coflow_level"]
+    assert said.shows("%s eth0 %d" % (host, level), "Mbit/s")
+    flows = site.ask("flows", host, "--filter", "attempt=%d,received_bytes>0" % attempt,
+                     "--columns", "peer_host,port,level,wire_level,received_bps")
+    mine = flows.answer["flows"]
+    assert mine and {flow["port"] for flow in mine} == {"eth0"}
+    assert {flow["peer_host"] for flow in mine} <= set(site.net.hosts) - {host}
+    assert {(flow["level"], flow["wire_level"]) for flow in mine} == {(level, level)}
+    gets = sum(flow["received_bps"] for flow in mine)
+    assert 0.6 * kills.LINK_BPS < gets < 1.2 * kills.LINK_BPS, mine
+    assert flows.shows("eth0", "RECEIVES", "Mbit/s")
+    queue = site.ask("queues", "s", "--filter", "port=%s,level=%d" % (host, level), "--columns",
+                     "port,traffic,level,rate_bps,backlog_bytes")
+    port, = queue.answer["port_queues"]
+    assert 0.6 * kills.LINK_BPS < port["rate_bps"] < 1.2 * kills.LINK_BPS
+    assert queue.shows("%s level %d" % (host, level))
+
+    def check(_yesterday, today):
+        start = today.last("start", said.at_ns, attempt=attempt)
+        assert (start["job"], start["stage"], start["task"]) == (str(site.first), "1", "0")
+        assert start["coflow_level"] == str(level) and start["host"] == str(today.hosts[host])
+        counted = today.received_bps(attempt, said.at_ns, 2)
+        assert abs(row["rate_bps"] - counted) < 0.2 * kills.LINK_BPS, (row, counted)
+    return check
+
+
+def when_and_why_the_mode_changed(site):
+    said = site.ask("mode")
+    mode = said.answer
+    assert mode["mode"] == "slot-rich" and said.shows(mode["mode_why"], "slot-rich")
+    listed = site.ask("mode", "history", "--limit", 1, "--columns", "at,mode,ready,free,text")
+    row, = listed.answer["mode_changes"]
+    assert (row["mode"], row["text"]) == (mode["mode"], mode["mode_why"])
+    assert listed.shows(row["text"])
+
+    def check(_yesterday, today):
+        change = today.last("mode", said.at_ns)
+        assert change["mode"] == "0" and (row["ready"], row["free"]) == \
+            (int(change["left"]), int(change["right"]))
+        assert abs(today.wall_s(change.at_ns) - questions.seconds_of(row["at"])) < 0.5
+        assert abs(said.at_ns - change.at_ns - mode["mode_age_ns"]) < 500_000_000
+        text, _ = today.explained("mode")[-1]
+        assert "%s ready tasks and %s free slots" % (change["left"], change["right"]) in text
+    return check
+
+
+def which_host_is_worst_off(site):
+    said = site.ask("status")
+    status = said.answer
+    (link, full), = re.findall(r"its (up|down)link is ([\d.]+) % full", status["worst_why"])
+    permille = round(10 * float(full))
+    assert said.shows("worst off w", "because its ", "link is ") and status["healthy"]
+
+    def check(_yesterday, today):
+        loads = {name: today.loads(host, ("up", "down").index(link), said.at_ns)
+                 for name, host in today.hosts.items()}
+        assert permille in loads[status["worst_host"]], (status, loads)
+        assert all(min(told) <= permille for told in loads.values()), (status, loads)
+    return check
+
+
+def which_host_is_not_heard(site):
+    os.kill(site.agent("w3"), signal.SIGSTOP)
+    site.wait("its silence", lambda: site.host("w3")["state"] == "silent")
+    said = site.ask("status", code=questions.UNHEALTHY)
+    assert (said.answer["worst_host"], said.answer["worst_why"]) == ("w3", "it is not heard")
+    assert said.shows("verdict unhealthy: w3 is not heard", "worst off w3")
+    os.kill(site.agent("w3"), signal.SIGCONT)
+    site.wait("its return", lambda: site.host("w3")["state"] == "up")
+
+    def check(_yesterday, today):
+        silent = today.last("host_silent", said.at_ns)
+        assert silent["host"] == str(today.hosts["w3"])
+        backs = [back.at_ns for back in today.all("host_back", host=silent["host"])
+                 if back.at_ns > silent.at_ns]
+        assert backs and backs[0] > said.at_ns
+    return check
+
+
+def what_changed_of_late_and_by_whom(site):
+    said = site.ask("audit", "--since", "10min", "--filter", "what!~submit")
+    rows = sorted(said.answer["audit"], key=lambda row: row["n"])
+    assert [row["what"] for row in rows] == CHANGES
+    assert all("root" in row["who"] for row in rows), rows
+    assert said.shows(*(row["what"] for row in rows), *(row["who"] for row in rows))
+    events = site.ask("events", "--since", "10min", "--kind", "policy,host")
+    told = [(row["kind"], row["what"]) for row in events.answer["events"]]
+    assert ("policy", "changed") in told and told[-2:] == [("host", "drained"),
+                                                           ("host", "undrained")]
+
+    def check(_yesterday, today):
+        change = today.last("user_set", name="ann")
+        drains = today.all("host_drain", said.at_ns)
+        assert [drain["undo"] for drain in drains] == ["0", "1"] and change["share"] == "2"
+        for row, record in zip(rows, (change, *drains)):
+            assert abs(questions.seconds_of(row["time"]) - today.wall_s(record.at_ns)) < 0.5
+    return check
+
+
+def why_yesterdays_job_was_slow(site):
+    listed = site.ask("history", "--since", "36h", "--what", "yesterday", "--columns",
+                      "job,name,state,ended,lasted_ns,turn_ns")
+    row, = listed.answer["history"]
+    ago_s = time.time() - questions.seconds_of(row["ended"])
+    assert row["job"] == site.past and 0 < ago_s - questions.DAY_S < 300
+    assert not site.running.ask("history", "--since", "10min", "--what", "yesterday")["history"]
+    said = site.ask("explain", site.past)
+    facts, text = said.facts(), said.answer["text"]
+    assert "The largest part is waiting for its turn" in text and said.shows(text)
+    assert abs(float(facts["turn_s"]) - row["turn_ns"] / 1e9) < 0.001
+    assert 0 < float(facts["ended_s_ago"]) - questions.DAY_S < 300
+
+    def check(yesterday, _today):
+        (recorded, _), = yesterday.explained(site.past)
+        assert recorded.startswith("Job %d is done. It lasted " % site.past)
+        assert recorded.split(" is done. ")[1] == text.split(" is done. ")[1]
+        done = yesterday.last("job_done", job=site.past)
+        assert abs(yesterday.wall_s(done.at_ns) - questions.seconds_of(row["ended"])) < 0.5
+    return check
+
+
+QUESTIONS = (which_job_is_first_and_why, why_task_waits, what_its_transfer_gets,
+             when_and_why_the_mode_changed, which_host_is_worst_off,
+             what_changed_of_late_and_by_whom, why_yesterdays_job_was_slow, which_host_is_not_heard)
+
+
+def test_what_operators_ask_is_answered_by_duopolyctl_alone(begin, tmp_path):
+    site = begin(kills.REAL, questions.Site)
+    site.past = site.run_to_end(site.wide("yesterday"))
+    site.a_day_passes()
+    site.today()
+    checks = [question(site) for question in QUESTIONS]
+    site.write(tmp_path / "transcript")
+    site.end()
+    for check in checks:
+        check(*site.recordings())
