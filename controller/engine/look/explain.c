@@ -18,8 +18,8 @@
 #include "controller/engine/watch/order.h"
 #include "controller/engine/watch/refusal.h"
 #include "controller/engine/watch/source.h"
-#include "lib/plural.h"
 #include "lib/container_of.h"
+#include "lib/plural.h"
 
 #include <errno.h>
 #include <inttypes.h>
