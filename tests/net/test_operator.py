@@ -127,7 +127,8 @@ def what_its_transfer_gets(site):
     assert {flow["peer_host"] for flow in mine} <= set(site.net.hosts) - {host}
     assert {(flow["level"], flow["wire_level"]) for flow in mine} == {(level, level)}
     gets = sum(flow["received_bps"] for flow in mine)
-    assert 0.6 * kills.LINK_BPS < gets < 1.2 * kills.LINK_BPS, mine
+    # WHY so wide: over 0.2 s what had waited for a lost packet comes at once.
+    assert 0.3 * kills.LINK_BPS < gets < 2 * kills.LINK_BPS, mine
     assert flows.shows("eth0", "RECEIVES", "Mbit/s")
     queue = site.ask("queues", "s", "--filter", "port=%s,level=%d" % (host, level), "--columns",
                      "port,traffic,level,rate_bps,backlog_bytes")
