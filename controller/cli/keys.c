@@ -249,6 +249,21 @@ static void made_write(const struct making *making, size_t n, struct writer *wri
     writer_table_end(writer);
 }
 
+/* WHY the files stay: the controller may have taken the keys, whose secret halves are here alone. */
+static int unanswered(const struct making *making, size_t done, struct writer *writer, int r,
+                      struct err *err)
+{
+    char path[PATH_MAX];
+    path_of(making, done, ".new", path);
+    if (!making->dry_run)
+        err_prefix(err,
+                   "whether the keys from %s on are taken is not known; they are in %s and so on: "
+                   "'duopolyctl keys list' says whether the controller has them",
+                   making->names.at[done], path);
+    made_write(making, done, writer);
+    return done ? EXIT_PARTIAL : r;
+}
+
 /* Batch by batch, each of them taken as a whole: what is written says which ones were. */
 static int pairs_make(struct client *client, const struct making *making, struct writer *writer,
                       struct err *err)
@@ -261,6 +276,8 @@ static int pairs_make(struct client *client, const struct making *making, struct
             written++;
         if (r == 0 && client)
             r = keys_tell(client, making, done, n, err);
+        if (written == n && r < 0 && r != -EREMOTEIO)
+            return unanswered(making, done, writer, r, err);
         bool taken = r == 0;
         for (size_t i = 0; i < written && !making->dry_run; i++)
             if (file_settle(making, done + i, taken, taken ? err : NULL) < 0)

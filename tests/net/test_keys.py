@@ -178,6 +178,23 @@ def test_more_names_than_a_request_has_are_revoked_in_parts(daemon):
     assert {key["state"] for key in daemon.ctl("keys", "list")["keys"] if key["name"] != "controller"} == {"revoked"}
 
 
+def test_keys_without_an_answer_are_kept(tmp_path):
+    """The controller may have taken them, and would refuse the host that still has the old one."""
+    (tmp_path / "w1.key").write_text("the one before")
+
+    def answer(request):
+        if request.HasField("get_controller_keys"):
+            return pb.Envelope(version=1, controller_keys=pb.ControllerKeys())
+        rows = [pb.KeyRow(name="w1", role="agent", state="active")]
+        return pb.Envelope(version=1, page=pb.Page(keys=rows)) if request.HasField("list") else None
+    with Played(tmp_path / "s", answer) as played:
+        done = subprocess.run([BUILD / "duopolyctl", "-s", played.path, "keys", "rotate", "w1", "--out", tmp_path],
+                              capture_output=True, text=True, timeout=20, check=False)
+    assert done.returncode != 0 and "whether the keys from w1 on are taken is not known" in done.stderr, done
+    assert played.asked[-1].key_set.keys[0].public_key in (tmp_path / "w1.key.new").read_text()
+    assert (tmp_path / "w1.key").read_text() == "the one before"
+
+
 def test_parts_of_a_revocation_without_an_answer_are_not_said_to_be_undone(tmp_path):
     def answer(request):
         return None if request.key_revoke.keys[0].name == "w65" else pb.Envelope(version=1, accepted=pb.Accepted(text="it is"))
