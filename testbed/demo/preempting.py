@@ -96,7 +96,8 @@ class Story:
         return self.running.ask("explain", "%d/0/%d" % (job, task))["text"].strip()
 
     def _wait(self, condition, what, seconds=SOON_SECONDS):
-        return system.wait_for(lambda: self.running.check_alive() or condition(), seconds, what)
+        return system.wait_for(lambda: self.running.check_alive() or condition(), seconds, what,
+                               lambda: "the daemons' logs are in " + self.running.logs)
 
     @staticmethod
     def _check(holds, sentence):
