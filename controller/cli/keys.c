@@ -249,7 +249,8 @@ static void made_write(const struct making *making, size_t n, struct writer *wri
     writer_table_end(writer);
 }
 
-/* WHY the files stay: the controller may have taken the keys, whose secret halves are here alone. */
+/* WHY the files stay: the controller may have taken the keys, and nobody else has their secret
+ * halves. */
 static int unanswered(const struct making *making, size_t done, struct writer *writer, int r,
                       struct err *err)
 {
