@@ -146,7 +146,7 @@ def test_what_is_bound_starts_where_it_is_allowed(binder, begins, ends):
     begin = time.monotonic()
     ENDS[ends](binder)
     patiently(lambda: len(spark.waiting()) == 2, "another one", spark)
-    assert time.monotonic() - begin < 3.2 * PATIENCE
+    assert time.monotonic() - begin < 10 * PATIENCE  # the silence takes 2 s of it
     assert ends != "allowed" or spark.waiting() == {FIRST, SECOND}
     ends_well(binder, spark)
 
