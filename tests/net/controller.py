@@ -111,6 +111,17 @@ class Played:
         self.listener.close()
 
 
+def older_says(path, *words):
+    """What a command says that asks a controller without any of what was added later; it asks for
+    the status alone."""
+    with Played(path, lambda request: pb.Envelope(version=1, status=pb.Status())) as played:
+        done = subprocess.run([BUILD / "duopolyctl", "-s", path, *words], capture_output=True,
+                              text=True, timeout=20, check=False)
+    assert [request.WhichOneof("body") for request in played.asked] == ["get_status"], played.asked
+    assert done.returncode == 1 and not done.stdout, done
+    return done.stderr
+
+
 class Clock:
     """The scripted clock's other end."""
 
