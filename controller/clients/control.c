@@ -83,13 +83,11 @@ static void held_refuse(struct control *control, struct requester *requester, co
 {
     bool begins = requester->answer.request == duopoly_Envelope_submit_end_tag ||
                   requester->answer.request == duopoly_Envelope_submit_commit_tag;
-    /* WHY not prepared jobs: their client either commits them or disconnects. */
     if (begins)
         submission_undo(&requester->submission, control->conductor);
     refused_answer(&control->answer, duopoly_Reason_REASON_LIMIT,
-                   begins || requester->answer.request == duopoly_Envelope_submit_prepare_tag
-                       ? "%.150s: nothing was begun"
-                       : "%.150s: it is in force, but a restart may undo it",
+                   begins ? "%.150s: nothing was begun"
+                          : "%.150s: it is in force, but a restart may undo it",
                    why->text);
     conductor_commit(control->conductor);
 }

@@ -459,10 +459,12 @@ bool request_lasts(pb_size_t kind)
     return requests[kind].lasts;
 }
 
-/* A stance that has to be confirmed is a trial, and not kept. */
+/* A stance that has to be confirmed is a trial, and not kept. WHY not a prepared job: who asked is
+ * promised nothing before it is committed, and a file of many would wait for the disk with each. */
 bool request_is_kept(const duopoly_Envelope *request)
 {
     bool stance = request->which_body == duopoly_Envelope_set_stance_tag &&
                   !request->body.set_stance.confirm_s;
-    return !request->dry_run && (request_lasts(request->which_body) || stance);
+    bool prepares = request->which_body == duopoly_Envelope_submit_prepare_tag;
+    return !request->dry_run && !prepares && (request_lasts(request->which_body) || stance);
 }

@@ -639,13 +639,14 @@ def test_of_two_that_submit_the_same_one_waits(cluster):
     assert "not complete" in first.ask(submit_prepare=pb.SubmitPrepare(parts=1)).refused.text
     first.ask(submit_begin=begin), first.ask(submit_stage=stage)
     prepared = first.ask(submit_prepare=pb.SubmitPrepare(parts=2)).accepted
-    assert (prepared.left, prepared.text) == (1, "checked")
+    assert (prepared.left, prepared.text, prepared.durable) == (1, "checked", False), "it does not wait for the disk"
     assert "another client is just submitting it" in second.ask(submit_begin=begin).refused.text
     first.close()
     wait_until(lambda: daemon.ctl("jobs")["jobs"] == [], "it is dropped with its client")
     assert second.ask(submit_begin=begin).submit_credit.parts == 1
     second.ask(submit_stage=stage), second.ask(submit_prepare=pb.SubmitPrepare(parts=2))
-    assert second.ask(submit_commit=pb.SubmitCommit()).accepted.left == 0
+    begun = second.ask(submit_commit=pb.SubmitCommit()).accepted
+    assert (begun.left, begun.durable) == (0, True)
     assert [j["state"] for j in daemon.ctl("jobs")["jobs"]] == ["active"]
     assert second.ask(submit_commit=pb.SubmitCommit()).accepted.left == 0, "nothing is left: nothing happens"
     second.close()
