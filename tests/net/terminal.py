@@ -185,14 +185,22 @@ class Terminal:
     def text(self):
         return "\n".join(self.screen.text())
 
+    def is_whole(self):
+        """Whether all that it draws now is on the screen: it waits, and nothing is left to read."""
+        if self.process.poll() is None:
+            with open(f"/proc/{self.process.pid}/stat", encoding="ascii", errors="replace") as file:
+                if file.read().rpartition(")")[2].split()[0] not in "STZ":
+                    return False
+        return not select.select([self.master], [], [], 0)[0]
+
     def wait_for(self, text, seconds=20.0):
-        """Until that is seen, or a function says so; the lines."""
+        """Until that is seen, or a function says so, and no drawing is half done; the lines."""
         seen = text if callable(text) else lambda: text in self.text()
         until = time.monotonic() + seconds
-        while not seen():
+        while not ((found := seen()) and self.is_whole()):
             left = until - time.monotonic()
             assert left > 0, f"not seen: {text!r}\n{self.text()}"
-            self.read(min(left, 0.5))
+            self.read(min(left, 0.01 if found else 0.5))
         return self.screen.text()
 
     def line_of(self, word):
