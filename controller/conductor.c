@@ -49,6 +49,7 @@ struct conductor {
     bool rejected, running, broken;
     bool woken;         /* by the engine's deadline: it is stepped, also without a fact */
     bool asking;        /* a client's request may put more rows: they are committed together */
+    bool patient;       /* nobody awaits these rows */
     bool stuck;         /* the log says that the store is not written */
     uint64_t handed;    /* the store's ticket, as last logged */
     uint64_t most_held; /* counted bytes, since memory was given back */
@@ -179,7 +180,7 @@ static void rearm(struct conductor *conductor)
 static uint64_t commit(struct conductor *conductor)
 {
     uint64_t ticket = 0;
-    if (ledger_commit(conductor->ledger, conductor->parts.agents, &ticket) < 0)
+    if (ledger_commit(conductor->ledger, conductor->parts.agents, !conductor->patient, &ticket) < 0)
         conductor_break(conductor, "out of memory");
     if (ticket != conductor->handed)
         log_debug("store: everything up to ticket %" PRIu64 " is handed over", ticket);
@@ -212,6 +213,13 @@ uint64_t conductor_commit(struct conductor *conductor)
     conductor->asking = false;
     conductor_run(conductor);
     return commit(conductor);
+}
+
+void conductor_commit_later(struct conductor *conductor)
+{
+    conductor->patient = true;
+    conductor_commit(conductor);
+    conductor->patient = false;
 }
 
 static void on_stored(void *user)
@@ -510,7 +518,7 @@ void conductor_close(struct conductor *conductor)
     if (conductor->after) {
         uint64_t ticket;
         ledger_rest(conductor->ledger);
-        store_commit(conductor->parts.store, &ticket);
+        store_commit(conductor->parts.store, true, &ticket);
     }
     ledger_destroy(conductor->ledger);
     recording_close(conductor->recording);

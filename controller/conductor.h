@@ -91,6 +91,8 @@ void conductor_run(struct conductor *conductor);
  * ticket of everything handed over so far: the answer to the request waits for it. Call it after a
  * message too. */
 uint64_t conductor_commit(struct conductor *conductor);
+/* The same where no answer waits for the rows: they are on the disk within a second. */
+void conductor_commit_later(struct conductor *conductor);
 
 /* Steps a client's request at once; its `request` number is set here. 0: accepted. −EPERM:
  * rejected, with the engine's reason in *ret_rejection. Do not call it from a hook. */

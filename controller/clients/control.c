@@ -51,13 +51,18 @@ void control_answer(struct control *control, uint64_t client, uint64_t sequence,
     control_send(control, client, &control->answer);
 }
 
-/* Commits the request's changes; returns whether its answer must wait for the disk. */
+/* Commits the request's changes; returns whether its answer must wait for the disk. WHY not at once
+ * what only prepares: a file of many jobs would be a commit for each. */
 static bool answer_hold(struct control *control, struct requester *requester,
                         const duopoly_Envelope *request)
 {
-    uint64_t ticket = conductor_commit(control->conductor);
     duopoly_Accepted *accepted = &control->answer.body.accepted;
     struct err err;
+    if (request_prepares(request->which_body)) {
+        conductor_commit_later(control->conductor);
+        return false;
+    }
+    uint64_t ticket = conductor_commit(control->conductor);
     if (!request_is_kept(request) || control->answer.which_body != duopoly_Envelope_accepted_tag)
         return false;
     if (!request_lasts(request->which_body) && store_refusal(control->parts->store, &err) < 0) {

@@ -125,6 +125,8 @@ void request_answer(struct control *control, struct requester *requester,
                     const duopoly_Envelope *request);
 /* Refuses a request that its role does not allow, before it is handled. */
 bool request_is_forbidden(struct control *control, uint64_t client, pb_size_t kind);
-/* Whether the request changes something that must last; whether the change survives a restart. */
+/* Whether the request changes something that must last; whether it only prepares what a later one
+ * begins, so that nothing is promised yet; whether the change survives a restart. */
 bool request_lasts(pb_size_t kind);
+bool request_prepares(pb_size_t kind);
 bool request_is_kept(const duopoly_Envelope *request);

@@ -459,12 +459,17 @@ bool request_lasts(pb_size_t kind)
     return requests[kind].lasts;
 }
 
-/* A stance that has to be confirmed is a trial, and not kept. WHY not a prepared job: who asked is
- * promised nothing before it is committed, and a file of many would wait for the disk with each. */
+bool request_prepares(pb_size_t kind)
+{
+    return requests[kind].submits && kind != duopoly_Envelope_submit_end_tag &&
+           kind != duopoly_Envelope_submit_commit_tag;
+}
+
+/* A stance that has to be confirmed is a trial, and not kept. */
 bool request_is_kept(const duopoly_Envelope *request)
 {
     bool stance = request->which_body == duopoly_Envelope_set_stance_tag &&
                   !request->body.set_stance.confirm_s;
-    bool prepares = request->which_body == duopoly_Envelope_submit_prepare_tag;
-    return !request->dry_run && !prepares && (request_lasts(request->which_body) || stance);
+    return !request->dry_run && !request_prepares(request->which_body) &&
+           (request_lasts(request->which_body) || stance);
 }

@@ -539,11 +539,12 @@ static void put_division(struct ledger *ledger)
     ledger_rest(ledger);
 }
 
-int ledger_commit(struct ledger *ledger, const struct agents *agents, uint64_t *ret_ticket)
+int ledger_commit(struct ledger *ledger, const struct agents *agents, bool awaited,
+                  uint64_t *ret_ticket)
 {
     for (size_t i = 0; i < ledger->n_moved; i++)
         host_put(ledger, agents, ledger->moved[i]);
     ledger->n_moved = 0;
     put_division(ledger);
-    return ledger->failed ? -ENOMEM : store_commit(ledger->store, ret_ticket);
+    return ledger->failed ? -ENOMEM : store_commit(ledger->store, awaited, ret_ticket);
 }

@@ -278,7 +278,7 @@ int store_close(struct store *store, struct err *err)
     store_care_end(store->care);
     sd_event_source_disable_unref(store->source);
     if (store->writer)
-        store_commit(store, &ticket);
+        store_commit(store, true, &ticket);
     int r = store_writer_close(store->writer, err);
     store_file_close(store->file);
     store_last_destroy(store->last);
@@ -418,13 +418,15 @@ uint64_t store_version(const struct store *store)
     return audit_newest(&store->audit, AUDIT_CHANGE) + 1;
 }
 
-int store_commit(struct store *store, uint64_t *ret_ticket)
+int store_commit(struct store *store, bool awaited, uint64_t *ret_ticket)
 {
     if (!store->changes.used && !store->changes.failed) {
+        if (awaited)
+            store_writer_await(store->writer);
         *ret_ticket = store_writer_handed(store->writer);
         return 0;
     }
-    *ret_ticket = store_writer_hand(store->writer, &store->changes);
+    *ret_ticket = store_writer_hand(store->writer, &store->changes, awaited);
     return *ret_ticket ? 0 : -ENOMEM;
 }
 

@@ -35,10 +35,13 @@ struct store_writer {
     pthread_t thread;
     pthread_mutex_t lock;
     pthread_cond_t wake;
-    uint64_t handed; /* the loop's */
+    /* The loop's: the newest ticket; groups that nobody awaits, since the last one that is. */
+    uint64_t handed;
+    size_t idle;
     _Atomic uint64_t committed, waiting;
     /* Under the lock. */
     struct groups groups;
+    uint64_t awaited; /* everything up to this ticket is committed at once */
     bool closing;
     struct err failure; /* code 0: none */
     struct store_writer_counters counters;
@@ -123,6 +126,13 @@ static void doze(struct store_writer *writer, int64_t until_ns, bool rest)
         ;
 }
 
+/* Whether the first of the queue must be committed at once. */
+static bool is_awaited(const struct store_writer *writer)
+{
+    const struct group *first = STAILQ_FIRST(&writer->groups);
+    return first && first->ticket <= writer->awaited;
+}
+
 /* 0 when `n` pieces are committed. */
 static int commit(struct store_writer *writer, const struct store_piece *pieces, size_t n,
                   uint64_t ticket)
@@ -189,7 +199,7 @@ static void *write_on(void *user)
     int r = 0;
     for (;;) {
         pthread_mutex_lock(&writer->lock);
-        if (!writer->closing && (r < 0 || STAILQ_EMPTY(&writer->groups)))
+        if (!writer->closing && (r < 0 || !is_awaited(writer)))
             doze(writer, r < 0 ? now_ns() + SECOND : prune_ns, r < 0);
         bool last_try = closing;
         closing = writer->closing;
@@ -279,7 +289,18 @@ int store_writer_close(struct store_writer *writer, struct err *err)
     return r;
 }
 
-uint64_t store_writer_hand(struct store_writer *writer, struct row_bytes *changes)
+void store_writer_await(struct store_writer *writer)
+{
+    if (!writer->idle)
+        return;
+    writer->idle = 0;
+    pthread_mutex_lock(&writer->lock);
+    writer->awaited = writer->handed;
+    pthread_cond_signal(&writer->wake);
+    pthread_mutex_unlock(&writer->lock);
+}
+
+uint64_t store_writer_hand(struct store_writer *writer, struct row_bytes *changes, bool awaited)
 {
     struct group *group = changes->failed ? NULL : malloc(sizeof(*group));
     if (!group) {
@@ -291,9 +312,11 @@ uint64_t store_writer_hand(struct store_writer *writer, struct row_bytes *change
     atomic_fetch_add(&writer->waiting, group->changes.used);
     pthread_mutex_lock(&writer->lock);
     STAILQ_INSERT_TAIL(&writer->groups, group, link);
-    pthread_cond_signal(&writer->wake);
     pthread_mutex_unlock(&writer->lock);
     /* The group may be gone already. */
+    writer->idle++;
+    if (awaited || writer->idle == TOGETHER || store_writer_is_behind(writer))
+        store_writer_await(writer);
     return writer->handed;
 }
 

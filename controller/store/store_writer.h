@@ -2,7 +2,7 @@
  *
  * The loop hands over groups of changes; each gets a number, its ticket, and is committed whole.
  * Waiting groups are committed together (group commit): while one commit waits for the disk, the
- * next one collects. When a commit is done, the eventfd becomes readable, and all tickets up to
+ * next one collects. Groups that nobody awaits wait for one that is awaited, at most a second. When a commit is done, the eventfd becomes readable, and all tickets up to
  * store_writer_committed are on the disk.
  *
  * If the file cannot be written (a full disk), nothing is dropped: the same groups are tried again
@@ -39,10 +39,12 @@ int store_writer_open(struct store_file *file, struct store_last *last,
  * fine. */
 int store_writer_close(struct store_writer *writer, struct err *err);
 
-/* Hands over a group; the bytes are taken (`changes` is empty afterwards). Returns its ticket,
- * larger than all before; 0: out of memory, and the group is lost: the caller cannot continue. Does
- * not wait. */
-uint64_t store_writer_hand(struct store_writer *writer, struct row_bytes *changes);
+/* Hands over a group; the bytes are taken (`changes` is empty afterwards). `awaited`: it is
+ * committed at once, with all before it; else within a second. Returns its ticket, larger than all
+ * before; 0: out of memory, and the group is lost: the caller cannot continue. Does not wait. */
+uint64_t store_writer_hand(struct store_writer *writer, struct row_bytes *changes, bool awaited);
+/* Somebody awaits all that was handed over. Does not wait. */
+void store_writer_await(struct store_writer *writer);
 
 /* Readable when something changed since store_writer_seen. */
 int store_writer_fd(const struct store_writer *writer);

@@ -202,7 +202,7 @@ static struct store *opened(void)
 static uint64_t handed_over(void)
 {
     uint64_t ticket;
-    if (store_commit(world.store, &ticket) < 0)
+    if (store_commit(world.store, true, &ticket) < 0)
         exit(EXIT_FAILURE);
     return ticket;
 }

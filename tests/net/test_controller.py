@@ -2,6 +2,7 @@
 import os
 import socket
 import subprocess
+import time
 
 import pytest
 
@@ -650,6 +651,22 @@ def test_of_two_that_submit_the_same_one_waits(cluster):
     assert [j["state"] for j in daemon.ctl("jobs")["jobs"]] == ["active"]
     assert second.ask(submit_commit=pb.SubmitCommit()).accepted.left == 0, "nothing is left: nothing happens"
     second.close()
+
+
+def test_jobs_that_are_only_prepared_are_written_together(cluster):
+    daemon = cluster.daemon()
+    client = Watcher(daemon)
+    stage = pb.SubmitStage(tasks=1, demand=pb.Resources(slots=1), command="map")
+    before, began = daemon.counters()["store.commits"], time.monotonic()
+    for n in range(200):
+        client.ask(submit_begin=pb.SubmitBegin(name=f"job{n}", content=n + 1))
+        client.ask(submit_stage=stage)
+        assert client.ask(submit_prepare=pb.SubmitPrepare(parts=2)).accepted.left == n + 1
+    commits, seconds = daemon.counters()["store.commits"] - before, time.monotonic() - began
+    assert commits <= 2 + seconds, "one a second"
+    begun = client.ask(submit_commit=pb.SubmitCommit()).accepted
+    assert begun.durable
+    client.close()
 
 
 @pytest.mark.parametrize("end", ["refuse", "close"])

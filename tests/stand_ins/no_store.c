@@ -205,7 +205,7 @@ uint64_t store_version(const struct store *store)
     return store->script.audits + 1;
 }
 
-int store_commit(struct store *store, uint64_t *ret_ticket)
+int store_commit(struct store *store, bool awaited, uint64_t *ret_ticket)
 {
     if (store->dirty) {
         store->handed++;

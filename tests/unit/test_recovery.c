@@ -128,7 +128,7 @@ static void step(const struct event *events, size_t n)
     audience_stepped(&world.audience, &stepped);
     assert_false(ledger_failed(world.ledger));
     decisions_take();
-    assert_int_equal(store_commit(world.store, &ticket), 0);
+    assert_int_equal(store_commit(world.store, true, &ticket), 0);
 }
 
 static void host_put(uint32_t host)

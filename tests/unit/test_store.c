@@ -39,7 +39,7 @@ static struct store *begun_at(const char *name)
 static void commit(struct store *store)
 {
     uint64_t ticket;
-    assert_int_equal(store_commit(store, &ticket), 0);
+    assert_int_equal(store_commit(store, true, &ticket), 0);
     for (int i = 0; i < 20000 && !store_settled(store, ticket); i++)
         poll(NULL, 0, 1);
     assert_true(store_settled(store, ticket));
@@ -765,7 +765,7 @@ static void a_full_disk_is_waited_out(void **state)
     for (int i = 0; i < 200; i++) {
         snprintf(name, sizeof(name), "n%d", i);
         store_set(store, "many", name, value);
-        assert_int_equal(store_commit(store, &ticket), 0);
+        assert_int_equal(store_commit(store, true, &ticket), 0);
     }
     for (int i = 0; i < 20000 && store_refusal(store, &err) == 0; i++)
         poll(NULL, 0, 1);
