@@ -45,7 +45,7 @@ void ledger_host_moved(struct ledger *ledger, uint32_t host);
 
 /* The controller ends: adds to the open change what is else written once a second. */
 void ledger_rest(struct ledger *ledger);
-/* Ends the open change: writes the rows of hosts, then store_commit, whose arguments these are. 0 or
- * −ENOMEM. */
+/* Ends the open change: writes the rows of hosts, then store_commit, whose arguments these are. 0
+ * or −ENOMEM. */
 int ledger_commit(struct ledger *ledger, const struct agents *agents, bool awaited,
                   uint64_t *ret_ticket);

@@ -2,8 +2,9 @@
  *
  * The loop hands over groups of changes; each gets a number, its ticket, and is committed whole.
  * Waiting groups are committed together (group commit): while one commit waits for the disk, the
- * next one collects. Groups that nobody awaits wait for one that is awaited, at most a second. When a commit is done, the eventfd becomes readable, and all tickets up to
- * store_writer_committed are on the disk.
+ * next one collects. Groups that nobody awaits wait for an awaited one, for a second at most.
+ * When a commit is done, the eventfd becomes readable, and all tickets up to store_writer_committed
+ * are on the disk.
  *
  * If the file cannot be written (a full disk), nothing is dropped: the same groups are tried again
  * every second, in order, until they are committed; store_writer_failure says why they wait.
