@@ -2,6 +2,7 @@
 (schemas/devices.md) and by what the kernel counted; and run times beside the simulator's."""
 
 import os
+import statistics
 import typing
 
 MB = 1e6
@@ -50,16 +51,21 @@ def lines(found, said, counted, makespan):
     return ["; ".join(words)] + short(found)
 
 
+def _beside(run):
+    """One run time, and the average of the simulator's."""
+    all_there = run["simulated"]["makespans"]
+    there = statistics.mean(all_there)
+    spread = ", %.1f to %.1f s" % (min(all_there), max(all_there)) if len(all_there) > 1 else ""
+    return "%s %.1f s (simulated %.1f s%s: %+.1f %%)" % (
+        run["label"], run["makespan"], there, spread, 100 * (run["makespan"] / there - 1))
+
+
 def verdict(runs):
     """Run times, shortest first, and the simulator's; nothing without disks."""
     if not all(run.get("disks") for run in runs):
         return []
     runs = sorted(runs, key=lambda run: run["makespan"])
-    there = sorted(runs, key=lambda run: run["simulated"]["makespan"])
-    times = ["%s %.1f s (simulated %.1f s, %+.1f %%)" % (
-        run["label"], run["makespan"], run["simulated"]["makespan"],
-        100 * (run["makespan"] / run["simulated"]["makespan"] - 1)) for run in runs
-        if run["simulated"]["makespan"]]
+    there = sorted(runs, key=lambda run: statistics.mean(run["simulated"]["makespans"]))
     order = "the simulator's order" if runs == there else "simulated: " + ", ".join(
         run["label"] for run in there)
-    return ["Run times: %s; %s." % (", ".join(times), order)]
+    return ["Run times: %s; %s." % (", ".join(map(_beside, runs)), order)]

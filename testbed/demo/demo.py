@@ -200,13 +200,15 @@ def run_policy(net, asked, policy, path, folder):
     if changed:
         simulated = simulate(asked, policy, path, logs, changed)
         there = report.load(policy, [simulated])
-    sides = gap.sides(running.log_files(), connections, results, simulate_spread(asked, policy, path, logs, changed) or [simulated])
+    spread = simulate_spread(asked, policy, path, logs, changed) or [simulated]
+    sides = gap.sides(running.log_files(), connections, results, spread)
     said.append(gap.sentence(*sides))
     if len(net.switches) == 1 and len(connections) <= DECIDED_MOST:
         names = {net.addresses[host]: host for host in net.hosts}
         said.append(decided.sentence(running.log_files(), connections, names, 1 - network.HEADERS))
     live = report.load(policy, running.log_files(), results)
     if running.disks:
+        there["makespans"] = [report.load(policy, [one])["makespan"] for one in spread]
         said += blocks.lines(read, running.disks.describe(), running.disks_read, live["makespan"])
     if live["crossed"] is not None:
         said.append("between racks: %.0f %% of what the shuffle moved between hosts, simulated %.0f %%" % (100 * live["crossed"], 100 * there["crossed"]))
