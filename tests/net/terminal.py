@@ -149,6 +149,8 @@ class Terminal:
 
         def lead():
             os.setsid()
+            for number in (signal.SIGINT, signal.SIGQUIT):  # a shell's background ignores them
+                signal.signal(number, signal.SIG_DFL)
             fcntl.ioctl(0, termios.TIOCSCTTY, 0)
         self.process = subprocess.Popen([str(word) for word in command], env=words,
                                         stdin=self.slave, stdout=self.slave, stderr=self.slave,
