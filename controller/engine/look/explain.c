@@ -9,6 +9,7 @@
 #include "controller/engine/books/limit.h"
 #include "controller/engine/books/retry.h"
 #include "controller/engine/books/variant.h"
+#include "controller/engine/look/clauses.h"
 #include "controller/engine/look/reason.h"
 #include "controller/engine/mode/mode_rule.h"
 #include "controller/engine/network/network.h"
@@ -25,8 +26,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-
-enum { UPLINKS_NAMED = 4 };
 
 /* The most of each demanded resource that one unit of a known host has. */
 static uint32_t most_of_a_unit(const struct engine *engine, const struct shape *shape,
@@ -45,25 +44,6 @@ static uint32_t most_of_a_unit(const struct engine *engine, const struct shape *
                     ret_most->amount[r] = host->units[u].total.amount[r];
     }
     return hosts;
-}
-
-/* "slots 4, mem_bytes 1000": amounts of the demanded resources. */
-static void resources_say(const struct resources *demand, const struct resources *amounts,
-                          char *text, size_t size)
-{
-    static const char *const names[ENGINE_RESOURCES] = {[RES_SLOTS] = "slots",
-                                                        [RES_CPU_MILLI] = "cpu_milli",
-                                                        [RES_MEM_BYTES] = "mem_bytes",
-                                                        [RES_GPU_MILLI] = "gpu_milli",
-                                                        [RES_GPU_MEM_BYTES] = "gpu_mem_bytes",
-                                                        [RES_IO_BYTES_S] = "io_bytes_s"};
-    *text = '\0';
-    for (int r = 0; r < ENGINE_RESOURCES; r++) {
-        size_t used = strlen(text);
-        if (demand->amount[r] > 0)
-            snprintf(text + used, size - used, "%s%s %" PRId64, used ? ", " : "", names[r],
-                     amounts->amount[r]);
-    }
 }
 
 /* Whether a known host meets the first `length` bytes of the constraint. */
@@ -136,8 +116,8 @@ void engine_say_never_fits(const struct engine *engine, uint64_t job, uint32_t s
     const struct shape *shape = of->bucket->shape;
     const char *constraint = shape->constraint;
     uint32_t hosts = most_of_a_unit(engine, shape, &most);
-    resources_say(&shape->demand, &shape->demand, needs, sizeof(needs));
-    resources_say(&shape->demand, &most, has, sizeof(has));
+    say_resources(&shape->demand, &shape->demand, needs, sizeof(needs));
+    say_resources(&shape->demand, &most, has, sizeof(has));
     bool splits = resources_split_device(&most, &shape->demand);
     if (!hosts)
         say_unmet(engine, of, text, size);
@@ -155,90 +135,14 @@ void engine_say_never_fits(const struct engine *engine, uint64_t job, uint32_t s
                         : "");
 }
 
-static const char *host_name(const struct host *host)
-{
-    return host && host->name[0] ? host->name : "?";
-}
-
-/* The hosts whose uplinks are at or above cleared_permille, a few of them by name. */
-static void say_uplinks(const struct engine *engine, struct engine_explanation *e)
-{
-    uint32_t said = 0;
-    say(e, engine->warm == 1 ? "The uplink of" : "The uplinks of");
-    for (uint32_t h = 0; h < engine->n_hosts && said < UPLINKS_NAMED; h++) {
-        const struct host *host = engine->hosts[h];
-        if (!host || host->uplink_permille < engine->config.cleared_permille)
-            continue;
-        bool last = said + 1 == engine->warm;
-        say(e, "%s %s", !said ? "" : last ? " and" : ",", host_name(host));
-        said++;
-    }
-    if (engine->warm > said)
-        say(e, " and %u %s", engine->warm - said, engine->warm - said == 1 ? "other" : "others");
-    say(e, " %s at or above %u per mille", engine->warm == 1 ? "is" : "are",
-        engine->config.cleared_permille);
-}
-
-static void say_word(const struct engine *engine, struct engine_explanation *e, const char *word,
-                     const struct host *host, int64_t left, int64_t right)
-{
-    const struct job *first = order_first(engine);
-    if (strcmp(word, "host") == 0)
-        say(e, "%s", host_name(host));
-    else if (strcmp(word, "left") == 0)
-        say(e, "%" PRId64, left);
-    else if (strcmp(word, "right") == 0)
-        say(e, "%" PRId64, right);
-    else if (strcmp(word, "right.1s") == 0)
-        say(e, "%.1f", (double)right * 1e-9);
-    else if (strcmp(word, "right.host") == 0)
-        say(e, "%s", host_name(cluster_host(engine, (uint32_t)right)));
-    else if (strcmp(word, "left.1s") == 0)
-        say(e, "%.1f", (double)left * 1e-9);
-    else if (strcmp(word, "left.3s") == 0)
-        say(e, "%.3f", (double)left * 1e-9);
-    else if (strcmp(word, "transfer") == 0)
-        say(e, "%s", engine->network->order(engine->mode) == ORDER_COFLOW ? "Coflow" : "Macroflow");
-    else if (strcmp(word, "first_job") == 0)
-        say(e, "%" PRIu64, first ? first->number : 0);
-    else if (strcmp(word, "uplinks") == 0)
-        say_uplinks(engine, e);
-}
-
-/* Adds a policy's sentence (policy_reason.sentence). `host` may be NULL where it has none. */
-static void sentence_say(const struct engine *engine, struct engine_explanation *e,
-                         const char *sentence, const struct host *host, int64_t left, int64_t right)
-{
-    char word[16];
-    for (const char *at = sentence; *at;) {
-        int text = (int)strcspn(at, "{"), length = 0;
-        say(e, "%.*s", text, at);
-        at += text;
-        if (sscanf(at, "{%15[^}]}%n", word, &length) == 1 && length)
-            say_word(engine, e, word, host, left, right);
-        at += length;
-        if (*at == '{' && !length)
-            say(e, "%c", *at++);
-    }
-}
-
-void engine_say_mode_why(const struct engine *engine, const struct decision *mode,
-                         struct engine_explanation *ret_explanation)
-{
-    const struct policy_reason *entry = policy_reason(engine, DECISION_MODE, mode->reason);
-    memset(ret_explanation, 0, sizeof(*ret_explanation));
-    if (entry)
-        sentence_say(engine, ret_explanation, entry->sentence, NULL, mode->left, mode->right);
-}
-
 static void say_start(const struct engine *engine, struct engine_explanation *e,
                       const struct attempt *a)
 {
     const struct policy_reason *entry = policy_reason(engine, DECISION_START, a->reason);
     if (entry)
-        sentence_say(engine, e, entry->sentence, a->host, a->left, a->right);
+        say_sentence(engine, e, entry->sentence, a->host, a->left, a->right);
     else
-        say(e, "Runs on %s, where it was found running. ", host_name(a->host));
+        say(e, "Runs on %s, where it was found running. ", said_host(a->host));
 }
 
 /* WHY a level may be one of a former policy: levels are given at the start, and again only by
@@ -265,14 +169,14 @@ static void say_stalls(const struct engine *engine, struct engine_explanation *e
     if (!stall)
         return;
     const struct blind *blind = stall->blind;
-    say(e, " It gets nothing from %s", host_name(blind->source));
+    say(e, " It gets nothing from %s", said_host(blind->source));
     if (a->n_stalls > 1)
         say(e, " and %u other host%s", a->n_stalls - 1, plural(a->n_stalls - 1));
     say(e, ": %s cannot read there since %.1f s; after %.1f s it runs again.",
-        host_name(blind->reader), (double)(engine->now_ns - blind->since_ns) / 1e9,
+        said_host(blind->reader), (double)(engine->now_ns - blind->since_ns) / 1e9,
         (double)engine->config.source_lost_ns / 1e9);
     say_fact(e, "stalled_sources", "%u", a->n_stalls);
-    say_fact(e, "stalled_source", "%s", host_name(blind->source));
+    say_fact(e, "stalled_source", "%s", said_host(blind->source));
     say_fact(e, "stalled_s", "%.3f", (double)(engine->now_ns - blind->since_ns) / 1e9);
 }
 
@@ -326,7 +230,7 @@ static void explain_attempt(const struct engine *engine, struct engine_explanati
     say_stalls(engine, e, a);
     say_fact(e, "attempt", "%" PRIu64, a->number);
     say_fact(e, "attempt_state", "%s", attempt_state_name(a->state));
-    say_fact(e, "host", "%s", host_name(a->host));
+    say_fact(e, "host", "%s", said_host(a->host));
     say_fact(e, "start_reason", "%s", reason_name(a->reason));
     say_fact(e, "start_left", "%" PRId64, a->left);
     say_fact(e, "start_right", "%" PRId64, a->right);
@@ -338,7 +242,7 @@ static void explain_attempt(const struct engine *engine, struct engine_explanati
     say_fact(e, "network_bytes", "%" PRIu64, a->remote_bytes);
     say_fact(e, "received_bytes", "%" PRIu64, a->received_bytes);
     if (a->block_host != ENGINE_NONE)
-        say_fact(e, "block_from", "%s", host_name(cluster_host(engine, a->block_host)));
+        say_fact(e, "block_from", "%s", said_host(cluster_host(engine, a->block_host)));
 }
 
 static void explain_blocked(struct engine_explanation *e, const struct task *task)
@@ -356,26 +260,6 @@ static void explain_blocked(struct engine_explanation *e, const struct task *tas
     }
     if (stage->job->state == JOB_ARRIVING)
         say(e, " its job has not arrived completely");
-}
-
-/* The rule that holds it now, with its present numbers. */
-static void say_hold(const struct engine *engine, struct engine_explanation *e,
-                     const struct task *task)
-{
-    const struct policy_reason *entry = NULL;
-    struct policy_why why = {0};
-    if (engine->place->held) {
-        why = engine->place->held(engine, task->stage, task);
-        entry = policy_reason(engine, DECISION_HOLD, why.reason);
-    }
-    say(e, "Held back: ");
-    if (entry)
-        sentence_say(engine, e, entry->sentence, NULL, why.left, why.right);
-    else
-        say(e, "the placement policy before \"%s\" left it.", engine->place->policy.name);
-    if (task->stage->held)
-        say(e, " The hold ends after %.1f s at the latest.",
-            (double)(hold_end_ns(task->stage) - engine->now_ns) / 1e9);
 }
 
 /* Whether the task's application gets no allows now. */
@@ -492,7 +376,7 @@ static void explain_refused(const struct engine *engine, struct engine_explanati
     const struct policy_reason *entry = policy_reason(engine, DECISION_HOLD, why->reason);
     say(e, "Held back, since it may not commit: ");
     if (entry)
-        sentence_say(engine, e, entry->sentence, NULL, why->left, why->right);
+        say_sentence(engine, e, entry->sentence, NULL, why->left, why->right);
     say(e, " It is asked again after %.1f s at the latest.",
         (double)(refusal->due_ns - engine->now_ns) / 1e9);
     say_fact(e, "commit", "%s refuses: %s", engine->commit->policy.name, reason_name(why->reason));
@@ -509,7 +393,7 @@ static void explain_retry(const struct engine *engine, struct engine_explanation
     double left_s = (double)(task->ready_ns + engine->config.hold_max_ns - engine->now_ns) / 1e9;
     say(e, "Failed on");
     for (uint32_t i = 0; i < retry->n; i++)
-        say(e, "%s %s", i ? "," : "", host_name(retry->tried[i].host));
+        say(e, "%s %s", i ? "," : "", said_host(retry->tried[i].host));
     say(e, "; waits for room on another host, for %.1f s at most, then for any.", left_s);
     say_fact(e, "failed_on_hosts", "%u", retry->n);
     say_fact(e, "waits_s", "%.3f", (double)(engine->now_ns - task->ready_ns) / 1e9);
@@ -523,16 +407,16 @@ static void say_evicted(const struct engine *engine, struct engine_explanation *
         return;
     const struct host *host = cluster_host(engine, evicted->host);
     const struct policy_reason *entry = policy_reason(engine, DECISION_STOP, evicted->reason);
-    say(e, " It was evicted from %s %.1f s ago: ", host_name(host),
+    say(e, " It was evicted from %s %.1f s ago: ", said_host(host),
         (double)(engine->now_ns - evicted->at_ns) / 1e9);
     if (entry)
-        sentence_say(engine, e, entry->sentence, host, evicted->left, evicted->right);
+        say_sentence(engine, e, entry->sentence, host, evicted->left, evicted->right);
     if (evicted->by_job)
         say(e, " Task %" PRIu64 "/%u/%u was to have its slot.", evicted->by_job, evicted->by_stage,
             evicted->by_task);
     say(e, " So far %u of its attempts %s; %.1f s of running are lost with that.", evicted->times,
         evicted->times == 1 ? "was" : "were", (double)evicted->lost_ns / 1e9);
-    say_fact(e, "evicted_from", "%s", host_name(host));
+    say_fact(e, "evicted_from", "%s", said_host(host));
     say_fact(e, "evict_reason", "%s", reason_name(evicted->reason));
     say_fact(e, "evictions", "%u", evicted->times);
     say_fact(e, "evicted_s", "%.3f", (double)evicted->lost_ns / 1e9);
@@ -558,18 +442,6 @@ static void say_turn(const struct engine *engine, struct engine_explanation *e,
     say(e, " Its job is %" PRIu64 " of %zu in turn", engine_job_place(engine, job->number),
         engine->active.n);
     say_number(engine, e, job);
-}
-
-static void say_user(const struct engine *engine, struct engine_explanation *e,
-                     const struct user *user)
-{
-    if (!engine->division->explain)
-        return;
-    say(e, " Its user %s ", user->name);
-    say_fact(e, "user", "%u %s", user->number, user->name);
-    say_fact(e, "user_share", "%u of %" PRIu64, user->share, engine->users_total);
-    engine->division->explain(engine, user, e);
-    say(e, ".");
 }
 
 int engine_explain_turn(const struct engine *engine, uint64_t number,
@@ -629,7 +501,7 @@ int engine_explain(const struct engine *engine, uint64_t job, uint32_t stage, ui
     memset(e, 0, sizeof(*e));
     if (task->state == TASK_DONE)
         say(e, "Done by attempt %" PRIu64 " on %s.", task->done_attempt,
-            host_name(cluster_host(engine, task->done_host)));
+            said_host(cluster_host(engine, task->done_host)));
     else if (task->attempts)
         explain_attempt(engine, e, task->attempts);
     else if (retry_waits(task))
