@@ -614,6 +614,7 @@ struct host {
     uint64_t generation;
     uint64_t uplink_bps, downlink_bps, rack_bps;
     uint32_t uplink_permille, downlink_permille;
+    struct sorted_node warm;              /* engine->warm */
     uint64_t disk_bytes_s;                /* 0: not told */
     uint32_t disk_permille, disk_readers; /* the last report */
     bool disk_hangs;                      /* the same: it comes last in shape->by_load */
@@ -729,7 +730,8 @@ struct engine {
     uint32_t changes[CHANGES]; /* hosts whose room or load changed, a ring */
     uint64_t n_changes;
 
-    uint32_t hot, warm; /* uplinks above congested_permille; at or above cleared_permille */
+    uint32_t hot;       /* uplinks above congested_permille; */
+    struct sorted warm; /* index: those at or above cleared_permille, by host */
     bool congested;
 
     enum mode mode;

@@ -39,20 +39,22 @@ const char *said_host(const struct host *host)
 /* The hosts whose uplinks are at or above cleared_permille, a few of them by name. */
 static void say_uplinks(const struct engine *engine, struct engine_explanation *e)
 {
-    uint32_t said = 0;
-    say(e, engine->warm == 1 ? "The uplink of" : "The uplinks of");
-    for (uint32_t h = 0; h < engine->n_hosts && said < UPLINKS_NAMED; h++) {
-        const struct host *host = engine->hosts[h];
-        if (!host || host->uplink_permille < engine->config.cleared_permille)
-            continue;
-        bool last = said + 1 == engine->warm;
-        say(e, "%s %s", !said ? "" : last ? " and" : ",", said_host(host));
+    const size_t n = engine->warm.n;
+    const struct sorted_node *node = sorted_first(&engine->warm);
+    size_t said = 0;
+    say(e, n == 1 ? "The uplink of" : "The uplinks of");
+    for (; node && said < UPLINKS_NAMED; node = sorted_next(node)) {
+        bool last = said + 1 == n;
+        say(e, "%s %s",
+            !said  ? ""
+            : last ? " and"
+                   : ",",
+            said_host(container_of(node, const struct host, warm)));
         said++;
     }
-    if (engine->warm > said)
-        say(e, " and %u %s", engine->warm - said, engine->warm - said == 1 ? "other" : "others");
-    say(e, " %s at or above %u per mille", engine->warm == 1 ? "is" : "are",
-        engine->config.cleared_permille);
+    if (n > said)
+        say(e, " and %zu %s", n - said, n - said == 1 ? "other" : "others");
+    say(e, " %s at or above %u per mille", n == 1 ? "is" : "are", engine->config.cleared_permille);
 }
 
 static void say_word(const struct engine *engine, struct engine_explanation *e, const char *word,

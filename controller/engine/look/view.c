@@ -546,7 +546,7 @@ void engine_status(const struct engine *engine, struct engine_status *ret_status
         .mode_sequence = engine->mode_sequence,
         .mode_since_ns = engine->mode_since_ns,
         .congested = engine->congested,
-        .hot_uplinks = engine->warm,
+        .hot_uplinks = (uint32_t)engine->warm.n,
         .first_job = first ? first->number : 0,
         .hosts = engine->joined,
         .hosts_up = engine->up,

@@ -237,7 +237,7 @@ static struct policy_why held(const struct engine *engine, const struct stage *s
     if (engine->mode == MODE_SLOT_STARVED && stage->job != first)
         return (struct policy_why){REASON_NOT_FIRST, clamp_i64(first->number), 0};
     if (engine->congested && stage->job != first)
-        return (struct policy_why){REASON_CONGESTED, engine->warm, 0};
+        return (struct policy_why){REASON_CONGESTED, (int64_t)engine->warm.n, 0};
     if (!smallest || (task && !task->bytes))
         return (struct policy_why){REASON_NO_LOCAL_SLOT, clamp_i64(stage->n_ready), 0};
     uint64_t own = order == ORDER_COFLOW ? stage_coflow_bytes(stage)

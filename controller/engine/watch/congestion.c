@@ -11,17 +11,25 @@ void congestion_follow_hosts(struct engine *engine)
 {
     if (are_many(engine, engine->hot))
         engine->congested = true;
-    else if (!are_many(engine, engine->warm))
+    else if (!are_many(engine, (uint32_t)engine->warm.n))
         engine->congested = false;
+}
+
+static void warm_follow(struct engine *engine, struct host *host, uint32_t permille)
+{
+    const uint32_t cleared = engine->config.cleared_permille;
+    const bool was = host->uplink_permille >= cleared, is = permille >= cleared;
+    if (is && !was)
+        sorted_insert(&engine->warm, &host->warm, (struct sorted_key){host->index, 0, 0}, 0);
+    else if (was && !is)
+        sorted_remove(&engine->warm, &host->warm);
 }
 
 void congestion_report(struct engine *engine, struct host *host, uint32_t permille)
 {
-    const struct engine_config *config = &engine->config;
-    engine->hot += (uint32_t)(permille > config->congested_permille) -
-                   (uint32_t)(host->uplink_permille > config->congested_permille);
-    engine->warm += (uint32_t)(permille >= config->cleared_permille) -
-                    (uint32_t)(host->uplink_permille >= config->cleared_permille);
+    const uint32_t congested = engine->config.congested_permille;
+    engine->hot += (uint32_t)(permille > congested) - (uint32_t)(host->uplink_permille > congested);
+    warm_follow(engine, host, permille);
     host->uplink_permille = permille;
     congestion_follow_hosts(engine);
 }

@@ -6,7 +6,8 @@
  *
  * Source: Tian et al., section 5.2, where a monitor looks periodically; here each report, and each
  * host that joins or is forgotten, is followed. WHY also the latter: hosts may report crossings
- * only, and the share is one of all uplinks. O(1). */
+ * only, and the share is one of all uplinks. O(1), and O(log uplinks) for one that passes
+ * `cleared`. */
 #pragma once
 
 #include "controller/engine/base/state.h"
