@@ -82,7 +82,8 @@ class Client:
 
 
 class Played:
-    """The socket of a controller that answers as a function says; None: it closes."""
+    """The socket of a controller that answers one client after the other as a function says; None:
+    it closes."""
 
     def __init__(self, path, answer):
         self.path, self.answer, self.asked = path, answer, []
@@ -92,21 +93,26 @@ class Played:
         self.thread = threading.Thread(target=self.serve)
 
     def serve(self):
-        client = self.listener.accept()[0]
-        with client:
-            while asked := client.recv(65536):
-                request = pb.Envelope.FromString(asked)
-                self.asked.append(request)
-                answer = self.answer(request)
-                if answer is None:
-                    return
-                client.send(answer.SerializeToString())
+        while True:
+            try:
+                client = self.listener.accept()[0]
+            except OSError:
+                return
+            with client:
+                while asked := client.recv(65536):
+                    request = pb.Envelope.FromString(asked)
+                    self.asked.append(request)
+                    answer = self.answer(request)
+                    if answer is None:
+                        return
+                    client.send(answer.SerializeToString())
 
     def __enter__(self):
         self.thread.start()
         return self
 
     def __exit__(self, *_):
+        self.listener.shutdown(socket.SHUT_RDWR)
         self.thread.join(20)
         self.listener.close()
 

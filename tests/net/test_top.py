@@ -1,16 +1,15 @@
 """`duopolyctl top` on a terminal, against a real controller: keys, pause, filter, sizes, signals;
 however it ends, the terminal is as it was."""
+import contextlib
 import json
 import signal
-import socket
 import subprocess
 import termios
-import threading
 import time
 
 import pytest
 
-from controller import BUILD, pb, workload
+from controller import BUILD, Played, pb, workload
 from terminal import Terminal
 
 NASTY = "\x1b[2J\x1b]0;owned\x07\r\u202eä"
@@ -339,74 +338,52 @@ def test_what_is_refused(cluster, top, words, more, status, sentence):
 # ---- what it costs ----
 
 
-class Played:
-    """A controller that the test plays: hosts without end, and what was asked of it."""
+class Endless(Played):
+    """A controller that the test plays: hosts without end."""
 
     def __init__(self, path, limits=True, name=None):
-        self.path, self.limits, self.name, self.asked = path, limits, name, []
-        self.listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        self.listener.bind(str(path))
-        self.listener.listen()
-        self.thread = threading.Thread(target=self.serve)
-        self.thread.start()
+        super().__init__(path, self.told)
+        self.limits, self.name = limits, name
 
-    def serve(self):
-        while True:
-            try:
-                client = self.listener.accept()[0]
-            except OSError:
-                return
-            with client:
-                while request := client.recv(65536):
-                    client.send(self.answer(pb.Envelope.FromString(request)).SerializeToString())
-
-    def answer(self, request):
+    def told(self, request):
         if request.HasField("get_status"):
             return pb.Envelope(version=1, status=pb.Status(filters=True, limits=self.limits))
         asked = request.list
-        self.asked.append(asked)
         n = min(asked.limit or 20, 20)
         hosts = [pb.HostRow(name=f"h{asked.cursor + i}", state="up") for i in range(n)]
         if self.name:
             hosts[0].name = self.name
         return pb.Envelope(version=1, page=pb.Page(hosts=hosts, cursor=asked.cursor + n))
 
-    def close(self):
-        self.listener.shutdown(socket.SHUT_RDWR)
-        self.thread.join(20)
-        self.listener.close()
+    def lists(self):
+        """What was asked of it but for its state."""
+        return [request.list for request in self.asked if request.HasField("list")]
 
 
 @pytest.fixture(name="played")
 def _played(tmp_path):
-    made = []
-
-    def play(**more):
-        made.append(Played(tmp_path / "s", **more))
-        return made[-1]
-    yield play
-    for one in made:
-        one.close()
+    with contextlib.ExitStack() as made:
+        yield lambda **more: made.enter_context(Endless(tmp_path / "s", **more))
 
 
 def test_it_asks_for_what_is_seen_alone(played, top):
     controller = played()
     terminal = top(controller.path, "hosts", lines=55)
     terminal.wait_for("h49")
-    asked = [(one.cursor, one.limit) for one in controller.asked]
+    asked = [(one.cursor, one.limit) for one in controller.lists()]
     assert asked[:3] == [(0, 50), (20, 30), (40, 10)], "50 rows, and no more"
-    before = len(controller.asked)
+    before = len(controller.lists())
     terminal.watch(3.5)
-    assert (len(controller.asked) - before) / 3 in (3, 4), "once a second"
+    assert (len(controller.lists()) - before) / 3 in (3, 4), "once a second"
     terminal.type(" ")
     terminal.wait_for("h99")
-    assert {one.limit for one in controller.asked} == {50, 30, 10}
+    assert {one.limit for one in controller.lists()} == {50, 30, 10}
 
 
 def test_an_older_controller_is_not_asked(played, top):
     controller = played(limits=False)
     terminal = top(controller.path, columns=200)
-    assert terminal.wait_end() == 1 and not controller.asked
+    assert terminal.wait_end() == 1 and not controller.lists()
     assert "is older and cannot list a part of its rows alone" in terminal.text().replace("\n", "")
 
 
@@ -426,11 +403,11 @@ def test_keys_without_end_ask_ten_times_a_second(played, top):
     controller = played()
     terminal = top(controller.path, "hosts")
     terminal.wait_for("h18")
-    before, began = len(controller.asked), time.monotonic()
+    before, began = len(controller.lists()), time.monotonic()
     for _ in range(100):
         terminal.type(" b")
         terminal.watch(0.02)
     took = time.monotonic() - began
-    assert 2 * took < len(controller.asked) - before <= 10 * took + 1
+    assert 2 * took < len(controller.lists()) - before <= 10 * took + 1
     terminal.type("g")
     terminal.wait_for("h18")
