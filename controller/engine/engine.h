@@ -492,6 +492,16 @@ void engine_host_attempts(const struct engine *engine, uint32_t host,
                           void (*each)(void *context, const struct attempt_view *attempt),
                           void *context);
 
+/* Jobs with outputs on a host, and how many outputs these are: at most `most`, the one that has
+ * been there for longest first. Returns how many jobs there are. O(most). */
+uint32_t engine_host_outputs(const struct engine *engine, uint32_t host, uint32_t most,
+                             void (*each)(void *context, uint64_t job, uint32_t outputs),
+                             void *context);
+/* Attempts that read their block from that host over the network, at most `most`. O(most). */
+void engine_block_readers(const struct engine *engine, uint32_t host, uint32_t most,
+                          void (*each)(void *context, const struct attempt_view *attempt),
+                          void *context);
+
 /* Each attempt of a stage that runs, was sent to a host or is allowed. O(those). */
 void engine_stage_attempts(const struct engine *engine, uint64_t job, uint32_t stage,
                            void (*each)(void *context, const struct attempt_view *attempt),
@@ -519,6 +529,27 @@ struct engine_status {
     int64_t slots, slots_free; /* of hosts that are up */
 };
 void engine_status(const struct engine *engine, struct engine_status *ret_status);
+
+/* The mode in force, and what its rule finds now. */
+struct mode_view {
+    enum mode mode, wanted;
+    enum reason reason; /* of `wanted`, with the two numbers that it compared */
+    uint64_t ready;
+    int64_t free;
+    uint64_t sequence;
+    int64_t since_ns, until_ns; /* it stays until then, whatever is wanted (mode_dwell_ns) */
+    uint64_t first_job;         /* 0: no active job */
+};
+/* O(shapes of the first job), or what the rule costs. */
+void engine_mode(const struct engine *engine, struct mode_view *ret_view);
+
+/* Whether the network is congested, and how many uplinks make it so. O(1). */
+struct congestion_view {
+    bool congested;
+    uint32_t uplinks;         /* of joined hosts */
+    uint32_t over, uncleared; /* over congested_permille; at or above cleared_permille */
+};
+void engine_congestion(const struct engine *engine, struct congestion_view *ret_view);
 /* Counted bytes of its jobs; 0 when nothing is counted (memory_max). O(1). */
 uint64_t engine_counted_bytes(const struct engine *engine);
 
@@ -605,6 +636,13 @@ int engine_explain(const struct engine *engine, uint64_t job, uint32_t stage, ui
  * same of the job before it, of the first of the job behind it. −ENOENT: it is not active.
  * O(log n). */
 int engine_explain_turn(const struct engine *engine, uint64_t job,
+                        struct engine_explanation *ret_explanation);
+
+/* What the slots of a host that is up are used for, which job is first in turn there, and why free
+ * slots are free: for the first tasks in turn that wait, what keeps them from this host, and how
+ * the user of the first of them stands. Of a host that is not up only numbers. −ENOENT: no such
+ * host. O(attempts there + log n): of many jobs the first 64 in turn are looked at. */
+int engine_explain_host(const struct engine *engine, uint32_t host,
                         struct engine_explanation *ret_explanation);
 
 /* An arc of the graph by which the placement decides, as its last optimum has it. */

@@ -497,6 +497,30 @@ void engine_host_attempts(const struct engine *engine, uint32_t index,
     }
 }
 
+uint32_t engine_host_outputs(const struct engine *engine, uint32_t index, uint32_t most,
+                             void (*each)(void *context, uint64_t job, uint32_t outputs),
+                             void *context)
+{
+    const struct host *host = cluster_host(engine, index);
+    const struct job_host *here = host ? TAILQ_FIRST(&host->outputs) : NULL;
+    for (uint32_t n = 0; here && n < most; n++, here = TAILQ_NEXT(here, of_host))
+        each(context, here->job->number, here->outputs);
+    return host ? host->n_outputs : 0;
+}
+
+void engine_block_readers(const struct engine *engine, uint32_t index, uint32_t most,
+                          void (*each)(void *context, const struct attempt_view *attempt),
+                          void *context)
+{
+    const struct host *host = cluster_host(engine, index);
+    const struct attempt *attempt = host ? TAILQ_FIRST(&host->block_readers) : NULL;
+    struct attempt_view view;
+    for (uint32_t n = 0; attempt && n < most; n++, attempt = TAILQ_NEXT(attempt, of_block)) {
+        view_attempt(attempt, &view);
+        each(context, &view);
+    }
+}
+
 void engine_stage_attempts(const struct engine *engine, uint64_t job, uint32_t index,
                            void (*each)(void *context, const struct attempt_view *attempt),
                            void *context)
@@ -559,6 +583,28 @@ void engine_status(const struct engine *engine, struct engine_status *ret_status
         .slots_free = engine->free.amount[RES_SLOTS],
     };
     mode_numbers(engine, &ret_status->first_ready, &ret_status->first_free);
+}
+
+void engine_mode(const struct engine *engine, struct mode_view *ret_view)
+{
+    const struct job *first = order_first(engine);
+    *ret_view = (struct mode_view){
+        .mode = engine->mode,
+        .sequence = engine->mode_sequence,
+        .since_ns = engine->mode_since_ns,
+        .until_ns = engine->mode_since_ns + engine->config.mode_dwell_ns,
+        .first_job = first ? first->number : 0,
+    };
+    ret_view->wanted =
+        engine->mode_rule->wanted(engine, &ret_view->reason, &ret_view->ready, &ret_view->free);
+}
+
+void engine_congestion(const struct engine *engine, struct congestion_view *ret_view)
+{
+    *ret_view = (struct congestion_view){.congested = engine->congested,
+                                         .uplinks = engine->joined,
+                                         .over = engine->hot,
+                                         .uncleared = (uint32_t)engine->warm.n};
 }
 
 void engine_counters(const struct engine *engine, struct engine_counters *ret_counters)
