@@ -37,6 +37,7 @@ struct conductor {
     struct recording *recording; /* NULL: none */
     struct orphans orphans;
     struct mode_history modes;
+    struct host_times times;
     struct conductor_log log;
     struct notice_listener noting;
     struct audience audience;
@@ -384,13 +385,14 @@ int conductor_prepare(struct conductor *conductor, uint64_t job, uint64_t most)
 static void audience_gather(struct conductor *conductor)
 {
     conductor->orphans.engine = conductor->log.engine = conductor->noting.engine =
-        conductor->engine;
+        conductor->times.engine = conductor->engine;
     conductor->noting.notices = conductor->parts.notices;
     void **users = conductor->audience.users;
     users[LISTENER_RECORDING] = conductor->recording;
     users[LISTENER_LEDGER] = conductor->ledger;
     users[LISTENER_HISTORY] = conductor->history;
     users[LISTENER_ORPHANS] = &conductor->orphans;
+    users[LISTENER_HOST_TIMES] = &conductor->times;
     users[LISTENER_LOG] = &conductor->log;
     users[LISTENER_NOTICES] = &conductor->noting;
     users[LISTENER_CLIENTS] = &conductor->clients;
@@ -408,6 +410,7 @@ static int peers_begin(struct conductor *conductor, const struct recovered *reco
     parts->recording = conductor->recording;
     parts->orphans = &conductor->orphans;
     parts->modes = &conductor->modes;
+    parts->times = &conductor->times;
     peers->ledger = conductor->ledger;
     peers->event = on_event;
     peers->asked = on_asked;
@@ -515,6 +518,7 @@ void conductor_close(struct conductor *conductor)
     shares_destroy(conductor->parts.shares);
     learnt_destroy(conductor->parts.learnt);
     notices_destroy(conductor->parts.notices);
+    host_times_done(&conductor->times);
     if (conductor->after) {
         uint64_t ticket;
         ledger_rest(conductor->ledger);

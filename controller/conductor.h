@@ -26,6 +26,7 @@
 #include "controller/configuration.h"
 #include "controller/cost.h"
 #include "controller/epoch.h"
+#include "controller/host_times.h"
 #include "controller/learnt.h"
 #include "controller/mode_history.h"
 #include "controller/notices.h"
@@ -80,6 +81,7 @@ struct conductor_parts {
     struct cost_turns turns; /* durations of the loop's turns */
     struct histogram steps;  /* how long the engine took for a step, by the wall clock */
     const struct mode_history *modes; /* how the mode changed, and why */
+    const struct host_times *times;   /* since when hosts are as they are */
     bool judging;                     /* conductor_judge_only: nothing may change */
 };
 const struct conductor_parts *conductor_parts(const struct conductor *conductor);

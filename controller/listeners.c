@@ -1,6 +1,7 @@
 #include "controller/listeners.h"
 
 #include "controller/conductor_log.h"
+#include "controller/host_times.h"
 #include "controller/notice_listener.h"
 #include "controller/orphans.h"
 #include "controller/recording/recording.h"
@@ -43,13 +44,10 @@ static const struct listener clients_listener = {.stepped = clients_stepped,
                                                  .job_over = clients_job_over};
 
 static const struct listener *const listeners[LISTENERS] = {
-    [LISTENER_RECORDING] = &recording_listener,
-    [LISTENER_LEDGER] = &ledger_listener,
-    [LISTENER_HISTORY] = &history_listener,
-    [LISTENER_ORPHANS] = &orphans_listener,
-    [LISTENER_LOG] = &log_listener,
-    [LISTENER_NOTICES] = &notices_listener,
-    [LISTENER_CLIENTS] = &clients_listener,
+    [LISTENER_RECORDING] = &recording_listener,   [LISTENER_LEDGER] = &ledger_listener,
+    [LISTENER_HISTORY] = &history_listener,       [LISTENER_ORPHANS] = &orphans_listener,
+    [LISTENER_HOST_TIMES] = &host_times_listener, [LISTENER_LOG] = &log_listener,
+    [LISTENER_NOTICES] = &notices_listener,       [LISTENER_CLIENTS] = &clients_listener,
 };
 
 #define TELL(moment, what)                                                                         \

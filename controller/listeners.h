@@ -1,7 +1,7 @@
 /* Listeners are called at each end of an attempt or job, and for each step. Each is one const table
  * of functions at the end of its file; one array gives the order in which they are called:
  *
- *   recording, ledger (the store's rows), history, orphans, log, notices, clients
+ *   recording, ledger (the store's rows), history, orphans, hosts' times, log, notices, clients
  *
  * so the store and the history have it before the log or a client reports it. Listeners decide
  * nothing and do not call the engine. */
@@ -34,6 +34,7 @@ enum {
     LISTENER_LEDGER,
     LISTENER_HISTORY,
     LISTENER_ORPHANS,
+    LISTENER_HOST_TIMES,
     LISTENER_LOG,
     LISTENER_NOTICES,
     LISTENER_CLIENTS,
