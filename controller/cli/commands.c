@@ -7,6 +7,7 @@
 #include "controller/cli/drain.h"
 #include "controller/cli/events.h"
 #include "controller/cli/exits.h"
+#include "controller/cli/explain.h"
 #include "controller/cli/fastpath.h"
 #include "controller/cli/flows.h"
 #include "controller/cli/graph.h"
@@ -41,40 +42,11 @@
 /* `job` is for looking at one: two pages. */
 #define JOB_TASKS_SHOWN 96
 
-/* Reads digits up to `end_character`; NULL if there are none or too many. */
-static const char *digits_read(const char *text, char end_character, uint64_t *ret_number)
-{
-    const char *end = number_take(text, UINT64_MAX, ret_number);
-    return end && *end == end_character ? end : NULL;
-}
-
 int number_parse(const char *text, const char *what, uint64_t *ret_number, struct err *err)
 {
-    if (!digits_read(text, '\0', ret_number) || !*ret_number)
+    const char *end = number_take(text, UINT64_MAX, ret_number);
+    if (!end || *end || !*ret_number)
         return err_set(err, EINVAL, "%s is a number from 1, not '%s'", what, text);
-    return 0;
-}
-
-int subject_parse(const char *text, struct subject *ret_subject, struct err *err)
-{
-    struct subject subject = {0};
-    uint64_t stage, task;
-    const char *rest = digits_read(text, '/', &subject.job);
-    if (!rest && digits_read(text, '\0', &subject.attempt) && subject.attempt) {
-        subject.job = 0;
-        *ret_subject = subject;
-        return 0;
-    }
-    if (!rest || !(rest = digits_read(rest + 1, '/', &stage)) ||
-        !digits_read(rest + 1, '\0', &task) || stage >= UINT32_MAX || task >= UINT32_MAX)
-        return err_set(
-            err, EINVAL,
-            "a task is written JOB/STAGE/TASK (as 12/1/3) or as the number of an attempt, and a "
-            "job as its number, not '%s'",
-            text);
-    subject.stage = (uint32_t)stage;
-    subject.task = (uint32_t)task;
-    *ret_subject = subject;
     return 0;
 }
 
@@ -95,12 +67,6 @@ static int job_check(const struct request *request, struct err *err)
         return err_set(err, EINVAL, "a job can be told to: set, hold, release, requeue; not '%s'",
                        request->words[0]);
     return request->n_words ? number_parse(request->words[0], "a job", &job, err) : 0;
-}
-
-static int subject_check(const struct request *request, struct err *err)
-{
-    struct subject subject;
-    return subject_parse(request->words[0], &subject, err);
 }
 
 static int forget_check(const struct request *request, struct err *err)
@@ -431,35 +397,6 @@ static int run_policy(struct client *client, const struct request *request, stru
     return r < 0 ? r : accepted_write(client, writer, err);
 }
 
-static int run_explain(struct client *client, const struct request *request, struct writer *writer,
-                       struct err *err)
-{
-    static const struct column columns[] = {{"name", "FACT"}, {"value", "VALUE"}, {NULL, NULL}};
-    const duopoly_Envelope *answer;
-    struct subject subject;
-    int r = subject_parse(request->words[0], &subject, err);
-    if (r < 0)
-        return r;
-    duopoly_Explain *explain = &client_request(client, duopoly_Envelope_explain_tag)->body.explain;
-    *explain = (duopoly_Explain){.job = subject.job,
-                                 .stage = subject.stage,
-                                 .task = subject.task,
-                                 .attempt = subject.attempt};
-    r = client_call(client, duopoly_Envelope_explanation_tag, &answer, err);
-    if (r < 0)
-        return r;
-    const duopoly_Explanation *explanation = &answer->body.explanation;
-    writer_schema(writer, "explanation", NULL);
-    writer_field(writer, "text", "why", value_text(explanation->text));
-    writer_table(writer, "facts", columns);
-    for (pb_size_t i = 0; i < explanation->facts_count; i++) {
-        writer_cell(writer, value_text(explanation->facts[i].name));
-        writer_cell(writer, value_text(explanation->facts[i].value));
-    }
-    writer_table_end(writer);
-    return 0;
-}
-
 const struct command cli_commands[] = {
     {"status", "", "the controller's state as a whole", 0, 0, "", NULL, run_status},
     {"jobs", "[-a]", "jobs that are not done (-a: also finished ones)", 0, 0, "al", NULL, run_jobs},
@@ -582,10 +519,12 @@ const struct command cli_commands[] = {
      "makes a user known, renames the one with that number, or changes its share; leave: it goes, "
      "with the last of its jobs",
      2, 4, "d", user_check, run_user},
-    {"explain", "TASK | JOB",
+    {"explain", "TASK | JOB | HOST[:LINK] | mode",
      "why a task runs there with that level, or why it waits; where a job's time went, also when "
-     "it is over",
-     1, 1, "", subject_check, run_explain},
+     "it is over; why a host is used as it is; what a host's LINK (uplink, downlink or a port that "
+     "`links` lists) carries and whether it counts as full; why the mode is as it is. A host that "
+     "is called mode, or as a number, has a colon behind it",
+     1, 2, "", explain_check, run_explain},
     {"support-bundle", "FILE",
      "writes a new tar file for who is to help: the controller's configuration, newest recording "
      "and log, what it answers, versions and what the kernel tells; no key and no token",

@@ -27,16 +27,8 @@ struct request {
     const char *unreached; /* why no controller answers; NULL: one does, or none is asked */
 };
 
-/* A task as a person writes it: JOB/STAGE/TASK, or the number of an attempt. Or a job by its
- * number. */
-struct subject {
-    uint64_t job, attempt; /* attempt ≠ 0: that one, or that job, and nothing else is set */
-    uint32_t stage, task;
-};
-
-/* Reads a decimal number from 1 to 2⁶⁴−1, and a task. −EINVAL with a sentence. */
+/* Reads a decimal number from 1 to 2⁶⁴−1. −EINVAL with a sentence. */
 int number_parse(const char *text, const char *what, uint64_t *ret_number, struct err *err);
-int subject_parse(const char *text, struct subject *ret_subject, struct err *err);
 
 struct cell;
 

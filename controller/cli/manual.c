@@ -25,6 +25,7 @@ static const struct {
     const char *command, *words;
 } first_words[] = {
     {"config", "show check diff reload"},
+    {"explain", "mode"},
     {"fastpath", "capture"},
     {"host", "forget"},
     {"job", "set hold release requeue"},

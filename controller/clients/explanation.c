@@ -8,13 +8,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-static void copy(const struct engine_explanation *explanation, duopoly_Explanation *out)
-{
-    explanation_say(out, "%s", explanation->text);
-    for (uint32_t i = 0; i < explanation->facts; i++)
-        explanation_fact(out, explanation->fact[i].name, "%s", explanation->fact[i].value);
-}
-
 /* The task by its framework's names. */
 static void say_framework(const struct conductor_parts *parts, const duopoly_Explain *subject,
                           duopoly_Explanation *out)
@@ -191,7 +184,7 @@ void explanation_answer(const struct conductor_parts *parts, const duopoly_Expla
     if (engine_explain(engine, subject.job, subject.stage, subject.task, &explanation) == 0) {
         duopoly_Explanation *out =
             &wire_begin(answer, duopoly_Envelope_explanation_tag)->body.explanation;
-        copy(&explanation, out);
+        explanation_take(out, &explanation);
         say_framework(parts, &subject, out);
         say_before(parts, &subject, out);
         return;

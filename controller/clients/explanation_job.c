@@ -81,9 +81,8 @@ static void turn_say(const struct conductor_parts *parts, const struct job_view 
         explanation_say(out, " It is held by %s.", job->held_by);
     if (engine_explain_turn(parts->engine, job->job, &turn) < 0)
         return;
-    explanation_say(out, " %s", turn.text);
-    for (uint32_t i = 0; i < turn.facts; i++)
-        explanation_fact(out, turn.fact[i].name, "%s", turn.fact[i].value);
+    explanation_say(out, " ");
+    explanation_take(out, &turn);
 }
 
 static void end_facts(const struct conductor_parts *parts, const struct job_view *job,

@@ -391,7 +391,7 @@ bool listing_gone(const struct agent_view *agent, int64_t now_ns, char *text, si
     return true;
 }
 
-static const char *state_name(const struct agent_view *agent, const struct host_view *host)
+const char *listing_state(const struct agent_view *agent, const struct host_view *host)
 {
     static const char *const names[] = {
         [AGENT_JOINING] = "joining", [AGENT_UP] = "up",     [AGENT_FULL] = "full",
@@ -499,7 +499,7 @@ static void host_row_fill(const struct conductor_parts *parts, const struct agen
     bool known = engine_host(parts->engine, agent->host, &host) == 0;
     wire_copy(row->name, sizeof(row->name), agent->name);
     wire_copy(row->rack, sizeof(row->rack), agent->rack);
-    wire_copy(row->state, sizeof(row->state), state_name(agent, known ? &host : NULL));
+    wire_copy(row->state, sizeof(row->state), listing_state(agent, known ? &host : NULL));
     row->boot = agent->boot;
     row->role = agent->is_switch ? duopoly_Role_ROLE_SWITCH : duopoly_Role_ROLE_HOST;
     row->silent_ns =

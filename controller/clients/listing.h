@@ -28,6 +28,9 @@ struct listing_sources {
  * NULL) says so, and since when. */
 bool listing_gone(const struct agent_view *agent, int64_t now_ns, char *text, size_t size);
 
+/* A word for how an agent is; `host` as the engine has it, NULL: it does not know it. */
+const char *listing_state(const struct agent_view *agent, const struct host_view *host);
+
 /* Fills `answer` with a Page, or Refused. */
 void listing_page(const struct listing_sources *sources, const duopoly_List *list,
                   duopoly_Envelope *answer);

@@ -9,7 +9,7 @@
 #define MOST(rows)  (sizeof(rows) / sizeof((rows)[0]))
 #define HOSTS_NAMED 4
 
-static bool receives(const struct attempt_view *attempt)
+bool listing_receives(const struct attempt_view *attempt)
 {
     return attempt->state <= ATTEMPT_RECEIVING && !attempt->allow && !attempt->orphan &&
            (attempt->macroflow_bytes || attempt->received_bytes);
@@ -76,7 +76,7 @@ void listing_macroflows(const struct conductor_parts *parts, const duopoly_List 
             return;
         }
         after = attempt.attempt;
-        if (!receives(&attempt))
+        if (!listing_receives(&attempt))
             continue;
         macroflow_fill(parts, &attempt, starved, &page->rows[page->rows_count]);
         page->rows_count += sieve_keeps(sieve, &page->rows[page->rows_count]);
@@ -113,7 +113,7 @@ static void attempt_count(void *context, const struct attempt_view *attempt)
 {
     const struct count *count = context;
     struct coflow *coflow = count->coflow;
-    if (!receives(attempt))
+    if (!listing_receives(attempt))
         return;
     const int64_t bps = agents_attempt_bps(count->agents, attempt->attempt, count->now_ns);
     coflow->receiving++;

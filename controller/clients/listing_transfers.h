@@ -7,6 +7,9 @@
 #include "controller/clients/listing_sieve.h"
 #include "controller/conductor.h"
 
+/* Whether an attempt receives now, as far as is known. */
+bool listing_receives(const struct attempt_view *attempt);
+
 void listing_macroflows(const struct conductor_parts *parts, const duopoly_List *list,
                         struct sieve *sieve, duopoly_Envelope *answer);
 void listing_coflows(const struct conductor_parts *parts, const duopoly_List *list,

@@ -3,6 +3,7 @@
 #include "controller/clients/control_shared.h"
 #include "controller/clients/drain_requests.h"
 #include "controller/clients/explanation.h"
+#include "controller/clients/explanation_thing.h"
 #include "controller/clients/if_version.h"
 #include "controller/clients/job_requests.h"
 #include "controller/clients/key_requests.h"
@@ -308,6 +309,13 @@ static void explanation_fill(struct control *control, struct requester *requeste
     explanation_answer(control->parts, &request->body.explain, &control->answer);
 }
 
+static void thing_fill(struct control *control, struct requester *requester,
+                       const duopoly_Envelope *request)
+{
+    (void)requester;
+    explanation_thing(control->parts, &request->body.explain_thing, &control->answer);
+}
+
 static void status_fill(struct control *control, struct requester *requester,
                         const duopoly_Envelope *request)
 {
@@ -350,6 +358,7 @@ static const struct {
 } requests[WIRE_KINDS] = {
     [WIRE_KIND(await_idle)] = {.answer = await_answer, .roles = READ},
     [WIRE_KIND(explain)] = {.answer = explanation_fill, .roles = READ},
+    [WIRE_KIND(explain_thing)] = {.answer = thing_fill, .roles = READ},
     [WIRE_KIND(get_audit)] = {.answer = audit_fill, .roles = READ},
     [WIRE_KIND(get_controller_keys)] = {.answer = controller_keys_fill, .roles = READ},
     [WIRE_KIND(get_events)] = {.answer = events_fill, .roles = READ},

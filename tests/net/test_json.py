@@ -208,7 +208,7 @@ def answer_to(request):
         full(envelope.status).wrong.append("x")
         full(envelope.status.policies.add())
         envelope.status.policies.add()
-    elif kind == "explain":
+    elif kind in ("explain", "explain_thing"):
         full(full(envelope.explanation).facts.add())
     elif kind == "get_events":
         full(envelope.event_page.rows.add())
@@ -264,7 +264,8 @@ READS = [
     (["policy", "--all"], "combinations"),
     (["users"], "users"), (["debts"], "debts"), (["shares"], "shares"), (["graph"], "graph"),
     (["graph", "--as", "dimacs"], "graph"), (["explain", "7/0/0"], "explanation"),
-    (["explain", "7"], "explanation"),
+    (["explain", "7"], "explanation"), (["explain", "mode"], "explanation"),
+    (["explain", "x"], "explanation"), (["explain", "x:uplink"], "explanation"),
     (["keys", "list"], "keys"), (["config", "show"], "config"),
     (["config", "diff"], "config_changes"),
     (["config", "check", TOP / "schemas" / "duopolyd.yaml"], "config_check"),

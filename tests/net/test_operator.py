@@ -135,6 +135,14 @@ def what_its_transfer_gets(site):
     port, = queue.answer["port_queues"]
     assert 0.6 * kills.LINK_BPS < port["rate_bps"] < 1.2 * kills.LINK_BPS
     assert queue.shows("%s level %d" % (host, level))
+    link = site.ask("explain", "%s:downlink" % host)
+    told = link.facts()
+    assert told["downlink_first_job"] == str(site.first) and told["downlink_transfers"] == "1"
+    assert told["downlink_transfer_1"].startswith("%d/1/0 on %s level %d " % (site.first, host, level))
+    assert link.shows("First in turn there is job %d (first), 1 of 2." % site.first)
+    used = site.ask("explain", host)
+    assert used.facts()["waiting_1"].startswith("%d/1, 3 ready, place 2: " % site.second)
+    assert used.shows("Stage 1 of job %d (second), 2 of 2 in turn, " % site.second, "Held back: ")
 
     def check(_yesterday, today):
         start = today.last("start", said.at_ns, attempt=attempt)
@@ -153,6 +161,11 @@ def when_and_why_the_mode_changed(site):
     row, = listed.answer["mode_changes"]
     assert (row["mode"], row["text"]) == (mode["mode"], mode["mode_why"])
     assert listed.shows(row["text"])
+    now = site.ask("explain", "mode")
+    facts = now.facts()
+    assert [facts["changed_" + name] for name in ("by", "ready", "free")] == [
+        "first", str(row["ready"]), str(row["free"])]
+    assert facts["first_job"] == str(site.first) and now.shows("It is slot-starved as soon as")
 
     def check(_yesterday, today):
         change = today.last("mode", said.at_ns)

@@ -3,6 +3,7 @@
 
 #include "controller/cli/commands.h"
 #include "controller/cli/exits.h"
+#include "controller/cli/explain.h"
 #include "controller/cli/keys.h"
 #include "controller/cli/lists.h"
 #include "controller/cli/names.h"
