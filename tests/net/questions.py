@@ -18,6 +18,7 @@ MAP_MS = 100
 WIDE_MAPS = 48  # eight to a slot
 SECONDS_OF_TRANSFER = 25
 UNHEALTHY = 8
+LATE_S = 3
 
 
 def seconds_of(text):
@@ -202,6 +203,8 @@ class Recording:
                         self.records.append(Record(now_ns, kind, named))
 
     def wall_s(self, at_ns):
+        """Early by what passed from the recording's beginning to its first step: by LATE_S at most,
+        on a busy machine."""
         return (self.wall_ns + at_ns - self.first_ns) / 1e9
 
     def all(self, kind, until_ns=None, **wanted):

@@ -171,7 +171,7 @@ def when_and_why_the_mode_changed(site):
         change = today.last("mode", said.at_ns)
         assert change["mode"] == "0" and (row["ready"], row["free"]) == \
             (int(change["left"]), int(change["right"]))
-        assert abs(today.wall_s(change.at_ns) - questions.seconds_of(row["at"])) < 0.5
+        assert abs(today.wall_s(change.at_ns) - questions.seconds_of(row["at"])) < questions.LATE_S
         assert abs(said.at_ns - change.at_ns - mode["mode_age_ns"]) < 500_000_000
         text, _ = today.explained("mode")[-1]
         assert "%s ready tasks and %s free slots" % (change["left"], change["right"]) in text
@@ -227,7 +227,7 @@ def what_changed_of_late_and_by_whom(site):
         drains = today.all("host_drain", said.at_ns)
         assert [drain["undo"] for drain in drains] == ["0", "1"] and change["share"] == "2"
         for row, record in zip(rows, (change, *drains)):
-            assert abs(questions.seconds_of(row["time"]) - today.wall_s(record.at_ns)) < 0.5
+            assert abs(questions.seconds_of(row["time"]) - today.wall_s(record.at_ns)) < questions.LATE_S
     return check
 
 
@@ -249,7 +249,7 @@ def why_yesterdays_job_was_slow(site):
         assert recorded.startswith("Job %d is done. It lasted " % site.past)
         assert recorded.split(" is done. ")[1] == text.split(" is done. ")[1]
         done = yesterday.last("job_done", job=site.past)
-        assert abs(yesterday.wall_s(done.at_ns) - questions.seconds_of(row["ended"])) < 0.5
+        assert abs(yesterday.wall_s(done.at_ns) - questions.seconds_of(row["ended"])) < questions.LATE_S
     return check
 
 
