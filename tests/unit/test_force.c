@@ -97,6 +97,42 @@ static void test_who_loses_nothing(void **state)
     script_end(&s);
 }
 
+/* User 1's urgent tasks run in the room of its application, which has a slot: no stop on the host
+ * makes another one there. */
+static void test_an_applications_room_is_not_made_by_force(void **state)
+{
+    const uint64_t application = (UINT64_C(1) << 30) + 1;
+    struct script s;
+    struct engine_config config = begin_config("greedy", 1);
+    (void)state;
+    config.framework_jobs_max = 4;
+    script_begin(&s, &config);
+    s.reload = true;
+    assert_int_equal(script_parameter(&s, "force_priority", 5), REASON_NONE);
+    set_user(&s, 1, 1);
+    script_host(&s, 0, 4);
+    submit(&s, 1, 0, 4, 1);
+    struct event room = {.kind = EVENT_FRAMEWORK_ROOM};
+    room.framework_room.application = application;
+    room.framework_room.tells = 1;
+    room.framework_room.resources.amount[RES_SLOTS] = 1;
+    script_event(&s, room);
+    struct event job = {.kind = EVENT_FRAMEWORK_JOB};
+    job.framework_job.job = application << ENGINE_APPLICATION_SHIFT | 1;
+    job.framework_job.user = 1;
+    job.framework_job.priority = 9;
+    script_event(&s, job);
+    script_offer(&s, job.framework_job.job, 3);
+    assert_int_equal(script_count(&s, DECISION_ALLOW), 1);
+    assert_int_equal(script_job_view(&s, job.framework_job.job).ready, 2);
+    assert_true(view(&s, 1).owed > 0);
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(script_count(&s, DECISION_STOP), 0);
+        script_events(&s, NULL, 0);
+    }
+    script_end(&s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -104,6 +140,7 @@ int main(void)
         cmocka_unit_test(test_force_is_bounded_in_each_turn),
         cmocka_unit_test(test_others_wait),
         cmocka_unit_test(test_who_loses_nothing),
+        cmocka_unit_test(test_an_applications_room_is_not_made_by_force),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,7 +6,7 @@
 #include "controller/engine/base/state.h"
 #include "controller/engine/policy/questions.h"
 
-static inline void begin(struct script *s, const char *place, int64_t even)
+static inline struct engine_config begin_config(const char *place, int64_t even)
 {
     struct engine_config config = script_config();
     strcpy(config.place, place);
@@ -15,6 +15,12 @@ static inline void begin(struct script *s, const char *place, int64_t even)
     engine_config_say(&config, "even", even, NULL);
     engine_config_say(&config, "repay_permille", 1000, NULL);
     engine_config_say(&config, "even_wait", 10 * SECOND, NULL);
+    return config;
+}
+
+static inline void begin(struct script *s, const char *place, int64_t even)
+{
+    struct engine_config config = begin_config(place, even);
     script_begin(s, &config);
     s->reload = true;
 }

@@ -34,13 +34,12 @@ bool eviction_may(const struct attempt *attempt)
            !host->silent && !host->lost && !has_running_readers(attempt->task->stage);
 }
 
+/* WHY none in an application's room: an attempt that may be evicted is ours, and runs in a unit. */
 bool eviction_leaves_room(const struct attempt *attempt, const struct shape *shape)
 {
-    const struct host_shape *here = attempt->host->shapes[shape->index];
-    const struct unit *unit = host_unit(attempt->host, shape, attempt->unit);
-    if (!here->meets || !unit)
+    if (shape->application || !attempt->host->shapes[shape->index]->meets)
         return false;
-    struct resources free = unit->free;
+    struct resources free = host_own_unit(attempt->host, attempt->unit)->free;
     for (int r = 0; r < ENGINE_RESOURCES; r++)
         free.amount[r] += attempt->resources.amount[r];
     return resources_times(&free, &shape->demand) > 0;

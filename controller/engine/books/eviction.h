@@ -21,7 +21,8 @@
  * wait for the task's next attempt, and so may block the slot that this needs). O(the stage's
  * children and their edges). */
 bool eviction_may(const struct attempt *attempt);
-/* Whether a task of the shape would fit in the unit of the attempt without it. O(1). */
+/* Whether a task of the shape would fit in the unit of the attempt without it; never one that runs
+ * in an application's room. O(1). */
 bool eviction_leaves_room(const struct attempt *attempt, const struct shape *shape);
 /* eviction_may holds for it. */
 void eviction_do(struct engine *engine, const struct eviction *eviction);
