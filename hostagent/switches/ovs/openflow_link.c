@@ -313,3 +313,8 @@ int openflow_notice(struct openflow *link, struct err *err)
     link->changed = false;
     return r < 0 ? r : changed;
 }
+
+bool openflow_has_news(const struct openflow *link)
+{
+    return link->changed || link->used;
+}

@@ -50,3 +50,7 @@ int openflow_queues(struct openflow *link,
 /* Receives messages. 1: a flow whose removal is reported was removed since the last call; 0:
  * none. */
 int openflow_notice(struct openflow *link, struct err *err);
+
+/* Whether openflow_notice may have news that the connection is not readable for: they were received
+ * with an answer. */
+bool openflow_has_news(const struct openflow *link);

@@ -23,6 +23,7 @@
 #define OVS_RETRY_MS   50
 #define OVS_RETRIES    100
 #define OVS_PATIENT_MS 1000
+#define OVS_NEWS_MS    1
 
 enum { DATABASE, FLOWS, SIDES };
 
@@ -217,8 +218,15 @@ static int bring_all_up(struct switch_state *sw, struct err *err)
     return 0;
 }
 
+static bool has_news(const struct switch_state *sw, int which)
+{
+    return which == DATABASE ? sw->db && ovsdb_has_news(sw->db)
+                             : sw->flows && openflow_has_news(sw->flows);
+}
+
 /* The outcome of a call on one side. The switch can refuse; after any other error the begin of its
- * answers is unknown. */
+ * answers is unknown. WHY it wakes: a report of a change that was received with the answer does not
+ * make the connection readable. */
 static int judge(struct switch_state *sw, int which, int r)
 {
     bool said =
@@ -226,6 +234,8 @@ static int judge(struct switch_state *sw, int which, int r)
     bool greeted = which == DATABASE || !sw->flows || openflow_greeted(sw->flows);
     if (r < 0 && !(said && greeted))
         drop(sw, which);
+    if (has_news(sw, which))
+        wake_in(sw, OVS_NEWS_MS);
     return r;
 }
 

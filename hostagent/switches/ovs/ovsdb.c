@@ -313,3 +313,8 @@ int ovsdb_notice(struct ovsdb *db, struct err *err)
     db->changed = false;
     return r < 0 ? r : changed;
 }
+
+bool ovsdb_has_news(const struct ovsdb *db)
+{
+    return db->changed;
+}

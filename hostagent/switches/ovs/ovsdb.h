@@ -54,3 +54,7 @@ int ovsdb_transact(struct ovsdb *db, json_t *operations, json_t **ret_results, s
 
 /* Receives messages. 1: something watched changed since the last call; 0: nothing. */
 int ovsdb_notice(struct ovsdb *db, struct err *err);
+
+/* Whether ovsdb_notice has news that the connection is not readable for: they were received with an
+ * answer. */
+bool ovsdb_has_news(const struct ovsdb *db);
