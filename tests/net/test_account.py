@@ -1,5 +1,7 @@
 """What one submitter, host or application may make the controller hold and begin: bounds that count
 whatever the numbers say, over real connections to the real controller."""
+import time
+
 import pytest
 from controller import pb, wait_until, workload
 from test_frameworks import Framework
@@ -229,10 +231,12 @@ def test_who_takes_too_much_time_goes_on_without_and_may_come_again(site):
     app, other = site.framework(daemon, "wide", user=1).begin(), site.framework(daemon, "modest", user=2).begin()
     for stage in range(3):
         app.stage(1, stage, 60000, parents=[stage - 1] if stage else [])
-    turn = 0
+    sums = [pb.FrameworkBytes(job=1, stage=2, parent=1, form=pb.FORM_SUMS, bytes=[each] * 1024)
+            for each in (100, 101)]  # each time others, which take it longer than us
+    end = time.monotonic() + 50
     while not app.refusals:
-        turn += 1
-        app.stage(1, 2, 60000, parents=[1], phase=(pb.PHASE_KNOWN, pb.PHASE_OFFERED)[turn % 2])
+        assert time.monotonic() < end, "nobody refuses who takes so much time: not within 50 s"
+        app.tell(bytes=sums[app.sent % 2])
         while app.sent - app.answered > 50 and not app.refusals:
             app.take()
     assert app.refusals[0].reason == pb.REASON_LIMIT and "more of the controller's time" in app.refusals[0].text
