@@ -36,7 +36,7 @@ void m_free(const struct model *m, uint32_t host, uint32_t unit, int64_t *ret_sl
     const struct m_host *h = &m->host[host];
     *ret_slots = h->slots[unit];
     *ret_mem = h->mem[unit];
-    for (int i = 0; i < M_ATTEMPTS; i++) {
+    for (uint32_t i = 0; i < m->attempts_end; i++) {
         const struct m_attempt *a = &m->attempt[i];
         uint32_t at = a->unit < h->n_units ? a->unit : h->n_units - 1;
         if (a->number && a->host == host && at == unit) {
@@ -327,19 +327,23 @@ uint64_t m_turn(const struct model *m, const struct m_job *j)
 
 void m_in_turn(struct model *m, struct m_job *ret_jobs[static M_JOBS + 1])
 {
+    uint64_t turns[M_JOBS];
     uint32_t n = 0;
     for (int i = 0; i < M_JOBS; i++) {
         struct m_job *j = &m->job[i];
         if (!j->number)
             continue;
+        uint64_t mine = m_turn(m, j);
         uint32_t at = n++;
         for (; at > 0; at--) {
-            uint64_t mine = m_turn(m, j), other = m_turn(m, ret_jobs[at - 1]);
+            uint64_t other = turns[at - 1];
             if (other < mine || (other == mine && ret_jobs[at - 1]->number < j->number))
                 break;
             ret_jobs[at] = ret_jobs[at - 1];
+            turns[at] = other;
         }
         ret_jobs[at] = j;
+        turns[at] = mine;
     }
     ret_jobs[n] = NULL;
 }
@@ -364,9 +368,11 @@ struct m_job *m_find_job(struct model *m, uint64_t number)
 
 struct m_attempt *m_find_attempt(struct model *m, uint64_t number)
 {
-    for (int i = 0; i < M_ATTEMPTS; i++)
-        if (m->attempt[i].number == number)
+    for (uint32_t i = 0; i < M_ATTEMPTS; i++)
+        if (m->attempt[i].number == number) {
+            m->attempts_end = i < m->attempts_end ? m->attempts_end : i + 1;
             return &m->attempt[i];
+        }
     return NULL;
 }
 

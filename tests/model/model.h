@@ -115,6 +115,7 @@ struct model {
     uint64_t suspicions;
     struct m_job job[M_JOBS];
     struct m_attempt attempt[M_ATTEMPTS];
+    uint32_t attempts_end; /* places of it from here on were never used */
     uint64_t keyed_slots, keyed_bps;
     bool congested, mode_pending;
     enum mode mode;
