@@ -23,7 +23,7 @@ void script_end(struct script *script)
     decisions_done(&script->decisions);
 }
 
-/* Puts load(dump(engine)) in the engine's place; both must have one digest. */
+/* Puts load(dump(engine)) in the engine's place; both have the same dump. */
 static void script_reload(struct script *script)
 {
     struct engine *loaded = load_dump_of(script->engine);

@@ -16,5 +16,5 @@ int lines_keep(void *context, const char *line, size_t length);
 /* A line_read: the next line's length without its end; 0: no more. */
 int lines_next(void *context, const char **ret_line);
 
-/* The engine that a dump of `engine` makes; its digest is the same. */
+/* The engine that a dump of `engine` makes; its own dump is the same. */
 struct engine *load_dump_of(const struct engine *engine);
