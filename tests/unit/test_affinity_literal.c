@@ -8,7 +8,7 @@
 
 __extension__ typedef unsigned __int128 wide;
 
-enum { HOSTS = 3, JOBS = 48, WAYS = 2, ATTEMPTS = 64 };
+enum { HOSTS = 3, JOBS = 48, TASKS = 6, WAYS = 2, ATTEMPTS = 64 };
 #define NONE UINT32_MAX
 
 struct l_host {
@@ -336,6 +336,22 @@ static void random_ways(struct world *w, struct l_job *job)
         w->stream = stream * 3 + 1;
 }
 
+static void submit_at_once(struct world *w, const struct l_job *job, struct event stage)
+{
+    static const uint64_t nothing[TASKS];
+    char name[24];
+    snprintf(name, sizeof(name), "job-%llu", (unsigned long long)job->number);
+    struct event events[] = {script_begin_event(job->number, name),
+                             stage,
+                             {.kind = EVENT_JOB_TASKS, .request = job->number},
+                             {.kind = EVENT_JOB_END, .request = job->number}};
+    events[2].job_tasks.job = events[3].job_end.job = job->number;
+    events[2].job_tasks.input_bytes = events[2].job_tasks.compute_ns =
+        (struct u64s){nothing, job->n_tasks};
+    script_events(&w->s, events, 4);
+    assert_int_equal(script_rejection(&w->s), REASON_NONE);
+}
+
 /* False: there are jobs enough. */
 static bool submit(struct world *w, uint32_t hosts)
 {
@@ -345,7 +361,7 @@ static bool submit(struct world *w, uint32_t hosts)
         job = w->job[j].number ? NULL : &w->job[j];
     if (!job)
         return false;
-    *job = (struct l_job){.n_tasks = 1 + (uint32_t)draw(w, 6)};
+    *job = (struct l_job){.n_tasks = 1 + (uint32_t)draw(w, TASKS)};
     random_ways(w, job);
     bool gpu = false;
     for (uint32_t h = 0; h < hosts; h++)
@@ -368,11 +384,7 @@ static bool submit(struct world *w, uint32_t hosts)
     stage.job_stage.demand.amount[RES_GPU_MILLI] = job->gpu[0] ? 1000 : 0;
     stage.job_stage.variant_demands = (struct u64s){slot, job->n_ways == 2 ? ENGINE_RESOURCES : 0};
     stage.job_stage.profiles = (struct u64s){numbers, job->n_ways * PROFILE_NUMBERS};
-    script_job_begin(&w->s, job->number);
-    script_event(&w->s, stage);
-    assert_int_equal(script_rejection(&w->s), REASON_NONE);
-    script_tasks(&w->s, job->number, 0, job->n_tasks, 0, 0, NULL);
-    script_job_end(&w->s, job->number);
+    submit_at_once(w, job, stage);
     return true;
 }
 
