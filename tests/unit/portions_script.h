@@ -2,8 +2,10 @@
 #pragma once
 
 #include "tests/model/script.h"
+#include "tests/unit/draws.h"
 
-enum { MANY = 20000, AT_ONCE = 1000 };
+/* Twenty portions. */
+enum { MANY = DRAWS(20000, 5000), AT_ONCE = MANY / 20 };
 
 static inline bool is_due(const struct script *s)
 {

@@ -1,5 +1,6 @@
 /* What others may make the engine begin and hold: bounds that count whatever the numbers say. */
 #include "tests/model/script.h"
+#include "tests/unit/draws.h"
 
 #include <errno.h>
 #include <malloc.h>
@@ -180,7 +181,7 @@ static void late_bytes(struct script *s, uint32_t parent, enum framework_form fo
 /* Of many parents one cell, sum or split of the last reduce task: memory follows what was told. */
 static void bytes_that_nobody_told_take_no_memory(void **state)
 {
-    enum { TASKS = 20000, PARENTS = 100 };
+    enum { TASKS = 20000, PARENTS = DRAWS(100, 20) };
     (void)state;
     for (enum framework_form form = BYTES_SUMS; form <= BYTES_HOSTS; form++) {
         struct script s;

@@ -2,6 +2,7 @@
  * that placements that cannot keep it refuse. The placement here takes any ready task and any host
  * with room, as a literal scan finds them. */
 #include "tests/model/script.h"
+#include "tests/unit/draws.h"
 
 #include "controller/engine/books/at_most.h"
 #include "controller/engine/books/cluster.h"
@@ -193,11 +194,7 @@ static void news(struct script *s, uint64_t *stream)
         script_attempt(s, ends[test_random(stream) % 4], view.attempt, 0);
 }
 
-#if defined(__SANITIZE_ADDRESS__) || !defined(__OPTIMIZE__)
-enum { SEEDS = 15 };
-#else
-enum { SEEDS = 60 };
-#endif
+enum { SEEDS = DRAWS(60, 15) };
 
 /* Whatever ends, fails and goes to other hosts: no bound is exceeded, and no more is left than must
  * be. */

@@ -2,6 +2,7 @@
 #include "tests/unit/users_script.h"
 
 #include "tests/model/script_dump.h"
+#include "tests/unit/draws.h"
 
 #include <errno.h>
 
@@ -503,11 +504,7 @@ static void test_who_waits_before_a_user(void **state)
 
 /* ---- any users, jobs and ends ---- */
 
-#if defined(__SANITIZE_ADDRESS__) || !defined(__OPTIMIZE__)
-enum { ROUNDS = 10 };
-#else
-enum { ROUNDS = 40 };
-#endif
+enum { ROUNDS = DRAWS(40, 10) };
 enum { USERS = 5, HOSTS = 3 };
 
 struct chaos {

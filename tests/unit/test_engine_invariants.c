@@ -1,6 +1,7 @@
 /* Whatever comes, in whatever order: nothing crashes, facts are adopted, requests get their answer,
  * sums stay right, bounds say so. */
 #include "tests/model/script_dump.h"
+#include "tests/unit/draws.h"
 
 enum { CHAOS_HOSTS = 6, CHAOS_JOBS = 8, LIST = 24, MEGABYTE = 1000000 };
 
@@ -338,11 +339,7 @@ static void chaos_step(struct chaos *c)
     check_answers(c, &e);
 }
 
-#if defined(__SANITIZE_ADDRESS__) || !defined(__OPTIMIZE__)
-enum { CHAOS_STEPS = 3000 };
-#else
-enum { CHAOS_STEPS = 12000 };
-#endif
+enum { CHAOS_STEPS = DRAWS(12000, 3000) };
 
 static void test_chaos(void **state)
 {

@@ -2,6 +2,7 @@
  * failed. The placement here places as greedy, and evicts what its parameters say. */
 #include "tests/model/model_step.h"
 #include "tests/model/script_dump.h"
+#include "tests/unit/draws.h"
 
 #include "controller/engine/base/ground.h"
 #include "controller/engine/base/numbered.h"
@@ -343,11 +344,7 @@ static void check_model(uint64_t seed, uint64_t *evictions)
     model_end(&m);
 }
 
-#if defined(__SANITIZE_ADDRESS__) || !defined(__OPTIMIZE__)
-enum { SEEDS = 10 };
-#else
-enum { SEEDS = 40 };
-#endif
+enum { SEEDS = DRAWS(40, 10) };
 
 static void test_the_literal_model(void **state)
 {

@@ -2,6 +2,7 @@
  * jobs' parts of the slots, and how long they wait. Two engines get the same events, one of which
  * is load(dump()) after each step: they decide the same. */
 #include "tests/model/script.h"
+#include "tests/unit/draws.h"
 
 #include "controller/engine/books/at_most.h"
 #include "controller/engine/books/cluster.h"
@@ -442,8 +443,9 @@ static void check_bounds(const struct script *s)
 
 static void a_loaded_engine_decides_the_same(void **state)
 {
+    enum { RUNS = DRAWS(40, 16 /* each setting once */) };
     (void)state;
-    for (unsigned run = 0; run < 40; run++) {
+    for (unsigned run = 0; run < RUNS; run++) {
         uint64_t seed = test_seed() + run, streams[2] = {seed, seed}, numbers[2] = {0};
         struct script s[2];
         for (int i = 0; i < 2; i++) {

@@ -1,17 +1,14 @@
 /* Homes of jobs (place/pack.h), over random workloads: nothing waits for one for longer than is
  * promised, however wrong what is told of it, whoever comes, goes or wants the same one. */
 #include "tests/model/script.h"
+#include "tests/unit/draws.h"
 
 #include "controller/engine/place/joint.h"
 #include "controller/engine/policy/questions.h"
 
 enum { HOSTS = 4, JOBS = 6, MEGABYTE = 1000000 };
 
-#if defined(__SANITIZE_ADDRESS__) || !defined(__OPTIMIZE__)
-enum { WORKLOADS = 2000 };
-#else
-enum { WORKLOADS = 100000 };
-#endif
+enum { WORKLOADS = DRAWS(100000, 2000) };
 
 static uint64_t packed, waited, expired;
 

@@ -2,14 +2,11 @@
  * later, over random workloads; and a large job ends although small ones keep all slots busy for
  * ever. */
 #include "tests/model/script.h"
+#include "tests/unit/draws.h"
 
 enum { AGEING = 100, JOBS = 8, MEGABYTE = 1000000 };
 
-#if defined(__SANITIZE_ADDRESS__) || !defined(__OPTIMIZE__)
-enum { WORKLOADS = 2000 };
-#else
-enum { WORKLOADS = 100000 };
-#endif
+enum { WORKLOADS = DRAWS(100000, 2000) };
 
 static struct engine_config config_of(void)
 {

@@ -8,12 +8,9 @@
 
 #include "lib/mincost/mincost.h"
 #include "tests/mincost/quincy.h"
+#include "tests/unit/draws.h"
 
-#if defined(__SANITIZE_ADDRESS__) || !defined(__OPTIMIZE__)
-enum { ROUNDS = 8 };
-#else
-enum { ROUNDS = 30 };
-#endif
+enum { ROUNDS = DRAWS(30, 8) };
 
 static void check_round(struct mincost *problem, struct quincy *q, const char *algorithm)
 {

@@ -9,12 +9,9 @@
 
 #include "lib/mincost/mincost.h"
 #include "tests/mincost/random.h"
+#include "tests/unit/draws.h"
 
-#if defined(__SANITIZE_ADDRESS__) || !defined(__OPTIMIZE__)
-enum { ROUNDS = 12000 };
-#else
-enum { ROUNDS = 120000 };
-#endif
+enum { ROUNDS = DRAWS(120000, 12000) };
 enum { ROUNDS_PER_PROBLEM = 60 };
 
 struct run {

@@ -4,6 +4,7 @@
  * the engine stops, pick() must return nothing. */
 #include "tests/model/model_effects.h"
 #include "tests/model/model_step.h"
+#include "tests/unit/draws.h"
 
 /* What pick() may return: how many pairs, and is the engine's among them? */
 struct offers {
@@ -413,11 +414,7 @@ static void judge_end(struct model *m)
 
 static const struct m_judge judge = {judge_start, judge_end, NULL, NULL};
 
-#if defined(__SANITIZE_ADDRESS__) || !defined(__OPTIMIZE__)
-enum { RUNS = 4, STEPS = 400 };
-#else
-enum { RUNS = 8, STEPS = 600 };
-#endif
+enum { RUNS = DRAWS(8, 4), STEPS = DRAWS(600, 400) };
 
 static void run_for(const char *users, const char *turn, const char *network, int64_t dwell_ns,
                     bool mode_events)

@@ -3,6 +3,7 @@
  * force. */
 #include "tests/model/model_step.h"
 #include "tests/model/script_dump.h"
+#include "tests/unit/draws.h"
 
 #include "controller/engine/base/numbered.h"
 #include "controller/engine/base/record.h"
@@ -221,7 +222,7 @@ static void test_there_and_back_is_the_same_plan(void **state)
 {
     (void)state;
     uint64_t stream = test_seed();
-    for (int round = 0; round < 4; round++)
+    for (int round = 0; round < DRAWS(4, 1); round++)
         for (unsigned place = 0; engine_policy_name("place", place); place++) {
             struct engine_config config = any_config(&stream, place);
             check_there_and_back(&config, test_random(&stream));
@@ -307,7 +308,7 @@ static void test_a_switch_is_planned_on_alike_after_load(void **state)
 {
     (void)state;
     uint64_t stream = test_seed();
-    for (int round = 0; round < 4; round++)
+    for (int round = 0; round < DRAWS(4, 1); round++)
         for (unsigned place = 0; engine_policy_name("place", place); place++) {
             struct engine_config config = any_config(&stream, place);
             check_switches(&config, test_random(&stream));

@@ -1,5 +1,6 @@
 /* Bins of time, and the picture of the links that they make: nothing is lost or moved to another
  * bin, and drawing costs a run little. */
+#include "tests/unit/draws.h"
 #include "tests/unit/run_cases.h"
 
 #include "testbed/sim/areas.h"
@@ -150,7 +151,7 @@ static void test_the_picture_shows_every_byte(void **state)
 {
     (void)state;
     uint64_t seed = test_seed();
-    for (int round = 0; round < 40; round++) {
+    for (int round = 0; round < DRAWS(40, 8); round++) {
         struct workload_job jobs[JOBS];
         double jct_s[JOBS], bytes = 0;
         for (size_t i = 0; i < JOBS; i++) {

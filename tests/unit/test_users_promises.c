@@ -6,17 +6,14 @@
  * user has used exactly its entries of the sequence, less what it is owed more than before. From
  * time to time all users get work, and nothing changes any more: then debts are paid in as many
  * offers as debts.h says, of which a borrower keeps its part; and turns are exact. */
+#include "tests/unit/draws.h"
 #include "tests/unit/users_script.h"
 
 #include "controller/engine/share/sequence.h"
 
 #include <errno.h>
 
-#if defined(__SANITIZE_ADDRESS__) || !defined(__OPTIMIZE__)
-enum { OPERATIONS = 60000 };
-#else
-enum { OPERATIONS = 1000000 };
-#endif
+enum { OPERATIONS = DRAWS(1000000, 60000) };
 enum { USERS = 5, HOSTS = 3, SLOTS = 4, ROOM = HOSTS * SLOTS, STEPS = 300, TURNS = 3 };
 enum { JOB_MAPS = 200, OFFERS_MAX = 20000 };
 
