@@ -1,6 +1,7 @@
 #include "controller/engine/books/attempt.h"
 
 #include "controller/engine/base/ground.h"
+#include "controller/engine/base/job_stages.h"
 #include "controller/engine/base/numbered.h"
 #include "controller/engine/base/packed.h"
 #include "controller/engine/base/tell.h"

@@ -1,6 +1,7 @@
 #include "controller/engine/books/eviction.h"
 
 #include "controller/engine/base/ground.h"
+#include "controller/engine/base/job_stages.h"
 #include "controller/engine/base/resources.h"
 #include "controller/engine/base/tell.h"
 #include "controller/engine/books/attempt.h"

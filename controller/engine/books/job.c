@@ -1,6 +1,7 @@
 #include "controller/engine/books/job.h"
 
 #include "controller/engine/base/ground.h"
+#include "controller/engine/base/job_stages.h"
 #include "controller/engine/base/packed.h"
 #include "controller/engine/base/resources.h"
 #include "controller/engine/base/table.h"

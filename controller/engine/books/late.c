@@ -1,6 +1,7 @@
 #include "controller/engine/books/late.h"
 
 #include "controller/engine/base/ground.h"
+#include "controller/engine/base/job_stages.h"
 #include "lib/invariant.h"
 
 #include <stdlib.h>

@@ -1,5 +1,6 @@
 /* Bounds of what others make the engine hold and begin, in a dump. WHY records of their own: older
  * logs have none, and run without these bounds. */
+#include "controller/engine/base/job_stages.h"
 #include "controller/engine/books/account.h"
 #include "controller/engine/books/job.h"
 #include "controller/engine/books/limit.h"

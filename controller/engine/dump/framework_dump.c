@@ -1,4 +1,5 @@
 /* Frameworks' jobs in a dump: the facts that make them, then the rest of their state. */
+#include "controller/engine/base/job_stages.h"
 #include "controller/engine/books/account.h"
 #include "controller/engine/books/attempt.h"
 #include "controller/engine/books/cluster.h"

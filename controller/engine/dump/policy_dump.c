@@ -2,6 +2,7 @@
  *
  *   policy question=place name=random of=engine draws=17
  *   policy question=network name=NAME of=stage job=3 stage=1 FIELDS */
+#include "controller/engine/base/job_stages.h"
 #include "controller/engine/base/numbered.h"
 #include "controller/engine/books/attempt.h"
 #include "controller/engine/books/cluster.h"

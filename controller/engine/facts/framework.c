@@ -1,6 +1,7 @@
 #include "controller/engine/facts/framework.h"
 
 #include "controller/engine/base/ground.h"
+#include "controller/engine/base/job_stages.h"
 #include "controller/engine/base/tell.h"
 #include "controller/engine/books/account.h"
 #include "controller/engine/books/attempt.h"

@@ -1,5 +1,6 @@
 #include "controller/engine/facts/framework_bytes.h"
 
+#include "controller/engine/base/job_stages.h"
 #include "controller/engine/base/tell.h"
 #include "controller/engine/books/account.h"
 #include "controller/engine/books/late.h"

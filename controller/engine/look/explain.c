@@ -1,4 +1,5 @@
 /* Explains why a task runs where it does at its levels, or why it waits. */
+#include "controller/engine/base/job_stages.h"
 #include "controller/engine/base/resources.h"
 #include "controller/engine/base/say.h"
 #include "controller/engine/books/account.h"

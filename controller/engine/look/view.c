@@ -1,4 +1,5 @@
 /* Copies of state for readers outside. */
+#include "controller/engine/base/job_stages.h"
 #include "controller/engine/base/numbered.h"
 #include "controller/engine/base/resources.h"
 #include "controller/engine/books/account.h"

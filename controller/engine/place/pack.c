@@ -1,6 +1,7 @@
 #include "controller/engine/place/pack.h"
 
 #include "controller/engine/base/ground.h"
+#include "controller/engine/base/job_stages.h"
 #include "controller/engine/books/cluster.h"
 #include "controller/engine/books/job.h"
 #include "controller/engine/books/spread.h"

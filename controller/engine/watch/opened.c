@@ -1,6 +1,7 @@
 #include "controller/engine/watch/opened.h"
 
 #include "controller/engine/base/ground.h"
+#include "controller/engine/base/job_stages.h"
 
 static bool has_parents(const struct stage *stage)
 {
