@@ -21,7 +21,7 @@ class Cluster:
     """Spark's own: a master, and a worker with CORES cores."""
 
     def __init__(self, folder):
-        self.folder, self.made = folder, []
+        self.folder, self.made, self.applications = folder, [], 0
         self.daemon("master.Master", "--host", HOST, "--port", 0, "--webui-port", 0)
         wait_until(lambda: "I have been elected leader" in self.said("master.Master"), "Spark's master leads")
         self.master = re.search(r"Starting Spark master at (spark://\S+)", self.said("master.Master"))[1]
@@ -61,9 +61,9 @@ class Cluster:
             process.wait()
 
 
-@pytest.fixture
-def standalone(tmp_path):
-    made = Cluster(tmp_path)
+@pytest.fixture(scope="module")
+def standalone(tmp_path_factory):
+    made = Cluster(tmp_path_factory.mktemp("standalone"))
     yield made
     made.close()
 
@@ -83,7 +83,8 @@ def started(site, name):
 
 
 def submit(site, standalone, workload, made, **settings):  # noqa: F811
-    folder = standalone.folder / f"app-{len(made)}"
+    folder = standalone.folder / f"app-{standalone.applications}"
+    standalone.applications += 1
     folder.mkdir()
     made.append(Application(folder, workload, site.socket, master=standalone.master, spark_duopoly_gate="true", **settings))
     return made[-1]
