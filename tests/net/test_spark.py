@@ -152,10 +152,28 @@ def site(cluster, tmp_path, workload):
         thing.close()
 
 
-def test_jobs_stages_tasks_and_sizes_are_known(site):
+def recorded(daemon, *events):
+    """The fields of each of these in the recording."""
+    for file in sorted((daemon.folder / "log").iterdir(), key=lambda file: file.stat().st_mtime_ns):
+        for line in file.read_text(errors="replace").splitlines():
+            if line.startswith(tuple(f"e {event} " for event in events)):
+                yield dict(word.split("=", 1) for word in line.split() if "=" in word)
+
+
+def check_early_sizes(daemon):
+    """What maps that ended have for a stage was told before that stage began."""
+    facts = [fields for fields in recorded(daemon, "framework_bytes", "framework_stage") if fields["stage"] == "1"]
+    begins = next(place for place, fields in enumerate(facts) if fields.get("phase") == "1")
+    early = [fields for fields in facts[:begins] if fields.get("form") == "1"]  # a row
+    assert len({fields["first"] for fields in early}) >= MAPS // 2 and {len(fields["bytes"].split(",")) for fields in early} == {REDUCES}
+
+
+def test_jobs_stages_tasks_and_sizes_are_known_and_the_end_is_told_whole(site):
+    """Of its last tasks and jobs Spark tells the plug-in when the application ends already."""
     site.agent(), site.relay()
-    spark = site.application()
+    spark = site.application(spark_extraListeners="Tardy")
     site.check_reduces_run(spark)
+    check_early_sizes(site.daemon)
     spark.ended_well()
     done = all_done(site.daemon)
     assert [row["done"] for row in done] == [MAPS + REDUCES, done[1]["task_count"]], done
@@ -181,14 +199,6 @@ def test_all_is_told_to_who_comes_later(site):
     assert spark.said().count("duopoly has no session") <= 2
 
 
-def recorded(daemon, *events):
-    """The fields of each of these in the recording."""
-    for file in sorted((daemon.folder / "log").iterdir(), key=lambda file: file.stat().st_mtime_ns):
-        for line in file.read_text(errors="replace").splitlines():
-            if line.startswith(tuple(f"e {event} " for event in events)):
-                yield dict(word.split("=", 1) for word in line.split() if "=" in word)
-
-
 def stages_told(daemon):
     """Of each application, in the order in which they came: place of a stage in its job, its tasks and history number, as the recording has them."""
     told = {}
@@ -196,18 +206,6 @@ def stages_told(daemon):
         job = int(fields["job"])
         told.setdefault(job >> 30, set()).add((job % (1 << 30), int(fields["stage"]), fields["tasks"], fields["history"]))
     return list(told.values())
-
-
-def test_maps_that_ended_tell_what_the_others_will_have(site):
-    """What they have for a stage is told before that stage begins."""
-    site.agent(), site.relay()
-    spark = site.application()
-    site.check_reduces_run(spark)
-    facts = [fields for fields in recorded(site.daemon, "framework_bytes", "framework_stage") if fields["stage"] == "1"]
-    begins = next(place for place, fields in enumerate(facts) if fields.get("phase") == "1")
-    early = [fields for fields in facts[:begins] if fields.get("form") == "1"]  # a row
-    assert len({fields["first"] for fields in early}) >= MAPS // 2 and {len(fields["bytes"].split(",")) for fields in early} == {REDUCES}
-    spark.ended_well()
 
 
 def test_where_input_lies_is_told(site, workload):
@@ -286,15 +284,6 @@ def test_the_gate_starts_what_is_allowed(site):
     spark.ended_well()
     all_done(site.daemon)
     assert counters(site)["engine.allows_used"] >= REDUCES and not re.search("gate (inactive|is)", spark.said())
-
-
-def test_the_end_of_an_application_is_told_whole(site):
-    """Of its last tasks and jobs Spark tells the plug-in when the application ends already."""
-    site.agent(), site.relay()
-    spark = site.application(spark_extraListeners="Tardy")
-    site.check_reduces_run(spark)
-    spark.ended_well()
-    all_done(site.daemon)
 
 
 @pytest.mark.frameworks
