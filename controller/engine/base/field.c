@@ -31,14 +31,44 @@ static void put(struct writer *w, const char *text, size_t length)
     w->buffer[w->used] = 0;
 }
 
+static void put_char(struct writer *w, char c)
+{
+    if (1 >= w->size - w->used) {
+        w->full = true;
+        return;
+    }
+    w->buffer[w->used++] = c;
+    w->buffer[w->used] = 0;
+}
+
 static void put_text(struct writer *w, const char *text)
 {
     put(w, text, strlen(text));
 }
 
+/* WHY in one piece: a dump of an engine has hundreds of thousands. */
+static void put_name(struct writer *w, const char *name)
+{
+    size_t length = strlen(name);
+    if (length + 2 >= w->size - w->used) {
+        w->full = true;
+        return;
+    }
+    char *at = w->buffer + w->used;
+    at[0] = ' ';
+    memcpy(at + 1, name, length);
+    at[length + 1] = '=';
+    at[length + 2] = 0;
+    w->used += length + 2;
+}
+
 static void put_u64(struct writer *w, uint64_t value)
 {
     char digits[24], *at = digits + sizeof(digits);
+    if (value < 10) {
+        put_char(w, (char)('0' + value));
+        return;
+    }
     do {
         *--at = (char)('0' + value % 10);
         value /= 10;
@@ -49,7 +79,7 @@ static void put_u64(struct writer *w, uint64_t value)
 static void put_i64(struct writer *w, int64_t value)
 {
     if (value < 0)
-        put_text(w, "-");
+        put_char(w, '-');
     put_u64(w, value < 0 ? -(uint64_t)value : (uint64_t)value);
 }
 
@@ -63,7 +93,7 @@ static void put_string(struct writer *w, const char *text)
     static const char digits[] = "0123456789abcdef";
     for (; text && *text; text++) {
         if (plain((unsigned char)*text)) {
-            put(w, text, 1);
+            put_char(w, *text);
         } else {
             unsigned char c = (unsigned char)*text;
             put(w, (const char[]){'%', digits[c >> 4], digits[c & 15]}, 3);
@@ -100,26 +130,29 @@ static void put_value(struct writer *w, const struct field *field, const void *a
         break;
     case FIELD_RESOURCES:
         for (int i = 0; i < ENGINE_RESOURCES; i++) {
-            put_text(w, i ? "," : "");
+            if (i)
+                put_char(w, ',');
             put_i64(w, ((const struct resources *)at)->amount[i]);
         }
         break;
     case FIELD_U32S:
         for (uint32_t i = 0; i < u32s->n; i++) {
-            put_text(w, i ? "," : "");
+            if (i)
+                put_char(w, ',');
             put_u64(w, u32s->at[i]);
         }
         break;
     case FIELD_U64S:
         for (uint32_t i = 0; i < u64s->n; i++) {
-            put_text(w, i ? "," : "");
+            if (i)
+                put_char(w, ',');
             put_u64(w, u64s->at[i]);
         }
         break;
     case FIELD_TABLE:
         put_u64(w, table->levels);
         for (uint32_t i = 0; i + 1 < table->levels; i++) {
-            put_text(w, ",");
+            put_char(w, ',');
             put_u64(w, table->threshold_bytes[i]);
         }
         break;
@@ -167,9 +200,7 @@ static void put_fields(struct writer *w, const struct field *fields, const void 
         const char *at = (const char *)object + field->offset;
         if (field->former || (field->lean && is_default(field, at)))
             continue;
-        put_text(w, " ");
-        put_text(w, field_name(field));
-        put_text(w, "=");
+        put_name(w, field_name(field));
         put_value(w, field, at);
     }
 }
