@@ -53,7 +53,8 @@ const struct policy *policy_listed(enum question q, unsigned index)
 
 bool policy_next_reason(struct policy_reason_at *at)
 {
-    at->entry += at->entry ? 1 : 0;
+    if (at->entry)
+        at->entry++;
     while (at->question < QUESTIONS && (!at->entry || !at->entry->reason)) {
         const struct policy *policy = questions[at->question].policies[at->policy];
         at->entry = policy ? policy->reasons : NULL;
