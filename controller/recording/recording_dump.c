@@ -1,5 +1,8 @@
 #include "controller/recording/recording_dump.h"
 
+#include "controller/recording/recording_text.h"
+#include "lib/now.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
@@ -8,7 +11,6 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { BUFFER = 1 << 18, NICENESS = 10 };
@@ -44,8 +46,9 @@ static int flush(struct file *file)
     return 0;
 }
 
-static int put(struct file *file, const char *bytes, size_t n)
+static int put(void *context, const char *bytes, size_t n)
 {
+    struct file *file = context;
     int r = 0;
     while (n && r == 0) {
         size_t piece = BUFFER - file->used < n ? BUFFER - file->used : n;
@@ -59,41 +62,14 @@ static int put(struct file *file, const char *bytes, size_t n)
     return r;
 }
 
-static int put_line(struct file *file, const char *word, const char *rest, size_t length)
-{
-    int r = put(file, word, strlen(word));
-    if (r == 0)
-        r = put(file, rest, length);
-    return r == 0 ? put(file, "\n", 1) : r;
-}
-
-static int put_number(struct file *file, const char *word, uint64_t number)
-{
-    char digits[24], *at = digits + sizeof(digits);
-    do {
-        *--at = (char)('0' + number % 10);
-        number /= 10;
-    } while (number);
-    return put_line(file, word, at, (size_t)(digits + sizeof(digits) - at));
-}
-
-static int on_record(void *context, const char *line, size_t length)
-{
-    return put_line(context, "dump ", line, length);
-}
-
-static int write_head(const struct recording_dump *dump, struct file *file, uint64_t wall_ns,
-                      uint64_t dropped)
-{
-    int r = put_line(file, "duopoly-log 1", "", 0);
-    if (r == 0)
-        r = engine_dump_in(dump->engine, dump->scratch, on_record, file);
-    if (r == 0)
-        r = put_number(file, "begin ", wall_ns);
-    if (r == 0 && dropped)
-        r = put_number(file, "dropped ", dropped);
-    return r == 0 ? flush(file) : r;
-}
+/* What a child writes, and where. */
+struct work {
+    const char *path; /* a recording's head, into this new file; NULL: a state, into `fd` */
+    uint64_t dropped;
+    int fd;
+    int64_t now_ns;
+    uint64_t wall_ns;
+};
 
 /* Drops real-time priority, which the controller may have and its child must not. */
 static void be_modest(void)
@@ -103,36 +79,63 @@ static void be_modest(void)
     setpriority(PRIO_PROCESS, 0, NICENESS);
 }
 
-_Noreturn static void child(const struct recording_dump *dump, const char *path, pid_t parent,
-                            uint64_t wall_ns, uint64_t dropped)
+/* Closes all descriptors but the file's, which is returned; −errno. */
+static int take_file(const struct work *work)
 {
-    struct file file = {.buffer = dump->buffer};
+    if (!work->path && dup2(work->fd, STDIN_FILENO) < 0)
+        return -errno;
+    close_range(work->path ? 0 : STDIN_FILENO + 1, ~0u, 0);
+    if (!work->path)
+        return STDIN_FILENO;
+    int fd = open(work->path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644);
+    return fd < 0 ? -errno : fd;
+}
+
+static int write_all(const struct recording_dump *dump, const struct work *work, int fd)
+{
+    struct file file = {.buffer = dump->buffer, .fd = fd};
+    struct recording_text text = {dump->engine, dump->scratch, work->wall_ns, put, &file};
+    int r = work->path ? recording_text_head(&text, work->dropped)
+                       : recording_text_state(&text, work->now_ns);
+    return r == 0 ? flush(&file) : r;
+}
+
+_Noreturn static void child(const struct recording_dump *dump, const struct work *work,
+                            pid_t parent)
+{
     int r = prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 ? -errno : 0;
     if (getppid() != parent)
         _exit(ESRCH);
-    close_range(0, ~0u, 0);
+    int fd = take_file(work);
     be_modest();
     if (r == 0)
-        file.fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644);
-    if (r == 0)
-        r = file.fd < 0 ? -errno : write_head(dump, &file, wall_ns, dropped);
+        r = fd < 0 ? fd : write_all(dump, work, fd);
     _exit(-r);
 }
 
-pid_t recording_dump_fork(const struct recording_dump *dump, const char *path, uint64_t dropped)
+static pid_t begin(const struct recording_dump *dump, const struct work *work)
 {
-    struct timespec wall;
     sigset_t all, before;
-    clock_gettime(CLOCK_REALTIME, &wall);
-    uint64_t wall_ns = (uint64_t)wall.tv_sec * 1000000000 + (uint64_t)wall.tv_nsec;
     pid_t parent = getpid();
-    /* No handler runs in the child, and SIGXFSZ becomes an errno there. */
+    /* No handler runs in the child, and SIGXFSZ and SIGPIPE become an errno there. */
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     pid_t pid = fork();
     int error = errno;
     if (pid == 0)
-        child(dump, path, parent, wall_ns, dropped);
+        child(dump, work, parent);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     return pid < 0 ? -error : pid;
+}
+
+pid_t recording_dump_fork(const struct recording_dump *dump, const char *path, uint64_t dropped)
+{
+    const struct work work = {.path = path, .dropped = dropped, .wall_ns = now_ns(CLOCK_REALTIME)};
+    return begin(dump, &work);
+}
+
+pid_t recording_dump_fork_state(const struct recording_dump *dump, int fd, int64_t at_ns)
+{
+    const struct work work = {.fd = fd, .now_ns = at_ns, .wall_ns = now_ns(CLOCK_REALTIME)};
+    return begin(dump, &work);
 }

@@ -1,4 +1,5 @@
-/* Writes the engine's state into a file, by a forked child, while the controller continues.
+/* Writes the engine's state as text, by a forked child, while the controller continues: into a
+ * file, or for who asks for it.
  *
  * WHY a child: 10⁶ tasks are 140 MB of text. If the loop wrote them, it would renew no mark for 0.2
  * s; slices between steps would have to be consistent with each other; a second engine with the
@@ -7,7 +8,7 @@
  * 10⁶ tasks (400 MB), and of a page when it is first written.
  *
  * WHY a child without exec may do this although the process has threads and ZeroMQ sockets: it uses
- * neither. It closes all descriptors first, formats memory with engine_dump_in (no allocation, no
+ * neither. It closes all descriptors first, formats memory with recording_text.h (no allocation, no
  * lock), calls write, and ends with _exit. It dies with the controller. */
 #pragma once
 
@@ -29,3 +30,7 @@ void recording_dump_done(struct recording_dump *dump);
  * clock, and how many steps before it are in no file. Returns the child, for which the caller
  * waits, or −errno. It exits with 0, or with the errno of its failure. */
 pid_t recording_dump_fork(const struct recording_dump *dump, const char *path, uint64_t dropped);
+
+/* The same of a state, of at_ns on the engine's clock, into an open file: a pipe, for which the
+ * child waits where it is full. `fd` stays the caller's. */
+pid_t recording_dump_fork_state(const struct recording_dump *dump, int fd, int64_t at_ns);

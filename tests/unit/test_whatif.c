@@ -1,6 +1,8 @@
 /* A state runs on as the run would have from which it is. */
 #include "tests/unit/whatif_cases.h"
 
+#include "testbed/sim/cluster/recording_replay.h"
+
 #include <stdbool.h>
 
 enum { HOSTS = 6, SLOTS = 2, JOBS = 12, TASKS_MAX = 32, STAGES = 2 };
@@ -358,6 +360,95 @@ static void test_jobs_of_frameworks_are_left_out(void **state)
     scene_done(&scene);
 }
 
+/* The newline before the first step that is later; NULL: there is none. */
+static char *first_step_after(const struct photo *recorded, int64_t at_ns)
+{
+    int64_t step_ns;
+    char *step = recorded->text;
+    while ((step = strstr(step + 1, "\nstep "))) {
+        assert_int_equal(sscanf(step, " step %" SCNd64, &step_ns), 1);
+        if (step_ns > at_ns)
+            return step;
+    }
+    return NULL;
+}
+
+static size_t dump_size(const struct photo *photo)
+{
+    const char *end = strstr(photo->text, "\nbegin ");
+    assert_non_null(end);
+    return (size_t)(end - photo->text);
+}
+
+/* What is written again of what was read is the same; only when attempts had all their input is not
+ * the engine's any more. */
+static size_t expect_read(const struct photo *photo)
+{
+    struct state read = state_of(photo);
+    struct photo again = {0};
+    size_t lines = 0;
+    assert_true(read.at_ns == photo->at_ns);
+    photo_take(&again, read.engine, read.at_ns);
+    assert_int_equal(dump_size(&again), dump_size(photo));
+    assert_memory_equal(again.text, photo->text, dump_size(photo));
+    for (const char *at = photo->text; (at = strstr(at, "\nreceived ")); at++, lines++) {
+        uint64_t attempt;
+        int64_t at_ns;
+        assert_int_equal(sscanf(at, " received %" SCNu64 " %" SCNd64, &attempt, &at_ns), 2);
+        assert_true(lines < read.n_received);
+        assert_true(read.received[lines].attempt == attempt);
+        assert_true(read.received[lines].at_ns == at_ns);
+    }
+    assert_int_equal(lines, read.n_received);
+    free(again.text);
+    state_done(&read);
+    return lines;
+}
+
+/* The recorded steps after it are decided the same from it on; how many they are. */
+static uint64_t expect_replayed(const struct photo *photo, const struct photo *recorded)
+{
+    struct recording_replay_result result;
+    struct err err = {0};
+    struct photo joined = {0};
+    const char *step = first_step_after(recorded, photo->at_ns);
+    if (!step)
+        return 0;
+    FILE *file = open_memstream(&joined.text, &joined.size);
+    fwrite(photo->text, 1, dump_size(photo), file);
+    fprintf(file, "\nbegin 0%s", step);
+    fclose(file);
+    file = fmemopen(joined.text, joined.size, "r");
+    if (recording_replay(file, NULL, &result, &err) || result.first_difference_line)
+        fail_msg("%s%s / %s", err.text, result.recorded, result.decided);
+    fclose(file);
+    free(joined.text);
+    return result.steps;
+}
+
+static void test_a_state_goes_on_as_recorded(void **state)
+{
+    uint64_t stream = test_seed(), steps = 0;
+    size_t received = 0;
+    (void)state;
+    for (size_t i = 0; i < 6 * POLICIES; i++) {
+        struct scene scene;
+        struct photo recorded = {0};
+        scene_draw(&scene, &stream, policies[i % POLICIES], (struct kind){true, false, i % 2});
+        scene.config.recording = open_memstream(&recorded.text, &recorded.size);
+        scene_run(&scene, (500 + (int64_t)(test_random(&stream) % 5000)) * MS);
+        fclose(scene.config.recording);
+        assert_non_null(scene.photo.text);
+        received += expect_read(&scene.photo);
+        steps += expect_replayed(&scene.photo, &recorded);
+        free(recorded.text);
+        scene_done(&scene);
+    }
+    fprintf(stderr, "# %zu attempts with all their input; %" PRIu64 " steps decided again\n",
+            received, steps);
+    assert_true(received > 0 && steps > 100);
+}
+
 /* A recording that its writer left in the middle says the same as a state. */
 static void test_a_recording_is_replayed(void **state)
 {
@@ -372,13 +463,8 @@ static void test_a_recording_is_replayed(void **state)
         scene_run(&scene, 3000 * MS);
         fclose(scene.config.recording);
         /* The first step after that time, and a half line. */
-        char *step = recorded.text;
-        int64_t at_ns = 0;
-        while (at_ns <= scene.photo.at_ns) {
-            step = strstr(step + 1, "\nstep ");
-            assert_non_null(step);
-            assert_int_equal(sscanf(step, " step %" SCNd64, &at_ns), 1);
-        }
+        const char *step = first_step_after(&recorded, scene.photo.at_ns);
+        assert_non_null(step);
         recorded.size = (size_t)(step - recorded.text) + 4;
         struct state read = state_of(&recorded);
         scene.photo.at_ns = read.at_ns;
@@ -405,6 +491,7 @@ int main(void)
         cmocka_unit_test(test_no_change_is_none),
         cmocka_unit_test(test_jobs_of_frameworks_are_left_out),
         cmocka_unit_test(test_a_recording_is_replayed),
+        cmocka_unit_test(test_a_state_goes_on_as_recorded),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

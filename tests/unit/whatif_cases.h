@@ -2,6 +2,7 @@
  * and run on again. */
 #include "tests/unit/run_cases.h"
 
+#include "controller/recording/recording_text.h"
 #include "testbed/sim/whatif/whatif.h"
 
 #include <inttypes.h>
@@ -12,30 +13,27 @@
 
 static const struct whatif_change nothing = {.host = ENGINE_NONE};
 
-/* What the controller writes when it is asked (schemas/recording.md). */
+/* What the controller writes when it is asked (state_dump.h). */
 struct photo {
     int64_t at_ns;
     char *text;
     size_t size;
 };
 
-static inline int put_line(void *context, const char *line, size_t length)
+static inline int photo_put(void *context, const char *bytes, size_t n)
 {
-    fprintf(context, "dump %.*s\n", (int)length, line);
-    return 0;
+    return fwrite(bytes, 1, n, context) == n ? 0 : -1;
 }
 
 static inline void photo_take(struct photo *photo, const struct engine *engine, int64_t now_ns)
 {
-    struct attempt_view view = {0};
     FILE *out = open_memstream(&photo->text, &photo->size);
-    fputs("duopoly-log 1\n", out);
-    assert_int_equal(engine_dump(engine, put_line, out), 0);
-    fprintf(out, "begin 0\nnow %" PRId64 "\n", now_ns);
-    while (engine_attempt_after(engine, view.attempt, &view) == 0)
-        if (view.received_ns)
-            fprintf(out, "received %" PRIu64 " %" PRId64 "\n", view.attempt, view.received_ns);
-    fputs("end state\n", out);
+    struct recording_text text = {.engine = engine,
+                                  .scratch = malloc(engine_dump_room(engine)),
+                                  .put = photo_put,
+                                  .context = out};
+    assert_int_equal(recording_text_state(&text, now_ns), 0);
+    free(text.scratch);
     fclose(out);
 }
 
