@@ -134,7 +134,8 @@ void control_stepped(void *user)
 
 static bool waits_for_disk(const struct held_answer *answer)
 {
-    return answer->held && !answer->cared && !answer->idles && !answer->follows && !answer->asks;
+    return answer->held && !answer->cared && !answer->idles && !answer->follows && !answer->asks &&
+           !answer->takes;
 }
 
 void control_stored(void *user)
@@ -267,6 +268,7 @@ static void on_close(void *user, uint64_t client)
     idle_wait_end(control, requester);
     event_wait_end(control, requester);
     agent_wait_end(control, requester);
+    state_wait_end(control, requester);
     watchers_remove(control->watchers, (uint32_t)(requester - control->requesters));
     *requester = (struct requester){.client = 0};
 }
@@ -375,6 +377,8 @@ int control_attach(struct control *control, struct conductor *conductor, struct 
     int r = remote_create(control->loop, &hooks, agents_zmq_most(door), &control->remote);
     agent_waits_open(control);
     if (r == 0)
+        r = state_waits_open(control, NULL);
+    if (r == 0)
         trial_open(&control->trial, control);
     return r;
 }
@@ -433,6 +437,7 @@ void control_close(struct control *control)
         return;
     trial_close(&control->trial);
     questions_done(&control->questions);
+    state_dump_close(control->state_dump);
     wire_unix_close(control->server);
     remote_destroy(control->remote);
     event_waits_close(control);

@@ -4,7 +4,8 @@
  *   requests.c        which messages clients may send, by role, and what answers each
  *   idle_waits.c      answers that wait until nothing runs on hosts
  *   event_requests.c  answers that wait until something happens
- *   agent_waits.c  answers that wait for an agent's
+ *   agent_waits.c     answers that wait for an agent's
+ *   state_waits.c     answers with the state, and those that wait for its next bytes
  *   trial.c           a change that is undone unless it is confirmed
  *   control_who.c     a client's role and name, answers to it, its rows of the audit */
 #pragma once
@@ -17,6 +18,7 @@
 #include "controller/clients/trial.h"
 #include "controller/clients/watchers.h"
 #include "controller/portions.h"
+#include "controller/state_dump.h"
 #include "lib/wire_unix.h"
 
 #include <sys/queue.h>
@@ -28,6 +30,7 @@ struct held_answer {
     bool idles;   /* it waits until nothing runs on hosts instead */
     bool follows; /* it waits until something happens instead */
     bool asks;    /* it waits for an agent's answer instead */
+    bool takes;   /* it waits for the state's next bytes instead */
     uint64_t ticket;
     uint64_t sequence;
     pb_size_t request;
@@ -71,6 +74,7 @@ struct control {
     uint32_t idlers; /* answers that idle */
     struct event_waits event_waits;
     struct questions questions;
+    struct state_dump *state_dump;
     struct trial trial;
     char what[192]; /* was logged last as what a request asked for */
     uint64_t carer; /* the client that waits for the store's care, */
@@ -112,6 +116,12 @@ void agent_waits_release(struct control *control);
 void agent_wait_end(struct control *control, const struct requester *requester);
 /* As questions_init, for control->questions; before the loop runs. */
 void agent_waits_open(struct control *control);
+/* state_waits.c: as state_dump_open, for control->state_dump; answers a GetState, or holds its
+ * answer; its client is gone. */
+int state_waits_open(struct control *control, struct err *err);
+void state_wait_begin(struct control *control, struct requester *requester,
+                      const duopoly_Envelope *request);
+void state_wait_end(struct control *control, const struct requester *requester);
 /* control.c: the state of a client that is connected. */
 struct requester *control_requester(struct control *control, uint64_t client);
 /* control.c: sends the answer to a request of this kind. */

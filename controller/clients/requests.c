@@ -362,6 +362,7 @@ static const struct {
     [WIRE_KIND(get_audit)] = {.answer = audit_fill, .roles = READ},
     [WIRE_KIND(get_controller_keys)] = {.answer = controller_keys_fill, .roles = READ},
     [WIRE_KIND(get_events)] = {.answer = events_fill, .roles = READ},
+    [WIRE_KIND(get_state)] = {.answer = state_wait_begin, .roles = READ},
     [WIRE_KIND(get_status)] = {.answer = status_fill, .roles = READ},
     [WIRE_KIND(list)] = {.answer = list_fill, .roles = READ},
     [WIRE_KIND(watch)] = {.answer = watch_answer, .roles = READ},

@@ -1,6 +1,6 @@
 /* Fuzz target of clients' requests (controller/clients): four clients on the Unix socket and three
  * with keys, each of another role, before a whole controller (engine, agents' sessions, keyring) of
- * which only the edges are scripted: sockets, clock and disk.
+ * which only the edges are scripted: sockets, clock, disk and the child that writes the state.
  *
  * Each request is answered once, by a message; who may only look changes nothing, nor does a dry
  * run that has no part of a job; what is said to be durable is on the disk; what is written of
@@ -10,6 +10,7 @@
 #include "controller/clients/remote.h"
 #include "controller/clock.h"
 #include "controller/keyring.h"
+#include "controller/state_dump.h"
 #include "lib/log.h"
 #include "lib/wire_unix.h"
 #include "tests/fuzz/kept.h"
@@ -55,6 +56,13 @@ struct clock {
     void *user;
 };
 
+struct state_dump {
+    void (*ready)(void *user, uint64_t taker);
+    void *user;
+    uint64_t taker, taken;
+    bool awaited, there; /* its next bytes are, which the disk's step brings */
+};
+
 /* One that asks. */
 struct asker {
     uint64_t id; /* on the Unix socket */
@@ -72,6 +80,7 @@ static struct {
     struct epoch epoch;
     struct store *store;
     struct clock clock;
+    struct state_dump state_dump;
     struct control *control;
     struct conductor *conductor;
     struct asker askers[CLIENTS];
@@ -279,6 +288,73 @@ int clock_arm(struct clock *clock, int64_t due_ns)
 void clock_close(struct clock *clock)
 {
     (void)clock;
+}
+
+/* ---- the child that writes the state: two pieces, of which each is to be waited for ---- */
+
+enum { PIECES = 2, PIECE = 100 };
+
+int state_dump_open(sd_event *loop, const struct engine *engine,
+                    void (*ready)(void *user, uint64_t taker), void *user,
+                    struct state_dump **ret_dump, struct err *err)
+{
+    (void)loop, (void)engine, (void)err;
+    world.state_dump = (struct state_dump){.ready = ready, .user = user};
+    *ret_dump = &world.state_dump;
+    return 0;
+}
+
+int state_dump_begin(struct state_dump *dump, uint64_t taker, int64_t at_ns, struct err *err)
+{
+    must(at_ns == world.clock.now_ns);
+    if (dump->taker && dump->taker != taker)
+        return err_set(err, EBUSY, "somebody else takes it");
+    dump->taker = taker;
+    dump->taken = 0;
+    dump->awaited = dump->there = false;
+    return 0;
+}
+
+bool state_dump_goes_on(const struct state_dump *dump, uint64_t taker, uint64_t taken)
+{
+    return dump->taker == taker && dump->taken == taken;
+}
+
+ssize_t state_dump_take(struct state_dump *dump, uint8_t *buffer, size_t size, struct err *err)
+{
+    must(dump->taker && size >= PIECE);
+    dump->awaited = !dump->there;
+    if (dump->awaited)
+        return -EAGAIN;
+    dump->there = false;
+    if (dump->taken == PIECES * PIECE) {
+        bool whole = dump->taker % 2;
+        dump->taker = 0;
+        return whole ? 0 : err_set(err, EIO, "it is not whole");
+    }
+    memset(buffer, 'x', PIECE);
+    dump->taken += PIECE;
+    return PIECE;
+}
+
+void state_dump_leave(struct state_dump *dump, uint64_t taker)
+{
+    if (dump->taker == taker)
+        dump->taker = 0;
+}
+
+void state_dump_close(struct state_dump *dump)
+{
+    (void)dump;
+}
+
+static void state_dump_move(void)
+{
+    struct state_dump *dump = &world.state_dump;
+    if (!dump->taker || !dump->awaited)
+        return;
+    dump->there = true;
+    dump->ready(dump->user, dump->taker);
 }
 
 /* Of keys: the wall clock stands. */
@@ -552,6 +628,7 @@ static void step_do(const struct script_step *step)
     case STEP_DISK:
         no_store_move(world.store, false);
         no_store_care_end(world.store, step->length % 2 ? &torn : &sound);
+        state_dump_move();
         break;
     case STEP_FULL:
         no_store_move(world.store, true);
@@ -583,14 +660,20 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
     return 0;
 }
 
+static bool is_awaited(void)
+{
+    return no_store_is_awaited(world.store) || (world.state_dump.taker && world.state_dump.awaited);
+}
+
 /* Everybody has been answered, and goes. */
 static void clients_end(void)
 {
     const struct err sound = {0};
     /* Each answer lets its client's next request in. */
-    for (int i = 0; i <= REMOTE_WAITING && no_store_is_awaited(world.store); i++) {
+    for (int i = 0; i <= REMOTE_WAITING && is_awaited(); i++) {
         no_store_move(world.store, false);
         no_store_care_end(world.store, &sound);
+        state_dump_move();
     }
     for (uint32_t place = 0; place < CLIENTS; place++) {
         const struct asker *asker = &world.askers[place];
