@@ -1,70 +1,32 @@
 #include "controller/cli/daemon_check.h"
 
+#include "controller/cli/beside.h"
 #include "lib/grow.h"
 
 #include <errno.h>
 #include <inttypes.h>
-#include <limits.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #define FAULT "error: configuration: "
 
-/* From this program's folder: where the tree builds both, and where packages put them. */
 static int program_find(char program[PATH_MAX], struct err *err)
 {
-    static const char *const places[] = {"duopolyd", "../sbin/duopolyd"};
-    char folder[PATH_MAX];
-    ssize_t n = readlink("/proc/self/exe", folder, sizeof(folder) - 1);
-    folder[n < 0 ? 0 : n] = '\0';
-    char *slash = strrchr(folder, '/');
-    for (size_t i = 0; slash && i < sizeof(places) / sizeof(places[0]); i++) {
-        int length =
-            snprintf(program, PATH_MAX, "%.*s/%s", (int)(slash - folder), folder, places[i]);
-        if (length > 0 && length < PATH_MAX && access(program, X_OK) == 0)
-            return 0;
-    }
-    return err_set(err, ENOENT,
-                   "duopolyd is not installed beside this program: it judges configurations");
-}
-
-/* Its exit status, or −errno; what it writes goes into these files. */
-static int program_run(const char *program, const char *path, FILE *out, FILE *complaints,
-                       struct err *err)
-{
-    const char *const words[] = {"duopolyd", "--check", "--keys", "--config", path, NULL};
-    posix_spawn_file_actions_t actions;
-    int status = 0, r = posix_spawn_file_actions_init(&actions);
-    pid_t child;
-    if (r == 0)
-        r = posix_spawn_file_actions_adddup2(&actions, fileno(out), STDOUT_FILENO);
-    if (r == 0)
-        r = posix_spawn_file_actions_adddup2(&actions, fileno(complaints), STDERR_FILENO);
-    if (r == 0)
-        r = posix_spawn(&child, program, &actions, NULL, (char *const *)(uintptr_t)words, environ);
-    posix_spawn_file_actions_destroy(&actions);
-    if (r)
-        return err_sys(err, r, "%s", program);
-    while (waitpid(child, &status, 0) < 0)
-        if (errno != EINTR)
-            return err_sys(err, errno, "%s", program);
-    rewind(out);
-    rewind(complaints);
-    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+    static const char *const places[] = {"duopolyd", "../sbin/duopolyd", NULL};
+    return beside_find(places, program) == 0
+               ? 0
+               : err_set(err, ENOENT,
+                         "duopolyd is not installed beside this program: it judges "
+                         "configurations");
 }
 
 /* The last line, without what stands before a sentence in a log. */
 static int complaint_take(FILE *complaints, int status, struct err *err)
 {
-    char line[1024], last[1024] = "";
-    while (fgets(line, sizeof(line), complaints))
-        strcpy(last, line);
-    last[strcspn(last, "\n")] = '\0';
+    char last[1024];
+    beside_complaint(complaints, last, sizeof(last));
     const char *fault = strstr(last, FAULT);
     return *last ? err_set(err, EBADMSG, "%s", fault ? fault + strlen(FAULT) : last)
                  : err_set(err, EBADMSG, "duopolyd --check ended with status %d", status);
@@ -92,17 +54,9 @@ static int keys_take(FILE *out, struct conf_keys *keys, struct err *err)
     return 0;
 }
 
-static FILE *scratch_open(void)
-{
-    int fd = memfd_create("duopolyd", MFD_CLOEXEC);
-    FILE *file = fd < 0 ? NULL : fdopen(fd, "w+");
-    if (!file && fd >= 0)
-        close(fd);
-    return file;
-}
-
 int daemon_check(const char *path, struct conf_keys *ret_keys, struct err *err)
 {
+    const char *const words[] = {"duopolyd", "--check", "--keys", "--config", path, NULL};
     char program[PATH_MAX];
     *ret_keys = (struct conf_keys){0};
     if (access(path, R_OK) < 0)
@@ -110,18 +64,19 @@ int daemon_check(const char *path, struct conf_keys *ret_keys, struct err *err)
     int r = program_find(program, err);
     if (r < 0)
         return r;
-    FILE *out = scratch_open(), *complaints = scratch_open();
-    r = out && complaints ? program_run(program, path, out, complaints, err)
-                          : err_sys(err, errno, "a file in memory");
+    struct beside_files files = {.out = beside_file("duopolyd"),
+                                 .complaints = beside_file("duopolyd")};
+    r = files.out && files.complaints ? beside_run(program, words, &files, err)
+                                      : err_sys(err, errno, "a file in memory");
     if (r > 0)
-        r = complaint_take(complaints, r, err);
+        r = complaint_take(files.complaints, r, err);
     else if (r == 0)
-        r = keys_take(out, ret_keys, err);
+        r = keys_take(files.out, ret_keys, err);
     if (r < 0)
         conf_keys_done(ret_keys);
-    if (out)
-        fclose(out);
-    if (complaints)
-        fclose(complaints);
+    if (files.out)
+        fclose(files.out);
+    if (files.complaints)
+        fclose(files.complaints);
     return r;
 }
