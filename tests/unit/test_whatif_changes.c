@@ -38,6 +38,7 @@ static void test_another_policy(void **state)
     free(photo.text);
 }
 
+/* Its name is that of one that is there. */
 static void test_another_job(void **state)
 {
     struct photo photo = one_slot("sjf");
@@ -45,7 +46,7 @@ static void test_another_job(void **state)
     (void)state;
     change.jobs = calloc(1, sizeof(*change.jobs));
     change.jobs[change.n_jobs++] =
-        job_of("{\"id\":1,\"name\":\"new\",\"arrival_ms\":0,\"stages\":[{\"tasks\":1,"
+        job_of("{\"id\":1,\"name\":\"two\",\"arrival_ms\":0,\"stages\":[{\"tasks\":1,"
                "\"compute_ms\":2000}]}");
     struct answer as_it_is = ask(&photo, &nothing), changed = ask(&photo, &change);
     expect(&as_it_is, 1.5, 6.5, 2.5);

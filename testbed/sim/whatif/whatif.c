@@ -3,6 +3,8 @@
 #include "lib/grow.h"
 
 #include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -87,8 +89,8 @@ static void put_events(const struct whatif_change *change, struct changes *ret)
     }
 }
 
-/* Those of the state, and then those that the change brings; the copies own nothing. NULL: no
- * memory. */
+/* Those of the state, and then those that the change brings; the copies own nothing. WHY other
+ * names: one may ask about the jobs of a file that was submitted. NULL: no memory. */
 static struct workload_job *all_jobs(const struct present_jobs *present,
                                      const struct whatif_change *change)
 {
@@ -100,7 +102,9 @@ static struct workload_job *all_jobs(const struct present_jobs *present,
         memcpy(jobs, present->jobs, present->n * sizeof(*jobs));
     for (size_t i = 0; i < change->n_jobs; i++) {
         jobs[present->n + i] = change->jobs[i];
-        jobs[present->n + i].id = present->next_job + i;
+        struct workload_job *job = &jobs[present->n + i];
+        job->id = present->next_job + i;
+        snprintf(job->name, sizeof(job->name), "what-if-%" PRIu64, job->id);
     }
     return jobs;
 }
