@@ -118,5 +118,5 @@ bench-testbed-virtual: programs deps-virtual ## how far replays in virtual time 
 	@exec tests/bench/testbed $(BUILD) simulation
 
 .PHONY: bench-cli
-bench-cli: $(BUILD)/duopolyd $(BUILD)/duopolyctl ## what an operator waits for: lists of 10⁵ and 10⁶ tasks, whole and filtered, others meanwhile, explain beside 10⁵ jobs, a scrape of 10⁴ hosts, 10⁴ events/s beside a reader that sleeps, what top takes, beside their bars, misses marked (7 minutes; PARTS='list more explain scrape watch top')
+bench-cli: $(BUILD)/duopolyd $(BUILD)/duopolyctl ## what an operator waits for: lists of 10⁵ and 10⁶ tasks, whole and filtered, others meanwhile, explain beside 10⁵ jobs, a scrape of 10⁴ hosts, 10⁴ events/s beside a reader that sleeps, what top takes, others while the state of 10⁶ tasks is told, beside their bars, misses marked (7 minutes; PARTS='list more explain scrape watch top whatif')
 	@exec tests/bench/cli $(BUILD) $(PARTS)

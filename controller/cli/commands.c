@@ -31,6 +31,7 @@
 #include "controller/cli/units.h"
 #include "controller/cli/users.h"
 #include "controller/cli/watch.h"
+#include "controller/cli/whatif.h"
 #include "lib/join.h"
 #include "lib/number.h"
 
@@ -525,6 +526,11 @@ const struct command cli_commands[] = {
      "`links` lists) carries and whether it counts as full; why the mode is as it is. A host that "
      "is called mode, or as a number, has a colon behind it",
      1, 2, "", explain_check, run_explain},
+    {"whatif", "policy NAME | host-down HOST | job FILE",
+     "what would be decided otherwise, and when the present jobs would end, with another policy (a "
+     "preset, or QUESTION=NAME,...), without that host, or with the jobs of FILE: the controller's "
+     "state is run on by duopoly-sim here, and nothing changes",
+     2, 2, "", whatif_check, run_whatif},
     {"support-bundle", "FILE",
      "writes a new tar file for who is to help: the controller's configuration, newest recording "
      "and log, what it answers, versions and what the kernel tells; no key and no token",

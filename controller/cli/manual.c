@@ -37,6 +37,7 @@ static const struct {
     {"store", "check backup"},
     {"top", "hosts links jobs"},
     {"user", "set leave"},
+    {"whatif", "policy host-down job"},
 };
 
 bool manual_takes(const char *letters, const struct argp_option *option)

@@ -30,7 +30,7 @@ SPREAD_RUNS = 9
 STEP_SECONDS = 0.2
 PATIENCE_SECONDS = 120  # without the end of a job, and twice as long as the simulator's whole run
 DECIDED_MOST = 2000  # tasks; at each event of decided.py all its flows are looked at
-PROGRAMS = (*cluster.PROGRAMS, "duopoly-sim", "duopoly-workload")
+PROGRAMS = (*cluster.PROGRAMS, "duopoly-workload")
 FIGURES = "figures.json"  # in the demo's folder: run_policy()'s of each policy
 
 

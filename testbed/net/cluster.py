@@ -12,8 +12,9 @@ import uuid
 
 from testbed.net import answers, disks, network, system
 
-PROGRAMS = ("duopolyd", "duopolyctl", "duopoly-agent", "duopoly-task", "duopoly-replay", "duopoly-verify", "replay-map",
-            "replay-reduce", "replay-gpu", "replay-serve")
+PROGRAMS = ("duopolyd", "duopolyctl", "duopoly-sim", "duopoly-agent", "duopoly-task",
+            "duopoly-replay", "duopoly-verify", "replay-map", "replay-reduce", "replay-gpu",
+            "replay-serve")
 CONTROL_PORT = 7600
 SERVE_PORT = 7070
 USER = "nobody"

@@ -10,7 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { WHAT_MAX = 256 };
+/* WHY 5: as duopolyctl ends, which runs this (docs/operate/cli.md). */
+enum { WHAT_MAX = 256, NOT_FOUND = 5 };
 
 struct words {
     const char *state, *policies, *host, *jobs;
@@ -160,12 +161,12 @@ static int run(int argc, char **argv)
         return 2;
     }
     FILE *file = open_state(words.state, &err);
-    int r = file ? answer_all(file, &words, &err) : -1;
+    int r = file ? answer_all(file, &words, &err) : -err.code;
     if (file)
         fclose(file);
     if (r < 0) {
         fprintf(stderr, "duopoly-sim whatif: %s\n", err.text);
-        return 1;
+        return r == -ENOENT ? NOT_FOUND : 1;
     }
     return fflush(stdout) ? 1 : 0;
 }

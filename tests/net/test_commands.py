@@ -24,7 +24,7 @@ ELSEWHERE = {"keys", "switch", "fastpath", "graph", "--controller", "host", "--h
              "record", "support-bundle", "top"}
 # What is spoken of by its name alone takes more.
 NAMES = {"explain", "replay", "job", "cancel", "drain", "submit", "store", "store backup", "stance",
-         "job hold", "job set", "keys", "run", "compare", "sweep"}
+         "job hold", "job set", "keys", "run", "compare", "sweep", "whatif"}
 # What changes something comes last, what takes hosts away behind that.
 ORDER = ["submit", "policy", "store", "stance", "job", "cancel", "drain"]
 WORD = re.compile(r"-{0,2}[a-z][a-z0-9-]*|-[a-z]|[\w./]+\.(jsonl|log|yaml)|[a-z-]+(,[a-z-]+)+")
@@ -88,6 +88,7 @@ def test_duopolyctls_on_a_cluster(tmp_path):
         for command in DUOPOLYCTL:
             first = command.split()[0]
             file = {"submit": os.path.join(site.folder, "job-1.jsonl"), "store": "copy.db",
+                    "whatif": os.path.join(site.folder, "job-1.jsonl"),
                     "config": os.path.abspath("schemas/duopolyd.yaml")}
             given = {"JOB": number, "HOST": "w1", "w4": "w2", "JOB/STAGE/TASK": number + "/0/0",
                      "FILE": file.get(first, str(tmp_path / "out.svg"))}

@@ -12,7 +12,7 @@ from controller import BUILD, SECOND, older_says, pb, wait_until, workload
 
 READS = set("status jobs tasks hosts units queues links counters mode switches audit users debts "
             "shares graph explain fastpath coflows macroflows flows events watch record "
-            "history support-bundle top".split())
+            "history support-bundle top whatif".split())
 # Every other command: what of it is taken, and what is refused.
 CHANGES = {
     "submit": ["submit {jobs}", "submit {jobs} --id 2"],
@@ -199,7 +199,8 @@ def test_looking_takes_none(cluster):
     daemon = cluster.daemon()
     for verb in sorted(READS):
         words = {"explain": ["1/0/0"], "graph": ["--as", "dot"], "flows": ["w1"],
-                 "support-bundle": ["x"], "record": ["{folder}/record"]}.get(verb, [])
+                 "support-bundle": ["x"], "whatif": ["host-down", "h1"],
+                 "record": ["{folder}/record"]}.get(verb, [])
         assert "takes no --dry-run" in daemon.ctl(verb, *words, "--dry-run", expect=2), verb
 
 

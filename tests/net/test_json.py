@@ -173,6 +173,7 @@ PAGES = {
     pb.LIST_FLOWS: ("asked_page", "flows"),
     pb.LIST_QUEUES: ("asked_page", "queues"), pb.LIST_COFLOWS: ("coflow_page", "rows"),
     pb.LIST_MACROFLOWS: ("macroflow_page", "rows"), pb.LIST_MODES: ("mode_page", "rows")}
+STATE = (TOP / "tests" / "fuzz" / "state" / "one_slot").read_bytes()
 DATAPLANE = [("host", "came_packets"), ("host", "flooded_packets"), ("host", "shut_ms"),
              ("host queue 0", "in_packets"), ("worker", "busy_cycles"), ("macs", "alive"),
              ("flows", "alive")]
@@ -208,6 +209,9 @@ def answer_to(request):
         full(envelope.status).wrong.append("x")
         full(envelope.status.policies.add())
         envelope.status.policies.add()
+    elif kind == "get_state":
+        envelope.state_page.part = STATE
+        envelope.state_page.last = True
     elif kind in ("explain", "explain_thing"):
         full(full(envelope.explanation).facts.add())
     elif kind == "get_events":
@@ -266,6 +270,7 @@ READS = [
     (["graph", "--as", "dimacs"], "graph"), (["explain", "7/0/0"], "explanation"),
     (["explain", "7"], "explanation"), (["explain", "mode"], "explanation"),
     (["explain", "x"], "explanation"), (["explain", "x:uplink"], "explanation"),
+    (["whatif", "policy", "turn=fifo"], "whatif"), (["whatif", "host-down", "h0"], "whatif"),
     (["keys", "list"], "keys"), (["config", "show"], "config"),
     (["config", "diff"], "config_changes"),
     (["config", "check", TOP / "schemas" / "duopolyd.yaml"], "config_check"),
@@ -400,6 +405,9 @@ def refused(valid, done, code, reason):
     (["status", "--form", "xml"], "there is no form 'xml'"),
     (["job", "x"], "a job is a number from 1, not 'x'"),
     (["jobs", "--undo"], "'jobs' takes no --undo"),
+    (["whatif", "host", "w1"], "whatif takes one of: policy NAME, host-down HOST, job FILE; not "),
+    (["whatif", "host-down", "w 1"], "'w 1' cannot be a host's name"),
+    (["whatif", "policy"], "write: duopolyctl whatif policy NAME | host-down HOST | job FILE"),
     (["status", "--key", "f"], "--controller and --key go together"),
     (["hosts", "--filter", "stat=up"],
      "--filter: filter:1: there is no column 'stat'; did you mean 'state'?"),

@@ -253,9 +253,32 @@ def why_yesterdays_job_was_slow(site):
     return check
 
 
+def what_if_a_host_went_down(site):
+    said = site.ask("whatif", "host-down", "w2")
+    answer = said.answer
+    assert answer["what_if"] == "host w2 went down" and answer["hosts_up"] == 3
+    jobs = {row["job"]: row for row in answer["jobs"]}
+    first = jobs[site.first]
+    assert (first["end"], first["changed_end"]) == ("done", "done")
+    # What ran there is lost after 30 s, and so is what its maps made.
+    assert first["later_ns"] > 10_000_000_000 and set(jobs) == {site.first, site.second}
+    rows = [row for row in answer["starts"] if row["job"] == site.first]
+    assert rows and all(row["changed_host"] in ("w1", "w3") for row in answer["starts"])
+    assert said.shows("host w2 went down", site.first, "first")
+
+    def check(_yesterday, today):
+        ran = {start["task"]: start["host"] for start in
+               today.all("start", said.at_ns, job=site.first, stage=1)}
+        lost = {task for task, host in ran.items() if host == str(today.hosts["w2"])}
+        moved = {str(row["task"]) for row in rows if row["stage"] == 1 and row["host"] is None}
+        assert lost <= moved and lost, (ran, rows)
+    return check
+
+
 QUESTIONS = (which_job_is_first_and_why, why_task_waits, what_its_transfer_gets,
              when_and_why_the_mode_changed, which_host_is_worst_off,
-             what_changed_of_late_and_by_whom, why_yesterdays_job_was_slow, which_host_is_not_heard)
+             what_changed_of_late_and_by_whom, why_yesterdays_job_was_slow,
+             what_if_a_host_went_down, which_host_is_not_heard)
 
 
 def test_what_operators_ask_is_answered_by_duopolyctl_alone(begin, tmp_path):

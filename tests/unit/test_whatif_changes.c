@@ -279,7 +279,7 @@ static void test_bad_changes_are_refused(void **state)
             fail_msg("\"%s\" does not say \"%s\"", err.text, wrong[i].words);
     }
     struct whatif_change change = nothing;
-    assert_int_equal(whatif_read_host(read.engine, "w9", &change, &err), -EINVAL);
+    assert_int_equal(whatif_read_host(read.engine, "w9", &change, &err), -ENOENT);
     assert_non_null(strstr(err.text, "no host w9"));
     assert_int_equal(whatif_read_jobs(read.engine, "/nonexistent", &change, &err), -ENOENT);
     assert_int_equal(change.host, ENGINE_NONE);

@@ -60,7 +60,7 @@ struct whatif_difference {
  * force, in an order in which they can be set. −EINVAL with a sentence. */
 int whatif_read_policies(const struct engine *engine, const char *text,
                          struct whatif_change *change, struct err *err);
-/* A host that is up, by its name. −EINVAL with a sentence. */
+/* A host that is up, by its name. With a sentence: −ENOENT: there is none; −EINVAL: it is down. */
 int whatif_read_host(const struct engine *engine, const char *name, struct whatif_change *change,
                      struct err *err);
 /* The jobs of a workload file; they arrive at once, whatever it says, and their blocks are on the

@@ -161,7 +161,7 @@ int whatif_read_host(const struct engine *engine, const char *name, struct whati
         change->host = h;
         return 0;
     }
-    return err_set(err, EINVAL, "this state has no host %s; 'duopolyctl hosts' lists them", name);
+    return err_set(err, ENOENT, "this state has no host %s; 'duopolyctl hosts' lists them", name);
 }
 
 static int take_job(struct whatif_change *change, struct workload_job job, size_t *allocated,

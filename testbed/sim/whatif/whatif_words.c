@@ -163,13 +163,16 @@ static void assumptions(const struct whatif_answer *a, struct said ret_said[SAID
         ret_said[i] = all[i];
 }
 
+static const char always[] =
+    "nothing more is submitted; no other host fails; tasks compute for as long as the controller "
+    "expects; of each transfer the same part of what each host sends is left; hosts are on one big "
+    "switch without other traffic";
+
 static void print_assumptions(const struct whatif_answer *a)
 {
     struct said said[SAID];
     assumptions(a, said);
-    printf("assumed: nothing more is submitted; tasks compute for as long as the controller "
-           "expects;\n  of each transfer the same part of what each host sends is left; hosts are "
-           "on one big switch without other traffic\n");
+    printf("assumed: %s\n", always);
     for (size_t i = 0; i < SAID; i++)
         if (said[i].n)
             printf("  %s: %" PRIu64 "\n", said[i].what, said[i].n);
@@ -251,9 +254,12 @@ static json_t *sums_json(const struct whatif_answer *a)
 {
     struct whatif_sums s;
     whatif_sum(a, &s);
-    return json_pack("{s:I, s:f, s:f, s:I, s:I, s:I}", "jobs", (json_int_t)s.both,
-                     "mean_jct_as_it_is_s", s.as_it_is_s, "mean_jct_changed_s", s.changed_s, "gain",
-                     (json_int_t)s.gain, "lose", (json_int_t)s.lose, "same", (json_int_t)s.same);
+    return json_pack("{s:I, s:f, s:f, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "jobs",
+                     (json_int_t)s.both, "mean_jct_as_it_is_s", s.as_it_is_s, "mean_jct_changed_s",
+                     s.changed_s, "gain", (json_int_t)s.gain, "lose", (json_int_t)s.lose, "same",
+                     (json_int_t)s.same, "never_as_it_is", (json_int_t)s.never_as_it_is,
+                     "never_changed", (json_int_t)s.never_changed, "failed_as_it_is",
+                     (json_int_t)s.failed_as_it_is, "failed_changed", (json_int_t)s.failed_changed);
 }
 
 static json_t *assumptions_json(const struct whatif_answer *a)
@@ -270,14 +276,19 @@ static json_t *assumptions_json(const struct whatif_answer *a)
 
 int whatif_print_json(const struct whatif_answer *a)
 {
+    char what[256];
     json_t *jobs = json_array();
+    snprintf(what, sizeof(what), "%s", a->what);
+    printable_make_utf8(what);
     for (size_t i = 0; i < a->changed.n_jobs; i++)
         json_array_append_new(jobs, job_json(a, i));
-    json_t *root =
-        json_pack("{s:s, s:I, s:b, s:o, s:o, s:o, s:o}", "what_if", a->what, "decided_otherwise",
-                  (json_int_t)a->n_differences, "all_starts_compared",
-                  !a->as_it_is.starts_cut && !a->changed.starts_cut, "first", differences_json(a),
-                  "jobs", jobs, "sum", sums_json(a), "assumed", assumptions_json(a));
+    json_t *root = json_pack(
+        "{s:s, s:I, s:I, s:I, s:I, s:b, s:o, s:o, s:o, s:s, s:o}", "what_if", what, "hosts_up",
+        (json_int_t)a->state.hosts_up, "slots", (json_int_t)a->state.slots, "running_tasks",
+        (json_int_t)a->state.attempts, "decided_otherwise", (json_int_t)a->n_differences,
+        "all_starts_compared", !a->as_it_is.starts_cut && !a->changed.starts_cut, "first",
+        differences_json(a), "jobs", jobs, "sum", sums_json(a), "always", always, "assumed",
+        assumptions_json(a));
     if (!root)
         return -ENOMEM;
     int failed =
