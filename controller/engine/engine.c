@@ -141,7 +141,7 @@ int engine_create(const struct engine_config *config, struct engine **ret_engine
         TAILQ_INIT(&engine->ways_by[i]);
     engine->active.counted = true;
     engine->idle_since_ns = INT64_MAX;
-    engine->mode_since_ns = INT64_MIN / 2;
+    engine->mode_since_ns = MODE_NEVER_NS;
     engine->hosts = calloc(config->hosts_max, sizeof(struct host *));
     engine->shapes = calloc(config->shapes_max, sizeof(struct shape *));
     r = policy_choose(engine, err);

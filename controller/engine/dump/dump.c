@@ -297,9 +297,15 @@ static int load_clock_line(struct loader *l, const char *line, struct err *err)
 {
     l->clock = (struct clock_record){.draws = NO_DRAWS};
     int r = field_decode(&kinds[RECORD_CLOCK], line, NULL, &l->clock, err);
-    if (r == 0)
-        load_clock(l->engine, &l->clock);
-    return r;
+    if (r < 0)
+        return r;
+    const int64_t now_ns = l->clock.now_ns, since_ns = l->clock.mode_since_ns;
+    /* INT64_MIN: before the first step. */
+    if ((now_ns < 0 && now_ns != INT64_MIN) || since_ns < MODE_NEVER_NS ||
+        (since_ns > now_ns && since_ns != MODE_NEVER_NS))
+        return err_set(err, EINVAL, "the clock's times are out of range");
+    load_clock(l->engine, &l->clock);
+    return 0;
 }
 
 static int load_end_line(struct loader *l, const char *line, struct err *err)
