@@ -166,10 +166,12 @@ static void add_input(void *context, const struct engine_input *input)
     int64_t bytes = (int64_t)input->bytes;
     if (g->factor != 1 && !input->block)
         bytes = (int64_t)ceil((double)input->bytes / g->factor);
+    /* WHY unknown ones: a state may have blocks on hosts that were forgotten. */
+    const bool here = input->host == g->free_host || input->host >= run_ports(run->config);
     a->total_bytes += bytes;
     if (a->pipelined && !is_made(run, a, input)) {
         await(g, input, bytes);
-    } else if (input->host == g->free_host) {
+    } else if (here) {
         a->local_bytes += bytes;
     } else if (input->block && run->hosts) {
         a->block_host = input->host;

@@ -62,7 +62,7 @@ static int read_now(struct reader *reader, const char *rest, struct err *err)
     struct engine_status status;
     engine_status(reader->state->engine, &status);
     if (number_read(rest, 0, INT64_MAX, &now_ns) < 0 || (int64_t)now_ns < status.now_ns ||
-        (int64_t)now_ns - status.now_ns > IDLE_MAX_NS)
+        (status.now_ns >= 0 && (int64_t)now_ns - status.now_ns > IDLE_MAX_NS))
         return err_set(err, EINVAL,
                        "now needs a time in ns after the engine's last step, not "
                        "\"%.32s\"",
