@@ -13,6 +13,7 @@ struct scene {
     bool preempt;         /* jobs of three priorities, and what runs is stopped for higher ones */
     bool variants;        /* maps of four demands in slots, or on GPUs, of hosts of five units */
     bool profiles;        /* each job's maps read and compute otherwise */
+    bool downlinks;       /* they count as disks do */
     bool pack;            /* shuffles are dear and computing is not: its jobs have homes */
     uint64_t block_bytes; /* 0: MEGABYTE */
     uint32_t users;       /* that divide the cluster, and jobs are theirs in turn; 0: nobody does */
@@ -170,6 +171,8 @@ static uint64_t cost(const struct scene *scene, const struct size *size)
     strcpy(config.network, scene->network);
     engine_config_say(&config, "even_wait", scene->even_maps ? SECOND : 0, NULL);
     engine_config_say(&config, "pack", scene->pack, NULL);
+    if (scene->downlinks)
+        engine_config_say(&config, "downlink", 2, NULL);
     engine_config_say(&config, "preempt", scene->preempt, NULL);
     engine_config_say(&config, "weight.priority", scene->preempt, NULL);
     if (scene->starved)
@@ -335,6 +338,11 @@ static void test_baselines(void **state)
         .name = "random, dclas", .turn = "sjf", .place = "random", .network = "dclas"});
     all_sizes(&(struct scene){
         .name = "affinity", .turn = "fifo", .place = "affinity", .network = "none"});
+    all_sizes(&(struct scene){.name = "affinity, downlinks",
+                              .turn = "srpt",
+                              .place = "affinity",
+                              .network = "rank",
+                              .downlinks = true});
     all_sizes(&(struct scene){.name = "model", .turn = "drf", .place = "model", .network = "none"});
     all_sizes(&(struct scene){.name = "affinity, variants",
                               .turn = "fifo",

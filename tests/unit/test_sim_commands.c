@@ -112,7 +112,7 @@ static void test_wrong_arguments_get_one_sentence(void **state)
          "duopoly-sim: --parameter: no policy has 'pakc'; there are: even_wait, start_wait, pack, "
          "lies_there, objective, weight.locality, weight.load, weight.turn, weight.priority, "
          "hold_stalls, weight.prefer, weight.wait, fair_parts, preempt, migrate, weight.lost, "
-         "hold_remote, stretch, progress, patience, profiles, "
+         "hold_remote, stretch, progress, patience, downlink, profiles, "
          "users_first, ignore_held, even, one_host, repay_permille, debt_max, "
          "force_priority, lend_largest, granule_slots, granule_cpu_milli, granule_mem_bytes, "
          "remainders\n"},

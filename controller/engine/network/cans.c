@@ -51,6 +51,17 @@ static void levels_macroflow(const struct engine *engine, const struct stage *st
     set_levels(engine, attempt, false, true);
 }
 
+/* Its level. */
+static struct sorted_key urgency(const struct engine *engine, const struct task *task,
+                                 const uint64_t bytes[static ORDERS])
+{
+    enum transfer_order order = engine->network->order(engine->mode);
+    const struct level_table *table =
+        order == ORDER_COFLOW ? &engine->config.coflow : &engine->config.macroflow;
+    (void)task;
+    return (struct sorted_key){level_table_level(table, bytes[order]), 0, 0};
+}
+
 static void explain_by_mode(const struct engine *engine, const struct attempt *attempt,
                             struct engine_explanation *e)
 {
@@ -88,17 +99,20 @@ const struct network_policy network_cans = {
                    "cans: levels by Coflow while slot-rich, by Macroflow while slot-starved"},
     .order = order_by_mode,
     .levels = levels_both,
+    .urgency = urgency,
     .explain = explain_by_mode,
 };
 const struct network_policy network_cans_coflow = {
     .policy = {.name = "cans-coflow"},
     .order = order_coflow,
     .levels = levels_coflow,
+    .urgency = urgency,
     .explain = explain_coflow,
 };
 const struct network_policy network_cans_macroflow = {
     .policy = {.name = "cans-macroflow"},
     .order = order_macroflow,
     .levels = levels_macroflow,
+    .urgency = urgency,
     .explain = explain_macroflow,
 };

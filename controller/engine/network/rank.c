@@ -292,6 +292,14 @@ static void levels(const struct engine *engine, const struct stage *stage, struc
         set(attempt, kept->level);
 }
 
+/* Its job's place among all; a block goes before all. */
+static struct sorted_key urgency(const struct engine *engine, const struct task *task,
+                                 const uint64_t bytes[static ORDERS])
+{
+    (void)bytes;
+    return is_ranked(task) ? key_of(engine, task->stage->job) : (struct sorted_key){0, 0, 0};
+}
+
 static void explain(const struct engine *engine, const struct attempt *attempt,
                     struct engine_explanation *e)
 {
@@ -331,5 +339,6 @@ const struct network_policy network_rank = {
          .hears.settle = settle},
     .order = order,
     .levels = levels,
+    .urgency = urgency,
     .explain = explain,
 };

@@ -28,6 +28,14 @@ static void levels(const struct engine *engine, const struct stage *stage, struc
     attempt->level[ORDER_COFLOW] = attempt->level[ORDER_MACROFLOW] = level_now(engine, stage);
 }
 
+/* Its stage's level. */
+static struct sorted_key urgency(const struct engine *engine, const struct task *task,
+                                 const uint64_t bytes[static ORDERS])
+{
+    (void)bytes;
+    return (struct sorted_key){level_now(engine, task->stage), 0, 0};
+}
+
 static void received(struct engine *engine, struct attempt *attempt, uint64_t more_bytes)
 {
     (void)more_bytes;
@@ -58,5 +66,6 @@ const struct network_policy network_scf = {
                .hears.received = received},
     .order = order,
     .levels = levels,
+    .urgency = urgency,
     .explain = explain,
 };

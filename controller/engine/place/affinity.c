@@ -22,9 +22,14 @@ static const struct engine_parameter parameter_patience = {
     "patience", ENGINE_UNIT_COUNT,
     1,          1000000,
     1000,       "A ready stage goes first after so many starts of others."};
+static const char *const downlinks[] = {"alike", "added", "behind"};
+static const struct engine_choice parameter_downlink = {
+    {"downlink", ENGINE_UNIT_CHOICE, 0, 2, AFFINITY_ALIKE,
+     "Where a task's input would wait for a downlink: alike, later by that (added), or behind."},
+    downlinks};
 static const struct engine_parameter *const parameters[] = {
-    &parameter_stretch.parameter, &parameter_progress.parameter, &parameter_patience,
-    &parameter_profiles, NULL};
+    &parameter_stretch.parameter,  &parameter_progress.parameter, &parameter_patience,
+    &parameter_downlink.parameter, &parameter_profiles,           NULL};
 
 struct affinity_attempt {
     struct affinity_reader reader;
@@ -172,13 +177,17 @@ static uint64_t number_of(const struct affinity_round *round, enum affinity_by b
     const struct stage *stage = one->stage;
     if (by == AFFINITY_BY_WAIT)
         return affinity_waited(round->engine, stage);
-    if (by == AFFINITY_BY_SUM)
-        return affinity_progress(stage) - affinity_progress(chosen->stage);
     if (by == AFFINITY_BY_DELAY)
         return 0;
+    if (by == AFFINITY_BY_SUM) {
+        uint64_t its = affinity_progress_there(round, one),
+                 least = affinity_progress_there(round, chosen);
+        return its > least ? its - least : 0;
+    }
     uint64_t age = (uint64_t)(round->engine->now_ns - stage->job->submitted_ns);
-    engine_wide permille =
-        (engine_wide)stage->first->n_started * kinds_lone_ns(stage) * 1000 / (age + !age);
+    engine_wide done =
+        (engine_wide)stage->first->n_started * kinds_lone_ns(stage) + affinity_added_ns(round, one);
+    engine_wide permille = done * 1000 / (age + !age);
     return permille < UINT64_MAX ? (uint64_t)permille : UINT64_MAX;
 }
 
@@ -190,13 +199,21 @@ static void keep_runners(const struct affinity_round *round, const struct affini
     own->job = claim->task->stage->job->number;
     own->stage = claim->task->stage->index;
     own->task = claim->task->index;
-    own->runners = (struct affinity_runners){
-        .known = true, .by = by, .n = ranking->n - 1, .others = (uint32_t)ranking->seen - 1};
+    own->runners = (struct affinity_runners){.known = true,
+                                             .by = by,
+                                             .downlinks = round->downlink != AFFINITY_ALIKE,
+                                             .n = ranking->n - 1,
+                                             .others = (uint32_t)ranking->seen - 1,
+                                             .wait_ns = ranking->at[0].wait_ns};
     for (uint32_t i = 0; i < own->runners.n; i++) {
         const struct affinity_choice *one = &ranking->at[i + 1];
-        own->runners.at[i] = (struct affinity_compared){
-            one->stage->job->number, one->stage->index, one->stage->variant,
-            one->predicted_ns,       one->lone_ns,      number_of(round, by, &ranking->at[0], one)};
+        own->runners.at[i] = (struct affinity_compared){one->stage->job->number,
+                                                        one->stage->index,
+                                                        one->stage->variant,
+                                                        one->predicted_ns,
+                                                        one->lone_ns,
+                                                        one->wait_ns,
+                                                        number_of(round, by, &ranking->at[0], one)};
     }
 }
 
@@ -209,6 +226,7 @@ static bool affinity_pick(struct engine *engine, struct claim *ret_claim)
         return false;
     round.disk = affinity_disk_of(engine, round.host);
     round.stretch = (enum affinity_stretch)value(engine, &parameter_stretch.parameter);
+    round.downlink = (enum affinity_downlink)value(engine, &parameter_downlink.parameter);
     round.rate = value(engine, &parameter_progress.parameter) == PROGRESS_RATE;
     round.gpu = true;
     enum affinity_by by = round.rate ? AFFINITY_BY_RATE : AFFINITY_BY_SUM;

@@ -23,6 +23,19 @@
  *    equals the one whose task gets, here and now, the largest part of the best rate that it
  *    reaches alone in any way, which leaves GPUs to those who gain most by them.
  *
+ * Ours, not the source's: parameter `downlink`, for stages whose tasks read what other tasks made.
+ * Where that would wait on the host's downlink (affinity_downlink.h), the wait is a delay as what a
+ * crowded disk costs is one. On a GPU, 3, the predicted time has it. For a slot, 4, the parameter
+ * says what it does, ns as progress:
+ *
+ *     alike   nothing, nor on a GPU: the source's rules, and the default
+ *     added   the stage is so much further: progress + wait (rate: (started · T + wait) ÷ age)
+ *     behind  who would wait least goes first, and progress decides among equals: so a slot is not
+ *             given to what would only wait in it while something else can run
+ *
+ * Of stages that look alike (kinds.h) the one that 3 and 4 put first without waits stands for all.
+ * WHY: they then are looked at as one, and the wait is that of its next task alone.
+ *
  * A host whose disk hangs, by its last report, comes behind all others, and takes nothing that
  * reads until it answers: what reads there would never end.
  *
@@ -36,8 +49,10 @@
  *
  * Cost. A choice looks at each group of kinds of ready stages (kinds.h) three times at most, and in
  * those that fit at a few kinds (affinity_rank.h): O(groups · log kinds · log stages). With `rate`
- * a choice for a slot looks at each kind, and in it at 64 numbers of started tasks at most. Of what
- * is not told apart the starts have a reason that says so.
+ * a choice for a slot looks at each kind, and in it at 64 numbers of started tasks at most. With
+ * `downlink` each look at a kind whose next task has a Macroflow is O(receivers there), and kinds
+ * that would wait are looked at in vain: O(kinds) at worst. Of what is not told apart the starts
+ * have a reason that says so.
  *
  * No starvation. Let J stages be ready (of one user, where somebody divides), one of them X, and
  * count the starts that are chosen here on hosts where X's next task fitted as well. Before X

@@ -13,6 +13,18 @@ uint64_t affinity_progress(const struct stage *stage)
     return ns < UINT64_MAX ? (uint64_t)ns : UINT64_MAX;
 }
 
+uint64_t affinity_added_ns(const struct affinity_round *round, const struct affinity_choice *one)
+{
+    return round->downlink == AFFINITY_ADDED ? one->wait_ns : 0;
+}
+
+uint64_t affinity_progress_there(const struct affinity_round *round,
+                                 const struct affinity_choice *one)
+{
+    uint64_t progress = affinity_progress(one->stage), added_ns = affinity_added_ns(round, one);
+    return progress < UINT64_MAX - added_ns ? progress + added_ns : UINT64_MAX;
+}
+
 uint64_t affinity_waited(const struct engine *engine, const struct stage *stage)
 {
     return engine->attempt_counter - kinds_of(stage->first)->since;
@@ -21,12 +33,27 @@ uint64_t affinity_waited(const struct engine *engine, const struct stage *stage)
 typedef bool choice_order(const struct affinity_round *round, const struct affinity_choice *a,
                           const struct affinity_choice *b);
 
+/* WHY another lone time of what is not known: it is 1 ns, of which any wait is a large multiple. */
+static void add_wait(const struct affinity_round *round, struct affinity_choice *one)
+{
+    const struct task *task = kinds_next_task(one->stage, round->host);
+    one->wait_ns = affinity_wait_ns(round->engine, round->host, task);
+    if (one->wait_ns && !one->kind->known)
+        one->predicted_ns = one->lone_ns = KINDS_UNKNOWN_NS;
+    one->predicted_ns = one->predicted_ns < AFFINITY_NEVER_NS - one->wait_ns
+                            ? one->predicted_ns + one->wait_ns
+                            : AFFINITY_NEVER_NS;
+}
+
 static struct affinity_choice choice_of(const struct affinity_round *round, const struct kind *kind,
                                         struct stage *stage)
 {
-    return (struct affinity_choice){
-        stage, kind, affinity_predict_ns(&kind->profile, &round->disk, round->stretch),
-        kind->lone_ns};
+    struct affinity_choice one = {stage, kind,
+                                  affinity_predict_ns(&kind->profile, &round->disk, round->stretch),
+                                  kind->lone_ns, 0};
+    if (round->downlink != AFFINITY_ALIKE)
+        add_wait(round, &one);
+    return one;
 }
 
 /* Of stages of one job. */
@@ -46,33 +73,38 @@ static bool is_less_delayed(const struct affinity_round *round, const struct aff
 }
 
 /* By `rate`: −1, 0 or 1. WHY the age ≥ 1: a stage may be asked for in the step of its job. */
-static int compare_rates(const struct engine *engine, const struct stage *a, const struct stage *b)
+static int compare_rates(const struct affinity_round *round, const struct affinity_choice *a,
+                         const struct affinity_choice *b)
 {
-    const struct stage *of[2] = {a, b};
+    const struct affinity_choice *of[2] = {a, b};
     engine_wide done[2];
     uint64_t age[2];
     for (int i = 0; i < 2; i++) {
-        uint64_t ns = (uint64_t)(engine->now_ns - of[i]->job->submitted_ns);
+        const struct stage *stage = of[i]->stage;
+        uint64_t ns = (uint64_t)(round->engine->now_ns - stage->job->submitted_ns);
         age[i] = ns < 1 ? 1 : ns < KINDS_TIME_MOST ? ns : KINDS_TIME_MOST;
-        done[i] = (engine_wide)of[i]->first->n_started * kinds_lone_ns(of[i]);
+        done[i] = (engine_wide)stage->first->n_started * kinds_lone_ns(stage) +
+                  affinity_added_ns(round, of[i]);
     }
     engine_wide left = done[0] * age[1], right = done[1] * age[0];
     return left < right ? -1 : left > right;
 }
 
-static int compare_progress(const struct affinity_round *round, const struct stage *a,
-                            const struct stage *b)
+static int compare_progress(const struct affinity_round *round, const struct affinity_choice *a,
+                            const struct affinity_choice *b)
 {
+    if (round->downlink == AFFINITY_BEHIND && a->wait_ns != b->wait_ns)
+        return a->wait_ns < b->wait_ns ? -1 : 1;
     if (round->rate)
-        return compare_rates(round->engine, a, b);
-    uint64_t x = affinity_progress(a), y = affinity_progress(b);
+        return compare_rates(round, a, b);
+    uint64_t x = affinity_progress_there(round, a), y = affinity_progress_there(round, b);
     return x < y ? -1 : x > y;
 }
 
 static bool is_slower(const struct affinity_round *round, const struct affinity_choice *a,
                       const struct affinity_choice *b)
 {
-    int order = compare_progress(round, a->stage, b->stage);
+    int order = compare_progress(round, a, b);
     if (order)
         return order < 0;
     /* best ÷ predicted, the largest first */
@@ -123,14 +155,15 @@ static struct stage *stage_in(struct sorted_node *node)
 static struct stage *slowest_by_rate(const struct affinity_round *round, const struct kind *kind)
 {
     struct sorted_node *node = sorted_first(&kind->in_order);
-    struct stage *slowest = stage_in(node);
+    struct affinity_choice slowest = {.stage = stage_in(node)};
     for (int looks = 1; node && looks < RATE_LOOKS; looks++) {
         node = sorted_from(&kind->in_order, (struct sorted_key){node->key.a + 1, 0, 0});
         round->engine->counters.visits++;
-        if (node && compare_rates(round->engine, stage_in(node), slowest) < 0)
-            slowest = stage_in(node);
+        const struct affinity_choice one = {.stage = node ? stage_in(node) : slowest.stage};
+        if (compare_rates(round, &one, &slowest) < 0)
+            slowest = one;
     }
-    return slowest;
+    return slowest.stage;
 }
 
 static void rank_each(const struct affinity_round *round, struct kinds_group *group,
@@ -151,6 +184,7 @@ static void rank_each(const struct affinity_round *round, struct kinds_group *gr
 /* Where a kind stands: its predicted time, by what it is measured by, and its first stage. Of a
  * subtree: nothing in it stands before that. */
 struct position {
+    uint64_t wait; /* ns, of kinds that go behind others for it */
     uint64_t time; /* parts of AFFINITY_ONE */
     struct sorted_key first;
 };
@@ -169,7 +203,7 @@ struct subtree {
 static struct position position_of(const struct search *search, const struct kind_least *least)
 {
     return (struct position){
-        affinity_bound_at(&least->bound, &search->round->disk, search->round->stretch),
+        0, affinity_bound_at(&least->bound, &search->round->disk, search->round->stretch),
         least->first};
 }
 
@@ -178,11 +212,13 @@ static struct subtree subtree_of(const struct search *search, const struct kind 
     return root ? (struct subtree){root, position_of(search, &root->below)} : (struct subtree){0};
 }
 
-/* A slot goes by progress first, which is the first number of a stage's place in order. `equal`:
- * what it is where times are. */
+/* A slot goes by waits, where these count so, then by progress, which is the first number of a
+ * stage's place in order. `equal`: what it is where times are. */
 static int compare_positions(const struct search *search, const struct position *a,
                              const struct position *b, int equal)
 {
+    if (!search->round->gpu && a->wait != b->wait)
+        return a->wait < b->wait ? -1 : 1;
     if (!search->round->gpu && a->first.a != b->first.a)
         return a->first.a < b->first.a ? -1 : 1;
     if (a->time != b->time)
@@ -204,7 +240,10 @@ static void take(struct search *search, const struct kind *kind)
     rank(search->round, &one, order_of(search->round), ranking);
     if (ranking->n < AFFINITY_RANKED)
         return;
+    search->last.wait = search->round->downlink == AFFINITY_BEHIND ? last->wait_ns : 0;
     search->last.first = kinds_of(last->stage)->in_order.key;
+    if (!search->round->gpu)
+        search->last.first.a = affinity_progress_there(search->round, last);
     search->last.time = affinity_parts(last->predicted_ns, kind_by_ns(last->kind), &search->exact);
 }
 

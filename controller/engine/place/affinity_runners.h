@@ -14,7 +14,7 @@ enum affinity_by { AFFINITY_BY_DELAY, AFFINITY_BY_SUM, AFFINITY_BY_RATE, AFFINIT
 struct affinity_compared {
     uint64_t job;
     uint32_t stage, variant;
-    uint64_t predicted_ns, lone_ns;
+    uint64_t predicted_ns, lone_ns, wait_ns;
     /* BY_SUM: how far its progress is ahead of the chosen one's, ns; BY_RATE: its progress, per
      * mille of its age; BY_WAIT: starts since its own; BY_DELAY: 0. */
     uint64_t number;
@@ -22,8 +22,10 @@ struct affinity_compared {
 struct affinity_runners {
     bool known; /* false: nothing is kept */
     enum affinity_by by;
-    uint32_t n;      /* in `at`, the best first */
-    uint32_t others; /* kinds of stages that were compared with the chosen one */
+    bool downlinks;   /* they counted: */
+    uint64_t wait_ns; /* of what was predicted, the chosen one's input was to wait */
+    uint32_t n;       /* in `at`, the best first */
+    uint32_t others;  /* kinds of stages that were compared with the chosen one */
     struct affinity_compared at[AFFINITY_RUNNERS];
 };
 /* Adds a sentence that begins with a blank, and a fact for each. */

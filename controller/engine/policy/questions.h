@@ -96,6 +96,11 @@ struct network_policy {
     enum transfer_order (*order)(enum mode mode);
     /* The levels of a new attempt from its two sizes (attempt->bytes). */
     void (*levels)(const struct engine *engine, const struct stage *stage, struct attempt *attempt);
+    /* Where a transfer into the task stands in the order in which a link serves now, by its two
+     * sizes (as attempt->bytes): smaller ones go before it, equal ones share with it. NULL: all
+     * share. Pure, O(1). */
+    struct sorted_key (*urgency)(const struct engine *engine, const struct task *task,
+                                 const uint64_t bytes[static ORDERS]);
     /* Explains why a receiving attempt has the level that `levels` gives it now. */
     void (*explain)(const struct engine *engine, const struct attempt *attempt,
                     struct engine_explanation *e);

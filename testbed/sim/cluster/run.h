@@ -4,9 +4,9 @@
  *
  * Everything that happens at one instant reaches the engine in one step: transfers that ended, then
  * computing that ended, then hosts that failed or came back, then what uplinks and D-CLAS report,
- * then jobs that arrived. A task whose input is all on its host computes at once. For D-CLAS, SCF
- * and NEAT received bytes are reported every 100 ms while anything is received, as agents do
- * (reports that cannot change a decision are counted as steps, not made).
+ * then jobs that arrived. A task whose input is all on its host computes at once. For D-CLAS, SCF,
+ * NEAT and affinity with `downlink` received bytes are reported every 100 ms while anything is
+ * received, as agents do (reports that cannot change a decision are counted as steps, not made).
  *
  * Delays. A report reaches the engine report_delay_ns after the fact, a decision takes effect
  * decision_delay_ns later; requests (jobs) reach it at once, and a job's time ends with its last

@@ -1,12 +1,13 @@
 /* Agents' reports every 100 ms: bytes received so far.
  *
  * Most reports change nothing. The engine uses received bytes for two things: the level of a
- * Coflow, which changes at a threshold, and NEAT's placement. So a report is left out if none of a
- * Coflow's thresholds could be crossed before it (tasks get no more than their downlinks carry) and
- * NEAT could not place a task before it; the next report includes its bytes. Every decision is the
- * same, at the same instant, as if all were sent; only steps without decisions are missing. All are
- * sent if others read them (a log, all_told), if a report's last word may remain the last
- * (failures, copies, delays, pipelines), or if links differ. */
+ * Coflow, which changes at a threshold, and placing by what is left to receive (NEAT, and affinity
+ * with `downlink`). So a report is left out if none of a Coflow's thresholds could be crossed
+ * before it (tasks get no more than their downlinks carry) and such a placement could not place a
+ * task before it; the next report includes its bytes. Every decision is the same, at the same
+ * instant, as if all were sent; only steps without decisions are missing. All are sent if others
+ * read them (a log, all_told), if a report's last word may remain the last (failures, copies,
+ * delays, pipelines), or if links differ. */
 #include "testbed/sim/cluster/run_state.h"
 
 #include <errno.h>
@@ -33,11 +34,26 @@ static bool all_matter(const struct run *run)
            c->resume;
 }
 
+/* Now, or from some second on. */
+static bool may_say(const struct run_config *config, const char *word)
+{
+    bool says = engine_config_value(&config->engine, word) != 0;
+    for (uint32_t i = 0; i < config->n_changes; i++)
+        says |= strcmp(config->changes[i].said.word, word) == 0;
+    return says;
+}
+
+static bool places_by_bytes(const struct run_config *config)
+{
+    return strncmp(config->engine.place, "neat", 4) == 0 ||
+           (strcmp(config->engine.place, "affinity") == 0 && may_say(config, "downlink"));
+}
+
 int reports_open(struct run *run, size_t n_stages)
 {
     struct reports *p = &run->reports;
     p->levels = is_network(run, "dclas") || is_network(run, "scf");
-    p->place = strncmp(run->config->engine.place, "neat", 4) == 0;
+    p->place = places_by_bytes(run->config);
     p->wanted = p->levels || p->place || run->config->all_told;
     p->some = p->wanted && !all_matter(run);
     p->link_bytes_ns = (double)run->config->link_bps / 8 * 1e-9;
@@ -121,15 +137,17 @@ static int set_end(struct run *run, const struct run_attempt *a, double end_ns)
     return heap_set(&p->ends, p->ends_where, end_ns, a->id) ? run_out_of_memory(run) : 0;
 }
 
-/* Whether NEAT could place a task before then: only when a slot is freed or a task becomes ready,
- * that is when a task ends, a job arrives, or the engine's own deadline comes. 1, 0 or −ENOMEM. */
+/* Whether a task could be placed before then: only when a slot is freed or a task becomes ready,
+ * that is when a task ends, which may be when it has read, a job arrives, or the engine's own
+ * deadline comes. 1, 0 or −ENOMEM. */
 static int may_place(struct run *run, int64_t until_ns)
 {
     struct reports *p = &run->reports;
     bool arrives =
         run->arrived < run->n_jobs && (int64_t)run->jobs[run->arrived].arrival_ns < until_ns;
     bool ends = run->computing.n && run->computing.items[0].key < (double)until_ns;
-    if (run->n_events || arrives || ends || run_deadline_ns(run) < until_ns)
+    if (run->n_events || arrives || ends || disks_next_ns(run) < until_ns ||
+        run_deadline_ns(run) < until_ns)
         return 1;
     while (p->ends.n && p->ends.items[0].key < (double)until_ns) {
         const struct run_attempt *a = run->attempts[p->ends.items[0].id];
