@@ -39,7 +39,7 @@ $(BUILD)/bench-hdas: $(BUILD)/obj/tests/bench/hdas_main.o $(foreach a,sim engine
 test-programs: $(BUILD)/bench-hdas
 
 .PHONY: bench-hdas
-bench-hdas: $(BUILD)/bench-hdas ## affinity and its baselines beside their source's figures, over sets of what that source does not print: SETS= drawn (1000), KEEP= kept (30), SEED=; misses marked, a page in $(BUILD)/hdas.html (PARTS= names some of source ours)
+bench-hdas: $(BUILD)/bench-hdas ## affinity and its baselines beside their source's figures, over sets of what that source does not print: SETS= drawn (1000), KEEP= kept (30), SEED=; misses marked, a page in $(BUILD)/hdas.html (PARTS= names some of source ours shuffles)
 	exec tests/bench/hdas $(BUILD) $(PARTS)
 
 $(BUILD)/bench-flow-steps: $(BUILD)/obj/tests/bench/flow_steps_main.o $(call archive,model) $(call archive,engine) $(call archive,mincost) $(call archive,lib)

@@ -5,9 +5,11 @@
  *
  * A line of the input is a run: OPTION=VALUE between tabs, options as `duopoly-sim run` has them,
  * and bins=N for what GPUs and disks do over time, in so many parts of the run. The hosts are those
- * of a cluster file; of a job's stages only the first is looked at. The answer is a line of JSON:
+ * of a cluster file; of a job's stages only the first is looked at, but in jct_s. The answer is a
+ * line of JSON:
  *
  *   run_s      from the first arrival to the last end
+ *   jct_s      by job, from its arrival to its end
  *   ways       by job, by way to run its tasks: gpu, tasks, took_s (their sum), delay (the sum of
  *              their times ÷ the lone time that the profile says), predicted (how many of them
  *              affinity predicted), off (the sum of what it was off by: |time ÷ predicted − 1|)
@@ -275,6 +277,14 @@ static json_t *ways_json(const struct seen *seen)
     return jobs;
 }
 
+static json_t *times_json(const double *jct_s, size_t n)
+{
+    json_t *jobs = json_array();
+    for (size_t j = 0; j < n; j++)
+        json_array_append_new(jobs, json_real(jct_s[j]));
+    return jobs;
+}
+
 static int check(const struct run_inputs *in, struct err *err)
 {
     if (!in->cluster.n_hosts)
@@ -297,6 +307,7 @@ static int simulate(const struct run_setup *setup, uint64_t n_bins, json_t *root
     }
     if (!r) {
         json_object_set_new(root, "run_s", json_real(result.makespan_s));
+        json_object_set_new(root, "jct_s", times_json(jct_s, in.n));
         json_object_set_new(root, "ways", ways_json(&seen));
         r = n_bins ? add_over_time(root, &seen, n_bins, result.makespan_s) : 0;
         if (r || seen.failed)

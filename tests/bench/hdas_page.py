@@ -150,12 +150,15 @@ def pictures(bars, typical):
 
 
 def page(story, bars, typical, ours):
-    """story: lines on how the sets were kept; ours: (title, rows)…"""
+    """story: lines on how the sets were kept; bars: None without the source's figures; ours:
+    (title, rows)…"""
     parts = ['<!doctype html><html lang="en"><meta charset="utf-8"><title>HDAS: affinity beside '
              "the source</title><style>%s</style><h1>HDAS: affinity beside the source</h1>" % STYLE]
     parts += ["<p>%s</p>" % html.escape(line) for line in story]
-    parts += ["<h2>The source's figures</h2>", of_rows(bars.rows), *pictures(bars, typical)]
+    if bars:
+        parts += ["<h2>The source's figures</h2>", of_rows(bars.rows), *pictures(bars, typical)]
     for title, rows in ours:
         parts += ["<h2>%s</h2>" % html.escape(title), of_rows(rows)]
-    parts += ["<h2>What was not known</h2>", of_unknowns(bars.outcomes), "</html>\n"]
-    return "\n".join(parts)
+    if bars:
+        parts += ["<h2>What was not known</h2>", of_unknowns(bars.outcomes)]
+    return "\n".join([*parts, "</html>\n"])

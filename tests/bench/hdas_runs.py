@@ -56,8 +56,9 @@ class Runners:
 class Trial:
     """A set's runs, each of them made once. Its files go with close()."""
 
-    def __init__(self, runners, values):
-        self.runners, self.values = runners, values
+    def __init__(self, runners, values, job=hdas_sets.job):
+        """job: makes an application's line, as hdas_sets.job."""
+        self.runners, self.values, self.job = runners, values, job
         self.folder = tempfile.mkdtemp(prefix="hdas-")
         self.lines, self.answers, self.written = {}, {}, None
         self._write("cluster.yaml", hdas_sets.cluster(values))
@@ -69,7 +70,7 @@ class Trial:
     def _line(self, name, gpus):
         key = name, gpus
         if key not in self.lines:
-            self.lines[key] = hdas_sets.job(self.values, name, gpus)
+            self.lines[key] = self.job(self.values, name, gpus)
         return self.lines[key]
 
     def _write_workload(self, mix, gpus):

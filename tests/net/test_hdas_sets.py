@@ -19,6 +19,7 @@ import hdas_ours  # noqa: E402
 import hdas_page  # noqa: E402
 import hdas_runs  # noqa: E402
 import hdas_sets  # noqa: E402
+import hdas_shuffles  # noqa: E402
 
 RUNNER = os.path.join(nets.BUILD, "bench-hdas")
 SET = {"KNN rate": 100, "KNN times": 10, "KNN tasks": 3, "Kmeans rate": 100, "Kmeans times": 20,
@@ -284,6 +285,70 @@ def test_each_unknown_has_a_row_and_is_missed_where_a_gain_is_lost():
         ("× ½: 40.0, 25.0; × 2: 40.0, 25.0", True), ("× ½: 1.0, -2.0; × 2: 3.0, 4.0", False)]
 
 
+# ---- shuffles ----
+
+
+def test_what_is_shuffled_is_drawn_in_its_ranges_and_apart_from_the_sets():
+    drawn = [hdas_shuffles.draw(1, place) for place in range(50)]
+    for of_set in drawn:
+        for one in of_set.values():
+            for what, known in hdas_shuffles.DRAWN.items():
+                assert known.least <= one[what] <= known.most
+    assert drawn[0] == hdas_shuffles.draw(1, 0) != hdas_shuffles.draw(2, 0) != drawn[1]
+    parts = sorted(of_set["NB"]["part"] for of_set in drawn)
+    assert parts[10] < .32 < parts[40]
+
+
+def test_the_stage_that_reads_what_an_application_made():
+    shuffles = {"RS": {"part": .5, "reduces": 7.6, "rate": 2}}
+    line = json.loads(hdas_shuffles.job(SET, "RS", shuffles))
+    assert line["stages"][:1] == json.loads(hdas_sets.job(SET, "RS"))["stages"]
+    assert line["stages"][1:] == [{  # half of 2 · 10 MB
+        "tasks": 8, "demand": {"slots": 1}, "profile": {}, "compute_ms": 625,
+        "parents": [{"stage": 0, "edge": "barrier", "sums": [1_250_000] * 8}]}]
+
+
+class Shuffled:
+    """A trial whose mean times follow from the options alone."""
+
+    def __init__(self, jct_s):
+        self.jct_s, self.closed = jct_s, False
+
+    def run(self, mix, policy, options=(), bins=0):
+        said = [value for word, value in options if word == "parameter"]
+        network = "none" if not options else dict(options)["network"]
+        name = said[0].partition("=")[2] if said else policy
+        name = "free" if hdas_shuffles.FREE in options else name
+        return {"jct_s": [0] + [self.jct_s[network, name]] * len(hdas_sets.MIXES[mix])}
+
+    def close(self):
+        self.closed = True
+
+
+def test_bars_of_shuffles_are_met_or_missed_against_each_other():
+    of = Shuffled({("cans", "affinity"): 100, ("cans", "added"): 94, ("cans", "behind"): 96,
+                   ("none", "duopoly"): 95, ("rank", "affinity"): 80, ("rank", "added"): 100,
+                   ("rank", "behind"): 60, ("none", "joint"): 50,
+                   ("rank", "free"): 72})
+    fast = Shuffled({("rank", "affinity"): 50, ("rank", "behind"): 49, ("rank", "free"): 40})
+    bare = Shuffled({("rank", "affinity"): 64})
+    trials, disks = [of, bare, fast], []
+
+    def make_trial(values, job):
+        disks.append(hdas_sets.cluster(values).partition("disk: ")[2].partition("\n")[0])
+        return trials.pop(0)
+
+    found = hdas_shuffles.of_set(make_trial, SET, None)
+    assert disks == ["128 MB", "128 MB", "12800 MB"]
+    assert of.closed and bare.closed and fast.closed and found["without"] == 64
+    rows = hdas_shuffles.rows([found])
+    assert [(row.value.partition(" ")[0], row.met) for row in rows] == [
+        ("25.0", None), ("10.0", None), ("20.0", None), ("2.0", None),
+        ("-5.3", None), ("6.0", True), ("1.1", True), ("4.0", False), ("-1.1", False),
+        ("-60.0", None), ("-25.0", False), ("-100.0", False), ("25.0", True), ("-20.0", False)]
+    assert hdas_page.page(["kept: 1"], None, None, [("Ours", rows)]).count("missed\">") == 5
+
+
 # ---- the runs themselves ----
 
 
@@ -305,7 +370,8 @@ def ask(folder, *words):
 def test_a_run_tells_what_tasks_took_and_who_was_busy_when(tmp_path):
     """One task reads for a second on the GPU and computes for another, one is in the slot."""
     assert ask(tmp_path, "policy=fifo", "bins=4") == {
-        "run_s": 4, "gpus": [[0, 1, 0, 0]], "disks": [[1, 0, 0, 0]], "together_s": [[2]], "ways": [[
+        "run_s": 4, "jct_s": [4],
+        "gpus": [[0, 1, 0, 0]], "disks": [[1, 0, 0, 0]], "together_s": [[2]], "ways": [[
             {"gpu": True, "tasks": 1, "took_s": 2, "delay": 1, "predicted": 0, "off": 0},
             {"gpu": False, "tasks": 1, "took_s": 4, "delay": 1, "predicted": 0, "off": 0}]]}
 
@@ -318,6 +384,26 @@ def test_what_affinity_predicts_is_compared(tmp_path):
     wrong = ask(tmp_path, "policy=affinity", "profile-error=.3")
     assert all(way["off"] > 0 for way in wrong["ways"][0])
     assert [way["took_s"] for way in wrong["ways"][0]] == [2, 4]
+
+
+def test_a_shuffle_counts_in_the_times_of_jobs(tmp_path):
+    values = {**SET, "KNN tasks": 12, "RS tasks": 12}
+    shuffles = {name: {"part": 1, "reduces": 12, "rate": 1} for name in hdas_sets.NAMES}
+    (tmp_path / "c.yaml").write_text(hdas_sets.cluster(values))
+    (tmp_path / "w.jsonl").write_text(hdas_sets.workload(
+        "B", lambda name: hdas_shuffles.job(values, name, shuffles)))
+    head = ["cluster=%s/c.yaml" % tmp_path, "workload=%s/w.jsonl" % tmp_path]
+    lines = ["\t".join([*head, "policy=" + policy, *("=".join(pair) for pair in options)])
+             for network in hdas_shuffles.NETWORKS
+             for policy, options in hdas_shuffles.runs_of(network).values()]
+    done = subprocess.run([RUNNER], input="\n".join(lines) + "\n", capture_output=True, text=True,
+                          check=True)
+    answers = [json.loads(line) for line in done.stdout.splitlines()]
+    assert len(answers) == 8
+    for answer in answers:
+        ways = [sum(way["tasks"] for way in ways) for ways in answer["ways"]]
+        assert ways == [6, 12, 12]  # of the first stages
+        assert 1000 < answer["jct_s"][1] <= answer["run_s"]  # a gigabyte is computed in 1 000 s
 
 
 @pytest.mark.parametrize("word, said", [
