@@ -1,6 +1,7 @@
 #include "controller/cli/whatif.h"
 
 #include "controller/cli/beside.h"
+#include "controller/cli/explain.h"
 #include "lib/join.h"
 
 #include <errno.h>

@@ -207,6 +207,7 @@ uint64_t store_version(const struct store *store)
 
 int store_commit(struct store *store, bool awaited, uint64_t *ret_ticket)
 {
+    (void)awaited;
     if (store->dirty) {
         store->handed++;
         store->dirty = false;
