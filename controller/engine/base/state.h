@@ -672,7 +672,7 @@ enum host_order { HOSTS_BY_TIE = 1, HOSTS_BY_RECEIVERS = 2 };
 
 enum { CHANGES = 4096, PARAMETERS_MAX = 16 /* of one policy */ };
 
-#define MODE_NEVER_NS (INT64_MIN / 2)
+#define MODE_NEVER_NS (INT64_MIN / 2) /* when it changed, before it does */
 
 struct engine {
     struct engine_config config;
@@ -738,7 +738,7 @@ struct engine {
 
     enum mode mode;
     uint64_t mode_sequence;
-    int64_t mode_since_ns; /* MODE_NEVER_NS: it has not changed */
+    int64_t mode_since_ns;
     bool mode_pending; /* the mode changes when the dwell ends */
 
     struct numbered attempts;
