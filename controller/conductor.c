@@ -202,6 +202,8 @@ void conductor_run(struct conductor *conductor)
             break;
         agents_levels_flush(conductor->parts.agents, clock_now_ns(conductor->clock));
         agents_settle(conductor->parts.agents, commit(conductor));
+        if (agents_wait(conductor->parts.agents))
+            store_await(conductor->parts.store);
         frameworks_settle(conductor->parts.frameworks, clock_now_ns(conductor->clock));
         /* A message that could not be sent ended a session. */
     } while (conductor->queue.n && !conductor->broken);

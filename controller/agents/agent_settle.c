@@ -104,6 +104,11 @@ void agents_settle(struct agents *agents, uint64_t ticket)
     }
 }
 
+bool agents_wait(const struct agents *agents)
+{
+    return !STAILQ_EMPTY(&agents->sessions.commit);
+}
+
 static void agent_commit(struct agent *agent, uint64_t ticket)
 {
     struct agent_settling *settling = &agent->session.settling;

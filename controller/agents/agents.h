@@ -187,6 +187,8 @@ void agents_flood(struct agents *agents, uint64_t peer);
 /* The engine has taken the facts of the last message or timer: acknowledges the message, or, if it
  * must last and `ticket` (store.h) is not committed, leaves that to agents_committed. */
 void agents_settle(struct agents *agents, uint64_t ticket);
+/* Whether some of these wait for agents_committed. O(1). */
+bool agents_wait(const struct agents *agents);
 /* Everything up to this ticket is on the disk: acknowledges what waited for it. O(agents that
  * wait). */
 void agents_committed(struct agents *agents, uint64_t ticket);

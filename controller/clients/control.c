@@ -74,6 +74,7 @@ static bool answer_hold(struct control *control, struct requester *requester,
     accepted->durable = true;
     if (store_settled(control->parts->store, ticket))
         return false;
+    store_await(control->parts->store);
     requester->answer = (struct held_answer){.held = true,
                                              .ticket = ticket,
                                              .sequence = request->sequence,

@@ -421,13 +421,16 @@ uint64_t store_version(const struct store *store)
 int store_commit(struct store *store, bool awaited, uint64_t *ret_ticket)
 {
     if (!store->changes.used && !store->changes.failed) {
-        if (awaited)
-            store_writer_await(store->writer);
         *ret_ticket = store_writer_handed(store->writer);
         return 0;
     }
     *ret_ticket = store_writer_hand(store->writer, &store->changes, awaited);
     return *ret_ticket ? 0 : -ENOMEM;
+}
+
+void store_await(struct store *store)
+{
+    store_writer_await(store->writer);
 }
 
 uint64_t store_committed(const struct store *store)

@@ -97,10 +97,12 @@ int store_change_after(const struct store *store, uint64_t after, struct store_a
 /* Grows with each change in the audit that is not of jobs; from 1. O(1). */
 uint64_t store_version(const struct store *store);
 
-/* Ends the open change: hands it over, and returns the ticket of everything handed over so far. If
- * that is `awaited` it is written at once, else within a second. −ENOMEM: the change is lost, and
- * the controller cannot continue. Does not wait. */
+/* Ends the open change: hands it over, and returns the ticket of everything handed over so far. A
+ * change that is `awaited` is written at once, with all before it, else within a second. −ENOMEM:
+ * the change is lost, and the controller cannot continue. Does not wait. */
 int store_commit(struct store *store, bool awaited, uint64_t *ret_ticket);
+/* Somebody waits for what was handed over: it is written at once. Does not wait. O(1). */
+void store_await(struct store *store);
 /* Up to this ticket everything is on the disk. */
 uint64_t store_committed(const struct store *store);
 static inline bool store_settled(const struct store *store, uint64_t ticket)

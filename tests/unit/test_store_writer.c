@@ -73,6 +73,7 @@ static void what_was_handed_over_is_awaited_later(void **state)
     uint64_t ticket, first = handed(store, 0, false);
     assert_int_equal(store_commit(store, true, &ticket), 0);
     assert_int_equal(ticket, first);
+    store_await(store);
     settled(store, ticket);
     store_counters(store, &counters);
     assert_int_equal(counters.groups, 1);
