@@ -15,8 +15,8 @@ AGENTS = {"hello", "inventory_part", "inventory_end", "agent_heartbeat", "load",
           "source_state", "host_room", "host_state", "switch_part", "links_part", "guests_part", "asked_part"}
 FRAMEWORKS = {"framework_hello", "framework_job", "framework_stage", "framework_tasks", "framework_bytes", "framework_task", "framework_end",
               "framework_replayed", "framework_executor"}
-READERS = {"list", "explain", "get_status", "watch", "get_controller_keys", "get_audit", "get_events",
-           "get_state", "await_idle"}
+READERS = {"list", "explain", "explain_thing", "get_status", "watch", "get_controller_keys", "get_audit",
+           "get_events", "get_state", "await_idle"}
 SCHEDULERS = {"submit_begin", "submit_stage", "submit_tasks", "submit_bytes", "submit_end", "submit_prepare", "submit_commit", "cancel_job"}
 OPERATORS = {"order_job", "set_log_level", "drain_host", "set_policy", "forget_host", "set_stance", "set_user",
              "reload_config"}

@@ -41,9 +41,12 @@ def running(daemon):
 
 
 def explained(daemon):
-    """Of a task that waits."""
+    """Of a task that waits; "": for now none of the first job's does."""
     job = next(iter(daemon.ctl("jobs")["jobs"]))["job"]
-    task = next(row for row in daemon.ctl("tasks", job, "-a")["tasks"] if row["state"] == "ready")
+    tasks = daemon.ctl("tasks", job, "-a")["tasks"]
+    task = next((row for row in tasks if row["state"] == "ready"), None)
+    if not task:
+        return ""
     return json.dumps(daemon.ctl("explain", f"{job}/{task['stage']}/{task['task']}"))
 
 
