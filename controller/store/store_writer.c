@@ -126,6 +126,14 @@ static void doze(struct store_writer *writer, int64_t until_ns, bool rest)
         ;
 }
 
+/* WHY a second at most: groups that nobody awaits may come meanwhile, and pruning may pause for
+ * longer. */
+static int64_t doze_until_ns(int64_t next_ns)
+{
+    const int64_t most_ns = now_ns() + SECOND;
+    return next_ns < most_ns ? next_ns : most_ns;
+}
+
 /* Whether the first of the queue must be committed at once. */
 static bool is_awaited(const struct store_writer *writer)
 {
@@ -200,7 +208,7 @@ static void *write_on(void *user)
     for (;;) {
         pthread_mutex_lock(&writer->lock);
         if (!writer->closing && (r < 0 || !is_awaited(writer)))
-            doze(writer, r < 0 ? now_ns() + SECOND : prune_ns, r < 0);
+            doze(writer, doze_until_ns(r < 0 ? INT64_MAX : prune_ns), r < 0);
         bool last_try = closing;
         closing = writer->closing;
         size_t n = gather(&writer->groups, pieces, &ticket);
