@@ -91,8 +91,8 @@ def test_a_million_tasks_hold_nobody(cluster, submit):
 
 
 def test_a_job_is_held_at_once(cluster, submit):
-    """None of its tasks starts from then on, and nobody waits for it."""
-    daemon, slow, tasks, times = cluster.daemon(), 0, 100_000, 5
+    """None of its tasks starts from then on, and nobody waits for it, however many were ready."""
+    daemon, slow, tasks, times = cluster.daemon(), 0, 1_000_000, 5
     large = submit(daemon, "large")
     large.stage(0, tasks)
     job = str(large.end())

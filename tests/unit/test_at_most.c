@@ -37,7 +37,7 @@ static bool pick(struct engine *engine, struct claim *ret_claim)
         struct job *job = container_of(node, struct job, by_turn);
         for (uint32_t s = 0; s < job->n_stages; s++)
             for (uint32_t t = 0; t < job->stages[s]->n_tasks; t++)
-                if (job->stages[s]->tasks[t].state == TASK_READY &&
+                if (task_state(&job->stages[s]->tasks[t]) == TASK_READY &&
                     place_task(engine, &job->stages[s]->tasks[t], ret_claim))
                     return true;
     }

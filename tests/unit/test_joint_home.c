@@ -5,6 +5,7 @@
 
 #include "controller/engine/place/joint.h"
 #include "controller/engine/policy/questions.h"
+#include "controller/engine/watch/queues.h"
 
 enum { HOSTS = 4, JOBS = 6, MEGABYTE = 1000000 };
 
@@ -34,10 +35,10 @@ static int64_t most_ns(const struct job *job)
 static const struct task *next_of(const struct bucket *bucket)
 {
     const struct task *next = NULL;
-    struct sorted_node *map = sorted_first(&bucket->ready_maps);
+    const struct task *map = bucket_first_map(bucket);
     const struct stage *stage;
     if (map)
-        return container_of(map, struct task, ready);
+        return map;
     TAILQ_FOREACH (stage, &bucket->reduce_stages, of_bucket) {
         struct sorted_key equal = {sorted_last(&stage->ready_reduces)->key.a, 0, 0};
         const struct task *task =

@@ -142,7 +142,7 @@ static void check_user(struct chaos *c, struct user *user)
             continue;
         assert_ptr_equal(claim.fit->host, host);
         assert_ptr_equal(claim.task->stage->job->tenant, user);
-        assert_true(claim.fit->times > 0 && claim.task->state == TASK_READY);
+        assert_true(claim.fit->times > 0 && task_state(claim.task) == TASK_READY);
         assert_ptr_equal(claim.fit, &host->shapes[claim.task->stage->bucket->shape->index]->fit[0]);
     }
 }

@@ -130,8 +130,8 @@ static void check_variant(const struct engine *engine, const struct stage *varia
                          q == QUESTION_PLACE && engine->policies[q]->state[POLICY_STAGE].size > 0);
     assert_int_equal(variant->n_ready, variant->first->n_ready);
     for (uint32_t t = 0; t < variant->n_tasks; t++)
-        assert_int_equal(variant->tasks[t].state == TASK_READY,
-                         variant->first->tasks[t].state == TASK_READY);
+        assert_int_equal(task_state(&variant->tasks[t]) == TASK_READY,
+                         task_state(&variant->first->tasks[t]) == TASK_READY);
 }
 
 static void check_all_kept(const struct engine *engine)

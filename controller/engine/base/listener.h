@@ -40,12 +40,15 @@ struct user;
     X(turn_moved, (struct engine *engine, struct job *job, bool passed), (engine, job, passed)) \
     /* The active job has another priority. */                                                  \
     X(priority_moved, (struct engine *engine, struct job *job), (engine, job))                  \
-    /* A task enters the ready queues; leaves them. */                                          \
+    /* A task enters the ready queues; leaves them by itself. */                                \
     X(task_ready, (struct engine *engine, struct task *task), (engine, task))                   \
     X(task_unready, (struct engine *engine, struct task *task), (engine, task))                 \
-    /* All ready tasks of the stage's bucket are about to leave the ready queues together;      \
-     * all are maps of this stage. O(them). */                                                  \
-    X(maps_leave, (struct engine *engine, struct stage *stage), (engine, stage))                \
+    /* All ready tasks of the job are about to leave the ready queues, stage by stage. O(its    \
+     * stages, and the hosts of its ready maps). */                                             \
+    X(job_leaves, (struct engine *engine, struct job *job), (engine, job))                      \
+    /* All ready tasks of the stage left the ready queues together. O(hosts of its ready        \
+     * maps). */                                                                                \
+    X(ready_left, (struct engine *engine, struct stage *stage), (engine, stage))                \
     /* The last ready task of the stage left the ready queues. */                               \
     X(stage_empty, (struct engine *engine, struct stage *stage), (engine, stage))               \
     /* The stage's tasks that have not started wait for its parents again, or for ever. */      \

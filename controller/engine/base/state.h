@@ -8,6 +8,7 @@
 
 #include "controller/engine/base/listener.h"
 #include "controller/engine/base/sorted.h"
+#include "controller/engine/base/task.h"
 #include "controller/engine/engine.h"
 #include "lib/constraint.h"
 #include "lib/profile.h"
@@ -91,57 +92,6 @@ struct attempt {
     struct sorted_node of_unmeasured; /* engine->unmeasured */
 };
 TAILQ_HEAD(attempts, attempt);
-
-struct local_ref {
-    struct task *task;
-    struct local_maps *local;
-    uint32_t index, of; /* `of`: its place in task->refs */
-    TAILQ_ENTRY(local_ref) link;
-};
-
-struct task {
-    struct stage *stage;
-    uint32_t index;
-    enum task_state state;
-    uint64_t bytes;              /* network input by the edges: the Macroflow; 0: a map */
-    struct attempt *attempts;    /* live ones */
-    struct local_ref *refs;      /* index: while it is a ready map with replicas */
-    uint32_t n_refs, candidates; /* index: refs, and how many of their hosts fit */
-    struct retry *retry;         /* where it failed (retry.h); NULL: nowhere */
-    uint64_t done_attempt;
-    uint32_t done_host;
-    bool guessed; /* a framework's: its bytes were not reported (framework_sizes.h) */
-    /* For people, not dumped: an attempt of it that was no allow has ended; it runs, or waits,
-     * again. */
-    bool ran, again;
-    uint64_t input_bytes, compute_ns, output_bytes;
-    int64_t ready_ns, started_ns;
-    struct sorted_node ready;           /* stage->ready_reduces or bucket->ready_maps */
-    struct sorted_node ready_unlocated; /* bucket->unlocated */
-    uint32_t failures;
-    uint32_t losses; /* hosts that were lost with an attempt of it (loss.h) */
-    struct reruns
-        *reruns; /* outputs that were lost, though their hosts were not (rerun.h); NULL: none */
-};
-
-/* Ready maps of one bucket whose block is on one host. WHY this order: the start of a map reads
- * adjacent members. */
-struct local_maps {
-    struct sorted_node waiting; /* host_queue->waiting */
-    struct bucket *bucket;
-    struct host *host;
-    TAILQ_HEAD(local_refs, local_ref) refs; /* by stage and index of their tasks */
-    uint32_t n;
-    uint32_t fewest; /* candidates, of `pair`; more than ENGINE_REPLICAS_MAX: no task has any */
-    bool fit;        /* at the bucket's last look */
-    bool up, under;  /* where maps are spread evenly: its host could run such a task when empty, and
-                        has fewer than its part of the job's maps */
-    struct host_queue *of_user;      /* where somebody divides: its user's there; else NULL */
-    TAILQ_ENTRY(local_maps) on_host; /* host->locals */
-    uint32_t with_candidates[ENGINE_REPLICAS_MAX + 1];
-    uint64_t placed;         /* of the job's maps on the host; 0 where maps are not spread evenly */
-    struct sorted_node pair; /* in bucket->pairs: nats' order of (task, server) pairs */
-};
 
 /* Numbers: packed.h. */
 struct packed;
@@ -276,6 +226,16 @@ struct stage {
     struct framework_stage *framework; /* NULL: it runs in our slots */
     struct sorted ready_reduces;       /* (bytes, index) */
     TAILQ_ENTRY(stage) of_bucket;      /* bucket->reduce_stages while ready_reduces has tasks */
+    struct sorted ready_maps;          /* by index; */
+    struct sorted_node of_maps;        /* bucket->map_stages while it has tasks */
+    struct sorted unlocated;           /* of these such without a block; */
+    struct sorted_node of_unlocated;   /* bucket->unlocated_stages while it has tasks */
+    /* Index: of these such with a block, by host. Memory for them besides what hosts have of their
+     * own; what follows `spare` in it, and itself, are not in use. */
+    LIST_HEAD(, located) located, located_memory;
+    struct located *spare;
+    struct sorted retries;         /* tasks that wait for another host (retry.h), */
+    struct sorted_node of_retries; /* engine->retries while there are such */
     bool held, overdue;
     enum reason hold_reason;
     int64_t hold_left, hold_right, held_since_ns; /* overdue: since it could have run */
@@ -340,8 +300,9 @@ struct bucket {
     bool moved;                           /* index: it is in queues->moved (waiting.h) */
     bool counted;                         /* index: in its user's ready_here, */
     bool counted_reduces;                 /* and reduces_here */
-    struct sorted ready_maps;             /* (stage, index) */
-    struct sorted unlocated;              /* ready maps without a block */
+    struct sorted map_stages;             /* with ready maps, by index; */
+    uint32_t n_maps;                      /* which have so many */
+    struct sorted unlocated_stages;       /* with ready maps without a block, by index */
     struct table locals;                  /* index: by host */
     TAILQ_HEAD(, stage) reduce_stages;    /* with ready tasks that have network input */
     struct sorted_node by_turn_unlocated; /* queues->unlocated */
@@ -762,11 +723,13 @@ struct engine {
     uint64_t framework_tasks; /* index */
     struct sorted accounts;   /* index except frameworks' reports of owners */
     struct account_pool pools[POOLS];
-    uint64_t submitter;     /* of the job that begins next; not dumped: it precedes that job */
-    bool over_share;        /* the fact that is being applied exceeded a bound */
-    bool next_apart;        /* the next new stage is apart; not dumped: it precedes that */
-    struct sorted retries;  /* tasks that wait for another host (retry.h) */
-    struct sorted refusals; /* stages whose claims may not commit (refusal.h) */
+    uint64_t submitter; /* of the job that begins next; not dumped: it precedes that job */
+    bool over_share;    /* the fact that is being applied exceeded a bound */
+    bool next_apart;    /* the next new stage is apart; not dumped: it precedes that */
+    /* Stages with tasks that wait for another host (retry.h), by the first of these; how many. */
+    struct sorted retries;
+    uint64_t n_retries;
+    struct sorted refusals;                 /* stages whose claims may not commit (refusal.h) */
     struct sorted probe_timers, probes_due; /* suspect hosts whose attempts fail (failing.h) */
     struct sorted applications;
     uint32_t rooms;                          /* index */
@@ -781,6 +744,14 @@ struct engine {
 
 /* Applies one event, without the decisions that follow from it. */
 void engine_apply(struct engine *engine, const struct event *event);
+
+/* WHY not the member alone: a stage that closes does not look at its ready tasks. They are blocked
+ * from then on (stage->closed). */
+static inline enum task_state task_state(const struct task *task)
+{
+    bool left = task->last_state == TASK_READY && task->readied_at != task->stage->closed;
+    return left ? TASK_BLOCKED : task->last_state;
+}
 
 /* NULL: nobody told of any. WHY by tasks_given: what is beyond it was never written, since a stage
  * may have 10⁶ tasks when its first block is told. */

@@ -43,8 +43,9 @@ static void add_remote(void *context, const struct engine_input *input)
 static void locate(const struct task *map, struct engine_input *ret_input)
 {
     const struct attempt *live = map->attempts;
-    ret_input->host = map->state == TASK_DONE || !live ? map->done_host : live->host->index;
-    ret_input->attempt = map->state == TASK_DONE || !live ? map->done_attempt : live->number;
+    const bool made = task_state(map) == TASK_DONE || !live;
+    ret_input->host = made ? map->done_host : live->host->index;
+    ret_input->attempt = made ? map->done_attempt : live->number;
 }
 
 /* Bytes of the maps' outputs for one reducer: from a `matrix`, or evenly. */

@@ -220,6 +220,7 @@ static void withdraw(struct engine *engine, struct job *job, enum reason reason)
 {
     for (uint32_t s = 0; s < job->n_stages; s++) {
         struct stage *stage = job->stages[s];
+        retry_leave_all(engine, stage);
         stage_withdraw(engine, stage);
         struct attempt *attempt, *next;
         TAILQ_FOREACH_SAFE (attempt, &stage->attempts, of_stage, next) {
@@ -229,10 +230,7 @@ static void withdraw(struct engine *engine, struct job *job, enum reason reason)
                 forget_attempt(engine, attempt);
         }
     }
-    for (uint32_t i = 0; i < job->n_buckets; i++)
-        job->buckets[i]->ready_maps = (struct sorted){0};
     engine->bounded_jobs -= job->bounded;
-    retry_withdraw(engine, job);
     losing_forget(engine, job);
     tell_job_withdrawn(engine, job);
     for (struct sorted_node *node = job->framework ? NULL : sorted_first(spread_ordered(job)); node;

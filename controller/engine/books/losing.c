@@ -10,7 +10,7 @@
 
 static bool is_lost(const struct losing *losing, const struct task *task)
 {
-    return task->state == TASK_DONE && task->done_host == losing->host->index &&
+    return task_state(task) == TASK_DONE && task->done_host == losing->host->index &&
            (!losing->last || task->done_attempt <= losing->last);
 }
 

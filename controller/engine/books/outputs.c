@@ -31,7 +31,7 @@ static void keep_some(struct engine *engine, struct stage *stage)
     uint32_t t = stage->framework->kept;
     for (; t < stage->n_tasks && may_keep(engine); t++) {
         struct host *host = cluster_host(engine, stage->tasks[t].done_host);
-        bool is_there = stage->tasks[t].state == TASK_DONE && host;
+        bool is_there = task_state(&stage->tasks[t]) == TASK_DONE && host;
         engine->counters.visits++;
         if (is_there)
             hold(engine, stage->job, host, true);

@@ -28,13 +28,25 @@ static void tasks_shrink(struct stage *stage, bool begun, uint32_t *left)
     stage->tasks = shrunk ? shrunk : stage->tasks;
 }
 
+/* True: all of it is freed. */
+static bool located_shrink(struct stage *stage, uint32_t *left)
+{
+    struct located *located;
+    while (*left && (located = LIST_FIRST(&stage->located_memory))) {
+        --*left;
+        LIST_REMOVE(located, of_memory);
+        free(located);
+    }
+    return LIST_EMPTY(&stage->located_memory);
+}
+
 /* Its last way but the first. */
 static void variant_shrink(struct stage *stage, uint32_t *left)
 {
     struct stage *other = stage->others[stage->n_others - 1];
     if (other->n_tasks)
         tasks_shrink(other, stage->children, left);
-    if (other->n_tasks)
+    if (other->n_tasks || !located_shrink(other, left))
         return;
     free(other->tasks);
     free(other);
@@ -52,7 +64,8 @@ static bool stage_shrink(struct stage *stage, uint32_t *left)
             stage->n_edges--;
     if (stage->n_tasks && *left)
         tasks_shrink(stage, stage->children, left);
-    if (stage->n_others || stage->n_edges || stage->n_tasks || !*left)
+    if (stage->n_others || stage->n_edges || stage->n_tasks || !located_shrink(stage, left) ||
+        !*left)
         return false;
     --*left;
     free(stage->edges);

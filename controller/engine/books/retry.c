@@ -119,22 +119,38 @@ void retry_unread(struct engine *engine, struct task *task, struct host *host)
 
 bool retry_waits(const struct task *task)
 {
-    return task->retry && task->retry->waits.in;
+    const struct retry *retry = task->retry;
+    return retry && retry->waits.in && retry->waits_at == task->stage->closed;
+}
+
+/* So many tasks more of the stage wait, and perhaps another first one. */
+static void count(struct engine *engine, struct stage *stage, int64_t by)
+{
+    const struct sorted_node *first = sorted_first(&stage->retries);
+    engine->n_retries += (uint64_t)by;
+    stage->job->n_retries += (uint64_t)by;
+    if (first)
+        sorted_place(&engine->retries, &stage->of_retries, first->key, 0);
+    else
+        sorted_remove(&engine->retries, &stage->of_retries);
 }
 
 static void wait_here(struct engine *engine, struct task *task)
 {
-    struct sorted_key key = {(uint64_t)task->ready_ns, task->stage->job->number,
-                             (uint64_t)task->stage->index << 32 | task->index};
-    sorted_insert(&engine->retries, &task->retry->waits, key, 0);
-    task->stage->job->n_retries++;
+    struct stage *stage = task->stage;
+    struct sorted_key key = {(uint64_t)task->ready_ns, stage->job->number,
+                             (uint64_t)stage->index << 32 | task->index};
+    task->retry->waits = (struct sorted_node){0};
+    task->retry->waits_at = stage->closed;
+    sorted_insert(&stage->retries, &task->retry->waits, key, 0);
+    count(engine, stage, 1);
 }
 
 bool retry_take(struct engine *engine, struct task *task)
 {
     if (!task->retry || task->retry->anywhere)
         return false;
-    if (task->retry->waits.in)
+    if (retry_waits(task))
         return true;
     if (!elsewhere(task, false))
         return false;
@@ -148,19 +164,16 @@ void retry_leave(struct engine *engine, struct task *task)
 {
     if (!retry_waits(task))
         return;
-    sorted_remove(&engine->retries, &task->retry->waits);
-    task->stage->job->n_retries--;
+    sorted_remove(&task->stage->retries, &task->retry->waits);
+    count(engine, task->stage, -1);
 }
 
-void retry_withdraw(struct engine *engine, struct job *job)
+void retry_leave_all(struct engine *engine, struct stage *stage)
 {
-    struct sorted_node *node = sorted_first(&engine->retries), *next;
-    for (; node && job->n_retries; node = next) {
-        struct retry *retry = container_of(node, struct retry, waits);
-        next = sorted_next(node);
-        if (retry->task->stage->job == job)
-            retry_leave(engine, retry->task);
-    }
+    const int64_t n = (int64_t)stage->retries.n;
+    stage->retries = (struct sorted){0};
+    if (n)
+        count(engine, stage, -n);
 }
 
 void retry_forget(struct engine *engine, struct task *task)
@@ -203,12 +216,67 @@ static bool is_over(const struct engine *engine, const struct task *task)
     return engine->now_ns - task->ready_ns >= engine->config.hold_max_ns || !elsewhere(task, false);
 }
 
+/* A walk over the tasks that wait, in order, from stage to stage. */
+struct walk {
+    struct sorted_node *stage; /* the next one */
+    struct {
+        const struct stage *of;
+        struct sorted_node *task; /* the next one of that stage; NULL: it has no more */
+    } at[RETRY_LOOKS];
+    uint32_t n;
+};
+
+/* WHY it looks for the stage: one whose first task left stands behind others now, and would come a
+ * second time. */
+static bool is_new(const struct walk *walk, const struct stage *stage)
+{
+    for (uint32_t i = 0; i < walk->n; i++)
+        if (walk->at[i].of == stage)
+            return false;
+    return true;
+}
+
+/* The next stage that is not walked yet; NULL: none. */
+static struct stage *next_stage(struct walk *walk)
+{
+    for (; walk->stage; walk->stage = sorted_next(walk->stage)) {
+        struct stage *stage = container_of(walk->stage, struct stage, of_retries);
+        if (is_new(walk, stage))
+            return stage;
+    }
+    return NULL;
+}
+
+/* NULL: no more. It may leave before the next call, which is one of RETRY_LOOKS at most: each
+ * begins one stage more at most. */
+static struct task *walk_next(struct walk *walk)
+{
+    struct sorted_node **first = NULL, *node;
+    struct stage *stage = next_stage(walk);
+    for (uint32_t i = 0; i < walk->n; i++)
+        if (walk->at[i].task &&
+            (!first || sorted_compare(walk->at[i].task->key, (*first)->key) < 0))
+            first = &walk->at[i].task;
+    if (stage && (!first || sorted_compare(walk->stage->key, (*first)->key) < 0)) {
+        walk->stage = sorted_next(walk->stage);
+        walk->at[walk->n].of = stage;
+        first = &walk->at[walk->n++].task;
+        *first = sorted_first(&stage->retries);
+    }
+    if (!first)
+        return NULL;
+    node = *first;
+    *first = sorted_next(node);
+    return container_of(node, struct retry, waits)->task;
+}
+
 bool retry_pick(struct engine *engine, struct claim *ret_claim)
 {
-    struct sorted_node *node = sorted_first(&engine->retries), *next;
-    for (int looks = 0; node && looks < RETRY_LOOKS; node = next, looks++) {
-        struct task *task = container_of(node, struct retry, waits)->task;
-        next = sorted_next(node);
+    struct task *task;
+    if (!engine->retries.n)
+        return false;
+    struct walk walk = {.stage = sorted_first(&engine->retries)};
+    for (int looks = 0; looks < RETRY_LOOKS && (task = walk_next(&walk)); looks++) {
         if (is_over(engine, task)) {
             task_queue_anywhere(engine, task);
             continue;

@@ -34,7 +34,8 @@ struct tried {
 struct retry {
     struct task *task;
     bool anywhere;            /* it waited for hold_max */
-    struct sorted_node waits; /* engine->retries: (since, job, stage and index) */
+    struct sorted_node waits; /* stage->retries: (since, job, stage and index), */
+    uint64_t waits_at;        /* since the stage was closed so often */
     uint32_t n;
     struct tried tried[];
 };
@@ -56,11 +57,12 @@ bool retry_failed_on(const struct task *task, const struct host *host);
 /* True: the task, which is about to be queued, waits here. */
 bool retry_take(struct engine *engine, struct task *task);
 bool retry_waits(const struct task *task);
-/* It waits no more: it runs, or its stage closed. */
+/* It waits no more: it runs. */
 void retry_leave(struct engine *engine, struct task *task);
 void retry_forget(struct engine *engine, struct task *task);
-/* No task of the job waits any more. O(all waiting tasks), if some are of this job. */
-void retry_withdraw(struct engine *engine, struct job *job);
+/* No task of the stage waits any more: call before it counts as closed once more, or when its job
+ * is over. O(log n). */
+void retry_leave_all(struct engine *engine, struct stage *stage);
 
 /* The next start, as a claim; false: none. */
 bool retry_pick(struct engine *engine, struct claim *ret_claim);

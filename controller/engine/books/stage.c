@@ -12,6 +12,8 @@
 #include "controller/engine/books/variant.h"
 #include "controller/engine/policy/policy.h"
 
+#include <stdlib.h>
+
 uint64_t stage_coflow_bytes(const struct stage *of)
 {
     const struct stage *stage = of->first;
@@ -33,11 +35,40 @@ static void count_ready(struct engine *engine, struct stage *stage, int by)
     engine->n_ready += (uint64_t)(int64_t)by;
 }
 
+/* Of a task that was ready when its stage closed: it stands in no queue any more. */
+static void forget_queues(struct task *task)
+{
+    free(task->refs);
+    task->refs = NULL;
+    task->n_refs = task->candidates = 0;
+    task->ready = task->ready_unlocated = (struct sorted_node){0};
+}
+
+static void set_state(struct task *task, enum task_state state)
+{
+    if (task->last_state == TASK_READY && task_state(task) != TASK_READY)
+        forget_queues(task);
+    task->last_state = state;
+    task->readied_at = task->stage->closed;
+}
+
 static void queue_map(struct task *task)
 {
-    struct bucket *bucket = task->stage->bucket;
-    struct sorted_key key = {task->stage->index, task->index, 0};
-    sorted_insert(&bucket->ready_maps, &task->ready, key, 0);
+    struct stage *stage = task->stage;
+    if (!stage->ready_maps.n)
+        sorted_insert(&stage->bucket->map_stages, &stage->of_maps,
+                      (struct sorted_key){stage->index, 0, 0}, 0);
+    stage->bucket->n_maps++;
+    sorted_insert(&stage->ready_maps, &task->ready, (struct sorted_key){task->index, 0, 0}, 0);
+}
+
+static void unqueue_map(struct task *task)
+{
+    struct stage *stage = task->stage;
+    sorted_remove(&stage->ready_maps, &task->ready);
+    stage->bucket->n_maps--;
+    if (!stage->ready_maps.n)
+        sorted_remove(&stage->bucket->map_stages, &stage->of_maps);
 }
 
 static void queue_reduce(struct task *task)
@@ -49,10 +80,18 @@ static void queue_reduce(struct task *task)
     sorted_insert(&stage->ready_reduces, &task->ready, key, 0);
 }
 
+static void unqueue_reduce(struct task *task)
+{
+    struct stage *stage = task->stage;
+    sorted_remove(&stage->ready_reduces, &task->ready);
+    if (!stage->ready_reduces.n)
+        TAILQ_REMOVE(&stage->bucket->reduce_stages, stage, of_bucket);
+}
+
 /* In the queues of one variant. */
 static void queue(struct engine *engine, struct task *task, int64_t ready_ns)
 {
-    task->state = TASK_READY;
+    set_state(task, TASK_READY);
     task->ready_ns = ready_ns;
     task->stage->readied++;
     if (task->bytes)
@@ -88,15 +127,11 @@ void task_queue_anywhere(struct engine *engine, struct task *task)
 static void unqueue(struct engine *engine, struct task *task, enum task_state state)
 {
     struct stage *stage = task->stage;
-    struct bucket *bucket = stage->bucket;
-    if (task->bytes) {
-        sorted_remove(&stage->ready_reduces, &task->ready);
-        if (!stage->ready_reduces.n)
-            TAILQ_REMOVE(&bucket->reduce_stages, stage, of_bucket);
-    } else {
-        sorted_remove(&bucket->ready_maps, &task->ready);
-    }
-    task->state = state;
+    if (task->bytes)
+        unqueue_reduce(task);
+    else
+        unqueue_map(task);
+    set_state(task, state);
     count_ready(engine, stage, -1);
     tell_task_unready(engine, task);
     if (!stage->n_ready)
@@ -183,7 +218,7 @@ static void open_some(struct engine *engine, struct stage *stage)
     const uint64_t cost = cost_of_task(stage);
     uint32_t t = stage->opening;
     for (; t < stage->n_tasks && may_ready(engine); t++) {
-        bool blocked = stage->tasks[t].state == TASK_BLOCKED;
+        bool blocked = task_state(&stage->tasks[t]) == TASK_BLOCKED;
         engine->step_ready += blocked ? cost : 1;
         if (blocked)
             task_queue(engine, &stage->tasks[t]);
@@ -217,11 +252,20 @@ void stage_go_on(struct engine *engine)
         open_some(engine, container_of(node, struct stage, of_opening));
 }
 
+/* All its ready tasks leave together. */
+static void queues_empty(struct stage *stage)
+{
+    struct bucket *bucket = stage->bucket;
+    if (stage->ready_reduces.n)
+        TAILQ_REMOVE(&bucket->reduce_stages, stage, of_bucket);
+    bucket->n_maps -= (uint32_t)stage->ready_maps.n;
+    sorted_remove(&bucket->map_stages, &stage->of_maps);
+    stage->ready_reduces = stage->ready_maps = (struct sorted){0};
+}
+
 static void queues_withdraw(struct engine *engine, struct stage *stage)
 {
-    if (stage->ready_reduces.n)
-        TAILQ_REMOVE(&stage->bucket->reduce_stages, stage, of_bucket);
-    stage->ready_reduces = (struct sorted){0};
+    queues_empty(stage);
     if (!stage->n_ready)
         return;
     count_ready(engine, stage, -(int)stage->n_ready);
@@ -246,54 +290,18 @@ void stage_withdraw(struct engine *engine, struct stage *stage)
     tell_stage_closed(engine, stage);
 }
 
-/* All `n` ready tasks of one kind have left their queue together. WHY together: one by one each
- * would be removed from the others' order, and each listener would look at the stage as often. */
-static void have_left(struct engine *engine, struct stage *stage, bool maps, uint32_t n)
-{
-    struct task *last = NULL;
-    for (uint32_t t = 0; t < stage->n_tasks; t++) {
-        struct task *task = &stage->tasks[t];
-        if (task->state != TASK_READY || !task->bytes != maps)
-            continue;
-        task->ready = (struct sorted_node){0};
-        task->state = TASK_BLOCKED;
-        last = task;
-    }
-    count_ready(engine, stage, -(int)n);
-    tell_task_unready(engine, last);
-    if (!stage->n_ready)
-        tell_stage_empty(engine, stage);
-}
-
-static void reduces_leave(struct engine *engine, struct stage *stage)
-{
-    uint32_t n = (uint32_t)stage->ready_reduces.n;
-    if (!n)
-        return;
-    stage->ready_reduces = (struct sorted){0};
-    TAILQ_REMOVE(&stage->bucket->reduce_stages, stage, of_bucket);
-    have_left(engine, stage, false, n);
-}
-
-/* Does nothing where other stages' maps are in the same queue: there maps leave one by one. */
-static void maps_leave(struct engine *engine, struct stage *stage)
-{
-    uint32_t n = stage->n_ready;
-    if (!n || stage->bucket->ready_maps.n != n)
-        return;
-    tell_maps_leave(engine, stage);
-    stage->bucket->ready_maps = (struct sorted){0};
-    have_left(engine, stage, true, n);
-}
-
+/* WHY no look at them: there may be 10⁶, and nobody else is served meanwhile. They are blocked as
+ * soon as it counts as closed once more (task_state). */
 static void close_queues(struct engine *engine, struct stage *stage)
 {
+    const uint32_t n = stage->n_ready;
     stage->closed++;
-    reduces_leave(engine, stage);
-    maps_leave(engine, stage);
-    for (uint32_t t = 0; stage->n_ready && t < stage->n_tasks; t++)
-        if (stage->tasks[t].state == TASK_READY)
-            unqueue(engine, &stage->tasks[t], TASK_BLOCKED);
+    if (!n)
+        return;
+    queues_empty(stage);
+    count_ready(engine, stage, -(int)n);
+    tell_ready_left(engine, stage);
+    tell_stage_empty(engine, stage);
 }
 
 void stage_close(struct engine *engine, struct stage *stage)
@@ -302,11 +310,10 @@ void stage_close(struct engine *engine, struct stage *stage)
         return;
     stage->open = false;
     stop_opening(engine, stage);
+    retry_leave_all(engine, stage);
     struct stage *way;
     VARIANT_FOREACH (way, stage)
         close_queues(engine, way);
-    for (uint32_t t = 0; stage->job->n_retries && t < stage->n_tasks; t++)
-        retry_leave(engine, &stage->tasks[t]);
     split_look(engine, stage);
     tell_stage_closed(engine, stage);
 }
@@ -345,7 +352,7 @@ static void count_left(struct task *task, bool left)
 
 static void moved(struct engine *engine, struct task *task, enum task_state before)
 {
-    if ((before == TASK_DONE) != (task->state == TASK_DONE))
+    if ((before == TASK_DONE) != (task_state(task) == TASK_DONE))
         count_left(task, before == TASK_DONE);
     split_look(engine, task->stage);
     tell_task_moved(engine, task, before);
@@ -354,17 +361,17 @@ static void moved(struct engine *engine, struct task *task, enum task_state befo
 void task_run(struct engine *engine, struct task *task)
 {
     struct stage *stage = task->stage;
-    enum task_state before = task->state;
-    if (task->state == TASK_RUNNING || task->state == TASK_DONE)
+    enum task_state before = task_state(task);
+    if (before == TASK_RUNNING || before == TASK_DONE)
         return;
-    if (task->state == TASK_READY) {
+    if (before == TASK_READY) {
         stage->job->slot_wait_ns += engine->now_ns - task->ready_ns;
         task_unqueue(engine, task, TASK_RUNNING);
     } else if (retry_waits(task)) {
         stage->job->slot_wait_ns += engine->now_ns - task->ready_ns;
         retry_leave(engine, task);
     }
-    task->state = TASK_RUNNING;
+    set_state(task, TASK_RUNNING);
     task->started_ns = engine->now_ns;
     stage->n_running++;
     stage->n_again += task->again;
@@ -377,13 +384,13 @@ void task_run(struct engine *engine, struct task *task)
 void task_requeue(struct engine *engine, struct task *task)
 {
     struct stage *stage = task->stage;
-    if (task->state != TASK_RUNNING)
+    if (task_state(task) != TASK_RUNNING)
         return;
     stage->n_running--;
     stage->n_again -= task->again;
     stage->job->n_running--;
     task->again = task->ran;
-    task->state = TASK_BLOCKED;
+    set_state(task, TASK_BLOCKED);
     if (stage->n_started-- == stage->n_tasks)
         children_wait(engine, stage);
     if (stage->open)
@@ -395,18 +402,18 @@ void task_accept(struct engine *engine, struct task *task, uint64_t attempt, str
 {
     struct stage *stage = task->stage;
     struct job *job = stage->job;
-    enum task_state before = task->state;
-    if (task->state == TASK_READY)
+    enum task_state before = task_state(task);
+    if (before == TASK_READY)
         task_unqueue(engine, task, TASK_BLOCKED);
     retry_forget(engine, task);
-    if (task->state == TASK_RUNNING) {
+    if (before == TASK_RUNNING) {
         stage->n_running--;
         stage->n_again -= task->again;
         job->n_running--;
     } else {
         stage->n_started++;
     }
-    task->state = TASK_DONE;
+    set_state(task, TASK_DONE);
     task->done_attempt = attempt;
     task->done_host = host ? host->index : ENGINE_NONE;
     if (host)
@@ -431,7 +438,8 @@ void task_restore(struct engine *engine, struct task *task, enum task_state stat
     struct job *job = stage->job;
     if (state == TASK_READY)
         task_queue(engine, task);
-    task->state = state;
+    else
+        set_state(task, state);
     stage->n_started += state == TASK_RUNNING || state == TASK_DONE;
     stage->n_running += state == TASK_RUNNING;
     job->n_running += state == TASK_RUNNING;
@@ -483,7 +491,7 @@ static void stop_readers(struct engine *engine, struct stage *stage)
 
 void task_lose_slot(struct engine *engine, struct task *task)
 {
-    if (task->state != TASK_DONE && !variant_has_room(task->stage))
+    if (task_state(task) != TASK_DONE && !variant_has_room(task->stage))
         stop_readers(engine, task->stage);
 }
 
@@ -500,7 +508,7 @@ void task_lose_output(struct engine *engine, struct task *task, bool readers)
     stage->n_started--;
     task->done_attempt = 0;
     task->done_host = ENGINE_NONE;
-    task->state = TASK_BLOCKED;
+    set_state(task, TASK_BLOCKED);
     task->again = task->ran;
     if (readers)
         stop_readers(engine, stage);

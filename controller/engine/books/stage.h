@@ -7,7 +7,9 @@
  * bytes, maps by locality.h (a large stage's tasks enter in portions, step by step); of a stage
  * that can run in several ways, in those of each (variant.h). This module makes all changes that a
  * transition means for queues, for counts of stage, job and engine, and for the job's turn. O(log
- * n), plus the tasks and attempts that change state.
+ * n), plus the tasks and attempts that change state. The ready tasks of a stage that closes are no
+ * such: they leave the queues together, task_state() says that they are blocked, and each of them
+ * is put right when it becomes something else.
  *
  * One object in several files: job.h. */
 #pragma once
@@ -17,7 +19,8 @@
 /* Bytes into the stage, or into the one whose way it is: fixed at the first dispatch, an estimate
  * before. */
 uint64_t stage_coflow_bytes(const struct stage *stage);
-/* Makes its tasks ready if its parents allow it; makes them blocked again. */
+/* Makes its tasks ready if its parents allow it; makes them blocked again: O(hosts of its ready
+ * maps), however many they are. */
 void stage_open_if_due(struct engine *engine, struct stage *stage);
 void stage_close(struct engine *engine, struct stage *stage);
 /* Continues with stages whose tasks could not all become ready at once (step_ready_max), the oldest

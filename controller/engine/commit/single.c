@@ -34,7 +34,7 @@ static bool claim_of_item(struct engine *engine, const struct event *event, uint
                                       event->claim.tasks.at[i]);
     struct host *host = cluster_host(engine, event->claim.hosts.at[i]);
     uint32_t unit = event->claim.units.at[i];
-    if (!task || task->state != TASK_READY || !host || unit >= host->n_units)
+    if (!task || task_state(task) != TASK_READY || !host || unit >= host->n_units)
         return false;
     struct policy_why why;
     struct stage *way;

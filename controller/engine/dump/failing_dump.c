@@ -62,7 +62,7 @@ static int load_retry(struct engine *engine, const void *object, struct err *err
 {
     const struct retry_record *record = object;
     struct task *task = task_of(engine, record->job, record->stage, record->task);
-    if (!task || task->retry || (record->waits && task->state != TASK_BLOCKED))
+    if (!task || task->retry || (record->waits && task_state(task) != TASK_BLOCKED))
         return err_set(err, EINVAL,
                        "task %" PRIu64 "/%u/%u has not failed, or waits twice for another host",
                        record->job, record->stage, record->task);
@@ -130,7 +130,8 @@ void failing_dump_task(struct dumper *d, const struct task *task)
         return;
     uint64_t job = task->stage->job->number;
     uint32_t stage = task->stage->index;
-    const struct retry_record record = {job, stage, task->index, retry->waits.in, retry->anywhere};
+    const struct retry_record record = {job, stage, task->index, retry_waits(task),
+                                        retry->anywhere};
     dump_record(d, &failing_kinds[RETRY].kind, &record);
     for (uint32_t i = 0; i < retry->n; i++) {
         const struct tried *tried = &retry->tried[i];

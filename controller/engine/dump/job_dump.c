@@ -135,7 +135,7 @@ static int load_task(struct engine *engine, const void *object, struct err *err)
     struct host *host = cluster_host(engine, record->done_host);
     /* A framework may not report where. */
     bool nowhere = task && task->stage->framework && record->done_host == ENGINE_NONE;
-    if (!task || task->state != TASK_BLOCKED || record->state > TASK_DONE ||
+    if (!task || task_state(task) != TASK_BLOCKED || record->state > TASK_DONE ||
         (record->state == TASK_DONE && !host && !nowhere))
         return err_set(err, EINVAL,
                        "task %" PRIu64 "/%u/%u is not there, comes twice, or was done nowhere",
@@ -350,14 +350,14 @@ static void dump_stage_given(struct dumper *d, const struct stage *stage)
 
 static void dump_task(struct dumper *d, const struct task *task)
 {
-    if (task->state == TASK_BLOCKED && !task->failures && !task->losses && !task->ready_ns &&
+    if (task_state(task) == TASK_BLOCKED && !task->failures && !task->losses && !task->ready_ns &&
         !task->started_ns && !task->retry && !task->reruns)
         return;
     struct task_record record = {
         .job = task->stage->job->number,
         .stage = task->stage->index,
         .task = task->index,
-        .state = task->state,
+        .state = task_state(task),
         .failures = task->failures,
         .done_host = task->done_host,
         .done_attempt = task->done_attempt,

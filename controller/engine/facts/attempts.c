@@ -49,7 +49,7 @@ static void adopt(struct engine *engine, const struct event *event, struct host 
                                       event->attempt_seen.task);
     if (task && task->stage->job->state != JOB_ACTIVE)
         task = NULL;
-    bool over = task && task->state == TASK_DONE;
+    bool over = task && task_state(task) == TASK_DONE;
     if (task && !over)
         task_run(engine, task);
     struct resources resources = event->attempt_seen.resources;

@@ -263,7 +263,7 @@ static void set_task(struct engine *engine, struct task *task, const struct even
 {
     uint32_t per = event->job_tasks.replicas_per_task;
     struct stage *stage = task->stage;
-    const bool ready = task->state == TASK_READY;
+    const bool ready = task_state(task) == TASK_READY;
     const int64_t ready_ns = task->ready_ns;
     if (ready)
         task_unqueue(engine, task, TASK_BLOCKED);
@@ -406,7 +406,7 @@ static void adopt(struct engine *engine, const struct event *event, struct host 
     struct job *job = framework_find_job(engine, event->framework_task.job);
     struct stage *stage = framework_find_stage(engine, job, event->framework_task.stage);
     struct task *task = framework_find_task(engine, stage, event->framework_task.task);
-    bool over = task && task->state == TASK_DONE;
+    bool over = task && task_state(task) == TASK_DONE;
     struct attempt *used =
         allow_used_by(engine, over ? NULL : task, host, event->framework_task.allow);
     struct resources resources = taken(engine, event, host, used != NULL);
@@ -474,7 +474,7 @@ void framework_done(struct engine *engine, const struct event *event)
     struct stage *stage = framework_find_stage(engine, job, event->framework_task.stage);
     struct task *task = framework_find_task(engine, stage, event->framework_task.task);
     struct host *host = task && index != ENGINE_NONE ? cluster_adopt(engine, index) : NULL;
-    if (!task || task->state == TASK_DONE)
+    if (!task || task_state(task) == TASK_DONE)
         return;
     outcome_accept(engine, task, event->framework_task.attempt, host);
     gate_seen(engine, stage);

@@ -14,7 +14,7 @@ static bool may_skip(const struct engine *engine)
 
 static void skip(struct engine *engine, struct task *task)
 {
-    const bool changes = task->state != TASK_DONE;
+    const bool changes = task_state(task) != TASK_DONE;
     engine->counters.visits++;
     if (engine_follows(engine, RULE_SKIPS_WAIT))
         engine->step_looks += changes ? 1 + LOOKS_OF_CHANGE : 1;

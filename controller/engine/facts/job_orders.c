@@ -1,5 +1,6 @@
 #include "controller/engine/facts/job_orders.h"
 
+#include "controller/engine/base/tell.h"
 #include "controller/engine/books/eviction.h"
 #include "controller/engine/books/job.h"
 #include "controller/engine/books/stage.h"
@@ -42,6 +43,7 @@ void job_hold(struct engine *engine, const struct event *event)
     job->holder = engine_allocate(engine, 1, sizeof(*job->holder));
     job->holder->since_ns = since_ns ? since_ns : engine->now_ns;
     engine_copy_word(job->holder->by, sizeof(job->holder->by), event->job_hold.by);
+    tell_job_leaves(engine, job);
     for (uint32_t s = 0; s < job->n_stages; s++)
         stage_close(engine, job->stages[s]);
     order_change(engine, job);

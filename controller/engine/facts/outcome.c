@@ -131,7 +131,7 @@ void job_output_lost(struct engine *engine, const struct event *event)
     struct task *task = job_find_task(engine, event->output_lost.job, event->output_lost.stage,
                                       event->output_lost.task);
     bool current =
-        task && task->state == TASK_DONE && task->done_attempt == event->output_lost.attempt;
+        task && task_state(task) == TASK_DONE && task->done_attempt == event->output_lost.attempt;
     if (!current || !stage_is_needed(task->stage))
         engine->counters.ignored_facts++;
     else if (!rerun_is_one_too_many(engine, task))

@@ -479,7 +479,7 @@ static void add_context(const struct engine *engine, struct engine_explanation *
     int64_t free;
     char use[sizeof(e->fact[0].value)];
     mode_numbers(engine, &ready, &free);
-    say_fact(e, "task_state", "%s", task_state_name(task->state));
+    say_fact(e, "task_state", "%s", task_state_name(task_state(task)));
     say_fact(e, "kind", "%s", task->bytes ? "reduce" : "map");
     say_fact(e, "job_place", "%" PRIu64 " of %zu by %s", engine_job_place(engine, job->number),
              engine->active.n, engine->turn->policy.name);
@@ -499,15 +499,16 @@ int engine_explain(const struct engine *engine, uint64_t job, uint32_t stage, ui
     struct engine_explanation *e = ret_explanation;
     if (!task)
         return -ENOENT;
+    const enum task_state state = task_state(task);
     memset(e, 0, sizeof(*e));
-    if (task->state == TASK_DONE)
+    if (state == TASK_DONE)
         say(e, "Done by attempt %" PRIu64 " on %s.", task->done_attempt,
             said_host(cluster_host(engine, task->done_host)));
     else if (task->attempts)
         explain_attempt(engine, e, task->attempts);
     else if (retry_waits(task))
         explain_retry(engine, e, task);
-    else if (task->state == TASK_READY)
+    else if (state == TASK_READY)
         explain_ready(engine, e, task);
     else if (task->stage->job->holder)
         explain_held(engine, e, task->stage->job);
@@ -516,9 +517,9 @@ int engine_explain(const struct engine *engine, uint64_t job, uint32_t stage, ui
     else
         explain_blocked(e, task);
     say_evicted(engine, e, task);
-    if (engine->place->explain && (task->state == TASK_READY || task->state == TASK_RUNNING))
+    if (engine->place->explain && (state == TASK_READY || state == TASK_RUNNING))
         engine->place->explain(engine, task, e);
-    if (task->state != TASK_DONE && task->stage->job->state == JOB_ACTIVE) {
+    if (state != TASK_DONE && task->stage->job->state == JOB_ACTIVE) {
         say_turn(engine, e, task->stage->job);
         say_user(engine, e, task->stage->job->tenant);
     }

@@ -10,6 +10,7 @@
 #include "controller/engine/look/reason.h"
 #include "controller/engine/policy/questions.h"
 #include "controller/engine/watch/order.h"
+#include "controller/engine/watch/queues.h"
 #include "controller/engine/watch/refusal.h"
 #include "lib/plural.h"
 
@@ -143,12 +144,12 @@ static void waiting_say(struct look *look, const struct task *task)
 /* The first map, and the first reduce task, of tasks that need the same. */
 static void bucket_look(struct look *look, const struct bucket *bucket)
 {
-    struct sorted_node *map = sorted_first(&bucket->ready_maps);
+    const struct task *map = bucket_first_map(bucket);
     const struct stage *reduces = TAILQ_FIRST(&bucket->reduce_stages);
     struct sorted_node *reduce = reduces ? sorted_first(&reduces->ready_reduces) : NULL;
     look->buckets++;
     if (map && look->told < WAITING_TOLD)
-        waiting_say(look, container_of(map, struct task, ready));
+        waiting_say(look, map);
     if (reduce && look->told < WAITING_TOLD)
         waiting_say(look, container_of(reduce, struct task, ready));
 }

@@ -57,7 +57,7 @@ enum engine_reading engine_reads_output(const struct engine *engine, uint32_t in
     const struct task *of = job_find_task(engine, job, stage, map);
     enum engine_reading reading = READING_NOT;
     const struct attempt *attempt;
-    if (!of || of->state != TASK_DONE || of->done_attempt != number || of->stage->framework)
+    if (!of || task_state(of) != TASK_DONE || of->done_attempt != number || of->stage->framework)
         return READING_OVER;
     if (of->done_host == index)
         return READING_NOW;

@@ -36,7 +36,7 @@ static uint64_t count_maps(const struct engine *engine, const struct bucket *buc
     uint64_t n = 0;
     struct stage *way;
     if (!job->n_choices)
-        return bucket->ready_maps.n;
+        return bucket->n_maps;
     for (uint32_t s = 0; s < job->n_stages; s++)
         VARIANT_FOREACH (way, job->stages[s])
             n += way->bucket == bucket && counts_here(engine, way)

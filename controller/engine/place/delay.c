@@ -19,7 +19,7 @@ static bool pick_overdue(struct engine *engine, struct claim *ret_claim)
                                        ? sorted_first(&users_asked(engine, shape)->overdue)
                                        : NULL;
         struct bucket *bucket = node ? container_of(node, struct stage, waiting)->bucket : NULL;
-        if (bucket && bucket->ready_maps.n)
+        if (bucket && bucket->n_maps)
             return place_pair(engine, bucket, false, ret_claim);
     }
     return false;

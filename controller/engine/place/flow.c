@@ -22,6 +22,7 @@
 #include "controller/engine/place/flow_look.h"
 #include "controller/engine/place/flow_stops.h"
 #include "controller/engine/place/place.h"
+#include "controller/engine/watch/located.h"
 #include "controller/engine/watch/queues.h"
 #include "lib/invariant.h"
 
@@ -146,43 +147,20 @@ static void begin_round(struct engine *engine, struct flow_engine *all)
 static struct task *map_at(const struct stage *stage, uint32_t host)
 {
     const struct local_maps *local = table_find(&stage->bucket->locals, host);
-    const struct local_ref *ref;
-    if (local)
-        TAILQ_FOREACH (ref, &local->refs, link)
-            if (ref->task->stage == stage)
-                return ref->task;
-    return NULL;
-}
-
-/* The stage's first in a queue of maps. */
-static struct task *first_of(const struct sorted *maps, const struct stage *stage,
-                             struct task *(*task_of)(struct sorted_node *))
-{
-    struct sorted_node *node = sorted_from(maps, (struct sorted_key){stage->index, 0, 0});
-    struct task *task = node ? task_of(node) : NULL;
-    return task && task->stage == stage ? task : NULL;
-}
-
-static struct task *of_ready(struct sorted_node *node)
-{
-    return container_of(node, struct task, ready);
-}
-
-static struct task *of_unlocated(struct sorted_node *node)
-{
-    return container_of(node, struct task, ready_unlocated);
+    const struct located *located = local ? located_find(local, stage) : NULL;
+    return located ? located_first(located) : NULL;
 }
 
 /* A map without a block, any map, the largest reduce task. */
 static struct task *task_anywhere(const struct stage *stage)
 {
-    struct task *task = first_of(&stage->bucket->unlocated, stage, of_unlocated);
+    struct task *task = stage_first_unlocated(stage);
     if (!task)
-        task = first_of(&stage->bucket->ready_maps, stage, of_ready);
+        task = stage_first_map(stage);
     if (task || !stage->ready_reduces.n)
         return task;
     struct sorted_key equal = {sorted_last(&stage->ready_reduces)->key.a, 0, 0};
-    return of_ready(sorted_from(&stage->ready_reduces, equal));
+    return container_of(sorted_from(&stage->ready_reduces, equal), struct task, ready);
 }
 
 static bool claim_of(const struct engine *engine, const struct flow_engine *all,
@@ -345,9 +323,8 @@ static bool pick_rest(struct engine *engine, const struct flow_engine *all, stru
     struct bucket *bucket = first_rest(engine, &all->view.weights);
     if (!bucket)
         return false;
-    struct sorted_node *map = sorted_first(&bucket->ready_maps);
-    claim_least_loaded(map ? of_ready(map) : bucket_largest(engine, bucket), REASON_GREEDY, 0,
-                       ret_claim);
+    struct task *map = bucket_first_map(bucket);
+    claim_least_loaded(map ? map : bucket_largest(engine, bucket), REASON_GREEDY, 0, ret_claim);
     return true;
 }
 
@@ -484,18 +461,13 @@ static void task_unready(struct engine *engine, struct task *task)
 static void task_moved(struct engine *engine, struct task *task, enum task_state before)
 {
     flow_stops_follow(&all_of(engine)->stops, task->stage->job);
-    if (task->state == TASK_RUNNING && before != TASK_RUNNING)
+    if (task_state(task) == TASK_RUNNING && before != TASK_RUNNING)
         waits_anew(engine, task->stage->job);
-}
-
-static void no_wishes(struct engine *engine, struct stage *stage)
-{
-    flow_view_no_wishes(&all_of(engine)->view, stage);
 }
 
 static void stage_empty(struct engine *engine, struct stage *stage)
 {
-    no_wishes(engine, stage);
+    flow_view_no_wishes(&all_of(engine)->view, stage);
     flow_stops_follow(&all_of(engine)->stops, stage->job);
     if (!stage->job->n_ready)
         waits_anew(engine, stage->job);
@@ -599,7 +571,6 @@ const struct place_policy place_flow = {
                .uses_priority = uses_priority,
                .hears = {.task_ready = task_ready,
                          .task_unready = task_unready,
-                         .maps_leave = no_wishes,
                          .stage_empty = stage_empty,
                          .task_moved = task_moved,
                          .turn_moved = turn_moved,

@@ -161,7 +161,7 @@ struct need {
 static void need_shape(struct need *need, const struct bucket *bucket)
 {
     uint32_t i = 0;
-    if (!bucket->ready_maps.n && TAILQ_EMPTY(&bucket->reduce_stages))
+    if (!bucket->n_maps && TAILQ_EMPTY(&bucket->reduce_stages))
         return;
     while (i < need->n_shapes && need->shapes[i] != bucket->shape)
         i++;
@@ -367,12 +367,10 @@ static const struct task *ready_task(const struct stage *stage, uint32_t n)
 {
     bool maps = !stage->ready_reduces.n;
     struct sorted_node *node =
-        maps ? sorted_from(&stage->bucket->ready_maps, (struct sorted_key){stage->index, 0, 0})
-             : sorted_last(&stage->ready_reduces);
+        maps ? sorted_first(&stage->ready_maps) : sorted_last(&stage->ready_reduces);
     for (; node && n; n--)
         node = maps ? sorted_next(node) : sorted_previous(node);
-    const struct task *task = node ? container_of(node, struct task, ready) : NULL;
-    return task && task->stage == stage ? task : NULL;
+    return node ? container_of(node, struct task, ready) : NULL;
 }
 
 /* The next task of the stage for which nothing was stopped. */

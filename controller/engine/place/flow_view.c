@@ -293,11 +293,6 @@ static void wish(struct engine *engine, struct flow_view *view, const struct tas
     kept->blocks += (uint32_t)sign * wish_in(engine, view, kept->group, task, sign, 0);
 }
 
-static bool is_ready_map(const struct task *task)
-{
-    return task->state == TASK_READY && !task->bytes;
-}
-
 static void set_wait(struct flow_view *view, const struct job *job)
 {
     struct flow_job *kept = job_of(job);
@@ -434,15 +429,9 @@ static void add_group(struct engine *engine, struct flow_view *view, struct stag
 /* Adds what the stage's ready maps wish, from the queue in which they stand. */
 static void wish_all(struct engine *engine, struct flow_view *view, struct stage *stage)
 {
-    struct sorted_node *node =
-        sorted_from(&stage->bucket->ready_maps, (struct sorted_key){stage->index, 0, 0});
-    for (; node; node = sorted_next(node)) {
-        struct task *task = container_of(node, struct task, ready);
-        if (task->stage != stage)
-            return;
-        if (is_ready_map(task))
-            wish(engine, view, task, 1);
-    }
+    for (struct sorted_node *node = sorted_first(&stage->ready_maps); node;
+         node = sorted_next(node))
+        wish(engine, view, container_of(node, struct task, ready), 1);
 }
 
 /* WHY a number is enough: where another shape took one's place the graph is made anew before it is

@@ -49,9 +49,9 @@ static void attempt_over(struct engine *engine, struct attempt *attempt)
 
 static struct task *next_task(struct engine *engine, const struct bucket *bucket)
 {
-    struct sorted_node *map = sorted_first(&bucket->unlocated);
+    struct task *map = bucket_first_unlocated(bucket);
     if (map)
-        return container_of(map, struct task, ready_unlocated);
+        return map;
     return TAILQ_EMPTY(&bucket->reduce_stages) ? NULL : bucket_largest(engine, bucket);
 }
 

@@ -25,11 +25,6 @@ struct fit *place_fit(const struct engine *engine, const struct shape *shape)
     return &here->fit[here->first];
 }
 
-static struct task *first_map(const struct bucket *bucket)
-{
-    return container_of(sorted_first(&bucket->ready_maps), struct task, ready);
-}
-
 static bool local_pair(struct engine *engine, struct bucket *bucket, bool even,
                        struct claim *ret_claim)
 {
@@ -48,9 +43,8 @@ static bool any_pair(const struct engine *engine, struct bucket *bucket, bool lo
 {
     if (local_only && !locality_anywhere(engine, bucket))
         return false;
-    struct task *task = bucket->unlocated.n ? container_of(sorted_first(&bucket->unlocated),
-                                                           struct task, ready_unlocated)
-                                            : first_map(bucket);
+    struct task *unlocated = bucket_first_unlocated(bucket);
+    struct task *task = unlocated ? unlocated : bucket_first_map(bucket);
     struct fit *fit = place_fit(engine, bucket->shape);
     enum reason reason = task->n_refs ? REASON_NO_LOCAL_SLOT : REASON_NO_BLOCK;
     *ret_claim = (struct claim){task, fit, reason, 0, fit->host->running};
@@ -81,7 +75,7 @@ static bool is_better(const struct engine *engine, const struct claim *a, const 
 
 static bool has_map(const struct engine *engine, const struct bucket *bucket)
 {
-    return bucket->ready_maps.n && place_has_room(engine, bucket->shape);
+    return bucket->n_maps && place_has_room(engine, bucket->shape);
 }
 
 bool place_pair_of_job(struct engine *engine, struct job *job, bool local_only,
@@ -130,7 +124,7 @@ static bool greedy_pick(struct engine *engine, struct claim *ret_claim)
     struct bucket *bucket = place_first_bucket(engine);
     if (!bucket)
         return false;
-    if (bucket->ready_maps.n)
+    if (bucket->n_maps)
         return place_pair(engine, bucket, false, ret_claim);
     struct fit *fit = place_fit(engine, bucket->shape);
     *ret_claim =

@@ -386,7 +386,7 @@ static bool pick_late(struct engine *engine, struct claim *ret_claim)
 static bool pick_for_idle_cluster(struct engine *engine, struct claim *ret_claim)
 {
     struct bucket *bucket = engine->attempts.n ? NULL : place_first_bucket(engine);
-    return bucket && bucket->ready_maps.n && place_pair(engine, bucket, false, ret_claim);
+    return bucket && bucket->n_maps && place_pair(engine, bucket, false, ret_claim);
 }
 
 static bool pick_in_turn(struct engine *engine, struct claim *ret_claim)
@@ -579,8 +579,8 @@ static void task_moved(struct engine *engine, struct task *task, enum task_state
     kept->map_moves += !task->bytes;
     struct stage *way;
     VARIANT_FOREACH (way, task->stage)
-        queues_follow(engine, way, task->state == TASK_RUNNING);
-    if (task->state == TASK_DONE && before == TASK_RUNNING)
+        queues_follow(engine, way, task_state(task) == TASK_RUNNING);
+    if (task_state(task) == TASK_DONE && before == TASK_RUNNING)
         pack_learn(engine, task);
     pack_follow(engine, task->stage->job);
 }
@@ -673,6 +673,11 @@ static void task_unready(struct engine *engine, struct task *task)
     pack_follow(engine, task->stage->job);
 }
 
+static void ready_left(struct engine *engine, struct stage *stage)
+{
+    pack_follow(engine, stage->job);
+}
+
 static void attempt_moved(struct engine *engine, struct task *task, struct attempt *attempt)
 {
     struct joint_engine *all = engine->kept[QUESTION_PLACE];
@@ -748,6 +753,7 @@ const struct place_policy place_joint = {
                .reasons = reasons,
                .hears.task_ready = task_ready,
                .hears.task_unready = task_unready,
+               .hears.ready_left = ready_left,
                .hears.outputs_moved = pack_follow,
                .hears.job_withdrawn = pack_forget,
                .hears.expire = expire,

@@ -34,7 +34,7 @@ static bool may_remember_maps(const struct engine *engine, const struct stage *s
     const struct joint_stage *kept = stage->kept[QUESTION_PLACE];
     uint64_t changes = engine->n_changes - kept->map_changes;
     return kept->maps_refused && kept->map_moves == job->map_moves &&
-           kept->maps == stage->bucket->ready_maps.n && changes <= CHANGES &&
+           kept->maps == stage->bucket->n_maps && changes <= CHANGES &&
            changes < stage->bucket->shape->by_load.n;
 }
 
@@ -53,7 +53,7 @@ static bool has_local_room(struct engine *engine, const struct stage *stage)
     }
     kept->maps_refused = !found;
     kept->map_moves = job->map_moves;
-    kept->maps = bucket->ready_maps.n;
+    kept->maps = bucket->n_maps;
     kept->map_changes = engine->n_changes;
     return found;
 }
@@ -76,7 +76,7 @@ static struct bucket *first_uneven(struct engine *engine, const struct queues *q
 
 static const struct stage *first_stage(const struct bucket *bucket)
 {
-    return container_of(sorted_first(&bucket->ready_maps), struct task, ready)->stage;
+    return bucket_first_map(bucket)->stage;
 }
 
 /* Whether maps without a slot next to a block wait for one, since others of their stage run. WHY:
@@ -108,10 +108,10 @@ uint64_t joint_map_value(struct engine *engine, const struct bucket *bucket)
     if (bucket->homed)
         return UINT64_MAX;
     uint64_t bytes = small_bytes(bucket->job);
-    return bytes <= rated(engine, JOINT_SMALL_MS)                        ? MAPS_SMALL
-           : bytes > rated(engine, JOINT_LAST_MS)                        ? MAPS_LARGE
-           : bucket->ready_maps.n && waits_for_own_slots(engine, bucket) ? MAPS_OWN
-                                                                         : MAPS_MEDIUM;
+    return bytes <= rated(engine, JOINT_SMALL_MS)                  ? MAPS_SMALL
+           : bytes > rated(engine, JOINT_LAST_MS)                  ? MAPS_LARGE
+           : bucket->n_maps && waits_for_own_slots(engine, bucket) ? MAPS_OWN
+                                                                   : MAPS_MEDIUM;
 }
 
 static bool is_for_last(const struct bucket *bucket)

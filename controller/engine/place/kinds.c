@@ -5,6 +5,8 @@
 #include "controller/engine/books/cluster.h"
 #include "controller/engine/books/users.h"
 #include "controller/engine/books/variant.h"
+#include "controller/engine/watch/located.h"
+#include "controller/engine/watch/queues.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -298,7 +300,7 @@ void kinds_stage_empty(struct engine *engine, struct stage *stage)
 
 void kinds_task_moved(struct engine *engine, struct task *task, enum task_state before)
 {
-    if (task->state == TASK_RUNNING && before != TASK_RUNNING)
+    if (task_state(task) == TASK_RUNNING && before != TASK_RUNNING)
         kinds_of(task->stage)->since = engine->attempt_counter;
     kinds_reorder(engine, task->stage);
 }
@@ -366,15 +368,13 @@ uint64_t kinds_lone_ns(const struct stage *stage)
 
 struct task *kinds_next_task(const struct stage *stage, const struct host *host)
 {
-    const struct bucket *bucket = stage->bucket;
-    const struct local_maps *local = table_find(&bucket->locals, host->index);
-    const struct local_ref *ref = local ? TAILQ_FIRST(&local->refs) : NULL;
-    if (ref && ref->task->stage == stage)
-        return ref->task;
-    struct sorted_node *map =
-        sorted_from(&bucket->ready_maps, (struct sorted_key){stage->index, 0, 0});
-    if (map && map->key.a == stage->index)
-        return container_of(map, struct task, ready);
+    const struct local_maps *local = table_find(&stage->bucket->locals, host->index);
+    const struct located *located = local ? located_on(local) : NULL;
+    if (located && located->stage == stage)
+        return located_first(located);
+    struct task *map = stage_first_map(stage);
+    if (map)
+        return map;
     struct sorted_key largest = {sorted_last(&stage->ready_reduces)->key.a, 0, 0};
     return container_of(sorted_from(&stage->ready_reduces, largest), struct task, ready);
 }

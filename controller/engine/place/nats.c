@@ -209,7 +209,7 @@ static bool pick_for_idle_cluster(struct engine *engine, struct claim *ret_claim
     struct bucket *bucket = engine->attempts.n ? NULL : place_first_bucket(engine);
     if (!bucket)
         return false;
-    if (bucket->ready_maps.n)
+    if (bucket->n_maps)
         return place_pair(engine, bucket, false, ret_claim);
     return place_anywhere(engine, bucket_largest(engine, bucket), REASON_IDLE_CLUSTER, 0,
                           ret_claim);

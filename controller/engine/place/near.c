@@ -127,7 +127,7 @@ static void list_fresh(struct engine *engine, const struct stage *stage, struct 
 {
     struct tally tally = tally_begin(engine, stage, near);
     for (uint32_t i = 0; i < near->n_fresh; i++)
-        if (stage->tasks[near->fresh[i]].state == TASK_READY)
+        if (task_state(&stage->tasks[near->fresh[i]]) == TASK_READY)
             list(engine, &tally, near, &stage->tasks[near->fresh[i]]);
     free(tally.bytes);
 }
@@ -255,7 +255,7 @@ struct task *near_largest(struct near *near, const struct stage *stage, const st
     struct sorted_node *node;
     while ((node = sorted_from(&near->at, first)) && node->key.a == host->index) {
         struct task *task = &stage->tasks[node->key.c];
-        if (task->state == TASK_READY)
+        if (task_state(task) == TASK_READY)
             return task;
         sorted_remove(&near->at, node);
     }

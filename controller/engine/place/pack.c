@@ -180,9 +180,9 @@ bool pack_consider(struct engine *engine, struct claim *claim)
 /* Maps first, then the largest reduce task; NULL: none is ready. */
 static struct task *next_task(struct engine *engine, const struct bucket *bucket)
 {
-    struct sorted_node *map = sorted_first(&bucket->ready_maps);
+    struct task *map = bucket_first_map(bucket);
     if (map)
-        return container_of(map, struct task, ready);
+        return map;
     return TAILQ_EMPTY(&bucket->reduce_stages) ? NULL : bucket_largest(engine, bucket);
 }
 

@@ -34,9 +34,8 @@ static bool random_pick(struct engine *engine, struct claim *ret_claim)
     struct bucket *bucket = place_first_bucket(engine);
     if (!bucket)
         return false;
-    struct sorted_node *map = sorted_first(&bucket->ready_maps);
-    struct task *task =
-        map ? container_of(map, struct task, ready) : bucket_largest(engine, bucket);
+    struct task *map = bucket_first_map(bucket);
+    struct task *task = map ? map : bucket_largest(engine, bucket);
     int64_t fitting = bucket->shape->fitting;
     *ret_claim = (struct claim){task, random_fit(engine, bucket->shape), REASON_RANDOM, 0, fitting};
     return true;

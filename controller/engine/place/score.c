@@ -110,9 +110,8 @@ static bool score_pick(struct engine *engine, struct claim *ret_claim)
     int64_t score;
     if (!bucket)
         return false;
-    struct sorted_node *map = sorted_first(&bucket->ready_maps);
-    struct task *task =
-        map ? container_of(map, struct task, ready) : bucket_largest(engine, bucket);
+    struct task *map = bucket_first_map(bucket);
+    struct task *task = map ? map : bucket_largest(engine, bucket);
     struct fit *fit = best_of(engine, task->stage, &score);
     *ret_claim = (struct claim){task, fit, REASON_SCORE, score, fit->host->running};
     return true;

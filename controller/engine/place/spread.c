@@ -8,11 +8,10 @@ static bool spread_pick(struct engine *engine, struct claim *ret_claim)
     struct bucket *bucket = place_first_bucket(engine);
     if (!bucket)
         return false;
-    struct sorted_node *map = sorted_first(&bucket->ready_maps);
+    struct task *map = bucket_first_map(bucket);
     struct fit *fit = place_least_loaded(bucket->shape);
-    *ret_claim =
-        (struct claim){map ? container_of(map, struct task, ready) : bucket_largest(engine, bucket),
-                       fit, REASON_GREEDY, 0, fit->host->running};
+    *ret_claim = (struct claim){map ? map : bucket_largest(engine, bucket), fit, REASON_GREEDY, 0,
+                                fit->host->running};
     return true;
 }
 

@@ -32,7 +32,7 @@ static bool is_past(const struct task *task)
     const struct attempt *attempt = task->bytes ? task->attempts : NULL;
     while (attempt && attempt->state != ATTEMPT_COMPUTING)
         attempt = attempt->next_of_task;
-    return task->state == TASK_DONE || attempt;
+    return task_state(task) == TASK_DONE || attempt;
 }
 
 static void count(struct srpt_job *left, const struct task *task, bool past)
@@ -95,7 +95,7 @@ static void task_counts(struct engine *engine, struct task *task, bool in)
 static void attempt_moved(struct engine *engine, struct task *task, struct attempt *attempt)
 {
     (void)attempt;
-    task_moved(engine, task, task->state);
+    task_moved(engine, task, task_state(task));
 }
 
 /* The parts of a job's key. */

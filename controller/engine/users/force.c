@@ -4,6 +4,7 @@
 #include "controller/engine/books/cluster.h"
 #include "controller/engine/books/eviction.h"
 #include "controller/engine/share/granule.h"
+#include "controller/engine/watch/queues.h"
 
 const struct engine_parameter parameter_force = {
     "force_priority",
@@ -52,15 +53,14 @@ struct want {
 static const struct task *next_task(const struct bucket *bucket)
 {
     const struct stage *stage = TAILQ_FIRST(&bucket->reduce_stages);
-    const struct sorted_node *node = sorted_first(&bucket->ready_maps);
-    if (!node && stage)
-        node = sorted_last(&stage->ready_reduces);
-    return node ? container_of(node, struct task, ready) : NULL;
+    const struct task *map = bucket_first_map(bucket);
+    return map || !stage ? map
+                         : container_of(sorted_last(&stage->ready_reduces), struct task, ready);
 }
 
 static uint64_t ready_tasks(struct engine *engine, const struct bucket *bucket)
 {
-    uint64_t n = bucket->ready_maps.n;
+    uint64_t n = bucket->n_maps;
     const struct stage *stage;
     TAILQ_FOREACH (stage, &bucket->reduce_stages, of_bucket) {
         engine->counters.visits++;

@@ -95,7 +95,7 @@ struct attempt *allow_used_by(const struct engine *engine, const struct task *ta
             return attempt;
         runs = true;
     }
-    if (!task || runs || task->state == TASK_DONE)
+    if (!task || runs || task_state(task) == TASK_DONE)
         return NULL;
     TAILQ_FOREACH (attempt, &task->stage->attempts, of_stage)
         if (attempt->allowed_until_ns && !attempt->stopping && attempt->host == host)

@@ -166,9 +166,8 @@ static bool may_probe(const struct task *task, const struct host *host)
 static struct task *first_map(struct engine *engine, const struct bucket *bucket,
                               const struct host *host)
 {
-    struct sorted_node *node = sorted_first(&bucket->ready_maps);
-    for (int looks = 0; node && looks < RETRY_LOOKS; node = sorted_next(node), looks++) {
-        struct task *task = container_of(node, struct task, ready);
+    struct task *task = bucket_first_map(bucket);
+    for (int looks = 0; task && looks < RETRY_LOOKS; task = bucket_next_map(task), looks++) {
         engine->counters.visits++;
         if (may_probe(task, host))
             return task;

@@ -61,7 +61,7 @@ static void set_bytes(const struct engine *engine, struct task *task, uint64_t b
     struct job *job = task->stage->job;
     task->stage->total_bytes += bytes - task->bytes;
     job->shuffle_bytes += bytes - task->bytes;
-    if (task->state != TASK_DONE && engine_follows(engine, RULE_LEFT_COUNTED))
+    if (task_state(task) != TASK_DONE && engine_follows(engine, RULE_LEFT_COUNTED))
         job->left_bytes += bytes - task->bytes;
     task->bytes = bytes;
 }
@@ -80,7 +80,7 @@ void sizes_begin_task(const struct engine *engine, struct task *task)
  * caller updates the bucket and the job's turn. */
 static void task_resize(struct engine *engine, struct task *task, uint64_t bytes)
 {
-    bool ready = task->state == TASK_READY, same_queue = !task->bytes == !bytes;
+    bool ready = task_state(task) == TASK_READY, same_queue = !task->bytes == !bytes;
     int64_t ready_ns = task->ready_ns;
     if (task->bytes == bytes)
         return;

@@ -5,7 +5,9 @@
 #include "controller/engine/books/cluster.h"
 #include "controller/engine/books/spread.h"
 #include "controller/engine/books/stage.h"
+#include "controller/engine/books/variant.h"
 #include "controller/engine/policy/questions.h"
+#include "controller/engine/watch/located.h"
 #include "controller/engine/watch/waiting.h"
 
 #include <errno.h>
@@ -54,8 +56,8 @@ uint64_t locality_placed(const struct engine *engine, const struct job *job,
 
 bool locality_anywhere(const struct engine *engine, const struct bucket *bucket)
 {
-    return bucket->unlocated.n ||
-           (bucket->ready_maps.n && !bucket->n_up && locality_is_even(engine, bucket->job));
+    return bucket->unlocated_stages.n ||
+           (bucket->n_maps && !bucket->n_up && locality_is_even(engine, bucket->job));
 }
 
 /* Its place among buckets with a map that need not wait for a place. */
@@ -217,7 +219,7 @@ static struct local_maps *get_local(struct engine *engine, struct bucket *bucket
     local->host = host;
     local->fit = bucket->synced && local_fits(local);
     local->fewest = ENGINE_REPLICAS_MAX + 1;
-    TAILQ_INIT(&local->refs);
+    RB_INIT(&local->stages);
     table_put(engine, &bucket->locals, host->index, local);
     TAILQ_INSERT_TAIL(&host->locals, local, on_host);
     waiting_come(engine, local);
@@ -232,8 +234,11 @@ static void set_candidates(struct engine *engine, struct task *task, uint32_t ca
 {
     for (uint32_t i = 0; i < task->n_refs; i++) {
         struct local_maps *local = task->refs[i].local;
+        struct located *located = task->refs[i].located;
         local->with_candidates[task->candidates]--;
         local->with_candidates[candidates]++;
+        located->with_candidates[task->candidates]--;
+        located->with_candidates[candidates]++;
         engine->counters.visits++;
         if (candidates < local->fewest || !local->with_candidates[local->fewest])
             sort_pair(engine, local);
@@ -249,22 +254,20 @@ static uint32_t fitting_refs(const struct task *task)
     return n;
 }
 
-static bool is_before(const struct task *a, const struct task *b)
+/* The task's block on the host is its next ref. */
+static void add_ref(struct engine *engine, struct task *task, struct host *host)
 {
-    return a->stage->index != b->stage->index ? a->stage->index < b->stage->index
-                                              : a->index < b->index;
-}
-
-/* In order. WHY from the end: tasks become ready in order, except those that come back. */
-static void insert_ref(struct local_maps *local, struct local_ref *ref)
-{
-    struct local_ref *before = TAILQ_LAST(&local->refs, local_refs);
-    while (before && is_before(ref->task, before->task))
-        before = TAILQ_PREV(before, local_refs, link);
-    if (before)
-        TAILQ_INSERT_AFTER(&local->refs, before, ref, link);
-    else
-        TAILQ_INSERT_HEAD(&local->refs, ref, link);
+    struct local_maps *local = get_local(engine, task->stage->bucket, host);
+    struct located *located = located_get(engine, local, task->stage);
+    struct local_ref *ref = &task->refs[task->n_refs];
+    *ref = (struct local_ref){
+        .local = local, .located = located, .task = task->index, .index = (uint16_t)task->n_refs++};
+    located_insert(located, ref);
+    located->with_candidates[0]++;
+    local->with_candidates[0]++;
+    located->n++;
+    if (!local->n++)
+        waiting_place(local);
 }
 
 static void add(struct engine *engine, struct task *task)
@@ -281,19 +284,11 @@ static void add(struct engine *engine, struct task *task)
             continue;
         /* WHY adopted when unknown: after a restart of the controller jobs come from its store
          * before any host joins. */
-        struct host *host = cluster_adopt(engine, replicas[i]);
-        struct local_ref *ref = &task->refs[task->n_refs++];
-        ref->task = task;
-        ref->index = task->n_refs - 1;
-        ref->local = get_local(engine, bucket, host);
-        insert_ref(ref->local, ref);
-        ref->local->with_candidates[0]++;
-        if (!ref->local->n++)
-            waiting_place(ref->local);
+        add_ref(engine, task, cluster_adopt(engine, replicas[i]));
     }
     bucket->vain = false;
     for (uint32_t i = 0; i < task->n_refs; i++)
-        task->refs[i].of = task->n_refs;
+        task->refs[i].of = (uint16_t)task->n_refs;
     /* WHY also for a bucket whose index is not followed now: it still records which of its hosts
      * fit. */
     uint32_t fitting = fitting_refs(task);
@@ -302,6 +297,24 @@ static void add(struct engine *engine, struct task *task)
     set_candidates(engine, task, fitting);
     for (uint32_t i = 0; i < task->n_refs; i++)
         sort_pair(engine, task->refs[i].local);
+}
+
+/* So many tasks left it. */
+static void local_left(struct engine *engine, struct local_maps *local, uint32_t n)
+{
+    struct bucket *bucket = local->bucket;
+    local->n -= n;
+    if (local->n) {
+        if (bucket->synced)
+            sort_pair(engine, local);
+        return;
+    }
+    if (bucket->pairs.n)
+        sorted_remove(&bucket->pairs, &local->pair);
+    count(engine, local, false, false);
+    waiting_leave(local);
+    table_drop(&bucket->locals, local->host->index);
+    local_free(local);
 }
 
 static void remove_task(struct engine *engine, struct task *task)
@@ -314,26 +327,26 @@ static void remove_task(struct engine *engine, struct task *task)
     }
     for (uint32_t i = 0; i < task->n_refs; i++) {
         struct local_ref *ref = &task->refs[i];
-        struct local_maps *local = ref->local;
+        struct located *located = ref->located;
         engine->counters.visits++;
-        TAILQ_REMOVE(&local->refs, ref, link);
-        local->n--;
-        local->with_candidates[task->candidates]--;
-        if (local->n) {
-            if (local->bucket->synced)
-                sort_pair(engine, local);
-            continue;
-        }
-        if (local->bucket->pairs.n)
-            sorted_remove(&local->bucket->pairs, &local->pair);
-        count(engine, local, false, false);
-        waiting_leave(local);
-        table_drop(&local->bucket->locals, local->host->index);
-        local_free(local);
+        located_remove(located, ref);
+        located->with_candidates[task->candidates]--;
+        ref->local->with_candidates[task->candidates]--;
+        if (!--located->n)
+            located_end(located);
+        local_left(engine, ref->local, 1);
     }
     free(task->refs);
     task->refs = NULL;
     task->n_refs = task->candidates = 0;
+}
+
+static void fit_changed(struct engine *engine, const struct located *located, bool fit)
+{
+    for (const struct local_ref *ref = located->first; ref; ref = ref_next(ref)) {
+        struct task *task = ref_task(ref);
+        set_candidates(engine, task, task->candidates + (fit ? 1 : -1u));
+    }
 }
 
 /* Looks at one host again. */
@@ -343,9 +356,8 @@ static void refresh(struct engine *engine, struct local_maps *local)
     bool fit = local_fits(local);
     if (fit != local->fit) {
         local->fit = fit;
-        struct local_ref *ref;
-        TAILQ_FOREACH (ref, &local->refs, link)
-            set_candidates(engine, ref->task, ref->task->candidates + (fit ? 1 : -1u));
+        for (const struct located *on = located_on(local); on; on = located_next(on))
+            fit_changed(engine, on, fit);
     }
     sort_pair(engine, local);
 }
@@ -405,10 +417,7 @@ static struct best best_by_index(struct engine *engine, struct bucket *bucket)
     if (!first)
         return (struct best){0};
     struct best best = {container_of(first, struct local_maps, pair), first->key, NULL};
-    const struct local_ref *ref = TAILQ_FIRST(&best.local->refs);
-    while (ref->task->candidates != candidates_of(best.key))
-        ref = TAILQ_NEXT(ref, link);
-    best.task = ref->task;
+    best.task = located_with(best.local, candidates_of(best.key));
     return best;
 }
 
@@ -422,36 +431,45 @@ static uint32_t candidates_now(const struct local_ref *ref)
     return n;
 }
 
-/* For a host with room. A task whose other hosts have no room ends the search. */
+/* Of the stage's tasks there the first with fewer candidates than *fewest; else `first`. A task
+ * whose other hosts have no room ends the search. */
+static const struct local_ref *look_at_stage(struct engine *engine, const struct located *located,
+                                             uint32_t *fewest, const struct local_ref *first)
+{
+    for (const struct local_ref *ref = located->first; ref; ref = ref_next(ref)) {
+        uint32_t candidates = candidates_now(ref);
+        located->local->bucket->looked++;
+        engine->counters.visits++;
+        if (candidates < *fewest) {
+            *fewest = candidates;
+            first = ref;
+        }
+        if (*fewest == 1)
+            break;
+    }
+    return first;
+}
+
+/* For a host with room. */
 static void look_at_host(struct engine *engine, struct local_maps *local, struct best *best)
 {
     struct sorted_key least = pair_key(engine, local, 1);
     uint32_t fewest = UINT32_MAX;
-    const struct local_ref *ref, *first = NULL;
+    const struct local_ref *first = NULL;
     if (best->local && sorted_compare(least, best->key) >= 0)
         return;
-    TAILQ_FOREACH (ref, &local->refs, link) {
-        uint32_t candidates = candidates_now(ref);
-        local->bucket->looked++;
-        engine->counters.visits++;
-        if (candidates < fewest) {
-            fewest = candidates;
-            first = ref;
-        }
-        if (fewest == 1)
-            break;
-    }
+    for (const struct located *on = located_on(local); on && fewest != 1; on = located_next(on))
+        first = look_at_stage(engine, on, &fewest, first);
     struct sorted_key key = pair_key(engine, local, fewest);
     if (!best->local || sorted_compare(key, best->key) < 0)
-        *best = (struct best){local, key, first->task};
+        *best = (struct best){local, key, ref_task(first)};
 }
 
 /* What updating the index may cost, in looks at a task: placing each host that may have changed,
  * and where room came or went, updating each task there, on all its hosts. */
 static uint64_t cost_of_index(const struct engine *engine, const struct bucket *bucket)
 {
-    uint64_t tasks = bucket->ready_maps.n / bucket->locals.n,
-             looks = cost_of_looking(engine, bucket);
+    uint64_t tasks = bucket->n_maps / bucket->locals.n, looks = cost_of_looking(engine, bucket);
     uint64_t flips = bucket->synced ? bucket->shape->flips - bucket->seen_flips : looks;
     return looks * PLACING + (flips < looks ? flips : looks) * TELLING * tasks;
 }
@@ -561,21 +579,34 @@ static void withdraw(struct bucket *bucket)
     bucket->n_up = bucket->n_under = 0;
 }
 
-static void maps_leave(struct engine *engine, struct stage *stage)
+static void job_leaves(struct engine *engine, struct job *job)
 {
-    struct bucket *bucket = stage->bucket;
-    (void)engine;
-    for (uint32_t t = 0; t < stage->n_tasks; t++) {
-        struct task *task = &stage->tasks[t];
-        if (task->state != TASK_READY)
-            continue;
-        free(task->refs);
-        task->refs = NULL;
-        task->n_refs = task->candidates = 0;
-        task->ready_unlocated = (struct sorted_node){0};
+    struct stage *way;
+    for (uint32_t i = 0; i < job->n_buckets; i++) {
+        engine->counters.visits += job->buckets[i]->locals.n;
+        withdraw(job->buckets[i]);
     }
-    bucket->unlocated = (struct sorted){0};
-    withdraw(bucket);
+    for (uint32_t s = 0; s < job->n_stages; s++)
+        VARIANT_FOREACH (way, job->stages[s])
+            located_forget(way);
+}
+
+/* WHY its tasks keep their refs: nobody reads them before they are freed (stage.c). */
+static void ready_left(struct engine *engine, struct stage *stage)
+{
+    struct located *located;
+    while ((located = LIST_FIRST(&stage->located))) {
+        struct local_maps *local = located->local;
+        const uint32_t n = located->n;
+        engine->counters.visits++;
+        for (uint32_t c = 0; c <= ENGINE_REPLICAS_MAX; c++)
+            local->with_candidates[c] -= located->with_candidates[c];
+        located_end(located);
+        local_left(engine, local, n);
+    }
+    sorted_remove(&stage->bucket->unlocated_stages, &stage->of_unlocated);
+    stage->unlocated = (struct sorted){0};
+    anywhere_update(engine, stage->bucket);
 }
 
 bool locality_has_room(struct engine *engine, const struct bucket *bucket)
@@ -626,25 +657,40 @@ static bool has_block(const struct task *task)
     return task->stage->replicas && (task->input_bytes || task->stage->job->framework);
 }
 
+static void unlocated_add(struct task *task)
+{
+    struct stage *stage = task->stage;
+    if (!stage->unlocated.n)
+        sorted_insert(&stage->bucket->unlocated_stages, &stage->of_unlocated,
+                      (struct sorted_key){stage->index, 0, 0}, 0);
+    sorted_insert(&stage->unlocated, &task->ready_unlocated, (struct sorted_key){task->index, 0, 0},
+                  0);
+}
+
+static void unlocated_remove(struct task *task)
+{
+    struct stage *stage = task->stage;
+    sorted_remove(&stage->unlocated, &task->ready_unlocated);
+    if (!stage->unlocated.n)
+        sorted_remove(&stage->bucket->unlocated_stages, &stage->of_unlocated);
+}
+
 static void task_ready(struct engine *engine, struct task *task)
 {
-    struct bucket *bucket = task->stage->bucket;
-    struct sorted_key key = {task->stage->index, task->index, 0};
     if (!task->bytes && has_block(task))
         add(engine, task);
     if (!task->bytes && !task->n_refs)
-        sorted_insert(&bucket->unlocated, &task->ready_unlocated, key, 0);
-    anywhere_update(engine, bucket);
+        unlocated_add(task);
+    anywhere_update(engine, task->stage->bucket);
 }
 
 static void task_unready(struct engine *engine, struct task *task)
 {
-    struct bucket *bucket = task->stage->bucket;
     if (!task->bytes) {
-        sorted_remove(&bucket->unlocated, &task->ready_unlocated);
+        unlocated_remove(task);
         remove_task(engine, task);
     }
-    anywhere_update(engine, bucket);
+    anywhere_update(engine, task->stage->bucket);
 }
 
 void locality_change_queues(struct engine *engine, struct bucket *bucket, struct queues *queues)
@@ -675,27 +721,20 @@ static void turn_moved(struct engine *engine, struct job *job, bool passed)
 
 static void job_withdrawn(struct engine *engine, struct job *job)
 {
-    (void)engine;
+    job_leaves(engine, job);
     for (uint32_t i = 0; i < job->n_buckets; i++) {
         struct bucket *bucket = job->buckets[i];
-        bucket->unlocated = (struct sorted){0};
-        withdraw(bucket);
+        bucket->unlocated_stages = (struct sorted){0};
         sorted_remove(&bucket->queues->unlocated, &bucket->by_turn_unlocated);
     }
 }
 
-static void job_gone(struct engine *engine, struct job *job)
-{
-    (void)engine;
-    for (uint32_t i = 0; i < job->n_buckets; i++)
-        withdraw(job->buckets[i]);
-}
-
 const struct listener locality_hears = {.task_ready = task_ready,
                                         .task_unready = task_unready,
-                                        .maps_leave = maps_leave,
+                                        .job_leaves = job_leaves,
+                                        .ready_left = ready_left,
                                         .turn_moved = turn_moved,
                                         .job_on_host = recount_job,
                                         .host_capable = host_changed,
                                         .job_withdrawn = job_withdrawn,
-                                        .job_gone = job_gone};
+                                        .job_gone = job_leaves};

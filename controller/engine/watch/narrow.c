@@ -1,5 +1,6 @@
 #include "controller/engine/watch/narrow.h"
 
+#include "controller/engine/base/tell.h"
 #include "controller/engine/books/cluster.h"
 #include "controller/engine/books/stage.h"
 #include "controller/engine/books/users.h"
@@ -14,6 +15,7 @@ static void put(struct engine *engine, struct job *job, struct shape *shape)
     struct bucket *bucket = job->buckets[0];
     bucket->shape->users--;
     shape->users++;
+    tell_job_leaves(engine, job);
     for (uint32_t s = 0; s < job->n_stages; s++) {
         int64_t due_ns = job->stages[s]->hold_due_ns;
         stage_close(engine, job->stages[s]);

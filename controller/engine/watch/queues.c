@@ -44,12 +44,44 @@ void bucket_update(struct engine *engine, struct bucket *bucket)
     struct queues *queues = bucket->queues;
     bool reduces = !TAILQ_EMPTY(&bucket->reduce_stages);
     uint64_t of_maps = engine->place->map_value ? engine->place->map_value(engine, bucket) : 0;
-    place_by_turn(&queues->maps, &bucket->by_turn_maps, bucket->job, bucket->ready_maps.n > 0,
-                  of_maps);
+    place_by_turn(&queues->maps, &bucket->by_turn_maps, bucket->job, bucket->n_maps > 0, of_maps);
     place_by_turn(&queues->reduces, &bucket->by_turn_reduces, bucket->job, reduces,
                   reduces ? reduce_value(engine, bucket) : 0);
-    users_count(engine, bucket, bucket->ready_maps.n > 0, reduces);
+    users_count(engine, bucket, bucket->n_maps > 0, reduces);
     users_moved(bucket->job);
+}
+
+struct task *stage_first_map(const struct stage *stage)
+{
+    struct sorted_node *node = sorted_first(&stage->ready_maps);
+    return node ? container_of(node, struct task, ready) : NULL;
+}
+
+struct task *bucket_first_map(const struct bucket *bucket)
+{
+    const struct sorted_node *node = sorted_first(&bucket->map_stages);
+    return node ? stage_first_map(container_of(node, struct stage, of_maps)) : NULL;
+}
+
+struct task *bucket_next_map(const struct task *map)
+{
+    struct sorted_node *node = sorted_next(&map->ready);
+    if (node)
+        return container_of(node, struct task, ready);
+    node = sorted_next(&map->stage->of_maps);
+    return node ? stage_first_map(container_of(node, struct stage, of_maps)) : NULL;
+}
+
+struct task *stage_first_unlocated(const struct stage *stage)
+{
+    struct sorted_node *node = sorted_first(&stage->unlocated);
+    return node ? container_of(node, struct task, ready_unlocated) : NULL;
+}
+
+struct task *bucket_first_unlocated(const struct bucket *bucket)
+{
+    const struct sorted_node *node = sorted_first(&bucket->unlocated_stages);
+    return node ? stage_first_unlocated(container_of(node, struct stage, of_unlocated)) : NULL;
 }
 
 struct task *bucket_largest(struct engine *engine, const struct bucket *bucket)
@@ -70,9 +102,8 @@ struct task *bucket_largest(struct engine *engine, const struct bucket *bucket)
 
 static uint32_t next_variant(const struct bucket *bucket)
 {
-    struct sorted_node *map = sorted_first(&bucket->ready_maps);
-    const struct stage *stage =
-        map ? container_of(map, struct task, ready)->stage : TAILQ_FIRST(&bucket->reduce_stages);
+    const struct task *map = bucket_first_map(bucket);
+    const struct stage *stage = map ? map->stage : TAILQ_FIRST(&bucket->reduce_stages);
     return stage ? stage->variant : 0;
 }
 
@@ -97,6 +128,11 @@ static void turn_moved(struct engine *engine, struct job *job, bool passed)
 static void task_moves(struct engine *engine, struct task *task)
 {
     bucket_update(engine, task->stage->bucket);
+}
+
+static void ready_left(struct engine *engine, struct stage *stage)
+{
+    bucket_update(engine, stage->bucket);
 }
 
 static void job_withdrawn(struct engine *engine, struct job *job)
@@ -169,6 +205,7 @@ static void task_moved(struct engine *engine, struct task *task, enum task_state
 
 const struct listener queues_hears = {.task_ready = task_moves,
                                       .task_unready = task_moves,
+                                      .ready_left = ready_left,
                                       .task_moved = task_moved,
                                       .job_grew = job_moves,
                                       .outputs_moved = job_moves,

@@ -10,7 +10,7 @@ static void count_task(struct task *task, bool in)
 {
     struct job *job = task->stage->job;
     uint64_t work_ns = variant_work_ns(task);
-    if (task->state != TASK_DONE)
+    if (task_state(task) != TASK_DONE)
         job->left_ns += in ? work_ns : -work_ns;
     if (!task->bytes)
         job->maps_ns += in ? (engine_wide)work_ns : -(engine_wide)work_ns;
