@@ -169,10 +169,10 @@ static int64_t processor_ns(void)
     return now.tv_sec * SECOND + now.tv_nsec;
 }
 
-/* Of 1000 maps that run and wait again, before so many that are ready next to the same hosts. */
+/* Of maps that run and wait again, before so many that are ready next to the same hosts. */
 static int64_t time_of_requeue(uint32_t tasks)
 {
-    enum { RUNNING = 1000 };
+    enum { RUNNING = AT_ONCE };
     struct engine_config config = script_config();
     struct script s;
     script_begin(&s, &config);
