@@ -147,6 +147,26 @@ static void tasks_are_made_in_portions(void **state)
     script_end(&s);
 }
 
+/* So does a dump that is made meanwhile. */
+static void an_open_stage_that_grows_opens_the_rest(void **state)
+{
+    enum { FIRST = 100, ALL = 300 };
+    struct script s;
+    (void)state;
+    begin_changes(&s, "greedy", 0, 10);
+    script_event(&s, told_stage(0, FIRST));
+    while (is_due(&s))
+        script_events(&s, NULL, 0);
+    assert_int_equal(script_status(&s).tasks_ready, FIRST);
+    s.reload = true;
+    script_event(&s, told_stage(0, ALL));
+    assert_true(is_due(&s));
+    while (is_due(&s))
+        script_events(&s, NULL, 0);
+    assert_int_equal(script_status(&s).tasks_ready, ALL);
+    script_end(&s);
+}
+
 static void all_done(struct script *s)
 {
     static struct event events[MANY];
@@ -501,6 +521,7 @@ int main(void)
         cmocka_unit_test(what_some_tasks_read_closes_nothing),
         cmocka_unit_test(a_stage_is_skipped_in_portions),
         cmocka_unit_test(tasks_are_made_in_portions),
+        cmocka_unit_test(an_open_stage_that_grows_opens_the_rest),
         cmocka_unit_test(outputs_are_counted_in_portions),
         cmocka_unit_test(a_fact_makes_all_up_to_its_task),
         cmocka_unit_test(sizes_follow_in_portions),

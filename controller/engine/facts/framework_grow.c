@@ -44,9 +44,10 @@ static uint32_t tasks_max(const struct engine *engine)
 static void move_tasks(struct engine *engine, struct stage *stage, uint32_t room)
 {
     struct framework_stage *own = stage->framework;
-    bool open = stage->open;
+    bool open = stage->open && !engine->suspended;
     struct gate_clock clock = gate_stop(engine, stage);
-    stage_close(engine, stage);
+    if (open)
+        stage_close(engine, stage);
     struct task *tasks = engine_allocate(engine, room, sizeof(*tasks));
     memcpy(tasks, stage->tasks, stage->n_tasks * sizeof(*tasks));
     struct attempt *attempt;
