@@ -20,6 +20,7 @@
 #include "controller/engine/commit/commit.h"
 #include "controller/engine/commit/start.h"
 #include "controller/engine/facts/attempts.h"
+#include "controller/engine/facts/backlog_turns.h"
 #include "controller/engine/facts/framework.h"
 #include "controller/engine/facts/framework_bytes.h"
 #include "controller/engine/facts/framework_grow.h"
@@ -185,6 +186,7 @@ void engine_destroy(struct engine *engine)
     users_done(engine);
     policy_end(engine);
     numbered_done(&engine->attempts);
+    free(engine->backlog.charges);
     free(engine);
 }
 
@@ -440,15 +442,12 @@ int engine_step(struct engine *engine, int64_t now_ns, const struct event *event
     engine->counters.events += n;
     engine->step_ready = 0;
     engine->step_looks = 0;
+    engine->step_freed = 0;
+    engine->backlog.n_charges = 0;
     bool ignored = apply_all(engine, events, n);
-    losing_go_on(engine);
-    outputs_go_on(engine);
-    rooms_go_on(engine);
-    growing_go_on(engine);
-    skipping_go_on(engine);
-    sizes_go_on(engine);
+    backlog_look(engine);
     refusal_go_on(engine);
-    stage_go_on(engine);
+    backlog_open(engine);
     tell_expire(engine);
     mode_update(engine);
     engine->step_starts = 0;
@@ -465,7 +464,7 @@ int engine_step(struct engine *engine, int64_t now_ns, const struct event *event
     if (!engine->cut_short)
         gate_mark(engine);
     tell_settle(engine);
-    removal_go_on(engine);
+    backlog_free(engine);
     engine->out = NULL;
     assert(decisions->n <= decisions->capacity);
     checked(engine->up <= engine->joined);
@@ -483,9 +482,7 @@ static int64_t sooner(const struct engine *engine, const struct listener *listen
 int64_t engine_deadline_ns(const struct engine *engine)
 {
     const int64_t deadlines[] = {mode_deadline_ns(engine), retry_deadline_ns(engine)};
-    bool more = engine->cut_short || engine->opening.n || engine->sizing.n || engine->losing.n ||
-                engine->skipping.n || engine->growing.n || engine->moving.n || engine->keeping.n ||
-                engine->unmeasured.n;
+    bool more = engine->cut_short || engine_has_backlog(engine);
     int64_t first = more ? engine->now_ns : INT64_MAX;
     for (size_t i = 0; i < sizeof(deadlines) / sizeof(deadlines[0]); i++)
         first = deadlines[i] < first ? deadlines[i] : first;

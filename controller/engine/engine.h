@@ -84,7 +84,8 @@ enum engine_rule {
     RULE_LEFT_COUNTED,   /* what is left of a framework's job are its bytes (framework_sizes.c) */
     RULE_BLOCK_NO_HOME,  /* a job with a block has no home, whenever it is told (pack.h) */
     RULE_VALUES_CARRIED, /* a job that changes queues is still found by its sizes (queues.c) */
-    ENGINE_RULES = RULE_VALUES_CARRIED
+    RULE_OWNERS_TURN,    /* work that is left is done by turns of applications (backlog_turns.h) */
+    ENGINE_RULES = RULE_OWNERS_TURN
 };
 
 struct engine_config {
@@ -201,6 +202,25 @@ int engine_step(struct engine *engine, int64_t now_ns, const struct event *event
  * they are a part of: rejected as REASON_UNSUPPORTED. Costs what the rejection would. */
 int engine_judge(const struct engine *engine, const struct event *request,
                  struct decision *ret_rejection);
+
+/* Work that earlier steps had left and the last step did: stages that grow, are sized, skipped or
+ * opened, outputs and inputs that are counted, jobs that change rooms, memory of ended jobs that is
+ * freed. */
+struct engine_charge {
+    uint64_t application; /* whose jobs it was about: ENGINE_APPLICATION_SHIFT */
+    uint64_t looks;       /* at tasks; a change counts as several */
+    uint64_t decisions;   /* of the step's, those made meanwhile */
+};
+struct engine_charges {
+    const struct engine_charge *at; /* an application may be there twice; borrowed until the next
+                                       step */
+    size_t n;
+    uint64_t looks; /* of the whole step, also for its own events */
+};
+/* No part of the state: empty after a load. O(1). */
+struct engine_charges engine_charges(const struct engine *engine);
+/* Whether such work is left, except memory to free: the next step is due at once. O(1). */
+bool engine_has_backlog(const struct engine *engine);
 
 /* When the next step is due without an event; INT64_MAX: never. */
 int64_t engine_deadline_ns(const struct engine *engine);
@@ -668,6 +688,8 @@ int engine_prepare(struct engine *engine, uint64_t job, uint64_t most);
 /* Frees some memory of ended jobs, about 0.1 ms of work, as each step does. True: more is left.
  * Nothing else changes. */
 bool engine_tidy(struct engine *engine);
+/* The application whose job that is about (ENGINE_APPLICATION_SHIFT). O(1). */
+uint64_t engine_tidies(const struct engine *engine);
 /* Counted bytes of ended jobs that are not freed yet. O(1). */
 uint64_t engine_removed_bytes(const struct engine *engine);
 

@@ -16,8 +16,8 @@ void *engine_grow(struct engine *engine, void *array, uint32_t n);
 /* Appends a zeroed decision to the step's list. */
 struct decision *engine_decide(struct engine *engine, enum decision_kind kind, enum reason reason,
                                int64_t left, int64_t right);
-/* The cost of changing a task, in looks at one. */
-enum { LOOKS_OF_CHANGE = 16 };
+/* The cost of changing a task, and of making one ready, in looks at one. */
+enum { LOOKS_OF_CHANGE = 16, LOOKS_OF_READYING = 16 };
 /* How many more tasks this step may look at. What remains waits for the next step, which is due at
  * once. The caller adds to engine->step_looks. */
 static inline uint64_t engine_looks_left(const struct engine *engine)

@@ -50,6 +50,18 @@ struct account_pool {
     uint64_t amount[4]; /* bytes, jobs, shapes, ways */
 };
 
+/* What one step may do of the work that earlier ones left has two bounds: looks at tasks, and tasks
+ * that are made ready. */
+enum backlog_bound { BACKLOG_LOOKS, BACKLOG_READY, BACKLOG_BOUNDS };
+/* For whom it is done: backlog.h, backlog_turns.h. */
+struct backlog {
+    uint64_t turns[BACKLOG_BOUNDS]; /* from which application on the next step begins */
+    bool one;                       /* in a step: only work of this application is done now */
+    uint64_t application;
+    struct engine_charge *charges; /* of this step, or the last one; not dumped */
+    size_t n_charges, room;
+};
+
 /* WHY this order: an attempt's start and its end, which are far apart in time, read the first
  * members. */
 struct attempt {
@@ -655,8 +667,9 @@ struct engine {
     int64_t now_ns;
     uint32_t step_starts; /* starts in this step */
     uint64_t step_inputs; /* inputs of these starts */
-    uint64_t step_ready;  /* looks at tasks of opening stages in this step (stage.c) */
-    uint64_t step_looks;  /* looks at tasks in this step: engine_may_look */
+    uint64_t step_ready;  /* looks at tasks of opening stages in this step, or the last (stage.c) */
+    uint64_t step_looks;  /* looks at tasks in this step, or the last: engine_may_look */
+    uint64_t step_freed;  /* freed pieces of memory, as so many looks */
     /* Frameworks' stages with tasks to size (framework_sizes.h); by job and index */
     struct sorted sizing;
     struct sorted moving;  /* applications whose jobs enter or leave their rooms */
@@ -664,9 +677,11 @@ struct engine {
     /* Those with tasks to skip (framework_skip.h); by job and index. */
     struct sorted skipping;
     struct sorted keeping;     /* those with outputs to count (outputs.h); by job and index */
-    struct sorted unmeasured;  /* attempts with inputs to measure (framework_sizes.h); by number */
+    struct sorted unmeasured;  /* attempts with inputs to measure (framework_sizes.h); by
+                                  application and number */
     struct sorted losing;      /* jobs with outputs to lose (losing.h); by job and host */
     struct sorted opening;     /* stages with tasks to make ready; by job and index */
+    struct backlog backlog;    /* whose turn it is in all these */
     uint64_t removed_bytes;    /* of ended jobs: bytes that are not freed yet */
     TAILQ_HEAD(, job) removed; /* ended jobs whose memory is not freed yet (removal.h) */
     bool cut_short;            /* the last step ended at step_starts_max: the next is due */

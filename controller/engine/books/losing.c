@@ -1,5 +1,6 @@
 #include "controller/engine/books/losing.h"
 
+#include "controller/engine/base/backlog.h"
 #include "controller/engine/base/ground.h"
 #include "controller/engine/books/job.h"
 #include "controller/engine/books/rerun.h"
@@ -81,7 +82,7 @@ void losing_restore(struct engine *engine, const struct losing *losing)
 void losing_go_on(struct engine *engine)
 {
     struct sorted_node *node;
-    while ((node = sorted_first(&engine->losing)) && engine_may_look(engine)) {
+    while ((node = backlog_first(engine, &engine->losing)) && engine_may_look(engine)) {
         struct losing now = *container_of(node, struct losing, of_losing);
         bool over = job_loses(engine, &now);
         struct losing *kept = find(engine, now.job, now.host->index);

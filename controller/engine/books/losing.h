@@ -1,10 +1,11 @@
 /* Outputs lost with their host. Private to controller/engine.
  *
  * Maps whose output is still needed run again. One event concerns all tasks of all jobs with
- * outputs there; work beyond step_tasks_max is done in later steps, the oldest job's first. Until
- * then such an output counts as there: a task that begins to read it is stopped when the output's
- * turn comes. Attempts that began there later (the host is back, or another one has its number)
- * leave outputs that stay (RULE_LATER_STAYS).
+ * outputs there; work beyond step_tasks_max is done in later steps, the oldest job's first while it
+ * is the turn of submitted jobs (facts/backlog_turns.h). Until then such an output counts as there:
+ * a task that begins to read it is stopped when the output's turn comes. Attempts that began there
+ * later (the host is back, or another one has its number) leave outputs that stay
+ * (RULE_LATER_STAYS).
  *
  * A job loses nothing more when it is over or has no output there.
  *

@@ -1,5 +1,6 @@
 #include "controller/engine/books/outputs.h"
 
+#include "controller/engine/base/backlog.h"
 #include "controller/engine/base/ground.h"
 #include "controller/engine/base/tell.h"
 #include "controller/engine/books/cluster.h"
@@ -51,7 +52,7 @@ void outputs_keep(struct engine *engine, struct stage *stage)
 void outputs_go_on(struct engine *engine)
 {
     struct sorted_node *node;
-    while ((node = sorted_first(&engine->keeping)) && engine_may_look(engine))
+    while ((node = backlog_first(engine, &engine->keeping)) && engine_may_look(engine))
         keep_some(engine, container_of(node, struct framework_stage, of_keeping)->stage);
 }
 

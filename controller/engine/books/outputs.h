@@ -14,7 +14,8 @@
 void outputs_hold(struct engine *engine, const struct task *task, struct host *host, bool add);
 /* The stage has its first child. */
 void outputs_keep(struct engine *engine, struct stage *stage);
-/* Continues with stages whose outputs are not all counted yet, the oldest job's first. */
+/* Continues with stages whose outputs are not all counted yet, of the application whose turn it is
+ * (facts/backlog_turns.h) the oldest job's first. */
 void outputs_go_on(struct engine *engine);
 /* For load, before any of its tasks is done: tasks from `next` on are not counted yet. */
 void outputs_restore(struct engine *engine, struct stage *stage, uint32_t next);

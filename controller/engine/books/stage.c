@@ -1,5 +1,6 @@
 #include "controller/engine/books/stage.h"
 
+#include "controller/engine/base/backlog.h"
 #include "controller/engine/base/ground.h"
 #include "controller/engine/base/job_stages.h"
 #include "controller/engine/base/tell.h"
@@ -187,13 +188,11 @@ void stage_open_if_due(struct engine *engine, struct stage *stage)
     }
 }
 
-/* What making a task ready costs, in looks at a task that is not blocked. */
-enum { READYING = 16 };
-
 /* What a task of the stage costs: policies look up its block, and each map's bytes for it. */
 static uint64_t cost_of_task(const struct stage *stage)
 {
-    uint64_t cost = READYING * (1 + (uint64_t)stage->replicas_per_task) * variant_count(stage);
+    uint64_t cost =
+        LOOKS_OF_READYING * (1 + (uint64_t)stage->replicas_per_task) * variant_count(stage);
     for (uint32_t i = 0; i < stage->n_edges; i++)
         if (stage->edges[i].matrix)
             cost += job_stage_at(stage->job, stage->edges[i].parent)->n_tasks / 2;
@@ -203,7 +202,7 @@ static uint64_t cost_of_task(const struct stage *stage)
 static bool may_ready(const struct engine *engine)
 {
     uint64_t most = engine->config.step_ready_max;
-    return !most || engine->step_ready < most * READYING;
+    return !most || engine->step_ready < most * LOOKS_OF_READYING;
 }
 
 static void stop_opening(struct engine *engine, struct stage *stage)
@@ -248,7 +247,7 @@ void stage_restore_opening(struct engine *engine, struct stage *stage, uint32_t 
 void stage_go_on(struct engine *engine)
 {
     struct sorted_node *node;
-    while ((node = sorted_first(&engine->opening)) && may_ready(engine))
+    while ((node = backlog_first(engine, &engine->opening)) && may_ready(engine))
         open_some(engine, container_of(node, struct stage, of_opening));
 }
 

@@ -23,8 +23,9 @@ uint64_t stage_coflow_bytes(const struct stage *stage);
  * maps), however many they are. */
 void stage_open_if_due(struct engine *engine, struct stage *stage);
 void stage_close(struct engine *engine, struct stage *stage);
-/* Continues with stages whose tasks could not all become ready at once (step_ready_max), the oldest
- * job's first, as far as this step may. */
+/* Continues with stages whose tasks could not all become ready at once (step_ready_max), of the
+ * application whose turn it is (facts/backlog_turns.h) the oldest job's first, as far as this step
+ * may. */
 void stage_go_on(struct engine *engine);
 /* For load: the former progress. */
 void stage_restore_opening(struct engine *engine, struct stage *stage, uint32_t task);

@@ -5,6 +5,7 @@
 #include "controller/engine/books/job.h"
 #include "controller/engine/books/limit.h"
 #include "controller/engine/dump/dump.h"
+#include "controller/engine/facts/backlog_turns.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -19,6 +20,11 @@ struct cut_record {
     uint64_t job;
     uint32_t stage;
 };
+/* From which application on the next step begins with what is left: of looks, and of tasks that
+ * become ready. None where both begin with the first. */
+struct turns_record {
+    uint64_t looks, ready;
+};
 /* Ways that count for another owner than the job's. */
 struct ways_record {
     uint64_t job, owner;
@@ -27,6 +33,7 @@ struct ways_record {
 DUMP_FITS(struct lapses_record);
 DUMP_FITS(struct ways_record);
 DUMP_FITS(struct cut_record);
+DUMP_FITS(struct turns_record);
 
 static int load_lapses(struct engine *engine, const void *object, struct err *err)
 {
@@ -54,6 +61,15 @@ static int load_cut(struct engine *engine, const void *object, struct err *err)
     return 0;
 }
 
+static int load_turns(struct engine *engine, const void *object, struct err *err)
+{
+    const struct turns_record *record = object;
+    if (backlog_restore_turns(engine, record->looks, record->ready))
+        return 0;
+    return err_set(err, EINVAL, "no application has the number %" PRIu64 " or %" PRIu64,
+                   record->looks, record->ready);
+}
+
 static int load_ways(struct engine *engine, const void *object, struct err *err)
 {
     const struct ways_record *record = object;
@@ -72,7 +88,7 @@ static int load_ways(struct engine *engine, const void *object, struct err *err)
 
 #define F FIELD_OF
 
-enum { LAPSES, CUT, WAYS };
+enum { LAPSES, CUT, WAYS, TURNS };
 const struct dump_kind account_kinds[] = {
     [LAPSES] = {{"lapses",
                  {F(lapses_record, level, U32), F(lapses_record, id, U64),
@@ -84,6 +100,7 @@ const struct dump_kind account_kinds[] = {
                {F(ways_record, job, U64), F(ways_record, stage, U32), F(ways_record, level, U32),
                 F(ways_record, owner, U64)}},
               load_ways},
+    [TURNS] = {{"turns", {F(turns_record, looks, U64), F(turns_record, ready, U64)}}, load_turns},
     {{0}, NULL},
 };
 
@@ -141,8 +158,12 @@ void account_dump_cut(struct dumper *d, const struct engine *engine)
 {
     const struct stage *late = engine->late;
     const struct cut_record cut = {late ? late->job->number : 0, late ? late->index : 0};
+    const struct turns_record turns = {engine->backlog.turns[BACKLOG_LOOKS],
+                                       engine->backlog.turns[BACKLOG_READY]};
     account_dump_submitter(d, engine->submitter);
     dump_lapses(d, engine);
+    if (turns.looks || turns.ready)
+        dump_record(d, &account_kinds[TURNS].kind, &turns);
     if (engine->cut_short)
         dump_record(d, &account_kinds[CUT].kind, &cut);
 }

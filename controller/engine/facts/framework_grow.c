@@ -1,5 +1,6 @@
 #include "controller/engine/facts/framework_grow.h"
 
+#include "controller/engine/base/backlog.h"
 #include "controller/engine/base/ground.h"
 #include "controller/engine/base/job_stages.h"
 #include "controller/engine/base/tell.h"
@@ -40,7 +41,7 @@ static uint32_t tasks_max(const struct engine *engine)
 }
 
 /* Allocates memory for more tasks and moves those that are there; ready ones leave their queues
- * meanwhile. */
+ * meanwhile. While a dump is loaded none is ready yet, and the stage stays as it was. */
 static void move_tasks(struct engine *engine, struct stage *stage, uint32_t room)
 {
     struct framework_stage *own = stage->framework;
@@ -199,7 +200,7 @@ void growing_begin(struct engine *engine, struct stage *stage, uint32_t n)
 void growing_go_on(struct engine *engine)
 {
     struct sorted_node *node;
-    while ((node = sorted_first(&engine->growing)) && engine_may_look(engine)) {
+    while ((node = backlog_first(engine, &engine->growing)) && engine_may_look(engine)) {
         struct stage *stage = container_of(node, struct framework_stage, of_growing)->stage;
         if (!grow_some(engine, stage))
             return;

@@ -21,8 +21,8 @@ void *framework_beyond(struct engine *engine);
 
 /* The stage is announced with n tasks, at least 1. */
 void growing_begin(struct engine *engine, struct stage *stage, uint32_t n);
-/* Continues with tasks that could not be made at once, the oldest job's first, as far as this step
- * may. */
+/* Continues with tasks that could not be made at once, of the application whose turn it is
+ * (backlog_turns.h) the oldest job's first, as far as this step may. */
 void growing_go_on(struct engine *engine);
 /* For load: `told` tasks were reported, more than are made; `announces`: the stage counts as
  * announced once they are. */

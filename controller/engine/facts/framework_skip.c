@@ -1,5 +1,6 @@
 #include "controller/engine/facts/framework_skip.h"
 
+#include "controller/engine/base/backlog.h"
 #include "controller/engine/base/ground.h"
 #include "controller/engine/books/stage.h"
 #include "controller/engine/facts/framework_grow.h"
@@ -48,7 +49,7 @@ void skipping_begin(struct engine *engine, struct stage *stage)
 void skipping_go_on(struct engine *engine)
 {
     struct sorted_node *node;
-    while ((node = sorted_first(&engine->skipping)) && engine_may_look(engine)) {
+    while ((node = backlog_first(engine, &engine->skipping)) && engine_may_look(engine)) {
         struct stage *stage = container_of(node, struct framework_stage, of_skipping)->stage;
         skip_some(engine, stage);
         if (stage->framework->unskipped)

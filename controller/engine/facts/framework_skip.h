@@ -9,8 +9,8 @@
 
 /* Skips all tasks that it has now or was reported to have. */
 void skipping_begin(struct engine *engine, struct stage *stage);
-/* Continues with tasks that were not skipped at once, the oldest job's first, as far as this step
- * may. */
+/* Continues with tasks that were not skipped at once, of the application whose turn it is
+ * (backlog_turns.h) the oldest job's first, as far as this step may. */
 void skipping_go_on(struct engine *engine);
 /* For load: this many are still to be skipped, from `next` on; after the last comes the first. */
 void skipping_restore(struct engine *engine, struct stage *stage, uint32_t next,

@@ -1,5 +1,6 @@
 #include "controller/engine/facts/rooms.h"
 
+#include "controller/engine/base/backlog.h"
 #include "controller/engine/base/ground.h"
 #include "controller/engine/base/resources.h"
 #include "controller/engine/base/tell.h"
@@ -151,7 +152,8 @@ static bool may_move(const struct engine *engine)
 
 static void begin(struct engine *engine, struct application *application, bool leaving)
 {
-    const struct sorted_key key = {application->number, 0, 0};
+    const struct sorted_key key = {application->number << ENGINE_APPLICATION_SHIFT,
+                                   application->number, 0};
     application->leaving = leaving;
     application->reached = first_job(application);
     sorted_place(&engine->moving, &application->of_moving, key, 0);
@@ -189,7 +191,7 @@ static void move_one(struct engine *engine, struct application *application)
 void rooms_go_on(struct engine *engine)
 {
     struct sorted_node *node;
-    while ((node = sorted_first(&engine->moving)) && may_move(engine))
+    while ((node = backlog_first(engine, &engine->moving)) && may_move(engine))
         move_one(engine, container_of(node, struct application, of_moving));
 }
 

@@ -1,5 +1,6 @@
 #include "controller/engine/watch/framework_sizes.h"
 
+#include "controller/engine/base/backlog.h"
 #include "controller/engine/base/ground.h"
 #include "controller/engine/base/job_stages.h"
 #include "controller/engine/base/tell.h"
@@ -107,7 +108,9 @@ static void task_resize(struct engine *engine, struct task *task, uint64_t bytes
 
 void sizes_measure_later(struct engine *engine, struct attempt *attempt)
 {
-    struct sorted_key key = {attempt->number, 0, 0};
+    const bool by_turns = engine_follows(engine, RULE_OWNERS_TURN);
+    const uint64_t first_job = by_turns ? backlog_first_job(attempt->job_number) : 0;
+    struct sorted_key key = {first_job, attempt->number, 0};
     sorted_place(&engine->unmeasured, &attempt->of_unmeasured, key, 0);
 }
 
@@ -244,7 +247,7 @@ void sizes_restore_sizing(struct engine *engine, struct stage *stage, uint32_t n
 static void measure_some(struct engine *engine)
 {
     struct sorted_node *node;
-    while ((node = sorted_first(&engine->unmeasured)) && engine_may_look(engine)) {
+    while ((node = backlog_first(engine, &engine->unmeasured)) && engine_may_look(engine)) {
         struct attempt *attempt = container_of(node, struct attempt, of_unmeasured);
         sorted_remove(&engine->unmeasured, node);
         engine->step_looks += LOOKS_OF_CHANGE + attempt_measure_inputs(attempt);
@@ -255,7 +258,7 @@ static void measure_some(struct engine *engine)
 void sizes_go_on(struct engine *engine)
 {
     struct sorted_node *node;
-    while ((node = sorted_first(&engine->sizing)) && engine_may_look(engine))
+    while ((node = backlog_first(engine, &engine->sizing)) && engine_may_look(engine))
         size_some(engine, container_of(node, struct framework_stage, of_sizing)->stage);
     measure_some(engine);
 }

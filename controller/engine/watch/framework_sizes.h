@@ -35,8 +35,9 @@ enum { SIZES_MEANS = 63, SIZES_HISTORY_MAX = ENGINE_SIZES_MAX };
  * changed, or its tasks are about to be ready. */
 void sizes_follow_tasks(struct engine *engine, struct stage *stage, uint32_t before);
 void sizes_follow_parents(struct engine *engine, struct stage *stage);
-/* Continues with stages whose sizes could not all follow at once, the oldest job's first, then with
- * inputs of attempts, in order of their numbers. */
+/* Continues with stages whose sizes could not all follow at once, of the application whose turn it
+ * is (facts/backlog_turns.h) the oldest job's first, then with inputs of attempts, in order of
+ * their numbers. */
 void sizes_go_on(struct engine *engine);
 /* Sizes a new task, before it is counted anywhere. */
 void sizes_begin_task(const struct engine *engine, struct task *task);
