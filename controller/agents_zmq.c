@@ -63,16 +63,17 @@ static void agent_message(struct agents_zmq *door, uint64_t peer, const char *id
     conductor_commit(door->conductor);
 }
 
+/* WHY the number is looked up twice: HELLO begins a session, and what is wrong ends one. */
 static void framework_message(struct agents_zmq *door, uint64_t peer, const char *identity,
                               const duopoly_Envelope *envelope)
 {
-    const int64_t before_ns = cost_now_ns();
-    frameworks_message(door->parts->frameworks, clock_now_ns(door->parts->clock), peer, identity,
-                       envelope);
+    struct frameworks *frameworks = door->parts->frameworks;
+    const uint64_t before = frameworks_application(frameworks, peer);
+    conductor_begin_work(door->conductor);
+    frameworks_message(frameworks, clock_now_ns(door->parts->clock), peer, identity, envelope);
+    const uint64_t application = frameworks_application(frameworks, peer);
     conductor_commit(door->conductor);
-    frameworks_spent(door->parts->frameworks, clock_now_ns(door->parts->clock), peer,
-                     cost_now_ns() - before_ns);
-    conductor_commit(door->conductor);
+    conductor_charge(door->conductor, application ? application : before);
 }
 
 static void framework_take(struct agents_zmq *door, uint64_t peer, const struct key_holder *who,
@@ -145,10 +146,13 @@ static void on_address_cut(void *user, enum wire_zmq_fault why, const char *addr
 static void on_gone(void *user, uint64_t peer, bool cut)
 {
     const struct agents_zmq *door = user;
+    const uint64_t application = frameworks_application(door->parts->frameworks, peer);
+    conductor_begin_work(door->conductor);
     if (cut)
         agents_cut(door->parts->agents, peer);
     frameworks_gone(door->parts->frameworks, peer);
     conductor_run(door->conductor);
+    conductor_charge(door->conductor, application);
     door->clients.gone(door->clients.user, peer);
 }
 

@@ -1,5 +1,6 @@
 #include "controller/conductor.h"
 
+#include "controller/charging.h"
 #include "controller/conductor_log.h"
 #include "controller/notice_listener.h"
 #include "controller/portions.h"
@@ -56,6 +57,7 @@ struct conductor {
     uint64_t most_held; /* counted bytes, since memory was given back */
     struct portions *tidying;
     const char *asker; /* the requester of what is being stepped */
+    struct charging charging;
 };
 
 static void conductor_break(struct conductor *conductor, const char *what)
@@ -142,6 +144,7 @@ static int engine_run(struct conductor *conductor, int64_t at_ns, const struct q
 
 static void step(struct conductor *conductor)
 {
+    charging_step(&conductor->charging, conductor->woken);
     int64_t now_ns = clock_now_ns(conductor->clock);
     const struct queue taken = conductor->queue;
     conductor->queue = conductor->stepping;
@@ -165,6 +168,7 @@ static void step(struct conductor *conductor)
         for (size_t i = 0; i < conductor->decisions.n; i++)
             if ((conductor->decisions.at[i].kind == DECISION_MODE) == modes)
                 decision_take(conductor, now_ns, &conductor->decisions.at[i]);
+    charging_stepped(&conductor->charging, now_ns, taken.n + conductor->decisions.n);
 }
 
 static void rearm(struct conductor *conductor)
@@ -216,6 +220,28 @@ uint64_t conductor_commit(struct conductor *conductor)
     conductor->asking = false;
     conductor_run(conductor);
     return commit(conductor);
+}
+
+void conductor_begin_work(struct conductor *conductor)
+{
+    charging_begin(&conductor->charging);
+}
+
+void conductor_charge(struct conductor *conductor, uint64_t application)
+{
+    charging_end(&conductor->charging, clock_now_ns(conductor->clock), application);
+    if (conductor->queue.n)
+        conductor_commit(conductor);
+}
+
+static void on_work(void *user, uint64_t application, void (*work)(void *of, int64_t now_ns),
+                    void *of, int64_t now_ns)
+{
+    struct conductor *conductor = user;
+    conductor_begin_work(conductor);
+    work(of, now_ns);
+    conductor_commit(conductor);
+    conductor_charge(conductor, application);
 }
 
 void conductor_commit_later(struct conductor *conductor)
@@ -316,21 +342,31 @@ static void on_deadline(struct timer *timer, int64_t now_ns)
 {
     struct conductor *conductor = container_of(timer, struct conductor, deadline);
     (void)now_ns;
+    charging_timers_over(&conductor->charging);
     conductor->woken = true;
     conductor_commit(conductor);
+    charging_timers(&conductor->charging);
 }
 
 static void on_due(void *user, int64_t now_ns)
 {
     struct conductor *conductor = user;
+    charging_timers(&conductor->charging);
     timers_run(&conductor->timers, now_ns);
+    charging_timers_over(&conductor->charging);
     conductor_commit(conductor);
 }
 
 static bool on_tidying(void *user)
 {
-    const struct conductor *conductor = user;
-    return engine_tidy(conductor->engine);
+    struct conductor *conductor = user;
+    const uint64_t application = engine_tidies(conductor->engine);
+    if (!application)
+        return engine_tidy(conductor->engine);
+    conductor_begin_work(conductor);
+    const bool more = engine_tidy(conductor->engine);
+    conductor_charge(conductor, application);
+    return more;
 }
 
 static int on_after(sd_event_source *source, void *user)
@@ -341,7 +377,7 @@ static int on_after(sd_event_source *source, void *user)
     cost_turn_over(&conductor->parts.turns);
     cost_follow_memory(&conductor->most_held, engine_counted_bytes(conductor->engine) +
                                                   engine_removed_bytes(conductor->engine));
-    if (engine_tidy(conductor->engine))
+    if (on_tidying(conductor))
         portions_begin(conductor->tidying);
     if (conductor->asking)
         conductor_commit(conductor);
@@ -350,6 +386,7 @@ static int on_after(sd_event_source *source, void *user)
         log_error(LOG_FAULT_US, "%s", err.text);
     else if (r > 0)
         log_note("%s", err.text);
+    charging_turn_over(&conductor->charging, conductor->parts.turns.ended_ns);
     return 0;
 }
 
@@ -416,10 +453,13 @@ static int peers_begin(struct conductor *conductor, const struct recovered *reco
     peers->ledger = conductor->ledger;
     peers->event = on_event;
     peers->asked = on_asked;
+    peers->work = on_work;
     peers->user = conductor;
     int r = peers_open(peers, recovered, &conductor->timers, err);
     conductor->log.frameworks = conductor->noting.frameworks = parts->frameworks;
     conductor->noting.agents = parts->agents;
+    conductor->charging.frameworks = parts->frameworks;
+    conductor->charging.engine = conductor->engine;
     return r;
 }
 

@@ -93,7 +93,13 @@ void conductor_run(struct conductor *conductor);
  * ticket of everything handed over so far: the answer to the request waits for it. Call it after a
  * message too. */
 uint64_t conductor_commit(struct conductor *conductor);
-/* The same where no answer waits for the rows: they are on the disk within a second. */
+/* What follows, until conductor_charge, is done for one application of a framework. */
+void conductor_begin_work(struct conductor *conductor);
+/* It is done, and committed: the application of this number (0: nobody) is charged for the time
+ * that it took (frameworks_spent), without that of steps which did what others had left to them:
+ * these are charged for it. */
+void conductor_charge(struct conductor *conductor, uint64_t application);
+/* As conductor_commit where no answer waits for the rows: they are on the disk within a second. */
 void conductor_commit_later(struct conductor *conductor);
 
 /* Steps a client's request at once; its `request` number is set here. 0: accepted. −EPERM:

@@ -311,6 +311,13 @@ static void on_guests(void *user, uint32_t host, const duopoly_GuestAllows *said
     agents_tell_guests(((const struct peers *)user)->parts->agents, host, said);
 }
 
+static void on_work(void *user, uint64_t application, void (*work)(void *of, int64_t now_ns),
+                    void *of, int64_t now_ns)
+{
+    const struct peers *peers = user;
+    peers->work(peers->user, application, work, of, now_ns);
+}
+
 static int frameworks_begin(struct peers *peers, struct timers *timers)
 {
     const struct settings *settings = peers->parts->settings;
@@ -336,6 +343,7 @@ static int frameworks_begin(struct peers *peers, struct timers *timers)
         .claim = on_claim,
         .release = on_release,
         .guests = on_guests,
+        .work = on_work,
         .user = peers,
     };
     return frameworks_create(&config, &hooks, peers->parts->engine, timers,

@@ -38,6 +38,9 @@ struct peers {
     void (*event)(void *user, const struct event *event, const char *words);
     /* As agents_hooks.asked. */
     bool (*asked)(void *user, const char *name, const duopoly_AskedPart *part);
+    /* As frameworks_hooks.work. */
+    void (*work)(void *user, uint64_t application, void (*work)(void *of, int64_t now_ns), void *of,
+                 int64_t now_ns);
     void *user;
 };
 

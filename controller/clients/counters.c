@@ -102,6 +102,8 @@ static const struct row framework_rows[] = {
     ROW(frameworks_counters, over, "frameworks.over_share", "Facts beyond an application's share"),
     ROW(frameworks_counters, slow, "frameworks.over_time",
         "Sessions that ended for the time that they took"),
+    ROW(frameworks_counters, spent_ns, "frameworks.spent_ns",
+        "Processor time of the controller that applications are charged for"),
     END,
 };
 

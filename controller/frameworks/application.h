@@ -2,6 +2,7 @@
 #pragma once
 
 #include "controller/frameworks/executors.h"
+#include "controller/frameworks/framework_numbers.h"
 #include "controller/frameworks/frameworks.h"
 #include "controller/frameworks/number_set.h"
 #include "controller/frameworks/stage_names.h"
@@ -49,6 +50,12 @@ struct application {
     bool stale;            /* its jobs' order may have changed */
     duopoly_Snapshot next; /* decisions since the last one */
 };
+
+/* Its number in the engine. */
+static inline uint64_t application_number(const struct application *application)
+{
+    return framework_job_number(application->bits, 0) >> ENGINE_APPLICATION_SHIFT;
+}
 
 /* Loop time used by the applications of one user and key. */
 struct spender {

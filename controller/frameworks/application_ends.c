@@ -128,9 +128,16 @@ static void portion(struct application *application, int64_t now_ns)
                    now_ns + PORTION_EVERY_NS);
 }
 
+static void work(void *of, int64_t now_ns)
+{
+    portion(of, now_ns);
+}
+
 static void on_portion(struct timer *timer, int64_t now_ns)
 {
-    portion(container_of(timer, struct application, ending.portion), now_ns);
+    struct application *application = container_of(timer, struct application, ending.portion);
+    const struct frameworks_hooks *hooks = &application->frameworks->hooks;
+    hooks->work(hooks->user, application_number(application), work, application, now_ns);
 }
 
 void application_ends(struct application *application, int64_t now_ns, enum ends what)

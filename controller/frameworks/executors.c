@@ -1,5 +1,4 @@
 #include "controller/frameworks/application.h"
-#include "controller/frameworks/framework_numbers.h"
 #include "controller/resource_bounds.h"
 #include "controller/resources_wire.h"
 
@@ -24,11 +23,6 @@ static void room_tell(const struct frameworks *frameworks, uint64_t application,
     resource_bounds_cut(&event.framework_room.resources, frameworks->config.executor_slots_max,
                         text, sizeof(text));
     frameworks->hooks.event(frameworks->hooks.user, &event);
-}
-
-static uint64_t number_of(const struct application *application)
-{
-    return framework_job_number(application->bits, 0) >> ENGINE_APPLICATION_SHIFT;
 }
 
 static struct executor_room *room_find(const struct frameworks *frameworks, uint64_t application,
@@ -60,7 +54,7 @@ static void room_drop(struct frameworks *frameworks, struct executor_room *room)
 /* Shared room is reported while any application reports some. */
 static uint64_t owner_of(const struct executor *executor, const struct application *application)
 {
-    return executor->shared ? ENGINE_EVERYBODY : number_of(application);
+    return executor->shared ? ENGINE_EVERYBODY : application_number(application);
 }
 
 static void shared_count(struct frameworks *frameworks, const struct executor *executor, bool comes)
@@ -203,7 +197,7 @@ static void tell(struct application *application, bool tells)
     if (executors->is_known == tells)
         return;
     executors->is_known = tells;
-    room_tell(application->frameworks, number_of(application), ENGINE_NONE, NULL, tells);
+    room_tell(application->frameworks, application_number(application), ENGINE_NONE, NULL, tells);
 }
 
 static int told_check(const duopoly_FrameworkExecutor *told, struct err *err)

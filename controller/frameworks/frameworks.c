@@ -83,9 +83,15 @@ const char *frameworks_name(const struct frameworks *frameworks, uint64_t number
     return application ? application->name : "";
 }
 
+uint64_t frameworks_application(const struct frameworks *frameworks, uint64_t peer)
+{
+    const struct application *application = peer ? application_of_peer(frameworks, peer) : NULL;
+    return application ? application_number(application) : 0;
+}
+
 bool frameworks_knows(const struct frameworks *frameworks, uint64_t peer)
 {
-    return peer && application_of_peer(frameworks, peer);
+    return frameworks_application(frameworks, peer);
 }
 
 static int64_t smaller(int64_t a, int64_t b)
@@ -117,8 +123,7 @@ static void owner_tell(const struct application *application, enum owner_tells t
 {
     const struct frameworks *frameworks = application->frameworks;
     struct event event = {.kind = EVENT_FRAMEWORK_OWNER};
-    event.framework_owner.application =
-        framework_job_number(application->bits, 0) >> ENGINE_APPLICATION_SHIFT;
+    event.framework_owner.application = application_number(application);
     event.framework_owner.tells = tells;
     event.framework_owner.key =
         fnv1a(FNV1A_NOTHING, application->owner, strlen(application->owner));
@@ -139,9 +144,7 @@ static int64_t kept_ns(const struct application *application)
 {
     const struct frameworks *frameworks = application->frameworks;
     struct account_view account = {0};
-    engine_account(frameworks->engine,
-                   framework_job_number(application->bits, 0) >> ENGINE_APPLICATION_SHIFT,
-                   &account);
+    engine_account(frameworks->engine, application_number(application), &account);
     const uint64_t bytes = parts_of(account.bytes, account.bytes_max),
                    jobs = parts_of(account.jobs, account.jobs_max);
     return frameworks->config.forget_ns / (int64_t)(bytes > jobs ? bytes : jobs);
@@ -301,27 +304,37 @@ static struct spender *spender_of(struct frameworks *frameworks, int64_t now_ns,
     return best;
 }
 
-void frameworks_spent(struct frameworks *frameworks, int64_t now_ns, uint64_t peer,
-                      int64_t spent_ns)
+/* Beyond its share. */
+static void time_over(struct application *application, int64_t now_ns)
 {
-    struct application *application = application_of_peer(frameworks, peer);
-    if (!application || !frameworks->config.time_permille)
-        return;
-    struct spender *spender =
-        spender_of(frameworks, now_ns, owner_hash(application->owner, application->user));
-    spender->credit_ns -= spent_ns;
-    if (spender->credit_ns >= 0)
-        return;
+    struct frameworks *frameworks = application->frameworks;
     frameworks->counters.slow++;
     log_warning(LOG_FAULT_PEER,
                 "application %s takes more of the controller's time than its share "
                 "(bounds.framework_time): its session ends, and it goes on without duopoly for "
                 "a while",
                 application->name);
-    refuse(frameworks, now_ns, peer, duopoly_Reason_REASON_LIMIT, 0,
+    refuse(frameworks, now_ns, application->peer, duopoly_Reason_REASON_LIMIT, 0,
            "this application takes more of the controller's time than its share; go on without, "
            "and say HELLO later");
     application_end(application, now_ns);
+}
+
+void frameworks_spent(struct frameworks *frameworks, int64_t now_ns, uint64_t number,
+                      int64_t spent_ns)
+{
+    struct application *application =
+        application_of_job(frameworks, number << ENGINE_APPLICATION_SHIFT);
+    if (!application || application_number(application) != number)
+        return;
+    frameworks->counters.spent_ns += (uint64_t)spent_ns;
+    if (!frameworks->config.time_permille)
+        return;
+    struct spender *spender =
+        spender_of(frameworks, now_ns, owner_hash(application->owner, application->user));
+    spender->credit_ns -= spent_ns;
+    if (spender->credit_ns < 0 && application->peer)
+        time_over(application, now_ns);
 }
 
 /* NULL: it may have no session. */
@@ -588,8 +601,7 @@ int64_t frameworks_user(const struct frameworks *frameworks, const char *name)
 static bool lets_lapse(const struct application *application)
 {
     struct account_view account;
-    return engine_account(application->frameworks->engine,
-                          framework_job_number(application->bits, 0) >> ENGINE_APPLICATION_SHIFT,
+    return engine_account(application->frameworks->engine, application_number(application),
                           &account) == 0 &&
            account.allows_max;
 }

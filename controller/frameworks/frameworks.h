@@ -69,6 +69,10 @@ struct frameworks_hooks {
     void (*release)(void *user, int64_t now_ns, uint32_t host);
     /* For this host's agent. */
     void (*guests)(void *user, uint32_t host, const duopoly_GuestAllows *said);
+    /* Calls `work` for the application of this number, steps the events that come of it, and says
+     * what both took (frameworks_spent). Never called while a message is handled. */
+    void (*work)(void *user, uint64_t application, void (*work)(void *of, int64_t now_ns), void *of,
+                 int64_t now_ns);
     void *user;
 };
 
@@ -92,11 +96,16 @@ bool frameworks_take(pb_size_t kind);
  * the next message. */
 void frameworks_message(struct frameworks *frameworks, int64_t now_ns, uint64_t peer,
                         const char *identity, const duopoly_Envelope *envelope);
-/* Handling that peer's last message, with all that followed, took this much of the loop's time. A
- * peer that uses more than its share for longer than FRAMEWORK_BURST_NS loses its session, with a
- * sentence, and may return once it has made up for half of that: meanwhile its applications run
- * without us. */
-void frameworks_spent(struct frameworks *frameworks, int64_t now_ns, uint64_t peer,
+/* The number of the application that has its session on this connection (EVENT_FRAMEWORK_OWNER); 0:
+ * none has. */
+uint64_t frameworks_application(const struct frameworks *frameworks, uint64_t peer);
+/* This much of the loop's time went into a message of this application and all that followed at
+ * once, into what its facts had left to a later step (engine_charges), or into ending what it had.
+ * An application whose user and key use more than their share for longer than FRAMEWORK_BURST_NS
+ * loses its session, with a sentence, and may return once they have made up for half of that:
+ * meanwhile it runs without us. One without a session only has more to make up for. Of any other
+ * number nothing happens. */
+void frameworks_spent(struct frameworks *frameworks, int64_t now_ns, uint64_t application,
                       int64_t spent_ns);
 /* Whether this connection has a session. */
 bool frameworks_knows(const struct frameworks *frameworks, uint64_t peer);
@@ -140,6 +149,7 @@ struct frameworks_counters {
     uint64_t snapshots;
     uint64_t refused;       /* messages, answered or not */
     uint64_t slow;          /* sessions ended because of the time that they used */
+    uint64_t spent_ns;      /* of the loop's time, by all */
     uint64_t over;          /* facts beyond their application's share */
     uint64_t unknown_hosts; /* messages about hosts without agent and executor */
 };

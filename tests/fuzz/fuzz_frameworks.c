@@ -75,6 +75,13 @@ static void on_guests(void *user, uint32_t host, const duopoly_GuestAllows *told
         abort();
 }
 
+static void on_work(void *user, uint64_t application, void (*work)(void *of, int64_t now_ns),
+                    void *of, int64_t now_ns)
+{
+    (void)user, (void)application;
+    work(of, now_ns);
+}
+
 static const char *on_host_name(void *user, uint32_t host)
 {
     static const char *const names[HOSTS] = {"h1", "h2"};
@@ -169,7 +176,7 @@ static void world_begin(void)
                                              .lost_ns = 30 * SECOND,
                                              .forget_ns = 60 * SECOND};
     const struct frameworks_hooks hooks = {on_send,  on_cut,     on_event,  on_host, on_host_name,
-                                           on_claim, on_release, on_guests, NULL};
+                                           on_claim, on_release, on_guests, on_work, NULL};
     said_begin();
     world.now_ns = 0;
     memset(world.claimed, 0, sizeof(world.claimed));

@@ -1,5 +1,6 @@
 """What one submitter, host or application may make the controller hold and begin: bounds that count
 whatever the numbers say, over real connections to the real controller."""
+import os
 import time
 
 import pytest
@@ -247,3 +248,66 @@ def test_who_takes_too_much_time_goes_on_without_and_may_come_again(site):
     app.send(framework_hello=pb.FrameworkHello(version_min=1, version_max=1, name="wide", boot=1, hello_sequence=9, user=1))
     assert "say HELLO later" in app.receive().refused.text
     site.framework(daemon, "third", user=3).begin()
+
+
+def processor_ns(daemon, threads=None):
+    """Of all its threads, or of these; the loop's is that of its process."""
+    tasks = f"/proc/{daemon.process.pid}/task"
+    total = 0
+    for task in threads or os.listdir(tasks):
+        with open(f"{tasks}/{task}/schedstat") as times:
+            total += int(times.read().split()[0])
+    return total
+
+
+def spent_ns(daemon):
+    return daemon.counters().get("frameworks.spent_ns", 0)
+
+
+def test_what_a_fact_leaves_to_later_is_charged_to_its_application(site):
+    """A small fact makes all tasks of a wide stage be looked at again, in many steps of the engine:
+    their time is counted as the message's own. Others keep what they told."""
+    daemon = site.daemon(config="bounds: {framework_time: 1 %, agent_messages: 1000000}\n" + PATIENT,
+                         log=None)
+    site.host(daemon, "a", slots=8)
+    app = site.framework(daemon, "wide", user=1).begin()
+    other = site.framework(daemon, "modest", user=2).begin()
+    app.stage(1, 0, 1)
+    app.stage(1, 1, 60000, parents=[0])
+    app.settle()
+    began, spent, cost = time.monotonic(), spent_ns(daemon), processor_ns(daemon)
+    while not app.refusals:
+        assert time.monotonic() < began + 60, "nobody refuses who takes so much: not in a minute"
+        phase = pb.PHASE_OFFERED if app.sent % 2 else pb.PHASE_KNOWN
+        app.stage(1, 1, 60000, parents=[0], phase=phase)
+        while app.answered < app.sent and not app.refusals:
+            app.take()
+    messages = app.sent - 2
+    cost, spent = processor_ns(daemon) - cost, spent_ns(daemon) - spent
+    print("%d messages cost %.2f s, %.0f us each; %.0f %% are charged"
+          % (messages, cost / 1e9, cost / 1e3 / messages, 100 * spent / cost))
+    assert app.refusals[0].reason == pb.REASON_LIMIT
+    assert spent >= .8 * cost
+    other.stage(1, 0, 4, phase=pb.PHASE_OFFERED)
+    other.until(lambda: other.of(1, 0), "it is allowed to start some")
+    assert not other.refusals and daemon.counters()["frameworks.over_time"] == 1
+
+
+def test_ends_of_what_an_application_had_are_charged_to_it(site):
+    """A session that names none of its jobs again ends them all with one message, in portions."""
+    jobs = 8000
+    daemon = site.daemon(config="bounds: {framework_time: 100 %, framework_memory: 256 MB, "
+                                "agent_messages: 1000000}\n" + PATIENT, log=None)
+    app = site.framework(daemon, "many").begin()
+    tell_all(app, [("stage", pb.FrameworkStage(job=job, stage=0, tasks=1)) for job in range(jobs)])
+    app.socket.close()
+    app.connect()
+    app.hello_sequence += 1
+    app.begin()
+    loop = [daemon.process.pid]  # others write the ends of jobs to the disk
+    spent, cost = spent_ns(daemon), processor_ns(daemon, loop)
+    app.tell(replayed=pb.FrameworkReplayed())
+    wait_until(lambda: daemon.ctl("status")["jobs_active"] == 0, "all are over", 0.2)
+    cost, spent = processor_ns(daemon, loop) - cost, spent_ns(daemon) - spent
+    print("ends of %d jobs cost %.3f s; %.0f %% are charged" % (jobs, cost / 1e9, 100 * spent / cost))
+    assert spent >= .8 * cost
