@@ -14,9 +14,8 @@ struct local_ref {
     struct located *located;
     uint32_t task;      /* its index */
     uint16_t index, of; /* `of`: its place in task->refs */
-    RB_ENTRY(local_ref) entry;
+    TAILQ_ENTRY(local_ref) link;
 };
-RB_HEAD(local_refs, local_ref);
 
 struct task {
     struct stage *stage;
@@ -51,9 +50,8 @@ struct task {
  * closes they leave together. */
 struct located {
     struct local_maps *local;
-    struct stage *stage;            /* NULL: it is not in use */
-    struct local_refs refs;         /* by index of their tasks, */
-    struct local_ref *first, *last; /* of which these come first and last */
+    struct stage *stage;                    /* NULL: it is not in use */
+    TAILQ_HEAD(local_refs, local_ref) refs; /* by index of their tasks */
     uint32_t n;
     uint32_t with_candidates[ENGINE_REPLICAS_MAX + 1];
     RB_ENTRY(located) on_local;

@@ -319,8 +319,10 @@ static void local_left(struct engine *engine, struct local_maps *local, uint32_t
 
 static void remove_task(struct engine *engine, struct task *task)
 {
-    for (uint32_t i = 0; i < task->n_refs; i++)
+    for (uint32_t i = 0; i < task->n_refs; i++) {
         __builtin_prefetch(&task->refs[i].local->bucket);
+        __builtin_prefetch(task->refs[i].located);
+    }
     for (uint32_t i = 0; i < task->n_refs; i++) {
         __builtin_prefetch(TAILQ_NEXT(task->refs[i].local, on_host));
         __builtin_prefetch(task->refs[i].local->on_host.tqe_prev);
@@ -329,7 +331,7 @@ static void remove_task(struct engine *engine, struct task *task)
         struct local_ref *ref = &task->refs[i];
         struct located *located = ref->located;
         engine->counters.visits++;
-        located_remove(located, ref);
+        TAILQ_REMOVE(&located->refs, ref, link);
         located->with_candidates[task->candidates]--;
         ref->local->with_candidates[task->candidates]--;
         if (!--located->n)
@@ -343,7 +345,8 @@ static void remove_task(struct engine *engine, struct task *task)
 
 static void fit_changed(struct engine *engine, const struct located *located, bool fit)
 {
-    for (const struct local_ref *ref = located->first; ref; ref = ref_next(ref)) {
+    const struct local_ref *ref;
+    TAILQ_FOREACH (ref, &located->refs, link) {
         struct task *task = ref_task(ref);
         set_candidates(engine, task, task->candidates + (fit ? 1 : -1u));
     }
@@ -436,7 +439,8 @@ static uint32_t candidates_now(const struct local_ref *ref)
 static const struct local_ref *look_at_stage(struct engine *engine, const struct located *located,
                                              uint32_t *fewest, const struct local_ref *first)
 {
-    for (const struct local_ref *ref = located->first; ref; ref = ref_next(ref)) {
+    const struct local_ref *ref;
+    TAILQ_FOREACH (ref, &located->refs, link) {
         uint32_t candidates = candidates_now(ref);
         located->local->bucket->looked++;
         engine->counters.visits++;

@@ -5,17 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int compare_refs(const struct local_ref *a, const struct local_ref *b)
-{
-    return a->task < b->task ? -1 : a->task > b->task;
-}
-
 static int compare_stages(const struct located *a, const struct located *b)
 {
     return a->stage->index < b->stage->index ? -1 : a->stage->index > b->stage->index;
 }
 
-RB_GENERATE_INTERNAL(local_refs, local_ref, entry, compare_refs, __attribute__((unused)) static)
 RB_GENERATE_INTERNAL(located_tree, located, on_local, compare_stages,
                      __attribute__((unused)) static)
 
@@ -27,11 +21,6 @@ struct located *located_on(const struct local_maps *local)
 struct located *located_next(const struct located *located)
 {
     return located_tree_RB_NEXT((struct located *)(uintptr_t)located);
-}
-
-struct local_ref *ref_next(const struct local_ref *ref)
-{
-    return local_refs_RB_NEXT((struct local_ref *)(uintptr_t)ref);
 }
 
 struct located *located_find(const struct local_maps *local, const struct stage *stage)
@@ -50,7 +39,6 @@ static struct located *find_memory(struct engine *engine, struct local_maps *loc
         return &local->one;
     if (located) {
         stage->spare = LIST_NEXT(located, of_memory);
-        located->first = located->last = NULL;
         located->n = 0;
         memset(located->with_candidates, 0, sizeof(located->with_candidates));
         return located;
@@ -68,7 +56,7 @@ struct located *located_get(struct engine *engine, struct local_maps *local, str
     located = find_memory(engine, local, stage);
     located->local = local;
     located->stage = stage;
-    RB_INIT(&located->refs);
+    TAILQ_INIT(&located->refs);
     LIST_INSERT_HEAD(&stage->located, located, of_stage);
     RB_INSERT(located_tree, &local->stages, located);
     return located;
@@ -93,30 +81,22 @@ void located_forget(struct stage *stage)
     stage->spare = LIST_FIRST(&stage->located_memory);
 }
 
-/* WHY a case for the last: tasks become ready in order, except those that come back. */
+/* WHY from both ends: tasks become ready in order, and those that come back were among the first to
+ * start. */
 void located_insert(struct located *located, struct local_ref *ref)
 {
-    struct local_ref *last = located->last;
-    if (last && last->task < ref->task) {
-        RB_SET(ref, last, entry);
-        RB_RIGHT(last, entry) = ref;
-        local_refs_RB_INSERT_COLOR(&located->refs, ref);
-    } else {
-        RB_INSERT(local_refs, &located->refs, ref);
+    struct local_ref *after = TAILQ_FIRST(&located->refs),
+                     *before = TAILQ_LAST(&located->refs, local_refs);
+    while (before && before->task > ref->task && after->task < ref->task) {
+        before = TAILQ_PREV(before, local_refs, link);
+        after = TAILQ_NEXT(after, link);
     }
-    if (!last || last->task < ref->task)
-        located->last = ref;
-    if (!located->first || ref->task < located->first->task)
-        located->first = ref;
-}
-
-void located_remove(struct located *located, struct local_ref *ref)
-{
-    if (located->first == ref)
-        located->first = local_refs_RB_NEXT(ref);
-    if (located->last == ref)
-        located->last = local_refs_RB_PREV(ref);
-    RB_REMOVE(local_refs, &located->refs, ref);
+    if (!before)
+        TAILQ_INSERT_HEAD(&located->refs, ref, link);
+    else if (before->task < ref->task)
+        TAILQ_INSERT_AFTER(&located->refs, before, ref, link);
+    else
+        TAILQ_INSERT_BEFORE(after, ref, link);
 }
 
 struct task *located_with(const struct local_maps *local, uint32_t candidates)
@@ -124,8 +104,8 @@ struct task *located_with(const struct local_maps *local, uint32_t candidates)
     const struct located *located = located_on(local);
     while (!located->with_candidates[candidates])
         located = located_next(located);
-    const struct local_ref *ref = located->first;
+    const struct local_ref *ref = TAILQ_FIRST(&located->refs);
     while (ref_task(ref)->candidates != candidates)
-        ref = ref_next(ref);
+        ref = TAILQ_NEXT(ref, link);
     return ref_task(ref);
 }

@@ -20,12 +20,9 @@ void located_end(struct located *located);
  * job's end (removal.h). O(1). */
 void located_forget(struct stage *stage);
 
-/* The ref enters the order of its stage's, or leaves it, without being counted. O(log tasks there),
- * O(1) where tasks become ready in order and start in order. */
+/* Puts the ref into its place among those of its stage, without counting it. O(tasks there between
+ * its place and the nearer end). */
 void located_insert(struct located *located, struct local_ref *ref);
-void located_remove(struct located *located, struct local_ref *ref);
-/* NULL: it is the last of its stage's there. */
-struct local_ref *ref_next(const struct local_ref *ref);
 /* The first task there with so many candidates; there is one. O(stages, and tasks before it of its
  * stage). */
 struct task *located_with(const struct local_maps *local, uint32_t candidates);
@@ -37,5 +34,5 @@ static inline struct task *ref_task(const struct local_ref *ref)
 }
 static inline struct task *located_first(const struct located *located)
 {
-    return ref_task(located->first);
+    return ref_task(TAILQ_FIRST(&located->refs));
 }
