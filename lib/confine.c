@@ -1,6 +1,7 @@
 #include "lib/confine.h"
 
 #include "lib/log.h"
+#include "lib/sanitized.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -15,16 +16,6 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-
-#ifndef __has_feature /* clang's way */
-#define __has_feature(name) 0
-#endif
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) ||                               \
-    __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define SANITIZED true
-#else
-#define SANITIZED false
-#endif
 
 /* Since Linux 6.2, in no header of Debian 12. */
 #ifndef LANDLOCK_ACCESS_FS_TRUNCATE
