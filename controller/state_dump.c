@@ -1,6 +1,7 @@
 #include "controller/state_dump.h"
 
 #include "controller/recording/recording_dump.h"
+#include "lib/log.h"
 #include "lib/now.h"
 
 #include <errno.h>
@@ -17,16 +18,18 @@
 
 struct state_dump {
     sd_event *loop;
+    const struct clock *clock;
     struct recording_dump writing;
     void (*ready)(void *user, uint64_t taker);
     void *user;
     uint64_t taker; /* 0: nobody takes it */
     uint64_t taken; /* so many bytes */
     bool awaited;   /* the taker waits for `ready` */
+    bool preparing; /* it is not begun yet: memory is not ready for the fork */
     pid_t child;    /* 0: it has ended, with this status */
     int status;
     int pipe, process; /* −1: closed */
-    sd_event_source *on_pipe, *on_process, *on_time;
+    sd_event_source *on_pipe, *on_process, *on_time, *on_pages;
     uint64_t begun_usec, free_usec; /* CLOCK_MONOTONIC: since when, and when the next may begin */
     struct err given_up;            /* code ≠ 0: why, for the taker */
 };
@@ -61,7 +64,7 @@ static void forget(struct state_dump *dump)
 {
     child_end(dump);
     dump->taker = dump->taken = 0;
-    dump->awaited = false;
+    dump->awaited = dump->preparing = false;
     sd_event_source_set_enabled(dump->on_time, SD_EVENT_OFF);
 }
 
@@ -118,38 +121,13 @@ static int on_late(sd_event_source *source, uint64_t usec, void *user)
             "the child that writes the state was ended, as it wrote nothing for %d s or not all "
             "in %d s: ask again",
             STATE_DUMP_PAUSE_MS / 1000, STATE_DUMP_MS / 1000);
+    dump->preparing = false;
     child_end(dump);
     tell(dump);
     return 0;
 }
 
 /* ---- its begin ---- */
-
-int state_dump_open(sd_event *loop, const struct engine *engine,
-                    void (*ready)(void *user, uint64_t taker), void *user,
-                    struct state_dump **ret_dump, struct err *err)
-{
-    struct state_dump *dump = calloc(1, sizeof(*dump));
-    if (!dump)
-        return err_sys(err, ENOMEM, "the state");
-    dump->loop = loop;
-    dump->ready = ready;
-    dump->user = user;
-    dump->pipe = dump->process = -1;
-    /* A parent may have set it to ignored, and then a child could not be waited for. */
-    signal(SIGCHLD, SIG_DFL);
-    int r = recording_dump_init(&dump->writing, engine);
-    if (r == 0)
-        r = sd_event_add_time(loop, &dump->on_time, CLOCK_MONOTONIC, 0, MS_USEC, on_late, dump);
-    if (r >= 0)
-        r = sd_event_source_set_enabled(dump->on_time, SD_EVENT_OFF);
-    if (r < 0) {
-        state_dump_close(dump);
-        return err_sys(err, -r, "the state");
-    }
-    *ret_dump = dump;
-    return 0;
-}
 
 static int may_begin(const struct state_dump *dump, struct err *err)
 {
@@ -192,16 +170,13 @@ static void child_undo(struct state_dump *dump)
     dump->child = 0;
 }
 
-static int child_begin(struct state_dump *dump, int64_t at_ns)
+static int child_begin(struct state_dump *dump)
 {
     int ends[2];
     if (pipe2(ends, O_CLOEXEC) < 0)
         return -errno;
     fcntl(ends[0], F_SETFL, O_NONBLOCK);
-    /* WHY the processor's time: on a busy machine others' is no cost of ours. */
-    const uint64_t before_ns = now_ns(CLOCK_THREAD_CPUTIME_ID);
-    pid_t child = recording_dump_fork_state(&dump->writing, ends[1], at_ns);
-    const uint64_t took_ns = now_ns(CLOCK_THREAD_CPUTIME_ID) - before_ns;
+    pid_t child = recording_dump_fork_state(&dump->writing, ends[1], clock_now_ns(dump->clock));
     close(ends[1]);
     if (child < 0) {
         close(ends[0]);
@@ -209,25 +184,80 @@ static int child_begin(struct state_dump *dump, int64_t at_ns)
     }
     dump->pipe = ends[0];
     dump->child = child;
-    dump->begun_usec = now_usec();
-    dump->free_usec = dump->begun_usec + STATE_DUMP_SHARE * took_ns / 1000;
+    dump->free_usec = now_usec() + STATE_DUMP_SHARE * dump->writing.fork_ns / 1000;
     return sources_add(dump);
 }
 
-int state_dump_begin(struct state_dump *dump, uint64_t taker, int64_t at_ns, struct err *err)
+static int child_try(struct state_dump *dump)
+{
+    struct err slow;
+    int r = child_begin(dump);
+    if (r < 0)
+        child_undo(dump);
+    else if (recording_dump_was_slow(&dump->writing, &slow))
+        log_warning(LOG_FAULT_US, "%s", slow.text);
+    return r;
+}
+
+/* The taker may be gone; who comes next finds memory ready. */
+static int on_pages(sd_event_source *source, int fd, uint32_t events, void *user)
+{
+    struct state_dump *dump = user;
+    (void)source, (void)fd, (void)events;
+    if (!recording_pages_ready(&dump->writing.pages) || !dump->preparing)
+        return 0;
+    dump->preparing = false;
+    int r = child_try(dump);
+    if (r < 0)
+        err_sys(&dump->given_up, -r, "the state cannot be written");
+    arm(dump);
+    tell(dump);
+    return 0;
+}
+
+int state_dump_begin(struct state_dump *dump, uint64_t taker, struct err *err)
 {
     state_dump_leave(dump, taker);
     int r = may_begin(dump, err);
     if (r < 0)
         return r;
-    r = child_begin(dump, at_ns);
-    if (r < 0) {
-        child_undo(dump);
+    dump->preparing = !recording_pages_ready(&dump->writing.pages);
+    if (!dump->preparing && (r = child_try(dump)) < 0)
         return err_sys(err, -r, "the state cannot be written");
-    }
     dump->taker = taker;
     dump->given_up.code = 0;
+    dump->begun_usec = now_usec();
     arm(dump);
+    return 0;
+}
+
+int state_dump_open(sd_event *loop, const struct engine *engine, const struct clock *clock,
+                    void (*ready)(void *user, uint64_t taker), void *user,
+                    struct state_dump **ret_dump, struct err *err)
+{
+    struct state_dump *dump = calloc(1, sizeof(*dump));
+    if (!dump)
+        return err_sys(err, ENOMEM, "the state");
+    dump->loop = loop;
+    dump->clock = clock;
+    dump->ready = ready;
+    dump->user = user;
+    dump->pipe = dump->process = -1;
+    /* A parent may have set it to ignored, and then a child could not be waited for. */
+    signal(SIGCHLD, SIG_DFL);
+    int r = recording_dump_init(&dump->writing, engine);
+    if (r == 0)
+        r = sd_event_add_io(loop, &dump->on_pages, dump->writing.pages.ended, EPOLLIN, on_pages,
+                            dump);
+    if (r >= 0)
+        r = sd_event_add_time(loop, &dump->on_time, CLOCK_MONOTONIC, 0, MS_USEC, on_late, dump);
+    if (r >= 0)
+        r = sd_event_source_set_enabled(dump->on_time, SD_EVENT_OFF);
+    if (r < 0) {
+        state_dump_close(dump);
+        return err_sys(err, -r, "the state");
+    }
+    *ret_dump = dump;
     return 0;
 }
 
@@ -270,7 +300,7 @@ static int ending_say(const struct state_dump *dump, struct err *err)
 
 ssize_t state_dump_take(struct state_dump *dump, uint8_t *buffer, size_t size, struct err *err)
 {
-    ssize_t n = pipe_read(dump, buffer, size);
+    ssize_t n = dump->preparing ? -EAGAIN : pipe_read(dump, buffer, size);
     dump->awaited = n == -EAGAIN || (n == 0 && dump->child && !dump->given_up.code);
     if (n > 0) {
         dump->taken += (uint64_t)n;
@@ -295,6 +325,7 @@ void state_dump_close(struct state_dump *dump)
         return;
     child_undo(dump);
     source_drop(&dump->on_time);
+    source_drop(&dump->on_pages);
     recording_dump_done(&dump->writing);
     free(dump);
 }

@@ -39,8 +39,8 @@ static void on_ready(void *user, uint64_t client)
 
 int state_waits_open(struct control *control, struct err *err)
 {
-    return state_dump_open(control->loop, control->parts->engine, on_ready, control,
-                           &control->state_dump, err);
+    return state_dump_open(control->loop, control->parts->engine, control->parts->clock, on_ready,
+                           control, &control->state_dump, err);
 }
 
 /* Whether one was begun; else the answer says why not. */
@@ -53,8 +53,7 @@ static bool begin(struct control *control, uint64_t client)
                        "nothing is decided without them; ask again in some seconds");
         return false;
     }
-    int r =
-        state_dump_begin(control->state_dump, client, clock_now_ns(control->parts->clock), &err);
+    int r = state_dump_begin(control->state_dump, client, &err);
     if (r < 0)
         refused_answer(&control->answer, duopoly_Reason_REASON_LIMIT, "%s", err.text);
     return r == 0;

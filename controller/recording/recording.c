@@ -184,6 +184,7 @@ static int tell(struct recording *recording, struct err *err)
 
 int recording_flush(struct recording *recording, struct err *err)
 {
+    bool slow = false;
     file_ordered(recording, false);
     uint64_t length = recording->ring.end - recording->begin, enough = recording->max_bytes;
     if (enough < recording->state_bytes)
@@ -191,10 +192,13 @@ int recording_flush(struct recording *recording, struct err *err)
     int failure = recording->ordered ? 0 : recording_writer_failure(recording->writer);
     if (failure || (length >= OVERLONG * enough && length >= OVERLONG_MIN))
         drop_from_here(recording, failure ? failure : EFBIG);
-    if (file_due(recording, length, enough))
+    if (file_due(recording, length, enough) && recording_pages_ready(&recording->dump.pages)) {
         file_order(recording);
+        slow = recording->ordered;
+    }
     recording_writer_wake(recording->writer);
-    return tell(recording, err);
+    int r = tell(recording, err);
+    return r == 0 && slow && recording_dump_was_slow(&recording->dump, err) ? 1 : r;
 }
 
 /* Disk errors, which may pass; all others need the operator. */

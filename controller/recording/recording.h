@@ -37,8 +37,8 @@ void recording_step(struct recording *recording, int64_t now_ns, const struct ev
                     size_t n, const struct decisions *decisions);
 
 /* Between steps, when there is time: hands over what was recorded, and begins the next file if this
- * one is long enough. −errno with a sentence when steps begin to be dropped, 1 with a sentence when
- * that ends, else 0. */
+ * one is long enough and memory is ready for the fork. −errno with a sentence when steps begin to
+ * be dropped, 1 with a sentence when that ends or when the fork took long, else 0. */
 int recording_flush(struct recording *recording, struct err *err);
 
 /* Steps recorded and their bytes, files begun; steps that changed nothing, and those dropped. */

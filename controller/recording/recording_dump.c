@@ -13,7 +13,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-enum { BUFFER = 1 << 18, NICENESS = 10 };
+enum { BUFFER = 1 << 18, NICENESS = 10, SLOW_NS = 5000000 };
 
 struct file {
     char *buffer;
@@ -23,12 +23,14 @@ struct file {
 
 int recording_dump_init(struct recording_dump *dump, const struct engine *engine)
 {
-    *dump = (struct recording_dump){engine, malloc(engine_dump_room(engine)), malloc(BUFFER)};
-    return dump->scratch && dump->buffer ? 0 : -ENOMEM;
+    *dump = (struct recording_dump){
+        .engine = engine, .scratch = malloc(engine_dump_room(engine)), .buffer = malloc(BUFFER)};
+    return dump->scratch && dump->buffer ? recording_pages_init(&dump->pages) : -ENOMEM;
 }
 
 void recording_dump_done(struct recording_dump *dump)
 {
+    recording_pages_done(&dump->pages);
     free(dump->scratch);
     free(dump->buffer);
     *dump = (struct recording_dump){0};
@@ -113,29 +115,41 @@ _Noreturn static void child(const struct recording_dump *dump, const struct work
     _exit(-r);
 }
 
-static pid_t begin(const struct recording_dump *dump, const struct work *work)
+static pid_t begin(struct recording_dump *dump, const struct work *work)
 {
     sigset_t all, before;
     pid_t parent = getpid();
     /* No handler runs in the child, and SIGXFSZ and SIGPIPE become an errno there. */
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
+    /* WHY the processor's time: on a busy machine others' is no cost of ours. */
+    const uint64_t before_ns = now_ns(CLOCK_THREAD_CPUTIME_ID);
     pid_t pid = fork();
     int error = errno;
     if (pid == 0)
         child(dump, work, parent);
+    dump->fork_ns = now_ns(CLOCK_THREAD_CPUTIME_ID) - before_ns;
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     return pid < 0 ? -error : pid;
 }
 
-pid_t recording_dump_fork(const struct recording_dump *dump, const char *path, uint64_t dropped)
+pid_t recording_dump_fork(struct recording_dump *dump, const char *path, uint64_t dropped)
 {
     const struct work work = {.path = path, .dropped = dropped, .wall_ns = now_ns(CLOCK_REALTIME)};
     return begin(dump, &work);
 }
 
-pid_t recording_dump_fork_state(const struct recording_dump *dump, int fd, int64_t at_ns)
+pid_t recording_dump_fork_state(struct recording_dump *dump, int fd, int64_t at_ns)
 {
     const struct work work = {.fd = fd, .now_ns = at_ns, .wall_ns = now_ns(CLOCK_REALTIME)};
     return begin(dump, &work);
+}
+
+bool recording_dump_was_slow(const struct recording_dump *dump, struct err *err)
+{
+    if (dump->fork_ns <= SLOW_NS)
+        return false;
+    err_set(err, EAGAIN, "the fork for writing the state held the controller for %.1f ms%s",
+            (double)dump->fork_ns / 1e6, recording_pages_words(&dump->pages));
+    return true;
 }

@@ -3,11 +3,20 @@ takes little more memory than its bytes.
 
 Turns of the loop are judged by the processor's time that they take, so other programs of this
 machine make none slow."""
+import ctypes
+import os
+import pathlib
+import re
+
 import pytest
-from controller import Client, pb, wait_until
+from controller import BUILD, Client, pb, wait_until
 from test_account import tell_all
 from test_frameworks import Framework
 
+HUGE_PAGES = pathlib.Path("/sys/kernel/mm/transparent_hugepage")
+KERNEL = tuple(int(n) for n in re.findall(r"\d+", os.uname().release)[:2])
+needs_huge_pages = pytest.mark.skipif(KERNEL < (6, 1) or not HUGE_PAGES.exists() or BUILD.name in ("asan", "tsan"),
+                                      reason="memory is moved into huge pages by Linux 6.1 and later, without a sanitizer")
 SLOW_OF_TURNS = 0.001  # one in a thousand may take more than 5 ms; one of fewer may, too
 PIECE = 1024
 
@@ -88,6 +97,90 @@ def test_a_million_tasks_hold_nobody(cluster, submit):
     assert [j["state"] for j in daemon.ctl("jobs", "-a")["jobs"] if j["job"] == job] == ["cancelled"]
     wait_until(lambda: memory(daemon) < took + (32 << 20), "its memory is given back", 0.1)
     assert_prompt(daemon, before, 1_000_000 // 256)
+
+
+def state_told(daemon, meanwhile):
+    """Takes the whole state, as duopolyctl whatif does; its bytes. In between it calls that once."""
+    client, taken = Client(daemon), 0
+    try:
+        while True:
+            answer = client.ask(get_state=pb.GetState(**{"from": taken}))
+            assert not answer.HasField("refused"), answer
+            if not taken:
+                meanwhile()
+            taken += len(answer.state_page.part)
+            if answer.state_page.last:
+                return taken
+    finally:
+        client.close()
+
+
+def a_million_tasks(daemon, submit):
+    large = submit(daemon, "large")
+    large.stage(0, 1_000_000)
+    large.end()
+    wait_until(lambda: ready(daemon) == 1_000_000, "all are ready", 0.1)
+
+
+@needs_huge_pages
+def test_a_state_of_a_million_tasks_holds_nobody(cluster, submit):
+    """What comes while a child writes it writes to memory that they share."""
+    daemon, jobs = cluster.daemon(log=None), []
+    a_million_tasks(daemon, submit)
+    before = turns(daemon)
+
+    def more():
+        small = submit(daemon, f"small-{len(jobs)}")
+        small.stage(0, 1000)
+        jobs.append(small.end())
+    for _ in range(3):
+        assert state_told(daemon, more) > 100_000_000
+        daemon.ctl("cancel", str(jobs[-1]))
+    after = turns(daemon)
+    print("%d turns, %d over 5 ms, the longest of all %.1f ms" % (after[0] - before[0], after[1] - before[1], after[2]))
+    assert after[1] == before[1]
+
+
+@needs_huge_pages
+def test_where_memory_cannot_be_moved_it_is_said(cluster, submit):
+    """The state is told all the same; a fork that is slow is in the log, with the reason."""
+    libc, disable = ctypes.CDLL(None), 41  # PR_SET_THP_DISABLE, which children inherit
+    assert libc.prctl(disable, 1, 0, 0, 0) == 0
+    try:
+        daemon = cluster.daemon(log=None)
+    finally:
+        assert libc.prctl(disable, 0, 0, 0, 0) == 0
+    a_million_tasks(daemon, submit)
+    before = turns(daemon)
+    assert state_told(daemon, lambda: None) > 100_000_000
+    slow = turns(daemon)[1] - before[1]
+    said = re.findall(r"the fork for writing the state held the controller for \d+\.\d ms, as this kernel moves no memory into huge pages: "
+                      r"that takes Linux 6\.1 with transparent huge pages$", daemon.words(), re.M)
+    print("%d turns over 5 ms, %d said" % (slow, len(said)))
+    assert len(said) == slow
+
+
+@needs_huge_pages
+def test_a_recording_of_a_million_tasks_holds_nobody(cluster, submit):
+    """Its next file begins with their state."""
+    daemon, small = cluster.daemon(log="max_bytes: 256 kB"), 0
+    a_million_tasks(daemon, submit)
+    before = turns(daemon)
+    assert daemon.counters()["recording.files"] == 1
+
+    def goes_on():
+        nonlocal small
+        for small in range(small + 1, small + 101):
+            one = submit(daemon, f"small-{small}")
+            one.stage(0, 1)
+            one.end()
+            one.client.close()
+        return daemon.counters()["recording.files"] == 2
+    wait_until(goes_on, "the next file is begun")
+    after = turns(daemon)
+    print("%d turns, %d over 5 ms, the longest of all %.1f ms" % (after[0] - before[0], after[1] - before[1], after[2]))
+    assert after[1] == before[1]
+    assert "for writing the state held" not in daemon.words()
 
 
 def test_a_job_is_held_at_once(cluster, submit):

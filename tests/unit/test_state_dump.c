@@ -5,21 +5,24 @@
 #include "controller/recording/recording_text.h"
 #include "controller/state_dump.h"
 #include "lib/now.h"
+#include "lib/sanitized.h"
 
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 /* So many jobs are far more text than a pipe has room for. */
-enum { JOBS = 500, AT_NS = 77, PIECE = 32768 };
+enum { JOBS = 500, AT_NS = 77, PIECE = 32768, BALLAST = 64 << 20 };
 
 struct world {
     struct script script;
     sd_event *loop;
+    struct clock *clock;
     struct state_dump *dump;
     bool ready;
     uint64_t taker, taken;
@@ -27,15 +30,30 @@ struct world {
     struct err err;
 };
 
-static int count_files(void)
+static int count_in(const char *path)
 {
     int n = 0;
-    DIR *folder = opendir("/proc/self/fd");
+    DIR *folder = opendir(path);
     assert_non_null(folder);
     while (readdir(folder))
         n++;
     closedir(folder);
     return n;
+}
+
+static int count_files(void)
+{
+    return count_in("/proc/self/fd");
+}
+
+static int count_threads(void)
+{
+    return count_in("/proc/self/task");
+}
+
+static void on_due(void *user, int64_t now_ns)
+{
+    (void)user, (void)now_ns;
 }
 
 static void on_ready(void *user, uint64_t taker)
@@ -62,12 +80,15 @@ static void begin(struct world *w)
     for (uint64_t job = 1; job <= JOBS; job++)
         submit(w, job);
     assert_int_equal(sd_event_new(&w->loop), 0);
-    assert_int_equal(state_dump_open(w->loop, w->script.engine, on_ready, w, &w->dump, &w->err), 0);
+    assert_int_equal(clock_open(w->loop, NULL, on_due, w, &w->clock, &w->err), 0);
+    assert_int_equal(
+        state_dump_open(w->loop, w->script.engine, w->clock, on_ready, w, &w->dump, &w->err), 0);
 }
 
 static void end(struct world *w)
 {
     state_dump_close(w->dump);
+    clock_close(w->clock);
     sd_event_unref(w->loop);
     script_end(&w->script);
     assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
@@ -140,7 +161,7 @@ static ssize_t take_all(struct world *w, uint64_t taker, struct written *ret)
 static void begin_at_last(struct world *w, uint64_t taker)
 {
     int64_t until_ns = now() + 20 * SECOND;
-    while (state_dump_begin(w->dump, taker, AT_NS, &w->err) == -EBUSY) {
+    while (state_dump_begin(w->dump, taker, &w->err) == -EBUSY) {
         assert_true(now() < until_ns);
         sd_event_run(w->loop, 1000);
     }
@@ -186,7 +207,10 @@ static void expect_same(const struct written *told, const struct written *wanted
                                        *wanted_at = line_of(wanted, "\nbegin ", &wanted_end);
     assert_int_equal(told_at - told->text, wanted_at - wanted->text);
     assert_memory_equal(told->text, wanted->text, (size_t)(told_at - told->text));
-    assert_string_equal(told_end, wanted_end);
+    const char *told_now = line_of(told, "\nnow ", &told_at);
+    assert_int_equal(told_now - told_end, line_of(wanted, "\nnow ", &wanted_at) - wanted_end);
+    assert_memory_equal(told_end, wanted_end, (size_t)(told_now - told_end));
+    assert_string_equal(told_at, wanted_at);
 }
 
 static void it_is_of_one_instant(void **state)
@@ -218,9 +242,9 @@ static void one_takes_it(void **state)
     struct written told;
     (void)state;
     begin(&w);
-    assert_int_equal(state_dump_begin(w.dump, 1, AT_NS, &w.err), 0);
+    assert_int_equal(state_dump_begin(w.dump, 1, &w.err), 0);
     assert_true(take(&w, 1, buffer) > 0);
-    assert_int_equal(state_dump_begin(w.dump, 2, AT_NS, &w.err), -EBUSY);
+    assert_int_equal(state_dump_begin(w.dump, 2, &w.err), -EBUSY);
     assert_non_null(strstr(w.err.text, "to somebody else: ask again"));
     assert_false(state_dump_goes_on(w.dump, 2, 0));
     assert_false(state_dump_goes_on(w.dump, 0, 0));
@@ -244,7 +268,7 @@ static void forks_are_few(void **state)
     for (int round = 0; round < 50 && !told; round++) {
         begin_at_last(&w, 1);
         state_dump_leave(w.dump, 1);
-        while (!told && state_dump_begin(w.dump, 1, AT_NS, &w.err) == -EBUSY) {
+        while (!told && state_dump_begin(w.dump, 1, &w.err) == -EBUSY) {
             told = strstr(w.err.text, "told just now");
             sd_event_run(w.loop, 1000);
         }
@@ -260,7 +284,7 @@ static void a_child_that_dies_is_told(void **state)
     struct written told;
     (void)state;
     begin(&w);
-    assert_int_equal(state_dump_begin(w.dump, 1, AT_NS, &w.err), 0);
+    assert_int_equal(state_dump_begin(w.dump, 1, &w.err), 0);
     assert_int_equal(kill(child(), SIGKILL), 0);
     assert_int_equal(take_all(&w, 1, &told), -EIO);
     assert_non_null(strstr(w.err.text, "ended by signal 9, and it is not whole"));
@@ -277,7 +301,7 @@ static void a_child_that_hangs_is_ended(void **state)
     struct written told;
     (void)state;
     begin(&w);
-    assert_int_equal(state_dump_begin(w.dump, 1, AT_NS, &w.err), 0);
+    assert_int_equal(state_dump_begin(w.dump, 1, &w.err), 0);
     assert_int_equal(kill(child(), SIGSTOP), 0);
     int64_t since_ns = now();
     assert_int_equal(take_all(&w, 1, &told), -ETIMEDOUT);
@@ -293,12 +317,64 @@ static void who_takes_nothing_leaves_it_to_others(void **state)
     struct world w;
     (void)state;
     begin(&w);
-    assert_int_equal(state_dump_begin(w.dump, 1, AT_NS, &w.err), 0);
+    assert_int_equal(state_dump_begin(w.dump, 1, &w.err), 0);
     int64_t since_ns = now();
     begin_at_last(&w, 2);
     assert_true(now() - since_ns >= (STATE_DUMP_PAUSE_MS - 100) * (SECOND / 1000));
     assert_false(state_dump_goes_on(w.dump, 1, 0));
     end(&w);
+}
+
+/* So much that it is moved into huge pages before the fork. */
+static void *ballast(void)
+{
+    void *memory = mmap(NULL, BALLAST, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    assert_true(memory != MAP_FAILED);
+    memset(memory, 1, BALLAST);
+    return memory;
+}
+
+static void a_large_controller_prepares_its_fork(void **state)
+{
+    struct world w;
+    struct written wanted, told;
+    void *memory = ballast();
+    (void)state;
+    begin(&w);
+    assert_int_equal(state_dump_begin(w.dump, 1, &w.err), 0);
+    submit(&w, JOBS + 1);
+    wanted = written_of(&w);
+    assert_int_equal(take_all(&w, 1, &told), 0);
+    if (!SANITIZED)
+        expect_same(&told, &wanted);
+    free(told.text);
+    free(wanted.text);
+    end(&w);
+    munmap(memory, BALLAST);
+}
+
+/* The thread goes on alone, and then nothing is begun. */
+static void who_leaves_while_it_is_prepared_is_forgotten(void **state)
+{
+    struct world w;
+    struct written told;
+    void *memory = ballast();
+    const int threads = count_threads();
+    (void)state;
+    begin(&w);
+    assert_int_equal(state_dump_begin(w.dump, 1, &w.err), 0);
+    state_dump_leave(w.dump, 1);
+    for (int64_t until_ns = now() + 20 * SECOND; count_threads() > threads;) {
+        assert_true(now() < until_ns);
+        sd_event_run(w.loop, 10000);
+    }
+    assert_false(w.ready);
+    begin_at_last(&w, 2);
+    assert_int_equal(take_all(&w, 2, &told), 0);
+    free(told.text);
+    begin_at_last(&w, 3);
+    end(&w);
+    munmap(memory, BALLAST);
 }
 
 int main(void)
@@ -310,6 +386,8 @@ int main(void)
         cmocka_unit_test(a_child_that_dies_is_told),
         cmocka_unit_test(a_child_that_hangs_is_ended),
         cmocka_unit_test(who_takes_nothing_leaves_it_to_others),
+        cmocka_unit_test(a_large_controller_prepares_its_fork),
+        cmocka_unit_test(who_leaves_while_it_is_prepared_is_forgotten),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
