@@ -162,6 +162,13 @@ struct agent *agent_at(const struct agents *agents, uint32_t place)
     return place < agents->table.n ? agents->table.order[place] : NULL;
 }
 
+uint32_t agents_after(const struct agents *agents, const char *name)
+{
+    const uint32_t place = order_place(agents, name);
+    const struct agent *agent = agent_at(agents, place);
+    return place + (agent && strcmp(agent->identity.name, name) == 0);
+}
+
 uint32_t agents_count(const struct agents *agents)
 {
     return agents->table.n;

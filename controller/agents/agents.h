@@ -314,6 +314,9 @@ struct agent_view {
 uint32_t agents_count(const struct agents *agents);
 /* The `place`-th agent in the natural order of names (h2 before h10). 0 or −ENOENT. O(1). */
 int agents_at(const struct agents *agents, uint32_t place, struct agent_view *ret_view);
+/* The place of the first agent whose name comes after this one, which may be no agent's; ""
+ * comes before all. For walks between whose steps agents come and go. O(log agents). */
+uint32_t agents_after(const struct agents *agents, const char *name);
 /* By host index; by name. 0 or −ENOENT. */
 int agents_of_host(const struct agents *agents, uint32_t host, struct agent_view *ret_view);
 int agents_named(const struct agents *agents, const char *name, struct agent_view *ret_view);

@@ -16,7 +16,8 @@ struct counter {
     uint64_t value;
 };
 
-/* The texts are borrowed for the call. */
+/* The counter is borrowed for the call; its texts are constant. One of an agent's has the very same
+ * ones, by their addresses, each time. */
 typedef void counter_told(void *user, const struct counter *counter);
 
 /* Always the same counters in the same order while the program runs. O(counters). */

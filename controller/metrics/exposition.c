@@ -1,7 +1,5 @@
 #include "controller/metrics/exposition.h"
 
-#include "lib/text.h"
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,10 +24,12 @@ struct family {
 };
 
 struct exposition {
-    struct family *families;
+    struct family **families;
     size_t n, size;
-    size_t next; /* the family after the one of the last sample */
+    size_t next; /* the family after the one that was found last */
     bool failed;
+    struct text whole;
+    size_t joined, taken; /* families that are in `whole`; bytes of the next one that are */
 };
 
 /* As a decimal, without zeros at its end. */
@@ -52,6 +52,17 @@ static void text_escaped(struct text *text, const char *value)
         if (*value == '\\' || *value == '"')
             text_add(text, "\\", 1);
         text_add(text, *value == '\n' ? "\\n" : value, *value == '\n' ? 2 : 1);
+    }
+}
+
+void labels_add(struct text *text, const struct label *labels, unsigned n)
+{
+    for (unsigned i = 0; i < n; i++) {
+        text_word(text, i ? "," : "");
+        text_word(text, labels[i].name);
+        text_word(text, "=\"");
+        text_escaped(text, labels[i].value);
+        text_word(text, "\"");
     }
 }
 
@@ -93,15 +104,19 @@ static struct family *family_new(struct exposition *exposition, const char *key)
 {
     if (exposition->n == exposition->size) {
         size_t size = exposition->size ? 2 * exposition->size : 64;
-        struct family *families = reallocarray(exposition->families, size, sizeof(*families));
+        struct family **families = reallocarray(exposition->families, size, sizeof(*families));
         exposition->failed |= !families;
         if (!families)
             return NULL;
         exposition->families = families;
         exposition->size = size;
     }
-    struct family *family = &exposition->families[exposition->n++];
-    *family = (struct family){.unit = &plain};
+    struct family *family = calloc(1, sizeof(*family));
+    exposition->failed |= !family;
+    if (!family)
+        return NULL;
+    exposition->families[exposition->n++] = family;
+    family->unit = &plain;
     snprintf(family->key, sizeof(family->key), "%s", key);
     return family;
 }
@@ -110,15 +125,15 @@ static struct family *family_find(struct exposition *exposition, const char *key
 {
     for (size_t i = 0; i < exposition->n; i++) {
         size_t at = (exposition->next + i) % exposition->n;
-        if (strcmp(exposition->families[at].key, key) == 0) {
+        if (strcmp(exposition->families[at]->key, key) == 0) {
             exposition->next = at + 1;
-            return &exposition->families[at];
+            return exposition->families[at];
         }
     }
     return NULL;
 }
 
-static struct family *family_of(struct exposition *exposition, const struct metric *metric)
+struct family *exposition_family(struct exposition *exposition, const struct metric *metric)
 {
     struct family *family = family_find(exposition, metric->name);
     if (family || !(family = family_new(exposition, metric->name)))
@@ -133,28 +148,38 @@ struct exposition *exposition_begin(void)
     return calloc(1, sizeof(struct exposition));
 }
 
-static void labels_add(struct text *text, const struct label *labels, unsigned n)
+static void sample_end(struct family *family, uint64_t value)
 {
-    for (unsigned i = 0; i < n; i++) {
-        text_word(text, i ? "," : "{");
-        text_word(text, labels[i].name);
-        text_word(text, "=\"");
-        text_escaped(text, labels[i].value);
-        text_word(text, "\"");
-    }
-    text_word(text, n ? "} " : " ");
+    text_add(&family->text, " ", 1);
+    text_of(&family->text, value, family->unit->per);
+    text_add(&family->text, "\n", 1);
+}
+
+void family_add(struct family *family, const struct text *labels, const char *more, uint64_t value)
+{
+    if (!family)
+        return;
+    struct text *text = &family->text;
+    text->failed |= labels->failed;
+    text_word(text, family->name);
+    text_add(text, "{", 1);
+    text_add(text, labels->at, labels->used);
+    text_word(text, more);
+    text_add(text, "}", 1);
+    sample_end(family, value);
 }
 
 void exposition_add(struct exposition *exposition, const struct metric *metric,
                     const struct label *labels, unsigned n, uint64_t value)
 {
-    struct family *family = family_of(exposition, metric);
+    struct family *family = exposition_family(exposition, metric);
     if (!family)
         return;
     text_word(&family->text, family->name);
+    text_word(&family->text, n ? "{" : "");
     labels_add(&family->text, labels, n);
-    text_of(&family->text, value, family->unit->per);
-    text_word(&family->text, "\n");
+    text_word(&family->text, n ? "}" : "");
+    sample_end(family, value);
 }
 
 static void bucket_add(struct family *family, const uint64_t *bound_ns, uint64_t count)
@@ -194,20 +219,61 @@ void exposition_histogram(struct exposition *exposition, const char *name, const
     text_word(text, "\n");
 }
 
-static void text_take(struct text *whole, struct text *part)
+/* Room for all of it, so that it is never copied to where there is more. */
+static void whole_begin(struct exposition *exposition)
 {
-    text_add(whole, part->at, part->used);
+    size_t size = 0;
+    for (size_t i = 0; i < exposition->n; i++)
+        size += exposition->families[i]->text.used;
+    exposition->whole = (struct text){.at = malloc(size), .size = size};
+    exposition->whole.failed = !exposition->whole.at;
+}
+
+static void family_free(struct family *family)
+{
+    text_done(&family->text);
+    free(family);
+}
+
+bool exposition_join(struct exposition *exposition)
+{
+    struct text *whole = &exposition->whole;
+    if (!whole->at && !whole->failed)
+        whole_begin(exposition);
+    if (whole->failed || exposition->joined == exposition->n)
+        return false;
+    struct family *family = exposition->families[exposition->joined];
+    const struct text *part = &family->text;
+    const size_t left = part->used - exposition->taken;
+    const size_t n = left < EXPOSITION_AT_ONCE ? left : EXPOSITION_AT_ONCE;
+    text_add(whole, part->at + exposition->taken, n);
     whole->failed |= part->failed;
-    text_done(part);
+    exposition->taken += n;
+    if (n == left) {
+        exposition->joined++;
+        exposition->taken = 0;
+        family_free(family);
+    }
+    return exposition->joined < exposition->n;
+}
+
+void exposition_drop(struct exposition *exposition)
+{
+    for (size_t i = exposition->joined; i < exposition->n; i++)
+        family_free(exposition->families[i]);
+    text_done(&exposition->whole);
+    free(exposition->families);
+    free(exposition);
 }
 
 char *exposition_end(struct exposition *exposition, size_t *ret_size)
 {
-    struct text whole = {.failed = exposition->failed};
-    for (size_t i = 0; i < exposition->n; i++)
-        text_take(&whole, &exposition->families[i].text);
-    free(exposition->families);
-    free(exposition);
+    while (exposition_join(exposition))
+        ;
+    struct text whole = exposition->whole;
+    whole.failed |= exposition->failed;
+    exposition->whole = (struct text){.at = NULL};
+    exposition_drop(exposition);
     if (whole.failed) {
         text_done(&whole);
         return NULL;

@@ -6,7 +6,8 @@
  * refused. What is asked in what way changes nothing.
  *
  * Bounds: METRICS_CONNECTIONS connections, each ended after METRICS_IDLE_S silent seconds; more
- * wait. A text of /metrics is given again until it is ten times as old as it took to make, so
+ * wait. A text of /metrics is made in portions (controller/portions.h), for all who ask meanwhile,
+ * to its end even if they go, and given again until it is ten times as old as it took to make, so
  * scraping takes a tenth of the loop at most; METRICS_TEXTS different ones may be on their way to
  * slow readers, then /metrics is answered by 503.
  *

@@ -2,6 +2,8 @@
 
 #include "controller/metrics/scrape.h"
 #include "controller/metrics/token.h"
+#include "controller/portions.h"
+#include "lib/invariant.h"
 #include "lib/now.h"
 #include "lib/reach.h"
 
@@ -31,6 +33,11 @@ struct metrics {
     struct MHD_Response *text; /* the last of /metrics; NULL: none */
     uint64_t made_ns, took_ns;
     uint32_t texts; /* that are not freed */
+    struct portions *portions;
+    struct scraping *scraping; /* the text that is being made, since then; NULL: none */
+    uint64_t began_ns;
+    struct MHD_Connection *waiting[METRICS_CONNECTIONS]; /* suspended until it is made */
+    unsigned n_waiting;
 };
 
 /* What goes back to a client. */
@@ -70,16 +77,33 @@ static void text_free(void *user)
     free(held);
 }
 
-/* NULL: out of memory. */
-static struct MHD_Response *text_make(struct metrics *metrics)
+static void text_drop(struct metrics *metrics)
 {
-    size_t size = 0;
-    struct MHD_Response *response = NULL;
-    struct held_text *held = malloc(sizeof(*held));
-    char *text = scrape(&metrics->sources, metrics->hosts, &size);
-    if (held && text)
-        response =
-            MHD_create_response_from_buffer_with_free_callback_cls(size, text, text_free, held);
+    if (metrics->text)
+        MHD_destroy_response(metrics->text);
+    metrics->text = NULL;
+}
+
+/* False: there is no room for another one. */
+static bool text_begin(struct metrics *metrics)
+{
+    text_drop(metrics);
+    if (metrics->texts == METRICS_TEXTS)
+        return false;
+    metrics->began_ns = now_ns(CLOCK_MONOTONIC);
+    metrics->scraping = scrape_begin(&metrics->sources, metrics->hosts);
+    if (metrics->scraping)
+        portions_begin(metrics->portions);
+    return metrics->scraping != NULL;
+}
+
+/* Takes the text, of which NULL stays NULL. */
+static struct MHD_Response *text_hold(struct metrics *metrics, char *text, size_t size)
+{
+    struct held_text *held = text ? malloc(sizeof(*held)) : NULL;
+    struct MHD_Response *response =
+        held ? MHD_create_response_from_buffer_with_free_callback_cls(size, text, text_free, held)
+             : NULL;
     if (!response) {
         free(held);
         free(text);
@@ -91,28 +115,35 @@ static struct MHD_Response *text_make(struct metrics *metrics)
     return response;
 }
 
-static void text_drop(struct metrics *metrics)
+/* Without memory there is none, for as long as there would be one. */
+static void text_end(struct metrics *metrics)
 {
-    if (metrics->text)
-        MHD_destroy_response(metrics->text);
-    metrics->text = NULL;
-}
-
-/* Makes the text anew unless it is young; `text` is NULL if it cannot be made. */
-static void text_look(struct metrics *metrics)
-{
-    const uint64_t began_ns = now_ns(CLOCK_MONOTONIC);
-    if (metrics->text && began_ns - metrics->made_ns < AGE * metrics->took_ns)
-        return;
-    text_drop(metrics);
-    if (metrics->texts >= METRICS_TEXTS)
-        return;
-    metrics->text = text_make(metrics);
+    size_t size = 0;
+    char *text = scrape_end(metrics->scraping, &size);
+    metrics->scraping = NULL;
+    metrics->text = text_hold(metrics, text, size);
     metrics->made_ns = now_ns(CLOCK_MONOTONIC);
-    metrics->took_ns = metrics->made_ns - began_ns;
+    metrics->took_ns = metrics->made_ns - metrics->began_ns;
 }
 
-static enum MHD_Result metrics_answer(struct metrics *metrics, struct MHD_Connection *connection)
+/* Whether the last text is for who asks now. */
+static bool text_serves(const struct metrics *metrics)
+{
+    return !metrics->scraping && (metrics->n_waiting || now_ns(CLOCK_MONOTONIC) - metrics->made_ns <
+                                                            AGE * metrics->took_ns);
+}
+
+/* The request's state says that it waited, so it does so once. */
+static void wait_begin(struct metrics *metrics, struct MHD_Connection *connection, void **state)
+{
+    assert(metrics->n_waiting < METRICS_CONNECTIONS);
+    *state = metrics->waiting;
+    metrics->waiting[metrics->n_waiting++] = connection;
+    MHD_suspend_connection(connection);
+}
+
+static enum MHD_Result metrics_answer(struct metrics *metrics, struct MHD_Connection *connection,
+                                      void **state)
 {
     static const struct answer who = {MHD_HTTP_UNAUTHORIZED,
                                       "show the token of this port: Authorization: Bearer TOKEN",
@@ -120,24 +151,31 @@ static enum MHD_Result metrics_answer(struct metrics *metrics, struct MHD_Connec
     static const struct answer busy = {MHD_HTTP_SERVICE_UNAVAILABLE,
                                        "earlier answers are still being read: ask again later",
                                        MHD_HTTP_HEADER_RETRY_AFTER, "10"};
+    const bool waited = *state == metrics->waiting;
     const char *shown =
         MHD_lookup_connection_value(connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_AUTHORIZATION);
     if (!token_is_shown(metrics->token, shown))
         return answer_words(connection, &who);
-    text_look(metrics);
+    if (!waited && !text_serves(metrics) && (metrics->scraping || text_begin(metrics))) {
+        wait_begin(metrics, connection, state);
+        return MHD_YES;
+    }
     return metrics->text ? MHD_queue_response(connection, MHD_HTTP_OK, metrics->text)
                          : answer_words(connection, &busy);
 }
 
-static enum MHD_Result health_answer(struct metrics *metrics, struct MHD_Connection *connection)
+static enum MHD_Result health_answer(struct metrics *metrics, struct MHD_Connection *connection,
+                                     void **state)
 {
     static const struct answer ok = {.status = MHD_HTTP_OK, .words = "ok"};
-    (void)metrics;
+    (void)metrics, (void)state;
     return answer_words(connection, &ok);
 }
 
-static enum MHD_Result ready_answer(struct metrics *metrics, struct MHD_Connection *connection)
+static enum MHD_Result ready_answer(struct metrics *metrics, struct MHD_Connection *connection,
+                                    void **state)
 {
+    (void)state;
     const char *why = scrape_unready(metrics->sources.parts);
     const struct answer answer = {.status = why ? MHD_HTTP_SERVICE_UNAVAILABLE : MHD_HTTP_OK,
                                   .words = why ? why : "ready"};
@@ -146,7 +184,9 @@ static enum MHD_Result ready_answer(struct metrics *metrics, struct MHD_Connecti
 
 static const struct page {
     const char *path;
-    enum MHD_Result (*answer)(struct metrics *metrics, struct MHD_Connection *connection);
+    /* *state: of the request. */
+    enum MHD_Result (*answer)(struct metrics *metrics, struct MHD_Connection *connection,
+                              void **state);
 } pages[] = {{"/metrics", metrics_answer},
              {"/healthz", health_answer},
              {"/readyz", ready_answer},
@@ -177,7 +217,7 @@ static enum MHD_Result on_request(void *user, struct MHD_Connection *connection,
                                           .words = "there are /metrics, /healthz and /readyz"};
     struct metrics *metrics = user;
     (void)version, (void)upload;
-    if (!*state) { /* its headers have come; the next call is at its end */
+    if (!*state) { /* its headers have come; the next call is at its end, others when it waited */
         const struct answer *refusal = refusal_of(connection, method);
         *state = metrics;
         return refusal ? answer_words(connection, refusal) : MHD_YES;
@@ -186,7 +226,7 @@ static enum MHD_Result on_request(void *user, struct MHD_Connection *connection,
         return MHD_NO;
     for (const struct page *page = pages; page->path; page++)
         if (strcmp(path, page->path) == 0)
-            return page->answer(metrics, connection);
+            return page->answer(metrics, connection, state);
     return answer_words(connection, &unknown);
 }
 
@@ -211,6 +251,22 @@ static int on_time(sd_event_source *source, uint64_t usec, void *user)
 {
     (void)source, (void)usec;
     return serve(user);
+}
+
+/* A text grows, or who waited for it gets it, one after another: to each goes as much as the kernel
+ * takes. */
+static bool on_portion(void *user)
+{
+    struct metrics *metrics = user;
+    if (metrics->scraping) {
+        if (!scrape_go_on(metrics->scraping))
+            text_end(metrics);
+    } else if (metrics->n_waiting) {
+        MHD_resume_connection(metrics->waiting[metrics->n_waiting - 1]);
+        serve(metrics);
+        metrics->n_waiting--; /* WHY no sooner: until it has its text, none is begun */
+    }
+    return metrics->scraping || metrics->n_waiting;
 }
 
 /* The address to listen on: numbers, or * for all; port * is a free one. */
@@ -275,10 +331,10 @@ static void address_say(struct metrics *metrics, int fd)
 static int daemon_begin(struct metrics *metrics, int fd, struct err *err)
 {
     metrics->daemon = MHD_start_daemon(
-        MHD_USE_EPOLL, 0, NULL, NULL, on_request, metrics, MHD_OPTION_LISTEN_SOCKET, fd,
-        MHD_OPTION_CONNECTION_LIMIT, METRICS_CONNECTIONS, MHD_OPTION_CONNECTION_TIMEOUT,
-        METRICS_IDLE_S, MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)MEMORY,
-        MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_END);
+        MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL, on_request, metrics,
+        MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_CONNECTION_LIMIT, METRICS_CONNECTIONS,
+        MHD_OPTION_CONNECTION_TIMEOUT, METRICS_IDLE_S, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+        (size_t)MEMORY, MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_END);
     if (metrics->daemon)
         return 0;
     close(fd);
@@ -287,10 +343,12 @@ static int daemon_begin(struct metrics *metrics, int fd, struct err *err)
 
 static int sources_add(struct metrics *metrics, sd_event *loop, struct err *err)
 {
+    int r = portions_open(loop, on_portion, metrics, &metrics->portions, err);
+    if (r < 0)
+        return r;
     const union MHD_DaemonInfo *info =
         MHD_get_daemon_info(metrics->daemon, MHD_DAEMON_INFO_EPOLL_FD);
-    int r =
-        info ? sd_event_add_io(loop, &metrics->io, info->epoll_fd, EPOLLIN, on_io, metrics) : -EIO;
+    r = info ? sd_event_add_io(loop, &metrics->io, info->epoll_fd, EPOLLIN, on_io, metrics) : -EIO;
     if (r >= 0)
         r = sd_event_add_time_relative(loop, &metrics->timer, CLOCK_MONOTONIC, 0, 0, on_time,
                                        metrics);
@@ -360,9 +418,13 @@ void metrics_close(struct metrics *metrics)
         return;
     sd_event_source_disable_unref(metrics->io);
     sd_event_source_disable_unref(metrics->timer);
+    portions_close(metrics->portions);
+    while (metrics->n_waiting)
+        MHD_resume_connection(metrics->waiting[--metrics->n_waiting]);
     if (metrics->daemon)
         MHD_stop_daemon(metrics->daemon);
     text_drop(metrics);
+    scrape_drop(metrics->scraping);
     explicit_bzero(metrics->token, sizeof(metrics->token));
     free(metrics);
 }

@@ -5,27 +5,36 @@
 #include "lib/program.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-#define OTHERS     "*" /* no name has this character */
-#define SUMS_MAX   64  /* different samples of a host: there are fewer */
-#define LABELS_MAX 3
+#define OTHERS        "*" /* no name has this character */
+#define SERIES_MAX    64  /* different numbers of a host: there are fewer */
+#define LABELS_MAX    3
+#define HOSTS_AT_ONCE 16
+#define STATES        (AGENT_UNMARKED + 1)
 
-/* Of all hosts without series of their own. */
-struct sum {
-    struct metric metric;
-    char name[64];
-    const char *label;
-    char part[12];
-    uint64_t value;
+/* One of the numbers that each host has. */
+struct series {
+    const char *name, *part; /* of the counter */
+    struct family *family;
+    char more[32];   /* labels behind the host's */
+    bool summed;     /* a host without series of its own has it */
+    uint64_t others; /* the sum of all those */
 };
 
 struct scraping {
     struct exposition *exposition;
+    const struct listing_sources *sources;
     const struct conductor_parts *parts;
-    const char *host; /* NULL: its numbers are summed */
-    struct sum sums[SUMS_MAX];
-    unsigned n_sums, next_sum; /* the one after the last that grew */
+    unsigned stage;
+    uint32_t hosts_most, hosts; /* with series of their own: at most; so far with those without */
+    char last[64];              /* the name of the last host that is done; "" */
+    bool own;                   /* the present one has series of its own, with this label */
+    struct text label;
+    struct series series[SERIES_MAX];
+    unsigned n_series, next_series; /* the one after the last that was found */
+    uint64_t states[STATES];        /* agents in each */
 };
 
 static void gauge(struct scraping *scraping, const char *name, const char *what, uint64_t value)
@@ -50,120 +59,143 @@ static void on_counter(void *user, const struct counter *counter)
     exposition_add(scraping->exposition, &metric, labels, n, counter->value);
 }
 
-static bool sum_is_of(const struct sum *sum, const struct metric *metric, const char *part)
+static void host_label(struct scraping *scraping, const char *host)
 {
-    return strcmp(sum->name, metric->name) == 0 && strcmp(sum->part, part ? part : "") == 0;
+    const struct label label = {"host", host};
+    scraping->label.used = 0;
+    labels_add(&scraping->label, &label, 1);
 }
 
 /* NULL: there is no more room. */
-static struct sum *sum_of(struct scraping *scraping, const struct metric *metric, const char *label,
-                          const char *part)
-{
-    for (unsigned i = 0, first = scraping->next_sum; i < scraping->n_sums; i++) {
-        unsigned at = (first + i) % scraping->n_sums;
-        scraping->next_sum = at + 1;
-        if (sum_is_of(&scraping->sums[at], metric, part))
-            return &scraping->sums[at];
-    }
-    if (scraping->n_sums == SUMS_MAX)
-        return NULL;
-    struct sum *sum = &scraping->sums[scraping->n_sums++];
-    *sum = (struct sum){.metric = *metric, .label = label};
-    snprintf(sum->name, sizeof(sum->name), "%s", metric->name);
-    snprintf(sum->part, sizeof(sum->part), "%s", part ? part : "");
-    sum->metric.name = sum->name;
-    return sum;
-}
-
-static void host_add(struct scraping *scraping, const char *host, const struct metric *metric,
-                     const char *label, const char *part, uint64_t value)
-{
-    const struct label labels[LABELS_MAX] = {{"host", host}, {label, part}};
-    exposition_add(scraping->exposition, metric, labels, label ? 2 : 1, value);
-}
-
-/* A number of the host. */
-static void host_number(struct scraping *scraping, const struct metric *metric, const char *label,
-                        const char *part, uint64_t value)
-{
-    struct sum *sum = scraping->host ? NULL : sum_of(scraping, metric, label, part);
-    if (scraping->host)
-        host_add(scraping, scraping->host, metric, label, part, value);
-    else if (sum)
-        sum->value += value;
-}
-
-static void on_host_counter(void *user, const struct counter *counter)
+static struct series *series_new(struct scraping *scraping, const struct counter *counter)
 {
     char name[64];
     const struct metric metric = {name, counter->what,
                                   counter->now ? METRIC_GAUGE : METRIC_COUNTER};
+    if (scraping->n_series == SERIES_MAX)
+        return NULL;
+    struct series *series = &scraping->series[scraping->n_series++];
     snprintf(name, sizeof(name), "host_%s", counter->name);
-    host_number(user, &metric, counter->label, counter->part, counter->value);
+    *series = (struct series){.name = counter->name,
+                              .part = counter->part,
+                              .family = exposition_family(scraping->exposition, &metric)};
+    if (counter->label)
+        snprintf(series->more, sizeof(series->more), ",%s=\"%s\"", counter->label, counter->part);
+    return series;
+}
+
+/* WHY by the addresses of its texts: a host has some 40 numbers, and a cluster 10 000 hosts. */
+static struct series *series_of(struct scraping *scraping, const struct counter *counter)
+{
+    for (unsigned i = 0, first = scraping->next_series; i < scraping->n_series; i++) {
+        const unsigned at = (first + i) % scraping->n_series;
+        struct series *series = &scraping->series[at];
+        scraping->next_series = at + 1;
+        if (series->name == counter->name && series->part == counter->part)
+            return series;
+    }
+    return series_new(scraping, counter);
+}
+
+/* A number of the present host. */
+static void on_number(void *user, const struct counter *counter)
+{
+    struct scraping *scraping = user;
+    struct series *series = series_of(scraping, counter);
+    if (!series)
+        return;
+    if (scraping->own) {
+        family_add(series->family, &scraping->label, series->more, counter->value);
+    } else {
+        series->others += counter->value;
+        series->summed = true;
+    }
 }
 
 static void host_gauge(struct scraping *scraping, const char *name, const char *what,
                        uint64_t value)
 {
-    const struct metric metric = {name, what, METRIC_GAUGE};
-    host_number(scraping, &metric, NULL, NULL, value);
+    const struct counter counter = {.name = name, .what = what, .now = true, .value = value};
+    on_number(scraping, &counter);
 }
 
 static void host_state(struct scraping *scraping, const struct host_view *host)
 {
     const bool up = host->joined && !host->silent && !host->lost;
-    host_gauge(scraping, "host_up", "1 while the host is heard and can get tasks", up);
-    host_gauge(scraping, "host_draining", "1 while the host gets no new tasks by a drain",
+    host_gauge(scraping, "up", "1 while the host is heard and can get tasks", up);
+    host_gauge(scraping, "draining", "1 while the host gets no new tasks by a drain",
                host->draining);
-    host_gauge(scraping, "host_suspect", "1 while the host gets no new tasks for its faults",
+    host_gauge(scraping, "suspect", "1 while the host gets no new tasks for its faults",
                host->suspect);
-    host_gauge(scraping, "host_slots", "Slots of the host",
-               (uint64_t)host->total.amount[RES_SLOTS]);
-    host_gauge(scraping, "host_slots_free", "Free slots of the host",
+    host_gauge(scraping, "slots", "Slots of the host", (uint64_t)host->total.amount[RES_SLOTS]);
+    host_gauge(scraping, "slots_free", "Free slots of the host",
                (uint64_t)host->free.amount[RES_SLOTS]);
-    host_gauge(scraping, "host_attempts", "Attempts that run on the host", host->running);
-    if (!scraping->host)
+    host_gauge(scraping, "attempts", "Attempts that run on the host", host->running);
+    if (!scraping->own)
         return; /* shares have no sum */
-    host_gauge(scraping, "host_uplink_permille", "How full the host's uplink was",
+    host_gauge(scraping, "uplink_permille", "How full the host's uplink was",
                host->uplink_permille);
-    host_gauge(scraping, "host_downlink_permille", "How full the host's downlink was",
+    host_gauge(scraping, "downlink_permille", "How full the host's downlink was",
                host->downlink_permille);
 }
 
-static void hosts_add(struct scraping *scraping, uint32_t most)
+static void host_add(struct scraping *scraping, const struct agent_view *agent)
 {
-    struct agent_view agent;
     struct host_view host;
-    uint32_t n = 0;
-    for (uint32_t i = 0; agents_at(scraping->parts->agents, i, &agent) == 0; i++) {
-        if (agent.state == AGENT_UNMARKED)
-            continue;
-        scraping->host = n++ < most ? agent.name : NULL;
-        if (engine_host(scraping->parts->engine, agent.host, &host) == 0)
-            host_state(scraping, &host);
-        counters_of_agent(&agent, on_host_counter, scraping);
+    scraping->states[agent->state]++;
+    if (agent->state == AGENT_UNMARKED)
+        return;
+    scraping->own = scraping->hosts++ < scraping->hosts_most;
+    if (scraping->own)
+        host_label(scraping, agent->name);
+    if (engine_host(scraping->parts->engine, agent->host, &host) == 0)
+        host_state(scraping, &host);
+    counters_of_agent(agent, on_number, scraping);
+}
+
+static bool hosts_add(struct scraping *scraping)
+{
+    const struct agents *agents = scraping->parts->agents;
+    uint32_t place = agents_after(agents, scraping->last);
+    struct agent_view agent;
+    for (int i = 0; i < HOSTS_AT_ONCE; i++) {
+        if (agents_at(agents, place++, &agent) < 0)
+            return false;
+        host_add(scraping, &agent);
     }
-    for (unsigned i = 0; i < scraping->n_sums; i++) {
-        const struct sum *sum = &scraping->sums[i];
-        host_add(scraping, OTHERS, &sum->metric, sum->label, sum->part, sum->value);
+    snprintf(scraping->last, sizeof(scraping->last), "%s", agent.name);
+    return true;
+}
+
+static void sums_add(struct scraping *scraping)
+{
+    host_label(scraping, OTHERS);
+    for (unsigned i = 0; i < scraping->n_series; i++) {
+        const struct series *series = &scraping->series[i];
+        if (series->summed)
+            family_add(series->family, &scraping->label, series->more, series->others);
     }
 }
 
 static void agents_add(struct scraping *scraping)
 {
-    static const char *const names[] = {
+    static const char *const names[STATES] = {
         [AGENT_JOINING] = "joining", [AGENT_UP] = "up",     [AGENT_FULL] = "full",
         [AGENT_SILENT] = "silent",   [AGENT_LOST] = "lost", [AGENT_UNMARKED] = "unmarked"};
     const struct metric metric = {"agents", "Hosts and switches, by the state of their agent",
                                   METRIC_GAUGE};
-    uint64_t counts[sizeof(names) / sizeof(names[0])] = {0};
-    struct agent_view agent;
-    for (uint32_t i = 0; agents_at(scraping->parts->agents, i, &agent) == 0; i++)
-        counts[agent.state]++;
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+    for (size_t i = 0; i < STATES; i++) {
         const struct label label = {"state", names[i]};
-        exposition_add(scraping->exposition, &metric, &label, 1, counts[i]);
+        exposition_add(scraping->exposition, &metric, &label, 1, scraping->states[i]);
     }
+}
+
+/* What is known when all hosts are done. */
+static bool totals_add(struct scraping *scraping)
+{
+    sums_add(scraping);
+    agents_add(scraping);
+    return false;
 }
 
 static void cluster_add(struct scraping *scraping)
@@ -216,18 +248,61 @@ static void times_add(struct scraping *scraping)
                          &store.times);
 }
 
-char *scrape(const struct listing_sources *sources, uint32_t hosts_most, size_t *ret_size)
+static bool cluster_and_controller_add(struct scraping *scraping)
 {
-    struct scraping scraping = {.exposition = exposition_begin(), .parts = sources->parts};
-    if (!scraping.exposition)
+    controller_add(scraping);
+    cluster_add(scraping);
+    times_add(scraping);
+    counters_of_controller(scraping->sources, on_counter, scraping);
+    return false;
+}
+
+static bool families_join(struct scraping *scraping)
+{
+    return exposition_join(scraping->exposition);
+}
+
+/* Each is called until it returns false. */
+static bool (*const stages[])(struct scraping *scraping) = {cluster_and_controller_add, hosts_add,
+                                                            totals_add, families_join, NULL};
+
+struct scraping *scrape_begin(const struct listing_sources *sources, uint32_t hosts_most)
+{
+    struct scraping *scraping = calloc(1, sizeof(*scraping));
+    struct exposition *exposition = scraping ? exposition_begin() : NULL;
+    if (!exposition) {
+        free(scraping);
         return NULL;
-    controller_add(&scraping);
-    cluster_add(&scraping);
-    agents_add(&scraping);
-    times_add(&scraping);
-    counters_of_controller(sources, on_counter, &scraping);
-    hosts_add(&scraping, hosts_most);
-    return exposition_end(scraping.exposition, ret_size);
+    }
+    scraping->exposition = exposition;
+    scraping->sources = sources;
+    scraping->parts = sources->parts;
+    scraping->hosts_most = hosts_most;
+    return scraping;
+}
+
+bool scrape_go_on(struct scraping *scraping)
+{
+    if (!stages[scraping->stage](scraping))
+        scraping->stage++;
+    return stages[scraping->stage] != NULL;
+}
+
+char *scrape_end(struct scraping *scraping, size_t *ret_size)
+{
+    char *text = exposition_end(scraping->exposition, ret_size);
+    text_done(&scraping->label);
+    free(scraping);
+    return text;
+}
+
+void scrape_drop(struct scraping *scraping)
+{
+    if (!scraping)
+        return;
+    exposition_drop(scraping->exposition);
+    text_done(&scraping->label);
+    free(scraping);
 }
 
 const char *scrape_unready(const struct conductor_parts *parts)

@@ -3,12 +3,17 @@ import os
 import re
 import socket
 import subprocess
+import threading
+from multiprocessing.pool import ThreadPool
 
 import pytest
+import zmq
 
 from controller import BUILD, TOP, pb, wait_until, workload
 from exposition import get, parse, promtool
+from many_hosts import QUIET, ManyHosts, join, say_all
 from nets import needs_root, wait_for
+from test_portions import assert_prompt, turns
 from units import Machine
 
 RULES = TOP / "packaging" / "duopoly-alerts.yaml"
@@ -132,6 +137,91 @@ def test_hosts_beyond_the_bound_are_summed(cluster):
     assert families["duopoly_host_slots"].value(host="*") == 8
     assert families["duopoly_host_up"].value(host="*") == 2
     assert len(families["duopoly_host_uplink_ratio"].samples) == 2, "shares have no sum"
+
+
+MANY = 1500  # hosts, each with series of its own
+
+
+@pytest.fixture(name="many")
+def _many(cluster):
+    daemon = cluster.daemon(config=ON % ", hosts: 2000" + QUIET)
+    with ManyHosts(daemon, MANY):
+        yield daemon
+
+
+def next_text(port, last):
+    """Another one than the last, which is given again for a while."""
+    return wait_until(lambda: (text := get(port)[2]) != last and text, "another text")
+
+
+def test_a_scrape_of_many_hosts_holds_nobody(many):
+    """The loop is never held for long, however many ask."""
+    port, before, last = port_of(many), turns(many), ""
+    for _ in range(5):
+        with ThreadPool(8) as pool:
+            last = pool.map(lambda _, had=last: next_text(port, had), range(8))[0]
+    assert_prompt(many, before, 5)
+    families = parse(last)
+    assert families["duopoly_agents"].value(state="up") == MANY
+    names = {dict(labels)["host"] for _, labels in families["duopoly_host_up"].samples}
+    assert names == {f"host-{n}" for n in range(MANY)}
+
+
+def come(daemon, hosts):
+    """So many hosts join one after another, each before all that are there by its name."""
+    context, connections = zmq.Context(), []
+    context.set(zmq.MAX_SOCKETS, hosts + 10)
+    for left in range(hosts, 0, -1):
+        one = join(daemon.address, f"early-{left}", MANY + left, context)
+        connections.append(one)
+        say_all(one)
+        while not pb.Envelope.FromString(one.recv()).acknowledged:
+            pass
+    for one in connections:
+        one.close()
+    context.term()
+
+
+def test_hosts_that_come_meanwhile_move_none(many):
+    """Whatever is at which place while a text is made: all that stay are in it once."""
+    port, texts = port_of(many), {}
+    thread = threading.Thread(target=come, args=(many, 400))
+    thread.start()
+    while thread.is_alive() or len(texts) < 3:
+        texts[get(port)[2]] = True
+    thread.join()
+    for text in texts:
+        names = re.findall(r'^duopoly_host_up\{host="([^"]*)"\} ', text, re.MULTILINE)
+        assert len(set(names)) == len(names)
+        assert {f"host-{n}" for n in range(MANY)} <= set(names)
+
+
+def ask(port):
+    """The connection of somebody who asks for metrics."""
+    host, number = port.split(":")
+    connection = socket.create_connection((host, int(number)), timeout=5)
+    connection.sendall(b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n")
+    return connection
+
+
+def test_it_ends_while_a_text_is_made(many):
+    port, fds = port_of(many), f"/proc/{many.process.pid}/fd"
+    had = len(os.listdir(fds))
+    connection = ask(port)
+    wait_until(lambda: len(os.listdir(fds)) > had, "it is taken", 0.0005)
+    assert many.stop() == 0
+    connection.close()
+
+
+def test_who_goes_while_a_text_is_made_is_gone(many):
+    port, fds = port_of(many), f"/proc/{many.process.pid}/fd"
+    had, last = len(os.listdir(fds)), get(port)[2]
+    for _ in range(3):
+        next_text(port, last)
+        for connection in [ask(port) for _ in range(32)]:
+            connection.close()
+        last = next_text(port, last)
+    wait_until(lambda: len(os.listdir(fds)) <= had, "their connections are closed")
 
 
 def test_a_token_is_asked_for(cluster, tmp_path):

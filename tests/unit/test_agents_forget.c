@@ -89,6 +89,27 @@ static void a_name_is_forgotten_by_order(void **state)
     assert_int_equal(view.state, AGENT_UP);
 }
 
+/* What walks over all names in steps goes on behind the last one, whoever came or went. */
+static void a_walk_goes_on_behind_a_name(void **state)
+{
+    (void)state;
+    assert_int_equal(agents_after(world.agents, ""), 0);
+    join(1, "h10");
+    join(2, "h2");
+    assert_int_equal(agents_after(world.agents, ""), 0);
+    assert_int_equal(agents_after(world.agents, "h1"), 0);
+    assert_int_equal(agents_after(world.agents, "h2"), 1);
+    assert_int_equal(agents_after(world.agents, "h3"), 1);
+    assert_int_equal(agents_after(world.agents, "h10"), 2);
+    assert_int_equal(agents_after(world.agents, "h11"), 2);
+    join(3, "h1");
+    assert_int_equal(agents_after(world.agents, "h2"), 2);
+    hang_up(2);
+    assert_int_equal(agents_forget_name(world.agents, "h2"), 0);
+    assert_int_equal(agents_after(world.agents, "h2"), 1);
+    assert_int_equal(agents_after(world.agents, "h1"), 1);
+}
+
 /* Replicas of a live job are indexes: that of a forgotten host is nobody's until the job is
  * over. */
 static void indexes_rest_while_a_job_may_mean_them(void **state)
@@ -138,11 +159,9 @@ static void a_late_known_host_can_be_forgotten(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        CASE(sources_are_known_by_their_address),
-        CASE(names_that_brought_nothing_are_forgotten),
-        CASE(a_flood_of_names_makes_room_again),
-        CASE(a_name_is_forgotten_by_order),
-        CASE(indexes_rest_while_a_job_may_mean_them),
+        CASE(sources_are_known_by_their_address), CASE(names_that_brought_nothing_are_forgotten),
+        CASE(a_flood_of_names_makes_room_again),  CASE(a_name_is_forgotten_by_order),
+        CASE(a_walk_goes_on_behind_a_name),       CASE(indexes_rest_while_a_job_may_mean_them),
         CASE(a_late_known_host_can_be_forgotten),
     };
     return cmocka_run_group_tests_name("agents_forget", tests, NULL, NULL);

@@ -3,6 +3,7 @@
 
 #include "controller/metrics/exposition.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 static void expect_text(struct exposition *exposition, const char *wanted)
@@ -83,6 +84,59 @@ static void histograms_are_cumulative(void **state)
     free(text);
 }
 
+/* For many samples the family is found once, and the label written once. */
+static void samples_of_many_hosts_are_the_same(void **state)
+{
+    (void)state;
+    struct exposition *e = exposition_begin();
+    struct family *family =
+        exposition_family(e, &(const struct metric){"a_us", "A", METRIC_COUNTER});
+    const struct label host = {"host", "h\"1"};
+    struct text label = {.at = NULL};
+    labels_add(&label, &host, 1);
+    family_add(family, &label, "", 5000000);
+    family_add(family, &label, ",level=\"7\"", 2);
+    family_add(NULL, &label, "", 3);
+    text_done(&label);
+    expect_text(e, "# HELP duopoly_a_seconds_total A.\n# TYPE duopoly_a_seconds_total counter\n"
+                   "duopoly_a_seconds_total{host=\"h\\\"1\"} 5\n"
+                   "duopoly_a_seconds_total{host=\"h\\\"1\",level=\"7\"} 0.000002\n");
+}
+
+/* Two families of some portions each. */
+static struct exposition *long_text(char *wanted, size_t size)
+{
+    struct exposition *e = exposition_begin();
+    size_t used = 0;
+    for (unsigned f = 0; f < 2; f++) {
+        const char *name = f ? "g" : "f";
+        used += (size_t)snprintf(wanted + used, size - used,
+                                 "# HELP duopoly_%s F.\n# TYPE duopoly_%s gauge\n", name, name);
+        for (uint64_t i = 0; i < 10000; i++) {
+            exposition_add(e, &(const struct metric){name, "F", METRIC_GAUGE}, NULL, 0, i);
+            used +=
+                (size_t)snprintf(wanted + used, size - used, "duopoly_%s %" PRIu64 "\n", name, i);
+        }
+    }
+    return e;
+}
+
+static void a_long_text_is_joined_in_portions(void **state)
+{
+    (void)state;
+    static char wanted[500000];
+    struct exposition *e = long_text(wanted, sizeof(wanted));
+    size_t portions = 0;
+    while (exposition_join(e))
+        portions++;
+    assert_true(portions >= strlen(wanted) / EXPOSITION_AT_ONCE);
+    expect_text(e, wanted);
+    e = long_text(wanted, sizeof(wanted));
+    for (int i = 0; i < 4; i++)
+        assert_true(exposition_join(e));
+    exposition_drop(e);
+}
+
 /* Whatever the order in which samples come, and however many. */
 static void many_samples_in_any_order_stay_with_their_family(void **state)
 {
@@ -131,6 +185,8 @@ int main(void)
         cmocka_unit_test(units_are_those_of_the_field),
         cmocka_unit_test(labels_are_escaped),
         cmocka_unit_test(histograms_are_cumulative),
+        cmocka_unit_test(samples_of_many_hosts_are_the_same),
+        cmocka_unit_test(a_long_text_is_joined_in_portions),
         cmocka_unit_test(many_samples_in_any_order_stay_with_their_family),
     };
     return cmocka_run_group_tests_name("exposition", tests, NULL, NULL);
