@@ -60,6 +60,14 @@ void printable_clean(char *text)
     *to = '\0';
 }
 
+size_t printable_plain(const char *text)
+{
+    size_t length = 0;
+    while (text[length] >= ' ' && text[length] < 0x7f)
+        length++;
+    return text[length] ? SIZE_MAX : length;
+}
+
 void printable_make_utf8(char *text)
 {
     for (char *at = text; *at;) {

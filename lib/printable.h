@@ -8,10 +8,15 @@
  * need it: it is written in ASCII. No state, no allocation; linear. */
 #pragma once
 
+#include <stddef.h>
 #include <stdio.h>
 
 /* In place; the text gets no longer. */
 void printable_clean(char *text);
+
+/* Whether it is all printable ASCII, so that there is nothing to clean, and each byte is a
+ * character: then its length is returned. SIZE_MAX: it is not. */
+size_t printable_plain(const char *text);
 
 /* Replaces only bytes that are not UTF-8, each by '?'; in place, the length stays. */
 void printable_make_utf8(char *text);

@@ -3,11 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Where the next `more` bytes go; NULL: out of memory. */
-static char *room(struct text *text, size_t more)
+char *text_room(struct text *text, size_t n)
 {
     size_t size = text->size ? text->size : 256;
-    while (size - text->used < more)
+    while (size - text->used < n)
         size *= 2;
     char *at = size > text->size ? realloc(text->at, size) : text->at;
     text->failed |= !at;
@@ -15,13 +14,13 @@ static char *room(struct text *text, size_t more)
         return NULL;
     text->at = at;
     text->size = size;
-    text->used += more;
-    return at + text->used - more;
+    text->used += n;
+    return at + text->used - n;
 }
 
 void text_add(struct text *text, const char *bytes, size_t n)
 {
-    char *at = n ? room(text, n) : NULL;
+    char *at = n ? text_room(text, n) : NULL;
     if (at)
         memcpy(at, bytes, n);
 }
@@ -33,7 +32,7 @@ void text_word(struct text *text, const char *word)
 
 void text_fill(struct text *text, char byte, size_t n)
 {
-    char *at = n ? room(text, n) : NULL;
+    char *at = n ? text_room(text, n) : NULL;
     if (at)
         memset(at, byte, n);
 }

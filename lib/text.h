@@ -12,6 +12,8 @@ struct text {
     bool failed; /* out of memory: something is missing */
 };
 
+/* Where the next `n` bytes go, which the caller writes; NULL: out of memory. */
+char *text_room(struct text *text, size_t n);
 void text_add(struct text *text, const char *bytes, size_t n);
 void text_word(struct text *text, const char *word);
 void text_fill(struct text *text, char byte, size_t n);

@@ -25,6 +25,11 @@ static void *some(void *pointer)
 
 static void put_text(struct text *out, const char *text)
 {
+    const size_t plain = printable_plain(text);
+    if (plain != SIZE_MAX && !text[strcspn(text, "\",")]) {
+        text_add(out, text, plain);
+        return;
+    }
     char *clean = some(strdup(text));
     printable_clean(clean);
     const bool quoted = strpbrk(clean, "\",") != NULL;

@@ -1,5 +1,6 @@
 /* As it comes, in ASCII: one document, a row a line; or as lines, each item one, and the last one
  * the document without its items. */
+#include "lib/grow.h"
 #include "lib/writer_raw.h"
 
 #include <err.h>
@@ -21,6 +22,11 @@ struct json_state {
     bool apart;                           /* whose rows are lines, */
     bool rows;                            /* and has some */
     bool items;                           /* the table of items was there */
+    struct text keys;                     /* of its columns, as they are written before a cell */
+    struct key {
+        size_t at, length;
+    } * key; /* where they are; the next cell's is number `place` */
+    size_t n_keys, size, place;
 };
 
 static void put(struct json_state *state, const char *word)
@@ -100,6 +106,26 @@ static void put_value(struct json_state *state, const struct value *value)
         raw_put(state->to, value);
         text_fill(state->to, '"', quoted);
     }
+}
+
+/* WHY once for a table: rows are mostly keys. */
+static void keys_set(struct json_state *state, const struct column *columns)
+{
+    struct text *to = state->to;
+    state->to = &state->keys;
+    state->keys.used = state->n_keys = 0;
+    for (; columns->key; columns++) {
+        const size_t at = state->keys.used;
+        put(state, state->n_keys ? ", " : "{");
+        put_text(state, columns->key);
+        put(state, ": ");
+        if (!array_grow(state->key, state->n_keys, state->size, 32))
+            errx(1, "out of memory");
+        state->key[state->n_keys++] = (struct key){at, state->keys.used - at};
+    }
+    if (state->keys.failed)
+        errx(1, "out of memory");
+    state->to = to;
 }
 
 static void put_key(struct json_state *state, const char *key)
@@ -198,8 +224,8 @@ static bool is_items(const struct writer_envelope *envelope, const char *key)
 static void table_begin(void *opaque, const char *key, const struct column *columns)
 {
     struct json_state *state = opaque;
-    (void)columns;
     document_begin(state);
+    keys_set(state, columns);
     const bool items = is_items(state->envelope, key);
     state->items |= items;
     state->table = true;
@@ -222,10 +248,10 @@ static void cell(void *opaque, const struct column *column, const struct value *
             put_comma(state);
         line_begin(state, state->indent + 2);
     }
-    put(state, first_of_row ? "{" : ", ");
     state->rows = true;
-    put_text(state, column->key);
-    put(state, ": ");
+    state->place = first_of_row ? 0 : state->place + 1;
+    const struct key *key = &state->key[state->place];
+    text_add(state->to, state->keys.at + key->at, key->length);
     put_value(state, value);
     if (!column[1].key)
         put(state, state->apart ? "}\n" : "}");
@@ -305,6 +331,8 @@ static void drop(void *opaque)
 {
     struct json_state *state = opaque;
     text_done(&state->beside);
+    text_done(&state->keys);
+    free(state->key);
     free(state);
 }
 

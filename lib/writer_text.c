@@ -1,5 +1,6 @@
 #include "lib/writer.h"
 
+#include "lib/grow.h"
 #include "lib/printable.h"
 
 #include <err.h>
@@ -11,16 +12,31 @@ enum {
     ROWS_AT_ONCE = 1024, /* whose widths are taken together */
 };
 
-/* Rows of cells, each a word and its NUL. */
+/* A cell's word. */
+struct word {
+    size_t length, width; /* bytes, characters */
+};
+
+/* The last amount of a column, in words: rows that follow each other often have the same one. */
+struct amount {
+    struct value value;
+    char words[64];
+    size_t length; /* 0: there was none */
+};
+
+/* Rows of cells, one after the other. */
 struct grid {
     size_t columns, width[COLUMNS_MAX];
     bool right[COLUMNS_MAX]; /* it has quantities */
     const char *headings[COLUMNS_MAX];
+    struct amount amounts[COLUMNS_MAX];
     bool headed;   /* the headings are written, or there are none */
     size_t column; /* of the next cell */
     size_t rows;
     bool any; /* it had rows */
     struct text words;
+    struct word *cells; /* whose words these are */
+    size_t n, size;
 };
 
 /* Blocks in the order of their coming: a run of fields is a grid of two columns, unheaded. */
@@ -47,51 +63,111 @@ static void grid_begin(struct text_state *state)
 {
     struct text words = state->grid.words;
     words.used = 0;
-    state->grid = (struct grid){.words = words};
+    state->grid =
+        (struct grid){.words = words, .cells = state->grid.cells, .size = state->grid.size};
     text_fill(state->out, '\n', state->blocks);
     state->blocks = true;
 }
 
-static void word_put(struct text *out, const struct grid *grid, size_t column, const char *word)
+static void word_put(struct text *out, const struct grid *grid, size_t column, const char *word,
+                     struct word is)
 {
-    const size_t width = width_of(word), room = grid->width[column];
-    const size_t blanks = room > width ? room - width : 0;
-    const bool last = column + 1 == grid->columns;
-    text_fill(out, ' ', column ? 1 : 0);
-    text_fill(out, ' ', grid->right[column] ? blanks : 0);
-    text_word(out, word);
-    text_fill(out, ' ', grid->right[column] || last ? 0 : blanks);
-    text_fill(out, '\n', last);
+    const size_t room = grid->width[column], blanks = room > is.width ? room - is.width : 0;
+    const bool last = column + 1 == grid->columns, right = grid->right[column];
+    const size_t before = (column > 0) + (right ? blanks : 0), after = right || last ? 0 : blanks;
+    char *to = text_room(out, before + is.length + after + last);
+    if (!to)
+        return;
+    memset(to, ' ', before);
+    if (is.length)
+        memcpy(to + before, word, is.length);
+    memset(to + before + is.length, last ? '\n' : ' ', after + last);
 }
 
 /* Writes the rows that are collected. */
 static void grid_put(struct text *out, struct grid *grid)
 {
     const char *word = grid->words.at;
-    for (size_t column = 0; !grid->headed && column < grid->columns; column++)
-        word_put(out, grid, column, grid->headings[column]);
-    grid->headed = true;
-    for (size_t i = 0; i < grid->rows * grid->columns; i++) {
-        word_put(out, grid, i % grid->columns, word);
-        word += strlen(word) + 1;
+    for (size_t column = 0; !grid->headed && column < grid->columns; column++) {
+        const char *heading = grid->headings[column];
+        word_put(out, grid, column, heading, (struct word){strlen(heading), width_of(heading)});
     }
-    grid->rows = grid->words.used = 0;
+    grid->headed = true;
+    for (size_t i = 0, column = 0; i < grid->rows * grid->columns; i++) {
+        word_put(out, grid, column, word, grid->cells[i]);
+        word += grid->cells[i].length;
+        column = column + 1 < grid->columns ? column + 1 : 0;
+    }
+    grid->rows = grid->words.used = grid->n = 0;
 }
 
-static void cell_add(struct grid *grid, const char *word)
+/* What was added to the words since `at` is a cell. */
+static void cell_end(struct grid *grid, size_t at, size_t width)
 {
-    const size_t at = grid->words.used, column = grid->column;
-    text_add(&grid->words, word, strlen(word) + 1);
-    if (grid->words.failed)
+    const size_t column = grid->column;
+    if (grid->words.failed || !array_grow(grid->cells, grid->n, grid->size, 256))
         errx(1, "out of memory");
-    printable_clean(grid->words.at + at);
-    grid->words.used = at + strlen(grid->words.at + at) + 1;
-    const size_t width = width_of(grid->words.at + at);
+    grid->cells[grid->n++] = (struct word){grid->words.used - at, width};
     if (width > grid->width[column])
         grid->width[column] = width;
-    grid->column = (column + 1) % grid->columns;
+    grid->column = column + 1 < grid->columns ? column + 1 : 0;
     grid->rows += !grid->column;
     grid->any |= !grid->column;
+}
+
+static void text_cell(struct grid *grid, const char *word)
+{
+    struct text *words = &grid->words;
+    const size_t at = words->used, plain = printable_plain(word);
+    if (plain != SIZE_MAX) {
+        text_add(words, word, plain);
+        cell_end(grid, at, plain);
+        return;
+    }
+    text_add(words, word, strlen(word) + 1);
+    if (words->failed)
+        errx(1, "out of memory");
+    printable_clean(words->at + at);
+    words->used = at + strlen(words->at + at);
+    cell_end(grid, at, width_of(words->at + at));
+}
+
+static void amount_cell(struct grid *grid, const struct value *value)
+{
+    struct amount *last = &grid->amounts[grid->column];
+    const size_t at = grid->words.used;
+    if (!last->length || last->value.kind != value->kind || last->value.number != value->number ||
+        last->value.signed_number != value->signed_number) {
+        last->value = *value;
+        value_words(value, last->words, sizeof(last->words));
+        last->length = strlen(last->words);
+    }
+    text_add(&grid->words, last->words, last->length);
+    cell_end(grid, at, last->length);
+}
+
+static void cell_add(struct grid *grid, const struct value *value)
+{
+    const size_t at = grid->words.used;
+    char words[64];
+    switch (value->kind) {
+    case VALUE_TEXT:
+    case VALUE_BOOL:
+    case VALUE_ABSENT:
+        text_cell(grid, value_words(value, words, sizeof(words)));
+        return;
+    case VALUE_NUMBER:
+    case VALUE_ID:
+        text_number(&grid->words, value->number);
+        break;
+    case VALUE_SIGNED:
+        text_signed(&grid->words, value->signed_number);
+        break;
+    default:
+        amount_cell(grid, value);
+        return;
+    }
+    cell_end(grid, at, grid->words.used - at);
 }
 
 static bool is_quantity(const struct value *value)
@@ -133,7 +209,6 @@ static void fields_end(struct text_state *state)
 static void field(void *opaque, const struct column *column, const struct value *value)
 {
     struct text_state *state = opaque;
-    char words[64];
     if (!column->heading)
         return;
     if (!state->fields) {
@@ -141,8 +216,8 @@ static void field(void *opaque, const struct column *column, const struct value 
         state->grid.columns = 2;
         state->grid.headed = state->fields = true;
     }
-    cell_add(&state->grid, column->heading);
-    cell_add(&state->grid, value_words(value, words, sizeof(words)));
+    text_cell(&state->grid, column->heading);
+    cell_add(&state->grid, value);
 }
 
 static void table_begin(void *opaque, const char *key, const struct column *columns)
@@ -175,12 +250,11 @@ static void cell(void *opaque, const struct column *column, const struct value *
 {
     struct text_state *state = opaque;
     struct grid *grid = &state->grid;
-    char words[64];
     (void)first_of_row;
     if (state->hidden || !heading_of(state, column))
         return;
     grid->right[grid->column] |= is_quantity(value);
-    cell_add(grid, value_words(value, words, sizeof(words)));
+    cell_add(grid, value);
     if (grid->rows == ROWS_AT_ONCE)
         grid_put(state->out, grid);
 }
@@ -213,6 +287,7 @@ static void drop(void *opaque)
 {
     struct text_state *state = opaque;
     text_done(&state->grid.words);
+    free(state->grid.cells);
     free(state);
 }
 
