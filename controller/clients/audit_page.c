@@ -16,8 +16,9 @@ void audit_answer(const struct store *store, const duopoly_GetAudit *request,
                   duopoly_Envelope *answer)
 {
     struct store_audit_row row;
+    const struct sieve_bounds bounds = {.looks = LISTING_FILLS};
     struct sieve sieve;
-    if (!sieve_open(&sieve, &list_of_audit, request->filter, 0, answer))
+    if (!sieve_open(&sieve, &list_of_audit, request->filter, &bounds, answer))
         return;
     duopoly_AuditPage *page = &wire_begin(answer, duopoly_Envelope_audit_page_tag)->body.audit_page;
     if (store_audit_after(store, 0, &row) == 0)

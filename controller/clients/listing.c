@@ -211,7 +211,7 @@ static void times_fill(const struct attempt_view *attempt, const struct task_vie
 }
 
 static void attempt_fill(const struct conductor_parts *parts, const struct attempt_view *attempt,
-                         duopoly_TaskRow *row)
+                         int64_t now_ns, duopoly_TaskRow *row)
 {
     struct engine_status status;
     engine_status(parts->engine, &status);
@@ -219,7 +219,7 @@ static void attempt_fill(const struct conductor_parts *parts, const struct attem
     row->coflow_level = (int32_t)level_on_wire(attempt->coflow_level);
     row->macroflow_level = (int32_t)level_on_wire(attempt->macroflow_level);
     row->level = status.mode == MODE_SLOT_STARVED ? row->macroflow_level : row->coflow_level;
-    row->age_ns = clock_now_ns(parts->clock) - attempt->started_ns;
+    row->age_ns = now_ns - attempt->started_ns;
 }
 
 /* Of a stage that lists but one way nothing is said. */
@@ -231,29 +231,40 @@ static void variant_fill(const struct engine *engine, uint32_t variant, duopoly_
     row->variant = row->has_variant ? variant : 0;
 }
 
+/* What a task is known by; returns to where the row is filled then. */
+static size_t task_row_begin(const struct task_view *task, duopoly_TaskRow *row)
+{
+    row->job = task->job;
+    row->stage = task->stage;
+    row->task = task->task;
+    row->attempt = task->attempt;
+    if (task->attempt)
+        return offsetof(duopoly_TaskRow, state); /* its attempt says in which it is */
+    wire_copy(row->state, sizeof(row->state), task_state_name(task->state));
+    return offsetof(duopoly_TaskRow, host);
+}
+
+/* The rest of a row that was begun. */
 static void task_row(const struct conductor_parts *parts, const struct task_view *task,
-                     duopoly_TaskRow *row)
+                     int64_t now_ns, duopoly_TaskRow *row)
 {
     struct attempt_view attempt;
     struct agent_view agent;
     const char *state = task_state_name(task->state);
-    row->job = task->job;
-    row->stage = task->stage;
-    row->task = task->task;
     row->bytes = task->bytes;
     row->coflow_level = row->macroflow_level = row->level = -1;
-    row->age_ns = task->state == TASK_READY ? clock_now_ns(parts->clock) - task->ready_ns : -1;
-    row->attempt = task->attempt;
+    row->age_ns = task->state == TASK_READY ? now_ns - task->ready_ns : -1;
     row->wait_ns = row->receive_ns = row->compute_ns = -1;
     if (agents_of_host(parts->agents, task->host, &agent) == 0)
         wire_copy(row->host, sizeof(row->host), agent.name);
     if (task->attempt && engine_attempt(parts->engine, task->attempt, &attempt) == 0) {
-        attempt_fill(parts, &attempt, row);
-        times_fill(&attempt, task, clock_now_ns(parts->clock), row);
+        attempt_fill(parts, &attempt, now_ns, row);
+        times_fill(&attempt, task, now_ns, row);
         variant_fill(parts->engine, attempt.variant, row);
         state = attempt_state_name(attempt.state);
     }
-    wire_copy(row->state, sizeof(row->state), state);
+    if (task->attempt)
+        wire_copy(row->state, sizeof(row->state), state);
     row->failures = task->failures;
     row->evictions = task->evictions;
     row->evicted_ns = task->evicted_ns;
@@ -312,15 +323,27 @@ static void ended_tasks_page(const struct conductor_parts *parts, const duopoly_
     }
 }
 
+static void task_add(const struct conductor_parts *parts, const struct task_view *task,
+                     struct sieve *sieve, duopoly_Page *page)
+{
+    duopoly_TaskRow *row = &page->tasks[page->tasks_count];
+    if (!sieve_may_keep(sieve, row, task_row_begin(task, row)))
+        return;
+    task_row(parts, task, sieve->now_ns, row);
+    page->tasks_count += sieve_keeps(sieve, row);
+}
+
 static void running_page(const struct conductor_parts *parts, const duopoly_List *list,
                          struct sieve *sieve, duopoly_Page *page)
 {
     const struct engine *engine = parts->engine;
     uint64_t after = list->cursor;
+    uint32_t steps = 0;
     struct attempt_view attempt;
     struct task_view task;
     while (engine_attempt_after(engine, after, &attempt) == 0) {
-        if (page->tasks_count == MOST(page->tasks) || sieve_is_worn(sieve)) {
+        if (page->tasks_count == MOST(page->tasks) || steps++ >= sieve->bounds.steps ||
+            sieve_is_worn(sieve)) {
             page->cursor = after;
             return;
         }
@@ -328,8 +351,7 @@ static void running_page(const struct conductor_parts *parts, const duopoly_List
         if (engine_task(engine, attempt.job, attempt.stage, attempt.task, &task) == 0) {
             task.attempt = attempt.attempt; /* each copy of a task has its row */
             task.host = attempt.host;
-            task_row(parts, &task, &page->tasks[page->tasks_count]);
-            page->tasks_count += sieve_keeps(sieve, &page->tasks[page->tasks_count]);
+            task_add(parts, &task, sieve, page);
         }
     }
 }
@@ -347,31 +369,76 @@ static bool is_of_part(const duopoly_List *list, enum task_state state)
     return list->part == duopoly_TaskPart_TASKS_ALL || list->part == parts[state];
 }
 
+/* Whether a stage may have tasks of that part: others are passed over as a whole. */
+static bool stage_may_have(const duopoly_List *list, const struct stage_view *stage)
+{
+    if (!list->finished)
+        return stage->running > 0;
+    switch (list->part) {
+    case duopoly_TaskPart_TASKS_WAITING:
+        return stage->ready + stage->running + stage->done < stage->tasks;
+    case duopoly_TaskPart_TASKS_LIVE:
+        return stage->done < stage->tasks;
+    case duopoly_TaskPart_TASKS_DONE:
+        return stage->done > 0;
+    default:
+        return true;
+    }
+}
+
+enum { VIEWS = 16 }; /* of tasks that are looked at together */
+
+/* On its way through a job's tasks. */
+struct walk {
+    const struct conductor_parts *parts;
+    const duopoly_List *list;
+    struct sieve *sieve;
+    duopoly_Page *page;
+    uint64_t first, last; /* tasks of a stage that may be wanted */
+    uint32_t steps;
+};
+
+static bool walk_ends(struct walk *walk)
+{
+    return walk->page->tasks_count == MOST(walk->page->tasks) ||
+           walk->steps++ >= walk->sieve->bounds.steps || sieve_is_worn(walk->sieve);
+}
+
+/* Adds a stage's tasks from number *index on, which moves on. False: the page ends before it. */
+static bool stage_walk(struct walk *walk, uint32_t stage, uint32_t *index)
+{
+    struct task_view tasks[VIEWS];
+    uint32_t n;
+    if (*index < walk->first)
+        *index = walk->first < UINT32_MAX ? (uint32_t)walk->first : UINT32_MAX;
+    while (*index <= walk->last &&
+           (n = engine_tasks(walk->parts->engine, walk->list->job, stage, *index, VIEWS, tasks)))
+        for (uint32_t i = 0; i < n && *index <= walk->last; i++, ++*index) {
+            if (walk_ends(walk))
+                return false;
+            if (is_of_part(walk->list, tasks[i].state))
+                task_add(walk->parts, &tasks[i], walk->sieve, walk->page);
+        }
+    return true;
+}
+
 /* The cursor is stage : task + 1. */
 static void job_tasks_page(const struct conductor_parts *parts, const duopoly_List *list,
                            struct sieve *sieve, duopoly_Page *page)
 {
-    const struct engine *engine = parts->engine;
     uint32_t stage = (uint32_t)(list->cursor >> 32), index = (uint32_t)list->cursor;
+    struct walk walk = {.parts = parts, .list = list, .sieve = sieve, .page = page};
     struct stage_view view;
-    struct task_view task;
+    sieve_range(sieve, "task", &walk.first, &walk.last);
     index -= index > 0;
-    for (int looks = 0; engine_stage_from(engine, list->job, stage, &view) == 0; looks++) {
-        if (view.stage > stage || index >= view.tasks) {
-            stage = view.stage > stage ? view.stage : stage + 1;
-            index = 0;
-            continue;
-        }
-        if (page->tasks_count == MOST(page->tasks) || looks >= LISTING_LOOKS ||
-            sieve_is_worn(sieve)) {
-            page->cursor = (uint64_t)stage << 32 | (index + 1);
+    for (; engine_stage_from(parts->engine, list->job, stage, &view) == 0; stage = view.stage + 1) {
+        index = view.stage > stage ? 0 : index;
+        if (walk_ends(&walk) ||
+            (stage_may_have(list, &view) && !stage_walk(&walk, view.stage, &index))) {
+            page->cursor = (uint64_t)view.stage << 32 | (index + 1);
             return;
         }
-        if (engine_task(engine, list->job, stage, index++, &task) == 0 &&
-            is_of_part(list, task.state)) {
-            task_row(parts, &task, &page->tasks[page->tasks_count]);
-            page->tasks_count += sieve_keeps(sieve, &page->tasks[page->tasks_count]);
-        }
+        index = 0;
     }
 }
 
@@ -626,7 +693,7 @@ static bool page_fill(const struct listing_sources *sources, const duopoly_List 
 }
 
 void listing_page(const struct listing_sources *sources, const duopoly_List *list,
-                  duopoly_Envelope *answer)
+                  const struct sieve_bounds *bounds, duopoly_Envelope *answer)
 {
     const struct conductor_parts *parts = sources->parts;
     duopoly_Page *page = &wire_begin(answer, duopoly_Envelope_page_tag)->body.page;
@@ -639,8 +706,9 @@ void listing_page(const struct listing_sources *sources, const duopoly_List *lis
                        list->job);
         return;
     }
-    if (!sieve_open(&sieve, list_find(list->of), list->filter, list->limit, answer))
+    if (!sieve_open(&sieve, list_find(list->of), list->filter, bounds, answer))
         return;
+    sieve.now_ns = clock_now_ns(parts->clock);
     if ((size_t)list->of < sizeof(own_pages) / sizeof(*own_pages) && own_pages[list->of])
         own_pages[list->of](parts, list, &sieve, answer);
     else if (!page_fill(sources, list, &sieve, page))

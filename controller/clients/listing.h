@@ -2,19 +2,20 @@
  * counters.
  *
  * A cursor says where the next page begins (0: the end). A page has at most the rows that
- * schemas/duopoly.options allows and examines at most LISTING_LOOKS things, and rows of a filter
- * as listing_sieve.h says, so that no request delays the controller: a page may be short, or empty
- * with a cursor. Rows are sorted by identity,
+ * schemas/duopoly.options allows, and examines no more than its bounds say (listing_sieve.h), so
+ * that no request delays the controller: a page may be short, or empty with a cursor. Rows are
+ * sorted by identity,
  * or by name (listing_place.h), so none is listed twice and none that was there all the time is
  * missed; `changed` says that the state has changed since the first page. A list of all
  * jobs has no places in turn, only the key by which turns are sorted. */
 #pragma once
 
 #include "controller/agents_zmq.h"
+#include "controller/clients/listing_sieve.h"
 #include "controller/conductor.h"
 #include "lib/wire_unix.h"
 
-#define LISTING_LOOKS 4096
+#define LISTING_LOOKS 4096 /* steps of a page at most, where its bounds do not say less */
 
 /* Further sources of counters, besides the conductor. Borrowed. */
 struct listing_sources {
@@ -33,4 +34,4 @@ const char *listing_state(const struct agent_view *agent, const struct host_view
 
 /* Fills `answer` with a Page, or Refused. */
 void listing_page(const struct listing_sources *sources, const duopoly_List *list,
-                  duopoly_Envelope *answer);
+                  const struct sieve_bounds *bounds, duopoly_Envelope *answer);

@@ -4,13 +4,13 @@
 
 #include <string.h>
 
-bool sieve_open(struct sieve *sieve, const struct list *list, const char *filter, uint32_t limit,
-                duopoly_Envelope *answer)
+bool sieve_open(struct sieve *sieve, const struct list *list, const char *filter,
+                const struct sieve_bounds *bounds, duopoly_Envelope *answer)
 {
     struct err err;
     sieve->row_bytes = list ? list->row_bytes : 0;
     sieve->looks = sieve->kept = 0;
-    sieve->limit = limit;
+    sieve->bounds = *bounds;
     sieve->chooses = *filter;
     if (!*filter)
         return true;
@@ -23,6 +23,23 @@ bool sieve_open(struct sieve *sieve, const struct list *list, const char *filter
         return false;
     }
     return true;
+}
+
+void sieve_range(const struct sieve *sieve, const char *key, uint64_t *ret_least,
+                 uint64_t *ret_most)
+{
+    *ret_least = 0;
+    *ret_most = UINT64_MAX;
+    if (sieve->chooses)
+        filter_range(&sieve->filter, key, ret_least, ret_most);
+}
+
+bool sieve_may_keep(const struct sieve *sieve, void *row, size_t known)
+{
+    if (!sieve->chooses || filter_may_keep(&sieve->filter, row, known))
+        return true;
+    memset(row, 0, known);
+    return false;
 }
 
 bool sieve_keeps(struct sieve *sieve, void *row)
@@ -38,5 +55,6 @@ bool sieve_keeps(struct sieve *sieve, void *row)
 
 bool sieve_is_worn(const struct sieve *sieve)
 {
-    return sieve->looks >= LISTING_FILLS || (sieve->limit && sieve->kept >= sieve->limit);
+    return sieve->looks >= sieve->bounds.looks ||
+           (sieve->bounds.rows && sieve->kept >= sieve->bounds.rows);
 }

@@ -293,13 +293,15 @@ static void keys_rotate(struct control *control, struct requester *requester,
 static void list_fill(struct control *control, struct requester *requester,
                       const duopoly_Envelope *request)
 {
+    const struct sieve_bounds bounds = {
+        .rows = request->body.list.limit, .looks = LISTING_FILLS, .steps = LISTING_LOOKS};
     struct listing_sources sources;
     if (agent_wait_asks(request->body.list.of)) {
         agent_wait_begin(control, requester, request);
         return;
     }
     control_sources(control, &sources);
-    listing_page(&sources, &request->body.list, &control->answer);
+    listing_page(&sources, &request->body.list, &bounds, &control->answer);
 }
 
 static void explanation_fill(struct control *control, struct requester *requester,

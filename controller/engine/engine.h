@@ -389,6 +389,10 @@ uint64_t engine_compute_ns(const struct engine *engine, uint64_t job, uint32_t s
                            uint32_t variant);
 int engine_task(const struct engine *engine, uint64_t job, uint32_t stage, uint32_t task,
                 struct task_view *ret_view);
+/* A stage's tasks from number `from` on, `n` at most; returns how many there are. O(log jobs + n).
+ */
+uint32_t engine_tasks(const struct engine *engine, uint64_t job, uint32_t stage, uint32_t from,
+                      uint32_t n, struct task_view *ret_views);
 int engine_attempt(const struct engine *engine, uint64_t attempt, struct attempt_view *ret_view);
 /* A tenant. User 0 is always there. */
 struct user_view {

@@ -329,3 +329,48 @@ bool filter_keeps(const struct filter *filter, const void *row)
             return false;
     return true;
 }
+
+/* A cell may look at other members than its own only by its functions. */
+static bool is_known(const struct cell *cell, size_t known)
+{
+    return !cell->value && !cell->lacks && cell->offset < known;
+}
+
+bool filter_may_keep(const struct filter *filter, const void *row, size_t known)
+{
+    for (uint8_t i = 0; i < filter->terms_n; i++)
+        if (is_known(filter->terms[i].cell, known) && !term_holds(filter, &filter->terms[i], row))
+            return false;
+    return true;
+}
+
+static uint64_t clamp_u64(__int128 number)
+{
+    return number < 0 ? 0 : number > UINT64_MAX ? UINT64_MAX : (uint64_t)number;
+}
+
+/* Narrows it to what one condition keeps. */
+static void narrow(const struct filter_term *term, __int128 wanted, __int128 *least, __int128 *most)
+{
+    const bool is = term->op == FILTER_IS && term->n == 1;
+    const __int128 from = wanted + (term->op == FILTER_MORE),
+                   to = wanted - (term->op == FILTER_LESS);
+    if ((is || term->op == FILTER_MORE || term->op == FILTER_AT_LEAST) && from > *least)
+        *least = from;
+    if ((is || term->op == FILTER_LESS || term->op == FILTER_AT_MOST) && to < *most)
+        *most = to;
+}
+
+void filter_range(const struct filter *filter, const char *key, uint64_t *ret_least,
+                  uint64_t *ret_most)
+{
+    __int128 least = 0, most = UINT64_MAX;
+    for (uint8_t i = 0; i < filter->terms_n; i++) {
+        const struct filter_term *term = &filter->terms[i];
+        const struct filter_value *value = &filter->values[term->first];
+        if (!value->absent && strcmp(term->cell->key, key) == 0)
+            narrow(term, value->number, &least, &most);
+    }
+    *ret_least = least > most ? 1 : clamp_u64(least);
+    *ret_most = least > most ? 0 : clamp_u64(most);
+}

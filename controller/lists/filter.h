@@ -62,3 +62,11 @@ int filter_read(const char *text, const struct cell *cells, struct filter *ret_f
 
 /* Whether a row is wanted. */
 bool filter_keeps(const struct filter *filter, const void *row);
+/* Whether it may be, by its first `known` bytes: more of it is not filled yet. WHY: to fill a row
+ * takes many times as long as to see that it is not wanted. */
+bool filter_may_keep(const struct filter *filter, const void *row, size_t known);
+
+/* Between which numbers, both included, this column is in rows that are wanted, as far as
+ * conditions on it alone say. None is wanted: *ret_least > *ret_most. O(conditions). */
+void filter_range(const struct filter *filter, const char *key, uint64_t *ret_least,
+                  uint64_t *ret_most);

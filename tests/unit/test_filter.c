@@ -42,7 +42,16 @@ static bool keeps(const char *text, const struct sample *row)
     struct err err;
     if (filter_read(text, cells, &filter, &err) < 0)
         fail_msg("%s: %s", text, err.text);
-    return filter_keeps(&filter, row);
+    const bool kept = filter_keeps(&filter, row);
+    uint64_t least, most;
+    filter_range(&filter, "id", &least, &most);
+    if (kept && (row->id < least || row->id > most))
+        fail_msg("%s: %llu is not from %llu to %llu", text, (unsigned long long)row->id,
+                 (unsigned long long)least, (unsigned long long)most);
+    for (size_t known = 0; known <= sizeof(*row); known += 4)
+        if (kept && !filter_may_keep(&filter, row, known))
+            fail_msg("%s: not by its first %zu bytes", text, known);
+    return kept;
 }
 
 /* ---- random filters ---- */
@@ -314,6 +323,44 @@ static void instants_are_read_and_written(void **state)
     assert_true(instant_read(words, &ns) && ns == 1769860800250000001);
 }
 
+/* What is not filled yet is not looked at; what is suffices. */
+static void a_row_that_is_not_wanted_is_known_by_its_beginning(void **state)
+{
+    struct sample row = {.text = "a", .id = 5, .yes = true};
+    struct filter filter;
+    (void)state;
+    assert_int_equal(filter_read("id<5,yes=no", cells, &filter, NULL), 0);
+    assert_true(filter_may_keep(&filter, &row, offsetof(struct sample, id)));
+    assert_false(filter_may_keep(&filter, &row, offsetof(struct sample, at_ns)));
+    row.id = 4;
+    assert_true(filter_may_keep(&filter, &row, offsetof(struct sample, yes)));
+    assert_false(filter_may_keep(&filter, &row, sizeof(row)));
+}
+
+static void conditions_on_a_number_make_a_range(void **state)
+{
+    static const struct {
+        const char *text;
+        uint64_t least, most;
+    } ranges[] = {
+        {"", 0, UINT64_MAX},           {"id<700", 0, 699},
+        {"id>=3,id<=9,yes=yes", 3, 9}, {"id>3,id!=5,size_bytes<9", 4, UINT64_MAX},
+        {"id=4,id<9", 4, 4},           {"id=4|6", 0, UINT64_MAX},
+        {"id=-", 0, UINT64_MAX},       {"id<0", 1, 0},
+        {"id>4,id<4", 1, 0},           {"id>18446744073709551615", 1, 0},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof(ranges) / sizeof(ranges[0]); i++) {
+        struct filter filter;
+        uint64_t least, most;
+        assert_int_equal(filter_read(ranges[i].text, cells, &filter, NULL), 0);
+        filter_range(&filter, "id", &least, &most);
+        if (least != ranges[i].least || most != ranges[i].most)
+            fail_msg("%s: %llu to %llu", ranges[i].text, (unsigned long long)least,
+                     (unsigned long long)most);
+    }
+}
+
 /* ---- the controller's lists ---- */
 
 /* A filter reads a value by the kind that its column says, and each has it, or nothing. */
@@ -349,6 +396,8 @@ int main(void)
         cmocka_unit_test(a_filter_may_be_copied),
         cmocka_unit_test(a_wrong_filter_is_refused),
         cmocka_unit_test(a_filter_is_bounded),
+        cmocka_unit_test(a_row_that_is_not_wanted_is_known_by_its_beginning),
+        cmocka_unit_test(conditions_on_a_number_make_a_range),
         cmocka_unit_test(instants_are_read_and_written),
         cmocka_unit_test(each_column_has_its_kind),
     };

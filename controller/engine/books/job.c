@@ -46,15 +46,19 @@ struct stage *job_find_stage(const struct engine *engine, uint64_t number, uint3
     return job ? job_stage_at(job, stage) : NULL;
 }
 
+struct task *job_stage_task(struct stage *stage, uint32_t task)
+{
+    if (!stage || task >= stage->n_tasks)
+        return NULL;
+    if (!stage->tasks[task].stage)
+        assembly_make_task(stage, task);
+    return &stage->tasks[task];
+}
+
 struct task *job_find_task(const struct engine *engine, uint64_t number, uint32_t stage,
                            uint32_t task)
 {
-    struct stage *of = job_find_stage(engine, number, stage);
-    if (!of || task >= of->n_tasks)
-        return NULL;
-    if (!of->tasks[task].stage)
-        assembly_make_task(of, task);
-    return &of->tasks[task];
+    return job_stage_task(job_find_stage(engine, number, stage), task);
 }
 
 uint64_t job_name_hash(const char *name)

@@ -16,6 +16,8 @@ struct bucket *job_bucket(struct engine *engine, struct job *job, struct shape *
 
 struct job *job_find(const struct engine *engine, uint64_t number);
 struct finished *job_find_finished(const struct engine *engine, uint64_t number);
+/* NULL: the stage, which may be NULL, has no such task. */
+struct task *job_stage_task(struct stage *stage, uint32_t task);
 /* NULL: no such task in an active or arriving job. */
 struct task *job_find_task(const struct engine *engine, uint64_t number, uint32_t stage,
                            uint32_t task);

@@ -386,17 +386,14 @@ static bool loss_fails(const struct engine *engine, const struct task *task)
            !(host && retry_repeats(engine, task, host));
 }
 
-int engine_task(const struct engine *engine, uint64_t job, uint32_t stage, uint32_t index,
-                struct task_view *ret_view)
+static void view_task(const struct engine *engine, const struct task *task,
+                      struct task_view *ret_view)
 {
-    const struct task *task = job_find_task(engine, job, stage, index);
-    const struct evicted *evicted = task ? eviction_of(task) : NULL;
-    if (!task)
-        return -ENOENT;
+    const struct evicted *evicted = eviction_of(task);
     *ret_view = (struct task_view){
-        .job = job,
-        .stage = stage,
-        .task = index,
+        .job = task->stage->job->number,
+        .stage = task->stage->index,
+        .task = task->index,
         .state = retry_waits(task) ? TASK_READY : task_state(task),
         .network_input = task->bytes > 0,
         .guessed = task->guessed,
@@ -416,7 +413,27 @@ int engine_task(const struct engine *engine, uint64_t job, uint32_t stage, uint3
         .ready_ns = task->ready_ns,
         .started_ns = task->started_ns,
     };
+}
+
+int engine_task(const struct engine *engine, uint64_t job, uint32_t stage, uint32_t index,
+                struct task_view *ret_view)
+{
+    const struct task *task = job_find_task(engine, job, stage, index);
+    if (!task)
+        return -ENOENT;
+    view_task(engine, task, ret_view);
     return 0;
+}
+
+uint32_t engine_tasks(const struct engine *engine, uint64_t job, uint32_t number, uint32_t from,
+                      uint32_t n, struct task_view *ret_views)
+{
+    struct stage *stage = job_find_stage(engine, job, number);
+    const struct task *task;
+    uint32_t found = 0;
+    for (; found < n && (task = job_stage_task(stage, from + found)); found++)
+        view_task(engine, task, &ret_views[found]);
+    return found;
 }
 
 static void view_attempt(const struct attempt *attempt, struct attempt_view *ret_view)
