@@ -62,6 +62,10 @@ $(BUILD)/tests/netlink_spy.so: tests/net/netlink_spy.c make/flags.mk make/tests.
 	$(CC) $(CPPFLAGS) -std=gnu17 -O2 -fPIC -shared $(WARN) -o $@ $< -ldl
 $(BUILD)/tests/test_mqprio: | $(BUILD)/tests/netlink_spy.so
 
+# The list is scripted; and who asks for it.
+$(BUILD)/tests/test_paging: EXTRA = -Wl,--wrap=listing_page
+$(BUILD)/tests/test_list_waits: EXTRA = $(foreach f,listing_page control_sources control_answer control_hold,-Wl,--wrap=$(f))
+
 # Its netlink sockets go nowhere.
 $(BUILD)/tests/test_fuzz_netlink $(BUILD)/fuzz_netlink: EXTRA = -Wl,--wrap=nl_connect
 $(BUILD)/tests/test_fuzz_nft $(BUILD)/fuzz_nft: EXTRA = $(foreach f,sendto recvfrom,-Wl,--wrap=mnl_socket_$(f))

@@ -136,7 +136,7 @@ void control_stepped(void *user)
 static bool waits_for_disk(const struct held_answer *answer)
 {
     return answer->held && !answer->cared && !answer->idles && !answer->follows && !answer->asks &&
-           !answer->takes;
+           !answer->takes && !answer->lists;
 }
 
 void control_stored(void *user)
@@ -269,6 +269,7 @@ static void on_close(void *user, uint64_t client)
     idle_wait_end(control, requester);
     event_wait_end(control, requester);
     agent_wait_end(control, requester);
+    list_wait_end(control, requester);
     state_wait_end(control, requester);
     watchers_remove(control->watchers, (uint32_t)(requester - control->requesters));
     *requester = (struct requester){.client = 0};
@@ -349,10 +350,13 @@ int control_open(sd_event *loop, const struct settings *settings, struct control
     if (r == 0)
         r = event_waits_open(control, err);
     if (r == 0)
+        r = list_waits_open(control, err);
+    if (r == 0)
         r = wire_unix_listen(loop, settings->socket, &groups,
                              (uint64_t)settings->timers.client_idle_ns, &handler, &control->server,
                              err);
     if (r < 0) {
+        list_waits_close(control);
         event_waits_close(control);
         watchers_close(control->watchers);
         portions_close(control->portions);
@@ -441,6 +445,7 @@ void control_close(struct control *control)
     state_dump_close(control->state_dump);
     wire_unix_close(control->server);
     remote_destroy(control->remote);
+    list_waits_close(control);
     event_waits_close(control);
     watchers_close(control->watchers);
     portions_close(control->portions);

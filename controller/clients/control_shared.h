@@ -5,6 +5,7 @@
  *   idle_waits.c      answers that wait until nothing runs on hosts
  *   event_requests.c  answers that wait until something happens
  *   agent_waits.c     answers that wait for an agent's
+ *   list_waits.c      pages of lists, which are put together between other work
  *   state_waits.c     answers with the state, and those that wait for its next bytes
  *   trial.c           a change that is undone unless it is confirmed
  *   control_who.c     a client's role and name, answers to it, its rows of the audit */
@@ -12,6 +13,7 @@
 
 #include "controller/clients/control.h"
 #include "controller/clients/event_requests.h"
+#include "controller/clients/paging.h"
 #include "controller/clients/questions.h"
 #include "controller/clients/remote.h"
 #include "controller/clients/submission.h"
@@ -31,6 +33,7 @@ struct held_answer {
     bool follows; /* it waits until something happens instead */
     bool asks;    /* it waits for an agent's answer instead */
     bool takes;   /* it waits for the state's next bytes instead */
+    bool lists;   /* it waits for a page instead */
     uint64_t ticket;
     uint64_t sequence;
     pb_size_t request;
@@ -50,6 +53,8 @@ struct requester {
     struct held_answer answer;
     struct idle_wait idle;
     struct event_wait events;
+    duopoly_List list; /* that it waits for a page of, in line: */
+    STAILQ_ENTRY(requester) next_list;
     /* A job's end that is prepared in portions, then handled; NULL: none. Owned. */
     duopoly_Envelope *late;
     bool behind;   /* it is not read until the store has caught up */
@@ -57,6 +62,13 @@ struct requester {
 };
 
 #define REQUESTERS (UNIX_CLIENTS + REMOTE_CLIENTS)
+
+/* Pages that are asked for, in the order of asking; the first one's is in work. */
+struct list_waits {
+    STAILQ_HEAD(, requester) line;
+    sd_event_source *again; /* while somebody is in line */
+    struct paging paging;
+};
 
 struct control {
     sd_event *loop; /* borrowed */
@@ -73,6 +85,7 @@ struct control {
     STAILQ_HEAD(, leaving) leaving;
     uint32_t idlers; /* answers that idle */
     struct event_waits event_waits;
+    struct list_waits lists;
     struct questions questions;
     struct state_dump *state_dump;
     struct trial trial;
@@ -116,6 +129,13 @@ void agent_waits_release(struct control *control);
 void agent_wait_end(struct control *control, const struct requester *requester);
 /* As questions_init, for control->questions; before the loop runs. */
 void agent_waits_open(struct control *control);
+/* list_waits.c: answers any other List, or holds its answer; its client is gone; before the loop
+ * runs; at the end. */
+void list_wait_begin(struct control *control, struct requester *requester,
+                     const duopoly_Envelope *request);
+void list_wait_end(struct control *control, struct requester *requester);
+int list_waits_open(struct control *control, struct err *err);
+void list_waits_close(struct control *control);
 /* state_waits.c: as state_dump_open, for control->state_dump; answers a GetState, or holds its
  * answer; its client is gone. */
 int state_waits_open(struct control *control, struct err *err);

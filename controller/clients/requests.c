@@ -7,7 +7,6 @@
 #include "controller/clients/if_version.h"
 #include "controller/clients/job_requests.h"
 #include "controller/clients/key_requests.h"
-#include "controller/clients/listing.h"
 #include "controller/clients/policy_requests.h"
 #include "controller/clients/refusal.h"
 #include "controller/clients/stance_requests.h"
@@ -293,15 +292,10 @@ static void keys_rotate(struct control *control, struct requester *requester,
 static void list_fill(struct control *control, struct requester *requester,
                       const duopoly_Envelope *request)
 {
-    const struct sieve_bounds bounds = {
-        .rows = request->body.list.limit, .looks = LISTING_FILLS, .steps = LISTING_LOOKS};
-    struct listing_sources sources;
-    if (agent_wait_asks(request->body.list.of)) {
+    if (agent_wait_asks(request->body.list.of))
         agent_wait_begin(control, requester, request);
-        return;
-    }
-    control_sources(control, &sources);
-    listing_page(&sources, &request->body.list, &bounds, &control->answer);
+    else
+        list_wait_begin(control, requester, request);
 }
 
 static void explanation_fill(struct control *control, struct requester *requester,

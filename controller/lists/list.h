@@ -13,9 +13,10 @@ struct list {
     const pb_msgdesc_t *fields; /* of a row; NULL: it is no message */
     pb_size_t page;             /* the kind of its answers, and where their rows are: */
     size_t rows, row_bytes, count, cursor;
-    size_t stage;  /* where the stage is that goes with the cursor; 0: there is none */
-    size_t so_far; /* and what was counted of it, likewise */
-    bool local;    /* the controller does not filter it: who asks gets all rows */
+    pb_size_t most; /* rows in a page */
+    size_t stage;   /* where the stage is that goes with the cursor; 0: there is none */
+    size_t so_far;  /* and what was counted of it, likewise */
+    bool local;     /* the controller does not filter it: who asks gets all rows */
 };
 /* `of` LIST_…, the answer of kind page_ with rows_, each a row_. Further members of struct list may
  * follow. */
@@ -26,6 +27,8 @@ struct list {
         .rows = offsetof(duopoly_Envelope, body.page_.rows_),                                      \
         .row_bytes = sizeof(((duopoly_Envelope *)0)->body.page_.rows_[0]),                         \
         .count = offsetof(duopoly_Envelope, body.page_.rows_##_count),                             \
+        .most = sizeof(((duopoly_Envelope *)0)->body.page_.rows_) /                                \
+                sizeof(((duopoly_Envelope *)0)->body.page_.rows_[0]),                              \
         .cursor = offsetof(duopoly_Envelope, body.page_.cursor), __VA_ARGS__                       \
     }
 

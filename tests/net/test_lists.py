@@ -201,6 +201,54 @@ def test_dropped_rows_are_not_sent_and_a_page_is_bounded(many):
     client.close()
 
 
+def unpack(page, kind):
+    """The rows of a packed page, by what duopoly.proto says of it alone."""
+    rows, row, at = [], kind(), 0
+    while at < len(page.rows):
+        head = shift = 0
+        while True:
+            byte = page.rows[at]
+            at, head, shift = at + 1, head | (byte & 0x7f) << shift, shift + 7
+            if byte < 0x80:
+                break
+        row = kind() if head & 1 else row
+        row.MergeFromString(page.rows[at:at + head // 2])
+        at += head // 2
+        rows.append(kind.FromString(row.SerializeToString()))
+    return rows
+
+
+@pytest.mark.parametrize("of, name, kind", [(pb.LIST_TASKS, "tasks", pb.TaskRow),
+                                            (pb.LIST_JOBS, "jobs", pb.JobRow)])
+def test_packed_pages_have_the_same_rows(many, of, name, kind):
+    client, cursor, packed, size, n = Client(many), 0, [], 0, 0
+    asked = {"of": of, "job": 1 if name == "tasks" else 0, "finished": True}
+    while True:
+        page = client.ask(list=pb.List(cursor=cursor, packed=True, **asked)).packed_page
+        packed += unpack(page, kind)
+        cursor, size, n = page.cursor, size + page.ByteSize(), n + 1
+        if not cursor:
+            break
+    plain = list(pages(client, **asked))
+    client.close()
+    rows = [row for page in plain for row in getattr(page, name)]
+    for row in rows + packed:
+        row.ClearField("age_ns")  # the clock goes on
+        for spent in ("receive_ns", "compute_ns"):
+            row.ClearField(spent)
+    assert packed == rows and len(rows) in (TASKS, 12)
+    share = size / sum(page.ByteSize() for page in plain)
+    assert share < 1 and (name == "jobs" or share < 0.5 and n < len(plain) / 5), (share, n)
+
+
+def test_what_cannot_be_packed_comes_as_it_is(many):
+    client = Client(many)
+    for of in (pb.LIST_HOSTS, pb.LIST_COUNTERS, pb.LIST_MODES):
+        answer = client.ask(list=pb.List(of=of, packed=True))
+        assert answer.WhichOneof("body") in ("page", "mode_page")
+    client.close()
+
+
 @pytest.mark.parametrize("body, sentence", [
     ({"list": pb.List(of=pb.LIST_HOSTS, filter="stat=up")}, "did you mean 'state'?"),
     ({"list": pb.List(of=pb.LIST_JOBS, filter="=")}, "a condition begins with a column"),
