@@ -224,13 +224,21 @@ static int answer_look(struct client *client, pb_size_t answer_kind,
     return 0;
 }
 
-int client_answer(struct client *client, pb_size_t answer_kind, const duopoly_Envelope **ret_answer,
-                  struct err *err)
+int client_answer_or(struct client *client, pb_size_t kind, pb_size_t other_kind,
+                     const duopoly_Envelope **ret_answer, struct err *err)
 {
     int r = answer_receive(client, client_monotonic_ms() + client->timeout_ms, err);
     if (r == -ETIMEDOUT)
         return gone(client, ETIMEDOUT, err);
-    return r < 0 ? r : answer_look(client, answer_kind, ret_answer, err);
+    if (r == 0 && client->incoming.which_body == other_kind)
+        kind = other_kind;
+    return r < 0 ? r : answer_look(client, kind, ret_answer, err);
+}
+
+int client_answer(struct client *client, pb_size_t answer_kind, const duopoly_Envelope **ret_answer,
+                  struct err *err)
+{
+    return client_answer_or(client, answer_kind, answer_kind, ret_answer, err);
 }
 
 int client_take(struct client *client, pb_size_t answer_kind, const duopoly_Envelope **ret_answer,

@@ -76,6 +76,9 @@ void client_patience(struct client *client, int timeout_ms);
 int client_send(struct client *client, struct err *err);
 int client_answer(struct client *client, pb_size_t answer_kind, const duopoly_Envelope **ret_answer,
                   struct err *err);
+/* The same, where the answer may be of one of two kinds. */
+int client_answer_or(struct client *client, pb_size_t kind, pb_size_t other_kind,
+                     const duopoly_Envelope **ret_answer, struct err *err);
 /* As client_answer, of a request that was sent, but without waiting. −EAGAIN, without a sentence:
  * the answer is not there yet, and the connection stays of use. Whoever polls client_fd meanwhile
  * looks again now and then, since over TCP it may become readable but once. */

@@ -2,9 +2,12 @@
 
 #include "controller/cli/sorted.h"
 #include "lib/now.h"
+#include "lib/rowpack.h"
 
 #include <assert.h>
 #include <err.h>
+#include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Rows that came wait at most this long, and until the next page. */
@@ -76,58 +79,134 @@ int table_end(struct table *table, int r)
     return r;
 }
 
-static int page_ask(struct client *client, const duopoly_List *request, struct err *err)
+/* A list that is being read. */
+struct reading {
+    struct client *client;
+    const struct list *list;
+    duopoly_List request; /* of the next page */
+    struct list_seen *seen;
+    struct rowpack pack;
+    void *row; /* room for one that was packed */
+};
+
+static int page_ask(struct reading *reading, struct err *err)
 {
-    client_request(client, duopoly_Envelope_list_tag)->body.list = *request;
-    return client_send(client, err);
+    client_request(reading->client, duopoly_Envelope_list_tag)->body.list = reading->request;
+    return client_send(reading->client, err);
+}
+
+static void seen_note(struct list_seen *seen, uint64_t version, bool changed)
+{
+    if (!seen)
+        return;
+    if (!seen->version)
+        seen->version = version;
+    seen->changed |= changed || seen->version != version;
+}
+
+/* Where the next page begins, and what the page says besides its rows. */
+static void page_look(struct reading *reading, const duopoly_Envelope *answer)
+{
+    const struct list *list = reading->list;
+    duopoly_List *request = &reading->request;
+    const char *page = (const char *)answer;
+    if (answer->which_body == duopoly_Envelope_packed_page_tag) {
+        const duopoly_PackedPage *packed = &answer->body.packed_page;
+        request->cursor = packed->cursor;
+        request->version = packed->version;
+        seen_note(reading->seen, packed->version, packed->changed);
+        return;
+    }
+    request->cursor = *(const uint64_t *)(page + list->cursor);
+    if (list->stage)
+        request->stage = *(const uint32_t *)(page + list->stage);
+    if (list->so_far)
+        request->so_far = *(const duopoly_CoflowPart *)(page + list->so_far);
+    if (list->page == duopoly_Envelope_page_tag) {
+        request->version = answer->body.page.version;
+        seen_note(reading->seen, answer->body.page.version, answer->body.page.changed);
+    }
 }
 
 /* The next page is asked for before this one's rows are looked at, so that the controller works
  * meanwhile: an answer stays as it is while another one is only asked for. */
-static int page_next(struct client *client, const struct list *list, duopoly_List *request,
-                     const char **ret_page, struct list_seen *seen, struct err *err)
+static int page_next(struct reading *reading, const duopoly_Envelope **ret_page, struct err *err)
 {
-    const duopoly_Envelope *answer;
-    int r = client_answer(client, list->page, &answer, err);
+    int r = client_answer_or(reading->client, reading->list->page,
+                             reading->row ? duopoly_Envelope_packed_page_tag : reading->list->page,
+                             ret_page, err);
     if (r < 0)
         return r;
-    *ret_page = (const char *)answer;
-    request->cursor = *(const uint64_t *)(*ret_page + list->cursor);
-    if (list->stage)
-        request->stage = *(const uint32_t *)(*ret_page + list->stage);
-    if (list->so_far)
-        request->so_far = *(const duopoly_CoflowPart *)(*ret_page + list->so_far);
-    if (list->page == duopoly_Envelope_page_tag) {
-        request->version = answer->body.page.version;
-        if (seen && !seen->version)
-            seen->version = request->version;
-        if (seen)
-            seen->changed |= answer->body.page.changed || seen->version != request->version;
-    }
-    return request->cursor ? page_ask(client, request, err) : 0;
+    page_look(reading, *ret_page);
+    return reading->request.cursor ? page_ask(reading, err) : 0;
 }
 
-int list_read(struct client *client, const struct list *list, duopoly_List request,
-              int (*each)(void *user, const void *row, struct err *err), void (*pause)(void *user),
-              void *user, struct list_seen *seen, struct err *err)
+typedef int row_each(void *user, const void *row, struct err *err);
+
+static int packed_read(const struct reading *reading, const duopoly_PackedPage *page,
+                       row_each *each, void *user, struct err *err)
 {
-    const duopoly_Envelope *answer;
-    const char *page;
-    request.of = list->of;
-    request.cursor = 0;
-    request.has_so_far = list->so_far;
-    int r = page_ask(client, &request, err);
-    while (r == 0 && (r = page_next(client, list, &request, &page, seen, err)) == 0) {
-        const pb_size_t n = *(const pb_size_t *)(page + list->count);
-        for (pb_size_t i = 0; r == 0 && i < n; i++)
-            r = each(user, page + list->rows + i * list->row_bytes, err);
-        if (!request.cursor)
+    int r = 0;
+    memset(reading->row, 0, reading->list->row_bytes);
+    for (size_t at = 0; r == 0 && at < page->rows.size;) {
+        const size_t length =
+            rowpack_take(&reading->pack, page->rows.bytes + at, page->rows.size - at, reading->row);
+        if (!length)
+            return err_set(err, EPROTO, "the controller sent a page of %s that is malformed",
+                           reading->list->key);
+        at += length;
+        r = each(user, reading->row, err);
+    }
+    return r;
+}
+
+static int page_read(const struct reading *reading, const duopoly_Envelope *answer, row_each *each,
+                     void *user, struct err *err)
+{
+    const struct list *list = reading->list;
+    const char *page = (const char *)answer;
+    int r = 0;
+    if (answer->which_body == duopoly_Envelope_packed_page_tag)
+        return packed_read(reading, &answer->body.packed_page, each, user, err);
+    const pb_size_t n = *(const pb_size_t *)(page + list->count);
+    for (pb_size_t i = 0; r == 0 && i < n; i++)
+        r = each(user, page + list->rows + i * list->row_bytes, err);
+    return r;
+}
+
+/* Packed pages are asked for where such rows can be. */
+static int reading_begin(struct reading *reading, struct err *err)
+{
+    const struct list *list = reading->list;
+    reading->request.of = list->of;
+    reading->request.cursor = 0;
+    reading->request.has_so_far = list->so_far;
+    if (list->page == duopoly_Envelope_page_tag &&
+        rowpack_init(&reading->pack, list->fields, list->row_bytes)) {
+        reading->request.packed = true;
+        reading->row = malloc(list->row_bytes);
+        if (!reading->row)
+            return err_sys(err, ENOMEM, "the list");
+    }
+    return page_ask(reading, err);
+}
+
+int list_read(struct client *client, const struct list *list, duopoly_List request, row_each *each,
+              void (*pause)(void *user), void *user, struct list_seen *seen, struct err *err)
+{
+    struct reading reading = {.client = client, .list = list, .request = request, .seen = seen};
+    const duopoly_Envelope *page;
+    int r = reading_begin(&reading, err);
+    while (r == 0 && (r = page_next(&reading, &page, err)) == 0) {
+        r = page_read(&reading, page, each, user, err);
+        if (!reading.request.cursor)
             break;
         if (pause)
             pause(user);
     }
-    if (r > 0 && request.cursor) /* the page that was asked for is not needed */
-        r = client_answer(client, list->page, &answer, err);
+    if (r > 0 && reading.request.cursor) /* the page that was asked for is not needed */
+        r = client_answer_or(client, list->page, duopoly_Envelope_packed_page_tag, &page, err);
+    free(reading.row);
     return r < 0 ? r : 0;
 }
 
