@@ -1,5 +1,5 @@
 """What a task's start, a stage's tasks and an offer wait for the plug-in, in a real Spark on loopback: timed by classes around the plug-in's own
-(java/duopoly/spark), so that the plug-in is the one that is installed. Beside it a real controller and agent, which allow one task at a time."""
+(java/duopoly/spark), so that the plug-in is the one that is installed. Beside it a real controller and agent."""
 
 import os
 import pathlib
@@ -16,6 +16,7 @@ from testbed.spark import cluster
 JAVA = pathlib.Path(__file__).parent / "java"
 HOST = "localhost"
 SECONDS = 400
+KINDS = ("sets", "starts", "held", "gated", "bare")  # what the driver's files begin with
 SETTINGS = {"spark.plugins": "duopoly.spark.TimedPlugin", "spark.duopoly.gate": "true", "spark.ui.enabled": "false", "spark.executor.memory": "512m",
             "spark.driver.memory": "768m", "spark.driver.extraJavaOptions": "-XX:+UseSerialGC", "spark.executor.extraJavaOptions": "-XX:+UseSerialGC"}
 
@@ -27,6 +28,15 @@ def compiled(folder, jar):
     made = os.path.join(folder, "bench.jar")
     system.run("jar", "--create", "--file", made, "-C", os.path.join(folder, "classes"), ".")
     return made
+
+
+def how_far(folder, pid):
+    """What the driver is at, and what it has measured so far."""
+    doing = pathlib.Path(folder, "doing")
+    lines = {file.name: file.read_text().count("\n") for kind in KINDS for file in sorted(pathlib.Path(folder).glob(kind + "*"))}
+    stack = subprocess.run(["jstack", str(pid)], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, timeout=60, check=False).stdout
+    main = [line.strip() for line in stack.partition('"main"')[2].partition("\n\n")[0].splitlines() if "duopoly" in line]
+    return "it is at \"%s\"%s; lines of its files: %s" % (doing.read_text() if doing.exists() else "its begin", "".join(", " + line for line in main), lines)
 
 
 def run_driver(folder, jar, daemon):
@@ -44,12 +54,14 @@ def run_driver(folder, jar, daemon):
         try:
             status = child.wait(SECONDS)
         except subprocess.TimeoutExpired:
-            status = "none within %d s" % SECONDS
+            status = "none within %d s: %s" % (SECONDS, how_far(folder, child.pid))
         finally:
             system.stop([system.identify(child.pid)])
     if status != 0:
         with open(said, errors="replace") as words:
-            raise system.Failure("the driver's status is %s; its last words: %s" % (status, "".join(words.readlines()[-5:])))
+            lines = words.readlines()
+        why = [line for line in lines if line.startswith("Exception in")]
+        raise system.Failure("the driver's status is %s; its last words: %s" % (status, "".join(why + lines[-5:])))
 
 
 def times_us(folder, begins):
