@@ -161,11 +161,12 @@ def recorded(daemon, *events):
 
 
 def check_early_sizes(daemon):
-    """What maps that ended have for a stage was told before that stage began."""
-    facts = [fields for fields in recorded(daemon, "framework_bytes", "framework_stage") if fields["stage"] == "1"]
-    begins = next(place for place, fields in enumerate(facts) if fields.get("phase") == "1")
-    early = [fields for fields in facts[:begins] if fields.get("form") == "1"]  # a row
-    assert len({fields["first"] for fields in early}) >= MAPS // 2 and {len(fields["bytes"].split(",")) for fields in early} == {REDUCES}
+    """What each map has for a stage was told before the last map's end: from then on its tasks are given away."""
+    facts = list(recorded(daemon, "framework_bytes", "framework_done"))
+    last = max(place for place, fields in enumerate(facts) if fields["stage"] == "0")
+    early = [fields for fields in facts[:last] if fields.get("form") == "1"]  # a row
+    assert {fields["first"] for fields in early} == {str(task) for task in range(MAPS)}
+    assert {len(fields["bytes"].split(",")) for fields in early} == {REDUCES}
 
 
 def test_jobs_stages_tasks_and_sizes_are_known_and_the_end_is_told_whole(site):
@@ -209,7 +210,7 @@ def stages_told(daemon):
 
 
 def test_where_input_lies_is_told(site, workload):
-    """Of each map, of which Spark tells in an order of its own."""
+    """Of each map, of which Spark tells in an order of its own, before it may be given away."""
     hosts, places = "abc", "abcaabbccccbaab"
     made = [Agent(site.daemon, name, slots=1) for name in hosts]
     for agent in made:
@@ -221,6 +222,7 @@ def test_where_input_lies_is_told(site, workload):
     replicas, per = told["replicas"].split(","), int(told["replicas_per_task"])
     assert (told["stage"], told["first"]) == ("0", "0") and "".join(hosts[int(replica)] for replica in replicas[::per]) == places
     assert set(replicas[1::per]) == {str(2**32 - 1)}
+    assert [fields.get("phase") for fields in recorded(site.daemon, "framework_tasks", "framework_stage") if fields["stage"] == "0"] == [None, "1"]
 
 
 @pytest.mark.frameworks
@@ -368,7 +370,7 @@ def test_an_agent_that_begins_anew_hears_of_what_runs(site):
     spark.ended_well()
 
 
-@pytest.mark.parametrize("check", ["AllowsCheck", "MessageCheck", "SessionCheck", "SlotsCheck", "UnmarkedCheck"])
+@pytest.mark.parametrize("check", ["AllowsCheck", "JobCheck", "MessageCheck", "SessionCheck", "SlotsCheck", "UnmarkedCheck"])
 def test_what_was_said_counts_until_it_does_not(tmp_path, check):
     path = f"{JAR}:{SPARK}/jars/*"
     subprocess.run(["javac", "-nowarn", "-proc:none", "-cp", path, "-d", tmp_path, TOP / f"tests/net/spark/duopoly/spark/{check}.java"], check=True,

@@ -312,6 +312,35 @@ static void test_maps_where_their_blocks_are(void **state)
     script_end(&s);
 }
 
+/* Blocks that are told before their stage, in pieces: nothing is given away before the last. */
+static void test_blocks_come_before_their_stage(void **state)
+{
+    (void)state;
+    struct script s;
+    const uint32_t where[] = {2, 1, 0};
+    const uint64_t nothing[1] = {0};
+    begin_placed(&s, "joint", 3, 2);
+    script_event(&s, stage_event(1, 1, 2, 0)); /* it reads them */
+    for (uint32_t t = 0; t < 3; t++) {
+        struct event blocks = {.kind = EVENT_FRAMEWORK_TASKS};
+        blocks.job_tasks.job = 1;
+        blocks.job_tasks.first = t;
+        blocks.job_tasks.replicas_per_task = 1;
+        blocks.job_tasks.replicas = (struct u32s){&where[t], 1};
+        blocks.job_tasks.input_bytes = blocks.job_tasks.compute_ns = (struct u64s){nothing, 1};
+        script_event(&s, blocks);
+        assert_int_equal(script_count(&s, DECISION_ALLOW), 0);
+    }
+    struct event maps = stage_event(1, 0, 3, 0);
+    maps.framework_stage.phase = FRAMEWORK_OFFERED;
+    script_event(&s, maps);
+    assert_int_equal(script_count(&s, DECISION_ALLOW), 3);
+    for (uint32_t t = 0; t < 3; t++)
+        assert_int_equal(script_task_view(&s, 1, 0, t).host, where[t]);
+    assert_int_equal(script_count(&s, DECISION_ALLOW_END), 0);
+    script_end(&s);
+}
+
 /* Marked by bytes received until its size is known, then by that. */
 static void test_level_follows(void **state)
 {
@@ -617,6 +646,7 @@ int main(void)
         cmocka_unit_test(test_history_orders_jobs),
         cmocka_unit_test(test_sizes_in_order_of_learning),
         cmocka_unit_test(test_maps_where_their_blocks_are),
+        cmocka_unit_test(test_blocks_come_before_their_stage),
         cmocka_unit_test(test_level_follows),
         cmocka_unit_test(test_nothing_announced),
         cmocka_unit_test(test_skipped_stages),

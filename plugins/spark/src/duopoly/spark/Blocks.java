@@ -20,7 +20,8 @@ final class Blocks {
 
     private final String[][] hosts;
 
-    private Blocks(String[][] hosts) {
+    /** `hosts`: of each task. */
+    Blocks(String[][] hosts) {
         this.hosts = hosts;
     }
 

@@ -23,6 +23,7 @@ import org.apache.spark.scheduler.SparkListenerExecutorAdded;
 import org.apache.spark.scheduler.SparkListenerExecutorRemoved;
 import org.apache.spark.scheduler.SparkListenerJobEnd;
 import org.apache.spark.scheduler.SparkListenerJobStart;
+import org.apache.spark.scheduler.SparkListenerStageCompleted;
 import org.apache.spark.scheduler.SparkListenerStageSubmitted;
 import org.apache.spark.scheduler.SparkListenerTaskEnd;
 import org.apache.spark.scheduler.SparkListenerTaskStart;
@@ -113,11 +114,8 @@ final class Facts extends SparkListener implements Session.Source {
         executors.whole(all::add);
         for (Job job : current()) {
             all.add(job.fact());
-            for (Job.Stage stage : childrenFirst(job.stages.values())) {
-                stage.inputs(all::add);
-                all.add(stage.fact());
-                stage.blocks(all::add);
-            }
+            for (Job.Stage stage : childrenFirst(job.stages.values()))
+                stage.announce(all::add);
             for (Job.Stage stage : job.stages.values()) {
                 for (Job.Attempt attempt : stage.done)
                     if (attempt != null)
@@ -188,10 +186,8 @@ final class Facts extends SparkListener implements Session.Source {
         for (StageInfo info : infos)
             if (!job.stages.containsKey(info.stageId()))
                 made.add(stageAdd(job, info, properties.getProperty(STREAM) != null, history(job, info, places.get(info))));
-        for (Job.Stage stage : childrenFirst(made)) {
-            stage.inputs(this::say);
-            say(stage.fact());
-        }
+        for (Job.Stage stage : childrenFirst(made))
+            stage.announce(this::say);
     }
 
     /* WHY: what is announced without parents may run at once, and where is decided by what comes
@@ -311,11 +307,20 @@ final class Facts extends SparkListener implements Session.Source {
             if (stage.attempt > 0)
                 outputsLost(stage);
             else if (stage.parents.length == 0 && !stage.isPartial())
-                stage.located(Blocks.of(event.stageInfo(), stage.tasks), this::say);
+                stage.located(Blocks.of(event.stageInfo(), stage.tasks));
             stage.bindable(binds && hasNoBetterHost(event.stageInfo(), stage.tasks));
-            stage.offer(this::say);
             stage.sizes(shuffles, this::say);
+            stage.offer(this::say);
             stage.parentsEnded(this::say);
+        });
+    }
+
+    @Override
+    public void onStageCompleted(SparkListenerStageCompleted event) {
+        quietly(() -> {
+            Job.Stage stage = stages.get(event.stageInfo().stageId());
+            if (stage != null)
+                stage.completed(this::say);
         });
     }
 
@@ -334,7 +339,7 @@ final class Facts extends SparkListener implements Session.Source {
     private void outputLost(Job.Stage stage, int task) {
         if (stage.done[task] != null)
             say(stage.done[task].fact(Job.TASK_OUTPUT_LOST, 0));
-        stage.done[task] = null;
+        stage.lost(task);
     }
 
     @Override
@@ -369,12 +374,14 @@ final class Facts extends SparkListener implements Session.Source {
             return;
         long received = event.taskMetrics() == null ? 0 : event.taskMetrics().shuffleReadMetrics().remoteBytesRead();
         int state = info.successful() ? Job.TASK_DONE : info.killed() ? Job.TASK_KILLED : Job.TASK_FAILED;
-        if (state == Job.TASK_DONE)
-            attempt.stage.done[attempt.task] = attempt;
-        say(attempt.fact(state, received));
-        if (state == Job.TASK_DONE)
-            attempt.stage.output(attempt.task, shuffles, this::say);
-        attempt.stage.ended(freed(info.executorId(), info.taskId()), this::say);
+        Fact end = attempt.fact(state, received);
+        Fact freed = freed(info.executorId(), info.taskId());
+        if (state == Job.TASK_DONE) {
+            attempt.stage.done(attempt, end, freed, shuffles, this::say);
+            return;
+        }
+        say(end);
+        say(freed);
     }
 
     /* Sends nothing; everything sent before concerns that slot. */

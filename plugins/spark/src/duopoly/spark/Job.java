@@ -71,7 +71,9 @@ final class Job {
         private volatile long offeredBy = Long.MAX_VALUE;
         private int phase = KNOWN;
         private int ended; /* tasks that are done */
-        private Fact last; /* that its last task's slot is free */
+        /* Of its last task: its output and end, and that its slot is free. */
+        private final List<Fact> last = new ArrayList<>();
+        private Fact lastFreed;
 
         Stage(Job job, int tasks, Stage[] parents, int shuffle, boolean ungated, boolean partial, long history, int id, String name, Inputs inputs) {
             this.job = job;
@@ -95,21 +97,27 @@ final class Job {
             return partial != null;
         }
 
-        /** Sets where the input of its tasks is. */
-        void located(Blocks where, Consumer<Fact> say) {
+        /** Sets where the input of its tasks is; told with its begin. */
+        void located(Blocks where) {
             blocks = where;
-            blocks(say);
         }
 
-        void blocks(Consumer<Fact> say) {
-            if (blocks != null)
-                say.accept(blocks.fact(job.number, number));
+        /**
+         * It is known, or was reported to an earlier session. One without parents is left out until
+         * it begins: it could be given away at once, while nothing is known of its input.
+         */
+        void announce(Consumer<Fact> say) {
+            if (parents.length > 0 || phase != KNOWN)
+                tell(say);
         }
 
-        /** What it reads, before it is announced: then it counts from its first task on. */
-        void inputs(Consumer<Fact> say) {
+        /* The stage comes last: from then on duopoly gives its tasks away. */
+        private void tell(Consumer<Fact> say) {
             if (inputs != null)
                 say.accept(inputs.fact(job.number, number));
+            if (blocks != null)
+                say.accept(blocks.fact(job.number, number));
+            say.accept(fact());
         }
 
         /** Whether duopoly may bind it (Gate). */
@@ -130,7 +138,7 @@ final class Job {
             for (Stage parent : parents)
                 parent.skip(say);
             phase = OFFERED;
-            say.accept(fact());
+            tell(say);
             say.accept(teller -> offeredBy = teller.told());
         }
 
@@ -140,16 +148,23 @@ final class Job {
             for (Stage parent : parents)
                 parent.skip(say);
             phase = SKIPPED;
-            say.accept(fact());
+            tell(say);
         }
 
         /**
-         * One of its tasks has ended; `freed` reports its slot. The last one's is sent after the
-         * stages that begin then, if any do.
+         * One of its tasks is done: `end` says so, `freed` that its slot is free. What stages that
+         * wait receive of the last one is told before its end, since they can be given away then,
+         * and its slot after the stages that begin then, if any do.
          */
-        void ended(Fact freed, Consumer<Fact> say) {
-            if (shuffle >= 0 && isDone())
-                last = freed;
+        void done(Attempt attempt, Fact end, Fact freed, Shuffles shuffles, Consumer<Fact> say) {
+            boolean before = isDone();
+            done[attempt.task] = attempt;
+            boolean ends = shuffle >= 0 && !before && isDone();
+            Consumer<Fact> later = ends && children.stream().anyMatch(child -> child.phase == KNOWN) ? last::add : say;
+            output(attempt.task, shuffles, later);
+            later.accept(end);
+            if (ends)
+                lastFreed = freed;
             else
                 say.accept(freed);
         }
@@ -160,12 +175,25 @@ final class Job {
             return ended == tasks;
         }
 
+        /** A task that was done has to run again. */
+        void lost(int task) {
+            done[task] = null;
+            ended = Math.min(ended, task);
+        }
+
+        /** All outputs can be looked up. */
+        void completed(Consumer<Fact> say) {
+            last.forEach(say);
+            last.clear();
+        }
+
         /** It begins, and was reported. */
         void parentsEnded(Consumer<Fact> say) {
             for (Stage parent : parents) {
-                if (parent.last != null)
-                    say.accept(parent.last);
-                parent.last = null;
+                parent.completed(say);
+                if (parent.lastFreed != null)
+                    say.accept(parent.lastFreed);
+                parent.lastFreed = null;
             }
         }
 
@@ -183,11 +211,8 @@ final class Job {
                                            .number(9, id).number(10, attempt).text(11, name, NAME_MOST).flag(12, bindable));
         }
 
-        /**
-         * One of its tasks has ended: its output adds to what is known of stages that have not
-         * begun.
-         */
-        void output(int task, Shuffles shuffles, Consumer<Fact> say) {
+        /* Its output adds to what is known of stages that have not begun. */
+        private void output(int task, Shuffles shuffles, Consumer<Fact> say) {
             Stage[] waiting = children.stream().filter(child -> child.phase == KNOWN && child.partial == null).toArray(Stage[]::new);
             if (shuffle >= 0 && partial == null && waiting.length > 0)
                 say.accept(teller -> outputs(teller, task, shuffles, waiting));
