@@ -33,6 +33,7 @@
 #include "controller/cli/watch.h"
 #include "controller/cli/whatif.h"
 #include "lib/join.h"
+#include "lib/nearest.h"
 #include "lib/number.h"
 
 #include <errno.h>
@@ -59,15 +60,21 @@ static int mode_check(const struct request *request, struct err *err)
                          request->words[0]);
 }
 
-static int job_check(const struct request *request, struct err *err)
+/* A job's number, or nothing. */
+static int one_job_check(const struct request *request, struct err *err)
 {
     uint64_t job;
+    return request->n_words ? number_parse(request->words[0], "a job", &job, err) : 0;
+}
+
+static int job_check(const struct request *request, struct err *err)
+{
     if (job_order_is(request))
         return job_order_check(request, err);
     if (request->n_words > 1)
         return err_set(err, EINVAL, "a job can be told to: set, hold, release, requeue; not '%s'",
                        request->words[0]);
-    return request->n_words ? number_parse(request->words[0], "a job", &job, err) : 0;
+    return one_job_check(request, err);
 }
 
 static int forget_check(const struct request *request, struct err *err)
@@ -406,7 +413,7 @@ const struct command cli_commands[] = {
      "runs goes on; requeue: what runs of it is stopped, and runs again",
      1, 3, "d", job_check, run_job},
     {"tasks", "[JOB] [-a]", "running tasks; with JOB and -a all of its tasks", 0, 1, "al",
-     job_check, run_tasks},
+     one_job_check, run_tasks},
     {"history", "[--who WORD] [--what WORD] [--result done|failed|cancelled]",
      "jobs that ended, the newest first, and where their time went: all that are kept, or those of "
      "users, and with names, with these words, and that ended so; --since is when they ended",
@@ -448,7 +455,7 @@ const struct command cli_commands[] = {
      0, 1, "l", mode_check, run_mode},
     {"submit", "FILE [--id N]", "all jobs of a workload file, or the one with that id; all or none",
      1, 1, "id", NULL, run_submit},
-    {"cancel", "JOB", "end a job", 1, 1, "d", job_check, run_cancel},
+    {"cancel", "JOB", "end a job", 1, 1, "d", one_job_check, run_cancel},
     {"drain", "HOST | --rack NAME [--undo | --wait[=TIME]] [--confirm TIME]",
      "start nothing on that host, or on the hosts of that rack, any more; --wait: return when "
      "nothing runs there",
@@ -543,15 +550,21 @@ const struct command cli_commands[] = {
 
 int command_find(const char *name, const struct command **ret_command, struct err *err)
 {
-    char names[384] = "";
+    struct nearest nearest = NEAREST_TO(name);
     for (const struct command *c = cli_commands; c->name; c++) {
         if (strcmp(c->name, name) == 0) {
             *ret_command = c;
             return 0;
         }
-        join_word(names, sizeof(names), ", ", c->name);
+        nearest_take(&nearest, c->name);
     }
-    return err_set(err, EINVAL, "there is no command '%s'; there are: %s", name, names);
+    return nearest.found
+               ? err_set(err, EINVAL,
+                         "there is no command '%s'; did you mean '%s'? (duopolyctl --help "
+                         "lists all)",
+                         name, nearest.found)
+               : err_set(err, EINVAL, "there is no command '%s'; duopolyctl --help lists all",
+                         name);
 }
 
 static const struct list *mode_list(const struct request *request)

@@ -57,7 +57,7 @@ int accepted_write(struct client *client, struct writer *writer, struct err *err
 /* NULL name at the end. */
 extern const struct command cli_commands[];
 
-/* The command of this name; −EINVAL with the list of names. */
+/* The command of this name; −EINVAL with the nearest one. */
 int command_find(const char *name, const struct command **ret_command, struct err *err);
 
 /* Whether the request fits the command. −EINVAL. */
