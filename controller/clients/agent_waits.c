@@ -1,4 +1,5 @@
 /* Answers that wait for an agent's. */
+#include "controller/clients/absent_host.h"
 #include "controller/clients/control_shared.h"
 #include "controller/clients/listing_asked.h"
 #include "controller/clients/refusal.h"
@@ -76,8 +77,8 @@ static bool may_ask(struct control *control, const char *name, bool of_switches)
     struct agent_view agent;
     char gone[64];
     if (agents_named(control->parts->agents, name, &agent) < 0)
-        refused_answer(&control->answer, duopoly_Reason_REASON_UNKNOWN, "there is no host%s %s",
-                       of_switches ? " or switch" : "", name);
+        absent_host_answer(control->parts->agents, of_switches ? ABSENT_EITHER : ABSENT_HOST, name,
+                           &control->answer);
     else if (agent.is_switch && !of_switches)
         refused_answer(&control->answer, duopoly_Reason_REASON_UNSUPPORTED,
                        "%s is a switch: connections end at hosts", name);

@@ -1,5 +1,6 @@
 #include "controller/clients/drain_requests.h"
 
+#include "controller/clients/absent_host.h"
 #include "controller/clients/refusal.h"
 
 #include <stdio.h>
@@ -33,7 +34,7 @@ static bool host_take(struct drains *drains, duopoly_Envelope *answer)
     const char *name = drains->drain->name;
     struct agent_view agent;
     if (agents_named(drains->agents, name, &agent) < 0)
-        refused_answer(answer, duopoly_Reason_REASON_UNKNOWN, "there is no host %s", name);
+        absent_host_answer(drains->agents, ABSENT_HOST, name, answer);
     else if (agent.is_switch)
         refused_answer(answer, duopoly_Reason_REASON_UNSUPPORTED,
                        "%s is a switch: nothing starts there", name);

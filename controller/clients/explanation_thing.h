@@ -4,7 +4,7 @@
 
 #include "controller/conductor.h"
 
-/* Fills `answer` with an Explanation, or Refused. What it costs stands with each of them; an
- * unknown name is compared with 4096 names, to say which is nearest. */
+/* Fills `answer` with an Explanation, or Refused. What it costs stands with each of them, and
+ * of a name that is not there in absent_host.h. */
 void explanation_thing(const struct conductor_parts *parts, const duopoly_ExplainThing *thing,
                        duopoly_Envelope *answer);

@@ -1,7 +1,7 @@
 #include "controller/clients/listing_rows.h"
 
+#include "controller/clients/absent_host.h"
 #include "controller/clients/listing_place.h"
-#include "controller/clients/refusal.h"
 
 #include <string.h>
 
@@ -32,8 +32,7 @@ void listing_rows(const struct conductor_parts *parts, const duopoly_List *list,
 {
     struct agent_view agent;
     if (*list->name && agents_named(parts->agents, list->name, &agent) < 0) {
-        refused_answer(answer, duopoly_Reason_REASON_UNKNOWN, "there is no host or switch %s",
-                       list->name);
+        absent_host_answer(parts->agents, ABSENT_EITHER, list->name, answer);
         return;
     }
     char *page = (char *)wire_begin(answer, what->page);

@@ -1,5 +1,6 @@
 #include "controller/clients/listing_switches.h"
 
+#include "controller/clients/absent_host.h"
 #include "controller/clients/listing.h"
 #include "controller/clients/listing_place.h"
 #include "controller/clients/refusal.h"
@@ -96,13 +97,23 @@ static void steps_page(const struct inventory_switch *one, uint64_t cursor, stru
     }
 }
 
+static void absent_answer(const struct conductor_parts *parts, const char *name,
+                          duopoly_Envelope *answer)
+{
+    struct agent_view agent;
+    if (agents_named(parts->agents, name, &agent) < 0)
+        absent_host_answer(parts->agents, ABSENT_SWITCH, name, answer);
+    else
+        refused_answer(answer, duopoly_Reason_REASON_UNKNOWN,
+                       "there is no switch %s: its agent has said nothing of one", name);
+}
+
 void listing_switches(const struct conductor_parts *parts, const duopoly_List *list,
                       struct sieve *sieve, duopoly_Envelope *answer)
 {
     const struct inventory_switch *one = inventory_find(parts->switches, list->name);
     if (*list->name && !one) {
-        refused_answer(answer, duopoly_Reason_REASON_UNKNOWN,
-                       "there is no switch %s: no agent has said anything of one", list->name);
+        absent_answer(parts, list->name, answer);
         return;
     }
     if (!one && list->of != duopoly_ListOf_LIST_SWITCHES) {

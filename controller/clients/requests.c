@@ -1,3 +1,4 @@
+#include "controller/clients/absent_host.h"
 #include "controller/clients/audit_page.h"
 #include "controller/clients/config_requests.h"
 #include "controller/clients/control_shared.h"
@@ -111,8 +112,7 @@ static void forget_answer(struct control *control, struct requester *requester,
     const char *name = request->body.forget_host.name;
     int r = conductor_forget_host(control->conductor, name);
     if (r == -ENOENT)
-        refused_answer(&control->answer, duopoly_Reason_REASON_UNKNOWN, "there is no host %s",
-                       name);
+        absent_host_answer(control->parts->agents, ABSENT_EITHER, name, &control->answer);
     else if (r < 0)
         refused_answer(&control->answer, duopoly_Reason_REASON_STATE,
                        "host %s is up: stop its agent first, and this when it is silent", name);

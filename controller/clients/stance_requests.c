@@ -1,5 +1,6 @@
 #include "controller/clients/stance_requests.h"
 
+#include "controller/clients/absent_host.h"
 #include "controller/clients/refusal.h"
 #include "controller/stances_kept.h"
 
@@ -28,7 +29,7 @@ static void trial_answer(const struct conductor_parts *parts, const duopoly_SetS
                        "what has to be confirmed within %d s at most is of one host or switch",
                        TRIAL_MOST_S);
     else if (r == -ENOENT)
-        refused_answer(answer, duopoly_Reason_REASON_UNKNOWN, "there is no host %s", set->host);
+        absent_host_answer(parts->agents, ABSENT_EITHER, set->host, answer);
     else if (r == -EBUSY)
         refused_answer(answer, duopoly_Reason_REASON_STATE,
                        "%s waits for a confirmation already: confirm, or restore, first",
@@ -58,7 +59,9 @@ static void lasting_answer(const struct conductor_parts *parts, const duopoly_Se
     static const char *const words[] = {"unsaid", "observe", "mark", "enforce"};
     const char *name = *set->host ? set->host : set->rack;
     int r = lasting_set(parts, set, name);
-    if (r == -ENOENT)
+    if (r == -ENOENT && *set->host)
+        absent_host_answer(parts->agents, ABSENT_EITHER, name, answer);
+    else if (r == -ENOENT)
         refused_answer(answer, duopoly_Reason_REASON_UNKNOWN, "there is no %s %s", whose, name);
     else if (r == -E2BIG)
         refused_answer(answer, duopoly_Reason_REASON_LIMIT,

@@ -338,6 +338,10 @@ def test_a_switch_has_ports_alone(daemon):
         assert daemon.ctl("explain", "s:uplink", expect=5) == (
             "duopolyctl: s has no link 'uplink'; did you mean 'p1'? (duopolyctl links s lists its "
             "ports)\n")
+        assert daemon.ctl("switch", "s", expect=5) == (
+            "duopolyctl: there is no switch s: its agent has said nothing of one\n")
+        assert daemon.ctl("switch", "s1", expect=5) == (
+            "duopolyctl: there is no switch s1; did you mean 's'?\n")
     finally:
         switch.close()
 

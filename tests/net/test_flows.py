@@ -150,7 +150,7 @@ def test_who_cannot_be_asked_is_named_at_once(cluster):
         PARTIAL, "duopolyctl: older cannot be asked: its agent is older than this command\n")
     older.close()
     assert end_flows(begin_flows(daemon, "nobody")) == (
-        5, "", "duopolyctl: there is no host nobody\n")
+        5, "", "duopolyctl: there is no host nobody; did you mean 'older'?\n")
     assert time.monotonic() - began < 2
     wait_until(lambda: daemon.ctl("hosts")["hosts"][0]["state"] == "silent", "its silence", 0.2)
     code, _, err = end_flows(begin_flows(daemon, "older"))

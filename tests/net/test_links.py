@@ -43,7 +43,7 @@ def test_a_host_that_nobody_knows_has_no_links(begin):
     wrong = subprocess.run([site.running.program("duopolyctl"), "--socket", site.running.socket, "links", "w77"],
                            capture_output=True, text=True, timeout=30)
     assert (wrong.returncode, wrong.stdout) == (5, "")
-    assert wrong.stderr == "duopolyctl: there is no host or switch w77\n"
+    assert wrong.stderr == "duopolyctl: there is no host or switch w77; did you mean 'w1'?\n"
 
 
 class Slow(kills.Site):

@@ -143,7 +143,7 @@ def test_a_host_is_forgotten_by_order(site):
     """Not while it is up; then its name is gone, and jobs do without it."""
     with pytest.raises(system.Failure, match="host w1 is up: stop its agent first"):
         site.running.ask("host", "forget", "w1")
-    with pytest.raises(system.Failure, match="there is no host w9"):
+    with pytest.raises(system.Failure, match="there is no host or switch w9; did you mean"):
         site.running.ask("host", "forget", "w9")
     system.wait_for(lambda: site.links("w4"), 20, "what the links of w4 carry")
     site.cut_off("w4")

@@ -267,7 +267,7 @@ def test_what_is_not_there_is_told(cluster, tmp_path):
         done = ctl("-s", daemon.socket, "whatif", *words)
         assert done.returncode == code and not done.stdout and done.stderr.count("\n") == 1, done
         return done.stderr
-    assert "has no host h9" in refused("host-down", "h9", code=5)
+    assert "has no host h9; did you mean 'h1'?" in refused("host-down", "h9", code=5)
     assert "turn has no policy 'nonsense'" in refused("policy", "turn=nonsense", code=1)
     assert "'' is no preset" in refused("policy", "", code=1)
     assert f"{broken}:2" in refused("job", broken, code=1)

@@ -4,6 +4,7 @@
 #include "controller/engine/policy/presets.h"
 #include "lib/grow.h"
 #include "lib/join.h"
+#include "lib/nearest.h"
 #include "lib/workload/workload_file.h"
 
 #include <errno.h>
@@ -152,16 +153,22 @@ int whatif_read_host(const struct engine *engine, const char *name, struct whati
                      struct err *err)
 {
     struct host_view host;
+    struct nearest nearest = NEAREST_TO(name);
     uint32_t most = engine_configuration(engine)->hosts_max;
     for (uint32_t h = 0; h < most; h++) {
-        if (engine_host(engine, h, &host) < 0 || strcmp(host.name, name) != 0)
+        if (engine_host(engine, h, &host) < 0)
+            continue;
+        nearest_take(&nearest, host.name);
+        if (strcmp(host.name, name) != 0)
             continue;
         if (!host.joined || host.lost)
             return err_set(err, EINVAL, "host %s is down already", name);
         change->host = h;
         return 0;
     }
-    return err_set(err, ENOENT, "this state has no host %s; 'duopolyctl hosts' lists them", name);
+    return nearest.found ? err_set(err, ENOENT, "this state has no host %s; did you mean '%s'?",
+                                   name, nearest.found)
+                         : err_set(err, ENOENT, "this state has no host %s", name);
 }
 
 static int take_job(struct whatif_change *change, struct workload_job job, size_t *allocated,
