@@ -10,7 +10,8 @@ const struct exit_row exit_rows[] = {
      "refused", NULL},
     {EXIT_ARGUMENTS, "wrong arguments", "nothing was asked", "arguments",
      "duopolyctl --help lists commands and options"},
-    {EXIT_UNREACHABLE, "unreachable", "no controller answers there", "unreachable",
+    {EXIT_UNREACHABLE, "unreachable", "no controller answers, or it went away: it may be done",
+     "unreachable",
      "see whether the daemon runs, and whether this is its socket (--socket) or address "
      "(--controller)"},
     {EXIT_FORBIDDEN, "not permitted", "your user or key may not do this", "permission",
