@@ -40,10 +40,14 @@ static void cells_put(const struct cell *cell, FILE *out)
         fprintf(out, " %s", cell->key);
 }
 
-/* Of each list the columns, which stand between commas, the largest first with a minus. */
-static void columns_put(FILE *out)
+/* Values of options: words that are known, and of each list the columns, which stand between
+ * commas, the largest first with a minus. */
+static void values_put(const struct argp_option *options, FILE *out)
 {
     fputs("    if [[ $value ]]; then\n        case $value:$command in\n", out);
+    for (; options->name; options++)
+        if (*manual_values(options))
+            fprintf(out, "        --%s:*) words='%s' ;;\n", options->name, manual_values(options));
     for (const struct command *c = cli_commands; c->name; c++) {
         if (!command_columns(c, 0))
             continue;
@@ -76,7 +80,7 @@ void manual_bash(const struct argp_option *options, FILE *out)
           "        esac\n"
           "    done\n",
           out);
-    columns_put(out);
+    values_put(options, out);
     fputs("    case $command in\n    '') words='", out);
     for (const struct command *c = cli_commands; c->name; c++)
         fprintf(out, "%s%s", c == cli_commands ? "" : " ", c->name);
@@ -118,6 +122,19 @@ static bool is_path(const char *argument)
            strcmp(argument, "FOLDER") == 0;
 }
 
+/* What completes the option's value. */
+static void zsh_values_put(const struct argp_option *option, FILE *out)
+{
+    if (strcmp(option->name, "columns") == 0 || strcmp(option->name, "sort") == 0)
+        fputs(":->columns", out);
+    else if (strcmp(option->name, "kind") == 0)
+        fprintf(out, ":_sequence compadd - %s", manual_values(option));
+    else if (*manual_values(option))
+        fprintf(out, ":(%s)", manual_values(option));
+    else
+        fputs(is_path(option->arg) ? ":_files" : ": ", out);
+}
+
 static void zsh_option_put(const struct argp_option *option, FILE *out)
 {
     bool optional = option->flags & OPTION_ARG_OPTIONAL;
@@ -132,9 +149,24 @@ static void zsh_option_put(const struct argp_option *option, FILE *out)
     if (option->arg) {
         fputs(optional ? "::" : ":", out);
         zsh_put(option->arg, ":\\", out);
-        fputs(is_path(option->arg) ? ":_files" : ": ", out);
+        zsh_values_put(option, out);
     }
     fputs("' \\\n", out);
+}
+
+/* The columns of each command's lists. */
+static void zsh_columns_put(FILE *out)
+{
+    fputs("    columns)\n        case $line[1] in\n", out);
+    for (const struct command *c = cli_commands; c->name; c++) {
+        if (!command_columns(c, 0))
+            continue;
+        fprintf(out, "        %s) _sequence compadd -", c->name);
+        cells_put(command_columns(c, 0), out);
+        cells_put(command_columns(c, 1), out);
+        fputs(" ;;\n", out);
+    }
+    fputs("        esac ;;\n", out);
 }
 
 void manual_zsh(const struct argp_option *options, FILE *out)
@@ -151,9 +183,10 @@ void manual_zsh(const struct argp_option *options, FILE *out)
     for (; options->name; options++)
         zsh_option_put(options, out);
     fputs("    '--help[help]' '--version[version]' '1:command:->command' '*:argument:->argument'\n"
-          "    case $state in\n    command) _describe -t commands command commands ;;\n"
-          "    argument)\n        case $line[1]:$CURRENT in\n",
+          "    case $state in\n    command) _describe -t commands command commands ;;\n",
           out);
+    zsh_columns_put(out);
+    fputs("    argument)\n        case $line[1]:$CURRENT in\n", out);
     for (const struct command *c = cli_commands; c->name; c++)
         if (*manual_words(c->name))
             fprintf(out, "        %s:3) compadd -- %s ;;\n", c->name, manual_words(c->name));

@@ -40,6 +40,18 @@ static const struct {
     {"whatif", "policy host-down job"},
 };
 
+/* What an option's value can be, or each word between commas of it. */
+static const struct {
+    const char *option, *words;
+} values_of[] = {
+    {"as", "eos nvue openconfig sonic-patch dot dimacs"},
+    {"form", "text wide json json-lines csv"},
+    {"kind", "job task host mode hold policy stance key framework"},
+    {"print", "man bash zsh"},
+    {"result", "done refused failed cancelled"},
+    {"role", "agent scheduler framework read-only operator admin"},
+};
+
 bool manual_takes(const char *letters, const struct argp_option *option)
 {
     for (size_t i = 0; i < sizeof(of_some) / sizeof(of_some[0]); i++)
@@ -53,6 +65,14 @@ const char *manual_words(const char *command)
     for (size_t i = 0; i < sizeof(first_words) / sizeof(first_words[0]); i++)
         if (strcmp(first_words[i].command, command) == 0)
             return first_words[i].words;
+    return "";
+}
+
+const char *manual_values(const struct argp_option *option)
+{
+    for (size_t i = 0; i < sizeof(values_of) / sizeof(values_of[0]); i++)
+        if (strcmp(values_of[i].option, option->name) == 0)
+            return values_of[i].words;
     return "";
 }
 

@@ -23,6 +23,8 @@ int manual_print(const char *form, const struct argp_option *options, FILE *out,
 bool manual_takes(const char *letters, const struct argp_option *option);
 /* What a command's first argument can be, with blanks between; "": anything. */
 const char *manual_words(const char *command);
+/* What the option's value can be, likewise. */
+const char *manual_values(const struct argp_option *option);
 
 void manual_bash(const struct argp_option *options, FILE *out);
 void manual_zsh(const struct argp_option *options, FILE *out);

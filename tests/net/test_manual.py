@@ -100,6 +100,31 @@ def test_bash_completes_commands_words_and_options(bash):
     assert bash("status", "--columns", "") == [] and "--filter" not in bash("status", "--")
     assert {"--filter", "--columns", "--sort", "--since", "--limit"} <= set(bash("jobs", "--"))
     assert {"--json", "--socket", "--help"} <= set(bash("--"))
+    assert bash("--form", "j") == ["json", "json-lines"]
+    assert bash("events", "--kind", "job,h") == ["job,host", "job,hold"]
+
+
+def refused(*words):
+    done = subprocess.run([BUILD / "duopolyctl", "-s", "/nowhere", *words], capture_output=True,
+                          text=True, timeout=20, check=False)
+    return done.stderr if done.returncode == 2 else None
+
+
+# An option's values, of commands that take some of them.
+TAKERS = {"--form": [["status"]], "--kind": [["events"]], "--role": [["keys", "make", "w1"]],
+          "--result": [["audit"], ["history"]], "--as": [["graph"], ["switch", "s", "render"]]}
+
+
+@pytest.mark.parametrize("option", TAKERS)
+def test_values_that_bash_completes_are_those_that_are_taken(bash, option):
+    offered, listed = bash(option, ""), set()
+    for words in TAKERS[option]:
+        told = refused(*words, option, "nonsense")
+        found = re.search(r"(?:there are: |--result is )(.*?)(?:, not|$)", told.strip(), re.M)
+        listed |= set(re.findall(r"[a-z-]+", found[1])) - {"or"}
+    assert set(offered) == listed - {"controller"}
+    for value in offered:
+        assert None in [refused(*words, option, value) for words in TAKERS[option]], value
 
 
 class Shell:
@@ -142,9 +167,13 @@ def test_zsh_completes_commands_words_and_options(tmp_path):
     shell = Shell(tmp_path)
     try:
         for typed, line in (("aud", "audit"), ("-j sto", "-j store"), ("keys rot", "keys rotate"),
-                            ("drain --un", "drain --undo")):
+                            ("drain --un", "drain --undo"), ("--form w", "--form wide")):
             shell.type(f"duopolyctl {typed}\t\x07")
             assert shell.shows(f"<duopolyctl {line} >"), typed
+        for typed, line in (("hosts --columns name,upl", "hosts --columns name,uplink_permille"),
+                            ("watch --kind job,fr", "watch --kind job,framework")):
+            shell.type(f"duopolyctl {typed}\t\x07")
+            assert shell.shows(f"<duopolyctl {line},>"), typed  # a blank takes the comma's place
         shell.type("duopolyctl st\t")
         assert shell.shows("-- observe, mark or enforce"), "commands are described"
     finally:
