@@ -10,10 +10,16 @@
 #include <argp.h>
 #include <errno.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
 enum { KEY_ID = 256, KEY_UNDO, KEY_DRY_RUN, KEY_IF_VERSION, KEY_WAIT, KEY_PRINT, KEY_TEXT };
+
+/* Columns of a line, at least and at most; before a line that goes on; before a command's text. */
+enum { HELP_LEAST = 40, HELP_MOST = 80, HELP_INDENT = 6, HELP_TEXT = 26 };
 
 struct arguments {
     const char *socket, *key; /* NULL: not given */
@@ -168,6 +174,47 @@ static error_t option_take(int key, char *value, struct argp_state *state)
     }
 }
 
+/* Columns of the terminal that help goes to, or of pages else. */
+static size_t help_columns(void)
+{
+    struct winsize size;
+    const bool known = ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col >= HELP_LEAST;
+    return known && size.ws_col < HELP_MOST ? size.ws_col : HELP_MOST;
+}
+
+/* Which argp asks for when it writes options. */
+static void help_fit(void)
+{
+    char format[32];
+    snprintf(format, sizeof(format), "rmargin=%zu", help_columns() - 1);
+    setenv("ARGP_HELP_FMT", format, false);
+}
+
+/* Words behind column `at`, and below each other; the column behind them. */
+static size_t words_put(const char *words, size_t at, FILE *out)
+{
+    const size_t columns = help_columns();
+    while (*words) {
+        const size_t length = strcspn(words, " ");
+        if (at + length + 3 > columns)
+            at = (size_t)fprintf(out, "\n%*s", HELP_INDENT, "") - 1;
+        at += (size_t)fprintf(out, " %.*s", (int)length, words);
+        words += length + strspn(words + length, " ");
+    }
+    return at;
+}
+
+static void command_help(const struct command *command, FILE *out)
+{
+    size_t at = words_put(command->arguments, (size_t)fprintf(out, "  %-8s", command->name), out);
+    if (at > HELP_TEXT)
+        at = help_columns(); /* a line of its own */
+    else
+        at += (size_t)fprintf(out, "%*s", (int)(HELP_TEXT - at), "");
+    words_put(command->help, at, out);
+    fputc('\n', out);
+}
+
 /* --help is made from the table of commands, so that it is complete. */
 static char *commands_help(int key, const char *text, void *input)
 {
@@ -181,7 +228,7 @@ static char *commands_help(int key, const char *text, void *input)
         return NULL;
     fputs("Commands:\n", out);
     for (const struct command *c = cli_commands; c->name; c++)
-        fprintf(out, "  %-8s %-15s %s\n", c->name, c->arguments, c->help);
+        command_help(c, out);
     fputs("\nA TASK is JOB/STAGE/TASK or the number of an attempt.\nExit status:", out);
     for (const struct exit_row *row = exit_rows; row->word; row++)
         fprintf(out, "\n  %d %s: %s", row->code, row->word, row->what);
@@ -284,6 +331,7 @@ int main(int argc, char **argv)
     struct err err;
     program_begin();
     argp_err_exit_status = EXIT_ARGUMENTS;
+    help_fit();
     struct ending_catch *caught = ending_catch(argc, argv);
     if (argp_parse(&argp, argc, argv, 0, NULL, &arguments) != 0)
         return EXIT_ARGUMENTS;

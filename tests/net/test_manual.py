@@ -10,6 +10,7 @@ import time
 import pytest
 
 from controller import BUILD
+from terminal import Terminal
 
 
 def printed(form):
@@ -29,6 +30,21 @@ def said_by_help():
 
 
 COMMANDS, OPTIONS = said_by_help()
+
+
+@pytest.mark.parametrize("columns", [60, 100])
+def test_help_fits_the_terminal(columns):
+    """No line is broken by the terminal, and none is longer than it is on a page."""
+    terminal, written = Terminal([BUILD / "duopolyctl", "--help"], lines=400, columns=columns), b""
+    try:
+        while terminal.process.poll() is None:
+            written += terminal.read(0.1)
+        while more := terminal.read(0):
+            written += more
+    finally:
+        terminal.close()
+    lines = [line for line in written.decode("ascii").splitlines() if len(line.split()) > 1]
+    assert len(lines) > 100 and max(map(len, lines)) < min(columns, 80)
 
 
 def test_an_unknown_form_is_told():
