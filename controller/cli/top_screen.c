@@ -12,8 +12,7 @@
 #include <wchar.h>
 
 enum {
-    LAST_MIN = 12,   /* columns for the last, which is cut */
-    OTHERS_MAX = 24, /* for each of the others */
+    OTHERS_MAX = 24, /* columns for each but the last, which is cut at the screen's edge */
 };
 
 /* ---- words in columns ---- */
@@ -229,8 +228,8 @@ static unsigned width_wanted(const struct top_screen *screen, const struct grid 
 {
     unsigned sum = 0;
     for (uint8_t c = 0; c < grid->n; c++) {
-        const bool last = c + 1 == grid->n;
-        const unsigned width = last && screen->widths[c] > LAST_MIN ? LAST_MIN : screen->widths[c];
+        const unsigned most = c + 1 < grid->n ? OTHERS_MAX : grid->view->last_least;
+        const unsigned width = screen->widths[c] < most ? screen->widths[c] : most;
         sum += grid->shown[c] ? width + 1 : 0;
     }
     return sum ? sum - 1 : 0;

@@ -9,6 +9,8 @@
 #include <stdio.h>
 #include <string.h>
 
+enum { NOTE_LEAST = 12, WAITS_LEAST = 30 /* most of what is said has room */ };
+
 /* ---- hosts ---- */
 
 static bool host_alarms(const void *opaque)
@@ -70,12 +72,13 @@ static void slots_say(const duopoly_JobRow *row, char words[CELL_WORDS])
 {
     const uint32_t before = row->place ? row->place - 1 : 0;
     if (row->held)
-        snprintf(words, CELL_WORDS, "a better place: %" PRIu32 " stage%s held back", row->held,
+        snprintf(words, CELL_WORDS, "a better place: %" PRIu32 " stage%s held", row->held,
                  plural(row->held));
     else if (before)
-        snprintf(words, CELL_WORDS, "slots: %" PRIu32 " job%s before it", before, plural(before));
+        snprintf(words, CELL_WORDS, "slots that fit, behind %" PRIu32 " job%s", before,
+                 plural(before));
     else
-        snprintf(words, CELL_WORDS, "slots: it is first in turn");
+        snprintf(words, CELL_WORDS, "slots that fit: it is first");
 }
 
 struct value top_job_waits(const void *opaque, char words[CELL_WORDS])
@@ -103,9 +106,9 @@ static const struct top_column job_columns[] = {
 };
 
 const struct top_view top_views[TOP_VIEWS] = {
-    [TOP_HOSTS] = {"hosts", &list_of_hosts, false, host_columns, host_alarms},
-    [TOP_LINKS] = {"links", &list_of_links, false, link_columns, link_alarms},
-    [TOP_JOBS] = {"jobs", &list_of_jobs, true, job_columns, job_alarms},
+    [TOP_HOSTS] = {"hosts", &list_of_hosts, false, host_columns, NOTE_LEAST, host_alarms},
+    [TOP_LINKS] = {"links", &list_of_links, false, link_columns, NOTE_LEAST, link_alarms},
+    [TOP_JOBS] = {"jobs", &list_of_jobs, true, job_columns, WAITS_LEAST, job_alarms},
 };
 
 int top_view_find(const char *name, unsigned *ret_view, struct err *err)

@@ -16,7 +16,8 @@ struct top_view {
     const struct list *list;
     bool in_turn; /* of jobs: as List.in_turn */
     const struct top_column
-        *columns; /* NULL key at the end; the last is cut where there is no room */
+        *columns;        /* NULL key at the end; the last is cut where there is no room */
+    unsigned last_least; /* columns of the screen that it gets before others are shown */
     bool (*alarms)(const void *row); /* it wants a look: something is wrong, or stands still */
 };
 

@@ -66,8 +66,8 @@ def test_lists_and_keys(cluster, top):
     assert lines[1].startswith("healthy; slot-") and "hosts 3 of 3 up" in lines[2]
     assert rows(lines) == ["1", "2", "3"], "in their turn"
     assert "4 running tasks" in terminal.line_of("sort1")
-    assert "slots: 1 job before it" in terminal.line_of("sort2")
-    assert "slots: 2 jobs before it" in terminal.line_of("sort3")
+    assert "slots that fit, behind 1 job" in terminal.line_of("sort2")
+    assert "slots that fit, behind 2 jobs" in terminal.line_of("sort3")
     terminal.type("h")
     assert rows(terminal.wait_for("w10")) == ["w1", "w2", "w10"], "by name"
     terminal.type("l")

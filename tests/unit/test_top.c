@@ -174,18 +174,39 @@ static void jobs_say_what_they_wait_for(void **state)
         " healthy; slot-rich\n"
         " slots 12 of 40 free  hosts 9 of 10 up  jobs 5  tasks 28 running, 100 ready\n"
         "=PLACE JOB NAME USER TASKS READY RUNNING DONE LASTED WORK LEFT WAITS FOR\n"
-        "     1 10  sort 0      100     3       0   40  1.5 s         - slots: it is first in "
-        "turn\n"
-        "     2 11  sort 0      100     3       0   40  1.5 s         - slots: 1 job before it\n"
+        "     1 10  sort 0      100     3       0   40  1.5 s         - slots that fit: it is "
+        "first\n"
+        "     2 11  sort 0      100     3       0   40  1.5 s         - slots that fit, behind 1 "
+        "job\n"
         "     3 12  sort 0      100     3       0   40  1.5 s         - a better place: 1 stage "
-        "held back\n"
-        "     4 13  sort 0      100     3       0   40  1.5 s         - slots: 3 jobs before it\n"
+        "held\n"
+        "     4 13  sort 0      100     3       0   40  1.5 s         - slots that fit, behind 3 "
+        "jobs\n"
         "     5 14  sort 0      100     0      28   40  1.5 s         - 28 running tasks\n"
         "!    6 15  sort 0      100     2       0   40  1.5 s         - release: held by root "
         "(admin)\n"
         "     7 16  sort 0      100     0       0   40  1.5 s         - its framework\n"
         " \n"
         "_q end  hlj lists  Space b pages  / filter  p pause  ? help\n");
+}
+
+/* However long their names are. */
+static void what_jobs_wait_for_is_not_cut(void **state)
+{
+    struct fixture *f = *state;
+    status_fill(&f->shown.status);
+    for (uint32_t i = 0; i < 2; i++) {
+        job_fill(&f->jobs[i], 10 + i, "pagerank-iteration-with-a-long-name", 4);
+        f->jobs[i].ready = 3;
+    }
+    f->jobs[1].held = 1;
+    came(f, TOP_JOBS, f->jobs, 2, 0);
+    for (unsigned columns = 60; columns < 140; columns += 10) {
+        const char *text = frame(f, 8, columns);
+        assert_non_null(strstr(text, " slots that fit, behind 3 jobs\n"));
+        assert_non_null(strstr(text, " a better place: 1 stage held\n"));
+    }
+    assert_non_null(strstr(frame(f, 8, 100), " READY RUNNING DONE "));
 }
 
 static unsigned columns_of(const char *text)
@@ -377,6 +398,7 @@ int main(void)
         WITH(hosts_are_drawn),
         WITH(links_are_drawn),
         WITH(jobs_say_what_they_wait_for),
+        WITH(what_jobs_wait_for_is_not_cut),
         WITH(no_line_is_too_long),
         WITH(columns_do_not_get_narrower),
         WITH(what_is_not_there_yet_is_said),
