@@ -3,6 +3,7 @@ sleeps bothers nobody and learns how many it lost; a restart of the controller i
 stream goes on."""
 import json
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -10,7 +11,7 @@ import threading
 
 import pytest
 
-from controller import BUILD, DEADLINE, Client, pb, wait_until, workload
+from controller import BUILD, DEADLINE, SECOND, TOP, Client, pb, wait_until, workload
 from test_controller import next_start, one_job, run_attempt
 from test_frameworks import PATIENT, Framework
 
@@ -148,6 +149,93 @@ def test_each_kind_appears(cluster, stream):
     assert kept(daemon, "--since", f"1:{len(rows) - 3}")[:3] == shorts[-3:]
     other = daemon.ctl("events", "--since", "9:5", "--limit", 1)["events"]
     assert other[0]["what"] == "restarted" and other[0]["sequence"] is None
+
+
+def words_of_the_page():
+    """What the page says of each kind."""
+    page = (TOP / "docs" / "operate" / "cli.md").read_text(encoding="utf-8")
+    table = page[page.index("| KIND | WHAT |"):].split("\n\n")[0]
+    return {kind: words for kinds, words in re.findall(r"^\| (`.*?) \| (.*) \|$", table, re.M)
+            for kind in re.findall("[a-z]+", kinds)}
+
+
+def tasks_of(daemon, name, tasks):
+    """A job of tasks that read nothing; its number."""
+    folder = daemon.folder / name
+    folder.mkdir()
+    stage = {"tasks": tasks, "input_bytes": 0, "compute_ms": 5}
+    file = workload(folder, [{"id": 1, "name": name, "stages": [stage]}])
+    return daemon.ctl("submit", file)["jobs"][0]["job"]
+
+
+def end(agent, phase):
+    """The next attempt that it is told to start ends so."""
+    wait_until(lambda: agent.running or agent.receive_start(), "a start")
+    attempt = agent.running.popitem()[0]
+    agent.state(attempt, "STARTED")
+    agent.acknowledged(agent.state(attempt, phase))
+
+
+def test_what_jobs_and_tasks_do_is_told(cluster):
+    daemon = cluster.daemon()
+    h1 = cluster.agent(daemon, "h1", slots=1)
+    h1.join()
+    job = tasks_of(daemon, "first", 3)
+    for phase in ("REFUSED", "FAILED", "DONE"):
+        end(h1, phase)
+    wait_until(lambda: h1.running or h1.receive_start(), "a start")
+    daemon.ctl("job", "requeue", job)
+    assert h1.expect("stop").stop.attempt in h1.running
+    end(h1, "KILLED")
+    daemon.ctl("job", "set", job, "priority=2")
+    daemon.ctl("job", "hold", job)
+    daemon.ctl("job", "release", job)
+    for _ in range(2):
+        end(h1, "DONE")
+    fails = tasks_of(daemon, "fails", 1)
+    for _ in range(4):
+        end(h1, "FAILED")
+    daemon.ctl("cancel", tasks_of(daemon, "cancelled", 1))
+    wait_until(lambda: daemon.ctl("job", fails)["state"] == "failed", "it failed")
+    seen = set(kept(daemon, "--kind", "job,task"))
+    assert seen >= {("job", what) for what in (
+        "submitted", "held", "released", "requeued", "changed", "done", "failed", "cancelled")}
+    assert seen >= {("task", what) for what in (
+        "start", "stop", "done", "failed", "refused", "killed")}
+    page = words_of_the_page()
+    assert all(re.search(rf"\b{what}\b", page[kind]) for kind, what in seen), seen
+
+
+def test_what_hosts_do_and_what_is_tried_is_told(cluster):
+    daemon = cluster.daemon(scripted=True)
+    h1, h2 = cluster.agent(daemon, "h1", slots=1), cluster.agent(daemon, "h2", slots=1)
+    h1.join(), h2.join()
+    tasks_of(daemon, "runs", 2)
+    daemon.ctl("drain", "h1")
+    daemon.ctl("drain", "h1", "--undo")
+    h1.acknowledged(h1.send(numbered=True, host_room=pb.HostRoom(text="its disk is full")))
+    h1.acknowledged(h1.send(numbered=True, host_room=pb.HostRoom()))
+    h1.slots, h1.hello_sequence = 3, 2
+    h1.socket.close()
+    h1.connect()
+    h1.join()
+    daemon.clock.advance(4 * SECOND)
+    daemon.clock.advance(30 * SECOND)
+    daemon.ctl("host", "forget", "h2")
+    for words in (["policy", "turn", "fair"], ["stance", "mark", "--all"]):
+        daemon.ctl(*words, "--confirm", "60s")
+        daemon.ctl(*words)
+        words[1 if words[0] == "stance" else 2] = "observe" if words[0] == "stance" else "fifo"
+        daemon.ctl(*words, "--confirm", "2s")
+        daemon.clock.advance(2 * SECOND)
+    seen = set(kept(daemon))
+    assert seen >= {("host", what) for what in (
+        "joined", "changed", "back", "silent", "full", "lost", "drained", "undrained", "forgotten")}
+    assert seen >= {(kind, what) for kind in ("policy", "stance")
+                    for what in ("changed", "confirmed", "undone")}
+    assert ("task", "lost") in seen
+    page = words_of_the_page()
+    assert all(re.search(rf"\b{what}\b", page[kind]) for kind, what in seen), seen
 
 
 def test_it_goes_on_behind_a_sequence(cluster, stream):
