@@ -215,6 +215,8 @@ static int run(int argc, char **argv)
     struct err err = {0};
     int r = recording_replay_watched(recording, NULL, watch, &q, &result, &err);
     fclose(recording);
+    if (r >= 0 && result.torn)
+        fprintf(stderr, "duopoly-sim explain: %s: its last line is torn and left out\n", argv[1]);
     if (r < 0)
         fprintf(stderr, "duopoly-sim explain: %s: %s\n", argv[1], err.text);
     else if (result.first_difference_line)

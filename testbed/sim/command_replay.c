@@ -13,8 +13,9 @@ static int report(const char *path, const struct recording_replay_result *result
     if (!result->first_difference_line) {
         fprintf(stderr,
                 "%s: %" PRIu64 " steps, %" PRIu64 " events, %" PRIu64
-                " decisions decided again, all equal\n",
-                path, result->steps, result->events, result->decisions);
+                " decisions decided again, all equal%s\n",
+                path, result->steps, result->events, result->decisions,
+                result->torn ? "; its last line is torn and left out" : "");
         return 0;
     }
     fprintf(stderr,

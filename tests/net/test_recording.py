@@ -182,3 +182,16 @@ def test_it_is_on_by_default_and_can_be_switched_off(made):
     made.append(Daemon(log="folder: none"))
     assert "recording.files" not in made[1].counters()
     assert not (made[1].folder / "state" / "log").exists()
+
+
+@pytest.mark.parametrize("left", [0, 7])
+def test_a_torn_recording_is_told(tmp_path, left):
+    """Its last line alone is left out; nothing is said of one that is whole."""
+    whole = pathlib.Path("tests/recordings/nats-cans-even.log").read_bytes()
+    file = tmp_path / "duopoly.log"
+    file.write_bytes(whole[:len(whole) - left])
+    for words in (["replay", "--quiet", file], ["explain", file, "mode"]):
+        done = subprocess.run([BUILD / "duopoly-sim", *words], capture_output=True, text=True,
+                              timeout=60, check=False)
+        assert done.returncode == 0, done
+        assert ("its last line is torn and left out" in done.stderr) == bool(left), done.stderr

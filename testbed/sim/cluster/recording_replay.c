@@ -38,8 +38,10 @@ static int next_line(struct replay *replay)
         return (int)strlen(replay->line);
     }
     ssize_t length = getline(&replay->line, &replay->line_size, replay->recording);
-    if (length <= 0 || replay->line[length - 1] != '\n')
+    if (length <= 0 || replay->line[length - 1] != '\n') {
+        replay->result->torn = length > 0;
         return 0;
+    }
     replay->line[length - 1] = 0;
     if (++replay->number == 1)
         length -= (ssize_t)text_mark_cut(replay->line, (size_t)length);

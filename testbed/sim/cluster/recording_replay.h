@@ -10,12 +10,14 @@
 #include "controller/engine/engine.h"
 #include "lib/err.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 
 struct recording_replay_result {
     uint64_t steps, events, decisions, digests; /* that were equal */
     uint64_t first_difference_line;             /* of the recording; 0: none */
+    bool torn;                                  /* its last line has no newline */
     char recorded[512], decided[512]; /* the two records there, cut; "" where one is missing */
 };
 
