@@ -77,6 +77,14 @@ static int job_check(const struct request *request, struct err *err)
     return one_job_check(request, err);
 }
 
+static int tasks_check(const struct request *request, struct err *err)
+{
+    if (request->all && !request->n_words)
+        return err_set(err, EINVAL,
+                       "--all lists every task of one job: duopolyctl tasks JOB --all");
+    return one_job_check(request, err);
+}
+
 static int forget_check(const struct request *request, struct err *err)
 {
     if (strcmp(request->words[0], "forget") != 0)
@@ -413,7 +421,7 @@ const struct command cli_commands[] = {
      "runs goes on; requeue: what runs of it is stopped, and runs again",
      1, 3, "d", job_check, run_job},
     {"tasks", "[JOB] [-a]", "running tasks; with JOB and -a all of its tasks", 0, 1, "al",
-     one_job_check, run_tasks},
+     tasks_check, run_tasks},
     {"history", "[--who WORD] [--what WORD] [--result done|failed|cancelled]",
      "jobs that ended, the newest first, and where their time went: all that are kept, or those of "
      "users, and with names, with these words, and that ended so; --since is when they ended",

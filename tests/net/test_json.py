@@ -404,6 +404,7 @@ def refused(valid, done, code, reason):
     (["hsots"], "there is no command 'hsots'; did you mean 'hosts'? (duopolyctl --help "),
     (["x" * 70], "there is no command '" + "x" * 70 + "'; duopolyctl --help lists all"),
     (["cancel", "hold"], "a job is a number from 1, not 'hold'"),
+    (["tasks", "-a"], "--all lists every task of one job: duopolyctl tasks JOB --all"),
     (["tasks", "requeue"], "a job is a number from 1, not 'requeue'"),
     (["status", "--form", "xml"], "there is no form 'xml'"),
     (["job", "x"], "a job is a number from 1, not 'x'"),

@@ -51,7 +51,8 @@ static void wrong_arguments_are_refused(void **state)
                          id = {.id = 5};
     assert_int_equal(check("status", 0, NULL, plain), 0);
     assert_int_equal(check("job", 1, "12", plain), 0);
-    assert_int_equal(check("tasks", 0, NULL, all), 0);
+    assert_int_equal(check("tasks", 1, "12", all), 0);
+    assert_int_equal(check("tasks", 0, NULL, all), -EINVAL);
     assert_int_equal(check("drain", 1, "h1", undo), 0);
     const struct request rack = {.rack = "r1"}, host = {.host = "h1"}, wait = {.wait = ""},
                          late = {.wait = "soon"}, back = {.wait = "", .undo = true},
