@@ -89,6 +89,7 @@ class Cluster:
         self.preset, self.choices = preset or policy, choices
         self.scale, self.seed, self.logs, self.quick = scale, seed, logs, quick
         self.queue_lines = queues
+        self.controller_lines = ()  # of its configuration, besides what is said here
         # What knows one level has one queue, as long as the eight together.
         self.queue_levels = 1 if policies(build)[self.preset] == "none" else 8
         self.directory = os.path.join(net.instance.memory(), policy)
@@ -380,7 +381,7 @@ class Cluster:
                  "levels:"]
         for table, (first, factor) in THRESHOLDS.items():
             lines += ["  %s:" % table, "    first: %d B" % max(first // self.scale, 1), "    factor: %d" % factor]
-        return "\n".join(lines) + "\n"
+        return "\n".join([*lines, *self.controller_lines]) + "\n"
 
     def _agent_yaml(self, name):
         switch = self.net.switches.get(name)

@@ -7,9 +7,11 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 import time
 import uuid
 
+import exposition
 import kills
 from testbed.net import answers, network, system
 
@@ -19,6 +21,9 @@ WIDE_MAPS = 48  # eight to a slot
 SECONDS_OF_TRANSFER = 25
 UNHEALTHY = 8
 LATE_S = 3
+METRICS = "127.0.0.1:7601"
+SCRAPE = ("import sys, urllib.request as http; "
+          "sys.stdout.write(http.urlopen(sys.argv[1], timeout=20).read().decode())")
 
 
 def seconds_of(text):
@@ -57,6 +62,7 @@ class Site(kills.Site):
 
     def prepare(self):
         """The first controller's clock is a day behind."""
+        self.running.controller_lines = ["metrics: {listen: \"tcp://%s\"}" % METRICS]
         library = self.own.path("day_before.so")
         source = os.path.join(kills.TREE, "tests", "net", "day_before.c")
         subprocess.run(["gcc", "-shared", "-fPIC", "-D_GNU_SOURCE", "-o", library, source, "-ldl"],
@@ -145,6 +151,9 @@ class Site(kills.Site):
 
     # ---- what is asked ----
 
+    def counters(self):
+        return self.running.ask("counters")["counters"]
+
     def ask(self, *words, code=0):
         command = [self.running.program("duopolyctl"), "-s", self.running.socket]
         texts = []
@@ -155,6 +164,11 @@ class Site(kills.Site):
             texts.append(done.stdout)
         self.said.append((words, Said(*texts)))
         return self.said[-1][1]
+
+    def scrape(self):
+        """What the controller's HTTP port has, in its network namespace."""
+        return exposition.parse(system.run(*self.net.enter(
+            network.CONTROLLER, sys.executable, "-c", SCRAPE, "http://%s/metrics" % METRICS)))
 
     def write(self, path):
         """All of it, as it was printed."""

@@ -13,6 +13,7 @@ import pytest
 import kills
 import questions
 import small_site
+from test_metrics import find, metric_of
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="the testbed needs root")
 
@@ -275,10 +276,41 @@ def what_if_a_host_went_down(site):
     return check
 
 
+def what_a_scrape_has(site):
+    """The numbers that duopolyctl has, in the format's rules (exposition.py)."""
+    before = {(row["source"], row["name"]): row["value"] for row in site.counters()}
+    scraped = site.scrape()
+    after = {(row["source"], row["name"]): row["value"] for row in site.counters()}
+    said = site.ask("status")
+    for name in ("epoch", "hosts_up", "slots", "jobs_active"):
+        assert scraped["duopoly_" + name].value() == said.answer[name], name
+    for (source, name), value in before.items():
+        metric, labels = metric_of(name)
+        if source != "controller":
+            metric, labels = "host_" + metric, {**labels, "host": source}
+        family = find(scraped, "duopoly_" + metric)
+        assert family, (source, name)
+        counted = sum(n for (_, has), n in family.samples.items() if set(labels.items()) <= set(has))
+        if family.type == "counter" and not metric.endswith("_seconds"):
+            assert value <= counted <= after[source, name], (source, name)
+    marked = scraped["duopoly_host_marked_bytes_total"].samples
+    sent = {dict(labels)["host"] for (_, labels), n in marked.items() if n > 0}
+    assert sent >= set(site.net.hosts), "each host sends marked bytes"
+
+    def check(_yesterday, today):
+        def times(name):
+            family = scraped["duopoly_%s_seconds" % name]
+            return family.samples[family.name + "_count", ()]
+        assert 0 < times("start") <= len(today.all("start", said.at_ns))
+        assert 0 < times("mode_change") <= len(today.all("mode", said.at_ns))
+        assert min(times("decision"), times("commit")) > 0
+    return check
+
+
 QUESTIONS = (which_job_is_first_and_why, why_task_waits, what_its_transfer_gets,
              when_and_why_the_mode_changed, which_host_is_worst_off,
              what_changed_of_late_and_by_whom, why_yesterdays_job_was_slow,
-             what_if_a_host_went_down, which_host_is_not_heard)
+             what_if_a_host_went_down, what_a_scrape_has, which_host_is_not_heard)
 
 
 def test_what_operators_ask_is_answered_by_duopolyctl_alone(begin, tmp_path):
