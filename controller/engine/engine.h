@@ -85,7 +85,8 @@ enum engine_rule {
     RULE_BLOCK_NO_HOME,  /* a job with a block has no home, whenever it is told (pack.h) */
     RULE_VALUES_CARRIED, /* a job that changes queues is still found by its sizes (queues.c) */
     RULE_OWNERS_TURN,    /* work that is left is done by turns of applications (backlog_turns.h) */
-    ENGINE_RULES = RULE_OWNERS_TURN
+    RULE_HOME_TOLD,      /* a job waits for its home by the bytes that are told later (pack.h) */
+    ENGINE_RULES = RULE_HOME_TOLD
 };
 
 struct engine_config {

@@ -594,6 +594,56 @@ static void test_a_block_ends_a_home(void **state)
     script_end(&s);
 }
 
+/* Two maps at home, whose outputs turn out a thousand times as large as was guessed. When they are
+ * done there is a slot at home for one of the two reduce tasks, which starts. Returns the home. */
+static uint32_t half_at_home(struct script *s, uint32_t rules)
+{
+    begin_packing_by(s, rules);
+    script_event(s, stage_event(1, 1, 2, 0));
+    maps_of(s, 1, FRAMEWORK_KNOWN, false);
+    const struct decision *first = script_decision(s, DECISION_ALLOW, 0);
+    assert_string_equal(reason_name(first->reason), "home");
+    const uint32_t home = first->allow.host;
+    assert_int_equal(script_task_view(s, 1, 1, 0).bytes, MEGABYTE);
+    done(s, NUMBER(1), 1, 0, 0, home);
+    script_started(s, NUMBER(2), 9, 0, 0, home);
+    reduces_of(s, 1, 1000 * MEGABYTE);
+    done(s, NUMBER(3), 1, 0, 1, home);
+    assert_int_equal(script_count(s, DECISION_ALLOW), 1);
+    assert_int_equal(script_decision(s, DECISION_ALLOW, 0)->allow.host, home);
+    script_started(s, NUMBER(4), 1, 1, script_decision(s, DECISION_ALLOW, 0)->allow.task, home);
+    return home;
+}
+
+/* How many of them may start after 10 s, for longer than which near.h keeps none. */
+static size_t leaving(uint32_t rules)
+{
+    struct script s;
+    const uint32_t home = half_at_home(&s, rules);
+    s.now_ns += 10 * SECOND;
+    script_events(&s, NULL, 0);
+    const size_t n = script_count(&s, DECISION_ALLOW);
+    if (n)
+        assert_int_equal(script_decision(&s, DECISION_ALLOW, 0)->allow.host, 1 - home);
+    script_end(&s);
+    return n;
+}
+
+/* A job waits for its home by what is told of it, not by the guess of when its first map was
+ * placed; hold_max ends that. */
+static void test_a_home_is_waited_for_by_what_is_told(void **state)
+{
+    (void)state;
+    struct script s;
+    assert_int_equal(leaving(ENGINE_RULES), 0);
+    assert_int_equal(leaving(RULE_HOME_TOLD - 1), 1);
+    half_at_home(&s, ENGINE_RULES);
+    s.now_ns += 30 * SECOND; /* hold_max */
+    script_events(&s, NULL, 0);
+    assert_int_equal(script_count(&s, DECISION_OPEN), 1);
+    script_end(&s);
+}
+
 /* Computes for long enough to be spread, since it sends next to nothing. */
 static void long_job(struct script *s, uint64_t job, int64_t map_ns)
 {
@@ -641,6 +691,7 @@ int main(void)
         cmocka_unit_test(test_other_maps_are_free),
         cmocka_unit_test(test_a_job_that_waited_is_bound_with_its_first_allow),
         cmocka_unit_test(test_a_block_ends_a_home),
+        cmocka_unit_test(test_a_home_is_waited_for_by_what_is_told),
         cmocka_unit_test(test_what_is_left_ahead_binds_only_if_it_is_much),
         cmocka_unit_test(test_guesses_by_maps_that_ended),
         cmocka_unit_test(test_history_orders_jobs),

@@ -510,7 +510,7 @@ static void task_counts(struct engine *engine, struct task *task, bool in)
     if (!in)
         return;
     joint_count_block(task->stage->job->kept[QUESTION_PLACE], joint_block_of(task));
-    pack_follow_block(engine, task);
+    pack_follow_task(engine, task);
 }
 
 static void job_grew(struct engine *engine, struct job *job)

@@ -310,14 +310,36 @@ void pack_follow_host(struct engine *engine, struct host *host)
             pack_follow(engine, here->job);
 }
 
-void pack_follow_block(struct engine *engine, const struct task *task)
+static void end_home(struct engine *engine, struct job *job)
 {
-    struct job *job = task->stage->job;
-    if (!pack_of(job)->packed || !has_block(task) || !engine_follows(engine, RULE_BLOCK_NO_HOME))
-        return;
     pack_of(job)->packed = false;
     list(engine, job);
     pack_follow(engine, job);
+}
+
+/* WHY: its framework tells bytes when they are made. By a first guess that was too small its tasks
+ * would leave together and share their home's one uplink. */
+static void follow_bytes(struct engine *engine, struct job *job)
+{
+    struct pack_job *pack = pack_of(job);
+    if (!job->framework || !engine->uplink_bps || !engine_follows(engine, RULE_HOME_TOLD))
+        return;
+    int64_t wait_ns = clamp(PACK_PATIENCE * pack_shuffle_ns(engine, job));
+    if (wait_ns == pack->wait_ns)
+        return;
+    pack->wait_ns = wait_ns;
+    pack_follow(engine, job);
+}
+
+void pack_follow_task(struct engine *engine, const struct task *task)
+{
+    struct job *job = task->stage->job;
+    if (!pack_of(job)->packed)
+        return;
+    if (has_block(task) && engine_follows(engine, RULE_BLOCK_NO_HOME))
+        end_home(engine, job);
+    else
+        follow_bytes(engine, job);
 }
 
 static void leave_rack(struct engine *engine, struct job *job)

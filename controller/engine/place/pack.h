@@ -27,11 +27,11 @@
  *    framework's is not, either, where C is more than PACK_GUESSED_NS, or S/B while any bytes of it
  *    are guessed: C is a guess (its tasks compute for as long as such maps took lately).
  * 3. While all outputs of a packed job are at home its tasks start only there, maps first, then the
- *    largest reduce task: until 4·S/B after the next of them was ready. hold_max ends it for maps
- *    as it ends all that they wait for. It does not wait while its home cannot run it. What such a
- *    task reads does not come over the network, so no rule about receivers concerns it. WHY the
- *    job's bytes and not the task's: by the task's siblings leave together and share the one uplink
- *    of their home.
+ *    largest reduce task: until 4·S/B after the next of them was ready. S is what is known of it
+ *    now: a framework tells it when it is made. hold_max ends the wait of maps as it ends all that
+ *    they wait for. It does not wait while its home cannot run it. What such a task reads does not
+ *    come over the network, so no rule about receivers concerns it. WHY the job's bytes and not the
+ *    task's: by the task's siblings leave together and share the one uplink of their home.
  * 4. A job that has outputs elsewhere follows the ordinary rules. A job of which a block is told is
  *    packed no more. WHY it was: its framework announces a stage before it tells where its input
  *    is, and the first map may be placed between the two.
@@ -57,8 +57,9 @@
  * the network.
  *
  * Whether a job is packed or kept to a rack, where and for how long its tasks wait at most is
- * decided once, as long as something of the job runs or is done; a dump keeps it. All else follows
- * from facts. O(tasks) once a job, O(log n) and the job's stages an event.
+ * decided once, as long as something of the job runs or is done; a dump keeps it. Only the wait
+ * follows bytes that a framework tells later (RULE_HOME_TOLD). All else follows from facts.
+ * O(tasks) once a job, O(log n) and the job's stages an event.
  *
  * One object in several files: joint.h. */
 #pragma once
@@ -98,8 +99,8 @@ void pack_forget(struct engine *engine, struct job *job);
 /* The host can run what it could not, or the other way round. O(jobs that are packed there or have
  * outputs there). */
 void pack_follow_host(struct engine *engine, struct host *host);
-/* The task is counted, perhaps with a block that nobody knew. O(its replicas). */
-void pack_follow_block(struct engine *engine, const struct task *task);
+/* The task is counted, perhaps with a block or bytes that nobody knew. O(its replicas). */
+void pack_follow_task(struct engine *engine, const struct task *task);
 /* A task is done. */
 void pack_learn(struct engine *engine, const struct task *task);
 /* Nobody waits for longer than it may. */

@@ -9,6 +9,11 @@ static wide link_ns(const struct engine *engine, wide bytes)
     return bytes * 8 * engine->up * 1000000000 / engine->uplink_bps;
 }
 
+wide pack_shuffle_ns(const struct engine *engine, const struct job *job)
+{
+    return link_ns(engine, job->shuffle_bytes);
+}
+
 /* Where its tasks may run. */
 struct ground {
     uint64_t hosts, of_rack; /* of_rack: hosts of the rack; 0: no rack is short of uplink */
@@ -125,7 +130,7 @@ bool pack_costs(const struct engine *engine, const struct job *job, const struct
     uint32_t behind = jobs_behind(engine, job);
     wide ahead_bytes = bytes_ahead(engine, job);
     *ret = (struct pack_costs){.compute_ns = work.compute_ns / (uint64_t)slots,
-                               .shuffle_ns = link_ns(engine, job->shuffle_bytes)};
+                               .shuffle_ns = pack_shuffle_ns(engine, job)};
     wide others_ns = (behind * ret->shuffle_ns + link_ns(engine, ahead_bytes)) / ground.hosts;
     wide racks_others_ns =
         behind * racks_ns(&ground, job->shuffle_bytes) + racks_ns(&ground, ahead_bytes);

@@ -20,3 +20,5 @@ struct pack_costs {
  * O(its tasks). */
 bool pack_costs(const struct engine *engine, const struct job *job, const struct host *home,
                 struct pack_costs *ret);
+/* What one link takes for all bytes of the job, as far as they are known; some host has a link. */
+wide pack_shuffle_ns(const struct engine *engine, const struct job *job);

@@ -94,11 +94,11 @@ static void task_resize(struct engine *engine, struct task *task, uint64_t bytes
     task_count_sums(task, -1);
     set_bytes(engine, task, bytes);
     task_count_sums(task, 1);
-    tell_task_counts(engine, task, true);
     if (ready && same_queue && bytes) {
         struct sorted_key key = {bytes, task->index, 0};
         sorted_place(&task->stage->ready_reduces, &task->ready, key, 0);
     }
+    tell_task_counts(engine, task, true);
     if (ready && !same_queue) {
         task_queue_since(engine, task, ready_ns);
         gate_go_on(engine, task->stage, clock);
