@@ -294,19 +294,18 @@ void clock_close(struct clock *clock)
 
 enum { PIECES = 2, PIECE = 100 };
 
-int state_dump_open(sd_event *loop, const struct engine *engine,
+int state_dump_open(sd_event *loop, const struct engine *engine, const struct clock *clock,
                     void (*ready)(void *user, uint64_t taker), void *user,
                     struct state_dump **ret_dump, struct err *err)
 {
-    (void)loop, (void)engine, (void)err;
+    (void)loop, (void)engine, (void)clock, (void)err;
     world.state_dump = (struct state_dump){.ready = ready, .user = user};
     *ret_dump = &world.state_dump;
     return 0;
 }
 
-int state_dump_begin(struct state_dump *dump, uint64_t taker, int64_t at_ns, struct err *err)
+int state_dump_begin(struct state_dump *dump, uint64_t taker, struct err *err)
 {
-    must(at_ns == world.clock.now_ns);
     if (dump->taker && dump->taker != taker)
         return err_set(err, EBUSY, "somebody else takes it");
     dump->taker = taker;
