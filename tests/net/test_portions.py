@@ -161,10 +161,9 @@ def test_where_memory_cannot_be_moved_it_is_said(cluster, submit):
     assert len(said) == 1 or turns(daemon)[2] < 7
 
 
-@needs_huge_pages
-def test_a_recording_of_a_million_tasks_holds_nobody(cluster, submit):
-    """Its next files begin with their state."""
-    daemon, small = cluster.daemon(log="max_bytes: 256 kB"), 0
+def slow_beside_the_next_file(daemon, submit):
+    """Turns of over 5 ms from when a million tasks are ready until the recording's next file has begun."""
+    small = 0
     a_million_tasks(daemon, submit)
     before = turns(daemon)
     assert daemon.counters()["recording.files"] == 1
@@ -176,11 +175,22 @@ def test_a_recording_of_a_million_tasks_holds_nobody(cluster, submit):
             one.stage(0, 1)
             one.end()
             one.client.close()
-        return daemon.counters()["recording.files"] == 1 + FORKS
-    wait_until(goes_on, "the next files are begun")
+        return daemon.counters()["recording.files"] == 2
+    wait_until(goes_on, "the next file is begun")
     after = turns(daemon)
     print("%d turns, %d over 5 ms, the longest of all %.1f ms" % (after[0] - before[0], after[1] - before[1], after[2]))
-    assert after[1] - before[1] <= MAY_BE_SLOW
+    return after[1] - before[1]
+
+
+@needs_huge_pages
+def test_a_recording_of_a_million_tasks_holds_nobody(cluster, submit):
+    """Its next file begins with their state."""
+    slow = []
+    while not slow or slow[-1] and len(slow) < FORKS:
+        daemon = cluster.daemon(log="max_bytes: 256 kB")
+        slow.append(slow_beside_the_next_file(daemon, submit))
+        daemon.kill()
+    assert slow[-1] == 0, slow
 
 
 def test_a_job_is_held_at_once(cluster, submit):
