@@ -6,10 +6,11 @@ import subprocess
 
 import pytest
 
-# nohup, and a shell without job control for what it runs in the background, leave SIGINT ignored,
-# which the programs under test must obey. A child inherits "ignored", but no handler.
-if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
-    signal.signal(signal.SIGINT, lambda _number, _frame: None)
+# nohup leaves SIGHUP ignored, and a shell without job control SIGINT and SIGQUIT for what it runs in
+# the background; the programs under test must obey them. A child inherits "ignored", but no handler.
+for number in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT):
+    if signal.getsignal(number) == signal.SIG_IGN:
+        signal.signal(number, lambda _number, _frame: None)
 signal.pthread_sigmask(signal.SIG_SETMASK, [])
 
 
