@@ -275,7 +275,8 @@ def test_what_a_fact_leaves_to_later_is_charged_to_its_application(site):
     app.stage(1, 0, 1)
     app.stage(1, 1, 60000, parents=[0])
     app.settle()
-    began, spent, cost = time.monotonic(), spent_ns(daemon), processor_ns(daemon)
+    loop = [daemon.process.pid]  # others receive and send
+    began, spent, cost = time.monotonic(), spent_ns(daemon), processor_ns(daemon, loop)
     while not app.refusals:
         assert time.monotonic() < began + 60, "nobody refuses who takes so much: not in a minute"
         phase = pb.PHASE_OFFERED if app.sent % 2 else pb.PHASE_KNOWN
@@ -283,11 +284,11 @@ def test_what_a_fact_leaves_to_later_is_charged_to_its_application(site):
         while app.answered < app.sent and not app.refusals:
             app.take()
     messages = app.sent - 2
-    cost, spent = processor_ns(daemon) - cost, spent_ns(daemon) - spent
+    cost, spent = processor_ns(daemon, loop) - cost, spent_ns(daemon) - spent
     print("%d messages cost %.2f s, %.0f us each; %.0f %% are charged"
           % (messages, cost / 1e9, cost / 1e3 / messages, 100 * spent / cost))
     assert app.refusals[0].reason == pb.REASON_LIMIT
-    assert spent >= .6 * cost  # .9 on an idle machine, .75 on a busy one; .2 before
+    assert spent >= .6 * cost  # .7 to .9, with what else runs on the machine
     other.stage(1, 0, 4, phase=pb.PHASE_OFFERED)
     other.until(lambda: other.of(1, 0), "it is allowed to start some")
     assert not other.refusals and daemon.counters()["frameworks.over_time"] == 1
@@ -310,4 +311,4 @@ def test_ends_of_what_an_application_had_are_charged_to_it(site):
     wait_until(lambda: daemon.ctl("status")["jobs_active"] == 0, "all are over", 0.2)
     cost, spent = processor_ns(daemon, loop) - cost, spent_ns(daemon) - spent
     print("ends of %d jobs cost %.3f s; %.0f %% are charged" % (jobs, cost / 1e9, 100 * spent / cost))
-    assert spent >= .6 * cost  # .9 on an idle machine, .75 on a busy one; .2 before
+    assert spent >= .6 * cost  # .7 to .9, with what else runs on the machine
