@@ -1,6 +1,8 @@
 #include "tests/model/script.h"
 #include "tests/model/script_dump.h"
 
+#include "controller/engine/base/record.h"
+
 struct engine_config script_config(void)
 {
     struct engine_config config;
@@ -418,4 +420,23 @@ enum task_state script_task_state(const struct script *script, uint64_t job, uin
 uint64_t script_attempt_of(const struct script *script, uint64_t job, uint32_t stage, uint32_t task)
 {
     return script_task_view(script, job, stage, task).attempt;
+}
+
+/* WHY a word for none: where one has a decision more, it is shown. */
+static void decision_write(const struct decisions *decisions, size_t i, char *ret_line, size_t size)
+{
+    if (i < decisions->n)
+        assert_true(record_encode_decision(&decisions->at[i], ret_line, size) > 0);
+    else
+        strcpy(ret_line, "nothing");
+}
+
+void script_same_decisions(const struct decisions *a, const struct decisions *b)
+{
+    static char left[1 << 16], right[1 << 16];
+    for (size_t i = 0; i < a->n || i < b->n; i++) {
+        decision_write(a, i, left, sizeof(left));
+        decision_write(b, i, right, sizeof(right));
+        assert_string_equal(left, right);
+    }
 }

@@ -56,6 +56,9 @@ const struct decision *script_decision(const struct script *script, enum decisio
 
 size_t script_count(const struct script *script, enum decision_kind kind);
 
+/* Fails at the first decision, in order, that only one of them has. */
+void script_same_decisions(const struct decisions *a, const struct decisions *b);
+
 /* The start of (job, stage, task) in the last step; NULL: none. */
 const struct decision *script_start(const struct script *script, uint64_t job, uint32_t stage,
                                     uint32_t task);

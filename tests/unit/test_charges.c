@@ -39,6 +39,17 @@ static void tell_wide(struct script *s, uint64_t application)
     settle(s);
 }
 
+/* What one task of the first stage wrote for each task of the second. */
+static void tell_row(struct script *s, uint64_t application, uint64_t bytes[WIDE])
+{
+    struct event row = {.kind = EVENT_FRAMEWORK_BYTES};
+    row.framework_bytes.job = JOB(application);
+    row.framework_bytes.stage = 1;
+    row.framework_bytes.form = BYTES_ROW;
+    row.framework_bytes.bytes = (struct u64s){bytes, WIDE};
+    script_event(s, row);
+}
+
 static uint64_t charged(const struct script *s, uint64_t application)
 {
     const struct engine_charges charges = engine_charges(s->engine);
@@ -92,12 +103,7 @@ static void what_is_decided_meanwhile_is_charged_too(void **state)
     settle(&s);
     for (uint32_t t = 0; t < WIDE; t++)
         bytes[t] = 1000000000;
-    struct event row = {.kind = EVENT_FRAMEWORK_BYTES};
-    row.framework_bytes.job = JOB(1);
-    row.framework_bytes.stage = 1;
-    row.framework_bytes.form = BYTES_ROW;
-    row.framework_bytes.bytes = (struct u64s){bytes, WIDE};
-    script_event(&s, row);
+    tell_row(&s, 1, bytes);
     size_t levels = 0;
     for (; is_due(&s); levels += script_count(&s, DECISION_LEVEL)) {
         script_events(&s, NULL, 0);
@@ -160,12 +166,7 @@ static uint32_t sizes_beside(uint32_t rules, uint32_t most)
     for (uint32_t t = 0; t < WIDE; t++)
         bytes[t] = 1000 + t;
     script_event(&s, script_framework_stage(JOB(1), 1, WIDE, true));
-    struct event row = {.kind = EVENT_FRAMEWORK_BYTES};
-    row.framework_bytes.job = JOB(2);
-    row.framework_bytes.stage = 1;
-    row.framework_bytes.form = BYTES_ROW;
-    row.framework_bytes.bytes = (struct u64s){bytes, WIDE};
-    script_event(&s, row);
+    tell_row(&s, 2, bytes);
     for (; round < most && !all_are_sized(&s, 2); round++) {
         script_event(&s, script_framework_stage(JOB(1), 1, WIDE, true));
         script_events(&s, NULL, 0);

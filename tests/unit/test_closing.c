@@ -4,7 +4,6 @@
 #include "tests/model/script_dump.h"
 #include "tests/unit/portions_script.h"
 
-#include "controller/engine/base/record.h"
 #include "controller/engine/commit/commit.h"
 #include "controller/engine/mode/mode_rule.h"
 #include "controller/engine/network/network.h"
@@ -292,17 +291,6 @@ static uint64_t draw(struct twins *t, uint64_t below)
     return test_random(&t->stream) % below;
 }
 
-static void same_decisions(const struct decisions *a, const struct decisions *b)
-{
-    char left[1024], right[1024];
-    assert_int_equal(a->n, b->n);
-    for (size_t i = 0; i < a->n; i++) {
-        record_encode_decision(&a->at[i], left, sizeof(left));
-        record_encode_decision(&b->at[i], right, sizeof(right));
-        assert_string_equal(left, right);
-    }
-}
-
 static void note_starts(struct twins *t)
 {
     const struct decisions *decisions = &t->s[0].decisions;
@@ -313,7 +301,7 @@ static void note_starts(struct twins *t)
 
 static void compare(struct twins *t)
 {
-    same_decisions(&t->s[0].decisions, &t->s[1].decisions);
+    script_same_decisions(&t->s[0].decisions, &t->s[1].decisions);
     assert_true(engine_digest(t->s[0].engine) == engine_digest(t->s[1].engine));
     assert_true(engine_deadline_ns(t->s[0].engine) == engine_deadline_ns(t->s[1].engine));
     note_starts(t);

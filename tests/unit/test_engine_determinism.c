@@ -16,20 +16,6 @@ static uint64_t hash_decisions(uint64_t hash, const struct decisions *decisions)
     return hash;
 }
 
-static void same_decisions(const struct decisions *a, const struct decisions *b)
-{
-    char left[1024], right[1024];
-    for (size_t i = 0; i < a->n || i < b->n; i++) {
-        strcpy(left, "nothing");
-        strcpy(right, "nothing");
-        if (i < a->n)
-            record_encode_decision(&a->at[i], left, sizeof(left));
-        if (i < b->n)
-            record_encode_decision(&b->at[i], right, sizeof(right));
-        assert_string_equal(left, right);
-    }
-}
-
 /* A run of random events; with a twin, which is loaded anew from a dump now and then, beside it. */
 static uint64_t run_with(const char *turn, const char *place, const char *network, uint64_t seed,
                          int steps, bool even_maps, bool with_twin, bool variants)
@@ -57,7 +43,7 @@ static uint64_t run_with(const char *turn, const char *place, const char *networ
         if (twin) {
             assert_int_equal(engine_step(twin, m.script.now_ns, m.events, m.n_events, &decisions),
                              0);
-            same_decisions(&m.script.decisions, &decisions);
+            script_same_decisions(&m.script.decisions, &decisions);
             assert_true(engine_deadline_ns(twin) == engine_deadline_ns(m.script.engine));
         }
         if (with_twin && step % 16 == 0) {
@@ -161,7 +147,7 @@ static void run_without_idle_steps(const char *place, const char *network, uint6
         if (m.script.decisions.idle)
             continue;
         engine_step(twin, m.script.now_ns, m.events, m.n_events, &decisions);
-        same_decisions(&m.script.decisions, &decisions);
+        script_same_decisions(&m.script.decisions, &decisions);
         assert_true(engine_deadline_ns(twin) == engine_deadline_ns(m.script.engine));
         assert_true(engine_digest(twin) == engine_digest(m.script.engine));
     }

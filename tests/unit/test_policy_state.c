@@ -6,7 +6,6 @@
 #include "tests/unit/draws.h"
 
 #include "controller/engine/base/numbered.h"
-#include "controller/engine/base/record.h"
 #include "controller/engine/base/resources.h"
 #include "controller/engine/books/cluster.h"
 #include "controller/engine/policy/questions.h"
@@ -50,17 +49,6 @@ static struct engine_config any_config(uint64_t *stream, unsigned place)
         strcpy(name_in(&config, q), any_policy(chosen[q], stream));
     strcpy(config.place, engine_policy_name("place", place));
     return config;
-}
-
-static void same_decisions(const struct decisions *a, const struct decisions *b)
-{
-    char left[1024], right[1024];
-    assert_int_equal(a->n, b->n);
-    for (size_t i = 0; i < a->n; i++) {
-        record_encode_decision(&a->at[i], left, sizeof(left));
-        record_encode_decision(&b->at[i], right, sizeof(right));
-        assert_string_equal(left, right);
-    }
 }
 
 /* ---- who keeps something ---- */
@@ -210,7 +198,7 @@ static void check_there_and_back(const struct engine_config *config, uint64_t st
         if (!twin)
             continue;
         assert_int_equal(engine_step(twin, m.script.now_ns, m.events, m.n_events, &decisions), 0);
-        same_decisions(&m.script.decisions, &decisions);
+        script_same_decisions(&m.script.decisions, &decisions);
         assert_true(engine_digest(twin) == engine_digest(m.script.engine));
     }
     engine_destroy(twin);
@@ -290,7 +278,7 @@ static void check_switches(const struct engine_config *config, uint64_t stream)
         if (twin) {
             assert_int_equal(engine_step(twin, m.script.now_ns, m.events, m.n_events, &decisions),
                              0);
-            same_decisions(&m.script.decisions, &decisions);
+            script_same_decisions(&m.script.decisions, &decisions);
             assert_true(engine_digest(twin) == engine_digest(m.script.engine));
         }
         if (step % 16 == 5) {

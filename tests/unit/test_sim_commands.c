@@ -75,94 +75,93 @@ static const char *trace_file(const char *text)
     return path;
 }
 
+static const struct {
+    const char *line, *sentence;
+} wrong_arguments[] = {
+    {"coflows", "duopoly-sim: give --trace FILE\n"},
+    {"coflows --trace x", "duopoly-sim: give --policy NAME\n"},
+    {"coflows --trace", "duopoly-sim: --trace needs a value\n"},
+    {"coflows --trace x --policy best",
+     "duopoly-sim: there is no policy 'best'; choose one of fifo, scf, ncf, lcf, "
+     "sebf, dclas, srtf, fair\n"},
+    {"coflows --trace x --policy sebf more", "duopoly-sim: 'more' is one argument too many\n"},
+    {"coflows --fast", "duopoly-sim: there is no option '--fast'; duopoly-sim --help lists them\n"},
+    {"coflows --link fast", "duopoly-sim: 'fast' is not a rate such as 1Gbps or 100Mbps\n"},
+    {"coflows --link -1Gbps", "duopoly-sim: '-1Gbps' is not a rate such as 1Gbps or 100Mbps\n"},
+    {"coflows --link 1bps", "duopoly-sim: the rate 1bps is not between 8bps and 8000Tbps\n"},
+    {"coflows --local no", "duopoly-sim: --local takes 'free' or 'network', not 'no'\n"},
+    {"coflows --compat varys", "duopoly-sim: --compat takes 'coflowsim', not 'varys'\n"},
+    {"run", "duopoly-sim: give --trace FILE or --workload FILE\n"},
+    {"run --slots 0", "duopoly-sim: --slots takes a number from 1 to 1000000, not '0'\n"},
+    {"run --levels 65", "duopoly-sim: --levels takes a number from 0 to 64, not '65'\n"},
+    {"run --place best", "duopoly-sim: --place knows no 'best'; choose one of nats, greedy, "
+                         "delay, neat, neat-fair, "
+                         "gather, random, joint, flow, affinity, model, filter-spread, "
+                         "filter-score\n"},
+    {"run --policy", "duopoly-sim: --policy needs a value\n"},
+    {"run --report-delay -1",
+     "duopoly-sim: --report-delay takes a number from 0 to 3600, not '-1'\n"},
+    {"run --failures often",
+     "duopoly-sim: --failures takes MTBF/REPAIR in seconds (3600/60) or at most 32 hosts with "
+     "the second of their failure and its length (3@10.5+60,7@20), not 'often'\n"},
+    {"run --parameter pakc=yes",
+     "duopoly-sim: --parameter: no policy has 'pakc'; there are: even_wait, start_wait, pack, "
+     "lies_there, objective, weight.locality, weight.load, weight.turn, weight.priority, "
+     "hold_stalls, weight.prefer, weight.wait, fair_parts, preempt, migrate, weight.lost, "
+     "hold_remote, stretch, progress, patience, downlink, profiles, "
+     "users_first, ignore_held, even, one_host, repay_permille, debt_max, "
+     "force_priority, lend_largest, granule_slots, granule_cpu_milli, granule_mem_bytes, "
+     "remainders\n"},
+    {"run --change 1s:objective=borg",
+     "duopoly-sim: --change takes SECOND:WORD=VALUE, the second from 0 to 1000000, not "
+     "'1s:objective=borg'\n"},
+    {"run --change 2:objective=borg --change 1:objective=quincy",
+     "duopoly-sim: --change '1:objective=quincy' is before the one that was given before "
+     "it\n"},
+    {"run --change 1:preempt=often",
+     "duopoly-sim: --change preempt: 'often' is neither yes nor no\n"},
+    {"run --stragglers 5",
+     "duopoly-sim: --stragglers takes the share of slow attempts and how many times as long "
+     "they compute (0.05/8), not '5'\n"},
+    {"run --outside fast", "duopoly-sim: 'fast' is not a rate such as 1Gbps or 100Mbps\n"},
+    {"run --headers 1", "duopoly-sim: --headers takes a number from 0 to 0.9, not '1'\n"},
+    {"run --mode-dwell -1", "duopoly-sim: --mode-dwell takes a number from 0 to 3600, not '-1'\n"},
+    {"run --copies 0.5", "duopoly-sim: --copies takes a number from 1 to 1000, not '0.5'\n"},
+    {"run --foreign half",
+     "duopoly-sim: --foreign takes the share of a link that others take (0 to 0.99), the part "
+     "of "
+     "the hosts, and /up or /down for one direction (0.5/0.34/down), not 'half'\n"},
+    {"run --foreign 0.5/0.3/left",
+     "duopoly-sim: --foreign takes the share of a link that others take (0 to 0.99), the part "
+     "of "
+     "the hosts, and /up or /down for one direction (0.5/0.34/down), not '0.5/0.3/left'\n"},
+    {"run --trace x --json --csv", "duopoly-sim: give --json or --csv, not both\n"},
+    {"compare", "duopoly-sim: give --trace FILE or --workload FILE\n"},
+    {"compare --trace x --seeds few",
+     "duopoly-sim: --seeds takes a number from 1 to 64, not 'few'\n"},
+    {"compare --trace x --policies duopoly,best", "duopoly-sim: there is no policy 'best'\n"},
+    {"compare --trace x --slots 1,2 --servers 3,4",
+     "duopoly-sim: --servers and --slots are both lists; give one\n"},
+    {"sweep --trace x",
+     "duopoly-sim: give a list for --servers, --slots, --load, --compute, --map-mb, --levels, "
+     "--racks, --estimate-error, --report-delay or --decision-delay\n"},
+    {"sweep --trace x --slots 1,0",
+     "duopoly-sim: --slots takes a number from 1 to 1000000, not '0'\n"},
+    {"figures --trace x", "duopoly-sim: give --output FILE.html\n"},
+    {"figures --output x", "duopoly-sim: give --trace FILE or --workload FILE\n"},
+    {"figures --trace x --output x --figures 5",
+     "duopoly-sim: --figures takes 6 to 12, and 0 for the size of maps, not '5'\n"},
+    {"run --spines many", "duopoly-sim: --spines takes a number from 1 to 1024, not 'many'\n"},
+    {"coflows --trace x --policy fair --compat coflowsim",
+     "duopoly-sim: policy fair does not know --compat coflowsim\n"},
+};
+
 static void test_wrong_arguments_get_one_sentence(void **state)
 {
     (void)state;
-    static const struct {
-        const char *line, *sentence;
-    } wrong[] = {
-        {"coflows", "duopoly-sim: give --trace FILE\n"},
-        {"coflows --trace x", "duopoly-sim: give --policy NAME\n"},
-        {"coflows --trace", "duopoly-sim: --trace needs a value\n"},
-        {"coflows --trace x --policy best",
-         "duopoly-sim: there is no policy 'best'; choose one of fifo, scf, ncf, lcf, "
-         "sebf, dclas, srtf, fair\n"},
-        {"coflows --trace x --policy sebf more", "duopoly-sim: 'more' is one argument too many\n"},
-        {"coflows --fast",
-         "duopoly-sim: there is no option '--fast'; duopoly-sim --help lists them\n"},
-        {"coflows --link fast", "duopoly-sim: 'fast' is not a rate such as 1Gbps or 100Mbps\n"},
-        {"coflows --link -1Gbps", "duopoly-sim: '-1Gbps' is not a rate such as 1Gbps or 100Mbps\n"},
-        {"coflows --link 1bps", "duopoly-sim: the rate 1bps is not between 8bps and 8000Tbps\n"},
-        {"coflows --local no", "duopoly-sim: --local takes 'free' or 'network', not 'no'\n"},
-        {"coflows --compat varys", "duopoly-sim: --compat takes 'coflowsim', not 'varys'\n"},
-        {"run", "duopoly-sim: give --trace FILE or --workload FILE\n"},
-        {"run --slots 0", "duopoly-sim: --slots takes a number from 1 to 1000000, not '0'\n"},
-        {"run --levels 65", "duopoly-sim: --levels takes a number from 0 to 64, not '65'\n"},
-        {"run --place best", "duopoly-sim: --place knows no 'best'; choose one of nats, greedy, "
-                             "delay, neat, neat-fair, "
-                             "gather, random, joint, flow, affinity, model, filter-spread, "
-                             "filter-score\n"},
-        {"run --policy", "duopoly-sim: --policy needs a value\n"},
-        {"run --report-delay -1",
-         "duopoly-sim: --report-delay takes a number from 0 to 3600, not '-1'\n"},
-        {"run --failures often",
-         "duopoly-sim: --failures takes MTBF/REPAIR in seconds (3600/60) or at most 32 hosts with "
-         "the second of their failure and its length (3@10.5+60,7@20), not 'often'\n"},
-        {"run --parameter pakc=yes",
-         "duopoly-sim: --parameter: no policy has 'pakc'; there are: even_wait, start_wait, pack, "
-         "lies_there, objective, weight.locality, weight.load, weight.turn, weight.priority, "
-         "hold_stalls, weight.prefer, weight.wait, fair_parts, preempt, migrate, weight.lost, "
-         "hold_remote, stretch, progress, patience, downlink, profiles, "
-         "users_first, ignore_held, even, one_host, repay_permille, debt_max, "
-         "force_priority, lend_largest, granule_slots, granule_cpu_milli, granule_mem_bytes, "
-         "remainders\n"},
-        {"run --change 1s:objective=borg",
-         "duopoly-sim: --change takes SECOND:WORD=VALUE, the second from 0 to 1000000, not "
-         "'1s:objective=borg'\n"},
-        {"run --change 2:objective=borg --change 1:objective=quincy",
-         "duopoly-sim: --change '1:objective=quincy' is before the one that was given before "
-         "it\n"},
-        {"run --change 1:preempt=often",
-         "duopoly-sim: --change preempt: 'often' is neither yes nor no\n"},
-        {"run --stragglers 5",
-         "duopoly-sim: --stragglers takes the share of slow attempts and how many times as long "
-         "they compute (0.05/8), not '5'\n"},
-        {"run --outside fast", "duopoly-sim: 'fast' is not a rate such as 1Gbps or 100Mbps\n"},
-        {"run --headers 1", "duopoly-sim: --headers takes a number from 0 to 0.9, not '1'\n"},
-        {"run --mode-dwell -1",
-         "duopoly-sim: --mode-dwell takes a number from 0 to 3600, not '-1'\n"},
-        {"run --copies 0.5", "duopoly-sim: --copies takes a number from 1 to 1000, not '0.5'\n"},
-        {"run --foreign half",
-         "duopoly-sim: --foreign takes the share of a link that others take (0 to 0.99), the part "
-         "of "
-         "the hosts, and /up or /down for one direction (0.5/0.34/down), not 'half'\n"},
-        {"run --foreign 0.5/0.3/left",
-         "duopoly-sim: --foreign takes the share of a link that others take (0 to 0.99), the part "
-         "of "
-         "the hosts, and /up or /down for one direction (0.5/0.34/down), not '0.5/0.3/left'\n"},
-        {"run --trace x --json --csv", "duopoly-sim: give --json or --csv, not both\n"},
-        {"compare", "duopoly-sim: give --trace FILE or --workload FILE\n"},
-        {"compare --trace x --seeds few",
-         "duopoly-sim: --seeds takes a number from 1 to 64, not 'few'\n"},
-        {"compare --trace x --policies duopoly,best", "duopoly-sim: there is no policy 'best'\n"},
-        {"compare --trace x --slots 1,2 --servers 3,4",
-         "duopoly-sim: --servers and --slots are both lists; give one\n"},
-        {"sweep --trace x",
-         "duopoly-sim: give a list for --servers, --slots, --load, --compute, --map-mb, --levels, "
-         "--racks, --estimate-error, --report-delay or --decision-delay\n"},
-        {"sweep --trace x --slots 1,0",
-         "duopoly-sim: --slots takes a number from 1 to 1000000, not '0'\n"},
-        {"figures --trace x", "duopoly-sim: give --output FILE.html\n"},
-        {"figures --output x", "duopoly-sim: give --trace FILE or --workload FILE\n"},
-        {"figures --trace x --output x --figures 5",
-         "duopoly-sim: --figures takes 6 to 12, and 0 for the size of maps, not '5'\n"},
-        {"run --spines many", "duopoly-sim: --spines takes a number from 1 to 1024, not 'many'\n"},
-        {"coflows --trace x --policy fair --compat coflowsim",
-         "duopoly-sim: policy fair does not know --compat coflowsim\n"},
-    };
-    for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
-        struct said *said = say(wrong[i].line, NULL);
-        assert_string_equal(said->err, wrong[i].sentence);
+    for (size_t i = 0; i < sizeof(wrong_arguments) / sizeof(*wrong_arguments); i++) {
+        struct said *said = say(wrong_arguments[i].line, NULL);
+        assert_string_equal(said->err, wrong_arguments[i].sentence);
         assert_string_equal(said->out, "");
         assert_int_equal(said->status, 2);
     }

@@ -3,7 +3,6 @@
  * nothing (place_policy.pure) it does not: beside one that is asked more often. */
 #include "tests/model/script.h"
 
-#include "controller/engine/base/record.h"
 #include "controller/engine/books/cluster.h"
 #include "controller/engine/commit/commit.h"
 #include "controller/engine/mode/mode_rule.h"
@@ -47,23 +46,11 @@ static uint64_t draw(struct pair *p, uint64_t below)
     return test_random(&p->stream) % below;
 }
 
-static void assert_alike(const struct pair *p)
-{
-    const struct decisions *a = &p->remembers.decisions, *b = &p->forgets.decisions;
-    static char left[1 << 16], right[1 << 16];
-    assert_int_equal(a->n, b->n);
-    for (size_t i = 0; i < a->n; i++) {
-        assert_true(record_encode_decision(&a->at[i], left, sizeof(left)) > 0);
-        assert_true(record_encode_decision(&b->at[i], right, sizeof(right)) > 0);
-        assert_string_equal(left, right);
-    }
-}
-
 static void tell(struct pair *p, const struct event *events, size_t n)
 {
     script_events(&p->remembers, events, n);
     script_events(&p->forgets, events, n);
-    assert_alike(p);
+    script_same_decisions(&p->remembers.decisions, &p->forgets.decisions);
 }
 
 static void begin(struct script *s, const char *place, uint32_t round)
