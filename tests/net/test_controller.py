@@ -548,10 +548,14 @@ def test_what_nobody_reads_is_not_sent_to_the_controller(cluster):
 
 @pytest.mark.parametrize("program", ["duopolyd", "duopolyctl", "duopoly-agent", "duopoly-task", "duopoly-sim", "duopoly-workload",
                                      "duopoly-mcmf", "duopoly-replay", "duopoly-verify", "replay-map", "replay-reduce", "replay-gpu", "replay-serve"])
-def test_one_version_everywhere(program):
+def test_one_version_everywhere_and_a_full_output_is_said(program):
     done = subprocess.run([BUILD / program, "--version"], capture_output=True, text=True, check=True)
     version = subprocess.run([BUILD / "duopolyd", "--version"], capture_output=True, text=True, check=True).stdout.split()[-1]
     assert program in done.stdout and done.stdout.split()[-1] == version and done.stderr == ""
+    with open("/dev/full", "w", encoding="utf-8") as full:
+        for option in ("--version", "--help"):
+            done = subprocess.run([BUILD / program, option], stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+            assert done.returncode == 1 and done.stderr == f"{program}: cannot write all of the output\n", (option, done)
 
 
 def text_of(daemon, *words, expect=0):
