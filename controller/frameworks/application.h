@@ -7,6 +7,8 @@
 #include "controller/frameworks/number_set.h"
 #include "controller/frameworks/stage_names.h"
 
+#include <sys/queue.h>
+
 /* What ends (application_ends.c). */
 enum ends {
     ENDS_NOTHING,
@@ -20,7 +22,16 @@ struct ending {
     enum ends what;
     enum { ENDING_ATTEMPTS, ENDING_JOBS, ENDING_EXECUTORS } of; /* in this order */
     uint64_t after; /* the attempt or job up to which it is done */
-    struct timer portion;
+    bool waits;     /* in line, for its next portion: */
+    TAILQ_ENTRY(application) next;
+};
+
+/* Applications of which something still ends, by turns. */
+struct ends_line {
+    TAILQ_HEAD(, application) line;
+    struct timer portion; /* armed while somebody is in line */
+    int64_t since_ns;     /* the present portion, of all together, and */
+    int left;             /* the looks that it still may cost */
 };
 
 struct application {
@@ -73,6 +84,7 @@ struct frameworks {
     struct executor_room *rooms; /* a hash */
     uint32_t shared;             /* executors whose room is for everybody */
     struct spender spenders[FRAMEWORKS_MAX];
+    struct ends_line ends;
     int64_t refusals_ns; /* the second in which these were answered */
     uint32_t refusals;
     duopoly_Envelope out;
@@ -87,8 +99,10 @@ struct frameworks {
 /* application_fact.c: turns a message into a fact; −EINVAL with a sentence: it is invalid. */
 int application_fact(struct application *application, int64_t now_ns,
                      const duopoly_Envelope *envelope, struct err *err);
-/* application_ends.c: ends that, with a bounded part of it at once and the rest in portions, one a
- * millisecond; ENDS_ALL frees the application at the end. Replaces what was still to end. */
+/* application_ends.c: ends that, in portions: one a millisecond, of all applications together, by
+ * turns. What is left of the present one is done at once where nobody is in line. ENDS_ALL frees
+ * the application at the end. Replaces what was still to end. */
+void application_ends_init(struct frameworks *frameworks);
 void application_ends(struct application *application, int64_t now_ns, enum ends what);
 /* The rest of it does not end. */
 void application_ends_stop(struct application *application);

@@ -91,21 +91,21 @@ static void jobs_begin(struct application *application)
 static bool go_on(struct application *application, int64_t now_ns)
 {
     struct ending *ending = &application->ending;
-    int left = PORTION_LOOKS;
+    int *left = &application->frameworks->ends.left;
     if (ending->of == ENDING_ATTEMPTS) {
-        if (!attempts_go_on(application, &left))
+        if (!attempts_go_on(application, left))
             return false;
         if (ending->what == ENDS_CLAIMS)
             return true;
         jobs_begin(application);
     }
     if (ending->of == ENDING_JOBS) {
-        if (jobs_are_over(application) && !jobs_go_on(application, &left))
+        if (jobs_are_over(application) && !jobs_go_on(application, left))
             return false;
         ending->of = ENDING_EXECUTORS;
         executors_end_begin(&application->executors, ending->what == ENDS_UNNAMED);
     }
-    return executors_end_go_on(application, now_ns, &left);
+    return executors_end_go_on(application, now_ns, left);
 }
 
 static void over(struct application *application)
@@ -119,39 +119,88 @@ static void over(struct application *application)
         application_gone(application);
 }
 
-static void portion(struct application *application, int64_t now_ns)
+static void portion_arm(struct frameworks *frameworks, int64_t now_ns)
 {
-    if (go_on(application, now_ns))
-        over(application);
-    else
-        timers_arm(application->frameworks->timers, &application->ending.portion,
-                   now_ns + PORTION_EVERY_NS);
+    struct ends_line *ends = &frameworks->ends;
+    if (!TAILQ_EMPTY(&ends->line) && !ends->portion.armed)
+        timers_arm(frameworks->timers, &ends->portion, now_ns + PORTION_EVERY_NS);
+}
+
+static void line_join(struct application *application, int64_t now_ns)
+{
+    struct frameworks *frameworks = application->frameworks;
+    TAILQ_INSERT_TAIL(&frameworks->ends.line, application, ending.next);
+    application->ending.waits = true;
+    portion_arm(frameworks, now_ns);
+}
+
+static void line_leave(struct application *application)
+{
+    struct frameworks *frameworks = application->frameworks;
+    if (!application->ending.waits)
+        return;
+    TAILQ_REMOVE(&frameworks->ends.line, application, ending.next);
+    application->ending.waits = false;
+    if (TAILQ_EMPTY(&frameworks->ends.line))
+        timers_disarm(frameworks->timers, &frameworks->ends.portion);
 }
 
 static void work(void *of, int64_t now_ns)
 {
-    portion(of, now_ns);
+    struct application *application = of;
+    if (go_on(application, now_ns))
+        over(application);
+    else
+        line_join(application, now_ns);
 }
 
+static void left_renew(struct ends_line *ends, int64_t now_ns)
+{
+    if (now_ns - ends->since_ns < PORTION_EVERY_NS)
+        return;
+    ends->since_ns = now_ns;
+    ends->left = PORTION_LOOKS;
+}
+
+/* WHY one portion of all together: sixty-four of them would hold the loop for 40 ms. */
 static void on_portion(struct timer *timer, int64_t now_ns)
 {
-    struct application *application = container_of(timer, struct application, ending.portion);
-    const struct frameworks_hooks *hooks = &application->frameworks->hooks;
-    hooks->work(hooks->user, application_number(application), work, application, now_ns);
+    struct frameworks *frameworks = container_of(timer, struct frameworks, ends.portion);
+    const struct frameworks_hooks *hooks = &frameworks->hooks;
+    struct ends_line *ends = &frameworks->ends;
+    struct application *application;
+    left_renew(ends, now_ns);
+    while (ends->left > 0 && (application = TAILQ_FIRST(&ends->line))) {
+        line_leave(application);
+        hooks->work(hooks->user, application_number(application), work, application, now_ns);
+    }
+    portion_arm(frameworks, now_ns);
+}
+
+void application_ends_init(struct frameworks *frameworks)
+{
+    struct ends_line *ends = &frameworks->ends;
+    TAILQ_INIT(&ends->line);
+    ends->portion.fire = on_portion;
+    ends->left = PORTION_LOOKS;
 }
 
 void application_ends(struct application *application, int64_t now_ns, enum ends what)
 {
-    struct ending *ending = &application->ending;
-    ending->portion.fire = on_portion;
-    ending->what = what;
+    struct ends_line *ends = &application->frameworks->ends;
+    line_leave(application);
+    application->ending.what = what;
     attempts_begin(application);
-    portion(application, now_ns);
+    left_renew(ends, now_ns);
+    if (TAILQ_EMPTY(&ends->line))
+        work(application, now_ns);
+    else
+        line_join(application, now_ns);
 }
 
 void application_ends_stop(struct application *application)
 {
-    timers_disarm(application->frameworks->timers, &application->ending.portion);
+    line_leave(application);
     application->ending.what = ENDS_NOTHING;
     number_set_clear(&application->named);
 }

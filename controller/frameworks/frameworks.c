@@ -24,6 +24,7 @@ int frameworks_create(const struct frameworks_config *config, const struct frame
     frameworks->hooks = *hooks;
     frameworks->engine = engine;
     frameworks->timers = timers;
+    application_ends_init(frameworks);
     *ret_frameworks = frameworks;
     return 0;
 }

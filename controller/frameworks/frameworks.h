@@ -28,8 +28,8 @@
  *
  * Pure except for the hooks; one thread. A message: O(log n) and its content, plus
  * O(FRAMEWORKS_MAX). A session's begin: O(its attempts). What ends together (of a session, of a
- * replay, of an application) does so in portions of O(1) ends, one a millisecond. A heartbeat:
- * O(FRAMEWORK_ORDER) for the order of jobs. */
+ * replay, of an application) does so in portions of O(1) ends, one a millisecond, in which the
+ * applications have turns. A heartbeat: O(FRAMEWORK_ORDER) for the order of jobs. */
 #pragma once
 
 #include "controller/engine/engine.h"

@@ -307,6 +307,7 @@ def test_what_a_client_had_prepared_goes_with_it_job_by_job(cluster, submit):
 
 
 APPLICATIONS, JOBS = 4, 4000
+PORTION = 64  # jobs that end in one turn, of all applications together
 
 
 def filled(daemon, name, stages=1):
@@ -319,11 +320,12 @@ def filled(daemon, name, stages=1):
 
 @pytest.fixture
 def applications(cluster):
+    """WHY these timers: while one tells what it has, the others are silent."""
     made = []
 
-    def make(timers, stages=1):
-        daemon = cluster.daemon(config=f"bounds: {{agent_messages: 1000000, framework_memory: 256 MB, jobs: 100000}}\n"
-                                       f"timers: {{{timers}}}\n", log=None)
+    def make(stages=1):
+        daemon = cluster.daemon(config="bounds: {agent_messages: 1000000, framework_memory: 256 MB, jobs: 100000}\n"
+                                       "timers: {silent: 60 s, host_lost: 120 s}\n", log=None)
         made.extend(filled(daemon, f"app-{i}", stages) for i in range(APPLICATIONS))
         return daemon, list(made)
     yield make
@@ -336,19 +338,22 @@ def jobs_left(daemon):
 
 
 def test_an_application_that_is_forgotten_holds_nobody(applications):
-    daemon, apps = applications("heartbeat: 100 ms, silent: 1 s, host_lost: 2 s, forget: 3 s")
+    daemon, apps = applications()
     assert jobs_left(daemon) == APPLICATIONS * JOBS
+    file = daemon.folder / "duopolyd.yaml"
+    file.write_text(file.read_text().replace("host_lost: 120 s", "host_lost: 120 s, forget: 3 s"))
+    daemon.ctl("config", "reload")
     before = turns(daemon)
     for app in apps:
         app.close()
     wait_until(lambda: jobs_left(daemon) == 0, "all are cancelled", 0.05)
     assert daemon.counters()["frameworks.forgotten"] == APPLICATIONS
-    assert_prompt(daemon, before, JOBS // 64)
+    assert_prompt(daemon, before, APPLICATIONS * JOBS // PORTION)
 
 
 def test_a_session_that_names_nothing_again_holds_nobody(applications):
     """What it names meanwhile is not over with the rest."""
-    daemon, apps = applications("silent: 60 s, host_lost: 120 s")
+    daemon, apps = applications()
     before = turns(daemon)
     for app in apps:
         app.socket.close()
@@ -362,12 +367,12 @@ def test_a_session_that_names_nothing_again_holds_nobody(applications):
         app.settle()
     wait_until(lambda: jobs_left(daemon) <= APPLICATIONS * 3, "the others are cancelled", 0.05)
     assert jobs_left(daemon) == APPLICATIONS * 3
-    assert_prompt(daemon, before, JOBS // 64)
+    assert_prompt(daemon, before, APPLICATIONS * JOBS // PORTION)
 
 
 def test_the_first_executor_and_the_last_hold_nobody(applications):
     """From then on its tasks take other slots."""
-    daemon, apps = applications("silent: 60 s, host_lost: 120 s", stages=100)
+    daemon, apps = applications(stages=100)
     before = turns(daemon)
     for app in apps:
         app.tell(executor=pb.FrameworkExecutor(executor="1", host="x", resources=pb.Resources(slots=2)))
