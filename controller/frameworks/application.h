@@ -22,12 +22,18 @@ struct ending {
     enum ends what;
     enum { ENDING_ATTEMPTS, ENDING_JOBS, ENDING_EXECUTORS } of; /* in this order */
     uint64_t after; /* the attempt or job up to which it is done */
-    bool waits;     /* in line, for its next portion: */
-    TAILQ_ENTRY(application) next;
 };
 
-/* Applications of which something still ends, by turns. */
-struct ends_line {
+/* What of the whole is told to a session that began (application_whole.c). */
+struct telling {
+    enum { TELLS_NOTHING, TELLS_JOBS, TELLS_LEVELS } of; /* in this order */
+    uint64_t after; /* the job or attempt up to which it is told, */
+    uint64_t job;   /* a later job of which some is, */
+    uint32_t stage; /* and its first stage that is not */
+};
+
+/* Applications of which something is to be told or to end, by turns. */
+struct turns {
     TAILQ_HEAD(, application) line;
     struct timer portion; /* armed while somebody is in line */
     int64_t since_ns;     /* the present portion, of all together, and */
@@ -48,7 +54,10 @@ struct application {
     struct timer beat; /* with a session: sends a heartbeat; without: frees what it held */
     int64_t ended_ns;  /* without a session: since when, */
     bool given_back;   /* and what runs there is over */
+    struct telling telling;
     struct ending ending;
+    bool in_line; /* for its next portion of both: */
+    TAILQ_ENTRY(application) next_turn;
     struct number_set named; /* jobs and attempts of the current replay */
     struct stage_names names;
     struct executors executors;
@@ -84,7 +93,7 @@ struct frameworks {
     struct executor_room *rooms; /* a hash */
     uint32_t shared;             /* executors whose room is for everybody */
     struct spender spenders[FRAMEWORKS_MAX];
-    struct ends_line ends;
+    struct turns turns;
     int64_t refusals_ns; /* the second in which these were answered */
     uint32_t refusals;
     duopoly_Envelope out;
@@ -99,16 +108,32 @@ struct frameworks {
 /* application_fact.c: turns a message into a fact; −EINVAL with a sentence: it is invalid. */
 int application_fact(struct application *application, int64_t now_ns,
                      const duopoly_Envelope *envelope, struct err *err);
-/* application_ends.c: ends that, in portions: one a millisecond, of all applications together, by
- * turns. What is left of the present one is done at once where nobody is in line. ENDS_ALL frees
- * the application at the end. Replaces what was still to end. */
-void application_ends_init(struct frameworks *frameworks);
+/* application_turns.c: goes on with what is to be told to the application, then with what is to
+ * end of it, in portions: one a millisecond, of all applications together, by turns. What is left
+ * of the present one is done at once where nobody is in line. This may end its session, and free
+ * the application where ENDS_ALL is over. */
+void application_turn(struct application *application, int64_t now_ns);
+void application_turns_init(struct frameworks *frameworks);
+/* It gets no turn any more. */
+void application_turns_stop(struct application *application);
+/* application_ends.c: ends that, by turns; ENDS_ALL frees the application at the end. Replaces what
+ * was still to end. */
 void application_ends(struct application *application, int64_t now_ns, enum ends what);
+/* Goes on with it until all is done (true) or *left looks have been made. */
+bool application_ends_on(struct application *application, int64_t now_ns, int *left);
 /* The rest of it does not end. */
 void application_ends_stop(struct application *application);
 
-/* application_snapshot.c */
+/* application_whole.c: tells its session what is in force, by turns. What is decided meanwhile of
+ * what is still to be told is told with it. */
 void application_tell_whole(struct application *application, int64_t now_ns);
+/* As application_ends_on. */
+bool application_tell_on(struct application *application, int64_t now_ns, int *left);
+/* Whether this stage's allows and words, or this attempt's levels, are still to be told. */
+bool application_tells_later(const struct application *application, uint64_t job, uint32_t stage);
+bool application_tells_levels_later(const struct application *application, uint64_t attempt);
+
+/* application_snapshot.c */
 void application_allow(struct application *application, int64_t now_ns,
                        const struct decision *decision);
 void application_end_allow(struct application *application, const struct decision *decision);
@@ -121,6 +146,11 @@ void application_allow_fill(const struct application *application, int64_t now_n
                             const struct attempt_view *allow, duopoly_Allow *out);
 duopoly_TaskLevels application_level_of(uint64_t attempt, uint64_t coflow_level,
                                         uint64_t macroflow_level);
+/* Adds an allow to what is sent next. */
+void application_allow_add(struct application *application, int64_t now_ns,
+                           const struct attempt_view *allow);
+/* Sends what there is; `last`: nothing more of it follows. */
+void application_snapshot_send(struct application *application, int64_t now_ns, bool last);
 /* Sends what there is; `beat`: even if it is nothing. */
 void application_flush(struct application *application, int64_t now_ns, bool beat);
 /* Sends the order of its jobs if it changed. */

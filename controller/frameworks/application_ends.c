@@ -1,13 +1,8 @@
 #include "controller/frameworks/application.h"
 #include "controller/frameworks/framework_numbers.h"
 
-#include "lib/container_of.h"
-
-#define PORTION_EVERY_NS 1000000
-
-/* What one portion may cost, in looks at a job, an attempt or an executor. WHY an end costs more:
- * the engine has to take it out of its orders, 6 µs for a job. */
-enum { PORTION_LOOKS = 512, LOOKS_OF_END = 8 };
+/* WHY an end costs more than a look: the engine takes it out of its orders, 6 µs for a job. */
+enum { LOOKS_OF_END = 8 };
 
 static void emit(const struct application *application, const struct event *event)
 {
@@ -88,10 +83,9 @@ static void jobs_begin(struct application *application)
 }
 
 /* Whether everything is done. WHY attempts first: those of a job that ended are no longer found. */
-static bool go_on(struct application *application, int64_t now_ns)
+static bool go_on(struct application *application, int64_t now_ns, int *left)
 {
     struct ending *ending = &application->ending;
-    int *left = &application->frameworks->ends.left;
     if (ending->of == ENDING_ATTEMPTS) {
         if (!attempts_go_on(application, left))
             return false;
@@ -119,88 +113,25 @@ static void over(struct application *application)
         application_gone(application);
 }
 
-static void portion_arm(struct frameworks *frameworks, int64_t now_ns)
+bool application_ends_on(struct application *application, int64_t now_ns, int *left)
 {
-    struct ends_line *ends = &frameworks->ends;
-    if (!TAILQ_EMPTY(&ends->line) && !ends->portion.armed)
-        timers_arm(frameworks->timers, &ends->portion, now_ns + PORTION_EVERY_NS);
-}
-
-static void line_join(struct application *application, int64_t now_ns)
-{
-    struct frameworks *frameworks = application->frameworks;
-    TAILQ_INSERT_TAIL(&frameworks->ends.line, application, ending.next);
-    application->ending.waits = true;
-    portion_arm(frameworks, now_ns);
-}
-
-static void line_leave(struct application *application)
-{
-    struct frameworks *frameworks = application->frameworks;
-    if (!application->ending.waits)
-        return;
-    TAILQ_REMOVE(&frameworks->ends.line, application, ending.next);
-    application->ending.waits = false;
-    if (TAILQ_EMPTY(&frameworks->ends.line))
-        timers_disarm(frameworks->timers, &frameworks->ends.portion);
-}
-
-static void work(void *of, int64_t now_ns)
-{
-    struct application *application = of;
-    if (go_on(application, now_ns))
-        over(application);
-    else
-        line_join(application, now_ns);
-}
-
-static void left_renew(struct ends_line *ends, int64_t now_ns)
-{
-    if (now_ns - ends->since_ns < PORTION_EVERY_NS)
-        return;
-    ends->since_ns = now_ns;
-    ends->left = PORTION_LOOKS;
-}
-
-/* WHY one portion of all together: sixty-four of them would hold the loop for 40 ms. */
-static void on_portion(struct timer *timer, int64_t now_ns)
-{
-    struct frameworks *frameworks = container_of(timer, struct frameworks, ends.portion);
-    const struct frameworks_hooks *hooks = &frameworks->hooks;
-    struct ends_line *ends = &frameworks->ends;
-    struct application *application;
-    left_renew(ends, now_ns);
-    while (ends->left > 0 && (application = TAILQ_FIRST(&ends->line))) {
-        line_leave(application);
-        hooks->work(hooks->user, application_number(application), work, application, now_ns);
-    }
-    portion_arm(frameworks, now_ns);
-}
-
-void application_ends_init(struct frameworks *frameworks)
-{
-    struct ends_line *ends = &frameworks->ends;
-    TAILQ_INIT(&ends->line);
-    ends->portion.fire = on_portion;
-    ends->left = PORTION_LOOKS;
+    if (application->ending.what == ENDS_NOTHING)
+        return true;
+    if (!go_on(application, now_ns, left))
+        return false;
+    over(application);
+    return true;
 }
 
 void application_ends(struct application *application, int64_t now_ns, enum ends what)
 {
-    struct ends_line *ends = &application->frameworks->ends;
-    line_leave(application);
     application->ending.what = what;
     attempts_begin(application);
-    left_renew(ends, now_ns);
-    if (TAILQ_EMPTY(&ends->line))
-        work(application, now_ns);
-    else
-        line_join(application, now_ns);
+    application_turn(application, now_ns);
 }
 
 void application_ends_stop(struct application *application)
 {
-    line_leave(application);
     application->ending.what = ENDS_NOTHING;
     number_set_clear(&application->named);
 }

@@ -11,7 +11,7 @@ static uint32_t level_of(uint64_t level)
     return level > LEVEL_LAST ? LEVEL_LAST : (uint32_t)level;
 }
 
-static void snapshot_send(struct application *application, int64_t now_ns, bool last)
+void application_snapshot_send(struct application *application, int64_t now_ns, bool last)
 {
     struct frameworks *frameworks = application->frameworks;
     duopoly_Snapshot *next = &application->next;
@@ -32,7 +32,7 @@ static void snapshot_send(struct application *application, int64_t now_ns, bool 
 /* Room for one more in a list of `next`: sends the snapshot first if it is full. */
 #define LIST_ADD(application, list)                                                                \
     ((application)->next.list##_count == ROOM((application)->next.list)                            \
-         ? (snapshot_send(application, (application)->heard_ns, false),                            \
+         ? (application_snapshot_send(application, (application)->heard_ns, false),                \
             &(application)->next.list[(application)->next.list##_count++])                         \
          : &(application)->next.list[(application)->next.list##_count++])
 
@@ -57,8 +57,8 @@ void application_allow_fill(const struct application *application, int64_t now_n
     wire_copy(out->host, sizeof(out->host), application_host_name(application, allow->host));
 }
 
-static void allow_add(struct application *application, int64_t now_ns,
-                      const struct attempt_view *allow)
+void application_allow_add(struct application *application, int64_t now_ns,
+                           const struct attempt_view *allow)
 {
     application_allow_fill(application, now_ns, allow, LIST_ADD(application, allows));
 }
@@ -74,7 +74,8 @@ void application_allow(struct application *application, int64_t now_ns,
                                        .coflow_level = decision->allow.coflow_level,
                                        .macroflow_level = decision->allow.macroflow_level,
                                        .allow_until_ns = decision->allow.until_ns};
-    allow_add(application, now_ns, &allow);
+    if (!application_tells_later(application, allow.job, allow.stage))
+        application_allow_add(application, now_ns, &allow);
     application_guests_allow(application, now_ns, &allow);
 }
 
@@ -127,50 +128,6 @@ void application_order(struct application *application)
     application->stale = false;
 }
 
-static void allow_tell(void *user, const struct attempt_view *attempt)
-{
-    struct application *application = user;
-    if (attempt->allow)
-        allow_add(application, application->heard_ns, attempt);
-}
-
-static void job_tell_whole(struct application *application, uint64_t job)
-{
-    const struct engine *engine = application->frameworks->engine;
-    struct stage_view stage;
-    for (uint32_t s = 0; engine_stage_from(engine, job, s, &stage) == 0; s = stage.stage + 1) {
-        if (stage.left)
-            application_open(application, job, stage.stage);
-        if (stage.bound)
-            application_bind(application, job, stage.stage);
-        engine_stage_attempts(engine, job, stage.stage, allow_tell, application);
-    }
-}
-
-static void levels_tell(struct application *application)
-{
-    struct attempt_view attempt = {.attempt = framework_attempt_number(application->bits, 0) - 1};
-    while (engine_attempt_after(application->frameworks->engine, attempt.attempt, &attempt) == 0 &&
-           framework_owns_attempt(application->bits, attempt.attempt))
-        application_level(application, attempt.attempt, attempt.coflow_level,
-                          attempt.macroflow_level);
-}
-
-/* WHY by the application's own jobs and numbers: a session may begin at any time, and what others
- * have is to hold nobody. */
-void application_tell_whole(struct application *application, int64_t now_ns)
-{
-    struct job_view job = {.job = framework_job_number(application->bits, 0) - 1};
-    memset(&application->next, 0, sizeof(application->next));
-    application->next.whole = true;
-    while (engine_job_after(application->frameworks->engine, job.job, &job) == 0 &&
-           framework_owns_job(application->bits, job.job))
-        job_tell_whole(application, job.job);
-    levels_tell(application);
-    application_order(application);
-    snapshot_send(application, now_ns, true);
-}
-
 void application_flush(struct application *application, int64_t now_ns, bool beat)
 {
     struct frameworks *frameworks = application->frameworks;
@@ -179,7 +136,7 @@ void application_flush(struct application *application, int64_t now_ns, bool bea
         application_order(application);
     if (beat || next->allows_count || next->ended_count || next->opened_count ||
         next->bound_count || next->levels_count || next->ordered)
-        snapshot_send(application, now_ns, true);
+        application_snapshot_send(application, now_ns, application->telling.of == TELLS_NOTHING);
     else if (wire_session_owes(&application->session)) {
         wire_begin(&frameworks->out, duopoly_Envelope_acknowledge_tag);
         application_send(application, false);

@@ -24,7 +24,7 @@ int frameworks_create(const struct frameworks_config *config, const struct frame
     frameworks->hooks = *hooks;
     frameworks->engine = engine;
     frameworks->timers = timers;
-    application_ends_init(frameworks);
+    application_turns_init(frameworks);
     *ret_frameworks = frameworks;
     return 0;
 }
@@ -37,7 +37,8 @@ void frameworks_take_forget(struct frameworks *frameworks, int64_t forget_ns)
 static void application_free(struct application *application)
 {
     timers_disarm(application->frameworks->timers, &application->beat);
-    application_ends_stop(application);
+    application_turns_stop(application);
+    number_set_clear(&application->named);
     stage_names_clear(&application->names);
     executors_done(application);
     free(application);
@@ -156,6 +157,7 @@ void application_end(struct application *application, int64_t now_ns)
     struct frameworks *frameworks = application->frameworks;
     application->peer = 0;
     application->replaying = false;
+    application->telling.of = TELLS_NOTHING;
     application_ends_stop(application);
     memset(&application->next, 0, sizeof(application->next));
     frameworks->counters.ended++;
@@ -516,7 +518,7 @@ static bool level_take(struct frameworks *frameworks, int64_t now_ns,
         return allow_level_take(frameworks, now_ns, attempt);
     struct application *application =
         application_of_bits(frameworks, attempt >> 32 & FRAMEWORK_JOB_MAX);
-    if (application && application->peer)
+    if (application && application->peer && !application_tells_levels_later(application, attempt))
         application_level(application, attempt, decision->level.coflow_level,
                           decision->level.macroflow_level);
     if (application && application->peer)
@@ -554,14 +556,16 @@ bool frameworks_decision(struct frameworks *frameworks, int64_t now_ns,
         return true;
     case DECISION_OPEN:
         application = application_of_job(frameworks, decision->open.job);
-        if (application && application->peer)
+        if (application && application->peer &&
+            !application_tells_later(application, decision->open.job, decision->open.stage))
             application_open(application, decision->open.job, decision->open.stage);
         if (application && decision->reason == REASON_TABLE_FULL)
             application_over(application);
         return true;
     case DECISION_BIND:
         application = application_of_job(frameworks, decision->bind.job);
-        if (application && application->peer)
+        if (application && application->peer &&
+            !application_tells_later(application, decision->bind.job, decision->bind.stage))
             application_bind(application, decision->bind.job, decision->bind.stage);
         return true;
     case DECISION_LEVEL:

@@ -27,8 +27,8 @@
  * without a session get at most FRAMEWORK_REFUSALS refusals a second.
  *
  * Pure except for the hooks; one thread. A message: O(log n) and its content, plus
- * O(FRAMEWORKS_MAX). A session's begin: O(its attempts). What ends together (of a session, of a
- * replay, of an application) does so in portions of O(1) ends, one a millisecond, in which the
+ * O(FRAMEWORKS_MAX). What a new session is told, and what ends together (of a session, of a
+ * replay, of an application), goes in portions of O(1) looks, one a millisecond, in which the
  * applications have turns. A heartbeat: O(FRAMEWORK_ORDER) for the order of jobs. */
 #pragma once
 

@@ -308,6 +308,7 @@ def test_what_a_client_had_prepared_goes_with_it_job_by_job(cluster, submit):
 
 APPLICATIONS, JOBS = 4, 4000
 PORTION = 64  # jobs that end in one turn, of all applications together
+TOLD = 512  # looks at what a session is told
 
 
 def filled(daemon, name, stages=1):
@@ -349,6 +350,23 @@ def test_an_application_that_is_forgotten_holds_nobody(applications):
     wait_until(lambda: jobs_left(daemon) == 0, "all are cancelled", 0.05)
     assert daemon.counters()["frameworks.forgotten"] == APPLICATIONS
     assert_prompt(daemon, before, APPLICATIONS * JOBS // PORTION)
+
+
+def test_what_a_new_session_is_told_holds_nobody(applications):
+    """It is told whole, though there are more jobs than one portion looks at."""
+    daemon, apps = applications()
+    app, hosts, slots = apps[0], 2, 250
+    for host in range(hosts):
+        app.tell(executor=pb.FrameworkExecutor(executor=f"{host}", host=f"h{host}", resources=pb.Resources(slots=slots)))
+    app.until(lambda: len(app.allows) == hosts * slots, "its tasks are allowed there")
+    allows, app.allows = app.allows, {}
+    before = turns(daemon)
+    app.socket.close()
+    app.connect()
+    app.hello_sequence += 1
+    app.begin()
+    assert {number: allow.job for number, allow in app.allows.items()} == {number: allow.job for number, allow in allows.items()}
+    assert_prompt(daemon, before, 2 * JOBS // TOLD)  # a look at each job, and one at its stage
 
 
 def test_a_session_that_names_nothing_again_holds_nobody(applications):
