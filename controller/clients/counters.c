@@ -102,6 +102,8 @@ static const struct row framework_rows[] = {
     ROW(frameworks_counters, unknown_hosts, "frameworks.unknown_hosts",
         "Messages about hosts without agent and executor"),
     ROW(frameworks_counters, over, "frameworks.over_share", "Facts beyond an application's share"),
+    ROW(frameworks_counters, waited, "frameworks.waited",
+        "Messages that waited until tasks of a large stage were made"),
     ROW(frameworks_counters, slow, "frameworks.over_time",
         "Sessions that ended for the time that they took"),
     ROW(frameworks_counters, spent_ns, "frameworks.spent_ns",

@@ -239,6 +239,7 @@ static void (*const handlers[EVENT_KINDS])(struct engine *, const struct event *
     [EVENT_JOB_HOLD] = job_hold,
     [EVENT_JOB_RELEASE] = job_release,
     [EVENT_JOB_REQUEUE] = job_requeue,
+    [EVENT_FRAMEWORK_GROW] = framework_grow,
 };
 
 /* Of requests that are judged before they change anything. */

@@ -394,6 +394,12 @@ int engine_task(const struct engine *engine, uint64_t job, uint32_t stage, uint3
  */
 uint32_t engine_tasks(const struct engine *engine, uint64_t job, uint32_t stage, uint32_t from,
                       uint32_t n, struct task_view *ret_views);
+/* Whether a fact about the last of so many tasks of a framework's stage may be passed on: NEAR: it
+ * makes no more of them than a step may, or cannot make any; FAR: it would, and
+ * EVENT_FRAMEWORK_GROW makes them in portions; UNDER_WAY: they are being made. O(log n). */
+enum engine_growth { GROWTH_NEAR, GROWTH_FAR, GROWTH_UNDER_WAY };
+enum engine_growth engine_growth(const struct engine *engine, uint64_t job, uint32_t stage,
+                                 uint64_t tasks);
 int engine_attempt(const struct engine *engine, uint64_t attempt, struct attempt_view *ret_view);
 /* A tenant. User 0 is always there. */
 struct user_view {

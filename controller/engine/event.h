@@ -22,6 +22,7 @@ enum {
     ENGINE_UNIT_NAME_MAX = 32,          /* bytes of a unit's name with its terminating zero */
     ENGINE_RESOURCES = 6,               /* entries of a resource vector */
     ENGINE_REPLICAS_MAX = 8,            /* hosts that hold one task's block */
+    FRAMEWORK_TASKS_MAX = 1 << 20,      /* of a framework's stage */
     ENGINE_VARIANTS_MAX = 4,            /* ways to run a stage */
     ENGINE_WISHES_MAX = 4,              /* of a stage, */
     ENGINE_UTILITY_MAX = 1000,          /* each of at most so much */
@@ -119,6 +120,7 @@ enum event_kind {
     EVENT_JOB_HOLD,
     EVENT_JOB_RELEASE,
     EVENT_JOB_REQUEUE,
+    EVENT_FRAMEWORK_GROW, /* a fact: a framework's stage has so many tasks: made in portions */
     EVENT_KINDS
 };
 
@@ -296,6 +298,10 @@ struct event {
             uint32_t bindable;   /* 1: it has no parents, no host is better for any of its tasks,
                                     and its framework follows DECISION_BIND */
         } framework_stage;
+        struct {
+            uint64_t job;
+            uint32_t stage, tasks; /* at least so many, as facts to come imply */
+        } framework_grow;
         struct {
             uint64_t job;
             uint32_t stage, parent;

@@ -7,7 +7,7 @@
 #include "controller/frameworks/number_set.h"
 #include "controller/frameworks/stage_names.h"
 
-#include <sys/queue.h>
+#include <bsd/sys/queue.h>
 
 /* What ends (application_ends.c). */
 enum ends {
@@ -40,6 +40,14 @@ struct turns {
     int left;             /* the looks that it still may cost */
 };
 
+/* Messages that wait for tasks of a stage to be made (application_waits.c), in order. */
+struct waiting_message;
+struct waits {
+    STAILQ_HEAD(waiting_messages, waiting_message) line;
+    size_t bytes;
+    struct timer turn; /* the first one's */
+};
+
 struct application {
     struct frameworks *frameworks;
     char name[64], owner[64];
@@ -58,6 +66,7 @@ struct application {
     struct ending ending;
     bool in_line; /* for its next portion of both: */
     TAILQ_ENTRY(application) next_turn;
+    struct waits waits;
     struct number_set named; /* jobs and attempts of the current replay */
     struct stage_names names;
     struct executors executors;
@@ -96,6 +105,8 @@ struct frameworks {
     struct turns turns;
     int64_t refusals_ns; /* the second in which these were answered */
     uint32_t refusals;
+    size_t waiting_bytes;    /* of all applications' messages that wait */
+    duopoly_Envelope waited; /* the last of them that was taken */
     duopoly_Envelope out;
     duopoly_GuestAllows guests;
     struct {
@@ -116,6 +127,18 @@ void application_turn(struct application *application, int64_t now_ns);
 void application_turns_init(struct frameworks *frameworks);
 /* It gets no turn any more. */
 void application_turns_stop(struct application *application);
+/* application_waits.c: takes a message's fact. If it would make more tasks than a step of the
+ * engine may, or others of this application wait, it waits until they are made and its turn has
+ * come: as if it had not come yet, and only the tasks that it implies are counted. Also takes the
+ * first one that waits, or has more tasks made for it: so a message costs one step, and for one
+ * stage no more messages wait than it takes steps to make its tasks. */
+void application_take_in_order(struct application *application, int64_t now_ns,
+                               const duopoly_Envelope *envelope);
+/* Before its first message; its session is over, and what waits is dropped. */
+void application_waits_begin(struct application *application);
+void application_waits_end(struct application *application);
+/* A step was made: the first message that waits may have its turn. */
+void application_waits_look(struct application *application, int64_t now_ns);
 /* application_ends.c: ends that, by turns; ENDS_ALL frees the application at the end. Replaces what
  * was still to end. */
 void application_ends(struct application *application, int64_t now_ns, enum ends what);
@@ -166,6 +189,11 @@ const char *application_host_name(const struct application *application, uint32_
 
 /* frameworks.c: it reported more than its share; logged once in a session. */
 void application_over(struct application *application);
+/* Takes a message's fact, and reports what is wrong with it. */
+void application_take(struct application *application, int64_t now_ns,
+                      const duopoly_Envelope *envelope);
+/* It goes beyond a bound: its session is over, with this sentence. */
+void application_limit(struct application *application, int64_t now_ns, const char *text);
 /* All that it had has ended: it is forgotten, and freed. */
 void application_gone(struct application *application);
 /* Its session is over. */

@@ -38,7 +38,8 @@ static void application_free(struct application *application)
 {
     timers_disarm(application->frameworks->timers, &application->beat);
     application_turns_stop(application);
-    number_set_clear(&application->named);
+    application_ends_stop(application);
+    application_waits_end(application);
     stage_names_clear(&application->names);
     executors_done(application);
     free(application);
@@ -159,6 +160,7 @@ void application_end(struct application *application, int64_t now_ns)
     application->replaying = false;
     application->telling.of = TELLS_NOTHING;
     application_ends_stop(application);
+    application_waits_end(application);
     memset(&application->next, 0, sizeof(application->next));
     frameworks->counters.ended++;
     application->ended_ns = now_ns;
@@ -270,6 +272,7 @@ static struct application *application_add(struct frameworks *frameworks,
         application->frameworks = frameworks;
         application->bits = framework_bits(hello->name);
         application->beat.fire = on_beat;
+        application_waits_begin(application);
         wire_copy(application->name, sizeof(application->name), hello->name);
         wire_copy(application->owner, sizeof(application->owner), owner);
         application->user = hello_user(hello);
@@ -307,20 +310,25 @@ static struct spender *spender_of(struct frameworks *frameworks, int64_t now_ns,
     return best;
 }
 
+void application_limit(struct application *application, int64_t now_ns, const char *text)
+{
+    refuse(application->frameworks, now_ns, application->peer, duopoly_Reason_REASON_LIMIT, 0,
+           text);
+    application_end(application, now_ns);
+}
+
 /* Beyond its share. */
 static void time_over(struct application *application, int64_t now_ns)
 {
-    struct frameworks *frameworks = application->frameworks;
-    frameworks->counters.slow++;
+    application->frameworks->counters.slow++;
     log_warning(LOG_FAULT_PEER,
                 "application %s takes more of the controller's time than its share "
                 "(bounds.framework_time): its session ends, and it goes on without duopoly for "
                 "a while",
                 application->name);
-    refuse(frameworks, now_ns, application->peer, duopoly_Reason_REASON_LIMIT, 0,
-           "this application takes more of the controller's time than its share; go on without, "
-           "and say HELLO later");
-    application_end(application, now_ns);
+    application_limit(application, now_ns,
+                      "this application takes more of the controller's time than its share; go on "
+                      "without, and say HELLO later");
 }
 
 void frameworks_spent(struct frameworks *frameworks, int64_t now_ns, uint64_t number,
@@ -443,7 +451,7 @@ static void hello_take(struct frameworks *frameworks, int64_t now_ns, uint64_t p
     welcome(application, now_ns, version);
 }
 
-static void fact_take(struct application *application, int64_t now_ns,
+void application_take(struct application *application, int64_t now_ns,
                       const duopoly_Envelope *envelope)
 {
     struct err err;
@@ -486,7 +494,7 @@ void frameworks_message(struct frameworks *frameworks, int64_t now_ns, uint64_t 
     application->heard_ns = now_ns;
     enum wire_verdict verdict = wire_session_accept(&application->session, envelope);
     if (verdict == WIRE_TAKE)
-        fact_take(application, now_ns, envelope);
+        application_take_in_order(application, now_ns, envelope);
     else if (verdict != WIRE_DUPLICATE)
         verdict_end(application, now_ns, envelope->sequence, verdict);
 }
@@ -586,6 +594,7 @@ void frameworks_settle(struct frameworks *frameworks, int64_t now_ns)
         if (application->begun)
             application_guests_level(application, application->begun);
         application->begun = 0;
+        application_waits_look(application, now_ns);
         application_flush(application, now_ns, false);
     }
 }

@@ -21,10 +21,15 @@
  * Hosts are those with a named agent, and those on which an executor was reported (executors.h), by
  * the reported name; what runs elsewhere is counted and otherwise ignored.
  *
+ * A fact about a task that is not made yet, of a stage with many, waits until a few are missing
+ * (engine_growth), and so does what its application reports after it: it is acknowledged when it
+ * took effect. What waits when the session ends is as if it had not come.
+ *
  * Bounds: FRAMEWORKS_MAX applications, of which a user and a key have their shares, EXECUTORS_MAX
  * executors of each and their shares of all (executors.h), FRAMEWORK_NAMED_MAX jobs and attempts in
- * one replay, WIRE_WINDOW unanswered snapshots; beyond, the session is refused or ends. Peers
- * without a session get at most FRAMEWORK_REFUSALS refusals a second.
+ * one replay, WIRE_WINDOW unanswered snapshots, and of FRAMEWORK_WAITING bytes that wait as many as
+ * are left; beyond, the session is refused or ends. Peers without a session get at most
+ * FRAMEWORK_REFUSALS refusals a second.
  *
  * Pure except for the hooks; one thread. A message: O(log n) and its content, plus
  * O(FRAMEWORKS_MAX). What a new session is told, and what ends together (of a session, of a
@@ -43,6 +48,7 @@
 #define FRAMEWORK_REFUSALS  100
 #define FRAMEWORK_BURST_NS  INT64_C(2000000000)
 #define FRAMEWORK_KEPT      64
+#define FRAMEWORK_WAITING   (16 << 20)
 
 struct frameworks_config {
     uint32_t epoch;
@@ -151,6 +157,7 @@ struct frameworks_counters {
     uint64_t slow;          /* sessions ended because of the time that they used */
     uint64_t spent_ns;      /* of the loop's time, by all */
     uint64_t over;          /* facts beyond their application's share */
+    uint64_t waited;        /* messages that waited for tasks of a stage to be made */
     uint64_t unknown_hosts; /* messages about hosts without agent and executor */
 };
 const struct frameworks_counters *frameworks_counters(const struct frameworks *frameworks);

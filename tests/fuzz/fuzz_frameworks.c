@@ -75,13 +75,6 @@ static void on_guests(void *user, uint32_t host, const duopoly_GuestAllows *told
         abort();
 }
 
-static void on_work(void *user, uint64_t application, void (*work)(void *of, int64_t now_ns),
-                    void *of, int64_t now_ns)
-{
-    (void)user, (void)application;
-    work(of, now_ns);
-}
-
 static const char *on_host_name(void *user, uint32_t host)
 {
     static const char *const names[HOSTS] = {"h1", "h2"};
@@ -138,6 +131,15 @@ static void step(void)
         frameworks_decision(world.frameworks, world.now_ns, &world.decisions.at[i]);
 }
 
+static void on_work(void *user, uint64_t application, void (*work)(void *of, int64_t now_ns),
+                    void *of, int64_t now_ns)
+{
+    (void)user, (void)application;
+    work(of, now_ns);
+    step();
+    frameworks_settle(world.frameworks, world.now_ns);
+}
+
 static void hosts_join(void)
 {
     for (uint32_t host = 0; host < HOSTS; host++)
@@ -156,6 +158,7 @@ static void engine_begin(void)
     config.framework_jobs_max = config.jobs_max = 16;
     config.tasks_max = 512;
     config.cells_per_job_max = 4096;
+    config.step_tasks_max = 2; /* so that reports wait */
     if (engine_create(&config, &world.engine, NULL) < 0)
         abort();
     memset(world.unmarked, 0, sizeof(world.unmarked));

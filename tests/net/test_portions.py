@@ -274,6 +274,31 @@ def test_what_a_framework_tells_of_a_large_stage_holds_nobody(cluster):
         app.close()
 
 
+LAST_FIRST = [("done", lambda job, last: {"task": pb.FrameworkTask(job=job, stage=0, task=last, attempt=1, state=pb.TASK_DONE)}),
+              ("sums", lambda job, last: {"bytes": pb.FrameworkBytes(job=job, stage=1, parent=0, form=pb.FORM_SUMS, first=last, bytes=[7])}),
+              ("cells", lambda job, last: {"bytes": pb.FrameworkBytes(job=job, stage=1, parent=0, form=pb.FORM_CELLS, first=last, at=[last], bytes=[7])})]
+
+
+@pytest.mark.parametrize("report", [report for _, report in LAST_FIRST], ids=[name for name, _ in LAST_FIRST])
+def test_a_report_about_the_last_task_comes_first_and_holds_nobody(cluster, report):
+    """Its stage's tasks are made in portions, and what its application reports next waits as long."""
+    tasks, jobs = 65536, 5
+    daemon = cluster.daemon(config="bounds: {tasks: 4000000, framework_memory: 2 GB}\n", log=None)
+    app = Framework(daemon, "app-1").begin()
+    try:
+        before = turns(daemon)
+        for job in range(jobs):
+            app.tell(**report(job, tasks - 1))
+            app.stage(job, 0, 1)
+        app.settle()
+        assert not app.refusals
+        assert all(job["task_count"] >= tasks for job in daemon.ctl("jobs")["jobs"])
+        assert daemon.counters()["frameworks.waited"] == 2 * jobs
+        assert_prompt(daemon, before, jobs * tasks // 2048)
+    finally:
+        app.close()
+
+
 def test_a_policy_that_is_set_holds_nobody(cluster, submit):
     """Jobs are put in order anew, whatever each of them has to do."""
     daemon = cluster.daemon()

@@ -167,6 +167,41 @@ static void an_open_stage_that_grows_opens_the_rest(void **state)
     script_end(&s);
 }
 
+/* Tasks that reports imply, though nobody announced them. */
+static void a_stage_grows_for_facts_to_come(void **state)
+{
+    enum { MADE = 4 * AT_ONCE };
+    struct script s;
+    struct event grow = {.kind = EVENT_FRAMEWORK_GROW};
+    (void)state;
+    begin_changes(&s, "greedy", 0, AT_ONCE);
+    s.reload = true;
+    grow.framework_grow.job = FOREIGN_JOB;
+    grow.framework_grow.tasks = MANY;
+    assert_int_equal(engine_growth(s.engine, FOREIGN_JOB, 0, MADE), GROWTH_NEAR);
+    assert_int_equal(engine_growth(s.engine, FOREIGN_JOB, 0, MADE + 1), GROWTH_FAR);
+    script_event(&s, grow);
+    for (uint32_t before = 0; made(&s) < MANY; script_events(&s, NULL, 0)) {
+        assert_in_range(made(&s), before + 1, before + MADE);
+        before = made(&s);
+        assert_int_equal(engine_growth(s.engine, FOREIGN_JOB, 0, MANY),
+                         MANY - before <= MADE ? GROWTH_NEAR : GROWTH_UNDER_WAY);
+        assert_true(is_due(&s));
+    }
+    assert_int_equal(script_status(&s).tasks_ready, 0);
+    script_event(&s, told_stage(0, MANY));
+    while (is_due(&s))
+        script_events(&s, NULL, 0);
+    assert_int_equal(script_status(&s).tasks_ready, MANY);
+    assert_int_equal(engine_growth(s.engine, FOREIGN_JOB, 0, 2 * MANY), GROWTH_FAR);
+    struct event end = {.kind = EVENT_FRAMEWORK_END};
+    end.framework_end.job = FOREIGN_JOB;
+    end.framework_end.outcome = JOB_DONE;
+    script_event(&s, end);
+    assert_int_equal(engine_growth(s.engine, FOREIGN_JOB, 0, 2 * MANY), GROWTH_NEAR);
+    script_end(&s);
+}
+
 static void all_done(struct script *s)
 {
     static struct event events[MANY];
@@ -524,6 +559,7 @@ int main(void)
         cmocka_unit_test(an_open_stage_that_grows_opens_the_rest),
         cmocka_unit_test(outputs_are_counted_in_portions),
         cmocka_unit_test(a_fact_makes_all_up_to_its_task),
+        cmocka_unit_test(a_stage_grows_for_facts_to_come),
         cmocka_unit_test(sizes_follow_in_portions),
         cmocka_unit_test(inputs_of_running_tasks_are_measured_in_portions),
         cmocka_unit_test(who_tells_again_and_again_sizes_all),

@@ -115,6 +115,8 @@ static const struct row event_rows[] = {
       E(framework_stage.demand, RESOURCES), E(framework_stage.parents, U32S),
       E(framework_stage.edges, U32S), E(framework_stage.history, U64),
       E(framework_stage.phase, U32), E(framework_stage.ungated, U32)}},
+    {EVENT_FRAMEWORK_GROW,
+     {E(framework_grow.job, U64), E(framework_grow.stage, U32), E(framework_grow.tasks, U32)}},
     {EVENT_FRAMEWORK_TASKS,
      {E(job_tasks.job, U64), E(job_tasks.stage, U32), E(job_tasks.first, U32),
       E(job_tasks.replicas_per_task, U32), E(job_tasks.replicas, U32S),

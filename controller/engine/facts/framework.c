@@ -242,6 +242,15 @@ void framework_stage(struct engine *engine, const struct event *event)
     leave_stage(engine, event->framework_stage.job, event->framework_stage.stage);
 }
 
+void framework_grow(struct engine *engine, const struct event *event)
+{
+    engine->over_share = false;
+    struct job *job = framework_find_job(engine, event->framework_grow.job);
+    struct stage *stage = framework_find_stage(engine, job, event->framework_grow.stage);
+    if (stage)
+        growing_reach(engine, stage, event->framework_grow.tasks);
+}
+
 /* Its framework will not start it away from its block: withdraws allows there, for others' sake. */
 static void withdraw_off_block(struct engine *engine, const struct task *task)
 {

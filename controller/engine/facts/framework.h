@@ -32,6 +32,7 @@ enum {
 /* Events. O(log n) plus what they make or change; FRAMEWORK_END: O(job). */
 void framework_job(struct engine *engine, const struct event *event);
 void framework_stage(struct engine *engine, const struct event *event);
+void framework_grow(struct engine *engine, const struct event *event);
 void framework_tasks(struct engine *engine, const struct event *event);
 void framework_started(struct engine *engine, const struct event *event);
 void framework_done(struct engine *engine, const struct event *event);

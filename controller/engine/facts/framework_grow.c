@@ -197,6 +197,26 @@ void growing_begin(struct engine *engine, struct stage *stage, uint32_t n)
     grow_some(engine, stage);
 }
 
+/* All of its tasks are made, those that were reported last in a later step. */
+static void grown(struct engine *engine, struct stage *stage)
+{
+    sizes_follow_parents(engine, stage);
+    for (uint32_t i = 0; i < stage->n_children; i++)
+        sizes_follow_parents(engine, job_stage_at(stage->job, stage->children[i]));
+    tell_job_grew(engine, stage->job);
+    stage_open_if_due(engine, stage);
+    stage_children_follow(engine, stage);
+    estimate_follow_job(engine, stage->job);
+}
+
+void growing_reach(struct engine *engine, struct stage *stage, uint32_t n)
+{
+    if (n <= stage->n_tasks || !admit(engine, stage, n))
+        return;
+    if (grow_some(engine, stage))
+        grown(engine, stage);
+}
+
 void growing_go_on(struct engine *engine)
 {
     struct sorted_node *node;
@@ -204,14 +224,21 @@ void growing_go_on(struct engine *engine)
         struct stage *stage = container_of(node, struct framework_stage, of_growing)->stage;
         if (!grow_some(engine, stage))
             return;
-        sizes_follow_parents(engine, stage);
-        for (uint32_t i = 0; i < stage->n_children; i++)
-            sizes_follow_parents(engine, job_stage_at(stage->job, stage->children[i]));
-        tell_job_grew(engine, stage->job);
-        stage_open_if_due(engine, stage);
-        stage_children_follow(engine, stage);
-        estimate_follow_job(engine, stage->job);
+        grown(engine, stage);
     }
+}
+
+enum engine_growth engine_growth(const struct engine *engine, uint64_t number, uint32_t index,
+                                 uint64_t tasks)
+{
+    const uint64_t at_once = (uint64_t)engine->config.step_tasks_max * LOOKS_OF_CHANGE / MAKING;
+    struct job *job = job_find(engine, number);
+    const struct stage *stage = job && job->framework ? job_stage_at(job, index) : NULL;
+    const bool may_grow = job ? !!job->framework : !job_find_finished(engine, number);
+    if (!at_once || !may_grow || tasks > tasks_max(engine) ||
+        tasks <= (stage ? stage->n_tasks : 0) + at_once)
+        return GROWTH_NEAR;
+    return stage && stage->framework->told >= tasks ? GROWTH_UNDER_WAY : GROWTH_FAR;
 }
 
 bool growing_restore(struct engine *engine, struct stage *stage, uint32_t told, bool announces)

@@ -2,7 +2,9 @@
  *
  * A stage that is announced with more tasks than one step may make (step_tasks_max) gets the others
  * in later steps; all are counted at once, and the stage counts as announced when all are made. A
- * fact about one of them makes all up to it at once, so that nothing reported is lost.
+ * fact about one of them makes all up to it at once, so that nothing reported is lost. WHY that is
+ * seldom many: who passes on what frameworks report lets a fact wait while more are missing than a
+ * step may make (engine_growth), and has them made by EVENT_FRAMEWORK_GROW.
  *
  * Memory is allocated for more tasks than reported, so that tasks are moved seldom, and never where
  * they are many. Only reported tasks are charged (account.h). Without RULE_GROWS tasks are made in
@@ -10,8 +12,6 @@
 #pragma once
 
 #include "controller/engine/base/state.h"
-
-enum { FRAMEWORK_TASKS_MAX = 1 << 20 }; /* of a stage */
 
 /* The task that a fact is about, made if need be; NULL: beyond a bound, and the fact is counted as
  * ignored. A growing stage moves its tasks: pointers to them become invalid. */
@@ -21,6 +21,8 @@ void *framework_beyond(struct engine *engine);
 
 /* The stage is announced with n tasks, at least 1. */
 void growing_begin(struct engine *engine, struct stage *stage, uint32_t n);
+/* It has n tasks or more, without being announced for that. */
+void growing_reach(struct engine *engine, struct stage *stage, uint32_t n);
 /* Continues with tasks that could not be made at once, of the application whose turn it is
  * (backlog_turns.h) the oldest job's first, as far as this step may. */
 void growing_go_on(struct engine *engine);
