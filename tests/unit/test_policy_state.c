@@ -8,6 +8,7 @@
 #include "controller/engine/base/numbered.h"
 #include "controller/engine/base/resources.h"
 #include "controller/engine/books/cluster.h"
+#include "controller/engine/books/variant.h"
 #include "controller/engine/policy/questions.h"
 
 #include <errno.h>
@@ -122,6 +123,33 @@ static void check_variant(const struct engine *engine, const struct stage *varia
                          task_state(&variant->first->tasks[t]) == TASK_READY);
 }
 
+static bool has_its_input(const struct task *task)
+{
+    const struct attempt *attempt = task->attempts;
+    while (attempt && attempt->state != ATTEMPT_COMPUTING)
+        attempt = attempt->next_of_task;
+    return attempt;
+}
+
+/* It is counted as if each task were looked at anew. */
+static void check_remaining(const struct job *job)
+{
+    uint64_t maps = 0, bytes = 0;
+    engine_wide work_ns = 0;
+    for (uint32_t s = 0; s < job->n_stages; s++)
+        for (uint32_t t = 0; t < job->stages[s]->n_tasks; t++) {
+            const struct task *task = &job->stages[s]->tasks[t];
+            if (task_state(task) == TASK_DONE)
+                continue;
+            maps += !task->bytes;
+            work_ns += task->bytes ? 0 : variant_work_ns(task);
+            bytes += has_its_input(task) ? 0 : task->bytes;
+        }
+    assert_int_equal(job->remaining.maps, maps);
+    assert_true(job->remaining.work_ns == work_ns);
+    assert_int_equal(job->remaining.bytes, bytes);
+}
+
 static void check_all_kept(const struct engine *engine)
 {
     const struct sorted_node *node;
@@ -142,6 +170,7 @@ static void check_all_kept(const struct engine *engine)
             continue;
         }
         check_kept(engine, POLICY_JOB, job->kept);
+        check_remaining(job);
         for (uint32_t s = 0; s < job->n_stages; s++) {
             check_kept(engine, POLICY_STAGE, job->stages[s]->kept);
             check_kept(engine, POLICY_TASK, job->stages[s]->kept_tasks);

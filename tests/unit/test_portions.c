@@ -254,6 +254,29 @@ static void what_runs_of_a_stage_is_told_in_portions(void **state)
     script_end(&s);
 }
 
+/* Whatever was done of it: none of its tasks is looked at for the order of jobs. */
+static void another_turn_policy_looks_at_no_task(void **state)
+{
+    const char *name;
+    struct script s;
+    (void)state;
+    begin(&s, "greedy", MANY);
+    script_host(&s, 0, 2);
+    parts(&s, 1, MANY, 0);
+    script_job_end(&s, 1);
+    script_attempt(&s, EVENT_ATTEMPT_DONE, script_attempt_of(&s, 1, 0, 0), 0);
+    for (unsigned i = 0; (name = engine_policy_name("turn", i)); i++) {
+        struct event event = {.kind = EVENT_POLICY_SET};
+        const uint64_t before = script_counters(&s).visits;
+        event.policy_set.question = "turn";
+        event.policy_set.name = name;
+        script_event(&s, event);
+        assert_string_equal(engine_policy(s.engine, "turn"), name);
+        assert_in_range(script_counters(&s).visits - before, 0, 100);
+    }
+    script_end(&s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -265,6 +288,7 @@ int main(void)
         cmocka_unit_test(preparing_changes_nothing),
         cmocka_unit_test(what_is_prepared_is_whole),
         cmocka_unit_test(what_runs_of_a_stage_is_told_in_portions),
+        cmocka_unit_test(another_turn_policy_looks_at_no_task),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

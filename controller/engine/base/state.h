@@ -424,6 +424,11 @@ struct job {
     uint64_t shuffle_bytes;
     uint64_t left_ns,
         left_bytes; /* index: computing and network input of tasks that are not done */
+    struct {
+        uint64_t maps;       /* without network input, not done */
+        engine_wide work_ns; /* of these */
+        uint64_t bytes;      /* of tasks that have not received their input */
+    } remaining;             /* index: remaining.h */
     int64_t submitted_ns, finished_ns, slot_wait_ns;
     uint64_t estimate_key; /* SJF: changed only by a new estimate or cluster size (estimate.h) */
     uint32_t hosts;        /* joined hosts when it was submitted, at least 1 */

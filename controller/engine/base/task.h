@@ -34,6 +34,7 @@ struct task {
     /* For people, not dumped: an attempt of it that was no allow has ended; it runs, or waits,
      * again. */
     bool ran, again;
+    bool past; /* index: nothing of it remains (remaining.h) */
     uint64_t input_bytes, compute_ns, output_bytes;
     int64_t ready_ns, started_ns;
     uint64_t readied_at; /* stage->closed when it became ready */

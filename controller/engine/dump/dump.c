@@ -10,6 +10,7 @@
 #include "controller/engine/watch/mode.h"
 #include "controller/engine/watch/opened.h"
 #include "controller/engine/watch/order.h"
+#include "controller/engine/watch/remaining.h"
 #include "controller/engine/watch/source.h"
 #include "lib/fnv1a.h"
 
@@ -267,6 +268,7 @@ static void load_policies(struct engine *engine, const struct clock_record *cloc
 {
     if (!engine->suspended)
         return;
+    remaining_restore(engine);
     policy_begin(engine);
     if (clock->draws != NO_DRAWS)
         policy_load_former(engine, "draws", clock->draws);

@@ -148,7 +148,7 @@ static void begin_tasks(struct engine *engine, enum question q, struct stage *st
     /* WHY: zeros are right for what has not begun (policy.h), and a job may begin with 10⁶
      * tasks. */
     bool begun = stage->framework || stage->n_started || !TAILQ_EMPTY(&stage->attempts);
-    for (uint32_t t = 0; begun && state->init && t < stage->n_tasks; t++)
+    for (uint32_t t = 0; begun && state->init && t < stage->n_tasks; t++, engine->counters.visits++)
         state->init(engine, (union policy_of){.task = &stage->tasks[t]},
                     policy_of_task(&stage->tasks[t], q, state->size));
 }

@@ -13,6 +13,7 @@ struct turn_policy {
      * again, its estimate or priority changes, and (if the policy listens to them) bytes are
      * received or its attempts move; the job moves when the number changed. */
     uint64_t (*number)(const struct engine *engine, const struct job *job);
+    bool by_attempts; /* it is also called again when an attempt moves, without a listener */
     /* Why the job has its turn: a clause without its full stop. NULL: no explanation. */
     void (*explain)(const struct engine *engine, const struct job *job,
                     struct engine_explanation *e);

@@ -98,7 +98,7 @@ static void task_moved(struct engine *engine, struct task *task, enum task_state
 static void attempt_moved(struct engine *engine, struct task *task, struct attempt *attempt)
 {
     (void)attempt;
-    if (engine->turn->policy.hears.attempt_moved)
+    if (engine->turn->by_attempts || engine->turn->policy.hears.attempt_moved)
         order_change(engine, task->stage->job);
 }
 
