@@ -16,6 +16,7 @@
  *   agent_attempts.c  inventories, and the attempts for which an agent is responsible
  *   agent_words.c     which of its reports count
  *   agent_placed.c    queries about its attempts
+ *   agent_inputs.c    inputs of starts on their way to it
  *   attempt_rate.c    how fast an attempt receives
  *   agent_claims.c    what it reports to have without having been given it
  *   agent_orders.c    orders that concern neither levels nor starts

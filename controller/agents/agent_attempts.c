@@ -47,6 +47,7 @@ static struct placed_attempt *agent_placed(const struct agent *agent, uint64_t a
 static void placed_remove(struct agent *agent, struct placed_attempt *placed)
 {
     timers_disarm(agent->agents->timers, &placed->timer);
+    agent_inputs_drop(agent->agents, placed);
     agent_levels_drop(agent, &placed->levels);
     if (placed->claimed)
         agent_claim_back(agent, AGENT_CLAIMED_ATTEMPT);
@@ -111,24 +112,6 @@ static struct placed_attempt *placed_add(struct agent *agent, uint64_t attempt)
     return placed;
 }
 
-static int inputs_send(struct agent *agent, uint64_t attempt, const duopoly_Input *inputs,
-                       uint32_t n)
-{
-    struct agents *agents = agent->agents;
-    const uint32_t most = sizeof(((duopoly_StartInputs *)0)->inputs) / sizeof(inputs[0]);
-    int r = 0;
-    for (uint32_t first = 0, part = 0; first < n && r == 0; first += most, part++) {
-        duopoly_StartInputs *body =
-            &wire_begin(&agents->out, duopoly_Envelope_start_inputs_tag)->body.start_inputs;
-        body->attempt = attempt;
-        body->part = part;
-        body->inputs_count = (pb_size_t)(n - first < most ? n - first : most);
-        memcpy(body->inputs, inputs + first, body->inputs_count * sizeof(inputs[0]));
-        r = agent_send(agent, &agents->out, true);
-    }
-    return r;
-}
-
 void agents_start(struct agents *agents, int64_t now_ns, uint32_t host, const duopoly_Start *start,
                   const duopoly_Input *inputs, uint32_t n_inputs)
 {
@@ -147,13 +130,10 @@ void agents_start(struct agents *agents, int64_t now_ns, uint32_t host, const du
         r = agent_send(agent, &agents->out, true);
     }
     if (r == 0)
-        r = inputs_send(agent, start->attempt, inputs, n_inputs);
-    if (r == 0) {
-        placed->sent_ns = now_ns;
-        timers_arm(agents->timers, &placed->timer, now_ns + agents->config.start_timeout_ns);
-    } else if (placed)
+        r = agent_inputs_send(agent, placed, now_ns, inputs, n_inputs);
+    if (r < 0 && placed)
         placed_lose(agent, placed);
-    else
+    else if (r < 0)
         attempt_tell(agent, EVENT_ATTEMPT_LOST, start->attempt, 0, 0);
 }
 
@@ -326,6 +306,7 @@ static void seen_drop(struct agent *agent)
 void agent_inventory_drop(struct agent *agent)
 {
     agent->attempts.inventory = INVENTORY_NONE;
+    agent_inputs_cut(agent);
     seen_drop(agent);
 }
 
@@ -428,6 +409,15 @@ static void levels_correct(struct agent *agent, uint64_t attempt)
         agents_level(agents, agent_who(agent)->host, attempt, coflow_level, macroflow_level);
 }
 
+/* It waits for inputs that the session before did not bring. */
+static void inputs_lack(struct agent *agent, struct placed_attempt *placed)
+{
+    const uint64_t attempt = placed->attempt;
+    placed_lose(agent, placed);
+    agents_stop(agent->agents, agent_who(agent)->host, attempt, "its inputs did not come whole", 0,
+                true);
+}
+
 static void seen_admit(struct agent *agent, const duopoly_AttemptState *state)
 {
     struct placed_attempt *placed;
@@ -439,6 +429,10 @@ static void seen_admit(struct agent *agent, const duopoly_AttemptState *state)
     }
     if (!(placed = seen_add(agent, state)))
         return;
+    if (placed->cut && state->phase == duopoly_AttemptPhase_PHASE_SENT) {
+        inputs_lack(agent, placed);
+        return;
+    }
     placed->listed = true;
     timers_disarm(agent->agents->timers, &placed->timer);
     levels_correct(agent, state->attempt);
@@ -490,6 +484,7 @@ static void resync_fire(struct timer *timer, int64_t now_ns)
 void agents_attempts_begin(struct agents_attempts *attempts)
 {
     attempts->resync.fire = resync_fire;
+    agents_inputs_begin(attempts);
 }
 
 void agents_attempts_end(struct agents *agents)

@@ -6,6 +6,7 @@
 #include "controller/agents/attempt_rate.h"
 #include "lib/wire.h"
 
+#include <bsd/sys/queue.h>
 #include <uthash.h>
 
 /* An attempt for which its agent is responsible: sent there, or seen there, and not ended. */
@@ -20,6 +21,11 @@ struct placed_attempt {
     bool claimed; /* the agent named it first; it counts against the agent's claims */
     struct attempt_levels levels;
     struct attempt_rate rate;
+    /* What is still to be sent of its inputs (agent_inputs.c); NULL: nothing. */
+    duopoly_Input *inputs;
+    uint32_t n_inputs, inputs_sent;
+    TAILQ_ENTRY(placed_attempt) of_sending;
+    bool cut; /* the session ended before all were sent */
 };
 
 enum inventory_state { INVENTORY_NONE, INVENTORY_COMING, INVENTORY_PARKED, INVENTORY_IN };
@@ -43,6 +49,8 @@ struct agents_attempts {
     bool resyncing;
     uint32_t awaited; /* known hosts whose inventories have not come */
     struct timer resync;
+    TAILQ_HEAD(sending_attempts, placed_attempt) sending; /* those with inputs to be sent */
+    struct timer portion;
 };
 
 void agents_attempts_begin(struct agents_attempts *attempts);
@@ -68,6 +76,16 @@ void agent_inventory_end(struct agent *agent, const duopoly_Envelope *envelope);
 void agent_attempt_state(struct agent *agent, const duopoly_Envelope *envelope);
 /* It is responsible for no attempt any more; the engine knows. */
 void agent_attempts_drop(struct agent *agent);
+
+/* agent_inputs.c: sends the inputs of a start that was just sent, some at once and the others in
+ * portions, one attempt's after the other's; then awaits the answer. The inputs are copied if they
+ * are many. 0, or why the session ended. */
+int agent_inputs_send(struct agent *agent, struct placed_attempt *placed, int64_t now_ns,
+                      const duopoly_Input *inputs, uint32_t n);
+/* The rest of it is not sent: it ended, or (`cut`) the agent's session did, with all of these. */
+void agent_inputs_drop(struct agents *agents, struct placed_attempt *placed);
+void agent_inputs_cut(struct agent *agent);
+void agents_inputs_begin(struct agents_attempts *attempts);
 
 /* Why it starts nothing; "": it does. */
 const char *agent_no_room(const struct agent *agent);

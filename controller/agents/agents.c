@@ -67,6 +67,12 @@ int agents_of_host(const struct agents *agents, uint32_t host, struct agent_view
     return view_fill(agent_of_index(agents, host), ret_view);
 }
 
+const uint8_t *agents_host_address(const struct agents *agents, uint32_t host)
+{
+    const struct agent *agent = agent_of_index(agents, host);
+    return agent ? agent_who(agent)->address : NULL;
+}
+
 int agents_named(const struct agents *agents, const char *name, struct agent_view *ret_view)
 {
     return view_fill(agent_find(agents, name), ret_view);

@@ -320,6 +320,8 @@ uint32_t agents_after(const struct agents *agents, const char *name);
 /* By host index; by name. 0 or −ENOENT. */
 int agents_of_host(const struct agents *agents, uint32_t host, struct agent_view *ret_view);
 int agents_named(const struct agents *agents, const char *name, struct agent_view *ret_view);
+/* The address of agents_of_host (16 bytes, borrowed until the next call); NULL: no such host. */
+const uint8_t *agents_host_address(const struct agents *agents, uint32_t host);
 /* The host whose outputs are served at this address. 0 or −ENOENT. */
 int agents_addressed(const struct agents *agents, const uint8_t address[16],
                      struct agent_view *ret_view);

@@ -37,14 +37,13 @@ static duopoly_Input *input_add(struct dispatch_scratch *scratch)
 static void input_gather(void *context, const struct engine_input *input)
 {
     struct gathering *gathering = context;
-    struct agent_view source;
     duopoly_Input *out;
     if (input->block && input->host == gathering->host)
         return;
-    if (agents_of_host(gathering->agents, input->host, &source) < 0 ||
-        !(out = input_add(gathering->scratch)))
+    const uint8_t *address = agents_host_address(gathering->agents, input->host);
+    if (!address || !(out = input_add(gathering->scratch)))
         return;
-    memcpy(out->address, source.address, sizeof(out->address));
+    memcpy(out->address, address, sizeof(out->address));
     out->bytes = input->bytes;
     out->block = input->block;
     out->stage = input->stage;

@@ -400,7 +400,7 @@ static inline void state_send(uint64_t peer, uint64_t attempt, duopoly_AttemptPh
 
 static inline void start(uint32_t host, uint64_t attempt, uint32_t inputs)
 {
-    static duopoly_Input input[600];
+    static duopoly_Input input[3000];
     const duopoly_Start s = {.attempt = attempt, .job = 1};
     agents_start(world.agents, world.now_ns, host, &s, input, inputs);
 }
