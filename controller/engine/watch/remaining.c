@@ -83,9 +83,12 @@ static void task_counts(struct engine *engine, struct task *task, bool in)
     if (engine->suspended)
         return;
     if (in) {
+        /* WHY: most tasks that count anew have not begun, and there may be 10⁵ of them. */
+        const bool may_be_past = task->past || task->attempts;
         task->past = false;
         count(task, false);
-        look(task);
+        if (may_be_past)
+            look(task);
     } else if (!task->past) {
         count(task, true);
     }
