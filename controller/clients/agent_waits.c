@@ -43,7 +43,7 @@ void agent_waits_release(struct control *control)
         if (!requester->answered)
             continue;
         requester->answered = false;
-        control_hold(control, requester->client, false);
+        control_release(control, requester->client, HOLD_ANSWER);
     }
 }
 
@@ -128,7 +128,7 @@ void agent_wait_begin(struct control *control, struct requester *requester,
         return;
     requester->answer = (struct held_answer){
         .held = true, .asks = true, .sequence = request->sequence, .request = request->which_body};
-    control_hold(control, requester->client, true);
+    control_hold(control, requester->client, HOLD_ANSWER);
     conductor_commit(control->conductor); /* for the timer */
 }
 

@@ -21,6 +21,12 @@ static struct requester *place_of(struct control *control, uint64_t client)
                                                     : client % UNIX_CLIENTS];
 }
 
+struct requester *control_find(struct control *control, uint64_t client)
+{
+    struct requester *requester = place_of(control, client);
+    return client && requester->client == client ? requester : NULL;
+}
+
 struct requester *control_requester(struct control *control, uint64_t client)
 {
     struct requester *requester = place_of(control, client);
@@ -80,7 +86,7 @@ static bool answer_hold(struct control *control, struct requester *requester,
                                              .sequence = request->sequence,
                                              .request = request->which_body,
                                              .accepted = *accepted};
-    control_hold(control, requester->client, true);
+    control_hold(control, requester->client, HOLD_ANSWER);
     return true;
 }
 
@@ -111,17 +117,16 @@ static void held_look(struct control *control, struct requester *requester,
         return;
     answer->held = false;
     control_answer(control, requester->client, answer->sequence, answer->request);
-    control_hold(control, requester->client, false);
+    control_release(control, requester->client, HOLD_ANSWER);
 }
 
 /* WHY a client that submits faster than the disk takes is paused: else it would be refused. */
 static void behind_look(struct control *control, struct requester *requester, bool failed)
 {
-    bool behind = !failed && store_is_behind(control->parts->store);
-    if (behind == requester->behind)
-        return;
-    requester->behind = behind;
-    control_hold(control, requester->client, behind);
+    if (!failed && store_is_behind(control->parts->store))
+        control_hold(control, requester->client, HOLD_BEHIND);
+    else
+        control_release(control, requester->client, HOLD_BEHIND);
 }
 
 /* WHY later: an answer lets its client's next message in, which may step the engine. */
@@ -145,11 +150,12 @@ void control_stored(void *user)
     struct err err;
     bool failed = store_failure(control->parts->store, &err) < 0;
     for (struct requester *requester = control->requesters;
-         requester < control->requesters + REQUESTERS; requester++)
+         requester < control->requesters + REQUESTERS; requester++) {
         if (requester->client && waits_for_disk(&requester->answer))
             held_look(control, requester, failed ? &err : NULL);
-        else if (requester->behind)
+        if (requester->holds & HOLD_BEHIND)
             behind_look(control, requester, failed);
+    }
 }
 
 static void on_cared(void *user, const struct err *err, uint64_t rows)
@@ -171,7 +177,7 @@ static void on_cared(void *user, const struct err *err, uint64_t rows)
     conductor_commit(control->conductor);
     control_answer(control, requester->client, 0, answer->request);
     *answer = (struct held_answer){.held = false};
-    control_hold(control, requester->client, false);
+    control_release(control, requester->client, HOLD_ANSWER);
 }
 
 static void message_take(struct control *control, struct requester *requester,
@@ -204,7 +210,7 @@ static bool late_begin(struct control *control, struct requester *requester,
         !(requester->late = malloc(sizeof(*request))))
         return false;
     *requester->late = *request;
-    control_hold(control, requester->client, true);
+    control_hold(control, requester->client, HOLD_LATE);
     portions_begin(control->portions);
     return true;
 }
@@ -216,8 +222,7 @@ static void late_end(struct control *control, struct requester *requester)
     requester->late = NULL;
     message_take(control, requester, request);
     free(request);
-    if (requester->client == client && !requester->answer.held && !requester->behind)
-        control_hold(control, client, false);
+    control_release(control, client, HOLD_LATE);
 }
 
 static void on_message(void *user, uint64_t client, const duopoly_Envelope *request)

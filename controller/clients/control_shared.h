@@ -25,6 +25,13 @@
 
 #include <sys/queue.h>
 
+/* Why a client is not read: each cause ends by itself, and it is read again after the last one. */
+enum hold {
+    HOLD_ANSWER = 1, /* its answer waits */
+    HOLD_LATE = 2,   /* a job's end is prepared in portions */
+    HOLD_BEHIND = 4  /* the store has to catch up */
+};
+
 /* An answer that waits for the disk. */
 struct held_answer {
     bool held;
@@ -57,8 +64,8 @@ struct requester {
     STAILQ_ENTRY(requester) next_list;
     /* A job's end that is prepared in portions, then handled; NULL: none. Owned. */
     duopoly_Envelope *late;
-    bool behind;   /* it is not read until the store has caught up */
-    bool answered; /* by an agent: it is read again with the next portion */
+    uint32_t holds; /* it is not read: enum hold */
+    bool answered;  /* by an agent: it is read again with the next portion */
 };
 
 #define REQUESTERS (UNIX_CLIENTS + REMOTE_CLIENTS)
@@ -104,7 +111,10 @@ void control_who_short(const struct control *control, uint64_t client, char *tex
 /* The same as a number: of a key, or of a user of this machine. */
 uint64_t control_who_number(const struct control *control, uint64_t client);
 int control_send(struct control *control, uint64_t client, const duopoly_Envelope *envelope);
-void control_hold(struct control *control, uint64_t client, bool hold);
+/* The first cause begins to hold it, the end of the last one releases it: then its next messages may
+ * be handled before this returns. A client that is gone: nothing. */
+void control_hold(struct control *control, uint64_t client, enum hold cause);
+void control_release(struct control *control, uint64_t client, enum hold cause);
 /* Adds a line to the audit: who, what, and the result, which is the answer. And one to the log as
  * well. */
 void control_audit(const struct control *control, const char *asker, const char *what);
@@ -142,8 +152,9 @@ int state_waits_open(struct control *control, struct err *err);
 void state_wait_begin(struct control *control, struct requester *requester,
                       const duopoly_Envelope *request);
 void state_wait_end(struct control *control, const struct requester *requester);
-/* control.c: the state of a client that is connected. */
+/* control.c: the state of a client that is connected; of one that may be gone: NULL. */
 struct requester *control_requester(struct control *control, uint64_t client);
+struct requester *control_find(struct control *control, uint64_t client);
 /* control.c: sends the answer to a request of this kind. */
 void control_answer(struct control *control, uint64_t client, uint64_t sequence, pb_size_t request);
 

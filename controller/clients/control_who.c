@@ -58,12 +58,33 @@ int control_send(struct control *control, uint64_t client, const duopoly_Envelop
                                : wire_unix_send(control->server, client, envelope);
 }
 
-void control_hold(struct control *control, uint64_t client, bool hold)
+static void pass_on(struct control *control, uint64_t client, bool hold)
 {
     if (client & REMOTE_BIT)
         remote_hold(control->remote, client, hold);
     else
         wire_unix_hold(control->server, client, hold);
+}
+
+void control_hold(struct control *control, uint64_t client, enum hold cause)
+{
+    struct requester *requester = control_find(control, client);
+    if (!requester)
+        return;
+    const bool first = !requester->holds;
+    requester->holds |= cause;
+    if (first)
+        pass_on(control, client, true);
+}
+
+void control_release(struct control *control, uint64_t client, enum hold cause)
+{
+    struct requester *requester = control_find(control, client);
+    if (!requester || !(requester->holds & cause))
+        return;
+    requester->holds &= ~(uint32_t)cause;
+    if (!requester->holds)
+        pass_on(control, client, false);
 }
 
 void control_audit(const struct control *control, const char *asker, const char *what)

@@ -112,7 +112,7 @@ static void hold(struct control *control, struct requester *requester, uint32_t 
     requester->answer = (struct held_answer){
         .held = true, .follows = true, .request = duopoly_Envelope_get_events_tag};
     control->event_waits.n++;
-    control_hold(control, requester->client, true);
+    control_hold(control, requester->client, HOLD_ANSWER);
     arm(&control->event_waits, wait->until_usec);
 }
 
@@ -156,7 +156,7 @@ static void wait_answer(struct control *control, struct requester *requester)
     event_wait_end(control, requester);
     page_fill(control, &requester->events);
     control_answer(control, client, 0, duopoly_Envelope_get_events_tag);
-    control_hold(control, client, false);
+    control_release(control, client, HOLD_ANSWER);
 }
 
 /* Sends one page that is due. */

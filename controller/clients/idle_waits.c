@@ -69,7 +69,7 @@ void idle_wait_begin(struct control *control, struct requester *requester,
     requester->answer = (struct held_answer){
         .held = true, .idles = true, .request = duopoly_Envelope_await_idle_tag};
     control->idlers++;
-    control_hold(control, requester->client, true);
+    control_hold(control, requester->client, HOLD_ANSWER);
 }
 
 void idle_wait_end(struct control *control, struct requester *requester)
@@ -91,6 +91,6 @@ void idle_waits_look(struct control *control)
         idle_wait_end(control, requester);
         over_answer(control, &requester->idle);
         control_answer(control, client, 0, request);
-        control_hold(control, client, false);
+        control_release(control, client, HOLD_ANSWER);
     }
 }

@@ -45,7 +45,7 @@ void list_wait_begin(struct control *control, struct requester *requester,
     requester->answer = (struct held_answer){
         .held = true, .lists = true, .sequence = request->sequence, .request = request->which_body};
     STAILQ_INSERT_TAIL(&waits->line, requester, next_list);
-    control_hold(control, requester->client, true);
+    control_hold(control, requester->client, HOLD_ANSWER);
     await_turn(waits);
 }
 
@@ -72,7 +72,7 @@ static void page_send(struct control *control, struct requester *requester)
     control->answer = control->lists.paging.page;
     leave(&control->lists, requester);
     control_answer(control, client, answer.sequence, answer.request);
-    control_hold(control, client, false);
+    control_release(control, client, HOLD_ANSWER);
 }
 
 static int on_again(sd_event_source *source, uint64_t usec, void *user)

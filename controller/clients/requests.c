@@ -251,7 +251,7 @@ static void care_answer(struct control *control, struct requester *requester,
         .held = true, .cared = true, .request = duopoly_Envelope_store_care_tag};
     wire_copy(requester->answer.accepted.text, sizeof(requester->answer.accepted.text),
               to ? to : "");
-    control_hold(control, requester->client, true);
+    control_hold(control, requester->client, HOLD_ANSWER);
 }
 
 /* The first one and their number, since names that are made together share a prefix. */

@@ -34,7 +34,7 @@ static void on_ready(void *user, uint64_t client)
         return;
     requester->answer = (struct held_answer){.held = false};
     control_answer(control, client, sequence, duopoly_Envelope_get_state_tag);
-    control_hold(control, client, false);
+    control_release(control, client, HOLD_ANSWER);
 }
 
 int state_waits_open(struct control *control, struct err *err)
@@ -77,7 +77,7 @@ void state_wait_begin(struct control *control, struct requester *requester,
         return;
     requester->answer = (struct held_answer){
         .held = true, .takes = true, .sequence = request->sequence, .request = request->which_body};
-    control_hold(control, client, true);
+    control_hold(control, client, HOLD_ANSWER);
 }
 
 void state_wait_end(struct control *control, const struct requester *requester)

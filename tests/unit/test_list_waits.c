@@ -25,7 +25,8 @@ void __wrap_listing_page(const struct listing_sources *sources, const duopoly_Li
 void __wrap_control_sources(const struct control *control, struct listing_sources *ret_sources);
 void __wrap_control_answer(struct control *control, uint64_t client, uint64_t sequence,
                            pb_size_t request);
-void __wrap_control_hold(struct control *control, uint64_t client, bool hold);
+void __wrap_control_hold(struct control *control, uint64_t client, enum hold cause);
+void __wrap_control_release(struct control *control, uint64_t client, enum hold cause);
 
 void __wrap_listing_page(const struct listing_sources *sources, const duopoly_List *asked,
                          const struct sieve_bounds *bounds, duopoly_Envelope *answer)
@@ -53,10 +54,18 @@ void __wrap_control_answer(struct control *control, uint64_t client, uint64_t se
     world.answered[world.answers++] = client;
 }
 
-void __wrap_control_hold(struct control *control, uint64_t client, bool hold)
+void __wrap_control_hold(struct control *control, uint64_t client, enum hold cause)
 {
     (void)control, (void)client;
-    world.held += hold ? 1u : -1u;
+    assert_int_equal(cause, HOLD_ANSWER);
+    world.held++;
+}
+
+void __wrap_control_release(struct control *control, uint64_t client, enum hold cause)
+{
+    (void)control, (void)client;
+    assert_int_equal(cause, HOLD_ANSWER);
+    world.held--;
 }
 
 static int on_small(sd_event_source *source, int fd, uint32_t revents, void *user)
