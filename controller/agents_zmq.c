@@ -59,8 +59,12 @@ static void forbidden_refuse(struct agents_zmq *door, uint64_t peer, const struc
 static void agent_message(struct agents_zmq *door, uint64_t peer, const char *identity,
                           const duopoly_Envelope *envelope)
 {
-    agents_message(door->parts->agents, clock_now_ns(door->parts->clock), peer, identity, envelope);
+    const struct charged_work work = conductor_watch(door->conductor);
+    const int64_t now_ns = clock_now_ns(door->parts->clock);
+    agents_message(door->parts->agents, now_ns, peer, identity, envelope);
     conductor_commit(door->conductor);
+    agents_note(door->parts->agents, now_ns, peer, identity,
+                conductor_watched(door->conductor, &work));
 }
 
 /* WHY the number is looked up twice: HELLO begins a session, and what is wrong ends one. */
@@ -69,11 +73,11 @@ static void framework_message(struct agents_zmq *door, uint64_t peer, const char
 {
     struct frameworks *frameworks = door->parts->frameworks;
     const uint64_t before = frameworks_application(frameworks, peer);
-    conductor_begin_work(door->conductor);
+    const struct charged_work work = conductor_begin_work(door->conductor);
     frameworks_message(frameworks, clock_now_ns(door->parts->clock), peer, identity, envelope);
     const uint64_t application = frameworks_application(frameworks, peer);
     conductor_commit(door->conductor);
-    conductor_charge(door->conductor, application ? application : before);
+    conductor_charge(door->conductor, &work, application ? application : before);
 }
 
 static void framework_take(struct agents_zmq *door, uint64_t peer, const struct key_holder *who,
@@ -147,12 +151,12 @@ static void on_gone(void *user, uint64_t peer, bool cut)
 {
     const struct agents_zmq *door = user;
     const uint64_t application = frameworks_application(door->parts->frameworks, peer);
-    conductor_begin_work(door->conductor);
+    const struct charged_work work = conductor_begin_work(door->conductor);
     if (cut)
         agents_cut(door->parts->agents, peer);
     frameworks_gone(door->parts->frameworks, peer);
     conductor_run(door->conductor);
-    conductor_charge(door->conductor, application);
+    conductor_charge(door->conductor, &work, application);
     door->clients.gone(door->clients.user, peer);
 }
 

@@ -1,21 +1,38 @@
 #include "controller/charging.h"
 
 #include "controller/cost.h"
+#include "lib/now.h"
 
 /* What one event, one decision and the rest of a step cost each, in looks. */
 enum { LOOKS_OF_OTHERS = 256 };
 
-void charging_begin(struct charging *charging)
+struct charged_work charging_begin(const struct charging *charging)
 {
-    charging->began_ns = cost_now_ns();
-    charging->before_ns = charging->left_ns;
+    return (struct charged_work){cost_now_ns(), charging->charged_ns};
 }
 
-void charging_end(struct charging *charging, int64_t now_ns, uint64_t application)
+int64_t charging_end(struct charging *charging, const struct charged_work *work)
 {
-    const int64_t spent_ns = cost_now_ns() - charging->began_ns;
-    frameworks_spent(charging->frameworks, now_ns, application,
-                     spent_ns - (charging->left_ns - charging->before_ns));
+    const int64_t others_ns = charging->charged_ns - work->before_ns,
+                  spent_ns = cost_now_ns() - work->began_ns - others_ns;
+    charging->charged_ns += spent_ns;
+    return spent_ns;
+}
+
+struct charged_work charging_watch(const struct charging *charging)
+{
+    return (struct charged_work){(int64_t)now_ns(CLOCK_MONOTONIC), charging->charged_ns};
+}
+
+int64_t charging_watched(struct charging *charging, const struct charged_work *work)
+{
+    const int64_t others_ns = charging->charged_ns - work->before_ns,
+                  took_ns = (int64_t)now_ns(CLOCK_MONOTONIC) - work->began_ns - others_ns;
+    if (took_ns <= 0)
+        return 0;
+    charging->charged_ns += took_ns;
+    charging->noted_ns += took_ns;
+    return took_ns;
 }
 
 /* WHY from the end of the last one where such a step is all that the loop's turn does: a turn costs
@@ -44,7 +61,7 @@ void charging_stepped(struct charging *charging, int64_t now_ns, size_t others)
         const struct engine_charge *one = &charges.at[i];
         const double part = (double)(one->looks + LOOKS_OF_OTHERS * one->decisions);
         const int64_t part_ns = (int64_t)(spent_ns * part / all);
-        charging->left_ns += part_ns;
+        charging->charged_ns += part_ns;
         frameworks_spent(charging->frameworks, now_ns, one->application, part_ns);
     }
 }

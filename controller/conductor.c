@@ -1,6 +1,5 @@
 #include "controller/conductor.h"
 
-#include "controller/charging.h"
 #include "controller/conductor_log.h"
 #include "controller/notice_listener.h"
 #include "controller/portions.h"
@@ -222,14 +221,32 @@ uint64_t conductor_commit(struct conductor *conductor)
     return commit(conductor);
 }
 
-void conductor_begin_work(struct conductor *conductor)
+struct charged_work conductor_begin_work(const struct conductor *conductor)
 {
-    charging_begin(&conductor->charging);
+    return charging_begin(&conductor->charging);
 }
 
-void conductor_charge(struct conductor *conductor, uint64_t application)
+int64_t conductor_end_work(struct conductor *conductor, const struct charged_work *work)
 {
-    charging_end(&conductor->charging, clock_now_ns(conductor->clock), application);
+    return charging_end(&conductor->charging, work);
+}
+
+struct charged_work conductor_watch(const struct conductor *conductor)
+{
+    return charging_watch(&conductor->charging);
+}
+
+int64_t conductor_watched(struct conductor *conductor, const struct charged_work *work)
+{
+    return charging_watched(&conductor->charging, work);
+}
+
+void conductor_charge(struct conductor *conductor, const struct charged_work *work,
+                      uint64_t application)
+{
+    const int64_t spent_ns = conductor_end_work(conductor, work);
+    frameworks_spent(conductor->parts.frameworks, clock_now_ns(conductor->clock), application,
+                     spent_ns);
     if (conductor->queue.n)
         conductor_commit(conductor);
 }
@@ -238,10 +255,10 @@ static void on_work(void *user, uint64_t application, void (*work)(void *of, int
                     void *of, int64_t now_ns)
 {
     struct conductor *conductor = user;
-    conductor_begin_work(conductor);
+    const struct charged_work charged = conductor_begin_work(conductor);
     work(of, now_ns);
     conductor_commit(conductor);
-    conductor_charge(conductor, application);
+    conductor_charge(conductor, &charged, application);
 }
 
 void conductor_commit_later(struct conductor *conductor)
@@ -363,10 +380,25 @@ static bool on_tidying(void *user)
     const uint64_t application = engine_tidies(conductor->engine);
     if (!application)
         return engine_tidy(conductor->engine);
-    conductor_begin_work(conductor);
+    const struct charged_work work = conductor_begin_work(conductor);
     const bool more = engine_tidy(conductor->engine);
-    conductor_charge(conductor, application);
+    conductor_charge(conductor, &work, application);
     return more;
+}
+
+/* Who is noted for a part of this turn is charged for it. */
+static void noted_charge(struct conductor *conductor, int64_t spent_ns)
+{
+    const struct clients *clients = &conductor->clients;
+    const struct loop_spent spent = {clock_now_ns(conductor->clock), spent_ns,
+                                     conductor->charging.noted_ns};
+    if (!spent.noted_ns)
+        return;
+    conductor->charging.noted_ns = 0;
+    if (clients->charged)
+        clients->charged(clients->user, &spent);
+    if (agents_charge(conductor->parts.agents, &spent))
+        conductor_commit(conductor);
 }
 
 static int on_after(sd_event_source *source, void *user)
@@ -374,7 +406,9 @@ static int on_after(sd_event_source *source, void *user)
     struct conductor *conductor = user;
     struct err err;
     (void)source;
+    const int64_t began_ns = conductor->parts.turns.ended_ns;
     cost_turn_over(&conductor->parts.turns);
+    noted_charge(conductor, conductor->parts.turns.ended_ns - began_ns);
     cost_follow_memory(&conductor->most_held, engine_counted_bytes(conductor->engine) +
                                                   engine_removed_bytes(conductor->engine));
     if (on_tidying(conductor))

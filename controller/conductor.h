@@ -22,6 +22,7 @@
  * The engine's deadline is one timer among the others; nothing is polled. One thread. */
 #pragma once
 
+#include "controller/charging.h"
 #include "controller/clock.h"
 #include "controller/configuration.h"
 #include "controller/cost.h"
@@ -93,12 +94,19 @@ void conductor_run(struct conductor *conductor);
  * ticket of everything handed over so far: the answer to the request waits for it. Call it after a
  * message too. */
 uint64_t conductor_commit(struct conductor *conductor);
-/* What follows, until conductor_charge, is done for one application of a framework. */
-void conductor_begin_work(struct conductor *conductor);
-/* It is done, and committed: the application of this number (0: nobody) is charged for the time
- * that it took (frameworks_spent), without that of steps which did what others had left to them:
- * these are charged for it. */
-void conductor_charge(struct conductor *conductor, uint64_t application);
+/* What follows is done for one who is charged for its processor time; works may be nested. */
+struct charged_work conductor_begin_work(const struct conductor *conductor);
+/* It is done, and committed: how long it took (ns), without what others are charged for (see
+ * charging.h). */
+int64_t conductor_end_work(struct conductor *conductor, const struct charged_work *work);
+/* The same by the wall clock, for what is too small to read the thread's: the caller notes it for
+ * somebody, who is charged at the turn's end (clients.charged, agents_charge). */
+struct charged_work conductor_watch(const struct conductor *conductor);
+int64_t conductor_watched(struct conductor *conductor, const struct charged_work *work);
+/* conductor_end_work, and the application of this number (0: nobody) of a framework is charged for
+ * it (frameworks_spent). */
+void conductor_charge(struct conductor *conductor, const struct charged_work *work,
+                      uint64_t application);
 /* As conductor_commit where no answer waits for the rows: they are on the disk within a second. */
 void conductor_commit_later(struct conductor *conductor);
 

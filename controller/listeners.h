@@ -8,6 +8,7 @@
 #pragma once
 
 #include "controller/fact.h"
+#include "controller/loop_shares.h"
 
 /* The engine's input and its decisions. */
 struct step {
@@ -51,6 +52,9 @@ struct clients {
     /* The agent of this name answers what it was asked (agents_ask). False: nobody waits for that
      * from it. It must not call the engine. NULL: nobody asks. */
     bool (*asked)(void *user, const char *name, const duopoly_AskedPart *part);
+    /* A turn of the loop is over, in which somebody was noted (conductor_watched). NULL: nobody is
+     * charged. */
+    void (*charged)(void *user, const struct loop_spent *spent);
     void *user;
 };
 

@@ -320,7 +320,7 @@ static int controller_open(struct controller *controller, const struct settings 
                   .epoch_user = controller,
                   .where = {agents_zmq_comes_from, controller->door}},
         .clients = {control_job_over, control_stepped, control_stored, control_asked,
-                    controller->control},
+                    control_charged, controller->control},
         .configuration = controller->configuration,
     };
     r = conductor_open(controller->loop, settings, controller->epoch, controller->store,

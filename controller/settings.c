@@ -329,6 +329,8 @@ static const struct conf_field bound_fields[] = {
     BYTES(settings_bounds, framework_memory_bytes, "framework_memory", "512 MB", 1000000,
           INT64_C(1) << 50),
     SHARE(settings_bounds, framework_time_permille, "framework_time", "25 %", 0, 1000),
+    SHARE(settings_bounds, client_time_permille, "client_time", "10 %", 0, 1000),
+    SHARE(settings_bounds, host_time_permille, "host_time", "50 %", 0, 1000),
     NUMBER(settings_bounds, tasks_per_stage, "tasks_per_stage", "65536", 1, 1048576),
     NUMBER(settings_bounds, tasks_per_host, "tasks_per_host", "4096", 1, 65536),
     NUMBER(settings_bounds, starts_per_host, "starts_per_host", "256", 1, 1024),

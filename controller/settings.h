@@ -76,8 +76,9 @@ struct settings_users {
 
 struct settings_bounds {
     int64_t hosts, units_per_host, jobs, stages_per_job, tasks, cells_per_job, finished, shapes;
-    int64_t memory_bytes, framework_memory_bytes, framework_time_permille, tasks_per_stage;
-    int64_t tasks_per_host, starts_per_host, starts_at_once;
+    int64_t memory_bytes, framework_memory_bytes, framework_time_permille;
+    int64_t client_time_permille, host_time_permille;
+    int64_t tasks_per_stage, tasks_per_host, starts_per_host, starts_at_once;
     int64_t executors, executor_slots;
     int64_t agent_messages, incoming_bytes, unanswered_bytes, claims_bytes;
 };

@@ -228,25 +228,33 @@ static void client_flush(struct client *client)
         client->server->handler.on_room(client->server->handler.user, client->id);
 }
 
-static void client_read(struct client *client)
+/* False: the client is at its end. */
+static bool client_read(struct client *client)
 {
     struct wire_unix *server = client->server;
+    const struct wire_unix_handler *handler = &server->handler;
     struct err err;
+    if (handler->on_ready && !handler->on_ready(handler->user, client->id))
+        return true;
     ssize_t length = recv(client->fd, server->buffer, sizeof(server->buffer), MSG_DONTWAIT);
-    if (length < 0 && (errno == EAGAIN || errno == EINTR))
-        return;
-    if (length <= 0) {
-        client_end(client);
-        return;
-    }
+    if (length <= 0)
+        return length < 0 && (errno == EAGAIN || errno == EINTR);
     server->counters.received++;
     client_moved(client);
     if (wire_decode(server->buffer, (size_t)length, &server->incoming, &err) < 0) {
         server->counters.malformed++;
         client_refuse(client, duopoly_Reason_REASON_MALFORMED, err.text);
-        return;
+        return true;
     }
-    server->handler.on_message(server->handler.user, client->id, &server->incoming);
+    handler->on_message(handler->user, client->id, &server->incoming);
+    return true;
+}
+
+void wire_unix_take(struct wire_unix *server, uint64_t id)
+{
+    struct client *client = client_find(server, id);
+    if (client && !client->held && !client->queued && !client->ending)
+        client_read(client); /* an end is left to the loop */
 }
 
 static int on_client(sd_event_source *source, int fd, uint32_t revents, void *user)
@@ -257,8 +265,8 @@ static int on_client(sd_event_source *source, int fd, uint32_t revents, void *us
         client_end(client);
     else if (revents & EPOLLOUT)
         client_flush(client);
-    else if (revents & (EPOLLIN | EPOLLHUP | EPOLLERR))
-        client_read(client);
+    else if ((revents & (EPOLLIN | EPOLLHUP | EPOLLERR)) && !client_read(client))
+        client_end(client);
     return 0;
 }
 

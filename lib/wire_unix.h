@@ -42,6 +42,9 @@ struct wire_unix_handler {
     void *user;
     /* The client has read all that waited for it; may be NULL. */
     void (*on_room)(void *user, uint64_t client);
+    /* A message of the client has come: whether it is read now; may be NULL. False: the client is
+     * held, and this is asked again when it is released. */
+    bool (*on_ready)(void *user, uint64_t client);
 };
 
 struct wire_unix_counters {
@@ -87,6 +90,10 @@ bool wire_unix_has_room(const struct wire_unix *server, uint64_t client);
 /* `hold`: an answer is pending, and nothing more is read from the client until it is released; it
  * may be quiet meanwhile. */
 void wire_unix_hold(struct wire_unix *server, uint64_t client, bool hold);
+
+/* Reads the next message of a client that is not held, if it is there, before the loop finds it.
+ * WHY: that would be a turn of the loop for each. */
+void wire_unix_take(struct wire_unix *server, uint64_t client);
 
 /* Closes a client after sending what is queued; on_close follows. */
 void wire_unix_disconnect(struct wire_unix *server, uint64_t client);

@@ -64,7 +64,7 @@ $(BUILD)/tests/test_mqprio: | $(BUILD)/tests/netlink_spy.so
 
 # The list is scripted; and who asks for it.
 $(BUILD)/tests/test_paging: EXTRA = -Wl,--wrap=listing_page
-$(BUILD)/tests/test_list_waits: EXTRA = $(foreach f,listing_page control_sources control_answer control_hold control_release,-Wl,--wrap=$(f))
+$(BUILD)/tests/test_list_waits: EXTRA = $(foreach f,listing_page control_sources control_answer control_hold control_release conductor_watch conductor_watched,-Wl,--wrap=$(f))
 
 # The socket is scripted.
 $(BUILD)/tests/test_holds: EXTRA = -Wl,--wrap=wire_unix_hold

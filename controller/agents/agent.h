@@ -5,6 +5,7 @@
  *
  *   agents.c          all agents, and their view from outside
  *   agent_messages.c  messages that arrive
+ *   agent_time.c      what it takes of the controller's time
  *   agent_keep.c      what is kept of a host over a restart
  *   agent_hello.c     judges a HELLO and begins a session
  *   agent_address.c   judges the address in a HELLO
@@ -33,6 +34,7 @@
 #include "controller/agents/agent_levels.h"
 #include "controller/agents/agent_session.h"
 #include "controller/agents/agents.h"
+#include "controller/loop_shares.h"
 #include "lib/rarely.h"
 
 #include <sys/queue.h>
@@ -79,6 +81,13 @@ struct agent_claims {
     struct rarely said;
 };
 
+/* agent_time.c */
+struct agent_time {
+    struct loop_account account;
+    uint64_t over; /* sessions that ended for it */
+    bool shut;     /* it begins none */
+};
+
 struct agent {
     struct agents *agents;
     struct agent_identity identity;
@@ -98,6 +107,7 @@ struct agent {
     struct agent_guests guests;
     struct agent_words words;
     struct agent_claims claims;
+    struct agent_time time;
 };
 
 #define AGENTS_REFUSED 64
@@ -133,6 +143,7 @@ struct agents {
     struct stances stances;
     struct guest_levels guest_levels;
     struct levels_round levels;
+    struct loop_noted noted;
     duopoly_ControllerKeys believed;       /* none: there are no keys */
     char why[256];                         /* text of the current refusal */
     struct rarely refused[AGENTS_REFUSED]; /* what the log said of HELLOs, by a hash of the name */
@@ -196,6 +207,9 @@ bool agent_claim(struct agent *agent, uint64_t bytes);
 void agent_claim_add(struct agent *agent, uint64_t bytes);
 void agent_claim_back(struct agent *agent, uint64_t bytes);
 void agent_claim_cut(struct agent *agent, uint64_t things, const char *what);
+
+/* agent_time.c: whether it may begin a session. */
+bool agent_has_time(struct agent *agent, int64_t now_ns);
 
 /* agent_words.c */
 enum agent_word { WORD_COUNTS, WORD_SAYS_NOTHING, WORD_REFUSED };

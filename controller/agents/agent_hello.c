@@ -1,10 +1,10 @@
 /* Judges a HELLO and begins its session.
  *
  * Checked in this order: a version that both support, a valid description, a name that the
- * connection may use, no older controller than the agent knew, room for one more, the role that the
- * name had, no other live agent of that name, and an address of its own that others can use. A
- * refusal has one sentence and changes nothing; an accepted HELLO replaces an older session of the
- * same boot. */
+ * connection may use, no older controller than the agent knew, room for one more, time left of its
+ * share, the role that the name had, no other live agent of that name, and an address of its own
+ * that others can use. A refusal has one sentence and changes nothing; an accepted HELLO replaces
+ * an older session of the same boot. */
 #include "controller/agents/agent.h"
 
 #include "lib/fnv1a.h"
@@ -72,7 +72,7 @@ static struct agent_refusal name_refusal(const struct agents *agents, int64_t no
 {
     const duopoly_Hello *hello = &envelope->body.hello;
     const char *fault = description_fault(hello);
-    const struct agent *agent;
+    struct agent *agent;
     if (!wire_version_agree(hello->version_min, hello->version_max))
         return (struct agent_refusal){duopoly_Reason_REASON_VERSION,
                                       "this controller speaks version 1 only"};
@@ -96,6 +96,10 @@ static struct agent_refusal name_refusal(const struct agents *agents, int64_t no
                                           "the controller's bound on hosts is reached"};
         return (struct agent_refusal){duopoly_Reason_REASON_NONE, NULL};
     }
+    if (!agent_has_time(agent, now_ns))
+        return (struct agent_refusal){
+            duopoly_Reason_REASON_LIMIT,
+            "it took more of the controller's time than its share; say HELLO later"};
     if (agent_who(agent)->is_switch != (hello->role == duopoly_Role_ROLE_SWITCH))
         return (struct agent_refusal){duopoly_Reason_REASON_CONFLICT,
                                       "that name is known in the other role"};

@@ -55,5 +55,6 @@ void agent_remove(struct agent *agent)
     agent_guests_done(&agents->guest_levels, &agent->guests);
     agent_words_done(agent);
     agent_claim_back(agent, agent->claims.bytes);
+    loop_account_drop(&agent->time.account);
     free(agent);
 }

@@ -45,6 +45,8 @@ static int view_fill(const struct agent *agent, struct agent_view *ret_view)
         .refused_words = agent->words.refused,
         .refused_about = agent->words.about,
         .claims_cut = agent->claims.cut,
+        .spent_ns = agent->time.account.spent_ns,
+        .times_over = agent->time.over,
         .cut_about = agent->claims.about,
         .heard_ns = agent_heard_ns(agent),
         .lost_ns = agent_who(agent)->lost_ns,

@@ -61,6 +61,7 @@
 #include "controller/agents/agent_links.h"
 #include "controller/agents/stances.h"
 #include "controller/engine/engine.h"
+#include "controller/loop_shares.h"
 #include "controller/timers.h"
 #include "lib/histogram.h"
 #include "lib/wire.h"
@@ -87,6 +88,7 @@ struct agents_config {
     uint64_t claims_bytes; /* what all agents say that they have and were not given takes so much at
                               most; 0: no bound */
     uint64_t unanswered_bytes; /* of all agents; beyond it, the session with the most ends */
+    int64_t time_permille;     /* of the controller's time, for each agent; 0: no bound */
     uint32_t congested_permille, cleared_permille; /* what agents report at once (engine.h) */
     struct level_table guests;                     /* levels of guests' applications */
     struct agents_where where;
@@ -171,6 +173,17 @@ bool agents_take(pb_size_t kind);
  * without one (then HELLO's name counts). */
 void agents_message(struct agents *agents, int64_t now_ns, uint64_t peer, const char *identity,
                     const duopoly_Envelope *envelope);
+
+/* A message on connection `peer` took so long, with all that followed at once, by the wall clock:
+ * it is noted for its agent (loop_shares.h). */
+void agents_note(struct agents *agents, int64_t now_ns, uint64_t peer, const char *identity,
+                 int64_t took_ns);
+/* A turn of the loop is over: agents are charged for what was noted. One that is over its share
+ * loses its session and its connection, and begins none until half of AGENT_BURST_NS is back.
+ * Whether one lost its session. O(agents noted). */
+bool agents_charge(struct agents *agents, const struct loop_spent *spent);
+/* WHY so much: all that a host has to tell after a restart, ten times over. */
+#define AGENT_BURST_NS INT64_C(10000000000)
 
 /* The agent on this connection lost its right to it: its session ends. */
 void agents_cut(struct agents *agents, uint64_t peer);
@@ -309,6 +322,8 @@ struct agent_view {
     const duopoly_AgentCounters *counters; /* the last that it sent */
     const struct agent_links *links;
     const struct agent_guests *guests;
+    uint64_t spent_ns;   /* of the controller's time, since this controller started */
+    uint64_t times_over; /* sessions that ended for that, likewise */
 };
 
 uint32_t agents_count(const struct agents *agents);
@@ -352,6 +367,8 @@ struct agents_counters {
     uint64_t sources_unknown;            /* reports on sources whose address is no host's */
     uint64_t loads_cut;           /* reported numbers of load that were cut to what is possible */
     uint64_t refused[WIRE_KINDS]; /* by kind */
+    uint64_t spent_ns;            /* that agents were charged for */
+    uint64_t times_over;          /* sessions that ended for that */
 };
 const struct agents_counters *agents_counters(const struct agents *agents);
 

@@ -12,6 +12,7 @@
 /* Prepared jobs of a client that disconnected, to be cancelled one by one. */
 struct leaving {
     STAILQ_ENTRY(leaving) link;
+    struct loop_turn turn; /* of the client that has gone: who is charged */
     struct submission submission;
 };
 
@@ -30,8 +31,10 @@ struct requester *control_find(struct control *control, uint64_t client)
 struct requester *control_requester(struct control *control, uint64_t client)
 {
     struct requester *requester = place_of(control, client);
-    if (requester->client != client)
-        *requester = (struct requester){.client = client};
+    if (requester->client == client)
+        return requester;
+    *requester = (struct requester){.client = client};
+    client_turns_begin(control, requester);
     return requester;
 }
 
@@ -229,15 +232,42 @@ static void on_message(void *user, uint64_t client, const duopoly_Envelope *requ
 {
     struct control *control = user;
     struct requester *requester = control_requester(control, client);
+    const struct charged_work work = conductor_watch(control->conductor);
     if (!late_begin(control, requester, request))
         message_take(control, requester, request);
+    client_turns_note_client(control, client, &work);
+}
+
+static void late_go_on(struct control *control, struct requester *requester)
+{
+    const uint64_t client = requester->client;
+    const struct charged_work work = conductor_watch(control->conductor);
+    if (!submission_prepare(&requester->submission, control->conductor))
+        late_end(control, requester);
+    client_turns_note_client(control, client, &work);
+}
+
+/* Whether there is more to do. */
+static bool leaving_go_on(struct control *control)
+{
+    struct leaving *leaving = STAILQ_FIRST(&control->leaving);
+    if (!leaving)
+        return false;
+    const struct charged_work work = conductor_watch(control->conductor);
+    const bool more = submission_close(&leaving->submission, control->conductor);
+    client_turns_note(control, &leaving->turn, &work);
+    if (more)
+        return true;
+    STAILQ_REMOVE_HEAD(&control->leaving, link);
+    loop_turn_end(&control->turns.shares, &leaving->turn);
+    free(leaving);
+    return !STAILQ_EMPTY(&control->leaving);
 }
 
 /* One portion for each that waits for one. */
 static bool on_portion(void *user)
 {
     struct control *control = user;
-    struct leaving *leaving = STAILQ_FIRST(&control->leaving);
     bool more = false;
     idle_waits_look(control);
     agent_waits_release(control);
@@ -246,30 +276,39 @@ static bool on_portion(void *user)
         if (!requester->late)
             continue;
         more = true;
-        if (!submission_prepare(&requester->submission, control->conductor))
-            late_end(control, requester);
+        late_go_on(control, requester);
     }
-    if (leaving && !submission_close(&leaving->submission, control->conductor)) {
-        STAILQ_REMOVE_HEAD(&control->leaving, link);
-        free(leaving);
-    }
-    return more || leaving;
+    return leaving_go_on(control) || more;
 }
 
-static void on_close(void *user, uint64_t client)
+static void submission_leave(struct control *control, struct requester *requester)
 {
-    struct control *control = user;
-    struct requester *requester = control_requester(control, client);
+    const struct charged_work work = conductor_watch(control->conductor);
+    const struct loop_owner *owner = requester->turn.owner;
     bool more = submission_close(&requester->submission, control->conductor);
-    struct leaving *leaving = more ? malloc(sizeof(*leaving)) : NULL;
+    struct leaving *leaving = more ? calloc(1, sizeof(*leaving)) : NULL;
     if (leaving) {
         leaving->submission = requester->submission;
+        if (owner)
+            loop_turn_begin(&control->turns.shares, &leaving->turn, owner->number, owner->name,
+                            owner->first, owner->account.at_ns);
         STAILQ_INSERT_TAIL(&control->leaving, leaving, link);
         portions_begin(control->portions);
     } else if (more) {
         while (submission_close(&requester->submission, control->conductor))
             ;
     }
+    client_turns_note(control, &requester->turn, &work);
+}
+
+static void on_close(void *user, uint64_t client)
+{
+    struct control *control = user;
+    struct requester *requester = control_find(control, client);
+    if (!requester)
+        return; /* it never asked */
+    submission_leave(control, requester);
+    loop_turn_end(&control->turns.shares, &requester->turn);
     free(requester->late);
     idle_wait_end(control, requester);
     event_wait_end(control, requester);
@@ -341,8 +380,11 @@ int control_open(sd_event *loop, const struct settings *settings, struct control
     struct control *control = calloc(1, sizeof(*control));
     if (!control)
         return err_sys(err, ENOMEM, "%s", settings->socket);
-    const struct wire_unix_handler handler = {
-        .on_message = on_message, .on_close = on_close, .on_room = on_room, .user = control};
+    const struct wire_unix_handler handler = {.on_message = on_message,
+                                              .on_close = on_close,
+                                              .on_room = on_room,
+                                              .user = control,
+                                              .on_ready = client_turns_take};
     const struct watchers_hooks watching = {watcher_has_room, watcher_send, watcher_missed,
                                             control};
     const struct wire_unix_groups groups = {settings->group, settings->readers};
@@ -357,10 +399,13 @@ int control_open(sd_event *loop, const struct settings *settings, struct control
     if (r == 0)
         r = list_waits_open(control, err);
     if (r == 0)
+        r = client_turns_open(control, settings, err);
+    if (r == 0)
         r = wire_unix_listen(loop, settings->socket, &groups,
                              (uint64_t)settings->timers.client_idle_ns, &handler, &control->server,
                              err);
     if (r < 0) {
+        client_turns_close(control);
         list_waits_close(control);
         event_waits_close(control);
         watchers_close(control->watchers);
@@ -380,6 +425,7 @@ int control_attach(struct control *control, struct conductor *conductor, struct 
                                        .on_message = on_message,
                                        .on_close = on_close,
                                        .on_room = on_room,
+                                       .on_ready = client_turns_take,
                                        .user = control};
     control->conductor = conductor;
     control->parts = conductor_parts(conductor);
@@ -423,8 +469,9 @@ void control_hangup(struct control *control, uint32_t process)
 
 void control_sources(const struct control *control, struct listing_sources *ret_sources)
 {
-    *ret_sources = (struct listing_sources){control->parts, control->door,
-                                            wire_unix_counters(control->server), control->refused};
+    *ret_sources =
+        (struct listing_sources){control->parts, control->door, wire_unix_counters(control->server),
+                                 control->refused, &control->turns.shares};
 }
 
 void control_remote_message(void *user, uint64_t peer, const struct key_holder *who,
@@ -450,6 +497,7 @@ void control_close(struct control *control)
     state_dump_close(control->state_dump);
     wire_unix_close(control->server);
     remote_destroy(control->remote);
+    client_turns_close(control);
     list_waits_close(control);
     event_waits_close(control);
     watchers_close(control->watchers);

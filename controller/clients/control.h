@@ -44,6 +44,7 @@ void control_job_over(void *user, const struct job_fact *fact);
 void control_stepped(void *user);
 void control_stored(void *user);
 bool control_asked(void *user, const char *name, const duopoly_AskedPart *part);
+void control_charged(void *user, const struct loop_spent *spent);
 
 /* NULL is fine. */
 void control_close(struct control *control);

@@ -7,6 +7,7 @@
  *   agent_waits.c     answers that wait for an agent's
  *   list_waits.c      pages of lists, which are put together between other work
  *   state_waits.c     answers with the state, and those that wait for its next bytes
+ *   client_turns.c    whose turn it is, and what each is charged for
  *   trial.c           a change that is undone unless it is confirmed
  *   control_who.c     a client's role and name, answers to it, its rows of the audit */
 #pragma once
@@ -19,6 +20,7 @@
 #include "controller/clients/submission.h"
 #include "controller/clients/trial.h"
 #include "controller/clients/watchers.h"
+#include "controller/loop_shares.h"
 #include "controller/portions.h"
 #include "controller/state_dump.h"
 #include "lib/wire_unix.h"
@@ -29,7 +31,8 @@
 enum hold {
     HOLD_ANSWER = 1, /* its answer waits */
     HOLD_LATE = 2,   /* a job's end is prepared in portions */
-    HOLD_BEHIND = 4  /* the store has to catch up */
+    HOLD_BEHIND = 4, /* the store has to catch up */
+    HOLD_TURN = 8    /* it is put off: its turn has not come */
 };
 
 /* An answer that waits for the disk. */
@@ -56,6 +59,7 @@ struct idle_wait {
 /* State of a connected client. */
 struct requester {
     uint64_t client; /* 0: free */
+    struct loop_turn turn;
     struct submission submission;
     struct held_answer answer;
     struct idle_wait idle;
@@ -70,11 +74,17 @@ struct requester {
 
 #define REQUESTERS (UNIX_CLIENTS + REMOTE_CLIENTS)
 
-/* Pages that are asked for, in the order of asking; the first one's is in work. */
+/* Pages that are asked for, in the order of asking, but that the first one's is in work. */
 struct list_waits {
     STAILQ_HEAD(, requester) line;
     sd_event_source *again; /* while somebody is in line */
     struct paging paging;
+};
+
+/* client_turns.c */
+struct client_turns {
+    struct loop_shares shares;
+    sd_event_source *idle, *due; /* while somebody is put off */
 };
 
 struct control {
@@ -93,6 +103,7 @@ struct control {
     uint32_t idlers; /* answers that idle */
     struct event_waits event_waits;
     struct list_waits lists;
+    struct client_turns turns;
     struct questions questions;
     struct state_dump *state_dump;
     struct trial trial;
@@ -110,9 +121,12 @@ enum role control_who(const struct control *control, uint64_t client, char *text
 void control_who_short(const struct control *control, uint64_t client, char *text, size_t size);
 /* The same as a number: of a key, or of a user of this machine. */
 uint64_t control_who_number(const struct control *control, uint64_t client);
+/* The number and the name of whom a client belongs to; *ret_first: it administers. */
+uint64_t control_owner(const struct control *control, uint64_t client, char *name, size_t size,
+                       bool *ret_first);
 int control_send(struct control *control, uint64_t client, const duopoly_Envelope *envelope);
-/* The first cause begins to hold it, the end of the last one releases it: then its next messages may
- * be handled before this returns. A client that is gone: nothing. */
+/* The first cause begins to hold it, the end of the last one releases it: then its next messages
+ * may be handled before this returns. A client that is gone: nothing. */
 void control_hold(struct control *control, uint64_t client, enum hold cause);
 void control_release(struct control *control, uint64_t client, enum hold cause);
 /* Adds a line to the audit: who, what, and the result, which is the answer. And one to the log as
@@ -146,6 +160,8 @@ void list_wait_begin(struct control *control, struct requester *requester,
 void list_wait_end(struct control *control, struct requester *requester);
 int list_waits_open(struct control *control, struct err *err);
 void list_waits_close(struct control *control);
+/* list_waits.c: whether at least n (1 or 2) of the loop's descriptors are ready. A system call. */
+bool control_others_wait(const struct control *control, int n);
 /* state_waits.c: as state_dump_open, for control->state_dump; answers a GetState, or holds its
  * answer; its client is gone. */
 int state_waits_open(struct control *control, struct err *err);
@@ -157,6 +173,20 @@ struct requester *control_requester(struct control *control, uint64_t client);
 struct requester *control_find(struct control *control, uint64_t client);
 /* control.c: sends the answer to a request of this kind. */
 void control_answer(struct control *control, uint64_t client, uint64_t sequence, pb_size_t request);
+
+/* client_turns.c: a message of a client has come: whether it is taken now; as on_ready of both
+ * listeners, `user` is the struct control. The client's state has been made. What was done for a
+ * client is noted (a client that is gone: for nobody). What it has left of its share: more for whom
+ * to prefer. Before the loop runs; at the end. */
+bool client_turns_take(void *user, uint64_t client);
+void client_turns_begin(struct control *control, struct requester *requester);
+void client_turns_note(struct control *control, struct loop_turn *turn,
+                       const struct charged_work *work);
+void client_turns_note_client(struct control *control, uint64_t client,
+                              const struct charged_work *work);
+int64_t client_turns_credit(const struct control *control, struct requester *requester);
+int client_turns_open(struct control *control, const struct settings *settings, struct err *err);
+void client_turns_close(struct control *control);
 
 /* control.c: reads the configuration's file again (reload.h), and fills the answer. */
 void control_reload(struct control *control);

@@ -52,6 +52,21 @@ uint64_t control_who_number(const struct control *control, uint64_t client)
     return wire_unix_peer(control->server, client, &peer) < 0 ? 1 : UINT64_C(2) + peer.uid;
 }
 
+uint64_t control_owner(const struct control *control, uint64_t client, char *name, size_t size,
+                       bool *ret_first)
+{
+    const struct key_holder *who = remote_who(control->remote, client);
+    struct wire_unix_peer peer = {.standing = UNIX_STRANGER};
+    if (!who)
+        wire_unix_peer(control->server, client, &peer);
+    *ret_first = who ? who->role == ROLE_ADMIN : peer.standing == UNIX_ROOT;
+    if (who)
+        snprintf(name, size, "key of %s", who->name);
+    else
+        snprintf(name, size, "uid %" PRIu32, peer.uid);
+    return control_who_number(control, client);
+}
+
 int control_send(struct control *control, uint64_t client, const duopoly_Envelope *envelope)
 {
     return client & REMOTE_BIT ? remote_send(control->remote, client, envelope)

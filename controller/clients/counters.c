@@ -86,6 +86,10 @@ static const struct row session_rows[] = {
         "Reports on sources whose address is no host's"),
     ROW(agents_counters, loads_cut, "loads.cut",
         "Reported numbers of load that were cut to what is possible"),
+    ROW(agents_counters, spent_ns, "agents.spent_ns",
+        "Processor time of the controller that agents are charged for"),
+    ROW(agents_counters, times_over, "agents.over_time",
+        "Sessions with agents that ended for the time that they took"),
     END,
 };
 
@@ -163,6 +167,21 @@ static const struct row client_rows[] = {
     ROW(wire_unix_counters, idle_clients, "clients.idle", "Clients that asked nothing for long"),
     ROW(wire_unix_counters, pauses, "clients.pauses",
         "Times without a descriptor for the next client"),
+    END,
+};
+
+static const struct row share_rows[] = {
+    ROW(loop_shares, spent_ns, "clients.spent_ns",
+        "Processor time of the controller that clients are charged for"),
+    ROW(loop_shares, put_off, "clients.put_off",
+        "Requests that waited since their user or key was over its share of the time"),
+    END,
+};
+
+static const struct row owner_rows[] = {
+    ROW(loop_owner, account.spent_ns, "spent_ns",
+        "Processor time of the controller that it is charged for"),
+    ROW(loop_owner, put_off, "put_off", "Requests that waited since it was over its share"),
     END,
 };
 
@@ -277,6 +296,7 @@ static void peers_tell(const struct telling *telling, const struct listing_sourc
              refusals->late + messages->nameless);
     refused_tell(telling, "clients", sources->refused_requests);
     rows_tell(telling, client_rows, sources->clients);
+    rows_tell(telling, share_rows, sources->shares);
 }
 
 void counters_of_controller(const struct listing_sources *sources, counter_told *told, void *user)
@@ -321,6 +341,11 @@ static void guests_tell(const struct telling *telling, const struct agent_guests
              shared_bytes);
 }
 
+void counters_of_owner(const struct loop_owner *owner, counter_told *told, void *user)
+{
+    rows_tell(&(struct telling){told, user}, owner_rows, owner);
+}
+
 void counters_of_agent(const struct agent_view *agent, counter_told *told, void *user)
 {
     const struct telling telling = {told, user};
@@ -334,6 +359,8 @@ void counters_of_agent(const struct agent_view *agent, counter_told *told, void 
                                     "1 to 8 of the levels, 9 of the rest"};
     parts_tell(&telling, &marked, c->marked_bytes, c->marked_bytes_count);
     rows_tell(&telling, agent_rows, c);
+    one_tell(&telling, "spent_ns", "Processor time of the controller that it is charged for", false,
+             agent->spent_ns);
     parts_tell(&telling, &drops, c->queue_drops, c->queue_drops_count);
     if (agent->state != AGENT_LOST && (guests->n || guests->refused || guests->left_out))
         guests_tell(&telling, guests);

@@ -1,6 +1,7 @@
-/* Every counter of the controller, and of each agent, with a sentence that says what it counts. One
- * list for all that show counters: `duopolyctl counters` (listing_counters.h) and the scrape
- * (controller/metrics). Every number is read where it is counted. */
+/* Every counter of the controller, of each agent and of whoever asks, with a sentence that says
+ * what it counts. One list for all that show counters: `duopolyctl counters` (listing_counters.h)
+ * and the scrape (controller/metrics), which leaves out who asks. Every number is read where it is
+ * counted. */
 #pragma once
 
 #include "controller/clients/listing.h"
@@ -22,5 +23,7 @@ typedef void counter_told(void *user, const struct counter *counter);
 
 /* Always the same counters in the same order while the program runs. O(counters). */
 void counters_of_controller(const struct listing_sources *sources, counter_told *told, void *user);
+/* Of a user or key whose clients have asked. */
+void counters_of_owner(const struct loop_owner *owner, counter_told *told, void *user);
 /* Of its guests only while it has some. */
 void counters_of_agent(const struct agent_view *agent, counter_told *told, void *user);

@@ -153,10 +153,12 @@ void event_wait_end(struct control *control, struct requester *requester)
 static void wait_answer(struct control *control, struct requester *requester)
 {
     const uint64_t client = requester->client;
+    const struct charged_work work = conductor_watch(control->conductor);
     event_wait_end(control, requester);
     page_fill(control, &requester->events);
     control_answer(control, client, 0, duopoly_Envelope_get_events_tag);
     control_release(control, client, HOLD_ANSWER);
+    client_turns_note_client(control, client, &work);
 }
 
 /* Sends one page that is due. */

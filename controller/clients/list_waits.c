@@ -1,17 +1,20 @@
 /* Answers to List, page by page (paging.h). One page is in work at a time, and others wait in line
- * for it; each client waits for one at most. After each portion of it everything else that the loop
- * has to do comes first; where there is always something, a page gets a portion a turn. */
+ * for it: the next one is of whoever has most left of its share (loop_shares.h), then the one that
+ * came first. Each client waits for one at most. After each portion of it everything else that the
+ * loop has to do comes first; where there is always something, a page gets a portion a turn. */
 #include "controller/clients/control_shared.h"
 #include "controller/clients/refusal.h"
+#include "lib/invariant.h"
 
-#include <poll.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <time.h>
 
-static bool others_wait(const struct control *control)
+bool control_others_wait(const struct control *control, int n)
 {
-    struct pollfd loop = {sd_event_get_fd(control->loop), POLLIN, 0};
-    return poll(&loop, 1, 0) > 0;
+    struct epoll_event events[2];
+    assert(n <= 2);
+    return epoll_wait(sd_event_get_fd(control->loop), events, n, 0) >= n;
 }
 
 /* Goes on with the page that is in work until others wait; whether there is more to do. */
@@ -20,7 +23,7 @@ static bool go_on(struct control *control)
     struct listing_sources sources;
     control_sources(control, &sources);
     while (paging_go_on(&control->lists.paging, &sources))
-        if (others_wait(control))
+        if (control_others_wait(control, 1))
             return true;
     return false;
 }
@@ -49,20 +52,34 @@ void list_wait_begin(struct control *control, struct requester *requester,
     await_turn(waits);
 }
 
-/* Takes it out of the line; the next one's page is begun if the first one leaves. */
-static void leave(struct list_waits *waits, struct requester *requester)
+/* WHY not the one that came first: one who asks over many connections would have as many turns. */
+static void next_begin(struct control *control)
 {
+    struct list_waits *waits = &control->lists;
+    struct requester *best = STAILQ_FIRST(&waits->line), *one;
+    STAILQ_FOREACH (one, &waits->line, next_list)
+        if (client_turns_credit(control, one) > client_turns_credit(control, best))
+            best = one;
+    STAILQ_REMOVE(&waits->line, best, requester, next_list);
+    STAILQ_INSERT_HEAD(&waits->line, best, next_list);
+    paging_begin(&waits->paging, &best->list);
+}
+
+/* Takes it out of the line; the next one's page is begun if the first one leaves. */
+static void leave(struct control *control, struct requester *requester)
+{
+    struct list_waits *waits = &control->lists;
     const bool first = STAILQ_FIRST(&waits->line) == requester;
     STAILQ_REMOVE(&waits->line, requester, requester, next_list);
     requester->answer = (struct held_answer){.held = false};
     if (first && !STAILQ_EMPTY(&waits->line))
-        paging_begin(&waits->paging, &STAILQ_FIRST(&waits->line)->list);
+        next_begin(control);
 }
 
 void list_wait_end(struct control *control, struct requester *requester)
 {
     if (requester->answer.lists)
-        leave(&control->lists, requester);
+        leave(control, requester);
 }
 
 static void page_send(struct control *control, struct requester *requester)
@@ -70,7 +87,7 @@ static void page_send(struct control *control, struct requester *requester)
     const struct held_answer answer = requester->answer;
     const uint64_t client = requester->client;
     control->answer = control->lists.paging.page;
-    leave(&control->lists, requester);
+    leave(control, requester);
     control_answer(control, client, answer.sequence, answer.request);
     control_release(control, client, HOLD_ANSWER);
 }
@@ -82,8 +99,12 @@ static int on_again(sd_event_source *source, uint64_t usec, void *user)
     (void)source, (void)usec;
     if (STAILQ_EMPTY(&waits->line))
         return 0;
+    struct requester *first = STAILQ_FIRST(&waits->line);
+    const uint64_t client = first->client;
+    const struct charged_work work = conductor_watch(control->conductor);
     if (!go_on(control))
-        page_send(control, STAILQ_FIRST(&waits->line));
+        page_send(control, first);
+    client_turns_note_client(control, client, &work);
     if (!STAILQ_EMPTY(&waits->line))
         await_turn(waits);
     return 0;

@@ -550,6 +550,17 @@ static void claims_note(const struct agent_view *agent, duopoly_HostRow *row)
                  agent->cut_about);
 }
 
+/* Appends that its sessions ended for the time that it took. */
+static void time_note(const struct agent_view *agent, duopoly_HostRow *row)
+{
+    size_t used = strlen(row->text);
+    if (agent->times_over)
+        snprintf(row->text + used, sizeof(row->text) - used,
+                 "%s%" PRIu64 " session%s ended: it took more of the controller's time than its "
+                 "share (bounds.host_time)",
+                 used ? "; " : "", agent->times_over, agent->times_over == 1 ? "" : "s");
+}
+
 /* What it reported about itself. */
 static void said_fill(const struct agent_view *agent, duopoly_HostRow *row)
 {
@@ -610,6 +621,7 @@ static void host_row(const struct conductor_parts *parts, const struct agent_vie
     host_row_fill(parts, agent, row);
     refused_note(agent, row);
     claims_note(agent, row);
+    time_note(agent, row);
 }
 
 static void hosts_page(const struct conductor_parts *parts, const duopoly_List *list,

@@ -13,6 +13,7 @@
 #include "controller/agents_zmq.h"
 #include "controller/clients/listing_sieve.h"
 #include "controller/conductor.h"
+#include "controller/loop_shares.h"
 #include "lib/wire_unix.h"
 
 #define LISTING_LOOKS 4096 /* steps of a page at most, where its bounds do not say less */
@@ -23,6 +24,7 @@ struct listing_sources {
     const struct agents_zmq *door;
     const struct wire_unix_counters *clients;
     const uint64_t *refused_requests; /* by kind, WIRE_KINDS of them */
+    const struct loop_shares *shares; /* of clients */
 };
 
 /* Whether the agent's last report is out of date, since it is silent or lost. Then `text` (if not

@@ -43,12 +43,23 @@ static void on_counter(void *user, const struct counter *counter)
         row_add(filling, counter);
 }
 
-/* The controller, then agents. */
+/* NULL: there is none. */
+static const struct loop_owner *owner_at(const struct listing_sources *sources, uint32_t place)
+{
+    const uint32_t agents = agents_count(sources->parts->agents);
+    return place > agents && place - agents - 1 < sources->shares->n
+               ? &sources->shares->owners[place - agents - 1]
+               : NULL;
+}
+
+/* The controller, then agents, then who asks. */
 static bool source_at(const void *list, uint32_t place, uint64_t *ret_identity)
 {
-    const struct listing_order agents = listing_agents(list);
-    *ret_identity = 0;
-    return place == 0 || agents.at(agents.list, place - 1, ret_identity);
+    const struct listing_sources *sources = list;
+    const struct listing_order agents = listing_agents(sources->parts->agents);
+    const struct loop_owner *owner = owner_at(sources, place);
+    *ret_identity = owner ? owner->number : 0;
+    return place == 0 || owner || agents.at(agents.list, place - 1, ret_identity);
 }
 
 /* False: there is no source at this place. */
@@ -56,10 +67,13 @@ static bool source_tell(const struct listing_sources *sources, uint32_t place,
                         struct filling *filling)
 {
     struct agent_view agent;
-    if (place && agents_at(sources->parts->agents, place - 1, &agent) < 0)
+    const struct loop_owner *owner = owner_at(sources, place);
+    if (place && !owner && agents_at(sources->parts->agents, place - 1, &agent) < 0)
         return false;
-    filling->source = place ? agent.name : "controller";
-    if (place)
+    filling->source = owner ? owner->name : place ? agent.name : "controller";
+    if (owner)
+        counters_of_owner(owner, on_counter, filling);
+    else if (place)
         counters_of_agent(&agent, on_counter, filling);
     else
         counters_of_controller(sources, on_counter, filling);
@@ -69,7 +83,7 @@ static bool source_tell(const struct listing_sources *sources, uint32_t place,
 void counters_page(const struct listing_sources *sources, const duopoly_List *list,
                    struct sieve *sieve, duopoly_Page *page)
 {
-    const struct listing_order order = {source_at, sources->parts->agents};
+    const struct listing_order order = {source_at, sources};
     struct filling filling = {.page = page, .sieve = sieve};
     uint32_t place = listing_resume(&order, list->cursor, &filling.first);
     for (; source_tell(sources, place, &filling); place++) {

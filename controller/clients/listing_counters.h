@@ -6,6 +6,6 @@
 #include "controller/clients/listing_sieve.h"
 
 /* A cursor is source : index; source 0 is the controller itself, source n the n-th agent in the
- * order of names. */
+ * order of names; those who ask (loop_shares.h) follow. */
 void counters_page(const struct listing_sources *sources, const duopoly_List *list,
                    struct sieve *sieve, duopoly_Page *page);

@@ -156,6 +156,13 @@ static bool is_read(const struct client *client)
     return !client->held && !client->outgoing.n;
 }
 
+/* Whether the next message of a client is handled now. It may be held by asking so. */
+static bool is_taken(const struct remote *remote, const struct client *client)
+{
+    return is_read(client) &&
+           (!remote->hooks.on_ready || remote->hooks.on_ready(remote->hooks.user, client->id));
+}
+
 static void message_wait(struct remote *remote, struct client *client,
                          const duopoly_Envelope *envelope)
 {
@@ -177,7 +184,7 @@ void remote_message(struct remote *remote, uint64_t peer, const struct key_holde
         client = client_add(remote, peer, who);
     if (!client)
         too_many_refuse(remote, peer);
-    else if (!is_read(client))
+    else if (!is_taken(remote, client))
         message_wait(remote, client, envelope);
     else
         remote->hooks.on_message(remote->hooks.user, client->id, envelope);
@@ -233,8 +240,8 @@ static void incoming_take(struct remote *remote, uint64_t id)
 {
     struct client *client;
     const struct waiting *message;
-    while ((client = client_find(remote, id)) && is_read(client) &&
-           (message = STAILQ_FIRST(&client->incoming.messages))) {
+    while ((client = client_find(remote, id)) &&
+           (message = STAILQ_FIRST(&client->incoming.messages)) && is_taken(remote, client)) {
         int r = wire_decode(message->bytes, message->length, &remote->replay, NULL);
         line_drop_first(&client->incoming);
         if (r == 0)

@@ -36,6 +36,7 @@ struct remote_hooks {
     void (*on_message)(void *user, uint64_t client, const duopoly_Envelope *envelope);
     void (*on_close)(void *user, uint64_t client);
     void (*on_room)(void *user, uint64_t client);
+    bool (*on_ready)(void *user, uint64_t client);
     void *user;
 };
 

@@ -30,11 +30,13 @@ static void on_ready(void *user, uint64_t client)
     struct control *control = user;
     struct requester *requester = control_requester(control, client);
     const uint64_t sequence = requester->answer.sequence;
-    if (!page_fill(control))
-        return;
-    requester->answer = (struct held_answer){.held = false};
-    control_answer(control, client, sequence, duopoly_Envelope_get_state_tag);
-    control_release(control, client, HOLD_ANSWER);
+    const struct charged_work work = conductor_watch(control->conductor);
+    if (page_fill(control)) {
+        requester->answer = (struct held_answer){.held = false};
+        control_answer(control, client, sequence, duopoly_Envelope_get_state_tag);
+        control_release(control, client, HOLD_ANSWER);
+    }
+    client_turns_note_client(control, client, &work);
 }
 
 int state_waits_open(struct control *control, struct err *err)

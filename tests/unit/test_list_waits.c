@@ -26,6 +26,8 @@ void __wrap_control_sources(const struct control *control, struct listing_source
 void __wrap_control_answer(struct control *control, uint64_t client, uint64_t sequence,
                            pb_size_t request);
 void __wrap_control_hold(struct control *control, uint64_t client, enum hold cause);
+struct charged_work __wrap_conductor_watch(const struct conductor *conductor);
+int64_t __wrap_conductor_watched(struct conductor *conductor, const struct charged_work *work);
 void __wrap_control_release(struct control *control, uint64_t client, enum hold cause);
 
 void __wrap_listing_page(const struct listing_sources *sources, const duopoly_List *asked,
@@ -66,6 +68,18 @@ void __wrap_control_release(struct control *control, uint64_t client, enum hold 
     (void)control, (void)client;
     assert_int_equal(cause, HOLD_ANSWER);
     world.held--;
+}
+
+struct charged_work __wrap_conductor_watch(const struct conductor *conductor)
+{
+    (void)conductor;
+    return (struct charged_work){0, 0};
+}
+
+int64_t __wrap_conductor_watched(struct conductor *conductor, const struct charged_work *work)
+{
+    (void)conductor, (void)work;
+    return 0;
 }
 
 static int on_small(sd_event_source *source, int fd, uint32_t revents, void *user)
