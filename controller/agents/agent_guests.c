@@ -7,6 +7,8 @@
 #include <string.h>
 #include <uthash.h>
 
+__extension__ typedef unsigned __int128 wide;
+
 struct guest_key {
     char name[64]; /* zeros after its end */
     uint32_t user;
@@ -16,7 +18,7 @@ struct guest_level {
     UT_hash_handle hh;
     struct guest_key key;
     uint32_t agents; /* that report it */
-    uint64_t bytes;  /* of all of them */
+    wide bytes;      /* of all of them: what agents report may be any number */
     uint32_t level;
 };
 
@@ -46,6 +48,13 @@ static struct guest_level *get(struct guest_levels *levels, const duopoly_GuestA
     return application;
 }
 
+static uint64_t level_of(const struct guest_levels *levels, wide bytes)
+{
+    uint64_t level =
+        level_table_level(&levels->table, bytes < UINT64_MAX ? (uint64_t)bytes : UINT64_MAX);
+    return level < AGENT_GUEST_LEVELS ? level : AGENT_GUEST_LEVELS - 1;
+}
+
 static bool add(struct guest_levels *levels, const duopoly_GuestApplication *row)
 {
     struct guest_level *application = wire_name_valid(row->name) ? get(levels, row) : NULL;
@@ -53,8 +62,7 @@ static bool add(struct guest_levels *levels, const duopoly_GuestApplication *row
         return false;
     application->agents++;
     application->bytes += row->received_bytes;
-    uint64_t level = level_table_level(&levels->table, application->bytes);
-    level = level < AGENT_GUEST_LEVELS ? level : AGENT_GUEST_LEVELS - 1;
+    uint64_t level = level_of(levels, application->bytes);
     if (level > application->level)
         application->level = (uint32_t)level;
     return true;

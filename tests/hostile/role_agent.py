@@ -186,9 +186,11 @@ def tables_of_much(role):
     for i in range(role.some(3, 100)):
         kind = role.rng.choice(("links_part", "guests_part", "switch_part", "load", "agent_counters", "asked_part"))
         opened.say(role.rng.random() < 0.5, **{kind: role.body(kind)})
-    opened.say(guests_part=pb.GuestsPart(applications=[pb.GuestApplication(name=role.fresh("app"), user=i, guests=2**31, cores=2**31, received_bytes=2**63 + i,
-                                                                           rung=3,
-                                                                           level=7) for i in range(60)]))
+    same = role.fresh("app")
+    for _ in range(2):
+        opened.say(guests_part=pb.GuestsPart(applications=[
+            pb.GuestApplication(name=role.rng.choice((same, role.fresh("app"))), user=role.rng.choice((0, i)), guests=2**31, cores=2**31,
+                                received_bytes=2**63 + i, rung=3, level=7) for i in range(60)]))
 
 
 def refuse_work(role):

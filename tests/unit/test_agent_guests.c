@@ -131,6 +131,23 @@ static void test_nonsense_is_left_out(void **state)
     end();
 }
 
+/* Numbers of agents that lie: their sum is more than 64 bits have. */
+static void test_no_sum_is_too_large(void **state)
+{
+    (void)state;
+    begin();
+    row(0, "a", 5, UINT64_MAX);
+    row(0, "a", 5, 5); /* twice in one part */
+    tell(0);
+    assert_int_equal(told.levels[1].level, 7);
+    assert_int_equal(level_of(1, "a", 5, UINT64_MAX, -1), 7);
+    assert_int_equal(level_of(1, "a", 5, 3, 7), -1);
+    assert_int_equal(level_of(0, "b", 5, 9, -1), 0);
+    agent_guests_done(&levels, &agents[1]);
+    assert_int_equal(level_of(1, "a", 5, 3, -1), 0); /* nothing of them is left in the sum */
+    end();
+}
+
 /* The level that an application has reached. */
 struct model {
     int level;
@@ -182,6 +199,7 @@ int main(void)
         cmocka_unit_test(test_a_level_never_rises_while_anybody_is_there),
         cmocka_unit_test(test_who_is_vouched_for_is_told),
         cmocka_unit_test(test_nonsense_is_left_out),
+        cmocka_unit_test(test_no_sum_is_too_large),
         cmocka_unit_test(test_random_parts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
