@@ -33,6 +33,7 @@
 #include "controller/engine/facts/submission.h"
 #include "controller/engine/facts/users.h"
 #include "controller/engine/place/place.h"
+#include "controller/engine/watch/estimate.h"
 #include "controller/engine/watch/failing.h"
 #include "controller/engine/watch/framework_sizes.h"
 #include "controller/engine/watch/gate.h"
@@ -447,6 +448,7 @@ int engine_step(struct engine *engine, int64_t now_ns, const struct event *event
     engine->backlog.n_charges = 0;
     bool ignored = apply_all(engine, events, n);
     backlog_look(engine);
+    estimate_go_on(engine);
     refusal_go_on(engine);
     backlog_open(engine);
     tell_expire(engine);
@@ -483,7 +485,7 @@ static int64_t sooner(const struct engine *engine, const struct listener *listen
 int64_t engine_deadline_ns(const struct engine *engine)
 {
     const int64_t deadlines[] = {mode_deadline_ns(engine), retry_deadline_ns(engine)};
-    bool more = engine->cut_short || engine_has_backlog(engine);
+    bool more = engine->cut_short || engine_has_backlog(engine) || engine->rekeyed;
     int64_t first = more ? engine->now_ns : INT64_MAX;
     for (size_t i = 0; i < sizeof(deadlines) / sizeof(deadlines[0]); i++)
         first = deadlines[i] < first ? deadlines[i] : first;

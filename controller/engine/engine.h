@@ -86,7 +86,8 @@ enum engine_rule {
     RULE_VALUES_CARRIED, /* a job that changes queues is still found by its sizes (queues.c) */
     RULE_OWNERS_TURN,    /* work that is left is done by turns of applications (backlog_turns.h) */
     RULE_HOME_TOLD,      /* a job waits for its home by the bytes that are told later (pack.h) */
-    ENGINE_RULES = RULE_HOME_TOLD
+    RULE_KEYS_WAIT,      /* jobs follow a cluster that doubled in portions (estimate.h) */
+    ENGINE_RULES = RULE_KEYS_WAIT
 };
 
 struct engine_config {

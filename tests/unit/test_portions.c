@@ -277,6 +277,60 @@ static void another_turn_policy_looks_at_no_task(void **state)
     script_end(&s);
 }
 
+/* One job of many. Short maps and many bytes, or the other way round: which kind comes first
+ * depends on slots and links. */
+static void one_of_many(struct script *s, uint64_t job)
+{
+    const bool has_maps = job % 2;
+    uint64_t compute_ns = has_maps ? 100000000000 : 1, sum = has_maps ? 1 : 1000000000;
+    script_job_begin(s, job);
+    script_stage(s, job, 0, 1, ENGINE_NONE, EDGE_BARRIER);
+    struct event event = {.kind = EVENT_JOB_TASKS, .request = job};
+    event.job_tasks.job = job;
+    event.job_tasks.input_bytes = event.job_tasks.compute_ns = (struct u64s){&compute_ns, 1};
+    script_event(s, event);
+    script_stage(s, job, 1, 1, 0, EDGE_BARRIER);
+    event = (struct event){.kind = EVENT_JOB_BYTES, .request = job};
+    event.job_bytes.job = job;
+    event.job_bytes.stage = 1;
+    event.job_bytes.bytes = (struct u64s){&sum, 1};
+    script_event(s, event);
+    script_job_end(s, job);
+}
+
+/* A host with far more slots than all others comes: the keys of all jobs follow in portions, and in
+ * the end the order is as if they had followed at once. */
+static void keys_follow_the_cluster_in_portions(void **state)
+{
+    enum { JOBS = 200, PORTION = 16 };
+    static const char *const turns[] = {"sjf", "srpt"};
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        struct script s;
+        struct engine_config config = script_config();
+        uint32_t steps = 1;
+        strcpy(config.turn, turns[i]);
+        config.step_tasks_max = PORTION;
+        script_begin(&s, &config);
+        s.reload = true;
+        script_host(&s, 0, 1);
+        for (uint64_t job = 1; job <= JOBS; job++)
+            one_of_many(&s, job);
+        assert_true(engine_job_place(s.engine, JOBS) <= JOBS / 2);
+        const uint64_t visits = script_counters(&s).visits;
+        drain(&s, 0, false);
+        script_host(&s, 1, 5000);
+        assert_true(script_counters(&s).visits - visits < JOBS);
+        drain(&s, 1, false);
+        for (; is_due(&s); steps++)
+            script_events(&s, NULL, 0);
+        assert_in_range(steps, JOBS / PORTION - 2, JOBS / PORTION + 1);
+        for (uint64_t job = 1; job <= JOBS; job++)
+            assert_int_equal(engine_job_place(s.engine, job) <= JOBS / 2, job % 2);
+        script_end(&s);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -289,6 +343,7 @@ int main(void)
         cmocka_unit_test(what_is_prepared_is_whole),
         cmocka_unit_test(what_runs_of_a_stage_is_told_in_portions),
         cmocka_unit_test(another_turn_policy_looks_at_no_task),
+        cmocka_unit_test(keys_follow_the_cluster_in_portions),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

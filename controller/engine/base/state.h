@@ -652,6 +652,11 @@ enum { CHANGES = 4096, PARAMETERS_MAX = 16 /* of one policy */ };
 
 #define MODE_NEVER_NS (INT64_MIN / 2) /* when it changed, before it does */
 
+/* What SJF keys are computed for (watch/estimate.h); 0: never. */
+struct keyed {
+    uint64_t slots, bps;
+};
+
 struct engine {
     struct engine_config config;
     union { /* the policies in force; each table begins with its struct policy */
@@ -701,10 +706,14 @@ struct engine {
     uint32_t suspects, struck;    /* index: suspect hosts; hosts with strikes */
     struct resources total, free; /* of hosts that are up and not draining */
     uint64_t uplink_bps;
-    struct sorted racks;             /* of hosts that are up: racks.h; index: */
-    uint64_t racks_bps;              /* the sum of their uplinks */
-    uint32_t racks_told;             /* hosts that are up and tell their rack's */
-    uint64_t keyed_slots, keyed_bps; /* what SJF keys were last computed for; 0: never */
+    struct sorted racks; /* of hosts that are up: racks.h; index: */
+    uint64_t racks_bps;  /* the sum of their uplinks */
+    uint32_t racks_told; /* hosts that are up and tell their rack's */
+    struct keyed keyed;  /* what SJF keys were last computed for */
+    /* 0: all keys were. Else the keys of jobs with numbers from rekeyed − 1 on were computed for
+     * `keyed_before`. */
+    uint64_t rekeyed;
+    struct keyed keyed_before; /* zeros if `rekeyed` is 0 */
     struct shape **shapes;
     uint32_t n_shapes;
     struct ways_list ways;                /* shapes_max at most */

@@ -21,6 +21,7 @@
 struct clock_record {
     int64_t now_ns, mode_since_ns;
     uint64_t mode_sequence, attempt_counter, keyed_slots, keyed_bps;
+    uint64_t rekeyed, before_slots, before_bps;
     uint64_t draws; /* former */
     uint32_t mode;
     bool congested;
@@ -79,7 +80,9 @@ static const struct record_kind kinds[RECORDS] = {
                        F(clock_record, mode_sequence, U64), F(clock_record, attempt_counter, U64),
                        FORMER(clock_record, draws, U64), F(clock_record, keyed_slots, U64),
                        F(clock_record, keyed_bps, U64), F(clock_record, mode, U32),
-                       F(clock_record, congested, BOOL)}},
+                       F(clock_record, congested, BOOL), FIELD_LEAN(clock_record, rekeyed, U64),
+                       FIELD_LEAN(clock_record, before_slots, U64),
+                       FIELD_LEAN(clock_record, before_bps, U64)}},
     [RECORD_END] = {"end", {{0}}},
 };
 
@@ -156,8 +159,11 @@ int engine_dump_in(const struct engine *engine, void *room,
         .mode_since_ns = engine->mode_since_ns,
         .mode_sequence = engine->mode_sequence,
         .attempt_counter = engine->attempt_counter,
-        .keyed_slots = engine->keyed_slots,
-        .keyed_bps = engine->keyed_bps,
+        .keyed_slots = engine->keyed.slots,
+        .keyed_bps = engine->keyed.bps,
+        .rekeyed = engine->rekeyed,
+        .before_slots = engine->keyed_before.slots,
+        .before_bps = engine->keyed_before.bps,
         .mode = engine->mode,
         .congested = engine->congested,
     };
@@ -256,8 +262,9 @@ static void load_end(struct engine *engine, const struct clock_record *clock)
         }
     }
     engine->congested = clock->congested;
-    engine->keyed_slots = clock->keyed_slots;
-    engine->keyed_bps = clock->keyed_bps;
+    engine->keyed = (struct keyed){clock->keyed_slots, clock->keyed_bps};
+    engine->rekeyed = clock->rekeyed;
+    engine->keyed_before = (struct keyed){clock->before_slots, clock->before_bps};
     order_rebuild(engine);
     mode_restore(engine);
     memset(&engine->counters, 0, sizeof(engine->counters));

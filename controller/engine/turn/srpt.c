@@ -8,6 +8,7 @@
  * and not of the waiting time, ageing moves no job by itself. */
 #include "controller/engine/base/say.h"
 #include "controller/engine/turn/turn.h"
+#include "controller/engine/watch/estimate.h"
 
 __extension__ typedef unsigned __int128 wide;
 
@@ -30,9 +31,10 @@ static struct srpt_key key_of(const struct engine *engine, const struct job *job
         bytes = bytes * (uint64_t)job->estimate_bytes / job->shuffle_bytes;
     else if (job->estimate_bytes >= 0)
         bytes = (uint64_t)job->estimate_bytes;
+    const struct keyed keyed = estimate_cluster(engine, job);
     return (struct srpt_key){
-        .maps_ns = work_ns / (engine->keyed_slots ? engine->keyed_slots : 1),
-        .bytes_ns = bytes * 8 * 1000000000u / (engine->keyed_bps ? engine->keyed_bps : 1),
+        .maps_ns = work_ns / keyed.slots,
+        .bytes_ns = bytes * 8 * 1000000000u / keyed.bps,
         .age_ns = ages && job->submitted_ns > 0 ? (uint64_t)job->submitted_ns / AGEING : 0};
 }
 
