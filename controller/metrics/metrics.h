@@ -5,11 +5,14 @@
  * to those who show it (Authorization: Bearer), the other two to everybody. GET alone; bodies are
  * refused. What is asked in what way changes nothing.
  *
- * Bounds: METRICS_CONNECTIONS connections, each ended after METRICS_IDLE_S silent seconds; more
- * wait. A text of /metrics is made in portions (controller/portions.h), for all who ask meanwhile,
- * to its end even if they go, and given again until it is ten times as old as it took to make, so
- * scraping takes a tenth of the loop at most; METRICS_TEXTS different ones may be on their way to
- * slow readers, then /metrics is answered by 503.
+ * Bounds: METRICS_CONNECTIONS connections; more wait. Each is ended after METRICS_IDLE_S silent
+ * seconds, and METRICS_WHOLE_S after its begin, or its last answer's end, if it does not have the
+ * next answer by then: else peers that send or read a byte now and then keep all places.
+ *
+ * A text of /metrics is made in portions (controller/portions.h), for all who ask meanwhile, to its
+ * end even if they go, and given again until it is ten times as old as it took to make, so scraping
+ * takes a tenth of the loop at most; METRICS_TEXTS different ones may be on their way to slow
+ * readers, then /metrics is answered by 503.
  *
  * It runs in the daemon's loop, by libmicrohttpd: no thread. */
 #pragma once
@@ -20,6 +23,7 @@
 
 #define METRICS_CONNECTIONS 64u
 #define METRICS_IDLE_S      10u
+#define METRICS_WHOLE_S     20u
 #define METRICS_TEXTS       8u
 
 struct metrics;

@@ -18,13 +18,21 @@
 #include <unistd.h>
 
 #define MEMORY     8192u /* bytes, of a connection: request and headers of the answer */
-#define AGE        10u   /* times what it took to make a text, for which it is given again */
-#define WAITING    16    /* connections that the kernel keeps until they are taken */
+#define SECOND_NS  UINT64_C(1000000000)
+#define AGE        10u /* times what it took to make a text, for which it is given again */
+#define WAITING    16  /* connections that the kernel keeps until they are taken */
 #define EXPOSITION "text/plain; version=0.0.4; charset=utf-8"
 #define WORDS      "text/plain; charset=utf-8"
 
+/* Since when it has had no answer; 0: there is no such connection. */
+struct place {
+    uint64_t since_ns;
+    int fd;
+};
+
 struct metrics {
-    sd_event_source *io, *timer;
+    sd_event_source *io, *timer, *late;
+    struct place places[METRICS_CONNECTIONS];
     struct MHD_Daemon *daemon;
     struct listing_sources sources;
     uint32_t hosts;
@@ -230,6 +238,70 @@ static enum MHD_Result on_request(void *user, struct MHD_Connection *connection,
     return answer_words(connection, &unknown);
 }
 
+static uint64_t due_ns(const struct place *place)
+{
+    return place->since_ns + METRICS_WHOLE_S * SECOND_NS;
+}
+
+/* At the end of what has to end first. */
+static void late_arm(struct metrics *metrics)
+{
+    uint64_t first_ns = UINT64_MAX;
+    if (!metrics->late)
+        return;
+    for (unsigned i = 0; i < METRICS_CONNECTIONS; i++)
+        if (metrics->places[i].since_ns && due_ns(&metrics->places[i]) < first_ns)
+            first_ns = due_ns(&metrics->places[i]);
+    sd_event_source_set_time(metrics->late, first_ns / 1000 + 1);
+    sd_event_source_set_enabled(metrics->late,
+                                first_ns == UINT64_MAX ? SD_EVENT_OFF : SD_EVENT_ONESHOT);
+}
+
+/* libmicrohttpd sees their end as if the peer had ended them. */
+static int on_late(sd_event_source *source, uint64_t usec, void *user)
+{
+    struct metrics *metrics = user;
+    const uint64_t now = now_ns(CLOCK_MONOTONIC);
+    (void)source, (void)usec;
+    for (unsigned i = 0; i < METRICS_CONNECTIONS; i++)
+        if (metrics->places[i].since_ns && due_ns(&metrics->places[i]) <= now) {
+            shutdown(metrics->places[i].fd, SHUT_RDWR);
+            metrics->places[i].since_ns = 0;
+        }
+    late_arm(metrics);
+    return 0;
+}
+
+static void on_connection(void *user, struct MHD_Connection *connection, void **of_socket,
+                          enum MHD_ConnectionNotificationCode what)
+{
+    struct metrics *metrics = user;
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+    struct place *place = *of_socket;
+    if (what == MHD_CONNECTION_NOTIFY_CLOSED && place)
+        *place = (struct place){0};
+    for (unsigned i = 0;
+         what == MHD_CONNECTION_NOTIFY_STARTED && info && !*of_socket && i < METRICS_CONNECTIONS;
+         i++)
+        if (!metrics->places[i].fd) {
+            metrics->places[i] = (struct place){now_ns(CLOCK_MONOTONIC), info->connect_fd};
+            *of_socket = &metrics->places[i];
+        }
+    late_arm(metrics);
+}
+
+static void on_answered(void *user, struct MHD_Connection *connection, void **state,
+                        enum MHD_RequestTerminationCode why)
+{
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+    struct place *place = info ? info->socket_context : NULL;
+    (void)user, (void)state, (void)why;
+    if (place && place->since_ns)
+        place->since_ns = now_ns(CLOCK_MONOTONIC);
+}
+
 /* What libmicrohttpd has to do now, and when it wants to be called next. */
 static int serve(struct metrics *metrics)
 {
@@ -333,8 +405,10 @@ static int daemon_begin(struct metrics *metrics, int fd, struct err *err)
     metrics->daemon = MHD_start_daemon(
         MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL, on_request, metrics,
         MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_CONNECTION_LIMIT, METRICS_CONNECTIONS,
-        MHD_OPTION_CONNECTION_TIMEOUT, METRICS_IDLE_S, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
-        (size_t)MEMORY, MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_END);
+        MHD_OPTION_NOTIFY_CONNECTION, on_connection, metrics, MHD_OPTION_NOTIFY_COMPLETED,
+        on_answered, metrics, MHD_OPTION_CONNECTION_TIMEOUT, METRICS_IDLE_S,
+        MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)MEMORY, MHD_OPTION_STRICT_FOR_CLIENT, 1,
+        MHD_OPTION_END);
     if (metrics->daemon)
         return 0;
     close(fd);
@@ -352,6 +426,9 @@ static int sources_add(struct metrics *metrics, sd_event *loop, struct err *err)
     if (r >= 0)
         r = sd_event_add_time_relative(loop, &metrics->timer, CLOCK_MONOTONIC, 0, 0, on_time,
                                        metrics);
+    if (r >= 0)
+        r = sd_event_add_time(loop, &metrics->late, CLOCK_MONOTONIC, UINT64_MAX, 1000000, on_late,
+                              metrics);
     return r < 0 ? err_sys(err, -r, "metrics: the loop") : 0;
 }
 
@@ -418,6 +495,8 @@ void metrics_close(struct metrics *metrics)
         return;
     sd_event_source_disable_unref(metrics->io);
     sd_event_source_disable_unref(metrics->timer);
+    sd_event_source_disable_unref(metrics->late);
+    metrics->late = NULL;
     portions_close(metrics->portions);
     while (metrics->n_waiting)
         MHD_resume_connection(metrics->waiting[--metrics->n_waiting]);

@@ -1,4 +1,5 @@
 """The controller's HTTP port: what a scrape has, who may have it, and what it costs others."""
+import contextlib
 import os
 import re
 import resource
@@ -412,6 +413,35 @@ def test_more_connections_wait(cluster):
         late.close()
     finally:
         for connection in silent:
+            connection.close()
+
+
+def test_who_sends_a_byte_now_and_then_keeps_no_place(cluster):
+    """64 whose requests never end are not silent, and leave their places to others all the same."""
+    daemon = cluster.daemon(config=ON % "")
+    host, number = port_of(daemon).split(":")
+    slow = [socket.create_connection((host, int(number)), timeout=5) for _ in range(64)]
+    for connection in slow:
+        connection.sendall(b"GET /metrics HTTP/1.1\r\nHost: x\r\nX: ")
+    over = threading.Event()
+
+    def send_on():
+        while not over.wait(1):
+            for connection in slow:
+                with contextlib.suppress(OSError):
+                    connection.send(b"y")
+
+    sender = threading.Thread(target=send_on)
+    sender.start()
+    try:
+        late = socket.create_connection((host, int(number)), timeout=40)
+        late.sendall(b"GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+        assert late.recv(100).startswith(b"HTTP/1.1 200")
+        late.close()
+    finally:
+        over.set()
+        sender.join()
+        for connection in slow:
             connection.close()
 
 
