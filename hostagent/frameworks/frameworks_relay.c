@@ -14,6 +14,8 @@
 #include <unistd.h>
 
 #define LOOK_AGAIN_USEC 10000
+#define BEGIN_USEC      (1000000 / RELAY_BEGINS)
+#define USERS           64 /* that are remembered, each at the place of its number */
 
 struct driver {
     struct frameworks_relay *relay;
@@ -25,7 +27,15 @@ struct driver {
     uint32_t sent;          /* this many messages */
 };
 
+/* How fast a user begins connections: a token bucket. One that takes another's place begins with a
+ * full one. */
+struct pace {
+    uid_t uid;
+    uint64_t full_usec; /* when it is full again */
+};
+
 struct frameworks_relay {
+    struct pace paces[USERS];
     struct frameworks_relay_config config;
     sd_event *event;
     struct unix_accept *listener;
@@ -158,6 +168,24 @@ static int controller_connect(struct driver *driver, struct err *err)
     return r;
 }
 
+/* Whether it does not begin too many connections in too short a time; counts this one. */
+static bool pace_take(struct frameworks_relay *relay, uid_t uid)
+{
+    struct pace *pace = &relay->paces[uid % USERS];
+    const uint64_t now_usec = now_ns(CLOCK_MONOTONIC) / 1000;
+    const bool waits = pace->uid == uid && pace->full_usec > now_usec;
+    const uint64_t full_usec = (waits ? pace->full_usec : now_usec) + BEGIN_USEC;
+    if (full_usec > now_usec + RELAY_BURST * BEGIN_USEC) {
+        log_warning(LOG_FAULT_PEER,
+                    "another framework of user %u is turned away: it began %d connections at once, "
+                    "or %d a second",
+                    uid, RELAY_BURST, RELAY_BEGINS);
+        return false;
+    }
+    *pace = (struct pace){uid, full_usec};
+    return true;
+}
+
 /* A place for it; NULL: none, which is logged. */
 static struct driver **place_find(struct frameworks_relay *relay, uid_t uid)
 {
@@ -170,7 +198,7 @@ static struct driver **place_find(struct frameworks_relay *relay, uid_t uid)
             others += relay->drivers[i]->peer.uid == uid;
     }
     if (place && others < RELAYS_OF_USER)
-        return place;
+        return pace_take(relay, uid) ? place : NULL;
     log_warning(LOG_FAULT_PEER,
                 "another framework of user %u is turned away: %d are served, of all %d at most",
                 uid, others, RELAYS_MAX);

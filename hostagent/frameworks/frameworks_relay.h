@@ -9,7 +9,9 @@
  * Access: root, and members of the socket's group, by its mode (0660). The key, if any, is a
  * framework's, and is read again for each driver: a replaced file serves the next one.
  *
- * Bounds: RELAYS_MAX drivers, RELAYS_OF_USER of one user; further ones are closed. While the
+ * Bounds: RELAYS_MAX drivers, RELAYS_OF_USER of one user, who begins RELAY_BURST at once and
+ * RELAY_BEGINS a second in the long run; further ones are closed. WHY a bound in time: each costs a
+ * handshake, of which the controller takes so many from one host (wire_zmq_pace.h). While the
  * controller does not take a driver's messages, at most RELAY_WAITING of them are read, and always
  * at most RELAY_PER_SECOND: the rest waits in its socket, since for one flood the controller would
  * shut out the whole host. A driver that does not read is disconnected (WIRE_STREAM_QUEUE).
@@ -24,6 +26,8 @@
 
 #define RELAYS_MAX     16
 #define RELAYS_OF_USER 8
+#define RELAY_BURST    24
+#define RELAY_BEGINS   10
 #define RELAY_WAITING  64
 /* Less than half of bounds.agent_messages (10000), whose seconds begin at other times than ours. */
 #define RELAY_PER_SECOND 4000

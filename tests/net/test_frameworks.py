@@ -8,6 +8,7 @@ import socket
 import stat
 import struct
 import subprocess
+import sys
 import threading
 import time
 
@@ -649,6 +650,36 @@ def test_tasks_are_not_in_the_sockets_group(cluster):
             assert said.returncode != 0 and "nobody (tasks.user) is in the group" in said.stderr, said
     finally:
         relay.close()
+
+
+KNOCKS = """
+import socket, sys
+while True:
+    with socket.socket(socket.AF_UNIX) as knock:
+        knock.connect(sys.argv[1])
+"""
+
+
+@needs_root
+@relayed
+def test_who_connects_again_and_again_makes_no_other_wait(site):
+    """Of one user only so many connections are passed on: a host has so many handshakes with the controller."""
+    daemon, _agents, framework = site()
+    relay = framework.relay
+    os.chmod(daemon.folder, 0o755)
+    os.chmod(relay.folder, 0o755)
+    users = grp.getgrnam("users").gr_gid
+    knocking = [subprocess.Popen([sys.executable, "-c", KNOCKS, relay.socket], user=65534, group=users, stderr=subprocess.DEVNULL) for _ in range(3)]
+    try:
+        wait_until(lambda: "of user 65534" in relay.said(), "they are turned away")
+        for i in range(5):
+            framework(f"app-{i}").begin()
+        assert daemon.counters()["agents.hasty"] == 0
+        assert relay.process.poll() is None and all(one.poll() is None for one in knocking)
+    finally:
+        for one in knocking:
+            one.kill()
+            one.wait()
 
 
 @needs_root
