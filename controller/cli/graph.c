@@ -3,23 +3,30 @@
 #include "controller/cli/table.h"
 #include "lib/grow.h"
 #include "lib/join.h"
+#include "lib/printable.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { TRIES = 8 /* until no other optimum is found between two pages */ };
+enum { GRAPH_NODES = 1 << 24, TRIES = 8 /* until no other optimum is found between two pages */ };
 
 /* ---- reading ---- */
 
-static int take_page(struct graph_read *read, const duopoly_ArcPage *page)
+static int take_page(struct graph_read *read, const duopoly_ArcPage *page, struct err *err)
 {
     for (pb_size_t i = 0; i < page->rows_count; i++) {
         const duopoly_ArcRow *row = &page->rows[i];
+        if (row->tail > GRAPH_NODES || row->head > GRAPH_NODES)
+            return err_set(err, EBADMSG, "the controller names node %" PRIu32 "; %d are possible",
+                           row->tail > row->head ? row->tail : row->head, GRAPH_NODES);
         if (!array_grow(read->arcs, read->n, read->size, 256))
-            return -ENOMEM;
-        read->arcs[read->n++] = *row;
+            return err_sys(err, ENOMEM, "the graph");
+        duopoly_ArcRow *arc = &read->arcs[read->n++];
+        *arc = *row;
+        printable_clean(arc->tail_is); /* documents are printed as they are */
+        printable_clean(arc->head_is);
         read->nodes = row->tail > read->nodes ? row->tail : read->nodes;
         read->nodes = row->head > read->nodes ? row->head : read->nodes;
     }
@@ -42,8 +49,9 @@ static int read_once(struct client *client, struct graph_read *read, struct err 
         if (list.cursor && page->round != read->round)
             return 1;
         read->round = page->round;
-        if (take_page(read, page) < 0)
-            return err_sys(err, ENOMEM, "the graph");
+        r = take_page(read, page, err);
+        if (r < 0)
+            return r;
         list.cursor = page->cursor;
     } while (list.cursor);
     return 0;

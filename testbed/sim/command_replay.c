@@ -1,4 +1,5 @@
 /* duopoly-sim replay: decides a recording again. */
+#include "lib/printable.h"
 #include "testbed/sim/cluster/recording_replay.h"
 #include "testbed/sim/commands.h"
 
@@ -7,6 +8,14 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+
+/* A line of a recording that somebody changed may have anything. */
+static void line_print(const char *what, const char *line)
+{
+    fprintf(stderr, "  %-9s ", what);
+    printable_put(line[0] ? line : "nothing", stderr);
+    fputc('\n', stderr);
+}
 
 static int report(const char *path, const struct recording_replay_result *result)
 {
@@ -22,9 +31,8 @@ static int report(const char *path, const struct recording_replay_result *result
             "%s:%" PRIu64 ": the engine decides otherwise than recorded (this program is of "
             "another version, or the recording was changed)\n",
             path, result->first_difference_line);
-    fprintf(stderr, "  recorded: %s\n  decided:  %s\n",
-            result->recorded[0] ? result->recorded : "nothing",
-            result->decided[0] ? result->decided : "nothing");
+    line_print("recorded:", result->recorded);
+    line_print("decided:", result->decided);
     return 1;
 }
 
