@@ -22,6 +22,32 @@ static struct guest_application *application_find(struct guests *guests, const c
     return NULL;
 }
 
+/* Whether another of `all` is left for who has `own` of them. WHY twice as many as are left, at
+ * most: whatever one user starts, others' are found. */
+static bool is_left(uint32_t own, uint32_t all, uint32_t most)
+{
+    return all < most && own < 2 * (most - all);
+}
+
+static bool application_is_left(const struct guests *guests, uid_t user)
+{
+    uint32_t own = 0, all = 0;
+    for (int i = 0; i < GUESTS_APPLICATIONS; i++)
+        if (guests->applications[i].guests_n) {
+            own += guests->applications[i].user == user;
+            all++;
+        }
+    return is_left(own, all, GUESTS_APPLICATIONS);
+}
+
+static bool guest_is_left(const struct guests *guests, uid_t user)
+{
+    uint32_t own = 0;
+    for (const struct guest *guest = guests->table; guest; guest = guest->hh.next)
+        own += guest->application->user == user;
+    return is_left(own, HASH_COUNT(guests->table), GUESTS_MAX);
+}
+
 static bool is_user(const struct guests_config *config, uid_t user)
 {
     for (uint32_t i = 0; i < config->users_n; i++)
@@ -35,6 +61,8 @@ static struct guest_application *application_get(struct guests *guests, const ch
                                                  uid_t user)
 {
     struct guest_application *application = application_find(guests, name, user);
+    if (!application && !application_is_left(guests, user))
+        return NULL;
     for (int i = 0; !application && i < GUESTS_APPLICATIONS; i++)
         if (!guests->applications[i].guests_n) {
             application = &guests->applications[i];
@@ -92,7 +120,7 @@ static struct guest *guest_add(struct guests *guests, const struct process *proc
                                const struct executor_line *line)
 {
     struct guest_application *application =
-        HASH_COUNT(guests->table) < GUESTS_MAX
+        guest_is_left(guests, process->user)
             ? application_get(guests, line->application, process->user)
             : NULL;
     struct guest *guest = application ? calloc(1, sizeof(*guest)) : NULL;

@@ -383,6 +383,32 @@ def test_marks_go_on_while_an_agent_is_killed_and_end_with_its_rung(site, execut
     wait_for("marks to end", lambda: marks() == {0})
 
 
+@contextlib.contextmanager
+def nobodys(script, words):
+    """A shell of nobody's with these words behind its script; what it starts ends with it."""
+    shell = subprocess.Popen(["sh", "-c", "exec 3<&0; " + script, "sh", *words], user=NOBODY, group=NOBODY, text=True, stdin=subprocess.PIPE,
+                             stdout=subprocess.PIPE)
+    try:
+        assert shell.stdout.readline() == "ready\n"
+        yield
+    finally:
+        shell.communicate()
+
+
+@pytest.mark.parametrize("apps", [1, 100])
+def test_one_users_executors_leave_places_to_others(site, executors, shared, apps):
+    """Whoever starts processes that look like more executors than an agent keeps, of few applications or of many."""
+    controller, _agent = site.begin(lines=guests(rung="observe"))
+    one = 'sh -c "read x <&3" sh --app-id many-$((i % $1)) --executor-id $i --cores 1 &'
+    with nobodys(f"i=0; while [ $i -lt 300 ]; do {one} i=$((i + 1)); done; echo ready; wait", [str(apps)]):
+        def so_many():
+            told = applications(controller).values()
+            return len(told) == 43 if apps > 1 else sum(a["guests"] for a in told) == 171
+        wait_for("places of one user to be taken", so_many, 30)
+        executors(site.net.hosts[0], shared, app="ann", user=1234)
+        wait_for("another user's executor to be found", lambda: "ann" in applications(controller), 30)
+
+
 def test_what_may_not_be_marked_is_told_with_why(site, executors, shared, server, out):
     controller, agent = site.begin(lines=guests())
     host = site.net.hosts[0]
