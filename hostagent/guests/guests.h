@@ -26,7 +26,8 @@
  * are not counted, nor those of connections older than the guest's cgroup.
  *
  * Bounds: GUESTS_MAX guests of GUESTS_APPLICATIONS applications, of one user at most twice as many
- * as are left; further ones are counted, and left alone. A scan of /proc reads a file for each process. One thread, in the sd-event loop. */
+ * as are left; further ones are counted, and left alone. A scan of /proc reads a file for each
+ * process. One thread, in the sd-event loop. */
 #pragma once
 
 #include "hostagent/changes.h"
