@@ -87,7 +87,8 @@ enum engine_rule {
     RULE_OWNERS_TURN,    /* work that is left is done by turns of applications (backlog_turns.h) */
     RULE_HOME_TOLD,      /* a job waits for its home by the bytes that are told later (pack.h) */
     RULE_KEYS_WAIT,      /* jobs follow a cluster that doubled in portions (estimate.h) */
-    ENGINE_RULES = RULE_KEYS_WAIT
+    RULE_LINKS_SHORT,    /* for a home only jobs count that wait for links (pack.h) */
+    ENGINE_RULES = RULE_LINKS_SHORT
 };
 
 struct engine_config {

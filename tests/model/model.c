@@ -112,8 +112,7 @@ bool m_possible(const struct model *m, struct m_demand d)
     return false;
 }
 
-/* What a task's computing counts as: in the shortest way that joined hosts could hold. */
-static uint64_t m_work(const struct model *m, const struct m_stage *s, const struct m_task *t)
+uint64_t m_work(const struct model *m, const struct m_stage *s, const struct m_task *t)
 {
     uint64_t least = UINT64_MAX;
     for (uint32_t v = 0; v < s->n_ways; v++) {

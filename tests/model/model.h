@@ -178,6 +178,8 @@ void m_asked_in_turn(struct model *m, struct m_job *ret_jobs[static M_JOBS + 1])
 struct m_job *m_find_job(struct model *m, uint64_t number);
 struct m_attempt *m_find_attempt(struct model *m, uint64_t number);
 uint64_t m_stage_bytes(const struct m_stage *s);
+/* What a task's computing counts as: in the shortest way that joined hosts could hold. */
+uint64_t m_work(const struct model *m, const struct m_stage *s, const struct m_task *t);
 uint64_t m_coflow(const struct m_stage *s);
 void m_take_cluster(struct model *m);
 

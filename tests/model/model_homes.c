@@ -49,8 +49,11 @@ static struct home {
     uint64_t job;
     bool packed, racked;
     uint32_t host;
-    int64_t wait_ns, until_ns; /* until_ns: in its rack, as of the last step */
+    int64_t here_ns, spread_ns; /* what was compared, where it is packed or kept to its rack */
+    int64_t wait_ns, until_ns;  /* until_ns: in its rack, as of the last step */
 } homes[1024];
+
+static int link_waits, slot_waits; /* other jobs that wait for links, or for slots alone */
 
 static struct home *home_of_job(const struct m_job *j)
 {
@@ -82,32 +85,6 @@ static wide link_ns(const struct model *m, wide bytes)
     return up ? bytes * 8 * up * 1000000000 / m_bps_up(m) : 0;
 }
 
-static uint64_t left_bytes(const struct m_job *j)
-{
-    uint64_t bytes = 0;
-    for (uint32_t s = 0; s < j->n_stages; s++)
-        for (uint32_t t = 0; t < j->stage[s].n_tasks; t++)
-            bytes += j->stage[s].task[t].state == M_DONE ? 0 : j->stage[s].task[t].bytes;
-    return bytes;
-}
-
-/* Jobs behind it that use the links, and what those before it still have for them. */
-static uint32_t on_the_links(struct model *m, const struct m_job *j, wide *ret_ahead)
-{
-    struct m_job *jobs[M_JOBS + 1];
-    uint32_t behind = 0;
-    *ret_ahead = 0;
-    m_in_turn(m, jobs);
-    for (int i = 0; jobs[i]; i++) {
-        if (jobs[i] == j || home_of_job(jobs[i])->packed)
-            continue;
-        bool before = m_sooner(m, jobs[i], j);
-        behind += !before;
-        *ret_ahead += before ? left_bytes(jobs[i]) : 0;
-    }
-    return behind;
-}
-
 /* What the hosts of r1 may send to others, or those of no rack, and how many are up. */
 static uint64_t rack_bps(const struct model *m, uint32_t rack, uint64_t *ret_hosts)
 {
@@ -126,6 +103,62 @@ static wide racks_ns(const struct model *m, wide bytes, uint64_t hosts, uint64_t
 {
     uint64_t some, bps = rack_bps(m, 0, &some) + rack_bps(m, 1, &some);
     return of_rack ? bytes * 8 * (hosts - of_rack) * 1000000000 / ((wide)hosts * bps) : 0;
+}
+
+static uint64_t left_bytes(const struct m_job *j)
+{
+    uint64_t bytes = 0;
+    for (uint32_t s = 0; s < j->n_stages; s++)
+        for (uint32_t t = 0; t < j->stage[s].n_tasks; t++)
+            bytes += j->stage[s].task[t].state == M_DONE ? 0 : j->stage[s].task[t].bytes;
+    return bytes;
+}
+
+/* What is left of its computing, in all slots. */
+static uint64_t left_ns(const struct model *m, const struct m_job *j)
+{
+    uint64_t ns = 0;
+    int64_t slots = 0;
+    for (uint32_t s = 0; s < j->n_stages; s++)
+        for (uint32_t t = 0; t < j->stage[s].n_tasks; t++) {
+            const struct m_task *task = &j->stage[s].task[t];
+            ns += task->state == M_DONE ? 0 : m_work(m, &j->stage[s], task);
+        }
+    for (uint32_t h = 0; h < M_HOSTS; h++)
+        for (uint32_t u = 0; m_up(&m->host[h]) && u < m->host[h].n_units; u++)
+            slots += m->host[h].slots[u];
+    return ns / (uint64_t)slots;
+}
+
+/* What is left of it takes all links for at least 3/4 as long as all slots; k of n hosts: a rack
+ * whose uplink is short. */
+static bool waits_for_links(const struct model *m, const struct m_job *j, uint64_t n, uint64_t k)
+{
+    wide up = 0, bytes = left_bytes(j), ns = racks_ns(m, bytes, n, k);
+    for (uint32_t h = 0; h < M_HOSTS; h++)
+        up += m_up(&m->host[h]);
+    ns = link_ns(m, bytes) / up > ns ? link_ns(m, bytes) / up : ns;
+    return 4 * ns >= 3 * (wide)left_ns(m, j);
+}
+
+/* Jobs behind it that wait for links, and what those before it still have for them. */
+static uint32_t on_the_links(struct model *m, const struct m_job *j, uint64_t hosts, uint64_t k,
+                             wide *ret_ahead)
+{
+    struct m_job *jobs[M_JOBS + 1];
+    uint32_t behind = 0;
+    *ret_ahead = 0;
+    m_in_turn(m, jobs);
+    for (int i = 0; jobs[i]; i++) {
+        if (jobs[i] == j || home_of_job(jobs[i])->packed)
+            continue;
+        bool before = m_sooner(m, jobs[i], j), waits = waits_for_links(m, jobs[i], hosts, k);
+        link_waits += waits;
+        slot_waits += !waits;
+        behind += waits && !before;
+        *ret_ahead += waits && before ? left_bytes(jobs[i]) : 0;
+    }
+    return behind;
 }
 
 /* Bytes of all its transfers on the link that has most of them, when it is spread over so many
@@ -185,13 +218,15 @@ static struct home judge(struct model *m, const struct m_job *j, uint32_t host)
     if (!may_be_packed(j) || hosts < 2)
         return home;
     uint64_t k = hosts_of_rack(m, host, hosts), third = (uint64_t)m->config.hold_max_ns / 3;
-    wide ahead, further, none, behind = on_the_links(m, j, &ahead);
+    wide ahead, further, none, behind = on_the_links(m, j, hosts, k, &ahead);
     wide one = work / slots + link_ns(m, inputs);
     wide link = (behind * link_ns(m, bytes) + link_ns(m, ahead)) / hosts,
          core = behind * racks_ns(m, bytes, hosts, k) + racks_ns(m, ahead, hosts, k);
     wide spread = work / slots / hosts + link_ns(m, spread_bytes(m, j, hosts, k, &further)) +
                   further + (core > link ? core : link);
     home.packed = one < spread && work / slots <= third;
+    home.here_ns = (int64_t)one;
+    home.spread_ns = (int64_t)spread;
     home.wait_ns = (int64_t)(4 * link_ns(m, bytes));
     if (k < 2 || !m->host[host].rack || d.label)
         return home;
@@ -203,6 +238,8 @@ static struct home judge(struct model *m, const struct m_job *j, uint32_t host)
         .job = j->number,
         .host = host,
         .racked = true,
+        .here_ns = (int64_t)rack,
+        .spread_ns = (int64_t)spread,
         .wait_ns =
             (int64_t)(wait < (wide)m->config.hold_max_ns ? wait : (wide)m->config.hold_max_ns)};
 }
@@ -239,6 +276,10 @@ bool m_home_note(struct model *m, struct m_job *j, const struct decision *d)
         set_label(j, M_IN_RACK);
     assert_int_equal(home->racked, strcmp(reason_name(d->reason), "rack") == 0);
     assert_true(!home->packed || strcmp(reason_name(d->reason), "home") == 0);
+    if (home->packed || home->racked) {
+        assert_int_equal(d->left, home->here_ns);
+        assert_int_equal(d->right, home->spread_ns);
+    }
     return home->packed || home->racked;
 }
 
@@ -347,6 +388,11 @@ uint32_t m_only_source(const struct model *m, const struct m_job *j)
 uint32_t m_home_host(const struct m_job *j)
 {
     return home_of_job(j)->host;
+}
+
+bool m_homes_differ(int least)
+{
+    return link_waits >= least && slot_waits >= least;
 }
 
 void m_homes_forget(void)

@@ -21,6 +21,9 @@ uint32_t m_racks_left(struct model *m);
 void m_racks_wait(struct model *m);
 /* Of all jobs: another run begins. */
 void m_homes_forget(void);
+/* Of the other jobs of those that may be packed at least so many waited for links, in all runs, and
+ * as many for slots alone. */
+bool m_homes_differ(int least);
 /* Its home, if it is packed. */
 uint32_t m_home_host(const struct m_job *j);
 /* The job starts at home or nowhere. */

@@ -316,6 +316,53 @@ static void test_a_rack_ends_with_what_made_it(void **state)
     script_end(&s);
 }
 
+/* Six jobs behind it compute for 3 s each in all slots, and move so much; what the last of their
+ * maps leaves its slot to. */
+static struct decision beside(bool racks, uint64_t megabytes)
+{
+    const uint64_t small[] = {25 * (uint64_t)MEGABYTE / 2, 25 * (uint64_t)MEGABYTE / 2};
+    const uint64_t large[] = {megabytes * MEGABYTE};
+    struct script s;
+    struct attempt_view view;
+    begin_racks(&s, racks);
+    for (uint64_t number = 1; number <= 6; number++)
+        script_submit(&s, &(struct script_job){.number = number,
+                                               .maps = 8,
+                                               .reduces = 1,
+                                               .map_ns = 3 * SECOND,
+                                               .sums = large,
+                                               .estimate_bytes = -1});
+    script_submit(&s, &(struct script_job){.number = 7,
+                                           .maps = 8,
+                                           .reduces = 2,
+                                           .map_ns = SECOND / 10,
+                                           .sums = small,
+                                           .estimate_bytes = -1});
+    assert_null(script_start(&s, 7, 0, 0));
+    assert_int_equal(engine_attempt_after(s.engine, 0, &view), 0);
+    script_attempt(&s, EVENT_ATTEMPT_DONE, view.attempt, 0);
+    const struct decision *start = script_start(&s, 7, 0, 0);
+    assert_non_null(start);
+    struct decision copy = *start;
+    script_end(&s);
+    return copy;
+}
+
+/* Only others that wait for links are slower for what it moves; where racks are short, for their
+ * uplinks. */
+static void test_who_computes_for_longer_does_not_wait_for_links(void **state)
+{
+    (void)state;
+    struct decision computes = beside(false, 1000), moves = beside(false, 1300);
+    assert_reason(&computes, "no-block");
+    assert_reason(&moves, "home");
+    struct decision in_racks = beside(true, 1000);
+    computes = beside(true, 60);
+    assert_reason(&in_racks, "home");
+    assert_reason(&computes, "rack");
+    assert_true(in_racks.right > 2 * computes.right);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -324,6 +371,7 @@ int main(void)
         cmocka_unit_test(test_a_job_of_many_tasks_stays_spread),
         cmocka_unit_test(test_a_job_stays_in_its_rack),
         cmocka_unit_test(test_a_rack_ends_with_what_made_it),
+        cmocka_unit_test(test_who_computes_for_longer_does_not_wait_for_links),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -674,6 +674,7 @@ static const char *unneeded(void)
            : own_waits < 20        ? "maps wait for slots next to their blocks"
            : preferred_instead < 5 ? "one that prefers the host goes instead"
            : packed < 20           ? "jobs are packed"
+           : !m_homes_differ(20)   ? "jobs that wait for links and jobs that wait for slots"
            : racked < 5            ? "jobs are kept to a rack"
            : home_starts < 20      ? "tasks start at home"
            : home_waits < 20       ? "tasks wait for their job's home"

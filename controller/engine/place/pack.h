@@ -14,14 +14,20 @@
  *    C: computing of all tasks ÷ slots of that host; H: hosts that can run them; S_i: bytes into
  *    stage i; m_i: of its largest task; S: all of these; I: bytes that tasks read from a place that
  *    is no host, i: the most that one does; B: the mean rate of the links; n: active jobs behind it
- *    in turn, L: what those before it still receive. Packed jobs are not counted in either, for
- *    they leave the links alone; PACK_BEHIND jobs at most are looked at on each side. On the left
- *    is its time on one host, on the right its time when spread, and what its transfers cost those
- *    behind it. WHY L: all links together are one fast server and each host is a slow one. The
- *    first job takes the links while they are free, and others are done sooner at home than behind
- *    it. WHY one host or all: on k hosts computing takes C/k, shuffles (k − 1)/k² of their time on
- *    one link, and those behind it wait for 1 − 1/k of it. In 1/k the first and last are linear and
- *    the second is concave, so the least is at k = 1 or k = H.
+ *    in turn, L: what those before it still receive. Only jobs that wait for links are counted in
+ *    either: no packed ones, for they leave the links alone, and none of which what is left takes
+ *    all links (where racks are short, their uplinks) for less than PACK_LINKS/PACK_LINKS_OF as
+ *    long as its computing takes all slots (RULE_LINKS_SHORT). PACK_BEHIND jobs at most are looked
+ *    at on each side. On the left is its time on one host, on the right its time when spread, and
+ *    what its transfers cost those behind it. WHY only those: while the tasks of the others wait
+ *    for slots, transfers find the links free. A job that computes little beside many that compute
+ *    for long would be packed for nobody, and wait for slots of its home. WHY 3/4: half packs too
+ *    much where computing is most of the time, and all too little where racks are short. WHY L: all
+ *    links together are one fast server and each host is a slow one. The first job takes the links
+ *    while they are free, and others are done sooner at home than behind it. WHY one host or all:
+ *    on k hosts computing takes C/k, shuffles (k − 1)/k² of their time on one link, and those
+ *    behind it wait for 1 − 1/k of it. In 1/k the first and last are linear and the second is
+ *    concave, so the least is at k = 1 or k = H.
  * 2. It is not where C is more than a third of hold_max, nor where it has more than PACK_TASKS
  *    tasks: all of them are looked at in one step, which holds everybody (10⁶: 10 ms). A
  *    framework's is not, either, where C is more than PACK_GUESSED_NS, or S/B while any bytes of it
@@ -67,6 +73,7 @@
 #include "controller/engine/policy/policy.h"
 
 enum { PACK_BEHIND = 64, PACK_PATIENCE = 4, PACK_MEAN = 16, PACK_TASKS = 16384, PACK_RACK = 2 };
+enum { PACK_LINKS = 3, PACK_LINKS_OF = 4 };
 #define PACK_GUESSED_NS INT64_C(10000000000)
 
 struct pack_engine {

@@ -80,22 +80,38 @@ static struct work work_of(const struct engine *engine, const struct job *job,
     return work;
 }
 
-static bool uses_links(const struct engine *engine, const struct job *job)
+/* By what is left of it, and no other job's. */
+static bool waits_for_links(const struct engine *engine, const struct job *job,
+                            const struct ground *ground)
 {
-    const struct joint_job *kept = job->kept[QUESTION_PLACE];
-    return !engine_follows(engine, RULE_LINKS_SHARED) || !kept || !kept->pack.packed;
+    int64_t slots = engine->total.amount[RES_SLOTS];
+    wide links_ns =
+        most(link_ns(engine, job->left_bytes) / engine->up, racks_ns(ground, job->left_bytes));
+    return PACK_LINKS_OF * links_ns >=
+           PACK_LINKS * ((wide)job->left_ns / (uint64_t)(slots > 0 ? slots : 1));
 }
 
-static uint32_t jobs_behind(const struct engine *engine, const struct job *job)
+static bool uses_links(const struct engine *engine, const struct job *job,
+                       const struct ground *ground)
+{
+    const struct joint_job *kept = job->kept[QUESTION_PLACE];
+    if (engine_follows(engine, RULE_LINKS_SHARED) && kept && kept->pack.packed)
+        return false;
+    return !engine_follows(engine, RULE_LINKS_SHORT) || waits_for_links(engine, job, ground);
+}
+
+static uint32_t jobs_behind(const struct engine *engine, const struct job *job,
+                            const struct ground *ground)
 {
     uint32_t n = 0, looked = 0;
     const struct sorted_node *node = sorted_next(&job->by_turn);
     for (; node && looked < PACK_BEHIND; node = sorted_next(node), looked++)
-        n += uses_links(engine, container_of(node, struct job, by_turn));
+        n += uses_links(engine, container_of(node, struct job, by_turn), ground);
     return n;
 }
 
-static wide bytes_ahead(const struct engine *engine, const struct job *job)
+static wide bytes_ahead(const struct engine *engine, const struct job *job,
+                        const struct ground *ground)
 {
     wide bytes = 0;
     uint32_t looked = 0;
@@ -103,7 +119,7 @@ static wide bytes_ahead(const struct engine *engine, const struct job *job)
     bool counts = engine_follows(engine, RULE_LINKS_SHARED);
     for (; counts && node && looked < PACK_BEHIND; node = sorted_previous(node), looked++) {
         const struct job *other = container_of(node, struct job, by_turn);
-        bytes += uses_links(engine, other) ? other->left_bytes : 0;
+        bytes += uses_links(engine, other, ground) ? other->left_bytes : 0;
     }
     return bytes;
 }
@@ -127,8 +143,8 @@ bool pack_costs(const struct engine *engine, const struct job *job, const struct
     if (ground.hosts < 2 || slots < 1 || !engine->up || !engine->uplink_bps)
         return false;
     struct work work = work_of(engine, job, &ground);
-    uint32_t behind = jobs_behind(engine, job);
-    wide ahead_bytes = bytes_ahead(engine, job);
+    uint32_t behind = jobs_behind(engine, job, &ground);
+    wide ahead_bytes = bytes_ahead(engine, job, &ground);
     *ret = (struct pack_costs){.compute_ns = work.compute_ns / (uint64_t)slots,
                                .shuffle_ns = pack_shuffle_ns(engine, job)};
     wide others_ns = (behind * ret->shuffle_ns + link_ns(engine, ahead_bytes)) / ground.hosts;
