@@ -680,6 +680,21 @@ static void test_what_is_left_ahead_binds_only_if_it_is_much(void **state)
     assert_int_equal(binds_behind_a_small_rest(RULE_LEFT_COUNTED - 1), 1);
 }
 
+/* Of a job behind it nobody knows whether it will wait for links, however long it computes: a
+ * framework tells of stages when it comes to them. */
+static void test_a_job_behind_counts_whatever_it_computes(void **state)
+{
+    (void)state;
+    struct script s;
+    begin_packing(&s);
+    long_job(&s, 2, 9 * SECOND);
+    assert_int_equal(script_count(&s, DECISION_BIND), 0);
+    run_stage(&s, 2, 0, 2);
+    long_job(&s, 1, 24 * SECOND / 1000);
+    assert_int_equal(script_count(&s, DECISION_BIND), 1);
+    script_end(&s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -693,6 +708,7 @@ int main(void)
         cmocka_unit_test(test_a_block_ends_a_home),
         cmocka_unit_test(test_a_home_is_waited_for_by_what_is_told),
         cmocka_unit_test(test_what_is_left_ahead_binds_only_if_it_is_much),
+        cmocka_unit_test(test_a_job_behind_counts_whatever_it_computes),
         cmocka_unit_test(test_guesses_by_maps_that_ended),
         cmocka_unit_test(test_history_orders_jobs),
         cmocka_unit_test(test_sizes_in_order_of_learning),

@@ -17,12 +17,13 @@
  *    in turn, L: what those before it still receive. Only jobs that wait for links are counted in
  *    either: no packed ones, for they leave the links alone, and none of which what is left takes
  *    all links (where racks are short, their uplinks) for less than PACK_LINKS/PACK_LINKS_OF as
- *    long as its computing takes all slots (RULE_LINKS_SHORT). PACK_BEHIND jobs at most are looked
- *    at on each side. On the left is its time on one host, on the right its time when spread, and
- *    what its transfers cost those behind it. WHY only those: while the tasks of the others wait
- *    for slots, transfers find the links free. A job that computes little beside many that compute
- *    for long would be packed for nobody, and wait for slots of its home. WHY 3/4: half packs too
- *    much where computing is most of the time, and all too little where racks are short. WHY L: all
+ *    long as its computing takes all slots (RULE_LINKS_SHORT; a framework's jobs are counted all
+ *    the same, for what they will compute is not known). PACK_BEHIND jobs at most are looked at on
+ *    each side. On the left is its time on one host, on the right its time when spread, and what
+ *    its transfers cost those behind it. WHY only those: while the tasks of the others wait for
+ *    slots, transfers find the links free. A job that computes little beside many that compute for
+ *    long would be packed for nobody, and wait for slots of its home. WHY 3/4: half packs too much
+ *    where computing is most of the time, and all too little where racks are short. WHY L: all
  *    links together are one fast server and each host is a slow one. The first job takes the links
  *    while they are free, and others are done sooner at home than behind it. WHY one host or all:
  *    on k hosts computing takes C/k, shuffles (k − 1)/k² of their time on one link, and those

@@ -80,15 +80,16 @@ static struct work work_of(const struct engine *engine, const struct job *job,
     return work;
 }
 
-/* By what is left of it, and no other job's. */
+/* By what is left of it, and no other job's. WHY each of a framework's: what it has left to compute
+ * is not known (left_ns is not kept), nor are its later stages. */
 static bool waits_for_links(const struct engine *engine, const struct job *job,
                             const struct ground *ground)
 {
     int64_t slots = engine->total.amount[RES_SLOTS];
+    wide slots_ns = (wide)job->left_ns / (uint64_t)(slots > 0 ? slots : 1);
     wide links_ns =
         most(link_ns(engine, job->left_bytes) / engine->up, racks_ns(ground, job->left_bytes));
-    return PACK_LINKS_OF * links_ns >=
-           PACK_LINKS * ((wide)job->left_ns / (uint64_t)(slots > 0 ? slots : 1));
+    return job->framework || PACK_LINKS_OF * links_ns >= PACK_LINKS * slots_ns;
 }
 
 static bool uses_links(const struct engine *engine, const struct job *job,
