@@ -284,10 +284,13 @@ void trial_open(struct trial *trial, struct control *control)
     conductor_run(control->conductor);
 }
 
+/* WHY the store is told: settings are stored after clients have gone, too. */
 void trial_close(struct trial *trial)
 {
-    if (trial->control)
-        timers_disarm(trial->control->parts->timers, &trial->timer);
+    if (!trial->control)
+        return;
+    timers_disarm(trial->control->parts->timers, &trial->timer);
+    store_watch(trial->control->parts->store, NULL, NULL);
 }
 
 /* ---- requests ---- */
