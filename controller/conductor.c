@@ -409,8 +409,9 @@ static int on_after(sd_event_source *source, void *user)
     const int64_t began_ns = conductor->parts.turns.ended_ns;
     cost_turn_over(&conductor->parts.turns);
     noted_charge(conductor, conductor->parts.turns.ended_ns - began_ns);
-    cost_follow_memory(&conductor->most_held, engine_counted_bytes(conductor->engine) +
-                                                  engine_removed_bytes(conductor->engine));
+    conductor->parts.turns.returns +=
+        cost_follow_memory(&conductor->most_held, engine_counted_bytes(conductor->engine) +
+                                                      engine_removed_bytes(conductor->engine));
     if (on_tidying(conductor))
         portions_begin(conductor->tidying);
     if (conductor->asking)

@@ -3,8 +3,7 @@
 #include <malloc.h>
 #include <time.h>
 
-/* Bytes: for fewer, a walk through the heap does not pay; more would take too long at once: 16 MB
- * are about a millisecond. */
+/* Bytes: for fewer, a walk through the heap does not pay. */
 #define GIVE (UINT64_C(16) << 20)
 
 int64_t cost_now_ns(void)
@@ -24,12 +23,13 @@ void cost_turn_over(struct cost_turns *turns)
         turns->longest_ns = spent_ns;
 }
 
-void cost_follow_memory(uint64_t *most, uint64_t held)
+bool cost_follow_memory(uint64_t *most, uint64_t held)
 {
     if (held > *most)
         *most = held;
-    if (*most - held < GIVE)
-        return;
+    if (*most - held < GIVE || held > *most / 2)
+        return false;
     malloc_trim(0);
     *most = held;
+    return true;
 }

@@ -118,6 +118,7 @@ static const struct row framework_rows[] = {
 static const struct row turn_rows[] = {
     ROW(cost_turns, turns, "loop.turns", "Turns of the controller's loop"),
     ROW(cost_turns, slow, "loop.slow", "Turns that took the processor for over 5 ms"),
+    ROW(cost_turns, returns, "loop.memory_returns", "Times that freed memory was returned"),
     END,
 };
 

@@ -66,14 +66,16 @@ def submit():
 
 def turns(daemon):
     counters = daemon.counters()
-    return counters["loop.turns"], counters.get("loop.slow", 0), counters["loop.longest_us"] / 1000
+    return counters["loop.turns"], counters.get("loop.slow", 0), counters["loop.longest_us"] / 1000, counters.get("loop.memory_returns", 0)
 
 
 def assert_prompt(daemon, before, turns_at_least):
+    """Where memory is returned, a turn may be slow: the C library does that in one call."""
     after = turns(daemon)
-    print("%d turns, %d over 5 ms, the longest of all %.1f ms" % (after[0] - before[0], after[1] - before[1], after[2]))
-    assert after[0] - before[0] >= turns_at_least
-    assert after[1] - before[1] <= max(1, SLOW_OF_TURNS * (after[0] - before[0])), after
+    number, slow, _, returns = (now - then for now, then in zip(after, before))
+    print("%d turns, %d over 5 ms, memory returned %d times, the longest of all %.1f ms" % (number, slow, returns, after[2]))
+    assert number >= turns_at_least
+    assert slow <= max(1, SLOW_OF_TURNS * number) + returns, after
 
 
 def ready(daemon):
