@@ -74,6 +74,8 @@ def test_a_scrape_has_every_counter(cluster):
     families, rows = scrape(daemon), daemon.ctl("counters")["counters"]
     assert len({row["name"] for row in rows}) > 100
     for row in rows:
+        if row["source"].startswith(("uid ", "key of ")):
+            continue  # who asks is not in metrics: there may be any number of them
         name, labels = metric_of(row["name"])
         if row["source"] != "controller":
             name, labels = "host_" + name, {**labels, "host": row["source"]}

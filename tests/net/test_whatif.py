@@ -156,7 +156,8 @@ def test_one_state_one_answer_and_nothing_else(cluster):
     after = daemon.counters()
     other = {name for name in after if after[name] != before.get(name)}
     assert "clients.received" in other
-    told = {"clients.received", "clients.sent", "refused.get_state"}  # the last: it asked again
+    told = {"clients.received", "clients.sent", "clients.spent_ns", "agents.spent_ns",
+            "refused.get_state"}  # the last: it asked again
     assert not {name for name in other - told if not name.startswith("loop.")}, other
     assert daemon.ctl("audit") == audit and daemon.words() == said
     assert daemon.stop() == 0
